@@ -267,6 +267,12 @@ def test_never_written(pattern: str) -> None:
     assert not found, NEVER[pattern]
 
 
+def test_percent_has_one_form() -> None:
+    spaced = re.compile(r"[\d}][ \u00a0]%(?=[^\w( ]|\s[a-z]{2}|$)", re.MULTILINE)
+    texts = [*PYTHON, *BROWSER, *(ROOT / "viz").rglob("*.md"), *(ROOT / "viz").rglob("*.toml")]
+    assert not [_name(path) for path in texts if spaced.search(path.read_text("utf-8"))], "82.8%, no space"
+
+
 def test_components_are_registered_with_constant_code() -> None:
     for path in (path for path in PYTHON if "component(" in path.read_text("utf-8")):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):

@@ -138,12 +138,12 @@ def query_and_key(of: str = "word", *, across: bool = False) -> tuple[str, str]:
     """The names of rows and columns of an attention map: one thing, one name on all pages.
 
     >>> query_and_key(), query_and_key("token", across=True)
-    (('word that looks (query)', 'word looked at (key)'), ('written token (query)', 'source token (key)'))
+    (('word that attends (query)', 'word attended to (key)'), ('written token (query)', 'source token (key)'))
     """
     return (
         (f"written {of} (query)", f"source {of} (key)")
         if across
-        else (f"{of} that looks (query)", f"{of} looked at (key)")
+        else (f"{of} that attends (query)", f"{of} attended to (key)")
     )
 
 

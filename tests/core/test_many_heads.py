@@ -99,7 +99,7 @@ def test_a_head_reads_the_whole_word() -> None:
 
 
 def test_heads_that_do_not_divide_the_width_are_told_in_three_parts() -> None:
-    with pytest.raises(InputError, match="8 numbers cannot be shared out among 3 heads") as told:
+    with pytest.raises(InputError, match="8 numbers cannot be divided among 3 heads") as told:
         maths.followed(Sizes(1, 4, 8, 3))
     assert "divisible" in told.value.rule and "d = 6 or d = 9" in told.value.remedy
     with pytest.raises(InputError, match="take d = 8,"):

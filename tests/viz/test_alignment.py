@@ -212,9 +212,9 @@ def test_both_trained_orders_side_by_side():
     test = page(6)
     assert set(matrices(test)) == {"sₜ₋₁, Bahdanau: bahdanau-en-es", "sₜ, Luong: luong-global-en-es"}
     largest = exhibit.compute(Params(TEXT)).weights.max(1).mean()
-    assert f"asks with sₜ₋₁; the largest weight of a row is {percent(largest)} on average" in said(test)
+    assert f"is sₜ₋₁; the largest weight of a row is {percent(largest)} on average" in said(test)
     assert "differs" not in said(test), "figures of a test stand in the fold"
-    assert "The query differs from $s_{t-1}$ by 0 at most" in said(page(6, "alignment.equation"))
+    assert "It differs from $s_{t-1}$ by 0 at most" in said(page(6, "alignment.equation"))
 
 
 def test_the_equation_has_both_ways_of_scoring_and_the_slopes():

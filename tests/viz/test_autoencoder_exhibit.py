@@ -91,7 +91,7 @@ def test_ones_own_word_goes_through_the_same_encoder(capsys):
     )
     exec(words.code(Params(word="castle", p=20)), {})
     assert capsys.readouterr().out.strip() == str(list(data.exits.values()))
-    for text, wrong in (("", "is 0 words"), ("two words", "is 2 words"), ("xyzzyq", "does not know")):
+    for text, wrong in (("", "is 0 words"), ("two words", "is 2 words"), ("xyzzyq", "not in the vocabulary")):
         with pytest.raises(InputError, match=wrong):
             exhibit.compute(Params(word=text))
 

@@ -140,7 +140,7 @@ def test_writing_says_the_letter_and_its_probability():
 def test_looking_back_counts_both():
     test = page(4, cell="gru")
     assert (
-        f"From one vector {right_of('gru', WORD)[0]} of 9 are right, looking back {right_of('gru', WORD, attends=True)[0]}"
+        f"From one vector {right_of('gru', WORD)[0]} of 9 are right, with attention {right_of('gru', WORD, attends=True)[0]}"
         in said(test)
     )
 
@@ -159,14 +159,14 @@ def test_quality_over_length_is_what_ships_with_the_six_models():
     assert line == dots and {(row["name"], row["dashed"]) for row in line} == {
         (f"{cell}, {how}", how == "one vector")
         for cell in ("RNN", "LSTM", "GRU")
-        for how in ("one vector", "looking back")
+        for how in ("one vector", "with attention")
     }
     assert {row["x"]: row["y"] for row in line if row["name"] == "LSTM, one vector"} == one and {
         row["name"] for row in line if row["strong"]
-    } == {"LSTM, one vector", "LSTM, looking back"}
+    } == {"LSTM, one vector", "LSTM, with attention"}
     assert [(row["name"], row["x"], row["y"]) for row in own] == [
         ("LSTM, one vector", 9, right_of("lstm", WORD)[0] / 9),
-        ("LSTM, looking back", 9, right_of("lstm", WORD, attends=True)[0] / 9),
+        ("LSTM, with attention", 9, right_of("lstm", WORD, attends=True)[0] / 9),
     ]
 
 

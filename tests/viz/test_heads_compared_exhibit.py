@@ -75,7 +75,7 @@ def test_the_page_opens_with_a_question_about_it():
         and labels(bars["y"])[data.row] == "it →"
     )
     head = maths.pointing(w, data.row)
-    assert f"H{head} looks {percent(w[head, data.row].max())} at “milk”" in said(test)
+    assert f"H{head} gives {percent(w[head, data.row].max())} of its attention to “milk”" in said(test)
 
 
 def test_another_sentence_has_another_answer():
@@ -121,7 +121,7 @@ def test_two_heads_side_by_side_and_their_difference():
     at = np.unravel_index(np.abs(gap).argmax(), gap.shape)
     names = named(data.words)
     assert (
-        f"“{names[at[0]]}” looks at “{names[at[1]]}”: H2 gives {percent(data.weights[2][at])}, H7 {percent(data.weights[7][at])}"
+        f"from “{names[at[0]]}” to “{names[at[1]]}”: H2 gives {percent(data.weights[2][at])}, H7 {percent(data.weights[7][at])}"
         in said(test)
     )
     mean = page(step="3", a="2", b="mean")
@@ -172,8 +172,9 @@ def test_without_a_head_the_output_changes_by_what_was_computed():
     )
     bare = page(step="5", off="8", state={"predict:heads_compared.off": answer})
     worst = int((found.bare[1] - found.before).argmin())
-    assert f"Without all 8 heads of the layer the token hit most is “{found.tokens[worst].strip()}”" in said(
-        bare
+    assert (
+        f"Without all 8 heads of the layer the token that loses most is “{found.tokens[worst].strip()}”"
+        in said(bare)
     )
     gpt = page(
         step="5",

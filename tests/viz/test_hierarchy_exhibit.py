@@ -97,7 +97,7 @@ def test_six_kinds_and_what_one_of_ours_is_meant_as():
         assert "Right." in said(test) and len(chart(test)[0]) == 6
         meant = next(one for one in maths.ours() if one.row.task == name)
         assert ("That is right." in said(test)) == meant.kept
-        assert ("An error that shows something" in said(test)) != meant.kept
+        assert ("A telling error" in said(test)) != meant.kept
     assert "no class for any other text" in said(page(4, "kind", data().classes[data().told], OWN))
 
 

@@ -90,18 +90,18 @@ def test_sizes_can_be_chosen_and_heads_that_do_not_fit_are_told():
     test = page(d="8", h="3", step="2")
     assert (
         not test.exception
-        and "8 numbers cannot be shared out among 3 heads" in said(test)
+        and "8 numbers cannot be divided among 3 heads" in said(test)
         and "take d = 6 or d = 9" in said(test)
     )
     assert [(box.label, box.value) for box in test.number_input] == [
         ("Sentences, B", 2),
         ("Words, n", 4),
-        ("Numbers a word, d", 8),
+        ("Numbers per word, d", 8),
         ("Heads, h", 3),
         ("Draw", 0),
     ]
     test.number_input[2].set_value(9).run()
-    assert "(2, 4, 3, 3)" in said(test).replace("\u00a0", " ") and "cannot be shared out" not in said(test)
+    assert "(2, 4, 3, 3)" in said(test).replace("\u00a0", " ") and "cannot be divided among" not in said(test)
 
 
 def test_the_merge_without_the_swap():

@@ -46,7 +46,7 @@ def test_one_word_in_two_places_looks_the_same_without_positions():
         np.testing.assert_allclose(heights, found[name], atol=1e-9)
     assert f"{share(float(found['bert-mini with positions'][-1]))} apart with positions" in said(told)
     again = page(text=SENTENCES[1], state={"predict:positions.first": steps.FAR})
-    assert "In gpt-mini, which looks back only, they are" in said(
+    assert "In gpt-mini, which attends to earlier words only, they are" in said(
         again
     ) and "It is “Exactly the same”" in said(again)
     assert read.twins("green apples").text == "green apples green"

@@ -99,7 +99,7 @@ def test_the_mean_of_hard_draws_approaches_the_soft_read():
         row["place"] for row in chart(shown)[3]
     ] == [data.drawn[0]]
     assert (
-        f"Drawn: {steps.thing(int(data.drawn[0]))}, which happens in {percent(data.weights[data.drawn[0]], 2)}"
+        f"Sampled: {steps.thing(int(data.drawn[0]))}, with a probability of {percent(data.weights[data.drawn[0]], 2)}"
         in said(shown)
     )
 
@@ -108,7 +108,7 @@ def test_another_draw_is_another_lot():
     test = page(step="3")
     test.button(key="soft_and_hard.draw.again").click().run()
     data = exhibit.compute(Params(draw=1))
-    assert f"Drawn: {steps.thing(int(data.drawn[0]))}" in said(test)
+    assert f"Sampled: {steps.thing(int(data.drawn[0]))}" in said(test)
 
 
 def test_gradients_agree_and_are_shown_with_their_scatter():

@@ -80,7 +80,7 @@ MAY_STAND = {
     "five steps turn": "a property of sinusoids",
     "in all four steps": "of the page",
     "16 bits and 4,000 to 200,000 are read": "what is accepted",
-    "that misses the drawing by a squared error, call it 100%": "a scale",
+    "the squared error of that picture counts as 100%": "a scale",
     "four hours after the last event": "a rule of the page",
     "It can exceed 100%": "a scale",
     "sum to 100%": "all of it",

@@ -173,7 +173,7 @@ def test_one_box_searches_all_sections() -> None:
     assert found["named"][0].head == "ResNet"
     assert all(line.holds(["query"]) for _, lines in names.compute(names.Params("QUERY")) for line in lines)
     nothing = drawn("names", **{"names.find": "<b>![x](http://a)"})
-    assert not nothing.exception and "Nothing holds “<b>![x](http://a)”" in said(nothing)
+    assert not nothing.exception and "No entry contains “<b>![x](http://a)”" in said(nothing)
 
 
 def test_every_symbol_of_the_course_is_a_name() -> None:
@@ -266,6 +266,7 @@ def test_a_name_leads_to_the_page_that_runs_it():
     nearest = {one.name: one.near[:1] for one in named.NAMED}
     assert nearest["Masked autoencoder (MAE)"] == ("picture_as_words",)
     assert nearest["ResNet"] == nearest["Batch normalization"] == ("residual_norm",)
+    assert {one.near[0] for one in named.LATER} == {"prompting", "gpt_tasks", "sparse_attention"}
     assert {nearest[name] for name in nearest if name.startswith(("Megatron", "Turing", "PaLM"))} == {
         ("sizes",)
     }

@@ -21,7 +21,7 @@ class Chapter(Enum):
     LOOK_UP = ("Look-up", "Attention is a soft look-up: a query, keys, and a mix of the values.")
     SELF_ATTENTION = (
         "Self-attention",
-        "A sentence looks at itself: queries, keys and values from the same words.",
+        "A sentence attends to itself: queries, keys and values from the same words.",
     )
     TRANSFORMER = (
         "The Transformer",
@@ -31,7 +31,7 @@ class Chapter(Enum):
     GPT = ("GPT", "Predict the next word, over and over, and never look ahead.")
     VISION = (
         "Beyond words",
-        "What is looked at need not be a word: a part of a picture, a stretch of sound.",
+        "A query can also attend to parts of a picture or stretches of sound.",
     )
 
     def __init__(self, title: str, claim: str) -> None:

@@ -30,8 +30,7 @@ def itself() -> Evidence:
     }
     sentence = (
         f"The printed weights sum to {listed(sums, 1)}, as they should. But in a row of its own the first word has nothing left: "
-        f"softmax of nothing is {'NaN' if np.isnan(elsewhere).all() else listed(elsewhere)} in all {len(elsewhere)} cells; this "
-        f"house decides for zeros, which sum to {ours.sum():.0f}."
+        f"softmax of nothing is {'NaN' if np.isnan(elsewhere).all() else listed(elsewhere)} in all {len(elsewhere)} cells; the atlas uses zeros, which sum to {ours.sum():.0f}."
     )
     return Evidence(
         numbers,

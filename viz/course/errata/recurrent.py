@@ -130,7 +130,7 @@ def across() -> Evidence:
         sentence,
         (
             Panel(
-                "Words look at parts",
+                "Words attend to parts",
                 pattern,
                 tuple(f"word {i + 1}" for i in range(words)),
                 tuple(f"part {i + 1}" for i in range(parts)),

@@ -36,7 +36,7 @@ def linear_additive() -> Evidence:
         numbers,
         sentence,
         (
-            Panel("As printed: both queries look alike", rows["linear"], names, keys_, "weights"),
+            Panel("As printed: both queries give the same weights", rows["linear"], names, keys_, "weights"),
             Panel("With tanh", rows["tanh"], names, keys_, "weights"),
         ),
     )

@@ -112,15 +112,15 @@ def convention() -> Evidence:
         f"With d_k = {len(q)} and {q.shape[1]} words Q is {q.shape[0]} × {q.shape[1]}, so QKᵀ is "
         f"{printed.shape[0]} × {printed.shape[1]}, a weight for every pair of features, not {q.shape[1]} × {q.shape[1]}. "
         f"The result is {numbers['gap']:.2f} away from attention. Writing the words in reverse order changes these weights "
-        f"by {tiny(moved)}: they do not know which word is which."
+        f"by {tiny(moved)}: they do not depend on which word is which."
     )
     features = tuple(f"feature {i + 1}" for i in range(len(q)))
     return Evidence(
         numbers,
         sentence,
         (
-            Panel("As printed: features look at features", printed, features, features, "weights"),
-            Panel("Right: words look at words", softmax(data.scores), WORDS, WORDS, "weights"),
+            Panel("As printed: features attend to features", printed, features, features, "weights"),
+            Panel("Right: words attend to words", softmax(data.scores), WORDS, WORDS, "weights"),
         ),
     )
 

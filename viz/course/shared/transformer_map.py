@@ -153,7 +153,7 @@ def told(box: Box) -> str:
     """A box in words, for a pointer that rests and for screen readers."""
     where = f"{box.side}, L{box.layer}" if box.layer is not None else box.side
     sign = {
-        "add": "Sum: what came in and what was found",
+        "add": "Sum: input plus output of the sub-layer",
         "position": "Sum: word and position",
         "final": "Last layer norm",
     }.get(box.what, label(box))

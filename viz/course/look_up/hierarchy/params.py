@@ -21,7 +21,7 @@ class Params(Knobs):
         sentence(
             "A text of a few sentences, your own or one of ours",
             of=MODEL,
-            most="a page of up to 1,024 words and signs",
+            most="a page of up to 1,024 words and punctuation marks",
             placeholder="Type or paste a few sentences",
         ),
     )

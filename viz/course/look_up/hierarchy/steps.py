@@ -114,7 +114,7 @@ def kinds(params: Params, data: maths.Data) -> Folds:
     best = int(order[0])
     told = lesson.predict(
         f"{SLUG}.kind",
-        "Which kind of book does the network output?",
+        "Which kind of book does the network predict?",
         {data.classes[i]: float(data.chances[i]) for i in range(len(data.classes))},
         data.classes[best],
         f"{data.classes[best][0].upper()}{data.classes[best][1:]}, {percent(data.chances[best], 2)}; next {data.classes[order[1]]}, "
@@ -259,9 +259,7 @@ def _verdict(params: Params, data: maths.Data) -> str:
     )
     if one is None:
         return f"{_class(data)} It has six kinds of book, and no class for any other text."
-    return f"{_class(data)} " + (
-        "That is right." if one.kept else f"An error that shows something: {one.says}"
-    )
+    return f"{_class(data)} " + ("That is right." if one.kept else f"A telling error: {one.says}")
 
 
 def _lost(data: maths.Data, lost: np.ndarray) -> str:

@@ -53,7 +53,7 @@ def missing() -> str:
         return ""
     return (
         f"The model trained with Luong's general score, {GENERAL}, is not among the models here. The page "
-        f"shows {CONCAT} instead: the same encoder, its score is concat, and it asks with the state before."
+        f"shows {CONCAT} instead: the same encoder, its score is concat, and its query is the state before the word."
     )
 
 

@@ -55,14 +55,14 @@ class Params(Knobs):
         "row",
         ruled(
             segmented(
-                "Where the window stands", lambda params: tuple(centres()), CENTRES.__getitem__, quiet=True
+                "Centre of the window", lambda params: tuple(centres()), CENTRES.__getitem__, quiet=True
             ),
             lambda raw: state.one_of(tuple(centres()), "row")(raw),
         ),
     )
     window: int = knob(WINDOW, slider("D, the words to each side", 1, WIDEST))
     windowed: bool = knob(
-        True, toggle("The window cuts off what lies outside (without it: as printed in Beigy 2021)")
+        True, toggle("Cut off the weights outside the window (off: as printed in Beigy 2021)")
     )
 
     @property

@@ -31,7 +31,7 @@ def everywhere(params: Params, data: maths.Data) -> Folds:
     top = int(weights.argmax())
     told = lesson.predict(
         f"{SLUG}global",
-        f"Writing “{data.written[row]}”, at which source word does the model look most?",
+        f"Writing “{data.written[row]}”, which source word gets most attention?",
         dict(zip(keys, weights.tolist(), strict=True)),
         keys[top],
         f"It gives “{keys[top]}” {percent(weights[top])}. Its {len(keys)} weights sum to "
@@ -44,7 +44,7 @@ def everywhere(params: Params, data: maths.Data) -> Folds:
     n_target, n_source = data.weights.shape
     said = f". The row of {written[row]} is left out until you guess."
     if told:
-        said = f"; {written[row]} looks at {keys[top]} with {percent(weights[top])}."
+        said = f"; {written[row]} attends to {keys[top]} with {percent(weights[top])}."
     page_parts.numbers(
         f"{data.model} writes “{data.target}”. Global attention computes {n_target} × {n_source} = "
         f"{luong.cells(n_target, n_source)} scores, one for each pair{said}"
@@ -60,8 +60,8 @@ def a_centre(params: Params, data: maths.Data) -> Folds:
     share = luong.kept(data.weights, diagonal)
     told = lesson.predict_share(
         f"{SLUG}kept",
-        f"Monotonic windows stand at p_t = t and reach D = {WINDOW} to each side. "
-        "How many percent of the global weight lies inside them?",
+        f"Monotonic windows are centred at p_t = t and reach D = {WINDOW} to each side. "
+        "What percentage of the global weight lies inside them?",
         round(share, 2),
         f"{percent(share, 2)}. {_lost(share)}",
     )
@@ -77,7 +77,7 @@ def a_centre(params: Params, data: maths.Data) -> Folds:
         f"{int(inside.sum())} of {inside.size} cells. For {distinct(data.written)[row]} "
         f"p_t = {number(where[row])}{_sigmoid(where[row], n_source)}"
         if told
-        else f"Every cell is there: {inside.size} of {inside.size}."
+        else f"No cell is cut off: {inside.size} of {inside.size}."
     )
     return _folds(params, data, told)
 
@@ -95,7 +95,7 @@ def window_and_bell(params: Params, data: maths.Data) -> Folds:
         1.0,
         round(opening.total, 2),
         f"{opening.total:.3f}. Luong and others do not divide by it again: "
-        "the further the weight lies from p_t, the less of it arrives.",
+        "the further from p_t the weight lies, the more of it is lost.",
         0.05,
     )
     x = np.linspace(-0.6, n - 0.4, 241)
@@ -117,7 +117,7 @@ def window_and_bell(params: Params, data: maths.Data) -> Folds:
         )
     page_parts.numbers(
         f"p_t = {number(row.centre)}, D = {params.window}, σ = {number(row.sigma)}: "
-        f"{row.touched} of {n} words are touched. {said}"
+        f"{row.touched} of {n} words are read. {said}"
     )
     _written(data)
     # where these two begin depends on the run and on D
@@ -144,7 +144,7 @@ def savings(params: Params, data: maths.Data) -> Folds:
     told = lesson.predict(
         f"{SLUG}cost",
         f"{data.model} writes its translation again and reads only 1 word to each side of p_t "
-        f"({CENTRES[params.centre]}). How does its cross-entropy loss change?",
+        f"({CENTRES[params.centre]}). How large is its cross-entropy loss, compared with reading the whole source?",
         ("less than before", "hardly more", "much more"),
         "less than before" if dear < -0.02 else "hardly more" if dear < 0.25 else "much more",
         f"{whole} nats per token with the whole source, {number(found.surprise[0])} with D = 1.",
@@ -171,7 +171,7 @@ def _with_windows() -> str:
     if not all(map(maths.here, both)):
         return ""
     local, whole = (f"{name} has BLEU {maths.recorded(name):.1f}" for name in both)
-    return f" Trained with windows the quality stays: {local} on test sentences, {whole}."
+    return f" Trained with windows, a model keeps its quality: {local} on test sentences, {whole}."
 
 
 def written_row(data: maths.Data) -> int:
@@ -207,11 +207,8 @@ def one_row(params: Params, data: maths.Data) -> luong.Local:
 def _lost(share: float) -> str:
     """What windows in a straight line cost this sentence."""
     if share > 0.98:
-        return "The two languages keep nearly one order here, and each word looks at few others: nothing to speak of is lost."
-    return (
-        f"{percent(1 - share, 2)} lies outside: of words that change places, and of rows that spread their "
-        "weight. For these the window must be wide or elsewhere."
-    )
+        return "Both sentences have nearly the same word order, and each word attends to few others: almost nothing is lost."
+    return f"{percent(1 - share, 2)} lies outside: it belongs to words that change places, and to rows that spread their weight. They need a wider window or another centre."
 
 
 def _sigmoid(centre: float, n_source: int) -> str:
@@ -219,7 +216,7 @@ def _sigmoid(centre: float, n_source: int) -> str:
     if not math.isfinite(z):
         return f"; n · sigmoid(z) reaches {number(centre)} for no z."
     return (
-        f"; to predict it, v · tanh(W h) must come out as z = {number(z)}: "
+        f"; to predict it, v · tanh(W h) must equal z = {number(z)}: "
         f"{n_source} · sigmoid({number(z)}) = {number(luong.predicted(z, n_source))}."
     )
 

@@ -38,7 +38,7 @@ def arrows(params: Params, _: object) -> Folds:
     why = (
         f"Its score with the query at ({at}) is the largest of "
         f"{', '.join(f'{s:.2f}' for s in first.scores)}; "
-        f"at inverse temperature {beta:g} softmax makes that {first.weights[best]:.2f}."
+        f"at inverse temperature {beta:g} the softmax weight is {first.weights[best]:.2f}."
     )
     told = lesson.predict(
         f"{SLUG}.plane",

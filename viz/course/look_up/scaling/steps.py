@@ -129,7 +129,7 @@ def real(params: Params, data: Drawn) -> Folds:
     evenness = {name: float(reading.evenness.mean()) for name, reading in found.items()}
     told = lesson.predict_number(
         f"{SLUG}real",
-        f"{MODEL} reads “{text}”. The mean normalised entropy of its heads is {percent(evenness['scaled'])}. How many percent unscaled?",
+        f"{MODEL} reads “{text}”. The mean normalised entropy of its heads is {percent(evenness['scaled'])}. What is it unscaled, in percent?",
         0.0,
         1.0,
         round(evenness["raw"], 2),

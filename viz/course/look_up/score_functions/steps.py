@@ -51,8 +51,7 @@ def two_rules(params: Params, data: maths.Scored) -> Folds:
     products = zip(NAMES, data.rule("dot").scores(place.query, place.keys), strict=True)
     told = lesson.predict(
         f"{SLUG}.most",
-        f"By angle alone, the cosine, the query looks most at {most['cosine']}. "
-        "At which by the dot product q · k?",
+        f"By the cosine, the angle alone, {most['cosine']} gets the most weight. Which key gets it by the dot product q · k?",
         dict(zip(NAMES, weights["dot"].tolist(), strict=True)),
         most["dot"],
         f"The dot products are {', '.join(f'{name} {number(float(s))}' for name, s in products)}: "
@@ -83,8 +82,7 @@ def all_eight(params: Params, data: maths.Scored) -> Folds:
     sharpest = max(data.functions, key=lambda f: data.weights[f.name].max())
     page_parts.numbers(
         f"The key with most weight is {', '.join(votes)} of the {len(RULES)} rules. The sharpest is "
-        f"{sharpest.title}, with {percent(data.weights[sharpest.name].max())} on one key; the plain cosine "
-        f"gives its favourite {percent(data.weights['cosine'].max())}."
+        f"{sharpest.title}, with {percent(data.weights[sharpest.name].max())} on one key; the plain cosine gives its best key {percent(data.weights['cosine'].max())}."
     )
     return _folds(params, data)
 
@@ -97,7 +95,7 @@ def ignores(params: Params, data: maths.Scored) -> Folds:
     right = [name for name in ASKED[experiment] if name in still]
     told = lesson.predict(
         f"{SLUG}.{experiment}",
-        f"{does}: whose weights do not move at all?",
+        f"{does}: which rule's weights do not change at all?",
         (*(TITLES[name] for name in ASKED[experiment]), SEVERAL),
         TITLES[right[0]] if len(right) == 1 else SEVERAL,
         " ".join(f"The {TITLES[name]} one: {REASON[name]}" for name in right if name in REASON)
@@ -109,8 +107,7 @@ def ignores(params: Params, data: maths.Scored) -> Folds:
         _matrix(rows, data, "change", title=f"{does}: change of the weights", scale="difference", limit=limit)
         largest = max(change, key=lambda name: float(np.abs(change[name]).max()))
         page_parts.numbers(
-            f"{_unchanged(still)} {TITLES[largest]} moves most, "
-            f"a weight by {number(float(np.abs(change[largest]).max()))}."
+            f"{_unchanged(still)} {TITLES[largest]} changes most, one weight by {number(float(np.abs(change[largest]).max()))}."
         )
     else:
         _matrix(np.array([data.weights[name] for name in RULES]), data, "change", title="The weights before")
@@ -145,7 +142,7 @@ def one(params: Params, data: maths.Scored) -> Folds:
 
 def _unchanged(still: Sequence[str]) -> str:
     if not still:
-        return "All eight move."
+        return "All eight change."
     return f"{', '.join(TITLES[name] for name in still)}: unchanged to the last digit."
 
 

@@ -67,9 +67,8 @@ def hard(params: Params, data: maths.Data) -> Folds:
     with _harbour(params, data, framed=place):
         _reads([("soft", _soft(data)), (f"hard: {NAMES[place]}", data.patches[place])])
     page_parts.numbers(
-        f"Drawn: {thing(place)}, which happens in {percent(data.weights[place], 2)} of all draws. "
-        f"Its colour is {float(np.linalg.norm(data.values[place] - maths.soft_read(data.weights, data.values))):.2f} "
-        "from the soft read. The soft read computed with 24 patches, this one with 1: less work, more variance."
+        f"Sampled: {thing(place)}, with a probability of {percent(data.weights[place], 2)}. "
+        f"Its colour is {float(np.linalg.norm(data.values[place] - maths.soft_read(data.weights, data.values))):.2f} away from the soft read. The soft read needs 24 patches, this one needs 1: less work, more variance."
     )
     controls.draw(
         f"{SLUG}draw", again="Draw another patch", strong=True
@@ -246,8 +245,8 @@ def _both_gradients(data: maths.Data) -> None:
     said = (
         f"Patch {NAMES[place]}: a = {data.weights[place]:.4f}, f = {data.values[place] @ data.w:.4f}, "
         f"J = b = {learned.baseline:.4f}: exactly {learned.exact[place]:.5f}. "
-        f"One draw scatters by {plain:.4f} without a baseline and by {based:.4f} with it; "
-        f"the mean of {len(data.drawn):,} by {plain / root:.5f} and {based / root:.5f}."
+        f"The standard deviation of one draw is {plain:.4f} without a baseline and {based:.4f} with it; "
+        f"that of the mean of {len(data.drawn):,} is {plain / root:.5f} and {based / root:.5f}."
     )
     st.text(said.replace("-", "−"))
 

@@ -38,7 +38,7 @@ def one_vector(params: Params, data: Model) -> Folds:
         1,
         last,
         f"In the table of words it is one vector, cosine {first:.3f}; "
-        f"the layers mix in what stands before it, and leave {last:.3f}.",
+        f"the layers mix in the words before it: after the last, cosine {last:.3f}.",
         0.1,
     )
     names = ["table of words", "with position", *(f"after layer {i}" for i in range(layers))]
@@ -79,7 +79,7 @@ def remember(params: Params, data: Model) -> Folds:
     said, best = distinct(found.words), int(found.weights.argmax())
     told = lesson.predict(
         f"{SLUG}.remember",
-        f"Reading “{names[row]}”, which word does head {head_name(layer, head)} weigh most?",
+        f"Reading “{names[row]}”, which word gets most weight in head {head_name(layer, head)}?",
         dict(zip(said, found.weights.tolist(), strict=True)),
         said[best],
         f"It gets {found.weights[best]:.3f}; "
@@ -158,10 +158,12 @@ def _heads(weights: np.ndarray, row: int, names: list[str], chosen: tuple[int, i
     to = names.index(st.selectbox(asked, names, index=min(1, row), key=key))
     shares = weights[:, :, row, to]
     page_parts.show(
-        heads(shares, chosen, f"{names[row]} looks at {names[to]}"),
+        heads(shares, chosen, f"{names[row]} attends to {names[to]}"),
         f"{SLUG}.heads",
-        f"How much each head looks from {names[row]} at {names[to]}.",
+        f"How much weight each head gives from {names[row]} to {names[to]}.",
     )
     most = np.unravel_index(shares.argmax(), (layers, count))
     name = head_name(int(most[0]), int(most[1]))
-    page_parts.numbers(f"From “{names[row]}” to “{names[to]}” looks most {name}: {shares[most]:.3f}.")
+    page_parts.numbers(
+        f"The head with most weight from “{names[row]}” to “{names[to]}” is {name}: {shares[most]:.3f}."
+    )

@@ -33,7 +33,7 @@ def by_hand(params: Params, data: Model) -> Folds:
     king, man, woman = (f"({asked[i][0]:g}, {asked[i][1]:g})" for i in (PLUS[0], MINUS[0], PLUS[1]))
     told = lesson.predict(
         f"{SLUG}.hand",
-        "king − man + woman: which word is nearest to where that leads?",
+        "king − man + woman: which word is nearest to the result?",
         [NAMES[i] for i in OTHERS],
         best,
         f"{king} − {man} + {woman} = ({x:g}, {y:g}).".replace("-", "−"),
@@ -91,10 +91,10 @@ def trained(params: Params, data: Model) -> Folds:
     )
     alt = f"The words nearest to {_terms(found)}, by cosine." if told else "Not shown before the guess."
     page_parts.show(bars(rows, "{:.3f}" if told else "", end=1.0), f"{SLUG}.bars", alt)
-    with_all = "it is nearest even when the three count"
+    with_all = "it is nearest even with the three words included"
     if found.place > 1:
-        first = f"if the three counted, “{visible(found.first)}” would be first"
-        with_all = f"{first} and “{near[0]}” at place {found.place}"
+        first = f"with the three words included, “{visible(found.first)}” is first"
+        with_all = f"{first} and “{near[0]}” is number {found.place}"
     page_parts.numbers(
         f"{_terms(found)}: “{near[0]}”, cosine {found.cosines[0]:.3f}, "
         f"the first of {len(data.tokenizer) - 1:,} words; {with_all}."
@@ -129,7 +129,7 @@ def on_the_map(params: Params, data: Model) -> Folds:
     page_parts.numbers(
         f"The arrow {b} → {a} is {one:.2f} long, the one from {c} to the sum {other:.2f}. These two "
         "directions "
-        f"keep {percent(found.share)} of what the {len(found.names)} words and their sum differ in."
+        f"keep {percent(found.share)} of the differences among the {len(found.names)} words and their sum."
     )
     return _folds(found)
 

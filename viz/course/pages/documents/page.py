@@ -83,7 +83,7 @@ def page() -> None:
     st.markdown(f"**{source.authors}, {source.year}.** {source.title}  \n:gray[{source.where}]")
     if (
         which in citations.NUMBERED
-        and controls.segmented("Which places", PARTS, PART, "equations", PARTS.__getitem__, quiet=True)
+        and controls.segmented("Which sections", PARTS, PART, "equations", PARTS.__getitem__, quiet=True)
         == "equations"
     ):
         return _equations(which, rows)

@@ -105,7 +105,7 @@ def sentence(groups: tuple[tuple[str, tuple[Erratum, ...]], ...]) -> str:
     """How many entries of which kind."""
     total = sum(len(entries) for _, entries in groups)
     if not total:
-        return "No entry belongs to both choices. Take one of them back."
+        return "No entry matches both choices. Clear one of them."
     told = ", ".join(f"{len(entries)} {COUNTED[kind]}" for kind, entries in groups)
     return f"{total} {'entry' if total == 1 else 'entries'}: {told}. Open one, and its evidence is computed."
 

@@ -21,7 +21,7 @@ PAGE = Page(
     title="Homework",
     order=80,
     menu="course",
-    claim="Answer first. Then the page does what it asked about, and compares.",
+    claim="Answer first. Then the page computes the answer and compares.",
     cites=(Cite("beigy2024", "introduction", "the two homework questions"),),
 )
 SLUG = "homework."

@@ -42,8 +42,9 @@ class Bridge:
 
 
 _FOUND = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
-NAMED = tuple(
-    Named(name, sentence, paper, *map(tuple, near)) for name, sentence, paper, *near in _FOUND["named"]
+NAMED, LATER = (
+    tuple(Named(name, sentence, paper, *map(tuple, near)) for name, sentence, paper, *near in _FOUND[rows])
+    for rows in ("named", "later")
 )
 TASKS = tuple(Task(*row) for row in _FOUND["tasks"])
 BRIDGES = tuple(Bridge(*row) for row in _FOUND["bridges"])

@@ -73,9 +73,9 @@ def _found(params: Params) -> None:
     groups = compute(params)
     total = sum(len(lines) for _, lines in groups)
     page_parts.numbers(
-        f"{total} {'entry holds' if total == 1 else 'entries hold'} “{shorten(params.find, 60)}”."
+        f"{total} {'entry contains' if total == 1 else 'entries contain'} “{shorten(params.find, 60)}”."
         if total
-        else f"Nothing holds “{shorten(params.find, 60)}”. Try one word, or a letter as a formula has it."
+        else f"No entry contains “{shorten(params.find, 60)}”. Try one word, or a letter as it is in a formula."
     )
     for section, lines in groups:
         st.header(section.title, anchor=False)

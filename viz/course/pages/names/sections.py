@@ -64,7 +64,7 @@ def sections() -> tuple[Section, ...]:
         Section(
             "symbols",
             "Symbols of the sources",
-            "What stands in the equations of the course, with the shape it has as a column and as a row.",
+            "The symbols in the equations of the course, with the shape of each as a column and as a row.",
             _symbols(),
             dense=True,
         ),
@@ -77,8 +77,7 @@ def sections() -> tuple[Section, ...]:
         Section(
             "tensors",
             "Tensors",
-            "A path ends with one of these: decoder.layer.2.cross_attn.pattern. What is said of self_attn "
-            "holds for cross_attn, whose keys and values come from the encoder.",
+            "A path ends with one of these: decoder.layer.2.cross_attn.pattern. The lines on self_attn hold for cross_attn, too; its keys and values come from the encoder.",
             _terms(glossary.LEAVES),
         ),
         Section("axes", "Axes", "What is counted along each side of a tensor.", _terms(glossary.AXES)),
@@ -92,12 +91,18 @@ def sections() -> tuple[Section, ...]:
             "named",
             "Models and methods that the sources only name",
             "The sources mention these and do not explain them. One line each, and the page of the atlas that is nearest.",
-            _named(),
+            _named(named.NAMED),
+        ),
+        Section(
+            "later",
+            "After the sources",
+            "What leads from GPT-3 to the assistants of today. One line each, and the page of the atlas that is nearest.",
+            _named(named.LATER),
         ),
         Section(
             "tasks",
             "Attend and do something",
-            "Seven tasks, one mechanism: the query changes, keys and values are parts of what is looked at or listened to.",
+            "Seven tasks, one mechanism: the query changes, keys and values are parts of the picture or of the sound.",
             _tasks(),
         ),
         Section(
@@ -189,11 +194,11 @@ def _entries(terms: tuple[Term, ...]) -> tuple[Line, ...]:
     )
 
 
-def _named() -> tuple[Line, ...]:
+def _named(rows: tuple[named.Named, ...]) -> tuple[Line, ...]:
     there = {entry.slug for entry in pages.discover()}
     return tuple(
         Line(one.name, one.sentence, one.paper, near=next((slug for slug in one.near if slug in there), ""))
-        for one in named.NAMED
+        for one in rows
     )
 
 

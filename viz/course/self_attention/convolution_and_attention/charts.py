@@ -219,7 +219,7 @@ def by_place(
     )
     up = alt.Y(
         "from:Q",
-        title="answers right",
+        title="answers right (synthetic texts)",
         scale=vega.span(0, 1.12),
         axis=alt.Axis(values=[0, 0.5, 1], format=".0%", domain=False, ticks=False),
     )

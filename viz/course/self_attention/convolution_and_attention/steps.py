@@ -223,8 +223,10 @@ def trained(params: Params, data: Data) -> Folds:
         f"{SLUG}.trained",
         "A network without any attention was trained on the same two tasks, on as many texts. How often is it right?",
         alone,
-        f"{percent(alone)}; one of the shown answers picked at random is right in {percent(found.chance)}. Its field is {reach} positions: right are "
-        + ", ".join(f"{percent(share)} of the answers {place}" for place, share in places_of.items())
+        f"{percent(alone)}; one of the shown answers picked at random is right in {percent(found.chance)}. Its field is {reach} positions. It is right in "
+        + ", ".join(
+            f"{percent(share)} of the texts with the answer {place}" for place, share in places_of.items()
+        )
         + ".",
     )
     places = [called(group) for group in PLACES]
@@ -236,10 +238,10 @@ def trained(params: Params, data: Data) -> Folds:
     )
     means = {part: percent(found.mean(part)) for part in NAMES}
     page_parts.numbers(
-        f"Right in {found.n} new texts: {means['both']} with both, {means['convolutions']} with convolutions alone, "
+        f"Right in {found.n} new synthetic texts: {means['both']} with both, {means['convolutions']} with convolutions alone, "
         f"{means['attention']} with attention alone."
         if known
-        else f"In {found.n} new texts the network with both kinds of block is right in {means['both']}. Guess first, then the others are shown."
+        else f"In {found.n} new synthetic texts the network with both kinds of block is right in {means['both']}. Guess first, then the others are shown."
     )
     rows = {
         NAMES[part]: {"both tasks": found.mean(part)}

@@ -74,7 +74,7 @@ def looks(
         offset=4,
     )
     hue = vega.hue("head:N", {f"H{head}": colour(head) for head in heads}, key)
-    tips = vega.told("head:N", ("word:N", "looks at"), ("weight:Q", "", ".1%"))
+    tips = vega.told("head:N", ("word:N", "attends to"), ("weight:Q", "", ".1%"))
     base = alt.Chart().encode(y=y, tooltip=tips)
     bars = (
         base.mark_bar()
@@ -187,7 +187,7 @@ def maps(
     shares = alt.Color(
         "w:Q", scale=alt.Scale(domain=[0, 1], range=theme.SEQUENTIAL, interpolate="rgb"), legend=key
     )
-    tips = vega.told("head:N", "word:N", ("at:N", "looks at"), ("w:Q", "weight", ".1%"))
+    tips = vega.told("head:N", "word:N", ("at:N", "attends to"), ("w:Q", "weight", ".1%"))
     boxes = drawn.mark_rect(stroke=theme.SURFACE, strokeWidth=1).encode(**box, color=shares, tooltip=tips)
     asked = vega.rows(frames).mark_rect(fillOpacity=0, strokeWidth=2.5)
     heading = (

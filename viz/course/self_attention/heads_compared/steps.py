@@ -45,7 +45,7 @@ def one_word(params: Params, data: Layer) -> Folds:
     ]
     known = lesson.predict(
         f"{SLUG}first",
-        f"Reading “{names[row]}”, each of {n_heads} heads has a favourite word. How many different ones?",
+        f"Reading “{names[row]}”, each of {n_heads} heads attends most to one word. How many different words are these?",
         MANY,
         MANY[0 if count == 1 else 1 if count < 4 else 2],
         f"{count}: {', '.join(liked)}.",
@@ -54,15 +54,15 @@ def one_word(params: Params, data: Layer) -> Folds:
     key = int(rows[head].argmax())
     seen = _most(total if known else rows[head], row) if lesson.presenting() else list(range(len(names)))
     figure = looks(rows[:, seen], [names[i] for i in seen], seen.index(row), only=None if known else head)
-    whose, rest = ("each head", "") if known else (f"H{head}", "; the other heads when you have guessed")
+    whose, rest = ("each head", "") if known else (f"H{head}", "; the other heads after your guess")
     page_parts.show(figure, f"{SLUG}looks", f"What {whose} gives to each word, reading {names[row]}{rest}.")
-    at_key = f"H{head} looks {percent(rows[head, key])} at “{names[key]}”."
+    at_key = f"H{head} gives {percent(rows[head, key])} of its attention to “{names[key]}”."
     page_parts.numbers(
         f"Reading “{names[row]}”, {at_key} All {n_heads} heads together give "
         f"“{names[int(total.argmax())]}” most: {total.max():.2f} of {total.sum():.2f}."
         if known
         else f"This is one of the {n_heads} heads of layer {data.layer} of {data.model}: {at_key} "
-        "The others when you have guessed."
+        "The others are shown after your guess."
     )
     # the words are those of the run
     controls.pills("Query word", names, SLUG + "word", names[row])
@@ -105,7 +105,7 @@ def all_heads(params: Params, data: Layer) -> Folds:
     a, b = map(int, np.unravel_index(int(np.nanargmax(bits)), bits.shape)) if len(bits) > 1 else (0, 0)
     page_parts.numbers(
         f"{n} maps of {len(names)} × {len(names)}, each row adding up to 1. Largest Jensen-Shannon "
-        f"divergence: H{min(a, b)} and H{max(a, b)}: {number(float(bits[a, b]))} bits a row, where 0 is the "
+        f"divergence: H{min(a, b)} and H{max(a, b)}: {number(float(bits[a, b]))} bits per row, where 0 is the "
         "same attention and 1 no word in common."
     )
     links.to("look", "Open them full size", view="full", **here(params, data, a))
@@ -168,7 +168,7 @@ def two_heads(params: Params, data: Layer) -> Folds:
         )
         side_by_side(names, panes, allowed=data.allowed[a], height=height, **of_all)
         page_parts.numbers(
-            f"They differ most where “{names[at[0]]}” looks at “{names[at[1]]}”: H{a} gives "
+            f"They differ most in the weight from “{names[at[0]]}” to “{names[at[1]]}”: H{a} gives "
             f"{percent(one[at])}, {called} {percent(other[at])}, a difference of {number(gap)}. The mean "
             f"Jensen-Shannon divergence of a row is {number(alike.bits)} bits (maximum 1); the correlation "
             f"of all weights is {number(alike.correlation)}."

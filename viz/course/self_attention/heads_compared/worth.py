@@ -66,8 +66,8 @@ def kinds(params: Params, data: Layer) -> Folds:
         figure = bar_pairs(
             np.stack([data.weights[:, data.row, key], habit], 1),
             heads(data),
-            (f"here: “{names[data.row]}” at “{names[key]}”", "in the test: pronouns at what they mean"),
-            "One sentence against all pronouns of the test",
+            (f"here: “{names[data.row]}” at “{names[key]}”", "in the test: pronouns on what they mean"),
+            "One sentence against all pronouns of the synthetic test sentences",
             height=450 if room else 460,
             least=0.1 if room else 0.0,  # numbers of two short bars would overlap
         )
@@ -75,10 +75,8 @@ def kinds(params: Params, data: Layer) -> Folds:
         page_parts.show(figure, f"{SLUG}kinds.bars", told)
     words = [measured.word(layer, h) for h in range(n)]
     page_parts.numbers(
-        f"{'; '.join(f'H{h} {word}' for h, word in enumerate(words))}. Here H{head} looks "
-        f"{percent(data.weights[head, data.row, key])} from “{names[data.row]}” to “{names[key]}”; over all "
-        f"pronouns of the test it gives {percent(habit[head])} to what they mean. One sentence does not "
-        "make a kind."
+        f"{'; '.join(f'H{h} {word}' for h, word in enumerate(words))}. Here H{head} gives {percent(data.weights[head, data.row, key])} of the attention of “{names[data.row]}” to “{names[key]}”; over all "
+        f"pronouns of the test it gives {percent(habit[head])} to what they mean. One sentence does not establish a habit."
     )
     links.to("find", "Find heads of a kind in all models", **here(params, data, head))
 
@@ -114,8 +112,7 @@ def without(params: Params, data: Layer) -> Folds:
     what = "the translation" if found.target is not None else "the words of the sentence"
     known = lesson.predict(
         f"{SLUG}off",
-        f"Reading “{names[data.row]}”, H{head} looks {percent(data.weights[head, data.row, key])} at "
-        f"“{names[key]}”. Without it: the probability of {what}?",
+        f"Reading “{names[data.row]}”, H{head} gives {percent(data.weights[head, data.row, key])} of its attention to “{names[key]}”. How does the probability of {what} change without this head?",
         FACTORS,
         FACTORS[0 if factor < 0.5 else 1 if factor <= 0.9 else 2 if factor < 1.1 else 3],
         f"It is multiplied by {factor:.3f}; without H{best}, missed most, by {factors[best]:.3f}; "
@@ -176,7 +173,7 @@ def _lost(params: Params, data: Layer, found: Removal, off: int) -> str:
     called = f"all {n} heads of the layer" if off == n else f"H{off}"
     layers = ", ".join(f"L{layer} {found.factors(layer)[n]:.2g}" for layer in range(data.n_layers))
     said = (
-        f"Without {called} the token hit most is “{found.tokens[worst].strip()}”: from "
+        f"Without {called} the token that loses most is “{found.tokens[worst].strip()}”: from "
         f"{percent(np.exp(found.before[worst]), 2)} to {percent(np.exp(after[worst]), 2)}. "
         f"All heads of one layer off, the probability is multiplied by: {layers}."
     )

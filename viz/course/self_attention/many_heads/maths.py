@@ -48,8 +48,7 @@ class Sizes:
             below, above = self.d // self.h * self.h, (self.d // self.h + 1) * self.h
             offers = " or ".join(f"d = {size}" for size in (below, above) if size)
             raise InputError(
-                f"{self.d} numbers cannot be shared out among {self.h} heads: {self.d} / {self.h} leaves a "
-                f"rest of {self.d % self.h}.",
+                f"{self.d} numbers cannot be divided among {self.h} heads: {self.d} / {self.h} leaves a remainder of {self.d % self.h}.",
                 "Each head gets d / h numbers of every word, so d must be divisible by h.",
                 f"With {self.h} heads take {offers}, or choose another number of heads.",
             )

@@ -18,7 +18,7 @@ WANTED = (2, 3, 4, 6)
 CHOICES = {
     "b": ("Sentences, B", 1, 4),
     "n": ("Words, n", 2, len(WORDS)),
-    "d": ("Numbers a word, d", 2, 16),
+    "d": ("Numbers per word, d", 2, 16),
     "h": ("Heads, h", 1, 8),
 }
 ROOM = {"b": 216, "n": 188, "d": 204, "h": 188}
@@ -52,7 +52,7 @@ class Params(Knobs):
     redrawn: int = knob(1, draw(99, first=1, label="Draw, head 1", again="Re-initialise head 1", strong=True))
     draw: int = knob(0, touched(state.whole(0, 99)))
     forgot: bool = knob(False, toggle("Forget the transpose"))
-    wanted: int = knob(4, segmented("From how many words a word should be made, k", WANTED))
+    wanted: int = knob(4, segmented("Words that one word is computed from, k", WANTED))
 
     @property
     def sizes(self) -> Sizes:

@@ -29,7 +29,7 @@ def read(params: Params, data: Ways) -> Folds:
     heads = f"{size.h} heads" if size.h > 1 else "One head"
     known = lesson.predict(
         f"{SLUG}.first",
-        f"A word is {size.d} numbers. {heads} will work on it. How much of it does head 1 read?",
+        f"A word has {size.d} numbers, and {heads} will read it. How much of it does head 1 read?",
         (piece, whole, "The mean of the others" if size.h > 1 else "Half of them"),
         whole if data.chunk > 1e-9 or size.h == 1 else piece,
         f"Each of its {size.p} numbers is a sum over all {size.d}; made from the first {size.p} alone it "
@@ -41,7 +41,7 @@ def read(params: Params, data: Ways) -> Folds:
         sentences = f"{size.batch} sentences of {size.n} words; the first is drawn."
     page_parts.numbers(
         f"x has {' × '.join(map(str, x.shape))} = {x.value.size} numbers. One matrix, {size.d} × {size.d}, "
-        f"makes the queries of all heads at once: columns 1 to {size.p} are head 1's."
+        f"computes the queries of all heads at once: columns 1 to {size.p} are head 1's."
         if known
         else f"{sentences} Guess first, then its queries are shown."
     )
@@ -99,7 +99,7 @@ def attend(params: Params, data: Ways) -> Folds:
     ]
     page_parts.numbers(
         f"Reading “{WORDS[0]}”, {', '.join(told)}. {size.h} × {size.n} rows of weights, each adding up to "
-        f"{way.pattern[0].sum(-1).mean():.2f}; the scores of different heads never meet."
+        f"{way.pattern[0].sum(-1).mean():.2f}; the scores of different heads are never combined."
     )
     shapes(found, names)
     dot, p = float(way.q[0, 0, 0] @ way.k[0, 0, 0]), size.p

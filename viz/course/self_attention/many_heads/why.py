@@ -39,7 +39,7 @@ def redraw(params: Params, data: Ways) -> Folds:
         options,
         options[0] if rest == 0 else options[1] if not moved[2:].any() else options[2],
         f"Head 1 changes by up to {number(float(moved[0]))}, the others by {rest:g}. "
-        "What builds on what came before is a layer, not a head.",
+        "Layers build on each other; the heads of one layer do not.",
     )
     out = [
         replace({stage.name: stage for stage in maths.stages(way)}["out"], name=name, code="weights @ v")
@@ -87,8 +87,7 @@ def several(params: Params, data: Ways) -> Folds:
     spread = maths.spreads(k, params.draw)
     known = lesson.predict(
         f"{SLUG}.several",
-        f"A word needs {k} parts, each from another word. One head may spread its attention over these words "
-        "as it likes. How does it lose least?",
+        f"A word needs {k} parts, each from another word. One head divides its attention among these words. With which weights does it lose least?",
         SPREADS,
         _least(spread),
         f"It keeps one part in {k}, wherever it attends. Lost, measured on 4,000 random words: "

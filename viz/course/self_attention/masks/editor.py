@@ -82,7 +82,7 @@ def sentence(data: Matrices, query: int, key: int) -> str:
     blind = np.flatnonzero(~data.allowed.any(1)).tolist()
     if row.empty:
         said = (
-            f"“{names[query]}” is masked everywhere: e^−∞ = 0 in all {n} cells, and 0 / 0 is no number. "
+            f"“{names[query]}” is masked everywhere: e^−∞ = 0 in all {n} cells, and 0 / 0 is not a number. "
             "This model then uses zeros."
         )
         blind.remove(query)
@@ -109,17 +109,17 @@ def _question(data: Matrices, query: int) -> None:
     """Where does the weight of a word go that is taken away? Asked and answered with words of this run."""
     told = masks.without_favourite(data.scores, data.allowed, query)
     if told is None:
-        st.text("No row of this mask allows two words: take a wider one, and there is something to predict.")
+        st.text("No row of this mask allows two words: choose a wider mask to get a question.")
         return
     names = masks_panels.labels(data.tokens)
     asks, key = names[told.query], names[told.key]
-    answers = ("It is lost", "To all others, the same share each", "To all others, by the same factor")
+    answers = ("It is lost", "To all others, in equal parts", "To all others, by the same factor")
     lesson.predict(
         SLUG + "guess",
         f"“{asks}” attends most to “{key}”. Mask that word. Where does its weight go?",
         answers,
         answers[2],
-        f"“{asks}” gives {told.weight:.3f} to “{key}”. Masked, that term leaves the sum below the fraction: "
+        f"“{asks}” gives {told.weight:.3f} to “{key}”. Masked, that term is no longer in the denominator: "
         f"every other weight of the row is divided by 1 − {told.weight:.3f}, so it grows {told.factor:.3f} "
         f"times; “{names[told.other]}” from {told.before:.3f} to {told.after:.3f}. Click the cell in the "
         "mask to see it happen.",

@@ -35,7 +35,7 @@ def lines(params: Params, data: read.Head) -> Folds:
         "line of weights. How many lines?",
         tuple(str(m) for m in (n - 1, n, n + 1) if m > 0),
         str(n),
-        f"One for each of its {n} words and punctuation marks: a full stop is read as well, and remembers. "
+        f"One for each of its {n} words and punctuation marks: the full stop is a token, too. "
         f"{sum(name.isalnum() for name in names)} of them are words.",
     )
     shown = slice(None) if known else slice(0, 1)

@@ -28,8 +28,7 @@ def leak(params: Params, _: object) -> Folds:
     told = (
         "Nothing was learned: there is nothing to learn."
         if sees == "past"
-        else "It looks at the next digit itself and copies it. "
-        f"Where it has to write, it is right {percent(found.writing, 2)} of the time."
+        else f"It attends to the next digit itself and copies it. Where it has to write, it is right {percent(found.writing, 2)} of the time."
     )
     known = lesson.predict_share(
         SLUG + "leak",
@@ -50,8 +49,7 @@ def leak(params: Params, _: object) -> Folds:
         drawn if known else "Nothing but chance is drawn before the guess.",
     )
     st.text(
-        f"With {seen} in sight: {percent(found.inside)} right where the answer stands in the list, "
-        f"{percent(found.writing)} where it has to write. {_copied(sees, found)}"
+        f"It sees {seen}: {percent(found.inside)} right where the answer is in the list, {percent(found.writing)} where it has to write. {_copied(sees, found)}"
         if known
         else "The digits are random. "
         f"A model that cannot see the next one is right {percent(1 / digits)} of the time."
@@ -72,7 +70,7 @@ def _copied(sees: str, found: maths.Learned) -> str:
     if sees == "past":
         return "It cannot cheat, and in random lists there is nothing else to learn."
     ahead = found.pattern[np.arange(7), np.arange(1, 8)].mean()
-    return f"Its heads look {percent(ahead)} at the next digit: it learned to copy, not to predict."
+    return f"Its heads give {percent(ahead)} of their attention to the next digit: it learned to copy, not to predict."
 
 
 def _learned(sees: str, digits: int, draw: int) -> maths.Learned:
@@ -87,7 +85,7 @@ def _lifted_now(text: str) -> None:
     st.text(
         f"gpt-mini learned with the mask. Lift it now, in every layer, on “{text}”: its cross-entropy loss "
         f"is {with_mask:.2f} nats per token with the mask and {without:.2f} without. It never learned to "
-        "read ahead, so the answer lies open and it can hardly use it: the mask matters while a model "
+        "read ahead, so it hardly uses the next token, although it sees it: the mask matters while a model "
         "learns."
     )
 

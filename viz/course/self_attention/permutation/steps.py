@@ -37,7 +37,7 @@ def guess(params: Params, data: maths.Measured) -> Folds:
     )
     known = lesson.predict(
         SLUG + "first",
-        f"“{params.text}” in another order: what comes out of the layer?",
+        f"“{params.text}” in another order: what does the layer output?",
         (maths.STAYS, maths.MOVES, maths.CHANGES),
         moved.kind,
         f"Word by word the numbers agree up to {tiny(moved.largest)}; position by position they differ by "
@@ -130,7 +130,7 @@ def as_set(params: Params, data: maths.Measured) -> Folds:
         f"{said} is repeated once. What happens to the original rows?",
         (SET_STAYS, SET_CHANGES),
         SET_STAYS if stay else SET_CHANGES,
-        f"They move by up to {most} of their length. "
+        f"They change by up to {most} of their length. "
         + (
             "Each word has the same share of the sentence as before, and only shares count."
             if stay
@@ -142,10 +142,10 @@ def as_set(params: Params, data: maths.Measured) -> Folds:
         told = (
             "Neither a set nor a count: only the shares of the words matter."
             if every
-            else "So it is no set operation: it works on a multiset. And if every word is said twice? Try it."
+            else "So it is not a set operation: it works on a multiset. What if every word occurs twice? Try it."
         )
         page_parts.numbers(
-            f"{said} repeated: the {n} original rows change by up to {most}. A word said c times weighs "
+            f"{said} repeated: the {n} original rows change by up to {most}. A word that occurs c times weighs "
             f"c·a / Σ c·a. {told}"
         )
     order.say_twice(data)
@@ -203,12 +203,14 @@ def _rows(
     told = (
         f"{int(moved.kept.sum())} of {n} rows hold the same numbers as those of their word before."
         if known
-        else "What comes out is not shown before the guess."
+        else "The output is shown after your guess."
     )
     alt = f"Rows of {d} numbers, the first {DRAWN} drawn, before and after. {told}"
     page_parts.show(figure, f"{SLUG}rows.{key}", alt)
     if not known and key != "first":
-        page_parts.numbers(f"Left the {len(data.order)} rows as they were, {d} numbers each. And after?")
+        page_parts.numbers(
+            f"Left: the {len(data.order)} rows in the old order, {d} numbers each. Right: those in the new order, shown after your guess."
+        )
 
 
 def _folds(

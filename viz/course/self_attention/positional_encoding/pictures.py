@@ -128,6 +128,6 @@ def sentence(at: int, data: Data) -> str:
         return f"Two positions {steps} steps apart have vectors {number(mean, 3)} apart, {where}."
     half, most = positions.share_of_variance(data.table), positions.most_changed(data.table)
     return (
-        f"The first half of the {len(row)} dimensions holds {100 * half:.3f}\u00a0% of all variation over "
+        f"The first half of the {len(row)} dimensions holds {100 * half:.3f}% of all variation over "
         f"the {n} positions; dimension {most} changes most from one position to the next."
     )

@@ -49,7 +49,7 @@ def lost(params: Params, _: object) -> Folds:
         )
     known = lesson.predict(
         f"{SLUG}.worse",
-        f"What harms {model} more {here}: positions shuffled, or removed?",
+        f"What raises the loss of {model} more {here}: positions shuffled, or removed?",
         {way: loss[way] for way in (unplaced.SHUFFLED, unplaced.REMOVED)} | {read.EQUAL: 0.0},
         read.worse(found),
         answer,
@@ -120,7 +120,7 @@ def _told(found: unplaced.Unplaced, loss: dict[str, float]) -> str:
     return (
         f"Loss {trained} nats as trained; {shuffled} shuffled, {removed} removed: worst is "
         f"{max(loss, key=loss.__getitem__)}. "
-        f"Head {head_name(*found.head)} looked {looked} at the word before; shuffled {then}, removed {last}."
+        f"Head {head_name(*found.head)} gave {looked} of its attention to the word before; shuffled {then}, removed {last}."
     )
 
 

@@ -55,7 +55,7 @@ def guess(params: Params, _: object) -> Folds:
     )
     written, gpt = found.lines.get(read.WRITTEN), ""
     if written is not None:
-        gpt = f" In gpt-mini, which looks back only, they are {share(float(written[-1]))} apart even so."
+        gpt = f" In gpt-mini, which attends to earlier words only, they are {share(float(written[-1]))} apart even so."
     begin, end = (share(float(with_[at])) for at in (0, -1))
     page_parts.numbers(
         f"“{word}” at positions {first + 1} and {second + 1}: {end} apart with positions, {share(far)} without.{gpt}"

@@ -53,13 +53,11 @@ class Params(Knobs):
         False,
         toggle(
             "$W_K := W_Q$, a kernel",
-            help="Then two words score each other alike, and the scores are like a kernel.",
+            help="Then any two words give each other the same score, and S is symmetric, like a kernel matrix.",
             width=1,
         ),
     )
-    printed: bool = knob(
-        False, toggle("As printed in Eq. (16)", help="V A, without turning the shares.", width=1)
-    )
+    printed: bool = knob(False, toggle("As printed in Eq. (16)", help="V A, without transposing A.", width=1))
     example: str = knob(
         "student",
         segmented(

@@ -34,10 +34,10 @@ def _how_many(data: Data, _: Params) -> bool:
     n = len(data.words)
     return lesson.predict(
         SLUG + "count",
-        f"{n} word{'s' if n > 1 else ''}. Every word asks every word how well they fit, itself included. How many scores is that?",
+        f"{n} word{'s' if n > 1 else ''}. The query of each word is compared with the key of each word, its own included. How many scores is that?",
         tuple(str(count) for count in sorted({n, n * (n - 1) // 2, n * (n - 1), n * n})),
         str(data.found.scores.size),
-        f"{n} · {n} = {n * n}: one for each pair of a word that asks and a word that answers. Printed with one index, qᵢ·kᵢ, only the {n} on the diagonal would be named.",
+        f"{n} · {n} = {n * n}: one for each pair of a query and a key. Printed with one index, qᵢ·kᵢ, only the {n} on the diagonal would be named.",
     )
 
 
@@ -86,12 +86,12 @@ def numbers(step: int, data: Data, params: Params, known: bool) -> str:
         of = f"The first {n} of {data.total} words" if data.total > n else f"{n} word{'s' if n > 1 else ''}"
         told = f"{of}, each {d} numbers of −1, 0 and 1, drawn at random (draw {params.lot})"
         return (
-            f"{told}; {n * n} question marks to fill."
+            f"{told}; {n * n} question marks are the scores."
             if known
             else f"{told}. The same word always has the same numbers."
         )
     if step == ONE:
-        return f"“{names[at]}”, {vector(found.x[at])}, asks {vector(found.q[at])}, answers to {vector(found.k[at])} and hands over {vector(found.v[at])}. Change a weight: touch it."
+        return f"“{names[at]}”, {vector(found.x[at])}, has the query {vector(found.q[at])}, the key {vector(found.k[at])} and the value {vector(found.v[at])}. Touch a weight to change it."
     if step == ALL:
         same = "need not be equal" if p != r else "happen to be equal"
         return f"p = {p} for Q and K, r = {r} for V: they {same}. {2 * d * p + d * r} weights serve {n} words, or a thousand."

@@ -65,7 +65,7 @@ def written(run: Run) -> Steps:
     Raises ValueError for a model without a source.
     """
     if run.source is None:
-        raise ValueError(f"{run.model.name} has one stack; nothing looks across")
+        raise ValueError(f"{run.model.name} has one stack, so it has no cross-attention")
     network, n, m = run.model.network, len(run.source.ids), len(run.ids)
     ids, words = torch.tensor([run.ids]), torch.tensor([run.source.ids])
     given = Batch(ids=ids, real=ids >= 0, source=words, source_real=words >= 0)

@@ -26,7 +26,7 @@ Array = np.ndarray
 MOST_PIECES = 12
 READS = 32
 """Runs of the text that a round costs, with the words to choose from: the text read a few times, and a batch of words behind it."""
-ONE = "A guess is one word or one sign."
+ONE = "A guess is one word or one punctuation mark."
 OPENING = re.compile(r"[(\[{“‘—\-\s]$")
 
 
@@ -94,8 +94,8 @@ class Round:
     def __post_init__(self) -> None:
         if self.model.spec.has_source or not self.model.spec.writes:
             raise InputError(
-                f"{self.model.name} does not go on with a text.",
-                "The next word is asked of a model of the GPT kind.",
+                f"{self.model.name} does not continue a text.",
+                "Guessing the next word needs a model of the GPT kind.",
                 "Choose another model.",
             )
 
@@ -132,8 +132,8 @@ class Round:
         encoded = self.model.tokenizer.encode(self._glue(word) + word)
         if encoded.lost or not encoded.ids:
             raise InputError(
-                f"'{word}' has a sign that {self.model.name} does not know.",
-                "A guess is made of its tokens.",
+                f"'{word}' has a character that is not in the vocabulary of {self.model.name}.",
+                "A guess has to consist of its tokens.",
                 "Guess another word.",
             )
         if len(encoded.ids) > MOST_PIECES:

@@ -204,7 +204,7 @@ def answers(model: Model, prompt: str, candidates: Sequence[str]) -> list[Answer
     start = start_of(model, prompt)
     ids = [target_ids(model, start, candidate) for candidate in candidates]
     if len(set(ids)) < len(ids):
-        raise InputError("A candidate comes twice.", "Each stands for another answer.", "Leave one out.")
+        raise InputError("A candidate appears twice.", "Each stands for another answer.", "Leave one out.")
     scored = [scores.log_softmax(-1) for scores in logits_behind(model, start, [row[:-1] for row in ids])]
     logprobs = [
         tuple(float(log_p[t, index]) for t, index in enumerate(row))

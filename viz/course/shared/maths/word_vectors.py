@@ -62,8 +62,8 @@ def row_of(model: Any, word: str) -> int:
         )
     if ids[0] == UNKNOWN:
         raise InputError(
-            f"{model.name} does not know “{_short(word)}”.",
-            f"It knows the {len(model.tokenizer) - 1:,} most frequent words of its texts.",
+            f"“{_short(word)}” is not in the vocabulary of {model.name}.",
+            f"It has vectors for the {len(model.tokenizer) - 1:,} most frequent words of its texts.",
             "Try another word.",
         )
     return int(ids[0])
@@ -119,8 +119,8 @@ def pieces_of(run: Run, word: str) -> tuple[int, ...]:
     found = [each.pieces for each in run.side.words if each.text.lower() == word.strip().lower()]
     if not found:
         raise InputError(
-            f"“{_short(word)}” does not stand in “{run.side.text}”.",
-            "The word must stand in both sentences.",
+            f"“{_short(word)}” is not in “{run.side.text}”.",
+            "The word must occur in both sentences.",
             "Choose another word or sentence.",
         )
     return found[-1]

@@ -22,7 +22,7 @@ def noise(params: Params, data: maths.Heard) -> Folds:
     found = engine_client.submit((SLUG, "noise", params.seed), lambda: maths.in_noise(params.seed), 4_000)
     names = [f"noise {noise:g}" if noise else "no noise" for noise in maths.NOISES]
     asked = (
-        f"{maths.EACH} sounds of {maths.SAID} words, in voices that were not in the training ({', '.join(KEPT_OUT)}). Noise as loud as the speech "
+        f"{maths.EACH} sounds of {maths.SAID} words, in voices that were not in training ({', '.join(KEPT_OUT)}). Noise as loud as the speech "
         "(noise 1) is added. How many letters of 100 are wrong?"
     )
     why = f"The training has noise up to {maths.LOUDEST:g}."

@@ -40,7 +40,7 @@ def samples(data: bytes) -> tuple[Wave, int]:
         ) from None
     if width != 2 or not 4_000 <= rate <= 200_000:
         raise InputError(
-            f"The recording has {8 * width} bits a sample and {rate:,} samples a second.",
+            f"The recording has {8 * width} bits per sample and {rate:,} samples per second.",
             "16 bits and 4,000 to 200,000 are read.",
             "Record it again.",
         )

@@ -14,7 +14,7 @@ SLUG = "letters_over_frames"
 TEXTS = ("yes winter pencil", "4 7 2", "0 garden 9")
 (SLOW, FAST), (QUIETEST, LOUDEST) = RANGES["speed"], RANGES["noise"]
 MOST = f"the digits and {len(WORDS) - len(DIGITS)} words, up to {seconds(LasConfig().n_ctx, LasConfig().n_frames):.0f} seconds"
-VOICE = f"Voice ({', '.join(KEPT_OUT)}: not in the training)"
+VOICE = f"Voice ({', '.join(KEPT_OUT)}: not in training)"
 
 
 @dataclass(frozen=True)

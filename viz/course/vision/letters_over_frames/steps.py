@@ -176,10 +176,7 @@ def _resting(data: Heard) -> str:
     resting = [visible(data.letters[i]) for i in np.flatnonzero(inside[:-1] < 0.5)]
     if not resting:
         return "Every letter has most of its weight on a word."
-    return (
-        f"{len(resting)} letters ({', '.join(resting)}) have most of their weight on a pause: with so short a list of words, "
-        "the letters before may be enough to predict the next."
-    )
+    return f"{len(resting)} letters ({', '.join(resting)}) have most of their weight on a pause: with so short a list of words, the letters before it may be enough to predict a letter."
 
 
 def _draw(data: Heard, key: str, **how: Any) -> None:
@@ -215,7 +212,7 @@ def _folds(
     def table() -> pd.DataFrame:
         frame = pd.DataFrame(weights.round(4), index=letters, columns=seconds)
         frame["their sum"] = weights.sum(1).round(4)
-        frame["looks at (s)"] = data.centres.round(3)
+        frame["mean time (s)"] = data.centres.round(3)
         return frame
 
     return Folds(

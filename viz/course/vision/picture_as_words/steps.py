@@ -61,7 +61,7 @@ def words(params: Params, data: Seen) -> Folds:
         f"{n - 1} patches of {params.patch**2} numbers each, read row by row after the class token; {empty} of them are entirely black. "
         f"Attention compares all pairs: {n} × {n} = {n * n:,} scores in each head."
         if known
-        else "Guess first, then the patches stand in a row."
+        else "Guess first, then the patches are shown in a row."
     )
     return Folds(
         lambda: pd.DataFrame(
@@ -89,7 +89,7 @@ def looks(params: Params, data: Seen) -> Folds:
         f"The class is computed from the class token alone. {n_inked} of {len(inked)} patches ({percent(n_inked / len(inked))}) have a part of a line in "
         "them, the others are black. How much of its attention does the class token give to the patches with a line, in the last layer, mean of the heads?",
         attended,
-        f"{percent(attended, 2)}. So it has fetched the drawing; the output is “{data.best}”, with a probability of {percent(data.chances.max())}.",
+        f"{percent(attended, 2)}. So it attends to the drawing, not to the background; the output is “{data.best}”, with a probability of {percent(data.chances.max())}.",
         near=0.1,
     )
     weights = data.looks(params.layer, params.head)
@@ -159,7 +159,7 @@ def fills(params: Params, data: Seen) -> Folds:
     known = lesson.predict_share(
         f"{SLUG}.fill",
         f"{len(found.hidden)} of {n} patches are hidden; the encoder reads the other {n - len(found.hidden)}. Put the mean of the visible patches at "
-        "each hidden place: that misses the drawing by a squared error, call it 100%. How much of it is left when the decoder fills them in?",
+        "each hidden place: the squared error of that picture counts as 100%. How much of it is left when the decoder fills them in?",
         min(left, 1.0),
         f"{percent(left)}: {found.error:.4f} per pixel in place of {found.of_mean:.4f} (black is 0, white 1).",
         near=0.05,

@@ -120,7 +120,7 @@ def cards(
         row, column = divmod(number, across)
         left, top = column * (1 + gap), row * (1 + below)
         pictures += runs(pixels, left, top)
-        said = {True: "right", False: "wrong", None: "not told yet"}[right]
+        said = {True: "right", False: "wrong", None: "not shown yet"}[right]
         colour = theme.HATCH if right is None else theme.CATEGORICAL[0 if right else 1]
         frames.append(
             {"left": left, "right": left + 1, "top": top, "bottom": top + 1, "colour": colour, "said": said}

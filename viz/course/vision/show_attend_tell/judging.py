@@ -34,7 +34,7 @@ def judge(params: Params, _: object) -> Folds:
         f"The captioner’s output for the first picture: “{said}” Is every word right?",
         (RIGHT, WRONG),
         RIGHT if ok else WRONG,
-        f"The grammar says: “{maths.caption(scene)}” Of {len(rows)} scenes with combinations that were not in training, {right} captions are right, "
+        f"The grammar has: “{maths.caption(scene)}” Of {len(rows)} scenes with combinations that were not in training, {right} captions are right, "
         f"{percent(right / len(rows))}.",
     )
     others = [row for rows_of in sorts for row in rows_of if row[0] is not scene]
@@ -49,9 +49,9 @@ def judge(params: Params, _: object) -> Folds:
         "; ".join(f"{text} {'' if fine is None else (RIGHT if fine else WRONG)}" for _, text, fine in shown),
     )
     page_parts.numbers(
-        f"{right} of {len(rows)} right. In every second scene one thing has a colour that its kind never had in training."
+        f"{right} of {len(rows)} synthetic scenes right. In every second scene one thing has a colour that its kind never had in training."
         if known
-        else f"One of {len(rows)} scenes that were sampled now. Guess first, then more are shown."
+        else f"One of {len(rows)} synthetic scenes that were sampled now. Guess first, then more are shown."
     )
     return Folds(
         lambda: pd.DataFrame(

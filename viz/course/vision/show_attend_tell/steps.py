@@ -194,11 +194,11 @@ def _named(group: list[Any]) -> str:
 def _judged(data: Told) -> str:
     """What was written, and whether the grammar says so."""
     if data.truth is None:
-        return f"Output: “{data.said}” The grammar has no sentence for this scene: it has at most two groups, with different centers, of up to three things alike."
+        return f"Output: “{data.said}” The grammar has no sentence for this scene: it has at most two groups, with different centres, of up to three things alike."
     return f"Output: “{data.said}” " + (
         "That is the sentence of the grammar."
         if data.said == data.truth
-        else f"The grammar says: “{data.truth}”"
+        else f"The grammar has: “{data.truth}”"
     )
 
 

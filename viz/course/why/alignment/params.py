@@ -31,7 +31,7 @@ class Params(Knobs):
         ),
         link="text",
     )
-    asks: str = knob("before", segmented("The state that asks", tuple(ASKERS), CALLED.__getitem__))
+    asks: str = knob("before", segmented("The state that is the query", tuple(ASKERS), CALLED.__getitem__))
 
     @property
     def model(self) -> str:

@@ -33,8 +33,7 @@ def guess(params: Params, data: maths.Data) -> Folds:
     most, after = np.argsort(weights)[::-1][:2] if len(keys) > 1 else (0, 0)
     told = lesson.predict(
         f"{SLUG}.first",
-        f"So far: “{so_far or '(nothing)'}”. Next it writes “{word}”. At which English word does it look "
-        "most?",
+        f"So far: “{so_far or '(nothing)'}”. Next it writes “{word}”. Which English word gets most attention?",
         dict(zip(keys, weights.tolist(), strict=True)),
         keys[most],
         f"It gives {percent(weights[most])} to “{data.words[most]}” and {percent(weights[after])} to "
@@ -81,8 +80,7 @@ def read(params: Params, data: maths.Data) -> Folds:
     at = n // 2
     left, right = "”, “".join(data.words[: at + 1]), "”, “".join(data.words[at:])
     return _told(
-        f"h_{at + 1} of “{data.words[at]}”: {p} numbers that have read “{left}” and {back} that have read "
-        f"“{right}”, "
+        f"h_{at + 1} of “{data.words[at]}”: {p} numbers computed from “{left}” and {back} computed from “{right}”, "
         f"{both} together.",
         params,
         data,
@@ -107,7 +105,7 @@ def look(params: Params, data: maths.Data) -> Folds:
     return _told(
         f"Writing “{data.written[row]}”: the largest score is {number(float(scores[most]))}, of "
         f"“{data.words[most]}”. "
-        f"Counted from it, its weight is e^0 / {number(total, 3)} = {weights[most]:.3f}; "
+        f"With this score subtracted from all, its weight is e^0 / {number(total, 3)} = {weights[most]:.3f}; "
         f"all {len(weights)} weights add up to {weights.sum():.3f}.",
         params,
         data,
@@ -132,9 +130,8 @@ def matrix(params: Params, data: maths.Data) -> Folds:
     last = data.weights[rows - 1]
     places = ", ".join(str(int(weights.argmax()) + 1) for weights in data.weights[:rows])
     folds = _told(
-        f"{rows} of {m} rows. The newest, “{data.written[rows - 1]}”, looks most at "
-        f"“{data.words[int(last.argmax())]}” ({percent(last.max())}). "
-        f"Positions looked at most, row by row: {places}.",
+        f"{rows} of {m} rows. The newest, “{data.written[rows - 1]}”, attends most to “{data.words[int(last.argmax())]}” ({percent(last.max())}). "
+        f"Position with the largest weight, row by row: {places}.",
         params,
         data,
         maths.telling(data),
@@ -217,10 +214,10 @@ def who_asks(params: Params, data: maths.Data) -> Folds:
     if len(found) < 2:
         columns[1].text(
             f"{maths.ASKERS['now']} is not here yet: one model is shown. "
-            "It was trained with its own order; there is no switch inside one model."
+            "Each model was trained with one of the two queries; a trained model cannot be switched to the other."
         )
     said = [
-        f"{each.model} asks with {CALLED[asks].partition(',')[0]}; the largest weight of a row is "
+        f"The query of {each.model} is {CALLED[asks].partition(',')[0]}; the largest weight of a row is "
         f"{percent(float(each.weights.max(1).mean()))} on average."
         for asks, each in found.items()
     ]
@@ -279,9 +276,9 @@ def _equations(params: Params, data: maths.Data, row: int) -> None:
     lesson.equation("attention.context", SLUG, marks=marks)
     lesson.equation("attention.similarity", SLUG, values={"s_ij": score})
     lesson.equation("attention.softmax", SLUG, values={"a_ij": weight, "s_ij": score})
-    asks = "s_(t-1), as these equations do" if data.before == 0 else "s_t: read l_i in place of l_(i-1)"
+    asks = "s_(t-1), as in these equations" if data.before == 0 else "s_t: read l_i in place of l_(i-1)"
     page_parts.numbers(
-        f"{data.model} asks with {asks}. The query differs from s_(t-1) by {data.before:.2g} at most, from s_t by {data.now:.2g}."
+        f"The query of {data.model} is {asks}. It differs from s_(t-1) by {data.before:.2g} at most, from s_t by {data.now:.2g}."
     )
     run = _run(params, data)
     lines = lines_of(run, "alignment", 0, 0, row, key)
@@ -308,7 +305,7 @@ def _split(run: Run, row: int) -> None:
     lesson.equation("bahdanau.split", SLUG)
     page_parts.numbers(
         f"Both ways for this row, {found.width} hidden numbers: {scores}. Largest difference {gap:.0e}. "
-        "W_2 h_j is the same for every written word, so it is computed once a sentence."
+        "W_2 h_j is the same for every written word, so it is computed once per sentence."
     )
 
 
@@ -333,8 +330,7 @@ def _slopes(data: maths.Data, row: int) -> None:
     )
     st.text(
         f"Raise the score of “{data.words[most]}” by 0.1 and its weight moves by about "
-        f"{0.1 * slopes[most, most]:+.4f}; the others give that up. "
-        "In a row with one weight near 1 all slopes are near 0: it hardly learns any more."
+        f"{0.1 * slopes[most, most]:+.4f}; the other weights lose as much together. In a row with one weight near 1 all slopes are near 0: training hardly changes it any more."
     )
 
 

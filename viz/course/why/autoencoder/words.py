@@ -27,7 +27,7 @@ def guess(params: Params, data: squeezed.Word) -> Folds:
         "write?",
         dict(sorted(offered.items())),
         near[0][0],
-        f"The decoder spells from {numbers(params.p)}; the nearest words of its list, with their cosines, "
+        f"The decoder writes from {numbers(params.p)}; the nearest words of its list, with their cosines, "
         f"are {nearest}. With this size {percent(data.right['french'])} of the {len(TAUGHT)} words come out right.",
     )
     _boxes(params, data, {"french": data.exits["french"] if told else None})
@@ -70,7 +70,7 @@ def equations(p: int, entry: np.ndarray, context: np.ndarray, lost: float) -> No
     sizes = {"p": str(p), "d": str(d)}
     lesson.equation("autoencoder.error", f"{SLUG}.", values=sizes, marks={"p": "the slider"})
     st.text(
-        f"x has {d} numbers, taken from the mean of all inputs; the encoder is {p} by {d}; "
+        f"x has {d} numbers, with the mean of all inputs subtracted; the encoder is {p} by {d}; "
         f"c = ({shown}{', …' if p > 6 else ''}). Of all variation {percent(lost, 2)} is lost: the sum of the "
         "squared "
         f"singular values after number {p}, divided by the sum of all."
@@ -127,9 +127,7 @@ def _folds(params: Params, data: squeezed.Word, known: bool = True) -> Folds:
         st.markdown(
             "A language's decoder is linear too: it gives a number for each pair of neighbouring letters, "
             "fitted by "
-            "least squares. The word of its list whose letter pairs point most nearly the same way (the "
-            "largest "
-            "cosine, both taken from their mean) is written."
+            "least squares. It writes the word of its list whose letter pairs have the largest cosine with these numbers, the mean subtracted from both."
         )
 
     return Folds(

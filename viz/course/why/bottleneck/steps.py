@@ -115,10 +115,7 @@ def write(params: Params, data: copies.Data) -> Folds:
         behind = "right" if not one.wrong[at - 1] else has
         said = f"Letter {at}: “{letter}” at {chance}; {behind}. So far “{''.join(one.written[:at])}”."
     else:
-        said = (
-            "l_0 is made of c alone. From it and the symbol START comes l_1, "
-            f"which writes “{one.written[0] if m else 'END'}” at {chance}."
-        )
+        said = f"l_0 is computed from c alone. l_1 is computed from l_0 and the symbol START; it writes “{one.written[0] if m else 'END'}” at {chance}."
     folds = _told(said, params, data)
     if m:
         controls.slider("Letters written", 0, m, f"{SLUG}.written", m)  # as many as the run wrote
@@ -132,7 +129,7 @@ def look_back(params: Params, data: copies.Data) -> Folds:
         [
             Row("read", one.read),
             _row("written from one vector", one),
-            _row("written while looking back", looks),
+            _row("written with attention", looks),
         ],
         "both",
         "The letters read, those written from one vector, those written with attention.",
@@ -142,7 +139,7 @@ def look_back(params: Params, data: copies.Data) -> Folds:
     last = pattern[min(len(looks.read), len(pattern)) - 1]
     most = int(last.argmax())
     return _told(
-        f"From one vector {one.right} of {len(one.read)} are right, looking back {looks.right}. Writing the "
+        f"From one vector {one.right} of {len(one.read)} are right, with attention {looks.right}. Writing the "
         f"last letter, the decoder gives {percent(last[most])} of its attention to letter {most + 1}, "
         f"“{looks.read[most]}”.",
         params,
@@ -174,7 +171,7 @@ def length(params: Params, data: copies.Data) -> Folds:
         if letters in one and letters in looks
     ]
     return _told(
-        f"{CELLS[params.cell]}, from one vector and looking back. {'; '.join(both)}. Diamonds: your word of "
+        f"{CELLS[params.cell]}, from one vector and with attention. {'; '.join(both)}. Diamonds: your word of "
         f"{n}.",
         params,
         data,
@@ -197,8 +194,8 @@ def slope(params: Params, data: copies.Data) -> Folds:
         _curves(places, params.cell, first=0),
         data.one.read,
         titles=(
-            "size of d hₙ / d x₁, read from the left only",
-            "size of d c / d xᵢ, both directions, your word",
+            "norm of ∂hₙ/∂x₁, read from the left only",
+            "norm of ∂c/∂xᵢ, both directions, your word",
         ),
     )
     page_parts.show(
@@ -213,7 +210,7 @@ def slope(params: Params, data: copies.Data) -> Folds:
         f"Read from the left, this much of the slope after one letter is left after ten: {left}. The second "
         f"chain reads the first letter last, so beginnings survive: in {n} held-out words of {longest} letters "
         f"the {CELLS[params.cell]} writes {begins} of the first {few} letters right and {ends} of the last "
-        f"{few}. Slope and letters right have a rank correlation of {kept.agreement:.2f} over the places.",
+        f"{few}. Slope and letters right have a rank correlation of {kept.agreement:.2f} over the positions.",
         params,
         data,
     )
@@ -274,7 +271,7 @@ def _curves(found: dict[str, np.ndarray], strong: str, *, first: int) -> list[Cu
 
 def _called(name: str) -> str:
     _, cell, *attends = name.split("-")
-    return f"{CELLS[cell]}{', looking back' if attends else ', one vector'}"
+    return f"{CELLS[cell]}{', with attention' if attends else ', one vector'}"
 
 
 def _tables() -> dict[str, dict[int, float]]:
@@ -328,8 +325,7 @@ def _equations(params: Params, one: copies.Copy) -> None:
         "seq2seq.probability", SLUG, marks={"c": "the framed tile", "l_i": "a tile of the decoder"}
     )
     lines = [
-        f"x: {n} × {width} numbers go in, c = ({', '.join(first)}, ..): {width} numbers are handed over, "
-        f"whether {n} letters were read or one.",
+        f"x: {n} × {width} numbers go in, c = ({', '.join(first)}, ..): {width} numbers, however many letters were read.",
         f"P(“{one.written[0] if one.written else 'END'}” | nothing yet) = {one.chances[0]:.4f}",
     ]
     for i, letter in enumerate(one.written[1:4], start=1):

@@ -62,7 +62,7 @@ LESSON = Lesson(
             steps.guess,
             texts=("text",),
             promises={
-                "the largest weight is more than its part of the scores, by a fifth": lambda params, data: (
+                "the largest weight is more than its share of the scores, by a fifth": lambda params, data: (
                     not _by_hand_or_model(params) or data.weights.max() > 1.2 * max(data.raw) / sum(data.raw)
                 )
             },

@@ -33,15 +33,15 @@ def offered(data: Data) -> tuple[dict[str, float], str]:
 
     >>> raw = (0.0, 1.0, 3.0)
     >>> offered(Data(("a", "cat", "sat"), raw, weighting.softmax(raw), None, (), np.zeros(80), {}))[1]
-    '84%: more than its part of the scores'
+    '84%: more than its share of the scores'
     """
     top, n, total = int(np.argmax(data.weights)), len(data.words), sum(data.raw)
     weight, part = float(data.weights[top]), data.raw[top] / total if total else 1 / n
     side = "more" if weight > part else "less"
     reasons = {
         f"{percent(1 / n)}: as much as every other word": 1 / n,
-        f"{percent(part)}: its part of the scores": part,
-        f"{percent(weight)}: {side} than its part of the scores": weight,
+        f"{percent(part)}: its share of the scores": part,
+        f"{percent(weight)}: {side} than its share of the scores": weight,
         "100%: all of it": 1.0,
     }
     return reasons, list(reasons)[2]

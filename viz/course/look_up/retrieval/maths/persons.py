@@ -52,7 +52,7 @@ _FUNCTIONS = {
     "max",
     "count",
 }
-_RULE = "One may ask: SELECT columns FROM PERSONS WHERE condition."
+_RULE = "Allowed: SELECT columns FROM PERSONS WHERE condition."
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,9 @@ def ask(table: Sequence[Row], sql: str) -> Answer:
     ((('015843268901', 'Mohammad Reza', 'Ali Mohammadi'),), (1, 0, 1), (0, 0, 0))
     """
     if len(sql) > LONGEST:
-        raise InputError(f"The query has {len(sql)} letters.", f"It may have {LONGEST}.", "Ask for less.")
+        raise InputError(
+            f"The query has {len(sql)} letters.", f"It may have at most {LONGEST}.", "Shorten it."
+        )
     form = _FORM.fullmatch(sql)
     if form is None:
         raise InputError("This table cannot answer that query.", _RULE, f"Try {QUERIES[1]}")
@@ -87,7 +89,7 @@ def ask(table: Sequence[Row], sql: str) -> Answer:
             }
         except (sqlite3.Error, sqlite3.Warning, ValueError, OverflowError) as error:
             raise InputError(
-                f"SQLite cannot answer: {error}.", _RULE, "Mend the query, or take one of those above."
+                f"SQLite cannot answer: {error}.", _RULE, "Correct the query, or take one of those above."
             ) from None
     return Answer(columns, rows, tuple(int(number in found) for number in range(1, len(table) + 1)))
 

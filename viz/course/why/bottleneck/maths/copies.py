@@ -124,7 +124,7 @@ class ByPlace:
 
     @property
     def agreement(self) -> float:
-        """The rank correlation of slope and share right over the places."""
+        """The rank correlation of slope and share right over the positions."""
         return ranks_agree(self.slope, self.right)
 
 
