@@ -27,9 +27,9 @@ NUMBERS: dict[str, dict[int, str]] = {
     "alignment": {
         2: "{} numbers computed from",
         3: "its weight is … = {};",
-        4: "” ({}). Positions",
+        4: "” ({}). Position with",
         5: "= {} and $c_{i}$",
-        6: "is {} on average. luong",
+        6: "is {} on average. The query of luong",
     },
     "word_vectors": {3: "These two directions keep {} of"},
     "score_functions": {2: "with {} on one key; the plain cosine gives its best key {}.", 4: "gives C {},"},

@@ -99,7 +99,7 @@ def test_own_captions_are_counted_against_the_grammar():
         "many at once write what one alone writes"
     )
     shown = page(5, judge="0")
-    assert f"{right} of {maths.N_SCENES} right" in said(shown)
+    assert f"{right} of {maths.N_SCENES} synthetic scenes right" in said(shown)
 
 
 @pytest.mark.parametrize(

@@ -110,7 +110,7 @@ def test_the_filter_by_exhibit():
 
 def test_filters_that_leave_nothing_say_so():
     test = page(exhibit="positional_encoding", document="lifei2022")
-    assert not test.exception and not listed(test) and "Take one of them back" in test.text[0].value
+    assert not test.exception and not listed(test) and "Clear one of them" in test.text[0].value
 
 
 def test_a_link_opens_its_entry():

@@ -214,7 +214,7 @@ def test_numbers_that_stand_hold():
     assert toy_training.LONGEST == 2 * 60 and 2 * weight_delta.MOST + 1 == 15
     assert (
         core.open_model("vectors-mini").config.d_model == 80
-        and "80 numbers a word" in exhibit.LESSON.text.steps[1].says
+        and "80 numbers per word" in exhibit.LESSON.text.steps[1].says
     )
     assert len(grammar.TAGS) == 12
 
