@@ -9,6 +9,9 @@ import pytest
 from playwright.sync_api import expect
 from settling import settle
 
+from viz.shell.lessons import written
+from viz.shell.lessons.plan import Plan, Stop
+
 NOTE = "Point at the last row.\nThen ask <b>why</b>."
 
 
@@ -176,3 +179,27 @@ def test_the_presenters_page_steers_and_only_the_lecturer_has_it(
     expect(phone.locator("#presenter")).to_be_hidden()
     stranger.close()
     presenter.close()
+
+
+def test_a_handout_draws_the_picture_of_each_stop_for_paper(visitor: Any, app_url: str) -> None:
+    """A lesson of one's own, as this browser keeps it; the window is light, whatever the theme, and the notes come on request."""
+    lesson = written.write(Plan("Mine", (Stop("masks?masks.step=2", "Sums", "Say *this*.", 1, "page"),)))
+    opened(visitor, app_url, "lessons")
+    visitor.evaluate("(text) => { localStorage['atlas.lesson'] = text; }", lesson)
+    visitor.emulate_media(color_scheme="dark")
+    opened(visitor, app_url, "lessons")
+    visitor.get_by_role("button", name="Handout to print").last.click()
+    with visitor.context.expect_page() as shown:
+        visitor.get_by_role("link", name="Open the handout").click()
+    paper = shown.value
+    paper.locator("#print:enabled").wait_for()
+    expect(paper.locator("h2")).to_have_text("1. Sums")
+    expect(paper.locator(".pictures [data-drawn]").first).to_be_visible()
+    expect(paper.locator(".room div")).to_have_count(4)
+    expect(paper.locator("section .note")).to_be_hidden()
+    paper.get_by_label("With the lecturer's notes").check()
+    expect(paper.locator("section .note")).to_have_text("Say *this*.")
+    assert paper.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    paper.set_viewport_size({"width": 794, "height": 1123})  # A4
+    assert paper.evaluate("document.documentElement.scrollWidth") <= 794
+    paper.close()

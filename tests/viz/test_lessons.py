@@ -13,11 +13,15 @@ from viz.course.sheets.kinds import KINDS, of, sheet
 from viz.server.rooms import store
 from viz.server.rooms.room import Room
 from viz.server.rooms.store import InMemory
-from viz.shell.lessons import views, walking, written
+from viz.shell import pages
+from viz.shell.lessons import handout, views, walking, written
 from viz.shell.lessons.held import Walk
 from viz.shell.lessons.plan import Plan, Stop
 from viz.shell.pages import Exhibit
 from viz.shell.questions.question import Choice
+from viz.shell.room_bar import lecture
+from viz.widgets import quiz
+from viz.witness import Chart
 from viz.workspace.lessons.page import compute
 
 READY = compute()
@@ -109,6 +113,28 @@ def test_a_stop_opens_as_it_is_meant_and_asks_where_it_says_so(title: str, at: i
     asks = any(str(line.value).startswith("**Predict, then look.**") for line in test.markdown)
     assert asks == (stop.question == "page")
     assert not asks or test.session_state["atlas.question"] == stop.asks, "the list of stops quotes the page"
+
+
+def test_a_handout_has_the_sentence_the_note_and_the_question_of_each_stop(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    visits: list[tuple[str, str]] = []
+
+    def visit(slug: str, query: str, state: dict) -> dict:
+        visits.append((slug, query))
+        state[lecture.LOOKS_ON]("map", Chart({"datasets": {}, "mark": "bar"}, "A map"))
+        return {quiz.QUESTION: "How many?", quiz.OPTIONS: ("one", "two")}
+
+    monkeypatch.setattr(handout, "visit_from_thread", visit)
+    paged = Stop("masks?masks.step=3", "Third", "Note.", 1, "page", asks="Quoted?")
+    made = handout.make(Plan("Three", (*PLAN.stops, paged)))
+    assert visits == [("masks", "masks.step=2"), ("scaling", ""), ("masks", "masks.step=3")]
+    assert [stop["asks"] for stop in made["stops"]] == ["", "*Which* one?", "How many?"]
+    assert [stop["options"] for stop in made["stops"]] == [[], ["one", "two"], ["one", "two"]]
+    steps = pages.find("masks").module.LESSON.text.steps
+    assert [made["stops"][at]["says"] for at in (0, 2)] == [steps[1].says, steps[2].says]
+    keys = [picture["key"] for stop in made["stops"] for picture in stop["pictures"]]
+    assert len(keys) == len(set(keys)) == 3, "two stops of one exhibit have pictures of their own"
 
 
 # ---------------------------------------------------------------- walking

@@ -21,7 +21,8 @@ from viz.widgets import answers, page_parts
 from viz.widgets.answers import ASKED
 
 Why = str | Callable[[], str]
-_QUESTION = "atlas.question"
+QUESTION, OPTIONS = "atlas.question", "atlas.question.options"
+"""In the session: the question that a page asked first, and its options."""
 TIE = 0.02
 """Numbers that differ by no more than this share of the larger are a tie: nobody can reason out which is ahead."""
 
@@ -57,7 +58,7 @@ def predict(
         or (isinstance(options, Mapping) and tied(options[choice], options[answer]))
     ]
     _ask_room(key, question, Form("choice", choices), guess, right, why)
-    with _frame(key, question):
+    with _frame(key, question, choices):
         st.pills(
             spoken(question),
             choices,
@@ -230,8 +231,9 @@ def _keep(slot: str, held: str) -> None:
     st.session_state[slot] = st.session_state[slot] | {"guess": held}
 
 
-def _frame(key: str, question: str):
-    st.session_state[_QUESTION] = asked() or question
+def _frame(key: str, question: str, options: Sequence[str] = ()):
+    if not asked():
+        st.session_state[QUESTION], st.session_state[OPTIONS] = question, tuple(options)
     with present_layout.side():
         box = st.container(border=True, key=f"asked-{_plain(key)}")
     box.markdown(f"**Predict, then look.** {formulas(question)}")
@@ -240,12 +242,12 @@ def _frame(key: str, question: str):
 
 def asked() -> str:
     """Return the question that the page asked first in this run, or last before it; "" where it asked none."""
-    return st.session_state.get(_QUESTION, "")
+    return st.session_state.get(QUESTION, "")
 
 
 def forget_asked() -> None:
     """Begin a page: it has asked nothing yet."""
-    st.session_state[_QUESTION] = ""
+    st.session_state[QUESTION] = ""
 
 
 def _plain(key: str) -> str:

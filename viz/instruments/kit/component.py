@@ -80,8 +80,8 @@ def page() -> str:
     return (HERE / "kit/page/alone.html").read_text("utf-8").replace("%%STYLE%%", variables())
 
 
-def variables() -> str:
-    """CSS of a page outside Streamlit: the colours of both themes and the fonts, under the names that Streamlit gives them."""
+def variables(dark: bool = True) -> str:
+    """CSS of a page outside Streamlit: the colours of both themes (without `dark` of the light one) and the fonts, under the names that Streamlit gives them."""
 
     def colours(palette: Palette) -> str:
         named = {
@@ -95,6 +95,8 @@ def variables() -> str:
 
     sans, serif = FONT.replace(", ", ", system-ui, "), SERIF.replace(", ", ", 'Source Serif 4', Georgia, ")
     fonts = f"--st-font: {sans}; --st-heading-font: {serif};"
+    if not dark:
+        return f":root {{ color-scheme: light; {fonts} {colours(LIGHT)} }}"
     return (
         f":root {{ color-scheme: light dark; {fonts} {colours(LIGHT)} }}\n"
         f"@media (prefers-color-scheme: dark) {{ :root {{ {colours(DARK)} }} }}"

@@ -27,12 +27,13 @@ def _vega() -> str:
     return found[0].name if found else ""
 
 
-def _page(name: str) -> str:
-    text = (HERE / name).read_text("utf-8").replace("%%STYLE%%", variables())
+def _page(name: str, dark: bool = True) -> str:
+    text = (HERE / name).read_text("utf-8").replace("%%STYLE%%", variables(dark))
     return text.replace("%%VEGA%%", _vega()).replace("%%TWINS%%", html.escape(json.dumps(theme.twins())))
 
 
 PAGE, PRESENTER, NOTES = _page("follow.html"), _page("presenter.html"), _page("notes.html")
+HANDOUT = _page("handout.html", dark=False)
 ASSETS = {
     path.name: (path.read_bytes(), TYPES[path.suffix]) for path in HERE.iterdir() if path.suffix in TYPES
 }
@@ -51,6 +52,11 @@ async def presenter(request: Request) -> Response:
 async def notes(request: Request) -> Response:
     """Answer with the window of a lesson's notes, which a tab of the same browser fills."""
     return _html(request, NOTES)
+
+
+async def handout(request: Request) -> Response:
+    """Answer with the page of a lesson's handout, which a tab of the same browser fills."""
+    return _html(request, HANDOUT)
 
 
 def _html(request: Request, text: str) -> Response:

@@ -23,7 +23,7 @@ from starlette.routing import Route
 
 from core.errors import InputError
 from viz.server.rooms import store
-from viz.server.rooms.light_pages import asset, notes, page, presenter
+from viz.server.rooms.light_pages import asset, handout, notes, page, presenter
 from viz.server.rooms.room import LASTS, Room
 from viz.server.rooms.seats import CLOSED, LEAD, SEAT, Refusal
 
@@ -323,6 +323,7 @@ ROUTES = [
     Route("/room", page),
     Route("/room/assets/{name}", asset),
     Route("/room/notes", notes),
+    Route("/room/handout", handout),
     Route("/room/{code}", page),
     Route("/room/{code}/wall", page),
     Route("/room/{code}/remote", presenter),

@@ -32,6 +32,8 @@ from viz.witness import Seen
 _LED, _DRAWN, _ASKED, _REVEAL = "atlas.room", "atlas.room.drawn", "atlas.room.asked", "atlas.room.reveal"
 PAGE = "lecture_room"
 """The slug of the page of the room: while it is in view the wall shows how to join."""
+LOOKS_ON = "atlas.room.looks_on"
+"""In a session that leads no room: what is called with each picture of its pages (viz.shell.lessons.handout)."""
 
 
 def led() -> tuple[Room, str] | None:
@@ -72,7 +74,7 @@ def shown(entry: Entry) -> Iterator[None]:
     """Around a page: what it draws and asks is what the room sees and is asked."""
     leads = led()
     if leads is None:
-        witness.watch(None)
+        witness.watch(st.session_state.get(LOOKS_ON))
         yield
         return
     room, drawn = leads[0], _Drawn(leads[0], entry, st.session_state.get(_DRAWN))

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import secrets
 from dataclasses import dataclass
 from pathlib import Path
 
 import streamlit as st
+from streamlit.components import v2
 
 from core.errors import InputError
 from viz.course.sheets.kinds import NAME, of
 from viz.labels import formulas, literal
 from viz.shell import errors, links, notices, state
-from viz.shell.lessons import form, held, plan, views, written
+from viz.shell.lessons import form, handout, held, plan, views, written
 from viz.shell.lessons.plan import Plan, Stop
 from viz.shell.pages import Page
+from viz.shell.room_bar import bar as room_bar
 from viz.widgets import answers, page_parts
 
 PAGE = Page(
@@ -23,6 +26,13 @@ PAGE = Page(
     order=87,
     menu="more",
     claim="Views of the atlas in an order, each with a note for the lecturer: present them to a class, or make your own.",
+)
+_HANDOUT = "atlas.lesson.handout"
+_handed = v2.component(
+    "atlas_handout",
+    html='<a target="_blank">Open the handout</a>',
+    js=Path(__file__).with_name("handing.js").read_text("utf-8"),
+    isolate_styles=False,
 )
 READY = (
     "attention_in_15_minutes",
@@ -120,6 +130,7 @@ def _card(lesson: Plan, key: str) -> None:
                 help="It takes the place of your lesson, and you change it as you like.",
             )
             _sheet(lesson)
+            _handout(lesson, key)
             st.markdown(f":gray[{_many(lesson)}]", width="content")
         with st.expander("The stops"):
             for at, stop in enumerate(lesson.stops):
@@ -168,6 +179,29 @@ def _sheet(lesson: Plan) -> None:
         )
 
 
+def _handout(lesson: Plan, key: str) -> None:
+    """The lesson on paper: its pictures are drawn first, and the link opens the window that can be printed."""
+    st.button(
+        "Handout to print",
+        icon=":material/description:",
+        key=f"lessons.handout.{key}",
+        on_click=st.session_state.__setitem__,
+        args=(_HANDOUT, (lesson, None)),
+        help="One page or more for each student: the pictures, the questions, and room to write.",
+    )
+    asked, made = st.session_state.get(_HANDOUT) or (None, None)
+    if asked != lesson:
+        return
+    if made is None:
+        with st.empty():
+            bar = st.progress(0.0, "Drawing the pictures")
+            made = handout.make(lesson, lambda share, name: bar.progress(share, literal(f"Drawing “{name}”")))
+            st.empty()
+        made = {"handout": made, "home": room_bar.home(), "name": secrets.token_hex(8)}
+        st.session_state[_HANDOUT] = (lesson, made)
+    _handed(key=f"lessons.handed.{key}", data=made, height="content", width="content")
+
+
 def _own(lesson: Plan) -> None:
     """The collected lesson, with what changes it."""
     title = st.text_input(
@@ -191,6 +225,7 @@ def _own(lesson: Plan) -> None:
             key="lessons.save",
         )
         _sheet(lesson)
+        _handout(lesson, "own")
         st.button(
             "Discard lesson",
             key="lessons.anew",

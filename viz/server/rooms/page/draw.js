@@ -34,6 +34,9 @@ export function arrange(home, keys) {
   });
 }
 
+/** The place of one picture, on a page that has a place of its own for each. */
+export const place = (key, root) => { roots.set(key, root); };
+
 export const isDrawn = () => latest.size > 0;
 
 const SOON = 2000, LATE = 60000;   // milliseconds until what could not be fetched is asked for again: each time twice as long, up to a minute

@@ -1,0 +1,47 @@
+"""A visit of one page by nobody: the page is drawn as a new visitor's would be, and nothing of it goes to a browser."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+from streamlit import runtime
+from streamlit.proto.ClientState_pb2 import ClientState
+from streamlit.runtime.app_session import AppSession
+from streamlit.runtime.script_data import ScriptData
+
+GLANCE = 0.02
+"""Seconds between two looks whether a page is drawn."""
+
+
+async def visit(slug: str, query: str = "", state: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Draw a page, made as the server makes its own visit of the first screen (`Runtime.does_script_run_without_error`).
+
+    state: what the session holds before. Returns what it holds after the run. To be awaited in the server's loop.
+    """
+    server = runtime.get_instance()
+    session = AppSession(
+        ScriptData(server._main_script_path, is_hello=False),
+        server._uploaded_file_mgr,
+        server._script_cache,
+        lambda: None,
+        {},
+    )
+    for name, value in (state or {}).items():
+        session._session_state[name] = value
+    try:
+        session.request_rerun(ClientState(page_name=slug, query_string=query))
+        while session._scriptrunner is not None:
+            await asyncio.sleep(GLANCE)
+        return dict(session._session_state.filtered_state)
+    finally:
+        session.shutdown()
+
+
+def visit_from_thread(slug: str, query: str = "", state: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Draw a page, in any thread but that of the server's loop; {} where no server runs."""
+    if not runtime.exists():
+        return {}
+    loop = runtime.get_instance()._get_async_objs().eventloop
+    return asyncio.run_coroutine_threadsafe(visit(slug, query, state), loop).result()

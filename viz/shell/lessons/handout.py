@@ -1,0 +1,87 @@
+"""A lesson on paper: of each stop its picture as it opens, the sentence of its step, the note and the question.
+
+The pictures are those that a lecture room would show of the page, seen on a visit by nobody (viz.server.visit), so that nothing
+of this session (answers, typed texts) is in them.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Mapping
+from typing import Any
+from urllib.parse import urlencode
+
+from core.serving.turn import turn
+from viz.server.rooms.shown import Parts, Shown
+from viz.server.visit import visit_from_thread
+from viz.shell.lessons import views
+from viz.shell.lessons.plan import Plan, Stop
+from viz.shell.pages import Exhibit
+from viz.shell.questions.question import Choice, Number
+from viz.shell.room_bar import lecture, pictures
+from viz.widgets import quiz
+from viz.witness import Seen
+
+MOST_BYTES = 16_000_000
+"""Bytes of all pictures of a handout; the stops after them have none."""
+
+
+def make(lesson: Plan, tell: Callable[[float, str], object] = lambda share, name: None) -> dict[str, Any]:
+    """Return all that the page of a handout draws, as JSON has it.
+
+    tell: called before each stop with the share that is done and the stop's name.
+    """
+    parts: dict[str, str] = {}
+    stops = []
+    for number, stop in enumerate(lesson.stops):
+        tell(number / len(lesson.stops), stop.name)
+        stops.append(_stop(stop, parts))
+    return {"title": lesson.title, "about": lesson.about, "stops": stops, "parts": parts}
+
+
+def _stop(stop: Stop, parts: dict[str, str]) -> dict[str, Any]:
+    view, seen = views.view(stop.view), dict[str, Shown]()
+
+    def see(key: str, picture: Seen) -> None:
+        if shown := pictures.shown(key, picture):
+            seen[key] = shown
+
+    with turn.given_up():
+        after = visit_from_thread(view.entry.slug, urlencode(view.query), {lecture.LOOKS_ON: see})
+    drawn = []
+    for key, shown in Parts().keep(seen).items():
+        new = {name: base64.b64encode(data).decode() for name, data in shown.parts.items()}
+        if sum(map(len, (parts | new).values())) > MOST_BYTES:
+            break
+        parts |= new
+        told = {name: [None, packed] for name, (_, packed) in shown.told.get("parts", {}).items()}
+        drawn.append({**shown.told, "parts": told, "key": f"{stop.view} {key}"})
+    return {
+        "name": stop.name,
+        "says": _says(view),
+        "note": stop.note,
+        "pictures": drawn,
+        "title": view.entry.info.title,
+    } | _question(stop, after)
+
+
+def _says(view: views.View) -> str:
+    """Return the sentence of the step that a view opens, or the claim of its page."""
+    if isinstance(view.entry.info, Exhibit):
+        step = view.query.get(f"{view.entry.slug}.step", "1")
+        if sentence := view.entry.module.LESSON.text.steps[int(step) - 1].says:
+            return sentence
+    return view.entry.info.claim
+
+
+def _question(stop: Stop, after: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the question of a stop and its options; of a page's own what the page has asked just now."""
+    asked = stop.question
+    if isinstance(asked, Choice):
+        return {"asks": asked.words, "options": list(asked.options)}
+    if isinstance(asked, Number):
+        return {"asks": asked.words, "options": [], "ends": f"{asked.low:g} to {asked.high:g} {asked.unit}"}
+    if not asked:
+        return {"asks": "", "options": []}
+    words, options = after.get(quiz.QUESTION) or stop.asks, after.get(quiz.OPTIONS, ())
+    return {"asks": words, "options": list(options)}
