@@ -34,6 +34,7 @@ SHAPES: dict[str, dict[str, Any]] = {
     "mpnet": {"n_buckets": 32, "furthest": 128},
     "electra": {"pooler": False, "next_sentence": False},
     "deit": {"distilled": True, "two_heads": True},
+    "mt5": {"gated": True, "tied": False, "scaled_output": False, "activation": "gelu_tanh"},
     "t5": {"gated": True, "tied": False, "scaled_output": False, "activation": "gelu_tanh"},
     "distilbert": {"n_segments": 0, "pooler": False, "next_sentence": False},
 }

@@ -11,7 +11,13 @@ from parity import SAME, redraw, variant
 from safetensors.torch import load_file
 from test_marian_parity import SHORT, TARGET, TEXT, agree
 from tokenizers import processors
-from transformers import AutoModelForSeq2SeqLM, T5Config, T5ForConditionalGeneration
+from transformers import (
+    AutoModelForSeq2SeqLM,
+    MT5Config,
+    MT5ForConditionalGeneration,
+    T5Config,
+    T5ForConditionalGeneration,
+)
 from transformers.models.t5.modeling_t5 import T5Attention
 
 from core.analysis.arithmetic.cell import lines_of, row_of
@@ -35,8 +41,10 @@ SIZES = {
     "decoder_start_token_id": 2,
     "attn_implementation": "eager",
 }
+MADE = {"t5": (T5ForConditionalGeneration, T5Config), "mt5": (MT5ForConditionalGeneration, MT5Config)}
 KINDS = {
     "t5": {},
+    "mt5": {"kind": "mt5"},
     "flan": {"feed_forward_proj": "gated-gelu", "tie_word_embeddings": False},
     "gated-relu": {"feed_forward_proj": "gated-relu", "num_heads": 1, "d_kv": 7},
     "long": {
@@ -54,7 +62,9 @@ def written(request, tmp_path_factory):
     ends = processors.TemplateProcessing(single="$A </s>", pair="$A $B", special_tokens=[("</s>", 1)])
     backend.post_processor = processors.Sequence([processors.ByteLevel(trim_offsets=True), ends])
     changes = {**SIZES, **KINDS[request.param]}
-    model = redraw(T5ForConditionalGeneration(T5Config(**changes, vocab_size=backend.get_vocab_size() + 2)))
+    kind = changes.pop("kind", "t5")
+    made, config = MADE[kind]
+    model = redraw(made(config(**changes, vocab_size=backend.get_vocab_size() + 2)))
     folder = tmp_path_factory.mktemp("written") / "model"
     model.save_pretrained(folder)
     backend.save(str(folder / "tokenizer.json"))
@@ -67,7 +77,9 @@ def test_the_same_numbers_alone_and_in_a_padded_batch(written):
     run = agree(opened, model)[1]
     assert run.source.n_real < len(run.source.ids)
     assert opened.n_parameters == sum(weight.numel() for weight in model.parameters())
-    assert opened.config.scaled_output == (model.config.feed_forward_proj != "gated-gelu")
+    assert opened.config.scaled_output == (
+        model.config.feed_forward_proj != "gated-gelu"
+    )  # mT5 has that gate
     with torch.no_grad():
         first = model.decoder.block[0].layer[0].SelfAttention
         n = len(run.ids)

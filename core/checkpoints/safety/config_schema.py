@@ -63,6 +63,10 @@ class Fields:
         """The same, as if that name were not there."""
         return Fields({other: value for other, value in self._values.items() if other != name}, self._where)
 
+    def having(self, **values: Any) -> Fields:
+        """The same, with these values."""
+        return Fields({**self._values, **values}, self._where)
+
     def raw(self, name: str) -> Any:
         return self._values.get(name)
 

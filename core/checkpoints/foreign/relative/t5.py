@@ -1,9 +1,10 @@
-"""T5 and Flan-T5 folders in Hugging Face format (Raffel et al. 2020): a table of biases a stack, scores that are not divided."""
+"""T5, Flan-T5 and mT5 folders in Hugging Face format (Raffel et al. 2020, Xue et al. 2021): a table of biases a stack, scores that are not divided."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from typing import Any
 
 from core.checkpoints.foreign import REFUSED, Format
@@ -57,6 +58,18 @@ def config(fields: Fields, stored: Collection[str]) -> T5Config:
         },
         tables=False,
     )
+
+
+def multilingual(fields: Fields, stored: Collection[str]) -> T5Config:
+    """The shape of an mT5: a gate where nothing is said, and nothing is divided at the end, tied or not."""
+    given = fields if "feed_forward_proj" in fields else fields.having(feed_forward_proj="gated-gelu")
+    return replace(config(given, stored), scaled_output=False)
+
+
+def said_multilingual(cfg: T5Config) -> Mapping[str, Any] | None:
+    """What a config.json of an mT5 says of the shape; None for one that divides at the end."""
+    said = None if cfg.scaled_output else values(cfg)
+    return None if said is None else {**said, "tie_word_embeddings": cfg.tied}
 
 
 def values(cfg: T5Config) -> Mapping[str, Any] | None:
@@ -133,3 +146,13 @@ FORMAT = Format(
     classes=lambda _: "T5ForConditionalGeneration",
     takes=takes,
 )
+MT5 = replace(
+    FORMAT,
+    model_type="mt5",
+    architecture="MT5",
+    telling="model_type",  # its tensors are those of a T5, so it is never guessed
+    config=multilingual,
+    values=said_multilingual,
+    classes=lambda _: "MT5ForConditionalGeneration",
+)
+FORMATS = (FORMAT, MT5)
