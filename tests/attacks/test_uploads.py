@@ -74,7 +74,7 @@ def test_a_good_model_opens_for_its_visitor_alone_and_goes_with_him(sender: Send
     assert run.tokens and list(resolve.brought_by_me()) == [name]
     asking[0] = "Ben"
     assert resolve.brought_by_me() == {}
-    with pytest.raises(InputError, match="not here any more"):
+    with pytest.raises(InputError, match="no longer here"):
         engine.open(name)
     asking[0], folder = "Ana", brought.SHELF.find(name, "Ana").folder
     again = sender.all()[1]["name"]
@@ -83,7 +83,7 @@ def test_a_good_model_opens_for_its_visitor_alone_and_goes_with_him(sender: Send
     engine.run(RunRequest(again, "the street"), session="Ana")
     UPLOADS.left({"Ben"})
     assert not folder.exists() and not UPLOADS and engine.cached_bytes <= before
-    with pytest.raises(InputError, match="not here any more"):
+    with pytest.raises(InputError, match="no longer here"):
         engine.open(again)
 
 
