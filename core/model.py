@@ -206,7 +206,7 @@ class Model:
             if not text.strip():
                 wrong = "There is a target but no source." if target else "The text is empty."
                 raise InputError(
-                    wrong, f"{self.name} translates a source sentence.", "Type a sentence to read."
+                    wrong, f"{self.name} reads one text and writes another.", "Type a text to read."
                 )
         sources = self._padded([self._side(text, special=special) for text in texts])
         own = self._own_targets(sources, edits) if any(target is None for target in targets) else []

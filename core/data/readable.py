@@ -5,8 +5,10 @@ from __future__ import annotations
 import functools
 import re
 from collections import Counter
+from collections.abc import Iterable
 
 from core.data.home import assets
+from core.errors import InputError
 from core.text.tokenizer import Tokenizer
 
 READ = 2_000
@@ -83,6 +85,25 @@ def unknown(text: str, reads: Tokenizer) -> str:
     ]
     lost = [text[start:end] for start, end in spans]
     return "".join(dict.fromkeys("".join(lost)))
+
+
+def unread(texts: Iterable[str], reads: Tokenizer) -> float:
+    """Return the share of the tokens of these texts that say nothing to a model: unknown ones, and letters that none stands for.
+
+    >>> from core.text.learn import written_words
+    >>> round(unread(["a cat", "a dog"], Tokenizer(written_words(("a", "cat"), ("<unk>",)))), 2)
+    0.25
+    """
+    n, missing = 0, 0
+    for text in texts:
+        try:
+            encoded = reads.encode(_begin(text))
+        except InputError:  # no token, and none for unknown words either
+            n, missing = n + 1, missing + 1
+            continue
+        n += len(encoded.ids) + len(encoded.lost)
+        missing += len(encoded.lost) + sum(token in (*UNKNOWN, reads.unknown) for token in encoded.tokens)
+    return missing / max(n, 1)
 
 
 def spelled(text: str, reads: Tokenizer) -> str:

@@ -121,7 +121,7 @@ def prompt_of(m: Model, text: str, prefix: str = "") -> Prompt:
         return Prompt((_start(m),), tokenizer, room, 1, tokenizer.end, note=note, never=m.never, ends=m.ends)
     if not text.strip():
         wrong = "There is a beginning but no source." if prefix else "The text is empty."
-        raise InputError(wrong, f"{m.name} translates a source sentence.", "Type a sentence to read.")
+        raise InputError(wrong, f"{m.name} reads one text and writes another.", "Type a text to read.")
     read = tokenizer.placed(m.reader.encode(text), whole=True)
     _check_room(len(read.ids), room, "The source", m.name)
     begun = tokenizer.placed(tokenizer.encode(prefix)).ids if prefix else ()

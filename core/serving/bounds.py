@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from core.model import WRITES, Model
+from core.serving import resolve
 
 WORK = 7e10
 """Tokens times weights that one question may cost: a second or two of one core."""
@@ -11,7 +12,9 @@ FIXED = 128
 PATTERNS = 200 * 2**20
 """Bytes that the patterns of a run may take."""
 SOURCE = 48
-"""Tokens of a text that is translated: what is written to it is written token by token."""
+"""Tokens of a text that a translator of ours reads: it learned from short sentences."""
+STEP = 8
+"""What a token costs that is written after the others, in tokens that are read at once."""
 LEAST = 16
 """So much is read of every text, however large the model is."""
 
@@ -46,11 +49,21 @@ def most(model: Model, *, runs: float = 1, each: float = 0) -> int:
     >>> [most(core.open_model("gpt-mini"), runs=1, each=each) for each in (0, 1, 6)]
     [512, 61, 16]
     """
-    room, written = model.config.n_ctx - marks(model), 0
-    if model.spec.has_source:
-        room, written = min(room, SOURCE), WRITES
-    fitting = (n for n in range(room, 0, -1) if affordable(model, runs + each * n, n + written))
+    room = model.config.n_ctx - marks(model)
+    if model.spec.has_source and not resolve.foreign(model.name):
+        room = min(room, SOURCE)
+    fitting = (n for n in range(room, 0, -1) if _fits(model, runs + each * n, n))
     return max(next(fitting, 0), min(LEAST, room))
+
+
+def _fits(model: Model, runs: float, n: int) -> bool:
+    """Whether so many runs of a text of `n` tokens are affordable, with what is written to it, first of all token by token."""
+    if not model.spec.has_source:
+        return affordable(model, runs, n)
+    if not resolve.foreign(model.name):
+        return affordable(model, runs, n + WRITES)
+    written = max(WRITES, 3 * n // 2)
+    return affordable(model, runs + STEP * written / (n + written + FIXED), n + written)
 
 
 def part(model: Model, text: str, first: int, n: int) -> str:

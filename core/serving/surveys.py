@@ -5,40 +5,52 @@ What was measured is kept beside the weights as heads.json where that folder may
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import os
 import threading
 import time
 import weakref
-from collections.abc import Mapping, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import core.serving.engine
 from core.analysis.heads.habits import Heads
 from core.analysis.heads.head_file import read_heads, write_heads
-from core.analysis.heads.head_survey import Told, readings, summed
+from core.analysis.heads.head_survey import Told, lines_of, named_by, readings, summed
 from core.data.texts import Example
 from core.errors import InputError
 from core.model import Model
+from core.serving import bounds
 from core.serving.executor import Busy
 
 log = logging.getLogger(__name__)
 COST = 60.0
 """Of one text, a layer: characters times layers, as the engine counts."""
+LINES, LETTERS = 300, 2_000
+"""Of a visitor's own texts so many lines are read, and so much of each."""
+VISITORS = 64
+"""Visitors whose names for the heads of a model are remembered."""
 BREATH = 1.0
 """Seconds until the next try where the engine is full."""
 
 
 @dataclass(frozen=True)
 class Standing:
-    """How far a survey is: texts read of all, then the heads by kind of attention; whether they lie beside the weights; what went wrong."""
+    """How far a survey is: texts read of all, then the heads by kind of attention; whether they lie beside the weights; what went wrong.
+
+    `unread` is the share of unknown tokens in the texts; `of` stands for a visitor's own texts, "" for ours.
+    """
 
     done: int = 0
     total: int = 0
     heads: Mapping[str, Heads] = field(default_factory=dict)
     kept: bool = False
     problem: str = ""
+    unread: float = 0.0
+    of: str = ""
 
     @property
     def over(self) -> bool:
@@ -56,6 +68,7 @@ class Surveys:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._held: weakref.WeakKeyDictionary[Model, Standing] = weakref.WeakKeyDictionary()
+        self._own: weakref.WeakKeyDictionary[Model, OrderedDict[str, Standing]] = weakref.WeakKeyDictionary()
 
     def begin(
         self, model: Model, folder: Path, own: Sequence[Example] = (), *, keep: bool = True
@@ -70,10 +83,63 @@ class Surveys:
         ).start()
         return Standing()
 
-    def known(self, model: Model) -> Mapping[str, Heads] | None:
-        """What was measured, once all is."""
-        found = self._held.get(model)
+    def known(self, model: Model, visitor: str = "") -> Mapping[str, Heads] | None:
+        """What was measured, once all is: on the visitor's own texts, else on ours."""
+        own = self.own(model, visitor)
+        found = own if own and own.heads else self._held.get(model)
         return found.heads if found and found.heads else None
+
+    def own(self, model: Model, visitor: str) -> Standing | None:
+        """Return how the survey on this visitor's own texts stands, None without one."""
+        return self._own.get(model, {}).get(visitor)
+
+    def forget(self, model: Model, visitor: str) -> None:
+        """Go back to the names that our texts gave."""
+        self._own.get(model, OrderedDict()).pop(visitor, None)
+
+    def name_on(self, model: Model, lines: Sequence[str], visitor: str) -> Standing:
+        """Measure the heads on texts of a visitor's own, a line each, for this visitor alone; a new call ends the one before."""
+        texts = [line.strip()[:LETTERS] for line in lines if line.strip()][:LINES]
+        of = hashlib.sha256("\n".join(texts).encode(errors="replace")).hexdigest()
+        standing = Standing(total=len(texts), of=of)
+        with self._lock:
+            visitors = self._own.setdefault(model, OrderedDict())
+            visitors.pop(visitor, None)
+            visitors[visitor] = standing
+            while len(visitors) > VISITORS:
+                visitors.popitem(last=False)
+        args = (model, texts, visitor, of)
+        threading.Thread(
+            target=self._survey_own, args=args, name=f"own survey of {model.name}", daemon=True
+        ).start()
+        return standing
+
+    def _survey_own(self, model: Model, texts: Sequence[str], visitor: str, of: str) -> None:
+        def tell(standing: Standing) -> bool:
+            with self._lock:
+                visitors = self._own.get(model, OrderedDict())
+                wanted = visitor in visitors and visitors[visitor].of == of
+                if wanted:
+                    visitors[visitor] = standing
+                return wanted
+
+        try:
+            most = bounds.most(model)
+            own = [Example(part) for text in texts if (part := bounds.part(model, text, 0, most))]
+            if not own:
+                raise InputError(
+                    "There is no text to read.", "A text stands on a line of its own.", "Type a line."
+                )
+            steps = readings(model, own)
+            heads = self._read(model, steps, lambda done: tell(Standing(done, len(steps), of=of)), of)
+            heads, share = named_by(heads, model, texts)
+            found = Standing(heads=heads, unread=share, of=of)
+        except InputError as error:
+            found = Standing(problem=str(error), of=of)
+        except Exception as error:  # as with our texts
+            log.warning("The survey of %s failed.", model.name, exc_info=True)
+            found = Standing(problem=type(error).__name__, of=of)
+        tell(found)
 
     def _survey(self, model: Model, folder: Path, own: Sequence[Example], keep: bool) -> None:
         try:
@@ -81,7 +147,10 @@ class Surveys:
             if heads is None:
                 heads = self._measured(model, own)
                 kept = keep and _keep(folder, heads, own=bool(own))
-            found = Standing(heads=heads, kept=kept)
+            share = 0.0
+            if not own:
+                heads, share = named_by(heads, model, lines_of(model))
+            found = Standing(heads=heads, kept=kept, unread=share)
         except InputError as error:
             found = Standing(problem=str(error))
         except Exception as error:  # the page says so; everything else of the model works
@@ -90,20 +159,42 @@ class Surveys:
         self._held[model] = found
 
     def _measured(self, model: Model, own: Sequence[Example]) -> Mapping[str, Heads]:
-        engine, told = core.serving.engine.default(), list[Told]()
-        steps = readings(model, own)
-        while len(told) < len(steps):
+        steps = readings(model, own, translates=False)
+
+        def tell(done: int) -> bool:
+            self._held[model] = Standing(done, len(steps))
+            return True
+
+        return self._read(model, steps, tell)
+
+    def _read(
+        self, model: Model, steps: Sequence[Callable[[], Told]], tell: Callable[[int], bool], of: str = ""
+    ) -> Mapping[str, Heads]:
+        """Read text by text through the engine while `tell` wants to know how many are read; a visitor's text that cannot be read is left out."""
+        engine, found = core.serving.engine.default(), list[Told]()
+        wrong: InputError | None = None
+        done = 0
+        while done < len(steps):
             if not engine.holds(model):
                 raise InputError(
                     f"{model.name} was closed.", "A survey ends with its model.", "Open it again."
                 )
-            self._held[model] = Standing(len(told), len(steps))
+            if not tell(done):
+                break
             try:
-                key = ("heads.read", model.name, len(told))
-                told.append(engine.submit(key, steps[len(told)], COST * model.config.n_layers))
+                key = ("heads.read", model.name, of, done)
+                found.append(engine.submit(key, steps[done], COST * model.config.n_layers))
             except Busy:
                 time.sleep(BREATH)
-        return summed(told)
+                continue
+            except InputError as error:
+                if not of:
+                    raise
+                wrong = error
+            done += 1
+        if wrong and not found:
+            raise wrong
+        return summed(found)
 
 
 def _kept(folder: Path, model: Model) -> Mapping[str, Heads] | None:

@@ -115,14 +115,14 @@ class Tokenizer:
         typed = None if self.mask is None else self._backend.id_to_token(self.mask)
         blank = typed is not None and typed in text
         backend = self._special if special else self._blank if blank else self._backend
-        encoding = backend.encode(text, add_special_tokens=False)
+        encoding = self._read(backend, text)
         self.check_rows(encoding.ids)
         added = bool(self._prefix) and not text.startswith(self._prefix)
         spans = tuple(
             _untrimmed(span, raw, added) for span, raw in zip(encoding.offsets, encoding.tokens, strict=True)
         )
         tokens = tuple(self.token(index) for index in encoding.ids)
-        spans = _grown(text, tokens, spans, self._unknown)
+        spans = _grown(text, tokens, spans, self.unknown)
         return Encoded(tuple(encoding.ids), tokens, spans, uncovered(text, spans))
 
     def check_rows(self, ids: Sequence[int]) -> None:
@@ -161,6 +161,16 @@ class Tokenizer:
         tokens = tuple(chain(next(names), encoded.tokens, next(names)))
         spans = ((None,) * len(before), encoded.spans, (None,) * len(behind))
         return replace(encoded, ids=before + ids + behind, tokens=tokens, spans=tuple(chain(*spans)))
+
+    def _read(self, backend: tokenizers.Tokenizer, text: str) -> tokenizers.Encoding:
+        try:
+            return backend.encode(text, add_special_tokens=False)
+        except Exception:  # noqa: BLE001 - the library raises Exception itself where a list of words has no unknown token
+            raise InputError(
+                "The text has a word that is not in the model's vocabulary.",
+                "This vocabulary has no unknown token, so only its own words can be read.",
+                "Type a text made of its tokens.",
+            ) from None
 
     def encode_many(self, texts: Sequence[str]) -> list[list[int]]:
         """The ids of many texts, names of special tokens read as letters."""
@@ -249,7 +259,7 @@ class Tokenizer:
         return {index: token.content for index, token in added.items()}
 
     @cached_property
-    def _unknown(self) -> str:
+    def unknown(self) -> str:
         """The token for what is in no vocabulary: it stands for other letters than its own."""
         return getattr(self._backend.model, "unk_token", None) or ""
 

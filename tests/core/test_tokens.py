@@ -7,6 +7,7 @@ from bytewise import PIECES, byte_of, fallback, tiny_llama
 from tokenizers import Regex, models, normalizers, pre_tokenizers, processors
 
 from core.decoding.prompt import continuation
+from core.errors import InputError
 from core.run.given import Given
 from core.text import Tokenizer
 from core.text.learn import byte_level_bpe, wordpiece
@@ -75,7 +76,8 @@ WORDS = {"<s>": 0, "</s>": 1, "<pad>": 2, "A": 3, "C": 4, "G": 5, "T": 6, "N": 7
 def letters(processor) -> Tokenizer:
     backend = tokenizers.Tokenizer(models.WordLevel(WORDS, unk_token="<none>"))
     backend.pre_tokenizer = pre_tokenizers.Split(Regex("."), "isolated")
-    backend.post_processor = processor
+    if processor is not None:
+        backend.post_processor = processor
     backend.add_special_tokens(["<s>", "</s>", "<pad>"])
     return Tokenizer(backend)
 
@@ -190,3 +192,9 @@ A = byte_of(255) + 1 + PIECES.index("▁a")
 @pytest.mark.parametrize("before", ["an a", "é", "a"])
 def test_a_continuation_is_the_text_of_tokens_not_their_names(before, ids, text, pending):
     assert continuation(tiny_llama().run(before, keep=[]), ids) == (text, pending)
+
+
+@pytest.mark.parametrize("text", ["hello", "ACGX", "A C", "我", "acgt"])
+def test_a_word_outside_a_vocabulary_without_unknown_token_is_refused_in_words(text):
+    with pytest.raises(InputError, match="not in the model's vocabulary"):
+        letters(None).encode(text)

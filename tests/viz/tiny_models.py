@@ -105,11 +105,12 @@ def _unmeasured(model: Model) -> dict[str, Heads]:
 
 @contextmanager
 def served(patch: pytest.MonkeyPatch, folder: Path, *names: str) -> Iterator[Engine]:
-    """These models, and no others, behind the pages."""
+    """These models, and no others, behind the pages, which take them for models of ours."""
     for name in names:
         write(folder, name)
     patch.setattr(manifest, "shipped_folder", lambda: folder / "none")
     patch.setenv("ATLAS_MODELS", str(folder))
+    patch.setattr("core.serving.resolve.foreign", lambda name: False)
     with Engine() as engine:
         patch.setattr(core.serving.engine, "_default", engine)
         patch.setattr("viz.workspace.shared.head_picker.survey", lambda name: _unmeasured(engine.open(name)))

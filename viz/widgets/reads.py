@@ -11,7 +11,7 @@ from core.checkpoints import history
 from core.data.corpora import Reads
 from core.data.readable import in_small_letters, is_english, shouted, spelled, unknown
 from core.errors import InputError
-from core.serving import bounds
+from core.serving import bounds, resolve
 from core.serving.engine import default
 from core.training.recipe import recipes
 from viz.labels import literal, shorten, visible
@@ -29,6 +29,15 @@ def learnt(model: str) -> Reads | None:
     """
     recipe = recipes().get(history.base(model))
     return recipe.reads if recipe else None
+
+
+def ours(model: str) -> bool:
+    """Whether sentences of ours, and what they promise, were made for a model.
+
+    >>> ours("gpt-mini"), ours("upload: mine (5f0c22e1)")
+    (True, False)
+    """
+    return not resolve.foreign(model)
 
 
 def line(model: str, most: str = "") -> str:

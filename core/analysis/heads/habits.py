@@ -54,6 +54,8 @@ WORDS = {
     "spread": "near-uniform",
     "mixed": "no clear pattern",
 }
+NOT_NAMED = "not named"
+"""Of a head that was measured on texts that the model cannot read."""
 RARE = ("coreference", "agreement", "quotes", "questions", "lists")
 """Habits of a few words of a sentence: they name a head that has no habit for all words."""
 LINKED = (*RARE, "induction", "duplicate")
@@ -93,7 +95,7 @@ def recurring(attention: Attention) -> list[str | int]:
 def measures(attention: Attention, links: Links = (), *, learned: bool = False) -> Mapping[str, Array]:
     """Every measure that fits this kind of attention, each (layer, head); `links` for attention between two texts.
 
-    Where the query is `learned`, no row is a word's: nothing is next to it, and nothing said before.
+    Where the query is `learned`, or a word of another text, no row is one of the keys: nothing is next to it, and nothing said before.
     """
     w = attention.weights
     common = {"punctuation": on_keys(w, signs(attention)), "spread": spread(w, attention.allowed)}
@@ -114,15 +116,17 @@ class Heads:
     """The measured habits of all heads of one kind: scores by measure, each (layer, head), over `n` sentences.
 
     `controls` has, for some of the measures, what the score is worth: the same weight from words that have no reason to
-    look there, or on the same words in another order (`core.analysis.heads.head_survey`).
+    look there, or on the same words in another order (`core.analysis.heads.head_survey`). Without `named` the texts were none
+    that the model can read: then no habit names a head.
     """
 
     scores: Mapping[str, Array]
     n: int
     controls: Mapping[str, Array] = field(default_factory=dict)
+    named: bool = True
 
     def kind(self, layer: int, head: int) -> str:
-        """The measure that names the head: its strongest habit, else 'spread' or 'mixed'."""
+        """The measure that names the head: its strongest habit, else 'spread' or 'mixed', which names none."""
         return self._kinds[layer][head]
 
     @cached_property
@@ -131,6 +135,8 @@ class Heads:
         return [[self._kind(layer, head) for head in range(heads)] for layer in range(layers)]
 
     def _kind(self, layer: int, head: int) -> str:
+        if not self.named:
+            return "mixed"
         own = self._habits(layer, head)
         for some in ({name for name in own if name not in RARE}, {name for name in own if name in RARE}):
             best = max(sorted(some), key=own.__getitem__, default=None)
@@ -153,7 +159,7 @@ class Heads:
         return max(sorted(own), key=own.__getitem__)
 
     def word(self, layer: int, head: int) -> str:
-        return WORDS[self.kind(layer, head)]
+        return WORDS[self.kind(layer, head)] if self.named else NOT_NAMED
 
     def score(self, layer: int, head: int) -> float:
         """The score behind the name; for 'mixed' the strongest habit's."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -11,6 +12,7 @@ from core.analysis.attention.measures import alignment, elsewhere
 from core.analysis.heads import patch_habits
 from core.analysis.heads.habits import Heads, averages, measures
 from core.analysis.heads.patch_habits import on_patches
+from core.data.readable import unread
 from core.data.texts import Example, Links, Sentence, texts
 from core.model import Model
 from core.models import Kind
@@ -21,6 +23,8 @@ Told = dict[str, tuple[Scores, Scores]]
 """What a text says of the heads, by kind of attention: scores, and their controls."""
 
 KEEP = ("*.pattern",)
+UNREAD = 0.1
+"""The share of unknown tokens above which texts name no head: what is measured then is where a model looks from an unknown token to others."""
 PLAIN, SHUFFLED, REPEATED = "previous-word", "shuffled", "repetitions"
 NEAR = ("previous", "itself", "next", "first")
 """Habits by place: measured on plain sentences, and as a control on the same words shuffled."""
@@ -33,11 +37,14 @@ def surveyed(model: Model, own: Sequence[Example] = ()) -> dict[str, Heads]:
     return summed([read() for read in readings(model, own)])
 
 
-def readings(model: Model, own: Sequence[Example] = ()) -> list[Callable[[], Told]]:
+def readings(
+    model: Model, own: Sequence[Example] = (), *, translates: bool = True
+) -> list[Callable[[], Told]]:
     """What is to be read to measure the heads of a model, a text each; `summed` makes one survey of what they tell.
 
     Attention inside what is read: over the battery; of a learned query, over the stories. From a text that is written, to
-    itself or to the one read: over the short pairs, the translation given. A model to which our sentences mean nothing has its `own`, for all kinds.
+    itself or to the one read: over the short pairs, the translation given to a model that `translates` into Spanish, to any other
+    what it writes. A model to which our sentences mean nothing has its `own`, for all kinds.
     """
     kinds = model.spec.kinds_of(model.config)
     if own:
@@ -47,9 +54,23 @@ def readings(model: Model, own: Sequence[Example] = ()) -> list[Callable[[], Tol
     learned = [kind for kind in kinds if kind.learned]
     written = [kind for kind in kinds if kind.name not in read and not kind.learned]
     steps = [partial(_controlled, model, sentence, read) for sentence in texts("battery") if read]
-    for examples, asking in ((texts("heads_en-es"), written), (texts("heads_en"), learned)):
+    pairs = texts("heads_en-es") if translates else [Example(pair.text) for pair in texts("heads_en-es")]
+    for examples, asking in ((pairs, written), (texts("heads_en"), learned)):
         steps += [partial(of_example, model, example, asking) for example in examples if asking]
     return steps
+
+
+def named_by(
+    heads: Mapping[str, Heads], model: Model, lines: Sequence[str]
+) -> tuple[Mapping[str, Heads], float]:
+    """Return the heads, without names where the model cannot read the texts they were measured on, and the share of unknown tokens in these."""
+    share = unread(lines, model.tokenizer.source) if model.spec.reads is None else 0.0
+    return {kind: replace(one, named=share <= UNREAD) for kind, one in heads.items()}, share
+
+
+def lines_of(model: Model) -> list[str]:
+    """Return the texts of ours on which the heads of a model are measured."""
+    return [row.text for row in (*texts("battery"), *(texts("heads_en-es") if model.spec.has_source else ()))]
 
 
 def summed(told: Sequence[Told]) -> dict[str, Heads]:
@@ -81,7 +102,7 @@ def of_example(model: Model, example: Example, kinds: Sequence[Kind]) -> Told:
         crosses = kind.queries != kind.keys and not kind.learned
         attention = run.attention(kind.name, by="word", writing=crosses)
         links = example.links if crosses else ()
-        found[kind.name] = dict(measures(attention, links, learned=kind.learned)), {}
+        found[kind.name] = dict(measures(attention, links, learned=kind.learned or crosses)), {}
     return found
 
 

@@ -40,6 +40,7 @@ from viz.workspace.shared.head_picker import (
     several,
     sums,
 )
+from viz.workspace.shared.tasks import written_by
 
 ONE = "one"
 JOINED = {ONE: "One", "mean": "Mean", "largest": "Largest", "rollout": "Rollout"}
@@ -108,7 +109,7 @@ def _choices(run: Run, place: HeadRef, *, joins: bool) -> tuple[str, str]:
         with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
             with st.container(width="stretch"):
                 controls.text(
-                    "Its translation: the model's own, or type another to see how it would be written",
+                    f"Its {written_by(run.model)}: the model's own, or type another to see how it would be written",
                     "target",
                     run.target_text or "",
                 )

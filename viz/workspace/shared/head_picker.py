@@ -16,7 +16,7 @@ from core.analysis.heads import patch_habits
 from core.analysis.heads.evidence import TESTS
 from core.analysis.heads.habits import RARE, WORDS, Heads
 from core.analysis.heads.head_file import FILE, read_heads
-from core.analysis.heads.head_survey import surveyed
+from core.analysis.heads.head_survey import named_by, surveyed
 from core.checkpoints.manifest import shipped_folder
 from core.data import doodles
 from core.data.texts import Example, texts
@@ -30,7 +30,7 @@ from viz.instruments.picture import patches
 from viz.labels import head_name, query_and_key, shorten
 from viz.memo import remembered
 from viz.shell import state
-from viz.widgets import engine_client
+from viz.widgets import engine_client, reads
 from viz.workspace.shared.toy_models import KIND, examples_of
 
 KEEP = ("*.pattern", "*.q", "*.k")
@@ -150,17 +150,23 @@ def battery(paired: bool) -> tuple[Example, ...]:
     return texts("heads_en-es" if paired else "heads_en")
 
 
+def _pairs(model: Model) -> tuple[Example, ...]:
+    """The same for a model that reads a source: one that does not translate as ours do reads them, and writes what it writes."""
+    rows = battery(paired=True)
+    return rows if reads.ours(model.name) else tuple(Example(row.text) for row in rows)
+
+
 def read_by_all(model: Model) -> tuple[Example, ...]:
     """Our sentences, or where it reads pictures our doodles."""
     if patches.reads(model):
         return tuple(Example(doodles.as_text(doodles.own(name))) for name in doodles.NAMES)
-    return battery(model.spec.has_source)
+    return _pairs(model) if model.spec.has_source else battery(paired=False)
 
 
 def survey(model: str) -> Mapping[str, Heads]:
     """The habits of all heads by kind of attention, kept by the engine: as shipped with the model, as surveyed here (`core.serving.surveys`), else measured now, on fewer sentences."""
     reader = opened(model)
-    if known := surveys.default().known(reader):
+    if known := surveys.default().known(reader, engine_client.session()):
         return known
     shelf = shipped_folder()
     if (shelf / model / FILE).is_file():
@@ -168,7 +174,7 @@ def survey(model: str) -> Mapping[str, Heads]:
     examples = (examples_of(model) or read_by_all(reader)) if reader.spec.kinds_of(reader.config) else ()
     return engine_client.submit(
         ("heads", model),
-        lambda: surveyed(reader, examples),
+        lambda: named_by(surveyed(reader, examples), reader, [row.text for row in examples])[0],
         cost=60.0 * len(examples) * reader.config.n_layers,
     )
 
@@ -269,7 +275,7 @@ def habits(measured: Mapping[str, Heads], run: Run | None = None) -> dict[HeadRe
 
 def chosen(measured: Mapping[str, Heads], run: Run | None = None) -> HeadRef:
     """The head to show: the visitor's, else the most telling one (for this run)."""
-    first = next(iter(habits(measured, run)), HeadRef(next(iter(measured)), 0, 0))
+    first = _first(measured, run)
     kind = state.read("kind", "") or ""
     kind = kind if kind in measured else first.kind  # another model may have other kinds
     best = (
@@ -283,6 +289,13 @@ def chosen(measured: Mapping[str, Heads], run: Run | None = None) -> HeadRef:
         state.read("layer", best.layer, state.whole(0, layers - 1)),
         state.read("head", best.head, state.whole(0, n_heads - 1)),
     )
+
+
+def _first(measured: Mapping[str, Heads], run: Run | None) -> HeadRef:
+    """The most telling head; of a model that reads one text and writes another, one that looks from this to that."""
+    across = {kind: measured[kind] for kind in measured if crosses(kind)}
+    named = next(iter(habits(across or measured, run)), None)
+    return named or HeadRef(min(across or measured, key=RANK.index), 0, 0)
 
 
 def several(measured: Mapping[str, Heads]) -> bool:

@@ -6,12 +6,16 @@ from collections.abc import Callable, Sequence
 
 import streamlit as st
 
+from core.analysis.heads.head_survey import UNREAD
 from core.data import doodles
+from core.data.readable import unread
 from core.data.texts import Preset, texts
 from core.model import Model
 from core.models import Family
 from viz.labels import literal, shorten
+from viz.memo import remembered
 from viz.shell import state
+from viz.widgets import reads
 from viz.workspace.shared.toy_models import SMALL, kind_of
 
 TOGETHER = 5
@@ -30,11 +34,27 @@ def kinds(model: str, family: Family) -> tuple[str, ...]:
         return (kind,)
     if family.sentences:
         return ("genre",)
+    if family.has_source and not reads.ours(model):
+        return ()  # into what it translates, if it does, nobody knows
     return ("fill", "pair") if family.framed else ("translate",) if family.has_source else ("continue",)
 
 
 def fitting(model: Model) -> tuple[Preset, ...]:
     """The sentences that this model can read as they are meant, in the order of the file."""
+    return remembered(model, "presets.fitting", lambda: _fitting(model))
+
+
+def readable(model: Model, text: str) -> bool:
+    """Whether a model has tokens for a text of ours: its tokenizer decides. A blank is none of the words."""
+    return (
+        model.spec.reads is not None
+        or reads.ours(model.name)
+        or bool(kind_of(model.name))
+        or unread([text.replace("[MASK]", "")], model.tokenizer.source) <= UNREAD
+    )
+
+
+def _fitting(model: Model) -> tuple[Preset, ...]:
     cannot = set()
     if "logits" not in model.outputs or model.tokenizer.mask is None:
         cannot.add("fill")
@@ -43,7 +63,9 @@ def fitting(model: Model) -> tuple[Preset, ...]:
     return tuple(
         row
         for row in texts("presets")
-        if row.kind in kinds(model.name, model.spec) and row.kind not in cannot
+        if row.kind in kinds(model.name, model.spec)
+        and row.kind not in cannot
+        and readable(model, f"{row.text} {row.second if row.kind == 'pair' else ''}")
     )
 
 
@@ -72,7 +94,12 @@ def same(row: Preset, chosen: Texts) -> bool:
 
 
 def chosen(model: str, family: Family, opening: str = "") -> Preset | None:
-    """The sentence in the boxes, if it is a ready-made one for this model; `opening` is what stands there before any choice."""
+    """The sentence in the boxes, if it is a ready-made one for this model; `opening` is what stands there before any choice.
+
+    What is said of it holds for the models that it was made for.
+    """
+    if not (reads.ours(model) or kind_of(model)):
+        return None
     held, usable = now() or {"text": opening}, kinds(model, family)
     return next((row for row in texts("presets") if row.kind in usable and same(row, held)), None)
 
@@ -117,9 +144,9 @@ def own() -> None:
 def menu(model: Model) -> None:
     """The control: a small button that opens the list. The list is made when it is open, and closes with a choice.
 
-    A model that was trained here has none: its opening line is made for it.
+    A model that was trained here has none: its opening line is made for it. Nor has one that can read none of our sentences.
     """
-    if kind_of(model.name) == SMALL:
+    if kind_of(model.name) == SMALL or not fitting(model):
         return
     st.fragment(_menu)(model, f"presets:{state.page()}")
 

@@ -15,11 +15,14 @@ from viz.workspace.shared.toy_models import kind_of
 
 def line(model: Model, box: str) -> str:
     """What `reads.line` says; `box` says it of a model of letters."""
-    return (
-        f"Reads no language. {box}."
-        if kind_of(model.name)
-        else reads.line(model.name, f"up to {bounds.most(model):,} tokens")
-    )
+    return f"Reads no language. {box}." if kind_of(model.name) else reads.line(model.name, _most(model))
+
+
+def _most(model: Model) -> str:
+    """How much is read, and whether it is the page that reads no more."""
+    most = bounds.most(model)
+    page = not reads.ours(model.name) and most < model.config.n_ctx - bounds.marks(model)
+    return f"up to {most:,} tokens" + (f" here, of {model.config.n_ctx:,} at once" if page else "")
 
 
 def show(model: Model, box: str) -> None:

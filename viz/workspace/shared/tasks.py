@@ -17,7 +17,7 @@ from core.serving import resolve
 from core.training.toy.toy_training import TASKS as SMALL_TASKS
 from viz.labels import literal
 from viz.shell import notices, state
-from viz.widgets import controls
+from viz.widgets import controls, reads
 from viz.workspace.shared import presets
 from viz.workspace.shared.toy_models import BOX, COPIERS, kind_of
 
@@ -37,6 +37,8 @@ class Task:
 
 
 TRANSLATE = Task("Translate", "translator-en-es", "She has a white car.", "A sentence in English")
+WRITE = Task("Read and write", "", TRANSLATE.text, "A text to read")
+"""What an encoder-decoder does that somebody brought: into what it turns a text, only its makers know."""
 CONTINUE = Task(
     "Continue",
     "gpt-mini",
@@ -56,29 +58,32 @@ TOYS = Task("Toy tasks", COPIERS[0], toy=True)
 WRITTEN = "A picture or a sound, written as a short text"
 """What the box of a model is called that reads no sentence (`Family.reads`)."""
 SEE = Task("Look at a picture", "vit-doodles")
-TASKS = (TRANSLATE, CONTINUE, FILL, TELL, SEE, TOYS)
+TASKS = (TRANSLATE, WRITE, CONTINUE, FILL, TELL, SEE, TOYS)
 
 
 def asked_of(model: str, family: Family) -> Task:
-    """The task of a model; by its family to fill blanks where it frames a text, to translate where it reads a source, to tell the kind where it reads by sentences, to look where it reads a picture."""
+    """The task of a model; by its family to fill blanks where it frames a text, to translate (one that was brought: to write) where it reads a source, to tell the kind where it reads by sentences, to look where it reads a picture."""
     if kind_of(model):
         return TOYS
     if family.sentences:
         return TELL
     if family.reads and not family.has_source:
         return SEE
-    return FILL if family.framed else TRANSLATE if family.has_source else CONTINUE
+    if family.has_source:
+        return TRANSLATE if reads.ours(model) else WRITE
+    return FILL if family.framed else CONTINUE
 
 
 def opening_with(model: str, family: Family) -> Task:
-    """The task of a model with the text that Look opens with; of a toy task the first of its own."""
+    """The task of a model with the text that Look opens with; of a toy task the first of its own, none where the model could not read it."""
     task, kind, small = asked_of(model, family), kind_of(model), resolve.task_of(model)
     if family.reads:
         return replace(task, text=core.serving.engine.default().open(model).reader.example, box=WRITTEN)
     if small:
         return replace(task, text=SMALL_TASKS[small].shown, box=SMALL_TASKS[small].says)
     if kind is None:
-        return task
+        fits = reads.ours(model) or presets.readable(core.serving.engine.default().open(model), task.text)
+        return task if fits else replace(task, text="")
     return replace(task, text=next(row.text for row in texts("presets") if row.kind == kind), box=BOX[kind])
 
 
@@ -210,3 +215,12 @@ def take(model: str) -> None:
     """Go on with another model. What the visitor typed stays; a ready-made sentence for another task goes."""
     presets.leave(model, usable()[model])
     state.write(model=model)
+
+
+def written_by(model: Model) -> str:
+    """Return what a model that reads a source writes to it.
+
+    >>> written_by(core.serving.engine.default().open("translator-en-es"))
+    'translation'
+    """
+    return "translation" if asked_of(model.name, model.spec) is TRANSLATE else "text"

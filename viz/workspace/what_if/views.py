@@ -18,6 +18,7 @@ from viz.shell import state
 from viz.widgets import controls, page_parts
 from viz.workspace.shared import head_picker
 from viz.workspace.shared.head_picker import KINDS, HeadRef
+from viz.workspace.shared.tasks import written_by
 from viz.workspace.what_if import cells, edits, on_picture
 from viz.workspace.what_if.charts import pairs
 from viz.workspace.what_if.data import Change, said_at
@@ -104,11 +105,12 @@ def says(change: Change, found: Outcome | None) -> None:
         )
         return
     if change.before.source is not None:
-        st.markdown(":gray[Its translation before]")
+        written = written_by(change.before.model)
+        st.markdown(f":gray[Its {written} before]")
         st.text(change.before.target_text or "")
-        st.markdown(":gray[Its translation after, written anew]")
+        st.markdown(f":gray[Its {written} after, written anew]")
         st.text(change.translation or "(nothing: it ends at once)")
-        st.markdown(":gray[How probable each token of the first translation is]")
+        st.markdown(f":gray[How probable each token of the first {written} is]")
     words = [visible(word) for word in found.words]
     page_parts.show(
         pairs(words, found.before, found.after),

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 import core.serving.engine
-from core.analysis.heads.habits import WORDS, Heads
+from core.analysis.heads.habits import Heads
 from core.checkpoints.find import local_folders, model_folders
 from core.checkpoints.inspect import shape, stored, tokens
 from core.checkpoints.load import inspect
@@ -23,6 +23,7 @@ from viz.widgets import engine_client
 from viz.widgets.pins import View
 from viz.workspace.compare import data as compare
 from viz.workspace.shared import head_picker, tasks, toy_models
+from viz.workspace.your_model import naming
 
 _read = Memory()
 """What the files of a model say: they do not change while it is open."""
@@ -69,9 +70,11 @@ def _reads_words(model: Model) -> bool:
 
 
 def survey(model: Model, folder: Path) -> Standing:
-    """How the survey of its heads stands; the first visitor who asks begins it. Nothing is written into an installed package."""
+    """How the survey of its heads stands, on the visitor's own texts where there are any; the first visitor who asks begins it. Nothing is written into an installed package."""
     if not engine_client.visited():
         return Standing()
+    if named := naming.standing(model):
+        return named
     own = () if _reads_words(model) else head_picker.read_by_all(model)
     keep = brought.named(model.name) or folder in local_folders()
     return surveys.default().begin(model, folder, own, keep=keep)
@@ -93,7 +96,8 @@ def cells(heads: Heads) -> list[HabitCell]:
     for layer, head in np.ndindex(*heads.shape):
         kind = heads.kind(layer, head)
         name = heads.strongest(layer, head) if kind == "mixed" else kind
-        found.append(HabitCell(int(layer), int(head), WORDS[kind], float(heads.scores[name][layer, head])))
+        word = heads.word(layer, head)
+        found.append(HabitCell(int(layer), int(head), word, float(heads.scores[name][layer, head])))
     return found
 
 

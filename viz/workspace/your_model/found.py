@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core.analysis.heads.habits import WORDS, Heads
+from core.analysis.heads.habits import NOT_NAMED, WORDS, Heads
 from core.model import Model
 from core.serving.surveys import Standing
 from viz.instruments.kit import origin
@@ -13,7 +13,7 @@ from viz.shell import errors, links, state
 from viz.widgets import page_parts
 from viz.workspace.shared import needs, tasks
 from viz.workspace.shared.head_picker import KINDS
-from viz.workspace.your_model import charts, data
+from viz.workspace.your_model import charts, data, naming
 
 BEAT = 1.0
 """Seconds between two looks at a survey that runs."""
@@ -74,7 +74,7 @@ def _standing(model: Model, standing: Standing, text: str) -> None:
         st.text(f"The heads could not be measured: {standing.problem}")
     elif not standing.over:
         share = standing.done / max(standing.total, 1)
-        st.progress(share, f"Reading the sentences of the survey: {standing.done} of {standing.total or '…'}")
+        st.progress(share, f"Reading the texts of the survey: {standing.done} of {standing.total or '…'}")
     else:
         _heads(model, standing, text)
 
@@ -90,9 +90,9 @@ def _heads(model: Model, standing: Standing, text: str) -> None:
     heads = standing.heads[str(kind)]
     cells = data.cells(heads)
     drawn = charts.habits(
-        [(cell.layer, cell.head, cell.word, cell.score) for cell in cells], tuple(WORDS.values())
+        [(cell.layer, cell.head, cell.word, cell.score) for cell in cells], (*WORDS.values(), NOT_NAMED)
     )
-    told = sentence(model, heads, standing)
+    told = naming.unread(model, standing) or sentence(model, heads, standing)
     page_parts.show(drawn, f"your_model.heads.{kind}", f"What each head does. {told}", on_pick=lambda: None)
     page_parts.numbers(told)
     _ways(model, str(kind), heads, text)
@@ -103,7 +103,12 @@ def sentence(model: Model, heads: Heads, standing: Standing) -> str:
     places = [(layer, head) for layer in range(heads.shape[0]) for head in range(heads.shape[1])]
     clear = sum(heads.kind(*place) not in CLEAR for place in places)
     kept = "kept beside the weights" if standing.kept else "kept until the model is let go"
-    return f"{clear} of the {len(places)} heads of {model.name} have a clear habit on {heads.n} texts of ours; {kept}."
+    on = (
+        f"{heads.n} texts of yours; kept for this visit"
+        if standing.of
+        else f"{heads.n} texts of ours; {kept}"
+    )
+    return f"{clear} of the {len(places)} heads of {model.name} have a clear habit on {on}."
 
 
 def _ways(model: Model, kind: str, heads: Heads, text: str) -> None:

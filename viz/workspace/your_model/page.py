@@ -13,7 +13,7 @@ from viz.shell.pages import Page
 from viz.widgets import controls, page_parts
 from viz.workspace.shared import head_picker
 from viz.workspace.shared.card_text import card_text
-from viz.workspace.your_model import beside, data, found, ways
+from viz.workspace.your_model import beside, data, found, naming, ways
 from viz.workspace.your_model.came import WHICH
 
 PAGE = Page(
@@ -65,6 +65,7 @@ def _one(name: str) -> None:
     found.card(model, data.facts(model, data.folder_of(name)), text)
     if model.spec.kinds_of(model.config):
         found.survey(name, model, text)
+        naming.show(model)
     beside.show(model, text)
     with page_parts.fold("The card that came with it", f"your_model.{name}") as fold:
         if fold.open:

@@ -1,0 +1,132 @@
+"""Models that somebody brought: what was made for ours is not said of them, and what is offered is what they can read."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from letters_model import PROTEINS, acids, model
+from streamlit.testing.v1 import AppTest
+from test_pages import words
+
+import core
+import core.serving.engine
+from core.data.texts import texts
+from core.serving import bounds, resolve, surveys
+from core.serving.engine import Engine, Listing
+from core.serving.surveys import Surveys
+from core.text import Tokenizer
+from core.text.learn import byte_level_bpe, wordpiece
+from viz.workspace.decode import pictures
+from viz.workspace.shared import head_picker, presets, reads, tasks
+
+LINES = [text for row in texts("presets") for text in (row.text, row.second)]
+MARKS = ("<pad>", "<start>", "<end>")
+
+
+def writer(kind: str = "t5", **changes: int):
+    reader = Tokenizer(byte_level_bpe(LINES, 330, MARKS), pad=0, start=1, end=2)
+    return replace(model(kind, "titles", reader, **changes), ends=())
+
+
+BROUGHT = {
+    "titles": lambda: writer(),
+    "protein": lambda: model("bert", "protein", acids()),
+    "genes": lambda: model("llama", "genes", acids(unknown=False)),
+    "english": lambda: model(
+        "bert", "english", Tokenizer(wordpiece(LINES, 500), pad=0, start=2, end=3, mask=4)
+    ),
+}
+
+
+@pytest.fixture(params=BROUGHT)
+def brought(request, monkeypatch):
+    made = BROUGHT[request.param]()
+    yield from served(made, monkeypatch)
+
+
+@pytest.fixture
+def titles(monkeypatch):
+    yield from served(writer(), monkeypatch)
+
+
+def served(made, monkeypatch):
+    listing = (Listing(made.name, True, "", made.spec.name, foreign=True),)
+    monkeypatch.setattr(surveys, "_default", Surveys())
+    with Engine(opener={made.name: made}.__getitem__, listing=lambda: listing) as engine:
+        monkeypatch.setattr(core.serving.engine, "_default", engine)
+        yield made
+
+
+def look(**link: str) -> AppTest:
+    test = AppTest.from_string("from viz.workspace.look import page\npage.page()", default_timeout=60)
+    for key, value in link.items():
+        test.query_params[key] = value
+    return test.run()
+
+
+def test_what_is_offered_can_be_read(brought):
+    rows, task = presets.fitting(brought), tasks.opening_with(brought.name, brought.spec)
+    readable = brought.name == "english"
+    assert bool(rows) == readable
+    assert bool(task.text) == (brought.name in ("english", "titles"))
+    assert all(row.kind in ("fill", "pair") for row in rows)
+    assert presets.chosen(brought.name, brought.spec, task.text) is None
+
+
+def test_look_opens_without_a_promise(brought):
+    test = look(model=brought.name)
+    assert not test.exception
+    said = words(test)
+    for ours in ("A telling error", "Ella tiene", "The opening picture", "Something went wrong"):
+        assert ours not in said
+    assert ("Type a sentence above" in said) == (brought.name in ("protein", "genes"))
+    offers = any("Try a sentence" in str(popover.proto) for popover in test.get("popover"))
+    assert offers == bool(presets.fitting(brought))
+
+
+def test_it_writes_and_opens_on_cross_attention(titles):
+    test = look(model=titles.name)
+    assert not test.exception
+    assert tasks.asked_of(titles.name, titles.spec) is tasks.WRITE
+    run = titles.run(tasks.WRITE.text, keep=["*.pattern"])
+    measured = head_picker.survey(titles.name)
+    assert head_picker.chosen(measured, run).kind == "cross"
+    assert tasks.written_by(titles) == "text"
+    assert tasks.WRITE.chip in [option for group in test.button_group for option in group.options]
+
+
+def test_an_empty_text_is_asked_for_without_a_word_of_translation(titles):
+    with pytest.raises(core.InputError) as refused:
+        titles.run(" ")
+    assert "translat" not in str(refused.value)
+
+
+@pytest.mark.parametrize(("kind", "n_ctx"), [("t5", 160), ("t5", 300), ("transformer", 128), ("t5", 40)])
+def test_it_reads_as_much_as_its_context_and_the_work_allow(kind, n_ctx, monkeypatch):
+    made = replace(writer(kind), config=replace(writer(kind).config, n_ctx=n_ctx))
+    monkeypatch.setattr(resolve, "foreign", lambda name: True)
+    assert bounds.most(made) == n_ctx - bounds.marks(made)
+    work = bounds.FIXED + 20 + 64 + bounds.STEP * 64  # of 20 tokens, and 64 written to them one by one
+    monkeypatch.setattr(bounds, "WORK", made.n_parameters * (work + 0.5))
+    fewer = bounds.most(made)
+    assert fewer == 20
+    for _ in served(made, monkeypatch):
+        assert f"up to {fewer} tokens here, of {n_ctx} at once" in reads.line(made, "A text")
+
+
+def test_ours_keep_their_bound_and_promise():
+    ours = core.open_model("translator-en-es")
+    assert bounds.most(ours) == bounds.SOURCE
+    assert tasks.asked_of(ours.name, ours.spec) is tasks.TRANSLATE
+    assert presets.chosen(ours.name, ours.spec, "She has a white car.") is not None
+    assert pictures.ours(ours.name)
+
+
+def test_heads_of_a_model_that_reads_no_english_are_not_named(monkeypatch):
+    made = BROUGHT["protein"]()
+    for _ in served(made, monkeypatch):
+        heads = head_picker.survey(made.name)["self"]
+        assert heads.word(0, 0) == "not named"
+        test = look(model=made.name, text=PROTEINS[0])
+        assert not test.exception and "near-uniform" not in words(test)

@@ -1,0 +1,76 @@
+"""Names for the heads from texts of the visitor's own: lines that are typed, or a file; measured behind the page, for this visitor alone."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core.model import Model
+from core.serving import surveys
+from core.serving.surveys import LINES, Standing
+from viz.labels import literal, percent
+from viz.widgets import engine_client, page_parts
+
+TYPED, FILE = "your_model.lines", "your_model.file"
+MOST_BYTES = 2**20
+"""Of a file so much is read."""
+
+
+def standing(model: Model) -> Standing | None:
+    """How the survey on this visitor's texts stands; None without one."""
+    return surveys.default().own(model, engine_client.session())
+
+
+def show(model: Model) -> None:
+    """The box for lines, the place for a file, and the button; in a fold, for most models are named by our texts."""
+    if model.spec.reads is not None:
+        return
+    with page_parts.fold("Name the heads on these texts", f"your_model.naming.{model.name}") as fold:
+        if fold.open:
+            _form(model)
+
+
+def _form(model: Model) -> None:
+    st.text(
+        f"The names of heads come from English sentences. With texts that this model was made for they say more: one text per line, in any language or notation, up to {LINES} lines. They stay in this visit."
+    )
+    typed = st.text_area("Texts, one per line", key=TYPED, height=160)
+    given = st.file_uploader("Or a text file, one text per line", type=["txt", "tsv", "csv"], key=FILE)
+    lines = [*typed.splitlines(), *(_lines(given.getvalue()) if given else ())]
+    filled = any(line.strip() for line in lines)
+    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+        st.button(
+            "Name the heads on these texts",
+            icon=":material/label:",
+            disabled=not filled,
+            help=None if filled else "Type a line, or choose a file.",
+            on_click=lambda: surveys.default().name_on(model, lines, engine_client.session()),
+        )
+        if standing(model):
+            st.button(
+                "Back to the names from our sentences",
+                type="tertiary",
+                icon=":material/undo:",
+                on_click=lambda: surveys.default().forget(model, engine_client.session()),
+            )
+
+
+def _lines(data: bytes) -> list[str]:
+    """The lines of a file; UTF-16 by its mark, what is no UTF-8 is replaced.
+
+    >>> _lines("a\\r\\né".encode("utf-16"))
+    ['a', 'é']
+    """
+    data = data[:MOST_BYTES]
+    wide = data[:2] in (b"\xff\xfe", b"\xfe\xff")
+    return data.decode("utf-16" if wide else "utf-8-sig", errors="replace").splitlines()
+
+
+def unread(model: Model, found: Standing) -> str:
+    """That the texts name no head, where the model does not know their tokens; "" where they do."""
+    if all(heads.named for heads in found.heads.values()):
+        return ""
+    whose = "of your texts" if found.of else "of the survey's English sentences"
+    return (
+        f"{literal(model.name)} has no token for {percent(found.unread)} {whose}, so they name no head. "
+        "Open “Name the heads on these texts” below and give lines that it can read."
+    )
