@@ -13,15 +13,16 @@ from viz import theme
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_axe_finds_nothing_serious_on_any_page(walked: list[Met], scheme: str) -> None:
+def test_axe_finds_nothing_serious_on_every_fourth_page(walked: list[Met], scheme: str) -> None:
     assert {page.slug: page.wrong[scheme] for page in walked if page.wrong[scheme]} == {}
 
 
 @pytest.mark.slow
-def test_axe_finds_nothing_serious_on_a_page_opened_at_night(chromium: Any, app_url: str) -> None:
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_axe_finds_nothing_serious_on_any_page(chromium: Any, app_url: str, scheme: str) -> None:
     found = {
-        slug: serious(page, "dark") + disordered(page)
-        for slug, page in walk(chromium, app_url, "dark", anew=True)
+        slug: serious(page, scheme) + disordered(page)
+        for slug, page in walk(chromium, app_url, scheme, anew=True)
     }
     assert {slug: wrong for slug, wrong in found.items() if wrong} == {}
 
