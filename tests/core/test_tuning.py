@@ -20,7 +20,7 @@ from core.errors import InputError
 from core.models.bert import BERT, BERTConfig
 from core.serving.trainer import Trainer
 from core.training import jobs, records
-from core.training.finetune import tuning
+from core.training.finetune import fitted_head, tuning
 from core.training.finetune.finetune_tasks import GOALS, NONE, collated
 from core.training.finetune.tuning import ALL, HEADS, TUNINGS, Tuning
 
@@ -163,6 +163,33 @@ def test_the_same_seed_tunes_the_same_and_it_learns(body):
     first, again = (list(tuning.training(job, 4, of=body, longest=600.0, every=1e6)) for _ in range(2))
     assert all(torch.equal(first[-1][1][name], again[-1][1][name]) for name in first[-1][1])
     assert first[-1][0].loss < first[0][0].loss - 0.5 and first[-1][0].right > first[0][0].right + 0.2
+
+
+def test_a_fitted_head_is_at_the_bottom_of_its_loss():
+    """Of logistic regression with a weight decay: no slope is left, and no start leads lower."""
+    rng = torch.Generator().manual_seed(0)
+    vectors, wanted = torch.randn(60, 5, generator=rng), torch.randint(3, (60,), generator=rng)
+    path = fitted_head.fit(vectors, wanted, 3, 0.01, most=500)
+    weight, bias = (part.double().requires_grad_() for part in (path[-1].weight, path[-1].bias))
+    loss = F.cross_entropy(vectors.double() @ weight.T + bias, wanted) + 0.005 * weight.square().sum()
+    loss.backward()
+    assert path[0].step == 0 and path[-1].step < 500
+    assert max(weight.grad.abs().max(), bias.grad.abs().max()) < 1e-4
+    assert fitted_head.chosen_decay(vectors, wanted, 3, 0, most=30) in fitted_head.DECAYS
+
+
+def test_a_recorded_frozen_head_is_fitted_to_all_its_texts(body):
+    job = Tuning(name="quick", goal="pairs", learns=0, steps=3, longer=200, n_texts=20, converges=True)
+    assert not job.fits and job.recorded.fits and (job.recorded.n_rows, job.recorded.n_texts) == (60, 60)
+    found = list(tuning.training(job.recorded, of=body, longest=600.0))
+    steps = [report.step for report, _ in found]
+    assert steps == sorted(set(steps)) and steps[0] == 0 < steps[-1] <= 200
+    assert set(found[-1][1]) == {"to_classes.weight", "to_classes.bias"}
+    model = tuning.model(job, found[-1][1], "mine", of=body)
+    rows = collated(GOALS["pairs"].examples(body.tokenizer, 60, 0, "train"), 0)
+    with torch.inference_mode():
+        right = GOALS["pairs"].right(GOALS["pairs"].scores(model.network, rows.batch), rows.wanted)
+    assert right.mean() > 0.8
 
 
 @pytest.mark.slow

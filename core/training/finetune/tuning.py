@@ -29,7 +29,8 @@ from core.errors import InputError
 from core.model import Model
 from core.text import Tokenizer
 from core.training import records
-from core.training.finetune.finetune_tasks import GOALS, Goal, Rows, collated
+from core.training.finetune import fitted_head
+from core.training.finetune.finetune_tasks import GOALS, Example, Goal, Rows, collated
 from core.training.finetune.weight_delta import moved_by, movement
 from core.training.loop.timed_loop import course, descend, evenly, optimiser
 from core.training.records import Moments, Report
@@ -49,7 +50,8 @@ ALL = 99
 class Tuning:
     """A fine-tuning: what is taught (a key of GOALS), and how many of the upper layers learn with the head (ALL: the embeddings, too).
 
-    `steps` are those that a visitor waits for; the recorded run may take more, `longer`, from three times as many texts.
+    `steps` are those that a visitor waits for; the recorded run may take more, `longer`, from three times as many texts. With
+    `converges` a recorded head on a frozen body is fitted to all texts at once, until it changes no more or after `longer` steps.
     """
 
     name: str
@@ -61,6 +63,7 @@ class Tuning:
     n_rows: int = 32
     lr: float = 4e-4
     head_lr: float = 3e-3
+    converges: bool = False
 
     @property
     def taught(self) -> Goal:
@@ -78,7 +81,16 @@ class Tuning:
         >>> [TUNINGS[name].recorded.steps for name in ("tags-full", "pairs-full")]
         [60, 400]
         """
-        return replace(self, steps=self.longer, n_texts=3 * self.n_texts) if self.longer else self
+        if not self.longer:
+            return self
+        texts = 3 * self.n_texts
+        n_rows = texts if self.converges else self.n_rows
+        return replace(self, steps=self.longer, longer=0, n_texts=texts, n_rows=n_rows)
+
+    @property
+    def fits(self) -> bool:
+        """Whether each step reads all texts: the recorded form of a tuning that `converges`."""
+        return self.converges and self.n_rows == self.n_texts
 
     @property
     def title(self) -> str:
@@ -92,7 +104,7 @@ TUNINGS: Mapping[str, Tuning] = MappingProxyType(
             Tuning(name="opinions-full", goal="opinions", learns=ALL, steps=220),
             Tuning(name="opinions-frozen", goal="opinions", learns=0, steps=300),
             Tuning(name="pairs-full", goal="pairs", learns=ALL, steps=180, longer=400),
-            Tuning(name="pairs-frozen", goal="pairs", learns=0, steps=200),
+            Tuning(name="pairs-frozen", goal="pairs", learns=0, steps=200, longer=1000, converges=True),
             Tuning(name="answers-full", goal="answers", learns=ALL, steps=100, longer=250, n_rows=24),
             Tuning(name="answers-frozen", goal="answers", learns=0, steps=150, n_rows=24),
             Tuning(name="tags-full", goal="tags", learns=ALL, steps=60),
@@ -156,6 +168,9 @@ def training(
     or after `longest` seconds of `clock`; the rate of learning is at zero then.
     """
     of = body() if of is None else of
+    if tuning.fits:
+        yield from _fitted(tuning, seed, of, tuning.steps if steps is None else steps, clock)
+        return
     last, goal, pad = tuning.steps if steps is None else steps, tuning.taught, of.tokenizer.pad or 0
     texts = goal.examples(of.tokenizer, tuning.n_texts, seed, "train")
     held_out = checked(goal, of.tokenizer, seed)
@@ -178,6 +193,39 @@ def training(
     yield from course(
         learn, tell, steps=last, moments=evenly(last, MOMENTS), longest=longest, every=every, clock=clock
     )
+
+
+def _fitted(
+    tuning: Tuning, seed: int, of: Model, most: int, clock: Callable[[], float]
+) -> Iterator[tuple[Report, dict[str, Tensor]]]:
+    """Fit the head to the vectors of [CLS] that the frozen body computes once: MOMENTS reports at even distances, the last one always."""
+    begun, goal, network = clock(), tuning.taught, headed(tuning, of, seed)
+    texts, held_out = (
+        goal.examples(of.tokenizer, tuning.n_texts, seed, "train"),
+        checked(goal, of.tokenizer, seed),
+    )
+    head = {name: weight for name, weight in network.named_parameters() if name.startswith(HEADS)}
+    yield (
+        _report(goal, network, held_out, 0, 0.0),
+        {name: weight.detach().clone() for name, weight in head.items()},
+    )
+    vectors, wanted = _vectors(network, texts, of.tokenizer.pad or 0)
+    decay = fitted_head.chosen_decay(vectors, wanted, len(goal.labels), seed, most=most)
+    path = fitted_head.fit(vectors, wanted, len(goal.labels), decay, most=most, clock=lambda: clock() - begun)
+    for place in sorted({*evenly(len(path) - 1, MOMENTS)} - {0}):
+        now = path[place]
+        found = {"to_classes.weight": now.weight, "to_classes.bias": now.bias}
+        network.load_state_dict(found, strict=False)
+        yield _report(goal, network, held_out, now.step, now.seconds), found
+
+
+def _vectors(network: Any, texts: Sequence[Example], pad: int) -> tuple[Tensor, Tensor]:
+    """Return the vector of [CLS] of each text (text d_model), and its label (text,)."""
+    network.eval()
+    rows = [collated(texts[place : place + 64], pad) for place in range(0, len(texts), 64)]
+    with torch.no_grad():
+        vectors = torch.cat([network(row.batch)[:, 0] for row in rows])
+    return vectors, torch.cat([row.wanted[:, 0] for row in rows])
 
 
 def checked(goal: Goal, tokenizer: Tokenizer, seed: int) -> list[Rows]:

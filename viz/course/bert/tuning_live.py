@@ -50,6 +50,15 @@ class Using:
         """What may be right."""
         return COUNTED[self.tuning.goal]
 
+    @property
+    def rows(self) -> int:
+        """Return how many texts a step reads.
+
+        >>> Using(TUNINGS["pairs-frozen"], "recorded", None).rows, Using(TUNINGS["pairs-frozen"], "yours", None).rows
+        (12000, 32)
+        """
+        return (self.tuning.recorded if self.whose == "recorded" else self.tuning).n_rows
+
 
 def using(name: str, slug: str) -> Using:
     """The model that the visitor chose for this tuning: their own once they trained one, unless they asked for the recorded one."""
@@ -122,7 +131,7 @@ def made(run: Using) -> str:
         if run.tuning.learns == tuning.ALL
         else f"The upper {run.tuning.learns} layers and the head learn"
     )
-    how = f"{last.step:,} steps of {run.tuning.n_rows} texts, {last.seconds:.0f} seconds" + (
+    how = f"{last.step:,} steps of {run.rows:,} texts, {last.seconds:.0f} seconds" + (
         " of one processor core, recorded before" if run.whose == "recorded" else " just now"
     )
     return f"{what}: {how}, random seed {run.seed}. On {tuning.CHECKED} synthetic texts that were not in training, {percent(first.right)} of the {run.counted} were right at step {first.step}, {percent(last.right)} at the end."

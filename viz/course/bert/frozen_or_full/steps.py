@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from core.training.finetune.finetune_tasks import GOALS
-from core.training.finetune.tuning import CHECKED
+from core.training.finetune.tuning import CHECKED, TUNINGS
 from viz.course.bert import tuning_live
 from viz.course.bert.frozen_or_full import read
 from viz.course.bert.frozen_or_full.charts import COVERED, FROZEN, FULL, WAYS, courses, grouped
@@ -149,7 +149,11 @@ def course(params: Params, task: read.Task) -> Folds:
             for kind in ("step", "seconds", "right", "loss")
         },
         equations={"tuning.frozen": {}, "tuning.full": {}},
-        look={"checked": CHECKED},
+        look={
+            "checked": CHECKED,
+            "rows": f"{TUNINGS['pairs-full'].n_rows} texts",
+            "texts": f"{TUNINGS['pairs-frozen'].recorded.n_texts:,}",
+        },
     )
 
 
