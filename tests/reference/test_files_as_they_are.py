@@ -327,3 +327,20 @@ def test_a_vocabulary_of_another_model_is_refused(tmp_path):
     backend.save(str(place / "tokenizer.json"))
     with pytest.raises(InputError, match=f"{ROWS + 4} entries up to id {ROWS + 3}, the model {ROWS} rows"):
         open_model(place)
+
+
+@pytest.mark.parametrize(
+    ("kind", "change", "example"),
+    [
+        ("bart", {"decoder_layers": 1}, "facebook/bart-base"),
+        ("marian", {"decoder_ffn_dim": 99}, "facebook/bart-base"),
+        ("t5", {"num_decoder_layers": 1}, "google-t5/t5-small"),
+        ("mt5", {"is_encoder_decoder": False}, "google-t5/t5-small"),
+        ("bart", {"is_encoder_decoder": False}, "ForConditionalGeneration"),
+    ],
+)
+def test_a_refusal_of_a_shape_names_a_model_that_has_another(kind, change, example):
+    values, entries, _ = files_of(kind)
+    with pytest.raises(InputError) as refused:
+        plan_foreign({**values, **change}, Weights(entries))
+    assert example in refused.value.remedy and next(iter(change)) in refused.value.wrong

@@ -31,6 +31,8 @@ ALIKE = {
     "decoder_attention_heads": "encoder_attention_heads",
     "decoder_ffn_dim": "encoder_ffn_dim",
 }
+EQUAL = "Open a model of this kind whose encoder and decoder are alike, as in facebook/bart-base and the Opus-MT translators."
+WHOLE = "Open the whole model of which this is a part, saved as ForConditionalGeneration or MTModel."
 BIAS = "final_logits_bias"
 WITHOUT: Mapping[str, str] = {
     "normalize_before": "Norms before the sub-layers are not implemented for this kind.",
@@ -54,14 +56,14 @@ def config(fields: Fields, stored: Collection[str]) -> TransformerConfig:
 
 def shape(fields: Fields, stored: Collection[str]) -> dict[str, Any]:
     """What the configs of Marian and BART have in common."""
-    fields.only("is_encoder_decoder", True, "This kind of model has two stacks here.")
+    fields.only("is_encoder_decoder", True, "This kind of model has two stacks here.", WHOLE)
     for name, why in WITHOUT.items():
         fields.only(name, False, why)
     given = fields.sizes(SIZES)
     for theirs, ours in ALIKE.items():
         value = next(given[name] for name, names in SIZES.items() if ours in names)
         fields.whole(theirs, largest=RANGES["d_ff"], default=value)
-        fields.only(theirs, value, f"Both stacks are of one shape here: the encoder has {value:,}.")
+        fields.only(theirs, value, f"Both stacks are of one shape here: the encoder has {value:,}.", EQUAL)
     return {
         **given,
         "activation": fields.one_of("activation_function", ACTIVATIONS, "gelu"),

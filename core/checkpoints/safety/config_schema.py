@@ -142,11 +142,11 @@ class Fields:
             raise self._wrong(f"{name} is {self._said(value)}", f"Known here: {', '.join(known)}.", ELSEWHERE)
         return known[value]
 
-    def only(self, name: str, value: Any, why: str) -> None:
+    def only(self, name: str, value: Any, why: str, remedy: str = ELSEWHERE) -> None:
         """A switch that changes the arithmetic: absent, null, or exactly the value that is implemented."""
         given = self._values.get(name)
         if given is not None and (given != value or type(given) is not type(value)):
-            raise self._wrong(f"{name} is {self._said(given)}", why, ELSEWHERE)
+            raise self._wrong(f"{name} is {self._said(given)}", why, remedy)
 
     def absent(self, name: str, why: str) -> None:
         """Something that must not be there (empty is not there)."""

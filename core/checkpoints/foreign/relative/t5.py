@@ -31,15 +31,17 @@ FEED_FORWARD: Mapping[str, tuple[str, bool]] = {
 }
 """What `feed_forward_proj` names: the activation, and whether there is a gate. With a gate, gelu is its tanh form."""
 HEAD = "lm_head.weight"
+EQUAL = "Open a T5 whose encoder and decoder have as many layers, as google-t5/t5-small."
+WHOLE = "Open the whole model of which this is the encoder, as google-t5/t5-small."
 N_CTX = 512
 """Tokens read at once where the config does not say: what the shipped models were trained with; nothing in them ends there."""
 
 
 def config(fields: Fields, stored: Collection[str]) -> T5Config:
     """The shape, by T5's names. An output layer is its own where one is stored and the config does not tie it."""
-    fields.only("is_encoder_decoder", True, "The encoder alone is not read.")
+    fields.only("is_encoder_decoder", True, "The encoder alone is not read.", WHOLE)
     sizes = fields.sizes(SIZES)
-    fields.only("num_decoder_layers", sizes["n_layers"], "Both stacks have as many layers here.")
+    fields.only("num_decoder_layers", sizes["n_layers"], "Both stacks have as many layers here.", EQUAL)
     activation, gated = fields.one_of("feed_forward_proj", FEED_FORWARD, "relu")
     tied = bool(fields.flag("tie_word_embeddings", True))
     return built(
