@@ -163,7 +163,7 @@ def test_without_a_head_the_output_changes_by_what_was_computed():
     test = page("heads_compared.table", step="5", state={"predict:heads_compared.off": answer})
     assert (
         "Right." in said(test)
-        and f"missed most, by {factors[:8].min():.3f}" in said(test)
+        and f"whose removal costs most, by {factors[:8].min():.3f}" in said(test)
         and f"multiplied by {factors[head]:.3f}" in said(test)
     )
     np.testing.assert_allclose([row["value"] for row in chart(test)[0]], np.log2(factors), atol=1e-6)

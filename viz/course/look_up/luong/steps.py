@@ -108,7 +108,7 @@ def window_and_bell(params: Params, data: maths.Data) -> Folds:
         window=(row.centre - params.window, row.centre + params.window) if params.windowed else None,
     )
     _picture(picture, "local", f"Softmax, Gaussian and product over {n} source words.")
-    said = "The blue bars, the products, come after your guess."
+    said = "The blue bars, the products, are shown after your guess."
     if told:
         best = int(row.align.argmax())
         said = (

@@ -115,7 +115,7 @@ def without(params: Params, data: Layer) -> Folds:
         f"Reading “{names[data.row]}”, H{head} gives {percent(data.weights[head, data.row, key])} of its attention to “{names[key]}”. How does the probability of {what} change without this head?",
         FACTORS,
         FACTORS[0 if factor < 0.5 else 1 if factor <= 0.9 else 2 if factor < 1.1 else 3],
-        f"It is multiplied by {factor:.3f}; without H{best}, missed most, by {factors[best]:.3f}; "
+        f"It is multiplied by {factor:.3f}; without H{best}, whose removal costs most, by {factors[best]:.3f}; "
         f"without all {n} at once by {factors[n]:.3g}.",
     )
     picture = st.container()

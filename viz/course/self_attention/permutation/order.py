@@ -42,7 +42,7 @@ def say_twice(data: maths.Measured) -> None:
     """The words of the sentence, and all of them."""
     names = (*data.names, "every word")
     with st.container(key="permutation-control-set", gap="small"):
-        controls.pills("Say twice", range(len(names)), SLUG + "twice", data.twice, names.__getitem__)
+        controls.pills("Repeat", range(len(names)), SLUG + "twice", data.twice, names.__getitem__)
 
 
 def touch(key: str, order: maths.Order) -> None:

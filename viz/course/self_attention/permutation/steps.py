@@ -201,7 +201,7 @@ def _rows(
         row=min(34, 300 // max(n, 1)) if lesson.presenting() else 34 if n <= 10 else 26,
     )
     told = (
-        f"{int(moved.kept.sum())} of {n} rows hold the same numbers as those of their word before."
+        f"{int(moved.kept.sum())} of {n} rows have the numbers that their word had before."
         if known
         else "The output is shown after your guess."
     )
