@@ -67,7 +67,7 @@ def _no_writing(model: Model) -> str:
     if model.spec.reads and not model.spec.has_source:
         return "it reads a picture; there is no text that it could continue."
     if model.spec.sentences:
-        return "it reads a whole text and outputs its class; it cannot go on word by word."
+        return "it reads a whole text and outputs its class; it cannot continue it word by word."
     if model.spec.writes:
         return _no_words(model)
     fills = " and fills blanks" if model.can("fill_blanks") else ""

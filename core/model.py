@@ -102,7 +102,13 @@ class Model:
 
     def choice(self, index: int) -> str:
         """What a column of `Run.scores` stands for: a token, or a class."""
-        return self.config.classes[index] if self.tells_classes else self.tokenizer.token(index)
+        return self.class_names[index] if self.tells_classes else self.tokenizer.token(index)
+
+    @property
+    def class_names(self) -> tuple[str, ...]:
+        """The names of its classes; numbers for those of a head that was saved without names."""
+        numbered = tuple(f"class {index}" for index in range(getattr(self.config, "n_classes", 0)))
+        return tuple(getattr(self.config, "classes", ())) or numbered
 
     @cached_property
     def n_parameters(self) -> int:

@@ -93,7 +93,10 @@ def shape(plan: Plan) -> Iterator[Facts]:
     """The kind of the model and its sizes."""
     kinds = ", ".join(kind.name for kind in plan.spec.kinds_of(plan.config))
     yield (("kind", plan.spec.name), ("attention", kinds or "none"))
-    sizes = {word: getattr(plan.config, name, None) for name, word in SIZES.items()}
+    words = plan.spec.reads is None or plan.spec.has_source  # else its ids are places of a picture
+    sizes = {
+        word: getattr(plan.config, name, None) for name, word in SIZES.items() if words or name != "n_vocab"
+    }
     yield tuple((word, f"{size:,}") for word, size in sizes.items() if isinstance(size, int))
 
 

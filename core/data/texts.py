@@ -49,7 +49,12 @@ class Sentence:
         _check(self.links, self.text, self.text)
 
     def links_in(self, words: Sequence[str]) -> Links:
-        """The links as places in the words of a run, where one word may stand for several of ours (`."`) or for none ([CLS])."""
+        """The links as places in the words of a run, where one word may stand for several of ours (`."`) or for none ([CLS]).
+
+        Raises ValueError where words are missing, as of a tokenizer that drops what it does not know.
+        """
+        if not self.links:
+            return ()
         place = _places(self.text, words)
         return tuple((place[seen], place[looking]) for seen, looking in self.links)
 

@@ -29,7 +29,7 @@ def goal_of(model: Any, scores: Tensor, grad: Goal, row: Callable[[], int]) -> T
         raise InputError(
             f"grad='{grad}' is unknown.", "A gradient is asked for as 'logit:TOKEN'.", "Name a token."
         )
-    classes = getattr(model.config, "classes", ())
+    classes = model.class_names
     if kind == "class" and name in classes:
         return scores[classes.index(name)]
     raise InputError(

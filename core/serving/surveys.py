@@ -14,12 +14,13 @@ import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import core.serving.engine
 from core.analysis.heads.habits import Heads
 from core.analysis.heads.head_file import read_heads, write_heads
-from core.analysis.heads.head_survey import Told, lines_of, named_by, readings, summed
+from core.analysis.heads.head_survey import Told, lines_of, named_by, readings, summed, tried
 from core.data.texts import Example
 from core.errors import InputError
 from core.model import Model
@@ -41,7 +42,7 @@ BREATH = 1.0
 class Standing:
     """How far a survey is: texts read of all, then the heads by kind of attention; whether they lie beside the weights; what went wrong.
 
-    `unread` is the share of unknown tokens in the texts; `of` stands for a visitor's own texts, "" for ours.
+    `unread` is the share of unknown tokens in the texts; `of` stands for a visitor's own texts, "" for ours; `left_out` counts texts that told nothing.
     """
 
     done: int = 0
@@ -51,6 +52,7 @@ class Standing:
     problem: str = ""
     unread: float = 0.0
     of: str = ""
+    left_out: int = 0
 
     @property
     def over(self) -> bool:
@@ -131,9 +133,11 @@ class Surveys:
                     "There is no text to read.", "A text stands on a line of its own.", "Type a line."
                 )
             steps = readings(model, own)
-            heads = self._read(model, steps, lambda done: tell(Standing(done, len(steps), of=of)), of)
+            heads, left_out = self._read(
+                model, steps, lambda done: tell(Standing(done, len(steps), of=of)), of
+            )
             heads, share = named_by(heads, model, texts)
-            found = Standing(heads=heads, unread=share, of=of)
+            found = Standing(heads=heads, unread=share, of=of, left_out=left_out)
         except InputError as error:
             found = Standing(problem=str(error), of=of)
         except Exception as error:  # as with our texts
@@ -143,14 +147,14 @@ class Surveys:
 
     def _survey(self, model: Model, folder: Path, own: Sequence[Example], keep: bool) -> None:
         try:
-            heads, kept = _kept(folder, model), True
+            heads, kept, left_out = _kept(folder, model), True, 0
             if heads is None:
-                heads = self._measured(model, own)
+                heads, left_out = self._measured(model, own)
                 kept = keep and _keep(folder, heads, own=bool(own))
             share = 0.0
             if not own:
                 heads, share = named_by(heads, model, lines_of(model))
-            found = Standing(heads=heads, kept=kept, unread=share)
+            found = Standing(heads=heads, kept=kept, unread=share, left_out=left_out)
         except InputError as error:
             found = Standing(problem=str(error))
         except Exception as error:  # the page says so; everything else of the model works
@@ -158,7 +162,7 @@ class Surveys:
             found = Standing(problem=type(error).__name__)
         self._held[model] = found
 
-    def _measured(self, model: Model, own: Sequence[Example]) -> Mapping[str, Heads]:
+    def _measured(self, model: Model, own: Sequence[Example]) -> tuple[Mapping[str, Heads], int]:
         steps = readings(model, own, translates=False)
 
         def tell(done: int) -> bool:
@@ -169,32 +173,24 @@ class Surveys:
 
     def _read(
         self, model: Model, steps: Sequence[Callable[[], Told]], tell: Callable[[int], bool], of: str = ""
-    ) -> Mapping[str, Heads]:
-        """Read text by text through the engine while `tell` wants to know how many are read; a visitor's text that cannot be read is left out."""
-        engine, found = core.serving.engine.default(), list[Told]()
-        wrong: InputError | None = None
-        done = 0
-        while done < len(steps):
+    ) -> tuple[Mapping[str, Heads], int]:
+        """Read text by text through the engine while `tell` wants to know how many are read; the heads, and how many texts were left out."""
+        engine, told = core.serving.engine.default(), list[Told | str]()
+        while len(told) < len(steps):
             if not engine.holds(model):
                 raise InputError(
                     f"{model.name} was closed.", "A survey ends with its model.", "Open it again."
                 )
-            if not tell(done):
+            if not tell(len(told)):
                 break
             try:
-                key = ("heads.read", model.name, of, done)
-                found.append(engine.submit(key, steps[done], COST * model.config.n_layers))
+                key = ("heads.read", model.name, of, len(told))
+                told.append(
+                    engine.submit(key, partial(tried, steps[len(told)]), COST * model.config.n_layers)
+                )
             except Busy:
                 time.sleep(BREATH)
-                continue
-            except InputError as error:
-                if not of:
-                    raise
-                wrong = error
-            done += 1
-        if wrong and not found:
-            raise wrong
-        return summed(found)
+        return summed(told), sum(isinstance(one, str) for one in told)
 
 
 def _kept(folder: Path, model: Model) -> Mapping[str, Heads] | None:

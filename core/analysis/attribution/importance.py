@@ -44,7 +44,7 @@ def loss(run: Run, truth: str | None = None) -> Array:
 def _asked(run: Run, truth: str | None) -> tuple[list[int], list[int]]:
     """Rows of the scores and the choices they should give."""
     if run.model.tells_classes:
-        classes = list(run.model.config.classes)
+        classes = list(run.model.class_names)
         if truth not in classes:
             raise InputError(
                 f"'{truth}' is not a class of {run.model.name}.",

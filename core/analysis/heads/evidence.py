@@ -15,6 +15,7 @@ from core.analysis.heads import patch_habits
 from core.analysis.heads.habits import LINKED, Heads, recurring, separators, signs
 from core.analysis.heads.head_survey import KEEP, NEAR, PLAIN, REPEATED, SHUFFLED
 from core.data.texts import Example, Links, Sentence, texts
+from core.errors import InputError
 from core.model import Model
 from core.run import Attention
 
@@ -114,6 +115,12 @@ def behind(name: str, rows: Sequence[Text], found: Sequence[Array]) -> Behind:
         if here.any():
             there.append(rows[number])
             parts.append(_three(values[..., here], np.flatnonzero(here)))
+    if not parts:
+        raise InputError(
+            "No sentence shows this measure for the model.",
+            "Its tokens do not show the words that the measure links.",
+            "Choose another head, or another model.",
+        )
     mean, most, least = (np.stack(each) for each in zip(*parts, strict=True))
     return Behind(name, tuple(there), mean, most, least)
 
@@ -167,7 +174,10 @@ def counted(attention: Attention, name: str, text: Text) -> tuple[Array, Array]:
 def _links(attention: Attention, name: str, text: Text) -> Links:
     if not isinstance(text, Sentence):
         return text.links
-    links = [(seen, looking) for seen, looking in text.links_in(attention.keys) if seen != looking]
+    try:
+        links = [(seen, looking) for seen, looking in text.links_in(attention.keys) if seen != looking]
+    except ValueError:  # its tokens do not show these words
+        return ()
     return (
         [(seen + 1, looking) for seen, looking in links if seen + 1 < looking]
         if name == "induction"

@@ -14,6 +14,7 @@ from core.analysis.heads.habits import Heads, averages, measures
 from core.analysis.heads.patch_habits import on_patches
 from core.data.readable import unread
 from core.data.texts import Example, Links, Sentence, texts
+from core.errors import InputError
 from core.model import Model
 from core.models import Kind
 from core.run import Attention
@@ -34,7 +35,7 @@ EVERYWHERE = ("punctuation", "separator", "spread")
 
 def surveyed(model: Model, own: Sequence[Example] = ()) -> dict[str, Heads]:
     """The habits of all heads by kind of attention, each sentence read once; see `readings`."""
-    return summed([read() for read in readings(model, own)])
+    return summed([tried(read) for read in readings(model, own)])
 
 
 def readings(
@@ -73,10 +74,25 @@ def lines_of(model: Model) -> list[str]:
     return [row.text for row in (*texts("battery"), *(texts("heads_en-es") if model.spec.has_source else ()))]
 
 
-def summed(told: Sequence[Told]) -> dict[str, Heads]:
-    """The means of what many texts told."""
+def tried(read: Callable[[], Told]) -> Told | str:
+    """What one text tells, or why it is left out: it is too long, or the tokens do not show the words that are linked in it."""
+    try:
+        return read()
+    except (InputError, ValueError) as error:
+        return str(error)
+
+
+def summed(told: Sequence[Told | str]) -> dict[str, Heads]:
+    """The means of what many texts told. Raises InputError, with the reason of the first, where all were left out."""
+    if told and all(isinstance(one, str) for one in told):
+        rule = "A habit is measured on texts."
+        raise InputError(
+            f"None of the texts can be read: {told[0]}", rule, "Look at its heads on a text of your own."
+        )
     found: dict[str, list[tuple[Scores, Scores]]] = {}
     for one in told:
+        if isinstance(one, str):
+            continue
         for name, rows in one.items():
             found.setdefault(name, []).append(rows)
     return {

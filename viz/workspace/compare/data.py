@@ -11,6 +11,7 @@ from core.analysis.attention.aggregate import aggregated
 from core.analysis.attention.align import Slot, by_spans, by_words, merged, onto
 from core.analysis.heads.habits import Heads
 from core.errors import InputError
+from core.model import Model
 from core.run import Run, Side
 from core.text.sentences import sentences_of
 from viz.instruments.picture import patches
@@ -20,7 +21,7 @@ from viz.widgets import pins
 from viz.widgets.pins import View
 from viz.workspace.compare import written
 from viz.workspace.compare.compared import Axis, Compared, Pane
-from viz.workspace.shared import head_picker, tasks
+from viz.workspace.shared import blank, head_picker, tasks
 from viz.workspace.shared.toy_models import KIND
 from viz.workspace.what_if import data
 
@@ -184,6 +185,28 @@ def _run(view: View) -> Run:
     if errors:
         raise errors[0]
     return data.second(before, kept)
+
+
+def with_own_blanks(views: Sequence[View]) -> tuple[View, ...]:
+    """The views with each blank, typed as the mask of whichever of their models, as the mask of the model that reads it."""
+    readers = {view.model: _reader(view.model) for view in views}
+    signs = [blank.sign(reader) for reader in readers.values() if reader is not None]
+    found = []
+    for view in views:
+        reader, text = readers[view.model], view.text
+        if reader is not None and (own := blank.sign(reader)):
+            for sign in filter(None, signs):
+                text = text.replace(sign, own)
+            text = blank.read_by(reader, text)
+        found.append(replace(view, text=text))
+    return tuple(found)
+
+
+def _reader(name: str) -> Model | None:
+    try:
+        return head_picker.opened(name)
+    except InputError:  # the pane says why
+        return None
 
 
 def _placed(view: View, heads: Mapping[str, Heads]) -> View:

@@ -44,7 +44,11 @@ class Params:
 
 
 def views_of(p: Params) -> tuple[View, ...]:
-    """The views of the panes, two at least."""
+    """The views of the panes, two at least; a blank is each model's own mask token."""
+    return data.with_own_blanks(_views(p))
+
+
+def _views(p: Params) -> tuple[View, ...]:
     views = list(
         p.views
         or (replace(view, target=p.target or "") for view in data.opening(p.model, p.text, p.kind, p.place))

@@ -11,7 +11,6 @@ import streamlit as st
 
 from core.analysis.heads.habits import WORDS
 from core.decoding.strategies import WIDEST
-from core.errors import InputError
 from viz.labels import head_name, shorten, visible
 from viz.shell import state, subject
 from viz.widgets import controls
@@ -47,9 +46,7 @@ def request(start: Any) -> Request | None:
     """The text box, chips for the task, ready-made texts. A new request begins at its first step. None: the model in view does not write."""
     writers = {name: family for name, family in tasks.usable().items() if needs.may("decode", family)}
     if not writers:
-        raise InputError(
-            "No model that writes can be opened.", "The models lie in assets/models.", "See More, Models."
-        )
+        raise tasks.none_fits(state.peek("model"), partial(needs.lacks, "decode"))
     chosen = tasks.in_view(writers, start.model, partial(needs.lacks, "decode"))
     if chosen is None:
         return None

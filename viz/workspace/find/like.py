@@ -91,7 +91,7 @@ def sentence(found: Pool, apart: np.ndarray, order: list[int]) -> str:
         return "There is no other head to compare with."
     first, median = found.heads[order[0]], float(np.median(apart[order]))
     return (
-        f"Nearest is {first}: Jensen-Shannon divergence {apart[order[0]]:.2f} bits (maximum 1) on {len(pool.sentences(found))} {found.read}; the median head has {median:.2f}. "
+        f"Nearest is {first}: Jensen-Shannon divergence {apart[order[0]]:.2f} bits (maximum 1) on {found.texts}; the median head has {median:.2f}. "
         f"0 is the same pattern, 1 is no {'patch' if found.drawn else 'word'} in common."
     )
 

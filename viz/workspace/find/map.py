@@ -84,7 +84,7 @@ def _sentence(found: Pool, shown: list[Head], names: list[str], bits: np.ndarray
     one, other = (names[int(axis[near])] for axis in upper)
     left, right = (names[int(axis[far])] for axis in upper)
     return (
-        f"{len(shown)} heads on {len(pool.sentences(found))} {found.read}: most alike are {one} and {other} ({bits[upper][near]:.3f} bits), "
+        f"{len(shown)} heads on {found.texts}: most alike are {one} and {other} ({bits[upper][near]:.3f} bits), "
         f"least {left} and {right} ({bits[upper][far]:.3f}). The plane holds {percent(held)} of the squared distances; the rest is flattened away."
     )
 

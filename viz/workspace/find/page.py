@@ -8,6 +8,7 @@ import numpy as np
 import streamlit as st
 
 from core.analysis.heads.similar import nearest
+from viz.labels import literal
 from viz.shell.pages import Cite, Page
 from viz.widgets import controls, page_parts
 from viz.workspace.find import kinds, like, map, sketch
@@ -91,6 +92,10 @@ def page() -> None:
     head, found = Head(asked.model, place), heads.pool(asked.model, place.kind)
     ways = [way for way in BY if way != "sketch" or not found.drawn]
     by = controls.segmented("Find heads by", ways, "find.by", "like", BY.__getitem__, quiet=True)
+    if own := heads.large(asked.model):
+        controls.several("Compare with models of yours, too (each is opened and run)", own, heads.CHOSEN, ())
+    if found.left_out:
+        st.caption(literal("Left out. " + " ".join(found.left_out)))
     numbers = st.container()
     if by == "like":
         told = like.show(found, head, asked.text, measured)

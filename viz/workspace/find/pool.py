@@ -21,12 +21,14 @@ from core.analysis.heads.similar import Rows, TextPatterns
 from core.checkpoints import manifest
 from core.data.patches import PatchReader, hiding
 from core.data.texts import Example, texts
+from core.errors import InputError
 from core.model import Model
 from core.models import Kind
+from core.serving import bounds
 from core.training.recipe import recipes
 from viz.instruments.picture import patches
 from viz.shell import state
-from viz.widgets import engine_client
+from viz.widgets import controls, engine_client
 from viz.workspace.shared import head_picker, tasks
 from viz.workspace.shared.head_picker import HeadRef
 from viz.workspace.shared.toy_models import KIND
@@ -35,6 +37,9 @@ AT_ONCE = 4
 """Texts of one step of the progress line."""
 PATIENCE = 0.2
 """Seconds after which there is a progress line: what is kept comes without one."""
+AT_ANY_RATE = 64 * 2**20
+"""Bytes that opening a model of one's own may take for it to be compared unasked."""
+CHOSEN = "find.with"
 READ, WRITTEN, ACROSS = "read", "written", "across"
 Ask = Callable[[Hashable, Callable[[], Any], float], Any]
 
@@ -52,11 +57,15 @@ class Head:
 
 @dataclass(frozen=True)
 class Pool:
-    """Models and kinds of attention whose heads look from the same words at the same words, with their (layers, heads)."""
+    """Models and kinds of attention whose heads look from the same words at the same words, with their (layers, heads).
+
+    `left_out` says of each model that cannot be compared why.
+    """
 
     members: tuple[tuple[str, str, int, int], ...]
     by: str
     space: str
+    left_out: tuple[str, ...] = ()
 
     @cached_property
     def heads(self) -> tuple[Head, ...]:
@@ -77,6 +86,13 @@ class Pool:
     def read(self) -> str:
         """What they are compared on, in words."""
         return "drawings" if self.drawn else "texts of its task" if self.by == "token" else "sentences"
+
+    @property
+    def texts(self) -> str:
+        """How many of them, in words: "32 sentences", "1 drawing"."""
+        n = len(sentences(self))
+        one = "text of its task" if self.by == "token" and not self.drawn else self.read.removesuffix("s")
+        return f"{n} {self.read if n != 1 else one}"
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -104,15 +120,60 @@ def pool(model: str, kind: str) -> Pool:
             name for name, family in tasks.usable().items() if tasks.asked_of(name, family) is tasks.SEE
         ]
         names = [name for name in others if _cut(name) == seen]
-    members = []
-    for name in names:
-        reader = head_picker.opened(name)
-        members += [
-            (name, found.name, found.n_layers(reader.config), reader.config.n_heads if found.layered else 1)
-            for found in reader.spec.kinds_of(reader.config)
-            if _space(reader, found) == space and not found.learned
-        ]
-    return Pool(tuple(members), "token" if _alone(model) else "word", space)
+    waiting = [name for name in large(model) if name not in chosen(model)]
+    members, left_out = [], []
+    for name in (name for name in names if name not in waiting):
+        try:
+            reader = head_picker.opened(name)
+            own_kinds = [
+                (
+                    name,
+                    found.name,
+                    found.n_layers(reader.config),
+                    reader.config.n_heads if found.layered else 1,
+                )
+                for found in reader.spec.kinds_of(reader.config)
+                if _space(reader, found) == space and not found.learned
+            ]
+            if own_kinds:
+                _check_room(reader, sentences(Pool(tuple(own_kinds), "word", space)))
+            members += own_kinds
+        except InputError as error:
+            if name == model:
+                raise
+            left_out.append(f"{name}: {error.wrong} {error.rule}")
+    return Pool(tuple(members), "token" if _alone(model) else "word", space, tuple(left_out))
+
+
+def large(model: str) -> list[str]:
+    """The models of the visitor's own, but for the one in view, that take long to open and to run: which of them are compared is a choice."""
+    usable = tasks.usable()
+    return [
+        one.name
+        for one in core.serving.engine.default().models()
+        if one.foreign and one.memory > AT_ANY_RATE and one.name in usable and one.name != model
+    ]
+
+
+def chosen(model: str) -> tuple[str, ...]:
+    """Those of the large ones that the visitor chose."""
+    return state.read(CHOSEN, (), state.some_of(large(model), controls.AWAY))
+
+
+def _check_room(reader: Model, read: Sequence[Example]) -> None:
+    """Raise InputError where one of the texts is longer than the model reads."""
+    room = reader.config.n_ctx - bounds.marks(reader)
+    if reader.spec.reads is not None:
+        return
+    sides = [(reader.reader, row.text) for row in read]
+    sides += [(reader.tokenizer, row.target) for row in read if row.target and reader.spec.has_source]
+    longest = max(len(side.encode(text).ids) for side, text in sides)
+    if longest > room:
+        raise InputError(
+            f"It reads at most {room:,} tokens of a text.",
+            f"Heads are compared on sentences of up to {longest:,} of its tokens.",
+            "Choose another model.",
+        )
 
 
 def _alone(model: str) -> bool:

@@ -12,6 +12,7 @@ import streamlit as st
 from core.analysis.attribution import ablation_sweep
 from core.analysis.attribution.importance import Sample
 from core.analysis.attribution.means import mean_outputs
+from core.data.texts import texts
 from core.errors import InputError
 from core.model import Model
 from core.run import Run
@@ -43,7 +44,7 @@ def averages(name: str, kind: str) -> np.ndarray:
     model = head_picker.opened(name)
 
     def mean() -> np.ndarray:
-        rows = own(model)
+        rows = own(model) or tuple(Sample(row.text) for row in texts("heads_en")[:SENTENCES])
         return mean_outputs(
             model,
             [row.text for row in rows],

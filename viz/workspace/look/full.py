@@ -277,7 +277,7 @@ def _touched(seen: HeadView, place: HeadRef) -> tuple[int, int]:
     )
     if side == "source":
         return int(seen.weights[:, int(index)].argmax()), int(index)
-    row = drawn[int(index)][1]
+    row = drawn[int(index)][1] if drawn else 0  # a model may write nothing: then END has the only row
     return row, int(seen.weights[row].argmax())
 
 

@@ -9,6 +9,7 @@ from core.analysis.documents import unknown_words
 from core.analysis.guesses import probabilities
 from core.analysis.promised import plain
 from core.run import Run
+from viz.instruments.picture import patches
 from viz.labels import literal, percent
 
 MOST, NAMED = 6, 10
@@ -17,9 +18,10 @@ MOST, NAMED = 6, 10
 
 def show(run: Run) -> None:
     """The words that it does not know; the most probable classes with their probabilities."""
-    chances = probabilities(run.classes)
+    scores, names = run.classes, run.model.class_names
+    chances = probabilities(scores if scores.ndim == 1 else scores[run.side.n_real - 1])
     order = np.argsort(-chances, kind="stable")
-    said = [f"{literal(plain(run.model.config.classes[i]))} {percent(chances[i])}" for i in order[:NAMED]]
+    said = [f"{literal(plain(names[i]))} {percent(chances[i])}" for i in order[:NAMED]]
     said += [f"{len(order) - NAMED:,} more"] if len(order) > NAMED else []
     strange = unknown_words(run) if run.model.spec.sentences else ()
     if strange:
@@ -29,6 +31,6 @@ def show(run: Run) -> None:
             f"Not in its list of words, and read as one unknown word: {listed}{more}.", width="content"
         )
     st.markdown(
-        f"It classifies the {'text' if run.model.spec.sentences else 'picture'} as **{said[0]}** :gray[:small[{' · '.join(said[1:])}]]",
+        f"It classifies the {'picture' if patches.reads(run.model) else 'text'} as **{said[0]}** :gray[:small[{' · '.join(said[1:])}]]",
         width="content",
     )

@@ -23,8 +23,13 @@ _BLANK = re.compile(r"_{2,}|<mask>|\[mask\]", re.IGNORECASE)
 
 def read_by(model: Model, text: str) -> str:
     """The text as this model reads it: one that fills blanks has its own sign for them."""
+    return blanked(text, sign(model))
+
+
+def sign(model: Model) -> str | None:
+    """The mask token of a model that reads blanks, as it is typed."""
     mask = model.tokenizer.mask if model.spec.framed else None
-    return blanked(text, None if mask is None else model.tokenizer.token(mask))
+    return None if mask is None else model.tokenizer.token(mask)
 
 
 def blanked(text: str, mask: str | None) -> str:

@@ -155,6 +155,16 @@ def _problem(name: str, models: dict[str, Family], lacks: Callable[[Model], str]
     )
 
 
+def none_fits(name: str, lacks: Callable[[Model], str]) -> InputError:
+    """What a page says where no model that can be opened is of use to it: of the one that was asked for, why."""
+    problem = _problem(name, usable(), lacks) if name else None
+    return InputError(
+        problem.wrong if problem else "No model that this page needs can be opened.",
+        problem.rule if problem else "The models lie in assets/models.",
+        "See More, Models for those that ship.",
+    )
+
+
 def by_task(models: dict[str, Family]) -> dict[Task, list[str]]:
     """The models of each task, the one it opens with first; tasks that no model has are left out."""
     found: dict[Task, list[str]] = {task: [] for task in TASKS}

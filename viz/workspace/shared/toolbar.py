@@ -105,11 +105,7 @@ def choose(
         if needs.may(slug, family) and (name != asked or _fits(name, missing))
     }
     if not models:
-        raise InputError(
-            "No model that this page needs can be opened.",
-            "The models lie in assets/models.",
-            "See More, Models for what is missing.",
-        )
+        raise tasks.none_fits(asked, missing)
     spot = st.container()
     now = tasks.in_view(models, model, missing)
     if now is None:

@@ -103,12 +103,17 @@ def sentence(model: Model, heads: Heads, standing: Standing) -> str:
     places = [(layer, head) for layer in range(heads.shape[0]) for head in range(heads.shape[1])]
     clear = sum(heads.kind(*place) not in CLEAR for place in places)
     kept = "kept beside the weights" if standing.kept else "kept until the model is let go"
+    less = (
+        f" {standing.left_out} texts were left out: its tokens do not show their words one by one, or they are longer than it reads."
+        if standing.left_out
+        else ""
+    )
     on = (
         f"{heads.n} texts of yours; kept for this visit"
         if standing.of
         else f"{heads.n} texts of ours; {kept}"
     )
-    return f"{clear} of the {len(places)} heads of {model.name} have a clear habit on {on}."
+    return f"{clear} of the {len(places)} heads of {model.name} have a clear habit on {on}.{less}"
 
 
 def _ways(model: Model, kind: str, heads: Heads, text: str) -> None:

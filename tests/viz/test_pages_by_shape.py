@@ -1,0 +1,206 @@
+"""Every page with one tiny model of every shape: it draws a picture, or says in words what the model lacks; nothing is our fault."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from model_shapes import SHAPES, write
+from streamlit.testing.v1 import AppTest
+from test_links import said
+from tiny_models import _unmeasured
+
+import core
+import core.serving.engine
+from core.abilities import ABILITIES
+from core.analysis.heads.head_survey import readings, summed, tried
+from core.checkpoints import manifest
+from core.data.texts import Example
+from core.model import Model
+from core.serving.engine import Engine
+from core.serving.surveys import Standing
+from viz.shell import errors
+from viz.widgets.pins import View
+from viz.workspace.compare import page as compare
+from viz.workspace.find import pool
+from viz.workspace.importance import work
+from viz.workspace.your_model import data
+
+VIEWS: dict[str, tuple[str, dict[str, str]]] = {
+    "look": ("look", {}),
+    "look-grid": ("look", {"view": "heads"}),
+    "look-full": ("look", {"view": "full"}),
+    "look-tokens": ("look", {"view": "full", "look.by": "token"}),
+    "decode": ("decode", {"decode.n": "3"}),
+    "decode-beam": ("decode", {"decode.beam": "3"}),
+    "decode-guess": ("decode", {"decode.show": "Guess the next word"}),
+    "decode-prompts": ("decode", {"decode.show": "Prompts"}),
+    "decode-forcing": ("decode", {"decode.show": "Training and inference"}),
+    "decode-cache": ("decode", {"decode.show": "What is kept"}),
+    "compare": ("compare", {}),
+    "compare-written": ("compare", {"kind": "causal"}),
+    "what_if": ("what_if", {}),
+    "what_if-none": ("what_if", {"edits": "none"}),
+    "inside-guesses": ("inside", {}),
+    "inside-who": ("inside", {"inside.by": "who"}),
+    "inside-ripple": ("inside", {"inside.by": "ripple"}),
+    "importance": ("importance", {}),
+    "importance-many": ("importance", {"importance.by": "many"}),
+    "importance-words": ("importance", {"importance.by": "words"}),
+    "importance-patch": ("importance", {"importance.by": "patch"}),
+    "find-like": ("find", {}),
+    "find-map": ("find", {"find.by": "map"}),
+    "find-kinds": ("find", {"find.by": "kinds"}),
+    "find-sketch": ("find", {"find.by": "sketch"}),
+    "be_the_head": ("be_the_head", {}),
+    "whole_model": ("whole_model", {}),
+    "your_model": ("your_model", {}),
+}
+PICTURES = ("bidi_component", "vega_lite_chart", "plotly_chart", "arrow_data_frame")
+
+
+@pytest.fixture(scope="module", params=list(SHAPES))
+def shape(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A model of this shape, and no other, behind the pages."""
+    folder: Path = tmp_path_factory.mktemp("shapes")
+    write(folder, request.param)
+    with pytest.MonkeyPatch.context() as patch, Engine() as engine:
+        patch.setattr(manifest, "shipped_folder", lambda: folder / "none")
+        patch.setattr("core.checkpoints.find.PACKAGES", ())
+        patch.setenv("ATLAS_MODELS", str(folder))
+        patch.setattr(core.serving.engine, "_default", engine)
+        patch.setattr("viz.workspace.shared.head_picker.survey", lambda name: _unmeasured(engine.open(name)))
+        patch.setattr(data, "survey", lambda model, _: Standing(heads=_unmeasured(model)))
+        patch.setattr(work, "SENTENCES", 2)
+        pairs = (Example("The cat sat.", "El gato."),) * 3
+        patch.setattr(pool, "sentences", lambda found: pool.own(found.models[0])[:2] or pairs)
+        yield request.param
+
+
+def visited(slug: str, query: dict[str, str]) -> AppTest:
+    """A page within the boundary that the frame puts around it."""
+    test = AppTest.from_string(
+        "from viz.shell import errors, pages, state\n"
+        f"with state.visit({slug!r}), errors.guard():\n    pages.find({slug!r}).page()",
+        default_timeout=120,
+    )
+    for name, value in query.items():
+        test.query_params[name] = value
+    return test.run()
+
+
+def drawn(test: AppTest) -> bool:
+    return any(test.get(kind) for kind in PICTURES)
+
+
+@pytest.mark.quick(46)
+@pytest.mark.parametrize("view", list(VIEWS))
+def test_a_page_draws_or_refuses_in_words(shape: str, view: str, caplog: pytest.LogCaptureFixture) -> None:
+    slug, query = VIEWS[view]
+    told = errors.seen()
+    with caplog.at_level(logging.ERROR, logger="atlas"):
+        test = visited(slug, {"model": shape, **query})
+    assert not test.exception
+    faults = [record for record in caplog.records if record.name == "atlas"]
+    assert not faults, "".join(str(record.exc_info) for record in faults)
+    assert "Something went wrong" not in said(test)
+    refuses = (
+        "This page cannot show" in said(test)
+        or errors.seen() > told
+        or "no attention to look at" in said(test)
+    )
+    assert drawn(test) or refuses, said(test)[-600:]
+
+
+def test_a_model_that_cannot_read_our_sentences_is_left_out_of_find_and_a_large_one_waits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("one-head", "context-of-16", "bytes"):
+        write(tmp_path, name)
+    monkeypatch.setattr(manifest, "shipped_folder", lambda: tmp_path / "none")
+    monkeypatch.setattr("core.checkpoints.find.PACKAGES", ())
+    monkeypatch.setenv("ATLAS_MODELS", str(tmp_path))
+    with Engine() as engine:
+        monkeypatch.setattr(core.serving.engine, "_default", engine)
+        monkeypatch.setattr(
+            "viz.workspace.shared.head_picker.survey", lambda name: _unmeasured(engine.open(name))
+        )
+        text = "The animal didn't cross the street because it was too tired."
+        monkeypatch.setattr(pool, "sentences", lambda _: (Example(text),) * 3)
+        test = visited("find", {"model": "one-head"})
+        told = said(test).replace("\\", "")
+        assert "context-of-16: It reads at most 16 tokens" in told and drawn(test) and not test.exception
+        assert "It reads at most 16 tokens" in said(visited("find", {"model": "context-of-16"}))
+        monkeypatch.setattr(pool, "AT_ANY_RATE", 0)
+        waiting = visited("find", {"model": "one-head", "find.with": "bytes"})
+        (choice,) = (one for one in waiting.button_group if "models of yours" in one.label)
+        assert {name.replace("\\", "") for name in choice.options} == {"context-of-16", "bytes"}
+        assert choice.value == ["bytes"] and "went wrong" not in said(waiting)
+
+
+LACKS = {
+    "encoder-alone": {"answer": "no output layer", "write": "cannot go on word by word", "attend": ""},
+    "encoder-pooled": {"answer": "no output layer", "fill_blanks": "no token for a blank"},
+    "classifier": {"answer": "", "score_words": "one class", "fill_blanks": "no token for a blank"},
+    "tagger": {"tag_words": "", "answer": "a tag for each word, and neither words nor a class"},
+    "span-answerer": {"find_answers": "", "score_words": "where an answer begins"},
+    "no-mask": {"fill_blanks": "no token for a blank", "score_words": ""},
+    "other-mask": {"fill_blanks": "", "write": "and fills blanks; it cannot"},
+    "writes-nothing": {"write": "", "attend_in_layers": ""},
+    "without-attention": {"attend": "no attention", "write": ""},
+    "recurrent": {"attend": "", "attend_in_layers": "one alignment"},
+    "vit": {"write": "reads a picture", "answer": "", "score_words": "one class"},
+    "mae": {"answer": "hidden patches", "write": "reads a picture"},
+    "gpt-classes": {"answer": "", "score_classes": "", "write": ""},
+}
+
+
+@pytest.fixture(scope="module")
+def opened(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Model]:
+    folder = tmp_path_factory.mktemp("opened")
+    return lambda name: core.open_model(str(write(folder, name)))
+
+
+@pytest.mark.parametrize("name", list(LACKS))
+def test_what_a_model_lacks_is_said(opened: Callable[[str], Model], name: str) -> None:
+    model = opened(name)
+    for ability, why in LACKS[name].items():
+        assert model.can(ability) == (not why) and why in model.lacks(ability), (
+            ability,
+            model.lacks(ability),
+        )
+    assert model.lacks(*ABILITIES) == next(filter(None, map(model.lacks, ABILITIES)), "")
+    if not model.outputs:
+        with pytest.raises(core.InputError, match="has no output"):
+            _ = model.asked
+    if not model.speaks:
+        with pytest.raises(core.InputError, match="has no scores"):
+            _ = model.run(model.reader.example).scores
+
+
+def test_each_pane_of_compare_reads_its_own_mask(
+    opened: Callable[[str], Model], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = {name: opened(name) for name in ("other-mask", "one-head-encoder")}
+    monkeypatch.setattr("viz.workspace.shared.head_picker.opened", made.__getitem__)
+    for text in ("She has a <mask> car.", "She has a [MASK] car.", "She has a ___ car."):
+        for names in (tuple(made), tuple(reversed(made))):
+            views = compare.views_of(compare.Params(views=tuple(View(name, text) for name in names)))
+            for view in views:
+                model = made[view.model]
+                assert model.run(view.text).ids.count(model.tokenizer.mask) == 1, view
+
+
+def test_a_sentence_with_a_word_that_a_model_does_not_know_is_left_out_of_its_survey(
+    opened: Callable[[str], Model],
+) -> None:
+    """A tokenizer that drops capitals; where no sentence can be read, as with a context of 16, the reason is said."""
+    told = [tried(read) for read in readings(opened("letters"))[::6]]
+    reasons = [one for one in told if isinstance(one, str)]
+    assert 0 < len(reasons) < len(told) and all("not the words of" in reason for reason in reasons)
+    (heads,) = summed(told).values()
+    assert heads.n == len(told) - len(reasons)
+    with pytest.raises(core.InputError, match="reads at most 16"):
+        summed([tried(read) for read in readings(opened("context-of-16"))[:3]])
