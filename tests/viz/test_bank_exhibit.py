@@ -127,7 +127,7 @@ def test_the_map_and_the_one_vector_of_the_table():
     assert places.shape == (
         8,
         2,
-    ) and f"the two directions hold {percent(shares[:2].sum() / shares.sum())}" in said(test)
+    ) and f"the two directions account for {percent(shares[:2].sum() / shares.sum())}" in said(test)
     assert [row["kind"] for row in chart(test)[0]] == [held.meanings[kind] for _, kind in held.uses]
     assert "all points lie on each other" in said(page(3, layer="0"))
     before, told = page(4, which="letter"), page(4, which="letter", guess=("static.letter", "alphabet"))

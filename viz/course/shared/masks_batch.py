@@ -24,7 +24,7 @@ def two_sentences() -> None:
         )
     with right:
         second = controls.text(
-            "The shorter one, filled up with PAD", "masks.second", "She has a white car.", of=TRANSLATOR
+            "The shorter sentence, padded with PAD", "masks.second", "She has a white car.", of=TRANSLATOR
         )
     controls.draw("masks.draw", 0, 99)
     with errors.guard():  # what the translator cannot read leaves the rest of the page alone

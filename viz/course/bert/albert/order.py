@@ -63,7 +63,7 @@ def side_by_side(params: Params, _: object) -> Folds:
         )
     apart = {task: _apart(*two) for task, two in drawn.items()}
     page_parts.numbers(
-        f"Words that only one of the two pairs has: next sentence {apart[pairs.NEXT]}, sentence order {apart[pairs.ORDER]}. "
+        f"Words that are in only one of the two pairs: next sentence {apart[pairs.NEXT]}, sentence order {apart[pairs.ORDER]}. "
         + (
             f"The bag of words, on {n} held-out pairs: {percent(measured[pairs.NEXT])} right for next sentence, "
             f"{percent(measured[pairs.ORDER])} for sentence order; chance is {percent(0.5)}."

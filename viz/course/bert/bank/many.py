@@ -67,8 +67,7 @@ def matrix(params: Params, held: senses.Word) -> Folds:
         f"At “{at}” {same:.3f} on average between sentences of one meaning, {other:.3f} between the two; "
         f"for {in_context.agree(now[:k, :k], ours)} of {k} the nearest sentence has the same meaning.{yours}"
         if told
-        else f"{len(kinds)} sentences, {len(kinds) * (len(kinds) - 1) // 2} cosines. "
-        "The meaning stands after each number."
+        else f"{len(kinds)} sentences, {len(kinds) * (len(kinds) - 1) // 2} cosines. The meaning is given in brackets after each number."
     )
     return Folds(
         lambda: pd.DataFrame(now, index=numbers, columns=numbers),
@@ -99,8 +98,7 @@ def on_map(params: Params, held: senses.Word) -> Folds:
             SLUG + "map",
             f"{len(kinds)} points at “{at}”: all at one point, since the table has one vector."
             if one_point
-            else f"{len(kinds)} points at “{at}”; the two directions hold {percent(share)} of the "
-            "differences.",
+            else f"{len(kinds)} points at “{at}”; the two directions account for {percent(share)} of the variance.",
         )
     with side:
         listed(found, kinds, meanings)
@@ -108,15 +106,14 @@ def on_map(params: Params, held: senses.Word) -> Folds:
     page_parts.numbers(
         "table: one vector, so all points lie on each other."
         if one_point
-        else f"At “{at}” the two directions hold {percent(share)} of all differences between the "
-        f"{len(kinds)} vectors. "
+        else f"At “{at}” the two directions account for {percent(share)} of the variance of the {len(kinds)} vectors. "
         f"With the whole vectors, the nearest sentence has the same meaning for {agrees} of {k}."
     )
     return Folds(
         {"text": found.texts, "meaning": named, "x": places[:, 0], "y": places[:, 1]},
         {"places": places},
         {"model": MODEL, "own": own_of(params), "layer": layer},
-        latex=(rf"\text{{held by two directions: }} {share:.4f}",),
+        latex=(rf"\text{{share of the variance: }} {share:.4f}",),
     )
 
 
@@ -157,8 +154,7 @@ def whole(params: Params, held: senses.Word) -> Folds:
     n, n_stories, asked = len(triples), round(1 / topics.chance()), classified[hows[0]]
     told = lesson.predict_number(
         SLUG + "whole",
-        f"A linear classifier learns from [CLS] vectors which of {n_stories} stories a sentence is from. Of {asked.n} sentences "
-        f"it never read, how many does it classify correctly? (By chance: {asked.n * topics.chance():g})",
+        f"A linear classifier learns from [CLS] vectors which of {n_stories} stories a sentence is from. Of {asked.n} sentences that were not in its training, how many does it classify correctly? (By chance: {asked.n * topics.chance():g})",
         0.0,
         float(asked.n),
         float(asked.right),

@@ -72,7 +72,7 @@ def without(params: Params, data: Sum) -> Folds:
     most = max(means, key=lambda part: means[part])
     told = lesson.predict(
         SLUG + "off",
-        "One of the three embeddings is set to zero everywhere. Which one changes the last layer most?",
+        "One of the three embeddings is set to zero at all positions. Without which one does the last layer change most?",
         {NAMES[part]: mean for part, mean in means.items()},
         NAMES[most],
         "; ".join(f"{NAMES[part]}: 1 − cosine {mean:.3f} on average" for part, mean in means.items()) + ".",

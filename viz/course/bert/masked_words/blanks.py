@@ -125,7 +125,7 @@ def sides(params: Params, text: Text) -> Folds:
     page_parts.numbers(
         f"Probability of “{truth}”: {every}."
         if told
-        else "Four times the same blank, with more or less of the sentence visible."
+        else "The same blank four times, with more or less of the sentence visible."
     )
     pick_word(params, text)
     share = bert_mini.mix(trained(MODEL).steps).share
@@ -182,7 +182,7 @@ def both_or_left(params: Params, text: Text) -> Folds:
         f"Both sides win at {wins[0]} of {int(known.sum())} words, the left at {wins[1]}; "
         f"on average {values[0].mean():.1f}% and {values[1].mean():.1f}%."
         if told
-        else f"{len(places)} words, each hidden once. The chosen one is strong."
+        else f"{len(places)} words, each hidden once. The bars of the chosen word are strong."
     )
     pick_word(params, text)
     means = [row.mean() / 100 for row in values]

@@ -96,7 +96,7 @@ def counted(params: Params, text: Text) -> Folds:
     now, (hidden, changed, kept) = params.rates, TOKENS * params.rates.share * params.rates.parts
     told = lesson.predict_number(
         SLUG + "count",
-        f"A long text of {TOKENS:,} tokens, {percent(now.share)} chosen. How many become [MASK]?",
+        f"In a text of {TOKENS:,} tokens {percent(now.share)} are chosen. How many tokens become [MASK]?",
         0.0,
         3000.0 if now.share <= 0.3 else 5000.0,
         float(round(hidden)),

@@ -14,7 +14,7 @@ from viz.course.transformer.cross_attention.params import Params
 from viz.course.transformer.cross_attention.steps import SLUG, choose
 from viz.instruments import heatmap
 from viz.instruments.kit import origin
-from viz.labels import distinct, head_name, query_and_key
+from viz.labels import distinct, query_and_key
 from viz.widgets import engine_client, lesson, page_parts
 
 
@@ -87,8 +87,8 @@ def layer(params: Params, data: Data) -> Folds:
         )
     heads, less = data.weights.shape[1], base.decoder - base.without_cross
     says = (
-        f"Layer {data.layer} of {data.weights.shape[0]}, {head_name(data.layer, data.head)}: two map "
-        f"tensors, {heads} × {m} × {m} and {heads} × {m} × {n}; then 3, the feed-forward network. "
+        f"Layer L{data.layer} has two maps in each of its {heads} heads, {m} × {m} and {m} × {n}; shown is "
+        f"H{data.head}. The third sub-layer is the feed-forward network. "
     )
     if told and not lesson.presenting():
         says += (

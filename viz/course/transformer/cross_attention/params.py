@@ -40,6 +40,6 @@ class Params(Knobs):
     )
     second: str = knob(
         "She has a white car.",
-        sentence("The shorter one, filled up with PAD", of=TRANSLATOR, placeholder=None, width="stretch"),
+        sentence("The shorter sentence, padded with PAD", of=TRANSLATOR, placeholder=None, width="stretch"),
     )
     draw: int = knob(0, draw(99, again="Other tokens on the padding"))

@@ -127,8 +127,7 @@ def swap(params: Params, data: Data) -> Folds:
     ]
     told = lesson.predict(
         SLUG + "moves",
-        f"“{before}” becomes “{after}”, the other sentence stays as it is. Which change in layer 0 of the "
-        "decoder?",
+        f"“{before}” becomes “{after}”, the other sentence stays as it is. Which of Q, K and V change in layer 0 of the decoder?",
         answers,
         answer,
         f"Measured, the largest change of any number: {_each(change[0])}.",

@@ -138,7 +138,7 @@ def guess(params: Params, data: Data) -> Folds:
         n, m = len(run.source.tokens), len(run.tokens)
         page_parts.numbers(
             f"{n} tokens in, {len(data.boxes)} boxes, {data.total:,} parameters."
-            + (f" Written: {m - 1} tokens and END, {m} rounds of the right half." if known else "")
+            + (f" Written: {m - 1} tokens and END, {m} passes of the decoder." if known else "")
         )
     _map(told, data, left, upto=None if known else row + 1)
     return folds(data, told, known)

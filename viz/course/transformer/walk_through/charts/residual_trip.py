@@ -27,15 +27,15 @@ def trip(
     """A dot a box; those that hand the word on are joined by a line, the others are what is added. `parts`: where a stretch begins, and its name.
 
     >>> [trace.name for trace in trip(np.array([1.0, 2.0, 3.0]), ["a", "b", "c"], [True, False, True], 1, [(0, "enc")]).data]
-    ['the word', 'a part', 'here']
+    ['residual stream', 'output of a box', 'here']
     """
     x = np.arange(1, len(sizes) + 1)
     on = np.array(stream, bool)
     figure = go.Figure()
     labels = list(map(said, names))
     for name, which, mode, colour in (
-        ("the word", on, "lines+markers", theme.CATEGORICAL[0]),
-        ("a part", ~on, "markers", theme.CATEGORICAL[1]),
+        ("residual stream", on, "lines+markers", theme.CATEGORICAL[0]),
+        ("output of a box", ~on, "markers", theme.CATEGORICAL[1]),
     ):
         figure.add_scatter(
             x=x[which],
