@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from core.model import WRITES, Model
-from core.serving import resolve
+from core.serving import provenance
 
 WORK = 7e10
 """Tokens times weights that one question may cost: a second or two of one core."""
@@ -50,7 +50,7 @@ def most(model: Model, *, runs: float = 1, each: float = 0) -> int:
     [512, 61, 16]
     """
     room = model.config.n_ctx - marks(model)
-    if model.spec.has_source and not resolve.foreign(model.name):
+    if model.spec.has_source and not provenance.is_foreign(model.name):
         room = min(room, SOURCE)
     fitting = (n for n in range(room, 0, -1) if _fits(model, runs + each * n, n))
     return max(next(fitting, 0), min(LEAST, room))
@@ -60,7 +60,7 @@ def _fits(model: Model, runs: float, n: int) -> bool:
     """Whether so many runs of a text of `n` tokens are affordable, with what is written to it, first of all token by token."""
     if not model.spec.has_source:
         return affordable(model, runs, n)
-    if not resolve.foreign(model.name):
+    if not provenance.is_foreign(model.name):
         return affordable(model, runs, n + WRITES)
     written = max(WRITES, 3 * n // 2)
     return affordable(model, runs + STEP * written / (n + written + FIXED), n + written)

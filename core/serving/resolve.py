@@ -15,7 +15,6 @@ import functools
 from collections.abc import Callable, Sequence
 
 import core.checkpoints
-import core.serving.engine
 from core.checkpoints import history
 from core.checkpoints.find import model_folders
 from core.checkpoints.load import load_model
@@ -103,18 +102,6 @@ def unlisted(name: str) -> bool:
     (True, False)
     """
     return name.startswith((trainer.YOURS, RECORDED)) or history.moment(name) is not None
-
-
-def foreign(name: str) -> bool:
-    """Whether somebody brought the model of this name: then no text and no promise was made for it.
-
-    >>> foreign("upload: mine (5f0c22e1)"), foreign("gpt-mini"), foreign("recorded: copy at step 10")
-    (True, False, False)
-    """
-    if brought.named(name) or unlisted(name):
-        return brought.named(name)
-    entry = core.serving.engine.default().entry(name)
-    return bool(entry and entry.foreign)
 
 
 def task_of(name: str) -> str | None:

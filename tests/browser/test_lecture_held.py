@@ -59,7 +59,12 @@ def test_a_lecture(visitor: Any, follow: Any, app_url: str) -> None:
     code = bar.locator("b").inner_text()
 
     desktop = follow("room")
-    desktop.locator("#typed").fill(code.lower())
+    for wrong in ("  ", "АВСЕНК"):  # the second in Cyrillic letters
+        desktop.locator("#typed").fill(wrong)
+        desktop.get_by_role("button", name="Join").click()
+        expect(desktop.locator("#wrong")).to_contain_text("code")
+    wide = "".join(chr(ord(sign) + 0xFEE0) if sign != " " else sign for sign in code)
+    desktop.locator("#typed").fill(wide)  # as a Japanese keyboard writes it
     desktop.get_by_role("button", name="Join").click()
     dark = {"viewport": {"width": 390, "height": 844}, "color_scheme": "dark"}
     phone = follow(f"room/{code.replace(' ', '')}", **dark)

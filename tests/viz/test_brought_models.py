@@ -12,7 +12,7 @@ from test_pages import words
 import core
 import core.serving.engine
 from core.data.texts import texts
-from core.serving import bounds, resolve, surveys
+from core.serving import bounds, provenance, surveys
 from core.serving.engine import Engine, Listing
 from core.serving.surveys import Surveys
 from core.text import Tokenizer
@@ -105,7 +105,7 @@ def test_an_empty_text_is_asked_for_without_a_word_of_translation(titles):
 @pytest.mark.parametrize(("kind", "n_ctx"), [("t5", 160), ("t5", 300), ("transformer", 128), ("t5", 40)])
 def test_it_reads_as_much_as_its_context_and_the_work_allow(kind, n_ctx, monkeypatch):
     made = replace(writer(kind), config=replace(writer(kind).config, n_ctx=n_ctx))
-    monkeypatch.setattr(resolve, "foreign", lambda name: True)
+    monkeypatch.setattr(provenance, "is_foreign", lambda name: True)
     assert bounds.most(made) == n_ctx - bounds.marks(made)
     work = bounds.FIXED + 20 + 64 + bounds.STEP * 64  # of 20 tokens, and 64 written to them one by one
     monkeypatch.setattr(bounds, "WORK", made.n_parameters * (work + 0.5))

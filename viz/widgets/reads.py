@@ -11,7 +11,7 @@ from core.checkpoints import history
 from core.data.corpora import Reads
 from core.data.readable import in_small_letters, is_english, shouted, spelled, unknown
 from core.errors import InputError
-from core.serving import bounds, resolve
+from core.serving import bounds, provenance
 from core.serving.engine import default
 from core.training.recipe import recipes
 from viz.labels import literal, shorten, visible
@@ -37,7 +37,7 @@ def ours(model: str) -> bool:
     >>> ours("gpt-mini"), ours("upload: mine (5f0c22e1)")
     (True, False)
     """
-    return not resolve.foreign(model)
+    return not provenance.is_foreign(model)
 
 
 def line(model: str, most: str = "") -> str:

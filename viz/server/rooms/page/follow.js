@@ -9,7 +9,7 @@ const leads = mode !== "follow";
 let code = decodeURIComponent(typed), held = null, view = {};
 
 const state = (words) => { at("state").textContent = words; };
-const plain = (words) => words.toUpperCase().replace(/[^A-Z0-9]/g, "");
+const plain = (words) => words.normalize("NFKC").toUpperCase().replace(/[^\p{L}\p{N}]/gu, "");   // full-width letters are letters; others make a code that no room has
 
 /** Send an object; resolves to "", to what is wrong, in words, or to what is left of a lecture that has ended. */
 async function send(what, told) {
@@ -117,7 +117,9 @@ async function begin() {
 
 at("door").onsubmit = (event) => {
   event.preventDefault();
-  location.assign(new URL(`room/${encodeURIComponent(plain(at("typed").value))}`, document.baseURI));
+  const asked = plain(at("typed").value);
+  if (!asked) at("wrong").textContent = "This is no code. It has letters and digits, as on the wall. Type it again.";
+  else location.assign(new URL(`room/${encodeURIComponent(asked)}`, document.baseURI));
 };
 at("say").onsubmit = async (event) => {
   event.preventDefault();
