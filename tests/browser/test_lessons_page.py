@@ -77,7 +77,10 @@ def test_a_lesson_from_two_views_to_the_wall(visitor: Any, app_url: str, tmp_pat
     assert "present=1" in page.url and "masks.step=2" in page.url
     notes = page.locator(".lesson-notes")
     expect(notes).to_be_hidden()
-    bar.get_by_role("button", name="Notes").click()
+    page.get_by_role("button", name="Menu of Present").click()
+    expect(bar.get_by_role("button", name="Notes")).to_be_hidden()  # one pair of arrows and one menu
+    expect(page.locator("[data-arrow]").first).to_be_hidden()
+    page.get_by_role("menuitem", name="Notes of the lesson").click()
     expect(notes).to_contain_text("Then ask <b>why</b>.")
     expect(notes).to_contain_text("This stop: minute 0 to 3")
 

@@ -280,26 +280,55 @@ def test_the_whole_window_follows_the_picture_and_ends_with_the_step(page: Any, 
     assert page.locator("[data-atlas-full]").count() == 0
 
 
+BUTTONS_OF_A_CHART = '[data-testid="stElementToolbar"], .modebar-container, .vega-actions, details[title]'
+
+
+@pytest.mark.parametrize("at", ["masks?masks.step=1", "scaling?scaling.step=2"])
+def test_no_buttons_of_a_chart_cover_a_sentence_in_present(page: Any, app_url: str, at: str) -> None:
+    chart = ':is([data-testid="stVegaLiteChart"], [data-testid="stPlotlyChart"])'
+    visit(page, f"{app_url}/{at}&present=1", f".st-key-atlas-page {chart}")
+    page.locator(f".st-key-atlas-page {chart}").first.hover()
+    visible = "(all) => all.filter((one) => one.checkVisibility({ opacityProperty: true, visibilityProperty: true })).length"
+    assert page.locator(f".st-key-atlas-page :is({BUTTONS_OF_A_CHART})").evaluate_all(visible) == 0
+
+
 def test_a_finger_leaves_present_and_walks_by_the_rail(chromium: Any, app_url: str) -> None:
     context = chromium.new_context(viewport={"width": 1280, "height": 720}, has_touch=True)
     page = context.new_page()
     visit(page, f"{app_url}/masks?present=1", "[data-stage] button")
-    for name in ("Leave Present", "The picture in the whole window", "Back", "Next"):
-        button = page.get_by_role("button", name=name, exact=True)
+
+    def large(role: str, name: str) -> Any:
+        button = page.get_by_role(role, name=name)
         box = button.bounding_box()
         assert (
             box is not None and min(box["width"], box["height"]) >= 43.99 and box["x"] + box["width"] <= 1280
         ), name
+        return button
+
+    for name in ("Back", "Next", "Menu of Present"):
+        large("button", name)
     page.get_by_role("button", name="Next", exact=True).tap()
     page.wait_for_url("**step=2*")
     settle(page)
-    whole = page.get_by_role("button", name="The picture in the whole window")
-    assert whole.inner_text() == "F", "the key is told"
-    whole.tap()
+
+    def chosen(name: str) -> None:
+        page.get_by_role("button", name="Menu of Present").tap()
+        large("menuitem", name).tap()
+
+    chosen("The picture in the whole window")
     page.locator("[data-atlas-full]").wait_for()
-    whole.tap()
+    chosen("The picture in the whole window")
     page.wait_for_function("!document.querySelector('[data-atlas-full]')")
-    page.get_by_role("button", name="Leave Present").tap()
+    page.get_by_role("button", name="Menu of Present").focus()
+    page.keyboard.press("Enter")
+    focused = "document.activeElement.firstChild.textContent"
+    page.wait_for_function(f"{focused} === 'The picture in the whole window'")
+    page.keyboard.press("ArrowUp")
+    assert page.evaluate(focused) == "Leave Present", "the arrows go round"
+    page.keyboard.press("Escape")
+    page.wait_for_function("!document.querySelector('[data-menu]:popover-open')")
+    assert "present=1" in page.url, "the menu is shut first"
+    chosen("Leave Present")
     page.wait_for_url(lambda url: "present" not in url)
     page.locator('[data-testid="stHeader"]').wait_for()
     context.close()

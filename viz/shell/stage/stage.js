@@ -74,16 +74,51 @@ function handOver(event) {
 
 // ---------------------------------------------------------------- the rail
 
-/** What a finger presses instead of the keys: `does` is [sign, what it does, key, act]; none while the page is not shown to a room. */
-function rail(parentElement, does) {
-  const place = parentElement.querySelector("[data-stage]");
-  place.replaceChildren(...does.map(([sign, words, key, act]) => {
-    const button = document.createElement("button");
-    Object.assign(button, { type: "button", textContent: sign, title: `${words} (${key})`, onclick: act });
-    button.setAttribute("aria-label", words);
-    button.setAttribute("aria-keyshortcuts", key);
-    return button;
-  }));
+function made(name, traits, ...within) {
+  const element = document.createElement(name);
+  for (const [trait, value] of Object.entries(traits)) element.setAttribute(trait, value);
+  element.append(...within);
+  return element;
+}
+
+const notes = () => document.querySelector(".lesson-bar:not([hidden]) [data-act=notes]");
+
+/** The menu of Present: each entry is [what it does, key, act, whether it is there]. The browser shuts it by Escape and by a press elsewhere. */
+function menu(entries) {
+  const list = made("div", { role: "menu", "aria-label": "Present", popover: "auto", "data-menu": "" });
+  const opener = made("button", { type: "button", title: "Menu", "aria-label": "Menu of Present", "aria-haspopup": "menu", "aria-expanded": "false" }, "\u22ef");
+  opener.popoverTargetElement = list;
+  for (const [words, key, act, there = () => true] of entries) {
+    const entry = made("button", { type: "button", role: "menuitem", tabindex: "-1", "aria-keyshortcuts": key }, words, made("kbd", { "aria-hidden": "true" }, key === "Escape" ? "Esc" : key));
+    entry.onclick = () => { list.hidePopover(); act(); };
+    list.addEventListener("beforetoggle", () => { entry.hidden = !there(); });
+    list.append(entry);
+  }
+  const open = () => [...list.children].filter((entry) => !entry.hidden);
+  list.addEventListener("toggle", (event) => {
+    opener.setAttribute("aria-expanded", String(event.newState === "open"));
+    if (event.newState === "open") open()[0]?.focus();
+  });
+  list.addEventListener("keydown", (event) => {
+    const all = open(), at = all.indexOf(document.activeElement), to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: -1 }[event.key];
+    if (event.key === "Tab") list.hidePopover();
+    if (to === undefined) return;
+    event.preventDefault();
+    all.at(to % all.length)?.focus();
+  });
+  return [opener, list];
+}
+
+/** What a finger presses instead of the keys: the arrows of a page with steps, and the menu; nothing while the page is not shown to a room. */
+function rail(parentElement, arrows, entries) {
+  parentElement.querySelector("[data-stage]").replaceChildren(
+    ...arrows.map(([sign, words, key, act]) => {
+      const button = made("button", { type: "button", title: `${words} (${key})`, "aria-label": words, "aria-keyshortcuts": key, "data-arrow": "" }, sign);
+      button.onclick = act;
+      return button;
+    }),
+    ...(entries.length ? menu(entries) : []),
+  );
 }
 
 // ---------------------------------------------------------------- listening
@@ -113,9 +148,11 @@ export default function ({ parentElement, data, setTriggerValue }) {
   document.addEventListener("keydown", once, true);
   document.addEventListener("pointerdown", pointed, true);
   if (!presenting) fill(false);
-  rail(parentElement, presenting ? [
-    ["\u00d7", "Leave Present", "Escape", () => setTriggerValue("leave", true)], ["F", "The picture in the whole window", "F", () => fill(!whole())],
-    ...(data.walks ? [["\u2039", "Back", "ArrowLeft", () => go(-1)], ["\u203a", "Next", "ArrowRight", () => go(1)]] : []),
+  rail(parentElement, presenting && data.walks ? [["\u2039", "Back", "ArrowLeft", () => go(-1)], ["\u203a", "Next", "ArrowRight", () => go(1)]] : [], presenting ? [
+    ["The picture in the whole window", "F", () => fill(!whole())],
+    ["Notes of the lesson", "", () => notes()?.click(), () => Boolean(notes())],
+    ["The list of keys", "?", () => parentElement.querySelector("[data-keys]").showModal()],
+    ["Leave Present", "Escape", () => setTriggerValue("leave", true)],
   ] : []);
   const stops = [...(presenting ? [keepScaled(), keepPointed()] : []), keepNamed(), keepShut(), keepFocus(), keepComplete(), () => document.removeEventListener("keydown", once, true), () => document.removeEventListener("pointerdown", pointed, true)];
   listening.set(parentElement, stops);

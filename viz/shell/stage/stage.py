@@ -2,7 +2,7 @@
 
 `?present=1` shows any page to a room: large type, no bars, no folds. The keys press what is on the page: right and
 space take the next step (after the last one the next exhibit), left goes back, a number goes to its step; in Present F
-gives the picture the whole window and Escape leaves, and a rail at the side has a button for each. On every page ? opens
+gives the picture the whole window and Escape leaves; a rail at the side has the two arrows, unless a lesson shows its own, and a menu of the rest. On every page ? opens
 the list of all keys (keys.html), and the browser's back button takes one press a step (history.js).
 """
 

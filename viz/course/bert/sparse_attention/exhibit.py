@@ -30,8 +30,8 @@ LESSON = Lesson(
     (
         Step(
             steps.parts,
-            ("shown", "window", "n_global", "n_random"),
-            change=("n", "block", "seed"),
+            ("shown", "window", "n_global"),
+            change=("n", "block", "n_random", "seed"),
             promises=promises.PARTS_OF_MASK,
         ),
         Step(

@@ -21,6 +21,8 @@ TELLS, NAMES = 0.3, 0.12
 """Weights from which on a piece of a bar says its head with the weight, or its head alone."""
 NAME, KEY = 24, 44
 """Pixels of the name above a map, and of the scale below all of them."""
+COLUMN = 7
+"""The most letters of a word below a column."""
 APART = 0.09
 """The room between two maps, as a share of one."""
 
@@ -117,10 +119,12 @@ def maps(
     height: int = 400,
     across: int = 4,
     named: bool = False,
+    below: int = 0,
 ) -> alt.TopLevelMixin:
     """Every head (head, query, key) as a small map, all on one scale; the row of the word that asks is framed, and the word that gets most of its attention stands above.
 
-    `named`: all words stand beside the first map of each row, else the one that asks. What is forbidden has no cell.
+    `named`: all words stand beside the first map of each row, else the one that asks. `below`: pixels below the lowest maps for the words of
+    their columns, in sight where a column is wide enough. What is forbidden has no cell.
 
     >>> figure = maps(np.full((2, 3, 3), 1 / 3), ["a", "b", "c"], 1).to_dict()
     >>> [name["title"] for name in figure["layer"][3]["data"]["values"]], figure["layer"][1]["encoding"]["color"]["scale"]["domain"]
@@ -130,7 +134,8 @@ def maps(
     across = min(across, n_heads)
     down = -(-n_heads // across)
     height = height if down > 1 else height * 3 // 5
-    tall = (height - KEY) / down
+    floor = height - KEY - below
+    tall = floor / down
     cell, step = (tall - NAME) / n, n * (1 + APART)
     left = [step * (head % across) for head in range(n_heads)]
     top = [tall * (head // across) + NAME for head in range(n_heads)]
@@ -197,6 +202,26 @@ def maps(
         .encode(x=x, y=y, text="title:N")
     )
     asked = asked.encode(**box, stroke=alt.Stroke("colour:N", scale=None))
-    return alt.layer(ground, boxes, asked, heading).properties(
+    lowest = [max(head for head in range(n_heads) if head % across == column) for column in range(across)]
+    columns = [
+        {"x": left[head] + key + 0.5, "y": top[head] + n * cell, "text": shorten(word, COLUMN)}
+        for head in lowest
+        for key, word in enumerate(said)
+    ]
+    wide = f"width / {step * (across - 1) + n:.3f} >= {below / 4}"
+    words_below = (
+        vega.rows(columns if below else [])
+        .mark_text(
+            fontSize=12,
+            angle=270,
+            align="right",
+            baseline="middle",
+            dx=-4,
+            color=theme.TEXT,
+            opacity=alt.ExprRef(f"{wide} ? 1 : 0"),
+        )
+        .encode(x=x, y=y, text="text:N")
+    )
+    return alt.layer(ground, boxes, asked, heading, words_below).properties(
         view=vega.BARE, height=height, padding={"left": 2, "right": 2, "top": 2, "bottom": 2}
     )

@@ -94,9 +94,9 @@ def _and(names: Sequence[str]) -> str:
 def all_heads(params: Params, data: Layer) -> Folds:
     """Every head of the layer as a map on one scale."""
     names, n, room = data.names, len(data.weights), lesson.presenting()
-    height = 370 if room else 470
+    height, below = (420, 80) if room else (530, 56)
     page_parts.show(
-        maps(data.weights, names, data.row, allowed=data.allowed, height=height, named=not room),
+        maps(data.weights, names, data.row, allowed=data.allowed, height=height, named=not room, below=below),
         f"{SLUG}maps",
         f"The {n} heads of layer {data.layer} as maps of {len(names)} by {len(names)} words, on one scale "
         "from 0 to 100%.",
