@@ -14,10 +14,10 @@ import core
 from core.analysis.heads.likeness import likeness
 from viz import theme
 from viz.course.self_attention.heads_compared import exhibit, maths, steps, worth
-from viz.course.self_attention.heads_compared.charts import looks, maps
+from viz.course.self_attention.heads_compared.charts import COLUMN, looks, maps
 from viz.course.self_attention.heads_compared.maths import named, removal
 from viz.course.self_attention.heads_compared.params import SENTENCES, Params
-from viz.labels import percent
+from viz.labels import percent, shorten
 
 SHORT = "She has a white car."
 
@@ -90,7 +90,7 @@ def test_all_heads_of_a_layer_are_one_picture_on_one_scale():
     """C043."""
     data = exhibit.compute(Params())
     test = page(step="2")
-    grounds, cells, frames, names = chart(test)
+    grounds, cells, frames, names, columns = chart(test)
     assert not test.get("plotly_chart") and spec(test)["layer"][1]["encoding"]["color"]["scale"][
         "domain"
     ] == [0, 1]
@@ -101,6 +101,9 @@ def test_all_heads_of_a_layer_are_one_picture_on_one_scale():
         name["text"] for name in names
     ] == [f"H{h}" for h in range(8)]
     n = len(data.words)
+    assert [column["text"] for column in columns] == 4 * [shorten(word, COLUMN) for word in data.names], (
+        "the words of the columns stand below the lowest map of each"
+    )
     for ground, frame in zip(grounds, frames, strict=True):
         row = (ground["y2"] - ground["y"]) / n
         np.testing.assert_allclose(
