@@ -45,7 +45,7 @@ FONTS = (
     ("Inter", "The Inter Project Authors", "LICENSE-Inter.txt"),
     ("Source Serif 4", "Adobe and Google", "LICENSE-SourceSerif4.txt"),
     ("JetBrains Mono", "The JetBrains Mono Project Authors", "LICENSE-JetBrainsMono.txt"),
-    ("STIX Two Math, the signs used here", "The STIX Fonts Project Authors", "LICENSE-STIXTwoMath.txt"),
+    ("STIX Two Math, the symbols used here", "The STIX Fonts Project Authors", "LICENSE-STIXTwoMath.txt"),
 )
 CITE = """@software{{attention_atlas,
   author  = {{{{Attention Atlas}}}},

@@ -87,7 +87,7 @@ TELLING = (
     ),
     Telling(
         "With classes and without",
-        "One drawing in two encoders of one shape: one learnt to tell what it is, the other to fill in hidden patches.",
+        "One drawing in two encoders of the same shape: one learned to classify drawings, the other to fill in hidden patches.",
         (View(SEER, FISH, "self", 2, 0), View("mae-doodles", FISH, "self", 2, 0)),
     ),
     Telling(

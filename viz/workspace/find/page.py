@@ -38,9 +38,9 @@ LOOKING = {
     "sketch": "Each head's patterns on all sentences are stretched to the same grid of twelve by twelve positions and averaged. So a drawing finds positional habits: the word before, the "
     "first word, a block. A habit of meaning, such as a pronoun and its noun, stands elsewhere in each sentence and leaves no stroke in the mean.",
     "map": "Each point is a head; near points look at the same words in the same sentences. The two axes have no meaning of their own: they are the flattest view of all distances. "
-    "Colour and sign are the kind that was measured on the battery, not on the map, so a cloud of one colour is a finding.",
-    "kinds": "Each score is a mean over rows of sentences that were written for this test. A head is named by its strongest habit if that is strong enough; the same network with weights "
-    "drawn anew says what a score is worth. A positional habit stays when the words of a sentence are shuffled.",
+    "Colour and symbol show the kind that was measured on the battery, not on the map, so a cloud of one colour is a finding.",
+    "kinds": "Each score is a mean over rows of sentences that were written for this test. A head is named by its strongest habit if that is strong enough; the same network with random "
+    "weights shows what a score is worth. A positional habit stays when the words of a sentence are shuffled.",
 }
 
 

@@ -36,7 +36,7 @@ def unpack(text: str) -> np.ndarray:
     """The drawing of a link; raises `state.Unusable`."""
     size = sketch.SIZE**2
     if len(text) != size // 4 or set(text) - set("0123456789abcdef"):
-        raise state.Unusable(f"A drawing is {size // 4} of the signs 0 to 9 and a to f.")
+        raise state.Unusable(f"A drawing is {size // 4} of the characters 0 to 9 and a to f.")
     return (
         np.unpackbits(np.frombuffer(bytes.fromhex(text), dtype=np.uint8))
         .astype(bool)

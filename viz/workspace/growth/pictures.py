@@ -25,7 +25,7 @@ FORMED, NOT_YET = "formed", "not yet"
 FORMULAS = {
     "induction": (
         r"\frac{1}{|R|}\sum_{i \in R} \sum_{\;j:\ x_{j-1} = x_i} a_{ij}",
-        "R are the positions whose sign stood there before: the weight on what followed it then.",
+        "R are the positions whose symbol has occurred before: the weight is that on what followed it then.",
     ),
     "previous": (
         r"\frac{1}{n-2}\sum_{i=3}^{n} a_{i,\,i-1}",
@@ -33,7 +33,7 @@ FORMULAS = {
     ),
     NEXT: (
         r"\frac{1}{|R|}\sum_{i \in R} a_{i,\,s(i+1)}",
-        "R are the positions before each sign of the answer; s(i+1) is the position in the question that holds that sign.",
+        "R are the positions before each symbol of the answer; s(i+1) is the position of that symbol in the question.",
     ),
 }
 CODE = """{opening}

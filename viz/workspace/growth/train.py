@@ -88,7 +88,7 @@ def _said(task: str, mine: Training | None, course: Course | None) -> None:
         return
     steps = toy_training.TASKS[task].steps
     st.progress(
-        training_jobs.share(mine, steps, toy_training.LONGEST), training_jobs.standing(mine, steps, "signs")
+        training_jobs.share(mine, steps, toy_training.LONGEST), training_jobs.standing(mine, steps, "symbols")
     )
 
 

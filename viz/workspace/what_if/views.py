@@ -108,7 +108,7 @@ def says(change: Change, found: Outcome | None) -> None:
         written = written_by(change.before.model)
         st.markdown(f":gray[Its {written} before]")
         st.text(change.before.target_text or "")
-        st.markdown(f":gray[Its {written} after, written anew]")
+        st.markdown(f":gray[Its {written} after, generated again]")
         st.text(change.translation or "(nothing: it ends at once)")
         st.markdown(f":gray[How probable each token of the first {written} is]")
     words = [visible(word) for word in found.words]
