@@ -32,7 +32,7 @@ http {
             proxy_set_header Upgrade $http_upgrade;
             proxy_set_header Connection $hop;
             proxy_set_header Host $http_host;
-            proxy_buffering off;
+            proxy_buffering off; proxy_request_buffering off;
         }
     }
     client_body_temp_path body; proxy_temp_path proxy; fastcgi_temp_path f; uwsgi_temp_path u; scgi_temp_path s;
