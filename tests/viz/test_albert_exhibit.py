@@ -128,7 +128,7 @@ def test_pairs_of_both_tasks_stand_side_by_side_and_a_bag_of_words_tells_one():
         assert shown == [right.first, right.second, wrong.first, wrong.second]
     told = commit(before, "order")
     assert learned[pairs.ORDER].held_out == 0.5 and learned[pairs.NEXT].held_out > 0.7
-    assert f"{percent(learned[pairs.NEXT].held_out)} right for next sentence" in said(told)
+    assert f"held-out pairs: {percent(learned[pairs.NEXT].held_out)} and" in said(told)
     assert "sentence order 0." in said(told)  # no word that only one of the two orders has
 
 

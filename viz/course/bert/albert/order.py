@@ -18,7 +18,7 @@ from viz.course.lesson import Folds
 from viz.labels import percent
 from viz.widgets import engine_client, lesson, page_parts
 
-BEFORE_A_ROOM = 64
+BEFORE_A_ROOM = 78
 """Letters in a line of a card, where both tasks stand below each other."""
 TITLES = {pairs.NEXT: "Next sentence prediction", pairs.ORDER: "Sentence-order prediction"}
 
@@ -65,8 +65,7 @@ def side_by_side(params: Params, _: object) -> Folds:
     page_parts.numbers(
         f"Words that are in only one of the two pairs: next sentence {apart[pairs.NEXT]}, sentence order {apart[pairs.ORDER]}. "
         + (
-            f"The bag of words, on {n} held-out pairs: {percent(measured[pairs.NEXT])} right for next sentence, "
-            f"{percent(measured[pairs.ORDER])} for sentence order; chance is {percent(0.5)}."
+            f"Right on {n} held-out pairs: {percent(measured[pairs.NEXT])} and {percent(measured[pairs.ORDER])}; by chance {percent(0.5)}."
             if known
             else ""
         )
