@@ -97,7 +97,8 @@ class Visitor:
         for name, value in sent[0]["headers"]:
             if name == b"set-cookie":
                 for key, morsel in SimpleCookie(value.decode()).items():
-                    self.cookies[key] = (morsel["path"], morsel.value)
+                    home = morsel["path"] or path.rpartition("/")[0]  # as a browser does
+                    self.cookies[key] = (home, morsel.value)
         headers = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
         return Answer(sent[0]["status"], headers, b"".join(part.get("body", b"") for part in sent[1:]))
 
