@@ -22,7 +22,7 @@ from core.run.lazy_logits import Outputs, finite
 from core.run.side import tensors, values
 from core.text import Encoded, Reader, Tokenizer
 from core.text.sentences import numbered
-from core.trace import Edit, Recorder, Trace, matches, named
+from core.trace import Edit, Recorder, Trace, matches, ready
 
 KEEP_LIMIT = 256 * 2**20
 WRITES = 64
@@ -49,6 +49,10 @@ class Model:
 
     def __post_init__(self) -> None:
         linear.settle(self.network.eval().requires_grad_(False))
+
+    def __repr__(self) -> str:
+        kinds = (kind.name for kind in self.spec.kinds_of(self.config))
+        return ", ".join([f"Model: {self.name}", self.family, f"{self.n_parameters:,} parameters", *kinds])
 
     @property
     def family(self) -> str:
@@ -160,7 +164,11 @@ class Model:
         special: bool = False,
         reads_on: bool = False,
     ) -> list[Run]:
-        """Several texts in one padded batch; the padding stays visible in each run's tokens."""
+        """Return one run a text, of several texts read as one batch.
+
+        Shorter texts are padded for it. The padding is in `run.side` and `run.trace`, where the model met it; `run.tokens`, `run.logits`, the
+        other outputs, `run.hidden()` and `run.attention()` are cut to the text, as those of a run alone.
+        """
         if not texts:
             raise InputError("There is no text.", "A run needs at least one.", "Give a list of texts.")
         if not all(isinstance(text, str) for text in texts):
@@ -169,15 +177,15 @@ class Model:
             raise InputError(
                 wrong, rule, "Give run_many(texts) for several texts, model.tokenizer.decode(ids) for ids."
             )
-        named(edits)
+        edits = ready(self, edits)
         targets, pairs = list(targets or [None] * len(texts)), list(pairs or [None] * len(texts))
-        sides, sources, shown = self._sides(list(texts), pairs, targets, special, tuple(edits))
+        sides, sources, shown = self._sides(list(texts), pairs, targets, special, edits)
         batch = self._batch(sides, sources)
         patterns = ("*",) if keep is None else tuple(keep)
         alone = len(sides) == 1 and not edits and grad is None
         goes_on = reads_on and alone and self.spec.writes and not self.spec.has_source
         cache = self.network.new_cache() if goes_on else None
-        hidden, early, trace, grads = self._forward(batch, patterns, tuple(edits), grad, sides, cache)
+        hidden, early, trace, grads = self._forward(batch, patterns, edits, grad, sides, cache)
         runs: list[Run] = []
         for row, side in enumerate(sides):
             here = {name: value[row : row + 1] for name, value in early.items()}
@@ -385,12 +393,23 @@ class Model:
         """Who keeps patterns keeps their masks: they are views, and a picture needs both."""
         return () if "*" in patterns or not any(p.endswith("pattern") for p in patterns) else ("*.allowed",)
 
+    def token_vector(self, text: str) -> Tensor:
+        """Return the row (d_model) of the table of tokens for the one token that a text is, read or written. Raises InputError where there is none."""
+        if self.spec.reads is not None and not self.spec.has_source:
+            wrong, rule = f"{self.name} has no vectors of tokens.", "It reads a picture, not words."
+            raise InputError(wrong, rule, "Give the vector itself.")
+        return self.network.embed["token"](torch.tensor([[self.token_id(text)]]))[0, 0]
+
     def token_id(self, text: str) -> int:
         """The one token that a text is, by itself or behind a space. Raises InputError where it is several."""
         for form in (text, f" {text}"):
             ids = self.tokenizer.encode(form, special=True).ids
             if len(ids) == 1:
                 return ids[0]
+        # a tokenizer may put a space in front of what it reads: a piece of a word is known by its name alone
+        for index in range(len(self.tokenizer)):
+            if self.tokenizer.token(index) == text:
+                return index
         wrong = f"'{text}' is not one token of {self.name}."
         raise InputError(wrong, "A logit belongs to one token.", "Name a single token.")
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from functools import lru_cache
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import torch
@@ -66,8 +66,8 @@ def matches(path: str, pattern: str) -> bool:
     return path == pattern or any(fnmatchcase(path, each) for each in pattern.split("|"))
 
 
-def named(edits: Sequence[object]) -> None:
-    """Raise InputError for what is no edit, such as a bare function."""
+def ready(model: object, edits: Sequence[Any]) -> tuple[Edit, ...]:
+    """Return the edits with what they take from the model that runs (`of_model`). Raises InputError for what is no edit, such as a bare function."""
     for edit in edits:
         if not callable(edit) or not isinstance(getattr(edit, "where", None), str):
             raise InputError(
@@ -75,6 +75,7 @@ def named(edits: Sequence[object]) -> None:
                 "An edit says at which path it changes a value: edits.Function(where, fn) makes one of a function.",
                 'Write core.edits.Function("layer.0.self_attn.scores", fn).',
             )
+    return tuple(edit.of_model(model) if hasattr(edit, "of_model") else edit for edit in edits)
 
 
 def applied(edit: Edit, value: Tensor, path: str) -> Tensor:
@@ -132,6 +133,12 @@ class Trace:
     def __len__(self) -> int:
         return len(self._records)
 
+    def __repr__(self) -> str:
+        return f"Trace: {contents(list(self))}"
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self)
+
     def names(self, pattern: str = "*") -> list[str]:
         """Recorded paths that match, in the order of the computation."""
         return [path for path in self._records if matches(path, pattern)]
@@ -163,6 +170,16 @@ class Trace:
 
     def _unknown(self, path: str) -> str:
         return unknown_path(path, self._records)
+
+
+def contents(paths: Sequence[str]) -> str:
+    """Return how many values were recorded, and the first and the last path.
+
+    >>> contents(["embed.token", "embed.out", "logits"]), contents(["logits"])
+    ('3 values, embed.token ... logits', '1 value, logits')
+    """
+    ends = " ... ".join(dict.fromkeys([*paths[:1], *paths[-1:]]))
+    return ", ".join(filter(None, [f"{len(paths)} value{'s' * (len(paths) != 1)}", ends]))
 
 
 def unknown_path(path: str, known: Iterable[str]) -> str:

@@ -13,7 +13,7 @@ from core.decoding.step import Step
 from core.decoding.stepper import Reads, Stepper
 from core.decoding.strategies import Beam, Greedy, Sample, Strategy
 from core.errors import InputError
-from core.trace import Edit, named
+from core.trace import Edit, ready
 
 if TYPE_CHECKING:
     from core.model import Model
@@ -43,7 +43,7 @@ def decode(
     if not isinstance(strategy, Strategy):
         wrong = f"The strategy is given as {type(strategy).__name__}."
         raise InputError(wrong, "A strategy is Greedy(), Sample(...) or Beam(...).", "Write core.Greedy().")
-    named(edits)
+    edits = ready(m, edits)
     prompt = prompt_of(m, text, prefix)
     if isinstance(max_new_tokens, bool) or not isinstance(max_new_tokens, int) or max_new_tokens < 0:
         wrong = f"max_new_tokens is {max_new_tokens}."

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from core.errors import InputError
 from core.run import Run
-from core.trace import Edit, applied, matches
+from core.trace import Edit, applied, matches, ready
 
 Shape = tuple[int, ...]
 
@@ -26,6 +26,7 @@ def fitting(edits: Sequence[Edit], run: Run) -> tuple[tuple[Edit, ...], tuple[In
     errors: list[InputError] = []
     for edit in edits:
         try:
+            (edit,) = ready(run.model, (edit,))
             now |= _tried(edit, run, places, now)
             kept.append(edit)
         except InputError as error:

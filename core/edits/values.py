@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import ClassVar
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -104,19 +104,27 @@ class SwapPositions:
 class ReplaceToken:
     """Another token stands at one position. At `*embed.token` (batch pos d_model).
 
-    `vector` is the row of the model's own table for `token`; equality and hash go by the token. The run is that of the
-    text with this token in the place, but keeps its tokens by name, so that before and after stand side by side.
+    `token` is its text, with the space in front where it has one (" young"). `vector` is the row of a table for it, unless given that of
+    the model that runs; equality and hash go by the token. The run is that of the text with this token in the place, but keeps its tokens
+    by name, so that before and after stand side by side.
     """
 
     leaf: ClassVar[str] = "token"
     where: str
     position: int
     token: str
-    vector: Tensor = field(compare=False, repr=False)
+    vector: Tensor | NDArray[np.float32] | None = field(default=None, compare=False, repr=False)
+
+    def of_model(self, model: Any) -> ReplaceToken:
+        """Return the edit with the vector of its token in this model. Raises InputError for a text that is not one token."""
+        return self if self.vector is not None else replace(self, vector=model.token_vector(self.token))
 
     def __call__(self, words: Tensor) -> Tensor:
         position = checked(self.position, words.shape[1], "position", self.where)
-        return replaced(words, (slice(None), position), self.vector.to(words.dtype))
+        if self.vector is None:
+            wrong, rule = f"“{self.token}” has no vector here.", "It is a row of the table of a model."
+            raise InputError(wrong, rule, "Give the edit to model.run, or give its vector.")
+        return replaced(words, (slice(None), position), tensor(self.vector).to(words.dtype))
 
 
 @dataclass(frozen=True, eq=False)

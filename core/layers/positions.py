@@ -170,6 +170,22 @@ class LearnedPositions(nn.Module):
         return functional.embedding(positions, self.weight)
 
 
+def rows_of_places(ids: Tensor, real: Tensor, first: int = 0) -> Tensor:
+    """Return the row of the position table for each place of ids (batch pos): (pos,), or (batch, pos) where padding is among the real ones.
+
+    Position i reads row first + i. RoBERTa and MPNet give padding, whose id is first - 1, the row of that number, and count on without it:
+    Hugging Face transformers, `create_position_ids_from_input_ids`.
+
+    >>> ids = torch.tensor([[5, 1, 6]])
+    >>> rows_of_places(ids, ids > 0, 2).tolist(), rows_of_places(ids, ids > 1, 2).tolist()
+    ([[2, 1, 3]], [2, 3, 4])
+    """
+    known = ids != first - 1
+    if not first or bool((known | ~real).all()):
+        return first + torch.arange(ids.shape[1], device=ids.device)
+    return first - 1 + known.cumsum(1) * known
+
+
 def rotary(x: Tensor, positions: Tensor, base: float = 10000.0, *, interleaved: bool = False) -> Tensor:
     """Turn each pair of features of a query or key by an angle proportional to its position.
 

@@ -23,7 +23,7 @@ from core.layers.embedding import TokenEmbedding
 from core.layers.feedforward import ACTIVATIONS
 from core.layers.linear import Linear
 from core.layers.norm import LayerNorm
-from core.layers.positions import LearnedPositions
+from core.layers.positions import LearnedPositions, rows_of_places
 from core.models import Batch, Family, Kind, Output
 from core.models.transformer import PostNormEncoderBlock
 from core.trace import OFF, Tap
@@ -162,8 +162,9 @@ class BERT(Reader):
         if self.cfg.n_segments:
             segments = torch.zeros_like(batch.ids) if batch.segments is None else batch.segments
             total = total + tap("embed.segment", self.embed["segment"](segments), RESID)
-        places = self.cfg.first_place + torch.arange(batch.ids.shape[1], device=batch.ids.device)
-        total = total + tap("embed.position", self.embed["position"](places), "pos d_model")
+        places = rows_of_places(batch.ids, batch.real, self.cfg.first_place)
+        position = self.embed["position"](places)
+        total = total + tap("embed.position", position, RESID if places.dim() > 1 else "pos d_model")
         total = tap("embed.sum", total, RESID)
         x = tap("embed.out", self.drop(self.embed["norm"](total)), RESID)
         for i, (block, allowed) in enumerate(zip(self.layers, self.sights(batch.real), strict=True)):

@@ -15,7 +15,7 @@ from core.run.lazy_logits import Outputs
 from core.run.side import Side
 from core.text import Word
 from core.text.tokenizer import Span
-from core.trace import Trace, matches, unknown_path
+from core.trace import Trace, contents, matches, unknown_path
 
 Array = np.ndarray
 Marks = tuple[tuple[int, ...], tuple[int, ...]]
@@ -39,6 +39,11 @@ class Attention:
     paths: tuple[str, ...]
     marks: Marks = ((), ())
     n_rows: int | None = None
+
+    def __repr__(self) -> str:
+        layers, heads, *_ = self.weights.shape
+        sizes = f"{layers} layers, {heads} heads, {len(self.queries)} queries, {len(self.keys)} keys"
+        return f"Attention: {self.kind}, {sizes}"
 
     @property
     def rows(self) -> range:
@@ -123,7 +128,7 @@ def _one_or_all(layers: list[Array]) -> Array:
 
 
 class RunTrace:
-    """The recorded tensors of one text by path: float32 (allowed: bool) numpy without the batch axis."""
+    """The recorded tensors of one text by path: float32 (allowed: bool) numpy without the batch axis, with the padding of a batch."""
 
     def __init__(
         self, trace: Trace, row: int, gradients: dict[str, Tensor], outputs: Outputs, keep: tuple[str, ...]
@@ -141,6 +146,12 @@ class RunTrace:
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.names())
+
+    def __repr__(self) -> str:
+        return f"Trace: {contents(self.names())}"
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return self.names()
 
     def names(self, pattern: str = "*") -> list[str]:
         """Recorded paths that match, in the order of the computation; outputs are computed when asked for."""
@@ -193,7 +204,11 @@ def _sealed(array: Array) -> Array:
 
 @dataclass(frozen=True)
 class Run:
-    """One text through one model. Made by `Model.run`; arrays carry no batch axis. `model` is the `core.Model` that ran."""
+    """One text through one model. Made by `Model.run`; arrays carry no batch axis. `model` is the `core.Model` that ran.
+
+    Of a text that was read beside longer ones, tokens, outputs, states and attention are its own, without padding; `side`, `source` and `trace`
+    are those of the batch: its first `side.n_real` positions are the text.
+    """
 
     model: Any  # core.model makes runs, so it stands above this file
     side: Side
@@ -207,21 +222,26 @@ class Run:
         """What was read, keys and values or states, of a run made with `reads_on`; to the first who asks, for it grows with what is written."""
         return self._read.pop() if self._read else None
 
+    def __repr__(self) -> str:
+        read = f"{len(self.source.without_padding.ids)} tokens read, " if self.source else ""
+        sizes = f"{read}{len(self.ids)} tokens{' written' * bool(read)}, {len(self.trace.names())} values"
+        return ", ".join([f"Run: {self.model.name}", sizes, *self.kinds])
+
     @property
     def tokens(self) -> tuple[str, ...]:
-        return self.side.tokens
+        return self.side.without_padding.tokens
 
     @property
     def ids(self) -> tuple[int, ...]:
-        return self.side.ids
+        return self.side.without_padding.ids
 
     @property
     def spans(self) -> tuple[Span, ...]:
-        return self.side.spans
+        return self.side.without_padding.spans
 
     @property
     def segments(self) -> tuple[int, ...]:
-        return self.side.segments
+        return self.side.without_padding.segments
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -283,7 +303,8 @@ class Run:
             has = f"It has {', '.join(self.model.outputs) or 'none'}."
             use = "Use one of them." if self.model.outputs else "Read its trace, or choose another model."
             raise InputError(f"{self.model.name} has no output '{name}'.", has, use)
-        return _sealed(self.outputs.value(name).float().numpy())
+        found = self.outputs.value(name).float().numpy()
+        return _sealed(self.side.cut(found) if found.ndim > 1 else found)
 
     def hidden(self, side: str | None = None) -> Array:
         """The residual stream (layer + 1, position, d_model): what enters each layer, and what leaves the last.
@@ -306,7 +327,8 @@ class Run:
             )
         stack, n, (entering, leaving) = stacks[side], self.model.config.n_layers, self.model.spec.stream
         paths = [f"{stack}.{i}.{entering}" for i in range(n)] + [f"{stack}.{n - 1}.{leaving}"]
-        found = [self.trace[path] for path in paths]
+        read = self.source if side == "encoder" and self.source else self.side
+        found = [read.cut(self.trace[path]) for path in paths]
         widest = max(values.shape[-1] for values in found)
         return np.stack([np.pad(values, ((0, 0), (0, widest - values.shape[-1]))) for values in found])
 
@@ -330,11 +352,11 @@ class Run:
         found = self.model.spec.kind(kind)
         paths = tuple(found.path(layer, "pattern") for layer in range(found.n_layers(self.model.config)))
         queries, keys = self.axis(found.queries), self.axis(found.keys)
-        # of several texts in one batch another may have more sentences
+        # of several texts in one batch another may be longer, or have more sentences
         own = (slice(None), slice(len(queries.ids)), slice(len(keys.ids)))
         layers = [self.trace[path][own] for path in paths]
         allowed = _one_or_all([self.trace[found.path(layer, "allowed")][own] for layer in range(len(layers))])
-        writes = writing and queries is self.side and not self.model.spec.framed
+        writes = writing and queries is self.side.without_padding and not self.model.spec.framed
         n_rows = queries.n_real - writes
         queries = queries.written() if writes else queries
         marks = queries.marks, keys.marks
@@ -344,15 +366,15 @@ class Run:
         return replace(named, weights=np.stack(layers))
 
     def axis(self, name: str) -> Side:
-        """What stands along an axis of a kind of attention: see `core.models.Kind`."""
+        """What stands along an axis of a kind of attention, without padding: see `core.models.Kind`."""
         if name not in self._axes:
             made = {"sentence": self.side.sentences, "document": self.side.together}
-            self._axes[name] = made[name]() if name in made else self.side
+            self._axes[name] = made[name]() if name in made else self.side.without_padding
         return self._axes[name]
 
     @cached_property
     def _axes(self) -> dict[str, Side]:
-        return {} if self.source is None else {"source": self.source}
+        return {} if self.source is None else {"source": self.source.without_padding}
 
     @property
     def nbytes(self) -> int:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from core.errors import InputError
 from core.models import Kind
@@ -30,7 +32,8 @@ class Given:
 
     `attentions` is a tuple of a tensor (batch, head, query, key) a layer, of which `row` is taken, or an array (layer, head,
     query, key). `tokens` label the queries, and the keys too unless `keys` does: then one text looks at another (cross-attention).
-    Patterns that never look ahead count as causal.
+    `mask` is the attention_mask of what is read, 1 for a token and 0 for padding, for `row` or for all rows: padding is left out. Without it
+    only padding in front of a text is known, by its rows: they are even, and nothing attends to them. Patterns that never look ahead count as causal.
 
     Raises InputError: no such array, numbers that are no weights, labels that are too many or too few.
 
@@ -50,11 +53,18 @@ class Given:
         *,
         name: str = "attention",
         row: int = 0,
+        mask: Any = None,
     ) -> None:
         weights, texts = _weights(attentions, row)
         name = name if texts == 1 else f"{name}, row {row} of {texts}"
         queries = _labels(tokens, weights.shape[2], "queries")
         read = queries if keys is None else _labels(keys, weights.shape[3], "keys")
+        real = _padded_front(weights) if mask is None else _real(mask, row, len(read))
+        if missing := int((~real).sum()):
+            name = f"{name}, {missing} token{'s' * (missing > 1)} of padding left out"
+            weights, read = weights[..., real], tuple(itertools.compress(read, real))
+            if keys is None and weights.shape[2] == len(real):
+                weights, queries = weights[..., real, :], read
         if keys is None and weights.shape[2] != weights.shape[3]:
             wrong = f"There are {weights.shape[2]} queries and {weights.shape[3]} keys."
             raise InputError(
@@ -133,6 +143,36 @@ def _weights(attentions: Any, row: int) -> tuple[Array, int]:
         rule = "Each is finite and not negative, and each row sums to 1, or to 0 where nothing may be seen."
         raise InputError(wrong, rule, "Give the patterns after the softmax.")
     return weights, texts
+
+
+def _padded_front(weights: Array) -> NDArray[np.bool_]:
+    """Return which positions hold the text: not those in front whose rows are even, or empty, in every head, and which no later row attends to."""
+    n, m = weights.shape[2:]
+    if n != m:
+        return np.ones(m, dtype=bool)
+    even = (np.ptp(weights, axis=-1) < SUMS / n).all((0, 1))
+    front = n if even.all() else int(even.argmin())
+    front = next(
+        (
+            k
+            for k in range(front, 0, -1)
+            if k < n and not weights[..., k:, :k].any() and weights[..., k:, k:].any()
+        ),
+        0,
+    )
+    return np.arange(n) >= front
+
+
+def _real(mask: Any, row: int, n: int) -> NDArray[np.bool_]:
+    """Return which of n positions are no padding, by an attention_mask."""
+    rows = _array(mask)
+    rows = rows[row] if rows.ndim == 2 and -len(rows) <= row < len(rows) else rows
+    if rows.shape != (n,) or not np.isin(rows, (0, 1)).all() or not rows.any():
+        wrong = f"The mask has the shape {rows.shape}, or numbers that are not 0 and 1, for {n} tokens."
+        raise InputError(
+            wrong, "It has 1 for each token and 0 for padding.", "Give the tokenizer's attention_mask."
+        )
+    return rows > 0
 
 
 def _of_layers(value: Any) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import torch
@@ -32,6 +33,20 @@ class Side:
     pair: str | None = None
     whole: bool = False
     values: NDArray[np.float32] | None = field(default=None, compare=False, repr=False)
+
+    @cached_property
+    def without_padding(self) -> Side:
+        """The same without the padding behind it."""
+        n = self.n_real
+        if n == len(self.ids):
+            return self
+        return replace(
+            self, tokens=self.tokens[:n], ids=self.ids[:n], spans=self.spans[:n], segments=self.segments[:n]
+        )
+
+    def cut(self, rows: NDArray[Any]) -> NDArray[Any]:
+        """Return the rows of the text, of an array that has a row for each token of the batch."""
+        return rows[: self.n_real] if len(rows) == len(self.ids) else rows
 
     @cached_property
     def words(self) -> list[Word]:

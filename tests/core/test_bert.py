@@ -132,11 +132,11 @@ def test_a_padded_pair_reads_as_it_does_alone(reader):
     for run, text, pair in zip(together, texts, pairs, strict=True):
         alone = reader.run(text, pair=pair)
         n = len(alone.tokens)
-        assert run.tokens[:n] == alone.tokens and set(run.tokens[n:]) <= {"[PAD]"}
-        np.testing.assert_allclose(run.logits[:n], alone.logits, atol=1e-4)
+        assert run.tokens == alone.tokens and set(run.side.tokens[n:]) <= {"[PAD]"}
+        np.testing.assert_allclose(run.logits, alone.logits, atol=1e-4)
         np.testing.assert_allclose(run.next_sentence, alone.next_sentence, atol=1e-5)
-        assert (run.attention().weights[..., n:] == 0).all()
-    assert "[PAD]" in together[1].tokens
+        assert (run.trace["layer.0.self_attn.pattern"][..., n:] == 0).all()
+    assert "[PAD]" in together[1].side.tokens
 
 
 def test_the_gradient_of_a_hidden_word_is_that_of_its_own_place(reader):

@@ -11,6 +11,7 @@ import torch
 import torch.nn.functional as F
 
 from core import InputError, edits
+from core.decoding import decode
 from core.edits.validate import fitting
 from core.serving.engine import RunRequest
 from tests.bert_helpers import build as build_bert
@@ -134,6 +135,22 @@ def test_a_replaced_token_is_the_run_of_the_other_text(gpt):
         for at in places
     ]
     assert places and np.array_equal(gpt.run("She has a white car.", edits=new).logits, other.logits)
+    by_text = [edits.ReplaceToken("embed.token", at, other.tokens[at]) for at in places]
+    assert by_text == new
+    assert np.array_equal(gpt.run("She has a white car.", edits=by_text).logits, other.logits)
+    assert fitting(by_text, one)[0] == tuple(by_text), "pages take it, too"
+    steps = [
+        next(decode(gpt, "She has a white car.", max_new_tokens=1, edits=change)) for change in (new, by_text)
+    ]
+    assert steps[0].id == steps[1].id and steps[0].logprob == steps[1].logprob
+
+
+def test_a_token_that_a_model_does_not_have_is_refused(gpt):
+    several = edits.ReplaceToken("embed.token", 0, "two words of more than one token")
+    with pytest.raises(InputError, match="is not one token"):
+        gpt.run(TEXT, edits=[several])
+    with pytest.raises(InputError, match=r"has no vector here.*model\.run"):
+        several(torch.zeros(1, 2, 3))
 
 
 @pytest.mark.parametrize("family", ["gpt", "transformer", "bert", "albert"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -123,25 +124,41 @@ def test_writing_names_rows_by_the_word_they_write(translator):
     assert first[0] == 0, "the first word is written by START's row"
 
 
-def test_a_padded_batch_gives_what_single_runs_give_and_shows_its_padding(translator):
+def test_a_padded_batch_gives_what_single_runs_give_without_their_padding(translator, writer):
     texts, targets = (
         ["She has.", "The animal didn't cross the street."],
         ["Ella.", "Ella tiene un auto blanco."],
     )
     together = translator.run_many(texts, targets=targets)
-    assert (
-        together[0].tokens[-1] == "PAD"
-        and together[0].source.tokens[-1] == "PAD"
-        and "PAD" not in together[1].tokens
-    )
+    assert together[0].side.tokens[-1] == together[0].source.tokens[-1] == "PAD"
     for run, text, target in zip(together, texts, targets, strict=True):
         alone = translator.run(text, target=target)
-        n, m = len(alone.tokens), len(alone.source.tokens)
-        np.testing.assert_allclose(run.logits[:n], alone.logits, atol=1e-4)
-        np.testing.assert_allclose(
-            run.attention("cross").weights[:, :, :n, :m], alone.attention("cross").weights, atol=1e-5
-        )
-        assert (run.attention("cross").weights[..., m:] == 0).all()
+        assert (run.tokens, run.ids, run.spans) == (alone.tokens, alone.ids, alone.spans)
+        np.testing.assert_allclose(run.logits, alone.logits, atol=1e-4)
+        for side in ("encoder", "decoder"):
+            np.testing.assert_allclose(run.hidden(side), alone.hidden(side), atol=1e-4)
+        for kind, by, writing in itertools.product(run.kinds, ("token", "word"), (False, True)):
+            one, other = (each.attention(kind, by, writing=writing) for each in (run, alone))
+            np.testing.assert_allclose(one.weights, other.weights, atol=1e-5)
+            assert (one.queries, one.keys, one.rows) == (other.queries, other.keys, other.rows)
+        m = len(alone.source.tokens)
+        assert (run.trace["decoder.layer.0.cross_attn.pattern"][..., m:] == 0).all()
+    short, long = writer.run_many(["Hi.", "The animal didn't cross the street."])
+    assert (
+        short.logits.shape[0] == short.attention().weights.shape[-1] == len(short.tokens) < len(long.tokens)
+    )
+
+
+def test_models_and_runs_are_one_line_and_traces_complete_their_paths(translator, writer):
+    run = writer.run("The animal")
+    assert repr(run) == f"Run: {writer.name}, {len(run.ids)} tokens, {len(run.trace.names())} values, causal"
+    assert repr(run.attention()).startswith("Attention: causal, ") and repr(run.trace).startswith("Trace: ")
+    assert f"Model: {writer.name}, gpt, " in repr(writer) and "None" not in repr(writer)
+    read = repr(translator.run("She has.", target="Ella."))
+    assert "tokens read, " in read and read.endswith("self, causal, cross")
+    assert run.trace._ipython_key_completions_() == list(run.trace) and "logits" in list(run.trace)
+    for thing in (writer, run, run.attention(), run.trace, run.trace._trace):
+        assert len(repr(thing)) < 120 and "\n" not in repr(thing)
 
 
 def test_keep_and_edits(writer):

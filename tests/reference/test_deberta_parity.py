@@ -77,10 +77,12 @@ def written(request, backend, tmp_path_factory):
 
 def agree(opened, model):
     batch = opened.run_many([TEXT, SHORT])
-    assert batch[1].side.n_real < len(batch[1].ids)
+    assert batch[1].side.n_real < len(batch[1].side.ids)
     for runs in ([opened.run(TEXT)], batch):
-        real = torch.tensor([[int(place < run.side.n_real) for place in range(len(run.ids))] for run in runs])
-        ids = torch.where(real > 0, torch.tensor([run.ids for run in runs]), 0)
+        real = torch.tensor(
+            [[int(place < run.side.n_real) for place in range(len(run.side.ids))] for run in runs]
+        )
+        ids = torch.where(real > 0, torch.tensor([run.side.ids for run in runs]), 0)
         with torch.no_grad():
             out = model(ids, attention_mask=real, output_attentions=True, output_hidden_states=True)
         for row, run in enumerate(runs):
@@ -89,7 +91,7 @@ def agree(opened, model):
             patterns = np.stack([pattern[row].numpy() for pattern in out.attentions])
             assert np.abs(run.hidden()[: len(hidden), :n] - hidden[:, :n]).max() <= SAME
             assert np.abs(run.trace[last][:n] - out.hidden_states[-1][row, :n].numpy()).max() <= SAME
-            assert np.abs(run.attention().weights[:, :, :n] - patterns[:, :, :n]).max() <= SAME
+            assert np.abs(run.attention().weights - patterns[:, :, :n, :n]).max() <= SAME
             if "logits" in opened.outputs:
                 assert np.abs(run.logits[:n] - out.logits[row, :n].numpy()).max() <= SAME
 

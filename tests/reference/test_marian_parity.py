@@ -116,13 +116,13 @@ def agree(opened, model):
                     if i == len(states) - 1 and f"{side}.final_norm.out" in run.trace:
                         path = f"{side}.final_norm.out"
                     assert np.abs(run.trace[path][:real] - state[row, :real].numpy()).max() <= SAME, path
-            for kind, patterns, real in (
-                ("self", out.encoder_attentions, m),
-                ("causal", out.decoder_attentions, n),
-                ("cross", out.cross_attentions, n),
+            for kind, patterns, real, read in (
+                ("self", out.encoder_attentions, m, m),
+                ("causal", out.decoder_attentions, n, n),
+                ("cross", out.cross_attentions, n, m),
             ):
                 wanted = np.stack([pattern[row].numpy() for pattern in patterns])
-                gap = np.abs(run.attention(kind).weights[:, :, :real] - wanted[:, :, :real])
+                gap = np.abs(run.attention(kind).weights - wanted[:, :, :real, :read])
                 assert gap.max() <= SAME, kind
             assert np.abs(run.logits[:n] - out.logits[row, :n].numpy()).max() <= SAME
     return batch

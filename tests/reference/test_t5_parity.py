@@ -82,7 +82,7 @@ def test_the_same_numbers_alone_and_in_a_padded_batch(written):
     )  # mT5 has that gate
     with torch.no_grad():
         first = model.decoder.block[0].layer[0].SelfAttention
-        n = len(run.ids)
+        n = len(run.side.ids)
         wanted = first.compute_bias(n, n)[0].numpy()
     assert np.abs(run.trace["decoder.layer.0.self_attn.bias"] - wanted).max() <= 1e-6
     assert not run.trace.names("*cross_attn.bias")

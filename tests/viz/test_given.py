@@ -11,6 +11,7 @@ import viz
 from core.analysis.attention.aggregate import rollout
 from core.errors import InputError
 from core.run.given import Given
+from tests.core.test_run import build
 
 TOKENS = ["[CLS]", "the", "cat", "sat", "[SEP]"]
 SIZES = {"hidden_size": 32, "num_hidden_layers": 3, "num_attention_heads": 4, "intermediate_size": 40}
@@ -120,6 +121,61 @@ def test_a_causal_pattern_is_seen_to_be_one():
         attention.kind == "causal"
         and attention.allowed[0, 0].tolist() == np.tril(np.ones((3, 3), bool)).tolist()
     )
+
+
+def padded(n, front, causal=True, empty=False):
+    """Patterns of n positions whose first `front` are padding, as eager code makes them: even rows (or empty ones), masked keys."""
+    allowed = np.tril(np.ones((n, n), bool)) if causal else np.ones((n, n), bool)
+    allowed[:, :front] = False
+    scores = np.where(
+        allowed, np.random.default_rng(0).normal(size=(2, 1, 3, n, n)), -1e9 if not empty else -np.inf
+    )
+    weights = np.exp(scores - np.maximum(scores.max(-1, keepdims=True), -1e9))
+    return tuple(torch.tensor(weights / np.maximum(weights.sum(-1, keepdims=True), 1e-30)).float())
+
+
+@pytest.mark.parametrize("empty", [False, True])
+@pytest.mark.parametrize("front", [0, 1, 3])
+def test_padding_in_front_is_left_out_and_a_causal_pattern_stays_one(front, empty):
+    out, tokens = padded(6, front, empty=empty), [*["<pad>"] * front, *"abcdef"[front:]]
+    mask = torch.tensor([[0] * front + [1] * (6 - front)])
+    for given in (
+        Given(out, tokens),
+        Given(out, tokens, mask=mask),
+        Given(out, tokens, mask=mask[0].tolist()),
+    ):
+        attention = given.attention()
+        assert attention.kind == "causal" and attention.keys == tuple("abcdef"[front:]) == attention.queries
+        assert np.array_equal(attention.weights, np.stack([layer[0, :, front:, front:] for layer in out]))
+        assert (f"{front} token" in given.model.name) is bool(front) and given.side.text.startswith(
+            "abcdef"[front]
+        )
+    picture = viz.heatmap(out, tokens, mask=mask, layer=-1, head=-1)
+    seen = np.tril(np.ones((6 - front, 6 - front), bool))
+    assert numbers(out[1][0, 2, front:, front:].numpy()[seen]) in picture.packet.parts.values()
+
+
+def test_a_mask_leaves_out_padding_behind_and_of_the_text_that_is_read(bart):
+    both = Given(padded(4, 0, causal=False), list("abcd"), mask=[1, 1, 1, 0]).attention()
+    assert both.kind == "self" and both.keys == both.queries == ("a", "b", "c")
+    written, read = ["</s>", "<s>", "un"], ["<s>", "a", "car", "</s>"]
+    cross = Given(bart.cross_attentions, written, read, mask=[1, 1, 1, 0]).attention()
+    assert cross.queries == tuple(written) and cross.keys == tuple(read[:3])
+    uniform = Given(np.full((1, 2, 3, 3), 1 / 3), list("abc")).attention()
+    assert uniform.keys == ("a", "b", "c"), "even rows alone are no padding"
+    for wrong in ([1, 1], [0, 0, 0], [1, 2, 1], "111"):
+        with pytest.raises(InputError, match="attention_mask|array of numbers"):
+            Given(GOOD, list("abc"), mask=wrong)
+
+
+@pytest.mark.parametrize("draw", [*BY_HEAD, viz.arithmetic, viz.qkv])
+def test_negative_heads_and_layers_count_from_the_end(draw):
+    run = build("gpt").run("The animal")
+    config = run.model.config
+    one, other = draw(run, -1, -2), draw(run, config.n_layers - 1, config.n_heads - 2)
+    assert one.name == other.name and one.packet.to_bytes() == other.packet.to_bytes()
+    with pytest.raises(InputError, match="no head -"):
+        draw(run, 0, -config.n_heads - 1)
 
 
 GOOD = np.full((2, 2, 3, 3), 1 / 3)

@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 
 from core import masks
@@ -19,7 +18,7 @@ from core.layers.embedding import TokenEmbedding
 from core.layers.feedforward import FeedForward
 from core.layers.linear import Linear
 from core.layers.norm import LayerNorm
-from core.layers.positions import LearnedPositions
+from core.layers.positions import LearnedPositions, rows_of_places
 from core.layers.relative_attention import RelativeAttention, RelativeBias
 from core.models import Batch, Family, Kind, Output
 from core.models.bert import MaskedLM, Reader
@@ -101,6 +100,7 @@ class MPNet(Reader):
     `forward` gives the last layer's output (batch pos d_model); `logits` (batch pos vocab), row i scores the word at
     position i; `pooled` tanh(W x_0 + b) of the first token (batch d_model).
 
+    >>> import torch
     >>> net = MPNet(MPNetConfig.tiny())
     >>> ids = torch.tensor([[1, 2, 3]])
     >>> net.logits(net(Batch(ids=ids, real=ids >= 0))).shape
@@ -134,8 +134,9 @@ class MPNet(Reader):
     def forward(self, batch: Batch, tap: Tap = OFF) -> Tensor:
         n = batch.ids.shape[1]
         token = tap("embed.token", self.embed["token"](batch.ids), RESID)
-        places = self.cfg.first_place + torch.arange(n, device=batch.ids.device)
-        position = tap("embed.position", self.embed["position"](places), "pos d_model")
+        places = rows_of_places(batch.ids, batch.real, self.cfg.first_place)
+        axes = RESID if places.dim() > 1 else "pos d_model"
+        position = tap("embed.position", self.embed["position"](places), axes)
         total = tap("embed.sum", token + position, RESID)
         x = tap("embed.out", self.drop(self.embed["norm"](total)), RESID)
         allowed, bias = masks.not_padding(batch.real), self.bias(n, n)

@@ -20,7 +20,7 @@ from viz.instruments.head_view.head_view import HEAD_VIEW, HeadView
 from viz.instruments.heatmap.heatmap import HEATMAP, Heatmap
 from viz.instruments.kit.component import Instrument
 from viz.instruments.kit.origin import of
-from viz.instruments.kit.picture import CROSSING, SUMMED, Picture, axis, check, lines, named, position, seen
+from viz.instruments.kit.picture import CROSSING, SUMMED, Picture, axis, counted, lines, named, position, seen
 from viz.instruments.kit.picture import position as index_of
 from viz.instruments.kit.spec import Spec
 from viz.instruments.picture.patches import on_patches
@@ -40,11 +40,13 @@ if TYPE_CHECKING:
     from core.run import Attention, Run
 
 
-OF_OTHERS = "Patterns of another program: viz.{0}(attentions, tokens, keys=None, ..., name=, row=); row is the text of a batch, 0 unless given."
+OF_OTHERS = "Patterns of another program: viz.{0}(attentions, tokens, keys=None, ..., name=, row=, mask=); row is the text of a batch, 0 unless given, mask its attention_mask: padding is left out."
 
 
-def _headed(run: Run, kind: str | None, by: str, layer: int, head: int | str) -> tuple[Attention, int, str]:
-    """The patterns, the place of `head` in them, and what is shown of them.
+def _headed(
+    run: Run, kind: str | None, by: str, layer: int, head: int | str
+) -> tuple[Attention, int, int | str, int, str]:
+    """The patterns, layer and head counted from 0, the place of the head in them, and what is shown of them.
 
     "mean", "largest" or "rollout" instead of a number: the heads of each layer joined (`core.analysis.attention.aggregate.aggregated`).
     Raises InputError for a layer or head that the run does not have, and for another word.
@@ -52,9 +54,10 @@ def _headed(run: Run, kind: str | None, by: str, layer: int, head: int | str) ->
     attention = seen(run, kind, by)
     if isinstance(head, str):
         attention = aggregated(run, attention.kind, head, by, writing=attention.kind in CROSSING)
-    index, what = (0, f"{head} of layer {layer}") if isinstance(head, str) else (head, head_name(layer, head))
-    check(run, attention, layer, index)
-    return attention, index, what
+    layer, index = counted(run, attention, layer, 0 if isinstance(head, str) else head)
+    if isinstance(head, str):
+        return attention, layer, head, 0, f"{head} of layer {layer}"
+    return attention, layer, index, index, head_name(layer, index)
 
 
 def _drawn(
@@ -78,7 +81,7 @@ def _drawn(
 
 
 def _of_any(draw: Callable[..., Picture]) -> Callable[..., Picture]:
-    """The same picture of `attentions, tokens, keys=None` in the place of `run`, with `name=` and `row=` as in `core.run.given.Given`."""
+    """The same picture of `attentions, tokens, keys=None` in the place of `run`, with `name=`, `row=` and `mask=` as in `core.run.given.Given`."""
 
     @wraps(draw)
     def drawn(
@@ -87,6 +90,7 @@ def _of_any(draw: Callable[..., Picture]) -> Callable[..., Picture]:
         keys: Sequence[str] | None = None,
         name: str = "attention",
         row: int = 0,
+        mask: Any = None,
         **options: Any,
     ) -> Picture:
         if hasattr(run, "attention"):
@@ -97,7 +101,7 @@ def _of_any(draw: Callable[..., Picture]) -> Callable[..., Picture]:
         tokens, *arguments = [options.pop("tokens"), *arguments] if "tokens" in options else arguments
         if arguments and not isinstance(arguments[0], int | str):
             keys, *arguments = arguments
-        return draw(Given(run, tokens, keys, name=name, row=row), *arguments, **options)
+        return draw(Given(run, tokens, keys, name=name, row=row, mask=mask), *arguments, **options)
 
     drawn.__doc__ = f"{draw.__doc__}\n\n    {OF_OTHERS.format(draw.__name__)}"
     return drawn
@@ -107,7 +111,7 @@ def _of_any(draw: Callable[..., Picture]) -> Callable[..., Picture]:
 def words(run: Run, layer: int = 0, head: int = 0, kind: str | None = None) -> Picture:
     """The text in large type: touch a word and see what one head looks at, with the sentence that says so."""
     attention = seen(run, kind, "word")
-    check(run, attention, layer, head)
+    layer, head = counted(run, attention, layer, head)
     crossing, what = attention.kind in CROSSING, head_name(layer, head)
     spec = Words(
         attention.weights[layer, head],
@@ -135,12 +139,12 @@ def head_view(
     by: str = "word",
 ) -> Picture:
     """Lines from each token to what it looks at: all heads of a layer, or those named in `heads`."""
-    attention, _, what = _headed(run, kind, by, layer, heads if isinstance(heads, str) else 0)
+    attention, layer, _, _, what = _headed(run, kind, by, layer, heads if isinstance(heads, str) else 0)
     if isinstance(heads, str):
         shown, called, given = [0], [heads], heads
     else:
-        shown = list(range(attention.weights.shape[1])) if heads is None else [int(head) for head in heads]
-        check(run, attention, layer, *shown)
+        chosen = range(attention.weights.shape[1]) if heads is None else [int(head) for head in heads]
+        layer, *shown = counted(run, attention, layer, *chosen)
         what = f"layer {layer}" if len(shown) != 1 else head_name(layer, shown[0])
         called, given = shown, None if heads is None else shown
     spec = HeadView(
@@ -168,7 +172,7 @@ def heatmap(
 
     By token it has further lenses: the scores before the softmax, and the weights times the size of the values.
     """
-    attention, index, what = _headed(run, kind, by, layer, head)
+    attention, layer, head, index, what = _headed(run, kind, by, layer, head)
     scores, values = (
         (None, None)
         if isinstance(head, str)
@@ -210,7 +214,7 @@ def strip(
     run: Run, layer: int = 0, head: int | str = 0, kind: str | None = None, by: str = "word"
 ) -> Picture:
     """The running text, each word shaded by what a touched one gives it, or receives from it; on wish one line a word."""
-    attention, index, what = _headed(run, kind, by, layer, head)
+    attention, layer, head, index, what = _headed(run, kind, by, layer, head)
     crossing, summed = attention.kind in CROSSING, attention.kind in SUMMED
     spec = Strip(
         attention.weights[layer, index],
@@ -251,7 +255,7 @@ def arithmetic(
     query and key are positions of tokens; without a key it is the one that this query looks at most.
     """
     attention = seen(run, kind, "token")
-    check(run, attention, layer, head)
+    layer, head = counted(run, attention, layer, head)
     row = position("query", query, len(attention.queries))
     column = (
         int(attention.weights[layer, head, row].argmax())
@@ -267,7 +271,7 @@ def arithmetic(
 def qkv(run: Run, layer: int = 0, head: int = 0, query: int = -1, kind: str | None = None) -> Picture:
     """Draw one row of attention in five scenes: word; query, key and value; score; softmax; mixture. `query` is a token's index."""
     attention = seen(run, kind, "token")
-    check(run, attention, layer, head)
+    layer, head = counted(run, attention, layer, head)
     row = position("query", query, len(attention.queries))
     spec = sequence_of(run, attention.kind, layer, head, row)
     return _drawn(QKV, spec, run, attention, f"{head_name(layer, head)}, one row", 560, layer, head)
@@ -277,7 +281,7 @@ def qkv(run: Run, layer: int = 0, head: int = 0, query: int = -1, kind: str | No
 def source(run: Run, layer: int = 0, kind: str | None = None, path: str | None = None) -> Picture:
     """The lines of code that made the attention of a layer, beside the numbers of one tensor (`path`; first the pattern)."""
     attention = seen(run, kind, "token")
-    check(run, attention, layer)
+    (layer,) = counted(run, attention, layer)
     code = source_of(run, attention.kind, layer)
     given = path or next(line.path for line in code if line.path and line.leaf == "pattern")
     python = lines(run, "source", layer=layer, kind=attention.kind, path=path)
@@ -312,7 +316,7 @@ def picture_view(
         spec = PictureView(run, weights, cells or (1, 1), **options)
         return Picture(PICTURE, spec.packet(), name=spec.title or "attention on a picture", height=620)
     attention = seen(run, kind, "token")
-    check(run, attention, layer, head)
+    layer, head = counted(run, attention, layer, head)
     what = head_name(layer, head)
     spec = on_patches(
         run,

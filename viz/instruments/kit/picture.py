@@ -107,13 +107,15 @@ def named(run: Run, attention: Attention, what: str) -> str:
     return f"{run.model.name}, {attention.kind} attention, {what}"
 
 
-def check(run: Run, attention: Attention, layer: int, *heads: int) -> None:
-    """Raises InputError for a layer or head that this run does not have; both count from 0."""
+def counted(run: Run, attention: Attention, layer: int, *heads: int) -> list[int]:
+    """Return layer and heads counted from 0; negative ones count from the end. Raises InputError for those that this run does not have."""
     n_layers, n_heads = attention.weights.shape[:2]
-    for name, index, count in [("layer", layer, n_layers), *(("head", head, n_heads) for head in heads)]:
-        if not 0 <= index < count:
+    places = [("layer", layer, n_layers), *(("head", head, n_heads) for head in heads)]
+    for name, index, count in places:
+        if not -count <= index < count:
             wrong = f"There is no {name} {index} in the {attention.kind} attention of {run.model.name}."
             raise InputError(wrong, f"It has {count}, counted from 0.", f"Choose 0 to {count - 1}.")
+    return [index % count for _, index, count in places]
 
 
 def position(what: str, index: int, count: int) -> int:

@@ -56,11 +56,11 @@ def batch_masks(run: Run) -> BatchMasks:
     if run.source is None:
         raise ValueError(f"{run.model.name} has one stack; its padding is a mask over its own words")
     cross, own = (run.model.spec.kind(kind).path(0, "allowed") for kind in ("cross", "causal"))
-    n = len(run.tokens)
+    n = len(run.side.tokens)
     real = torch.arange(n) < run.side.n_real
     return BatchMasks(
         run.source.tokens,
-        run.tokens,
+        run.side.tokens,
         run.trace[cross][0],
         masks.not_padding(real[None])[0, 0].expand(n, n).numpy(),
         masks.causal(n).numpy(),
