@@ -88,8 +88,8 @@ NUMBERS: dict[str, dict[int, str]] = {
         1: "Number 1: {} +",
         2: "the signal is {} times",
         3: "Without sums: {} nats instead of {}.",
-        4: "Divided by σ = {}:",
-        5: "moves {} of {} words under layer norm",
+        4: "dividing by σ = {}:",
+        5: "changes {} of {} words under layer norm",
         6: "at the start {} times",
     },
     "feed_forward": {
@@ -117,7 +117,7 @@ NUMBERS: dict[str, dict[int, str]] = {
         1: "the mean loss is {} nats",
         3: "Training: {} pass. Inference: {} passes.",
         5: "has the largest, {},",
-        6: "Greedy: … = {}. The best sentence: … = {}.",
+        6: "Greedy: … = {}. The most probable text: … = {}.",
     },
     "complexity": {
         1: "{} for self-attention, {} for recurrence",
@@ -149,14 +149,14 @@ NUMBERS: dict[str, dict[int, str]] = {
         4: "n = 4,096: {} ms for all pairs, {} ms for the blocks;",
     },
     "bank": {3: "hold {} of all differences"},
-    "next_token": {2: "blocks of {}."},
-    "gpt_tasks": {1: "The vector of {} numbers", 2: "reads position {},"},
+    "next_token": {2: "blocks of {} parameters"},
+    "gpt_tasks": {1: "The vector of {} numbers", 2: "reads the vectors at positions {},"},
     "prompting": {1: "One set of {} weights", 4: "Mean share of the right answer: {},"},
     "families": {
         1: "GPT {} of {},",
         2: "GPT {} of {},",
         3: "GPT has {} such pairs, BERT {}.",
-        4: "Left {}, right",
+        4: "From the left {}, from the right",
     },
 }
 
@@ -197,9 +197,9 @@ EDGES: dict[str, tuple[str, Callable[..., float], tuple[float, ...]]] = {
         (-0.02, 0.25),
     ),
     "heads_compared.off": ("multiplied by {};", float, (0.5, 0.9, 1.1)),
-    "residual_norm.long": ("is {} long, what is added {}:", lambda word, added: added / word, (0.5, 1.5)),
+    "residual_norm.long": ("has length {}, the added one {}:", lambda word, added: added / word, (0.5, 1.5)),
     "residual_norm.fares": (
-        "The loss of gpt-mini on the next token is {} nats, by chance {}. And without sums? {} nats",
+        "The loss of gpt-mini on the next token is {} nats (a uniform guess: {}). What is the loss without the residual sums? {} nats",
         lambda kept, blind, bare: bare / blind,
         (1.0,),
     ),

@@ -115,7 +115,7 @@ def test_the_loss_is_the_sum_of_both():
     assert f"{other:.2f}" not in said(before) and f"{one:.3f} nats" in said(before)
     after = commit(before, "loss")
     assert f"L = {one:.3f} + {other:.3f} = {one + other:.3f} nats" in said(after)
-    assert f"{one / len(forward):.3f} a token forward" in said(after)
+    assert f"{one / len(forward):.3f} per token forward" in said(after)
 
 
 @pytest.mark.parametrize("reads", ["back", "ahead"])
@@ -133,7 +133,7 @@ def test_in_reverse_the_backward_weights_give_the_same_and_the_forward_ones_do_n
     np.testing.assert_allclose(read.other, wanted, atol=1e-5)
     before = page(3, reads=reads)
     assert len(bars(before)) == len(turned)
-    more = "more probable" if read.other.sum() > found.forward.sum() else "less probable"
+    more = "a higher probability" if read.other.sum() > found.forward.sum() else "a lower probability"
     after = page(3, guess=("turned", more), reads=reads)
     assert "Right." in said(after)
     shown = read.own if reads == "back" else read.other

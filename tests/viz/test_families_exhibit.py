@@ -69,7 +69,11 @@ def test_who_moves_whom_is_what_the_masks_allow():
     data = exhibit.compute(Params())
     moved, m = read.moved(data), len(data.both.outputs)
     test = page(*FOLDS, step="3", state={f"predict:{SLUG}.places": str(m)})
-    assert "Right." in said(test) and "as the masks of one layer: yes" in said(test) and "E39" in said(test)
+    assert (
+        "Right." in said(test)
+        and "are the same as those that one layer leaves unmasked" in said(test)
+        and "E39" in said(test)
+    )
     for name, model in (("bert", read.BERT), ("gpt", read.GPT)):
         np.testing.assert_array_equal(moved.pattern(name), reach(core.open_model(model).run(data.text)))
     run = core.open_model(read.BOTH).run(data.text)
@@ -90,9 +94,11 @@ def test_two_chains_hear_one_side_each():
         test = page(step="4", word=str(word), state={f"predict:{SLUG}.heard": str(word + 1)})
         assert "Right." in said(test)
     n = len(exhibit.compute(Params()).words)
-    assert len(
-        packets(test)
-    ) == 3 and f"Left {n * (n + 1) // 2}, right {n * (n + 1) // 2}, joined {n * n} of {n * n}" in said(test)
+    assert (
+        len(packets(test)) == 3
+        and f"From the left {n * (n + 1) // 2}, from the right {n * (n + 1) // 2}, joined {n * n} of {n * n}"
+        in said(test)
+    )
 
 
 def test_the_table_counts_what_moves_each():

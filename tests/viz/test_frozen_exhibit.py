@@ -144,7 +144,7 @@ def test_how_far_the_body_went(runs, body):
     names = ["embeddings", *(f"layer {i}" for i in range(6))]
     most = names[int(np.argmax([moved.embeddings, *moved.layers]))]
     hidden = page(*FOLDS, step="4", task="tags")
-    assert "the same in every bit. Full fine-tuning?" in said(
+    assert "the same in every bit. And with full fine-tuning?" in said(
         hidden
     ) and f"{percent(moved.body, 2)}" not in said(hidden)
     test = page(*FOLDS, step="4", task="tags", state={f"predict:{SLUG}.far": most})

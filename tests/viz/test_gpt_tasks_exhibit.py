@@ -110,7 +110,7 @@ def test_what_extract_says_and_where_it_looks():
         before = page(3, *FOLDS, task=task, layer="1")
         assert words(before).count("?") == len(labels) and "The head predicts" not in said(before)
         look = found.looks[0][1].mean(0)
-        assert f"itself {percent(look[-1])}, Start {percent(look[0])}" in said(before)
+        assert f"{percent(look[-1])} to itself and {percent(look[0])} to Start" in said(before)
         after = page(3, task=task, layer="1", guess=("says", best))
         assert "Right." in said(after) and all(
             f"“{label}” {percent(p)}" in said(after)
@@ -138,7 +138,7 @@ def test_both_terms_and_lambda():
         l_1, l_2 = found.text, found.label(0)
         assert "Right." in said(after) and all(f"{-cost:.2f} nats" in said(after) for cost in costs.values())
         assert f"= {number(combined(l_1, l_2, float(weight)), 3)}" in said(after) and (
-            "pure L₂" in said(after)
+            "only L₂" in said(after)
         ) == (weight == "0")
         assert len(after.dataframe[0].value) == found.n_tokens
     other = page(4, tuned=CLASSIFICATION, guess=("cheaper", better), **{"classification.right": "1"})

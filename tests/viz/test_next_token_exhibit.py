@@ -84,7 +84,7 @@ def test_the_block_is_the_transformers_without_cross_attention():
     own = sum(weight.numel() for weight in network.layers[0].parameters())
     assert f"6 blocks of {own:,}" in said(
         after
-    ) and "3,152,384 numbers: as many as an encoder layer, 3,152,384" in said(after)
+    ) and "3,152,384 parameters, an encoder layer 3,152,384" in said(after)
     for part in plan.PARTS:
         test = page(2, guess=("gone", "cross-attention"), box=part.name)
         assert (
@@ -142,7 +142,7 @@ def test_the_window_forgets():
         for kind, values in ((charts.ALL, full.logprobs), (charts.NOW, now.logprobs)):
             drawn_rows = next(layer for layer in chart(after) if layer[0]["kind"] == kind)
             np.testing.assert_allclose([row["value"] for row in drawn_rows], values)
-        assert ("the same numbers" in said(after)) == (k == 40)
+        assert ("the numbers are the same" in said(after)) == (k == 40)
 
 
 def test_the_lines_to_take_away_make_the_same_numbers(capsys):

@@ -43,7 +43,7 @@ def test_one_set_of_weights_and_the_word_chooses_the_task():
         found = {task: written(tiny(), f"{task}: {string} =") for task in PROMPTS}
         assert (
             "Right." in said(after)
-            and "3 of 3 exactly right" in said(after)
+            and "3 of 3 answers are exactly right" in said(after)
             and f"{tiny().n_parameters:,} weights" in said(after)
         )
         for row, (task, make) in enumerate(PROMPTS.items()):

@@ -85,10 +85,10 @@ def test_a_step_asks_what_can_be_answered_and_opens_with_a_number_that_tells(
 def units(told: str) -> set[str]:
     """In which units surprisal and entropy are told.
 
-    >>> sorted(units("1.76 nats per token, 2.5 bits; a number of 32 bits"))
+    >>> sorted(units("1.76 nats per token, 2.5 bits; 1.1 bits per byte"))
     ['bit', 'nat']
     """
-    return {found.rstrip("s") for found in re.findall(r"\d (bits?|nats?)\b(?! hold)", told)}
+    return {found.rstrip("s") for found in re.findall(r"\d (bits?|nats?)\b(?! hold| per byte)", told)}
 
 
 def one_of_several(asked: Asked) -> None:

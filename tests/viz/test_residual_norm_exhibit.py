@@ -151,7 +151,7 @@ def test_layer_norm_moves_one_word_and_batch_norm_all():
     n = len(found["table"])
     test = page(5, layer="1", push="4")
     assert (
-        f"moves 1 of {n} words under layer norm (the others by at most 0.00) and {n} of {n} under batch norm"
+        f"changes 1 of {n} words under layer norm (the others by at most 0.00) and {n} of {n} under batch norm"
         in said(test)
     )
     np.testing.assert_allclose(found["batch now"].mean(0), 0, atol=1e-9)

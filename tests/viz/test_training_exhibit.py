@@ -124,14 +124,14 @@ def test_a_press_takes_one_step_and_leaves_the_shipped_weights():
     weights = {name: value.clone() for name, value in model().network.state_dict().items()}
     steps = list(teacher_forcing_steps.teach(model(), "You are welcome.", "De nada."))
     before = page(4)
-    assert f"costs it {steps[0].loss:.3f} nats per token" in said(before)
+    assert f"its loss on this pair is {steps[0].loss:.3f} nats per token" in said(before)
     gained = steps[0].losses - steps[1].losses
     found = at_once(model(), "You are welcome.", "De nada.")
     places = [f"{i + 1}: {token}" for i, token in enumerate(named(found.wanted))]
     assert "Right" in said(page(4, guess=("gain", places[int(gained.argmax())])))
     test = before.button(key=SLUG + "go").click().run()
     assert not test.exception and test.query_params[SLUG + "steps"] == "1"
-    assert f"from {steps[0].loss:.3f} to {steps[1].loss:.3f}, {steps[1].changed:,} weights moved" in said(
+    assert f"from {steps[0].loss:.3f} to {steps[1].loss:.3f}, {steps[1].changed:,} weights changed" in said(
         test
     )
     test = test.button(key=SLUG + "go").click().run()
@@ -164,7 +164,7 @@ def test_the_bars_of_the_last_layer_add_up_and_follow_the_temperature():
         p = np.exp(z - z.max()) / np.exp(z - z.max()).sum()
         shares = [row["p"] for row in bars(test)]
         np.testing.assert_allclose(shares[:-1], np.sort(p)[::-1][: write.TOP], rtol=1e-5)
-        assert sum(shares) == pytest.approx(1) and f"together {p.sum():.6f}" in said(test)
+        assert sum(shares) == pytest.approx(1) and f"they add up to {p.sum():.6f}" in said(test)
 
 
 def test_greedy_is_not_always_best():

@@ -182,7 +182,7 @@ GOALS: Mapping[str, Goal] = MappingProxyType(
             Goal(
                 "opinions",
                 "Opinions",
-                "Is a sentence good or bad? “Not awful” is good: no word gives it away.",
+                "Is a sentence good or bad? “Not awful” is good: no single word decides.",
                 "classes",
                 {"n_classes": len(grammar.OPINIONS)},
                 opinions,
@@ -202,7 +202,7 @@ GOALS: Mapping[str, Goal] = MappingProxyType(
             Goal(
                 "answers",
                 "Answers",
-                "Where in the text does the answer to the question stand?",
+                "Where in the text is the answer to the question?",
                 "answer",
                 {"answers": True},
                 grammar.questions,
@@ -211,7 +211,7 @@ GOALS: Mapping[str, Goal] = MappingProxyType(
             Goal(
                 "tags",
                 "Tags",
-                "Which part of speech is each word? “Light” is an adjective here and a noun there.",
+                "Which part of speech is each word? “Light” is an adjective in one sentence and a noun in another.",
                 "tags",
                 {"n_tags": len(grammar.TAGS)},
                 grammar.tagged,

@@ -29,7 +29,7 @@ from viz.widgets import controls, lesson, page_parts, training_jobs
 
 BEFORE = tuning.BODY
 """The model before it was tuned."""
-WHOSE = {"recorded": "the recorded one", "yours": "yours"}
+WHOSE = {"recorded": "the recorded model", "yours": "your model"}
 COUNTED = {"opinions": "texts", "pairs": "pairs", "answers": "answers", "tags": "words"}
 MISSING = "There is no recorded run of this fine-tuning here yet. Train it now."
 

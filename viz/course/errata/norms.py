@@ -69,7 +69,7 @@ def order_of_norm() -> Evidence:
     sentence = (
         f"After {n_layers} random sub-layers the standard deviation is {post:.2f} with the norm after the sum, {pre:.2f} before "
         f"the sub-layer, {worded:.2f} as the decoder is worded. Making every sub-layer half as large gives "
-        f"{listed(spreads[small / 2], 2)}: with the wording nothing changes."
+        f"{listed(spreads[small / 2], 2)}: in the order as worded nothing changes."
     )
     return Evidence(
         numbers,

@@ -180,7 +180,7 @@ def built_upon() -> Evidence:
         sentence,
         (
             Panel(
-                "What GPT-2 has more",
+                "What GPT-2 adds",
                 [[tokens], [places], [norm]],
                 ("tokens", "positions", "final norm"),
                 ("parameters",),

@@ -42,7 +42,7 @@ class Params(Knobs):
     second: str = knob(
         PAIRS[0][1], sentence("B", of=BEFORE, most=BOTH, placeholder="Type a second one", width="stretch")
     )
-    segments: bool = knob(True, toggle("Segment vectors", width=1))
+    segments: bool = knob(True, toggle("Segment embeddings", width=1))
     head: int = knob(ALL_HEADS, touched(state.whole(ALL_HEADS, 63)))
     label: int = knob(-1, touched(state.whole(-1, 1)))
     goal: str = knob(

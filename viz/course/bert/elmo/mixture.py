@@ -44,9 +44,9 @@ def mix(params: Params, found: Chains) -> Folds:
     share = mixed.mixed(layers, ASKED, 1.0).weights
     told = lesson.predict_share(
         SLUG + "share",
-        f"w = ({', '.join(f'{w:g}' for w in ASKED)}): w is 2 for the {FLOORS[0]} and 0 for both LSTM layers. Which weight s does the {FLOORS[0]} get?",
+        f"w = ({', '.join(f'{w:g}' for w in ASKED)}): w is 2 for the {FLOORS[0]} and 0 for both LSTM layers, and s = softmax(w). Which weight s does the {FLOORS[0]} get?",
         float(share[0]),
-        f"e^2 = {np.exp(2):.2f} of e^2 + 1 + 1 = {np.exp(2) + 2:.2f}: s = softmax(w), as for attention weights, but the same for every word.",
+        f"e^2 = {np.exp(2):.2f} of e^2 + 1 + 1 = {np.exp(2) + 2:.2f}: a softmax, as for attention weights, but the same for every word.",
     )
     made = mixed.mixed(layers, params.w, params.gamma, params.alone)
     limit = float(np.quantile(np.abs(layers), 0.98))
@@ -63,7 +63,7 @@ def mix(params: Params, found: Chains) -> Folds:
     page_parts.show(
         tensors(panels, height=lesson.fit(290, 320), room=lesson.presenting(), most=32),
         SLUG + "mix",
-        f"Three rows of {layers.shape[1]} numbers, one a layer, and below them their mixture.",
+        f"Three rows of {layers.shape[1]} numbers, one per layer, and below them their mixture.",
     )
     like = made.likeness() if np.any(made.mixture) else np.zeros(len(layers))
     same = params.alone
@@ -151,7 +151,7 @@ def learned(params: Params, found: object) -> Folds:
                 f"Right: {listed(list(rows.items()), '{:.3f}')}.",
             )
     page_parts.numbers(
-        f"{task.capitalize()}, correct on held-out synthetic texts: {percent(rows[MIXED], 2)} with the mixture, {percent(max(list(rows.values())[1:]), 2)} with the best single layer. The weights s do not say which layer is better."
+        f"{task.capitalize()}, correct on held-out synthetic texts: {percent(rows[MIXED], 2)} with the mixture, {percent(max(list(rows.values())[1:]), 2)} with the best single layer. The weights s do not show which layer is better."
         if told
         else f"{task.capitalize()}: synthetic labelled texts of our own grammar, some for training and others for testing."
     )
@@ -195,11 +195,11 @@ def bank(params: Params, found: object) -> Folds:
     }
     told = lesson.predict_number(
         SLUG + f"bank.{params.which}",
-        f"{n} sentences with “{word.word}”, half about {word.meanings[0]}, half about {word.meanings[1]}. By the mixture of ELMo's layers, for how many has the nearest sentence the same meaning? (By chance: {(n / 2 - 1) / (n - 1) * n:.1f})",
+        f"{n} sentences with “{word.word}”, half about {word.meanings[0]}, half about {word.meanings[1]}. By the mixture of ELMo's layers, for how many of them does the nearest sentence have the same meaning? (By chance: {(n / 2 - 1) / (n - 1) * n:.1f})",
         0.0,
         float(n),
         float(right[MODEL]),
-        f"{right[MODEL]} of {n} with ELMo's mixture, {right[READER]} of {n} with BERT's last layer. A difference of one or two sentences of eight is chance.",
+        f"{right[MODEL]} of {n} with ELMo's mixture, {right[READER]} of {n} with BERT's last layer. A difference of one or two sentences in eight may be chance.",
         0.9,
     )
     named_rows = (

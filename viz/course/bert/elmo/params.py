@@ -30,12 +30,12 @@ class Params(Knobs):
     text: str = knob(
         SENTENCES[0], sentence("Text", SENTENCES, of=MODEL, most=f"up to {LONGEST} tokens"), link="text"
     )
-    reads: str = knob("back", segmented("In reverse reads", tuple(READS), READS.__getitem__))
+    reads: str = knob("back", segmented("Weights for the reversed text", tuple(READS), READS.__getitem__))
     first: str = knob(WORDS[OPENING[0]], segmented("First word", WORDS, width=200))
     second: str = knob(WORDS[OPENING[1]], segmented("Second word", WORDS, width=200))
     third: str = knob(WORDS[OPENING[2]], segmented("Third word", WORDS, width=200))
     table: int = knob(0, draw(99, again="Another table"))
-    place: int = knob(4, slider("Which token, counted from 1", 1, LONGEST))
+    place: int = knob(4, slider("Token, counted from 1", 1, LONGEST))
     w0: float = knob(0.0, _w(0))
     w1: float = knob(0.0, _w(1))
     w2: float = knob(0.0, _w(2))

@@ -18,7 +18,7 @@ from viz.widgets import engine_client, lesson, page_parts
 
 SIDES = ("forward", "backward")
 DOT = r" \cdot "
-COMPARED = ("less probable", "equally probable", "more probable")
+COMPARED = ("a lower probability", "the same probability", "a higher probability")
 
 
 def named(found: chains.Chains) -> list[str]:
@@ -128,9 +128,9 @@ def loss(params: Params, found: chains.Chains) -> Folds:
         + (f" Backward: {listed(zip(names, both[1], strict=True), '{:.2f}')}." if told else ""),
     )
     page_parts.numbers(
-        f"L = {one:.3f} + {other:.3f} = {found.loss:.3f} nats: {one / n:.3f} a token forward, {other / n:.3f} backward."
+        f"L = {one:.3f} + {other:.3f} = {found.loss:.3f} nats: {one / n:.3f} per token forward, {other / n:.3f} backward."
         if told
-        else f"Forward: {one:.3f} nats, {one / n:.3f} a token."
+        else f"Forward: {one:.3f} nats, {one / n:.3f} per token."
     )
     return Folds(
         lambda: _table(found, names),
@@ -154,7 +154,7 @@ def turned(params: Params, found: chains.Chains) -> Folds:
     answer = COMPARED[1 + int(np.sign(after - before))]
     told = lesson.predict(
         SLUG + "turned",
-        "The forward chain reads the text in reverse, from its last word to its first. Does it give the reversed text a higher or a lower probability than the text in the usual order?",
+        "The forward chain reads the text in reverse, from its last word to its first. Compared with the text in the usual order, what probability does it give the reversed text?",
         {COMPARED[0]: before, COMPARED[2]: after} if answer != COMPARED[1] else COMPARED,
         answer,
         f"ln P = {number(after, 1)} in reverse, {number(before, 1)} in the usual order. A chain has learned one direction only.",
@@ -179,9 +179,9 @@ def turned(params: Params, found: chains.Chains) -> Folds:
     )
     gap = read.gap(found)
     page_parts.numbers(
-        f"Backward is forward on the reversed text with the same weights: the largest difference is {tiny(gap)}. With the forward chain's own weights ln P is {number(after, 1)} instead of {number(before, 1)}."
+        f"With the same weights, the backward chain on the text and a forward chain on the reversed text agree: the largest difference is {tiny(gap)}. With the forward chain's own weights ln P is {number(after, 1)} instead of {number(before, 1)}."
         if told
-        else "Only the order of the steps makes a chain a backward chain."
+        else "The backward chain on the text. The reversed text comes after your guess."
     )
     return Folds(
         lambda: pd.DataFrame(
@@ -207,7 +207,7 @@ def joint(params: Params, found: chains.Chains) -> Folds:
     one, other = both.products
     told = lesson.predict(
         SLUG + "joint",
-        f"A table has a probability for each of the {len(table.WORDS) ** table.PLACES} texts of three words. From the left the product of the conditionals of “{' '.join(words)}” is {one:.6f}. From the right?",
+        f"A table has a probability for each of the {len(table.WORDS) ** table.PLACES} texts of three words. From the left the product of the conditionals of “{' '.join(words)}” is {one:.6f}. How large is the product from the right?",
         ("smaller", "the same", "larger"),
         "the same",
         f"{other:.10f}. Both are the probability in the table, {both.joint:.10f}, factorised in another order.",
@@ -242,7 +242,7 @@ def joint(params: Params, found: chains.Chains) -> Folds:
     )
     a, b = found.losses
     page_parts.numbers(
-        f"{one:.10f} from the left, {other:.10f} from the right, {both.joint:.10f} in the table. {MODEL} learned its chains independently: its sentence has ln P = {number(-a, 2)} forward and {number(-b, 2)} backward."
+        f"{one:.10f} from the left, {other:.10f} from the right, {both.joint:.10f} in the table. The two chains of {MODEL} were trained independently: they give the sentence ln P = {number(-a, 2)} (forward) and {number(-b, 2)} (backward)."
         if told
         else f"{one:.10f} from the left."
     )

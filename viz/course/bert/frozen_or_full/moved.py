@@ -31,7 +31,7 @@ def how_far(params: Params, task: read.Task) -> Folds:
     body = percent(went[FULL].body, 2)
     told = lesson.predict(
         SLUG + "far",
-        f"{task.title}, fully fine-tuned: which part of the body moved furthest, for its size?",
+        f"{task.title}, fully fine-tuned: in which part of the body did the weights change most, relative to their length?",
         by_name,
         most,
         f"{most.capitalize()} by {percent(by_name[most], 2)}, {least} least by {percent(by_name[least], 2)}; "
@@ -52,7 +52,11 @@ def how_far(params: Params, task: read.Task) -> Folds:
     same = "the same in every bit" if stays == 0 else f"moved by {percent(stays, 2)}"
     page_parts.numbers(
         f"Frozen: the body is {same}. "
-        + (f"With full fine-tuning it moved by {body} of its length." if told else "Full fine-tuning?")
+        + (
+            f"With full fine-tuning it moved by {body} of its length."
+            if told
+            else "And with full fine-tuning?"
+        )
     )
     return Folds(
         {"part": names, **shares},

@@ -49,7 +49,7 @@ def enough(params: Params, task: read.Task) -> Folds:
     page_parts.numbers(
         f"{now.title}: {GOALS[now.name].says} Fully fine-tuned, {share(now.right(FULL))} "
         f"of the {now.ways[FULL].counted} are right"
-        + (f", frozen {share(now.right(FROZEN))}." if told else ". Frozen?")
+        + (f", frozen {share(now.right(FROZEN))}." if told else ". How many with a frozen body?")
     )
     return Folds(
         lambda: pd.DataFrame(
@@ -74,7 +74,7 @@ def what_learns(params: Params, task: read.Task) -> Folds:
     told = lesson.predict(
         SLUG + "count",
         f"{task.title}: the head is one linear map, {d} numbers in, {labels} "
-        f"{'scores (start, end)' if task.name == 'answers' else 'labels'} out. Frozen, how many weights "
+        f"{'scores (start, end)' if task.name == 'answers' else 'labels'} out. With a frozen body, how many weights "
         "learn?",
         [f"{n:,}" for n in sorted({labels, d * labels, head, body // 6, body + head})],
         f"{head:,}",

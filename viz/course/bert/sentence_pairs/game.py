@@ -110,9 +110,9 @@ def drawn(params: Params, run: Run) -> Folds:
         )
     around = next_pairs.NEAR * found.deviation
     page_parts.numbers(
-        f"Pair {found.n}: drawn: “{'IsNext' if last.follows else 'NotNext'}”; bert-mini gives P(IsNext) = "
+        f"Pair {found.n}: the sampled answer is “{'IsNext' if last.follows else 'NotNext'}”; bert-mini gives P(IsNext) = "
         f"{percent(chance)}. So far {found.follow} of {found.n} follow; expected {found.expected:g} ± "
-        f"{around:.1f}, so the count lies {'inside' if found.inside else 'outside'}."
+        f"{around:.1f}, so the count lies {'inside' if found.inside else 'outside'} this range."
     )
     with st.container(horizontal=True, vertical_alignment="bottom"):  # the draw, beside what goes on with it
         full, more = params.draws >= MOST, (params.draws,)
@@ -144,7 +144,7 @@ def known(params: Params, run: Run) -> Folds:
     n = len(rows)
     told = lesson.predict_number(
         SLUG + "known",
-        f"bert-mini judges {n} pairs; {sum(follows)} of them follow. "
+        f"bert-mini classifies {n} pairs; in {sum(follows)} of them B follows A. "
         "How many does it classify correctly, with the threshold at one half?",
         0.0,
         float(n),
@@ -164,7 +164,7 @@ def known(params: Params, run: Run) -> Folds:
     )
     page_parts.numbers(
         f"Threshold {percent(cut)}: {now} of {n} right. "
-        f"All probabilities lie from {percent(values.min())} to {percent(values.max())}. "
+        f"All probabilities lie between {percent(values.min())} and {percent(values.max())}. "
         f"After the same A the true B is the more probable one in {better} of {firsts} cases. {record()}"
         if told
         else f"{n} pairs, one dot each. The line is the threshold: to its right the model outputs “follows”."

@@ -49,5 +49,5 @@ class Params(Knobs):
     draws: int = knob(10, touched(state.whole(1, MOST)))
     cut: float = knob(HALF, slider("Threshold", 0.3, 0.8, 0.01))
     head: int = knob(-1, Control(_pick_head, lambda opening: _head))
-    block: str = knob(BLOCKS[0], segmented("Drawn at the right", BLOCKS))
+    block: str = knob(BLOCKS[0], segmented("Shown on the right", BLOCKS))
     batch: int = knob(8, stops("Pairs in the batch, yours among them", BATCHES, width=0))

@@ -181,7 +181,7 @@ def swapped(params: Params, run: Run) -> Folds:
     )
     told = lesson.predict(
         SLUG + "swap",
-        f"P(IsNext) is {percent(usual)} as trained. Which of these three changes moves it most?",
+        f"P(IsNext) is {percent(usual)} as trained. Which of these three changes alters it most?",
         moved,
         max(moved, key=lambda way: moved[way]),
         points.replace("-", "−") + ".",

@@ -58,15 +58,15 @@ def pairs(params: Params, used: Using) -> Folds:
         with right:
             st.text(_said(one, touched.cell or found.best))
             start, end = one.alone
-            order = "not before it. The best pair is"
+            order = "which is not before the start. The best pair is"
             if end < start:
-                order = "before it: no answer. The best allowed pair is"
+                order = "which is before the start: no answer. The best allowed pair is"
             st.text(
-                f"Each alone: start at “{visible(names[start])}”, end at “{visible(names[end])}”, {order} "
+                f"Chosen separately: start at “{visible(names[start])}”, end at “{visible(names[end])}”, {order} "
                 f"“{told(one, found.best)}”, {found.scores[found.best]:.2f}."
             )
             if known:
-                label = f"Push the {edge} score of “{literal(names[at])}”"
+                label = f"Add to the {edge} score of “{literal(names[at])}”"
                 controls.slider(label, 0.0, FURTHEST, SLUG + "push", 0.0, 0.5)
         allowed = int(may.sum())
         page_parts.numbers(
@@ -113,13 +113,13 @@ def _ask_crossing(plain: Answer, edge: Edge, at: int) -> bool:
     offered = {result, told(plain, (at, at)), told(plain, (start, start)), backwards, NOTHING}
     return lesson.predict(
         SLUG + "crossed",
-        f"Add {by:.1f} to the {edge} score of “{visible(names[at])}”: alone, start is "
+        f"{by:.1f} is added to the {edge} score of “{visible(names[at])}”. Chosen separately, the best start is "
         f"“{visible(names[start])}”, "
-        f"end “{visible(names[end])}”{', before it' if end < start else ''}. Which words are the answer?",
+        f"the best end “{visible(names[end])}”{', which stands before it' if end < start else ''}. Which words are the answer?",
         sorted(offered),
         result,
         f"Of the allowed pairs “{result}” has the greatest sum, {crossed.found.scores[best]:.2f}. "
-        f"Move the slider to {by:.1f}, and further.",
+        f"Move the slider to {by:.1f}, then further.",
     )
 
 

@@ -51,4 +51,6 @@ class Params(Knobs):
     goal: str = knob(
         "answers", segmented("What it learns", tuple(GOALS), GOALS.__getitem__, quiet=True, width=1)
     )
-    body: str = knob("full", segmented("What moves", tuple(BODIES), BODIES.__getitem__, quiet=True, width=1))
+    body: str = knob(
+        "full", segmented("Which weights learn", tuple(BODIES), BODIES.__getitem__, quiet=True, width=1)
+    )

@@ -33,7 +33,7 @@ def parts(params: Params, data: Mask) -> Folds:
     total, n_blocks = int(kept.sum()), shape.n_blocks
     known = quiz.predict_share(
         SLUG + "share",
-        f"{shape.n:,} tokens in {n_blocks} blocks of {shape.block}: of all pairs of blocks, how many does one head "
+        f"{shape.n:,} tokens in {n_blocks} blocks of {shape.block}: what share of all pairs of blocks does one head "
         f"read with w = {shape.window}, g = {shape.n_global}, r = {shape.n_random}?",
         round(float(kept.mean()), 3),
         f"{total:,} of {kept.size:,} pairs of blocks: {percent(float(kept.mean()), 2)}. An ordinary row reads "
@@ -150,8 +150,8 @@ def path(params: Params, data: Mask) -> Folds:
     options = list(dict.fromkeys(("1", "2", str(max(3, gap // max(1, radius))), "never", answer)))
     known = source == target or quiz.predict(
         SLUG + f"path.{params.allowed}",
-        f"A word stands in block {source}. After how many layers can block {target} have received anything from it? Allowed: "
-        f"{NAMES[params.allowed]}.",
+        f"A word stands in block {source}. After how many layers can block {target} have received anything from it, with this part of the mask only: "
+        f"{NAMES[params.allowed]}?",
         tuple(options),
         answer,
         far,

@@ -20,7 +20,7 @@ from viz.shell import present_layout, state
 from viz.widgets import controls, engine_client, page_parts
 
 MOVES = ("none", "only its own", "its own and all after", "its own and all before", "all")
-STILL = "not moved at all"
+STILL = "not changed at all"
 
 
 def masks(params: Params, data: read.Data) -> Folds:
@@ -73,10 +73,10 @@ def ripple(params: Params, data: read.Data) -> Folds:
     hit = found.gpt[list(own), -1].max(0) > 0
     told, picture = asked(
         "moves",
-        f"“{data.words[word]}” is changed as it enters. Which outputs of GPT move?",
+        f"The input vector of “{data.words[word]}” is changed. Which outputs of GPT change?",
         MOVES,
         answer_of(hit, own),
-        f"{int(hit.sum())} of {len(hit)} move; the largest moves by {percent(found.gpt[list(own), -1].max())} of its length, those before by exactly 0.",
+        f"{int(hit.sum())} of {len(hit)} change, one of them by {percent(found.gpt[list(own), -1].max())} of its length; the outputs before “{data.words[word]}” change by exactly 0.",
     )
     layers = [
         (name, each, values[list(each.pieces[word])].max(0))
@@ -97,21 +97,21 @@ def ripple(params: Params, data: read.Data) -> Folds:
                     key=f"{SLUG}ripple.{name[0]}",
                     allowed=values > 0,
                     axis=("after", "place"),
-                    unit="moved by",
+                    unit="changed by",
                     shut=STILL,
-                    title=f"{name}: {int((values[-1] > 0).sum())} of {values.shape[1]} outputs move",
+                    title=f"{name}: {int((values[-1] > 0).sum())} of {values.shape[1]} outputs change",
                     height=300,
                 )
             else:
                 covered(name)
     picture.text(
-        "Outputs that move: "
+        "Outputs that change: "
         + ", ".join(
             f"{name} {int((values[-1] > 0).sum())} of {values.shape[1]}" for name, _, values in layers
         )
         + f", when “{data.words[word]}” is changed."
         if told
-        else f"BERT: {int((layers[0][2][-1] > 0).sum())} of {layers[0][2].shape[1]} outputs move when “{data.words[word]}” is changed."
+        else f"BERT: {int((layers[0][2][-1] > 0).sum())} of {layers[0][2].shape[1]} outputs change when “{data.words[word]}” is changed."
     )
     _words(data, word)
     line = r"r_{l,i} = \frac{\lVert x'_{l,i} - x_{l,i} \rVert}{\lVert x_{l,i} \rVert}"
@@ -133,10 +133,10 @@ def who_moves_whom(params: Params, data: read.Data) -> Folds:
     reached = int((found.source[-1, -1] > 0).sum())
     told, picture = asked(
         "places",
-        f"The translator: only the last token of the English source, “{first}”, is moved. How many of the {m} positions of its Spanish decoder move?",
+        f"The translator: only the last token of the English source, “{first}”, is changed. How many of the {m} outputs of its Spanish decoder change?",
         ("0", "1", str(m)),
         str(reached),
-        f"{reached} of {m}, the first position too: the encoder has read the whole source before the decoder begins, and no mask stands between them.",
+        f"{reached} of {m}, the first position too: the encoder has read the whole source before the decoder begins, and cross-attention has no mask.",
     )
     patterns = {name: found.pattern(name) for name in ("bert", "gpt", "both")}
     for (name, title), place in side_by_side(
@@ -160,8 +160,12 @@ def who_moves_whom(params: Params, data: read.Data) -> Folds:
     agree = all(np.array_equal(patterns[name], getattr(data, name).allowed) for name in patterns)
     layers = data.gpt.run.model.config.n_layers
     picture.text(
-        f"Filled: the input of this column moves the output of this row. After {layers} layers GPT has {patterns['gpt'].sum()} such pairs, BERT {patterns['bert'].sum()}."
-        + (f" Cell by cell as the masks of one layer: {'yes' if agree else 'no'}." if told else "")
+        f"In a filled cell the input of the column changes the output of the row. After {layers} layers GPT has {patterns['gpt'].sum()} such pairs, BERT {patterns['bert'].sum()}."
+        + (
+            f" The filled cells are{'' if agree else ' not'} the same as those that one layer leaves unmasked."
+            if told
+            else ""
+        )
     )
     line = r"\text{filled where}\quad \frac{\partial\, y_i}{\partial\, x_j} \neq 0"
     return Folds(
@@ -182,7 +186,7 @@ def chains(params: Params, data: read.Data) -> Folds:
     heard = int((found[two_chains.SIDES[0]][word] > 0).sum())
     told, picture = asked(
         "heard",
-        f"Two chains read the {n} words, one from each end. How many words move the left chain's half of the vector of “{data.words[word]}”?",
+        f"Two chains read the {n} words, one from each end. The vector of “{data.words[word]}” has one half from each. How many words can change the half from the chain that reads from the left?",
         [str(count) for count in sorted({1, word + 1, n - word, n})],
         str(heard),
         f"{heard} of {n} from the left, {int((found[two_chains.SIDES[1]][word] > 0).sum())} from the right; the word itself is in both. Joined, all {n}.",
@@ -205,7 +209,7 @@ def chains(params: Params, data: read.Data) -> Folds:
             else:
                 covered(name)
     page_parts.numbers(
-        f"Left {(found[two_chains.SIDES[0]] > 0).sum()}, right {(found[two_chains.SIDES[1]] > 0).sum()}, joined {(found[two_chains.SIDES[2]] > 0).sum()} of {n * n} pairs. Neither half sees the other side."
+        f"From the left {(found[two_chains.SIDES[0]] > 0).sum()}, from the right {(found[two_chains.SIDES[1]] > 0).sum()}, joined {(found[two_chains.SIDES[2]] > 0).sum()} of {n * n} pairs. Neither half sees the other side."
         if told
         else "Two small chains of LSTM cells with random weights: the architecture of ELMo, not a trained one."
     )
@@ -236,7 +240,7 @@ def table(params: Params, data: read.Data) -> Folds:
     right = f"{counts['bert'][0]} and {counts['gpt'][0]}"
     told, picture = asked(
         "two",
-        f"At the position of “{data.words[word]}”: how many inputs move the output of BERT, and how many that of GPT?",
+        f"At the position of “{data.words[word]}”: how many inputs change the output of BERT, and how many that of GPT?",
         (
             f"{counts['gpt'][0]} and {counts['gpt'][0]}",
             f"{counts['bert'][0]} and {counts['gpt'][1]}",
@@ -250,7 +254,7 @@ def table(params: Params, data: read.Data) -> Folds:
     rows = pd.DataFrame(
         {
             "": ["BERT", "GPT", "ELMo (two chains, random)", "Translator"],
-            "built of": [
+            "built from": [
                 "encoder blocks",
                 "decoder blocks without a source",
                 "LSTMs from both ends",
@@ -262,13 +266,13 @@ def table(params: Params, data: read.Data) -> Folds:
                 "the next word, and the one before",
                 "the next word of the translation",
             ],
-            "an output reads": [
+            "an output depends on": [
                 "both sides, in every layer",
-                "itself and before",
+                "itself and what came before",
                 "each side by itself, joined at the top",
                 "the whole source, its own words so far",
             ],
-            f"inputs that move its output at “{literal(data.words[word])}”": [
+            f"inputs that change its output at “{literal(data.words[word])}”": [
                 said["bert"],
                 said["gpt"],
                 said["elmo"],
@@ -291,7 +295,7 @@ def table(params: Params, data: read.Data) -> Folds:
     )
     _words(data, word)
     return Folds(
-        lambda: pd.DataFrame(counts, index=["moved by", "inputs"]).T,
+        lambda: pd.DataFrame(counts, index=["changed by", "inputs"]).T,
         lambda: counts,
         _code(data, _INFLUENCE + "print((found[:, -1].T > 0).sum(1))  # inputs that move each output"),
         told,

@@ -27,7 +27,7 @@ KINDS = {"right": "synthetic texts right", "loss": "−L₂, nats per text", "te
 """Measures, and what they are called."""
 NEAR = 0.02
 """Shares that differ by less count as equal."""
-ANSWERED = ("more right", "as many right", "fewer right")
+ANSWERED = ("more", "about as many", "fewer")
 
 
 def train(params: Params, models: Models) -> Folds:
@@ -67,12 +67,12 @@ def _ask(plain: Recorded, both: Recorded) -> bool:
     seeds = f"the mean of {n} random seeds" if n > 1 else "one random seed"
     return lesson.predict(
         SLUG + "helps",
-        f"After half of the {last.step} steps: how many texts does λ = 0.5 get right, compared with λ = 0?",
+        f"After half of the {last.step} steps: how many texts does the model tuned with λ = 0.5 classify correctly, compared with the one tuned with λ = 0?",
         ANSWERED,
         verdict(share(plain, half), share(both, half)),
         f"{percent(share(both, half), 2)} against {percent(share(plain, half), 2)}, {seeds}; at the end "
-        f"{percent(share(both, -1), 2)} against {percent(share(plain, -1), 2)}. A token of the text costs "
-        f"{with_text.text or 0:.2f} nats with λ = 0.5, and {last.text or 0:.2f} without.",
+        f"{percent(share(both, -1), 2)} against {percent(share(plain, -1), 2)}. The loss per token of the text is "
+        f"{with_text.text or 0:.2f} nats with λ = 0.5 and {last.text or 0:.2f} with λ = 0.",
     )
 
 
@@ -90,7 +90,7 @@ def verdict(plain: float, both: float) -> str:
     """Which of ANSWERED holds.
 
     >>> verdict(0.8, 0.9), verdict(0.8, 0.81), verdict(0.8, 0.7)
-    ('more right', 'as many right', 'fewer right')
+    ('more', 'about as many', 'fewer')
     """
     return ANSWERED[1] if abs(both - plain) < NEAR else ANSWERED[0 if both > plain else 2]
 
@@ -166,7 +166,7 @@ def _standing(task: str, weight: float, own: Training | None) -> str:
     found = Recorded.read(named(task, weight if weight in recorded_of(task) else PAPER))
     return (
         f"You have not trained it yet, {loss.named(weight)}. "
-        f"The recorded one took {found.reports[-1].seconds:.0f} seconds of one processor core."
+        f"The recorded training took {found.reports[-1].seconds:.0f} seconds of one processor core."
         + (lesson.fit(" Your model then answers on this page.", ""))
     )
 

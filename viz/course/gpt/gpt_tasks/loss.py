@@ -33,7 +33,7 @@ def losses(params: Params, models: Models) -> Folds:
         "The same model was tuned twice: once on the label alone, λ = 0, and once on label and text, λ = 0.5. Which one gives this text the higher probability per token?",
         texts,
         max(texts, key=lambda name: texts[name]),
-        "A token costs "
+        "The loss per token is "
         + " and ".join(f"{-cost:.2f} nats with {name}" for name, cost in texts.items())
         + ".",
     )
@@ -45,7 +45,7 @@ def losses(params: Params, models: Models) -> Folds:
     page_parts.show(
         token_costs(tokens, costs, height=lesson.fit(230, 300)),
         SLUG + "costs",
-        told or "The tokens; their cost is shown after your guess.",
+        told or "The tokens; their surprisal is shown after your guess.",
     )
     l_1, l_2 = found.text, found.label(example.right)
     total = combined(l_1, l_2, weight)
@@ -54,7 +54,7 @@ def losses(params: Params, models: Models) -> Folds:
     page_parts.numbers(
         f"The model in use was tuned with {named(by.weight)}. L₁ = {one}, the mean over {found.n_tokens} "
         f"tokens; L₂ = ln {chance:.4f} = {two} for “{example.labels[example.right]}”. L = {weight:g} · "
-        f"({one}) + ({two}) = {sum_}{', pure L₂' if weight == 0 else ''}."
+        f"({one}) + ({two}) = {sum_}{', only L₂' if weight == 0 else ''}."
         if known
         else f"L = λ L₁ + L₂, here λ = {weight:g}. The numbers are shown after your guess."
     )

@@ -108,7 +108,7 @@ def _right(task: str) -> Any:
             labels = params.example(task).labels
         except InputError:  # the step says what is wrong
             return
-        controls.segmented("Right is", range(len(labels)), name, opening, lambda at: labels[at])
+        controls.segmented("Right label", range(len(labels)), name, opening, lambda at: labels[at])
 
     control = Control(draw, lambda opening: state.whole(0, MOST - 1), 1)
     return knob(RIGHT[task], control, link=f"{SLUG}{task}.right")

@@ -44,8 +44,8 @@ def place(params: Params, models: Models) -> Folds:
         f"GPT reads {n} tokens, each of which attends only to earlier ones. The head reads one of the {n} vectors. Which?",
         offered,
         _name(end, tokens[end]),
-        f"Position {end}, Extract, is the only one that may attend to all {n} tokens; "
-        "position 0 sees only itself, and nothing of the text.",
+        f"Position {end}, Extract, is the only one that attends to all {n} tokens; "
+        "position 0 attends only to itself, so its vector holds nothing of the text.",
     )
     row = InputRow(cells(tokens), vector if known else None, "what the head reads")
     page_parts.show(
@@ -82,7 +82,7 @@ def tasks(params: Params, models: Models) -> Folds:
         [str(count) for count in sorted({1, 2, n, n + 1, n * 2})],
         str(n),
         f"One for each answer: {n} rows, {n} vectors, {n} numbers, and a softmax over the rows. "
-        "A class has one row, a pair to compare two.",
+        "Classification has one row, similarity two.",
     )
     known = guessed or params.task != CHOICE
     shown = found.tokens if known else found.tokens[:1]
@@ -99,7 +99,7 @@ def tasks(params: Params, models: Models) -> Folds:
     )
     title = TITLES[params.task]
     page_parts.numbers(
-        f"{title}: {_layout(example, found)}" if known else f"{title}: the first row of several."
+        f"{title}: {_layout(example, found)}" if known else f"{title}: here is the first of several rows."
     )
     return Folds(
         lambda: pd.DataFrame(
@@ -121,7 +121,7 @@ def _layout(example: Example, found: Extracted) -> str:
     if example.task == CHOICE:
         scores = ", ".join(number(score) for score in found.said.scores)
         return (
-            f"{n} answers, {n} rows; the head reads position {ends}. "
+            f"{n} answers, {n} rows; the head reads the vectors at positions {ends}. "
             f"Each row gets one number: {scores}; the softmax goes over them."
         )
     if example.task == SIMILARITY:
@@ -147,7 +147,7 @@ def says(params: Params, models: Models) -> Folds:
         f"{GOALS[example.task].says} What does the tuned model predict?",
         dict(zip(labels, chances.tolist(), strict=True)),
         best,
-        f"It gives “{best}” {percent(chances.max())}.",
+        f"Its probability is {percent(chances.max())}.",
     )
     looks = [look[layer].mean(0) for look in found.looks]
     rows = [InputRow(cells(tokens, look), None) for tokens, look in zip(found.tokens, looks, strict=True)]
@@ -179,8 +179,8 @@ def _looked(found: Extracted, layer: int) -> str:
     look, tokens = found.looks[0][layer].mean(0), found.tokens[0]
     most = max(range(1, len(tokens) - 1), key=lambda at: look[at])
     return (
-        f"In layer {layer} Extract gives “{tokens[most].strip()}” {percent(look[most])}, "
-        f"itself {percent(look[-1])}, Start {percent(look[0])}."
+        f"In layer {layer} Extract gives {percent(look[most])} of its attention to “{tokens[most].strip()}”, "
+        f"{percent(look[-1])} to itself and {percent(look[0])} to Start."
     )
 
 

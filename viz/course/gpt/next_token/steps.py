@@ -54,7 +54,7 @@ def guess(params: Params, data: Both) -> Folds:
     if n > 2:
         known = lesson.predict(
             SLUG + "least",
-            "After the first token: which one has the highest surprisal?",
+            "Which token after the first one has the highest surprisal?",
             options(found.logprobs[1:], names[1:]),
             names[lowest],
             f"P = {percent(np.exp(found.logprobs[lowest]), 2)}. The model's most probable token there is “{found.best[lowest].removeprefix(' ')}” ({percent(found.best_p[lowest])}).",
@@ -136,13 +136,15 @@ def block(params: Params, data: Both) -> Folds:
             "Three parts of the Transformer's decoder layer. GPT has no encoder: which part is dropped?",
             ("masked self-attention", "cross-attention", "the feed-forward network"),
             missing(),
-            f"It attended to the encoder. A block of {MODEL} has {own:,} parameters; with cross-attention and its norm it would have {cross:,} more.",
+            f"Cross-attention attends to the encoder, which GPT does not have. A block of {MODEL} has {own:,} parameters; with cross-attention and its norm it would have {cross:,} more.",
         )
         part = next(each for each in plan.PARTS if each.name == chosen)
         if known:
             st.markdown(f"**{plan.heading(part)}**  \n{part.does}")
         else:
-            st.markdown("Each token's vector goes up the middle. Three times something is added to it.")
+            st.markdown(
+                "The vector of each token goes up the middle of the plan. Three sub-layers add to it."
+            )
         controls.segmented("Layer", range(config.n_layers), "layer", 0, lambda i: f"L{i}", quiet=True)
         shown = plan.panels(run, part, layer)
         with st.container():
@@ -154,9 +156,9 @@ def block(params: Params, data: Both) -> Folds:
                 )
         base = cross_shapes.counts()
         page_parts.numbers(
-            f"{config.n_layers} blocks of {own:,}."
+            f"{config.n_layers} blocks of {own:,} parameters each."
             if known and lesson.presenting()
-            else f"{config.n_layers} blocks of {own:,}. In the paper's size a decoder layer without cross-attention has {base.without_cross:,} numbers: as many as an encoder layer, {base.encoder:,}."
+            else f"{config.n_layers} blocks of {own:,} parameters each. At the size of the Transformer paper a decoder layer without cross-attention has {base.without_cross:,} parameters, an encoder layer {base.encoder:,}."
             if known
             else f"{config.n_layers} layers, {config.n_heads} heads, width {config.d_model}."
         )
@@ -262,7 +264,7 @@ def window(params: Params, data: Both) -> Folds:
         most = int(lost[2:].argmax()) + 2
         known = lesson.predict(
             SLUG + "lost",
-            "The model now reads only the last token, k = 1. Which token loses most probability?",
+            "The model now reads only the one token before each position, k = 1. The probability of which token falls by the largest factor?",
             options(lost[2:], names[2:]),
             names[most],
             f"From P = {percent(np.exp(full.logprobs[most]), 2)} to {percent(np.exp(one.logprobs[most]), 3)}. The only token it reads there is “{names[most - 1]}”.",
@@ -280,14 +282,14 @@ def window(params: Params, data: Both) -> Folds:
         else "ln P of each token given all those before it; the window comes after the guess.",
     )
     page_parts.numbers(
-        f"k = {near.k}: L₁ = {number(near.total, 2)}, perplexity {near.perplexity:.1f}. With everything before: {number(full.total, 2)}, {full.perplexity:.1f}. "
+        f"k = {near.k}: L₁ = {number(near.total, 2)}, perplexity {near.perplexity:.1f}. With all earlier tokens: L₁ = {number(full.total, 2)}, perplexity {full.perplexity:.1f}. "
         + (
             f"The window makes the text {times_as_probable(near.total - full.total)}."
             if near.k < n - 1
-            else "The window covers the whole past: the same numbers."
+            else "The window covers all earlier tokens, so the numbers are the same."
         )
         if known
-        else f"With everything before it in sight: L₁ = {number(full.total, 2)}, perplexity {full.perplexity:.1f}."
+        else f"With all earlier tokens: L₁ = {number(full.total, 2)}, perplexity {full.perplexity:.1f}."
     )
     frame = pd.DataFrame(
         {

@@ -36,15 +36,17 @@ def described(params: Params, _: object) -> Folds:
     best = min(found, key=lambda each: each.place)
     known = lesson.predict(
         SLUG + "best",
-        "Which of these is the most probable continuation for gpt-mini?",
+        "gpt-mini read only English in its training. Which of these continuations does it give the highest probability?",
         dict(sorted((each.text.strip(), each.share) for each in found)),
         best.text.strip(),
-        f"It gets {percent(best.share, 2)} of the probability of all three. The right answer is “{names[asked.right]}” with {percent(found[asked.right].share, 2)}."
+        f"Of the total probability of the three it gets {percent(best.share, 2)}. The right answer is “{names[asked.right]}” with {percent(found[asked.right].share, 2)}."
         if len(names) > 2
-        else f"It gets {percent(best.share, 2)} of the probability of the two. The right answer is “{names[asked.right]}”.",
+        else f"Of the total probability of the two it gets {percent(best.share, 2)}. The right answer is “{names[asked.right]}”.",
     )
     st.code(TRIPLES, language=None, wrap_lines=True)
-    st.caption("The first line is from Beigy 2024, GPT-2; the second is for prompt-tiny, step 1.")
+    st.caption(
+        "The first line is the form of a task in Beigy 2024 (GPT-2); the second is the same form for the task of step 1."
+    )
     left, right = st.columns(2, gap="medium", vertical_alignment="center")
     with left:
         st.caption(f"The prompt: {TEMPLATES[asked.template].title.lower()}")
@@ -73,10 +75,10 @@ def described(params: Params, _: object) -> Folds:
             f"gpt-mini puts the right answer first in {right_ones} of {len(ASKED)} prompts; by chance (baseline) {sum(1 / len(each.candidates) for each in ASKED):.1f}. {'For this prompt it does.' if best.text == asked.candidates[asked.right] else 'For this prompt it does not.'}"
         )
     else:
-        page_parts.numbers(f"Nothing is trained for this: {MODEL} only continues the text.")
+        page_parts.numbers(f"{MODEL} was not trained for this task: it only continues the text.")
     table = pd.DataFrame(
         [(each.text, each.logprob, each.share, each.place) for each in found],
-        columns=["candidate", "ln P", "share", "place"],
+        columns=["candidate", "ln P", "share", "rank"],
     )
     return Folds(
         table,
@@ -119,9 +121,9 @@ def examples(params: Params, _: object) -> Folds:
         HELPED[0 if most - none >= clear else 2 if none - most >= clear else 1],
         f"{none} of {n} without, {most} of {n} with {MOST} examples; by chance {n / CANDIDATES:g}. With {n} questions only a difference of {clear} or more is clear. "
         + (
-            "So even with examples it does not beat the baseline."
+            "Even with examples the model is not better than chance."
             if most <= n / CANDIDATES
-            else "That is little above chance, with eight questions only."
+            else "That is little more than chance, with only eight questions."
         ),
     )
     left, right = st.columns(2, gap="medium")

@@ -30,7 +30,7 @@ TASKS: Mapping[str, Task] = {
     for task in (
         Task(
             "opposites",
-            "the opposite of the word",
+            "answer with the opposite of the word",
             (
                 ("hot", "cold"),
                 ("big", "small"),
@@ -44,7 +44,7 @@ TASKS: Mapping[str, Task] = {
         ),
         Task(
             "repeat",
-            "the same word again",
+            "repeat the word",
             (
                 ("garden", "garden"),
                 ("river", "river"),
@@ -58,7 +58,7 @@ TASKS: Mapping[str, Task] = {
         ),
         Task(
             "homes",
-            "where it lives",
+            "answer with the place where it lives",
             (
                 ("fish", "water"),
                 ("bird", "nest"),

@@ -36,7 +36,7 @@ def one_word(params: Params, data: Data) -> Folds:
             f"The same model reads “{prompt}”. What does it output?",
             offered,
             wrote[TASK].text or "nothing",
-            f"Its least probable letter has {percent(min(wrote[TASK].p, default=0), 2)}. The right answer: “{wanted[TASK]}”.",
+            f"The least probable letter of this output has probability {percent(min(wrote[TASK].p, default=0), 2)}. The right answer is “{wanted[TASK]}”.",
         )
     origin.tell(model=TINY, text=prompt)
     rows = []
@@ -58,16 +58,16 @@ def one_word(params: Params, data: Data) -> Folds:
     n = default().open(TINY).n_parameters
     right = sum(wrote[task].text == wanted[task] and wrote[task].ended for task in wanted)
     page_parts.numbers(
-        f"One set of {n:,} weights, three tasks: {right} of {len(wanted)} exactly right, END included."
+        f"One set of {n:,} weights, three tasks: {right} of {len(wanted)} answers are exactly right, END included."
         if known
-        else f"One set of {n:,} weights. After “copy” it writes “{wrote['copy'].text}”. What does it write after the other two words?"
+        else f"One set of {n:,} weights. After “copy” the model writes “{wrote['copy'].text}”. What does it write after the other two words?"
     )
     table = pd.DataFrame(
         [
             (toy.prompt, wrote[toy.task].text, toy.answer, min(wrote[toy.task].p, default=0.0))
             for toy in data.asked
         ],
-        columns=["prompt", "written", "wanted", "least probable letter"],
+        columns=["prompt", "output", "right answer", "least probable letter"],
     )
     return Folds(
         table,
@@ -125,16 +125,16 @@ def how_well(params: Params, _: object) -> Folds:
         figure,
         SLUG + "lengths",
         "Exact match by length: "
-        + "; ".join(f"{n} letters {percent(np.mean(list(found[n].values())))}" for n in shown),
+        + "; ".join(f"{n} letter{'s' * (n > 1)} {percent(np.mean(list(found[n].values())))}" for n in shown),
     )
     told = recorded()
     inside = {task: float(np.mean([found[n][task] for n in PROMPT_LENGTHS])) for task in PROMPTS}
     page_parts.numbers(
-        f"Now, {EACH} strings per length, 1 to {longest} letters: "
+        f"Measured now on {EACH} strings of each length, 1 to {longest} letters: "
         + ", ".join(f"{task} {percent(part, 2)}" for task, part in inside.items())
         + "."
         + (
-            " The model's card (up to 60 per length): "
+            " On the model card (up to 60 strings of each length): "
             + ", ".join(f"{task} {percent(part, 2)}" for task, part in told.items())
             + "."
             if told

@@ -46,7 +46,7 @@ def calculator(params: Params, data: Data) -> Folds:
             )
     first, second, _ = held.values()
     st.text(
-        f"{total:,} parameters: {_bytes(first)} in float32, {_bytes(second)} in float16. {shape.n_heads} heads of {shape.d_model // shape.n_heads} numbers; their number changes no count."
+        f"{total:,} parameters: {_bytes(first)} in float32, {_bytes(second)} in float16. {shape.n_heads} heads of {shape.d_model // shape.n_heads} numbers; the number of heads does not change the count."
         if told
         else f"{shape.n_layers} layers of width {shape.d_model:,}, {shape.n_heads} heads, {shape.n_vocab:,} tokens, {shape.n_ctx:,} positions."
     )

@@ -111,7 +111,7 @@ def gpt2(params: Params, data: Data) -> Folds:
     times = data.total(name) / data.total(small)
     told = lesson.predict_number(
         SLUG + "times",
-        f"{name} has {shape.n_layers} layers of width {shape.d_model:,}, {small} {first.n_layers} of width {first.d_model}. How many times as many parameters?",
+        f"{name} has {shape.n_layers} layers of width {shape.d_model:,}, {small} {first.n_layers} of width {first.d_model}. How many times as many parameters does {name} have?",
         0,
         20,
         times,
@@ -183,7 +183,7 @@ def race(params: Params, data: Data) -> Folds:
         SLUG + "race",
         "Billions of parameters: " + ", ".join(f"{dot.name} {dot.value:.2f}" for dot in dots)
         if told
-        else "When the models came out; their sizes are covered until you guess",
+        else "When the models were published; their sizes are covered until you guess",
     )
     stated = "; ".join(
         f"{each} {one.stated:g}" for each, one in maths.RACE.items() if one.stated and one.stated >= 1

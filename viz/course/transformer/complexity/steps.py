@@ -133,7 +133,7 @@ def path(params: Params, data: Data) -> Folds:
     r = data.recurrence
     told = lesson.predict_number(
         SLUG + "steps",
-        f"Word 1 matters for word {params.n:,}. Through how many steps does a recurrent network pass it on?",
+        f"Word 1 matters for word {params.n:,}. How many steps does a recurrent network need to pass information from state 1 to state {params.n:,}?",
         1,
         float(max(12, 3 * params.n)),
         float(r.path),
@@ -161,7 +161,7 @@ def path(params: Params, data: Data) -> Folds:
         f"n = {params.n:,}: {r.path:,} steps against {data.attention.path}. If each step kept 90% of a "
         f"signal, {0.9**r.path:.2g} of it would arrive."
         if told
-        else "This is n = 4."
+        else "The picture shows n = 4."
     )
     frame = pd.DataFrame(
         {"recurrence": [n - 1 for n in LENGTHS], "self-attention": [1] * len(LENGTHS)},

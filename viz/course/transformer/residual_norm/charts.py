@@ -71,7 +71,7 @@ def by_depth(
                 opacity=1 if lit else 0.75,
                 line={"color": theme.CATEGORICAL[hues[name]], "width": 3 if lit else 1.6},
                 marker={"size": 6 if lit else 4},
-                hovertemplate=f"after layer %{{x}}: %{{y:.3~g}}<extra>{said(name)}</extra>",
+                hovertemplate=f"after %{{x}} layers: %{{y:.3~g}}<extra>{said(name)}</extra>",
                 **at,
             )
         edges: dict[str, Any] = {
@@ -95,7 +95,7 @@ def by_depth(
         else:
             figure.update_yaxes(range=list(panel.ends), nticks=4, **at)
     figure.update_xaxes(range=[-0.25, depth + 0.25], dtick=1 if depth <= 6 else 2, **QUIET)
-    figure.update_xaxes(title_text="layers after it", row=1 if across else len(panels))
+    figure.update_xaxes(title_text="layers passed", row=1 if across else len(panels))
     figure.update_yaxes(zeroline=False, fixedrange=True)
     legend = key(1, "top", xref="container", yref="container", font={"size": 12})
     return framed(figure, height, (8, 12, 66, 8), legend=legend)

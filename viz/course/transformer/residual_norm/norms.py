@@ -51,7 +51,7 @@ def norm(params: Params, data: Sum) -> Folds:
     said = (
         f"“{visible(data.tokens[params.at_word(data.tokens)].strip())}”"
         if params.numbers == "word"
-        else "the drawn numbers"
+        else "the random numbers"
     )
     lanes = [
         Lane(f"before: {said}", x[:FIRST], 2, band=_band(x)),
@@ -67,7 +67,7 @@ def norm(params: Params, data: Sum) -> Folds:
     picture = bar_lanes(lanes, x_title=under, across=lesson.presenting(), height=lesson.fit(360, 210))
     page_parts.show(picture, SLUG + "norm", f"{h} numbers before and after layer norm.")
     page_parts.numbers(
-        f"{h} numbers: mean {number(float(x.mean()))}, variance {number(float(x.var()))}. Divided by σ = "
+        f"{h} numbers: mean {number(float(x.mean()))}, variance {number(float(x.var()))}. After subtracting the mean and dividing by σ = "
         f"{number(sigma, 3)}"
         + (
             f", as printed, without 1/{h}: the variance is {bare.var():.6f} = 1/{h}, not 1."
@@ -167,9 +167,9 @@ def which_axis(params: Params, data: Sum) -> Folds:
     others = {name: float(np.delete(moved, word).max(initial=0)) for name, moved in far.items()}
     apart = float(np.abs(found["layer now"] - found["batch now"]).max())
     page_parts.numbers(
-        f"{params.push:+.1f} on the first number of “{names[word]}” moves {count['layer']} of {len(names)} "
+        f"{params.push:+.1f} on the first number of “{names[word]}” changes {count['layer']} of {len(names)} "
         f"words under layer norm (the others by at most {number(others['layer'])}) and {count['batch']} of "
-        f"{len(names)} under batch norm (the others by at most {number(others['batch'])}). The two results differ by "
+        f"{len(names)} under batch norm (the others by at most {number(others['batch'])}). The results of the two norms differ by "
         f"up to {number(apart)}.".replace("+-", "−").replace("-", "−")
     )
     row, column = found["pushed"][word], found["pushed"][:, 0]
@@ -226,7 +226,7 @@ def orders(params: Params, data: Sum) -> Folds:
         f"at the start {factor(d.gradient[0] / d.gradient[-1])} times that at the end. {_trained(params)}"
     )
     return Folds(
-        lambda: pd.DataFrame(columns(found, ", ", ("signal", "gradient"))).rename_axis("layers after it"),
+        lambda: pd.DataFrame(columns(found, ", ", ("signal", "gradient"))).rename_axis("layers passed"),
         lambda: columns(found, ": ", ("signal", "gradient")),
         {"layers": LAYERS, "orders": tuple(ORDERS)},
         equations={"residual.first": {}, "norm.apply": {}},
@@ -245,7 +245,7 @@ def _trained(params: Params) -> str:
     """What a trained model in that order does with the visitor's sentence."""
     name = TRAINED.get(params.order)
     if name is None:
-        return "No model here was trained in this order: it adds equally much in every layer, however small the output of f is."
+        return "No model here was trained in this order: every sub-layer adds equally much, however small the output of f is."
     entry = default().entry(name)
     if not (entry and entry.ok):
         return ""

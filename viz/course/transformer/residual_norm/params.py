@@ -14,7 +14,7 @@ LONGEST = 32
 MODELS = ("gpt-mini", "translator-en-es", "bert-mini")
 SENTENCES: list[str] = data(__file__)["sentences"]
 DRAWN = 512
-NUMBERS = {"word": "the word's own", "drawn": f"{DRAWN} drawn ones"}
+NUMBERS = {"word": "the word's own", "drawn": f"{DRAWN} random numbers"}
 AXES = {"layer": "layer norm: along a row", "batch": "batch norm: down a column"}
 ORDERS = {"post": "LN(x + f(x))", "pre": "x + f(LN(x))", "worded": "x + LN(f(x))"}
 
@@ -28,7 +28,7 @@ class Params(Knobs, OneWord):
     layer: int = knob(3, touched(state.whole(0, 11)))
     word: int = knob(2, touched(state.whole(0, 999)))
     residual: str = knob("off", segmented("Residual sums", ("on", "off"), width=1))
-    size: float = knob(0.5, slider("Size of what a sub-layer gives", 0.1, 1.0, 0.1, width=300))
+    size: float = knob(0.5, slider("Scale of each sub-layer's output", 0.1, 1.0, 0.1, width=300))
     gain: float = knob(1.0, slider("Gain g", 0.0, 3.0, 0.1, width=220))
     bias: float = knob(0.0, slider("Bias b", -2.0, 2.0, 0.1, width=220))
     printed: bool = knob(False, toggle("σ as printed", width=1))
@@ -36,6 +36,8 @@ class Params(Knobs, OneWord):
         "word", segmented("Numbers", tuple(NUMBERS), NUMBERS.__getitem__, quiet=True, width=1)
     )
     axis: str = knob("layer", segmented("Norm", tuple(AXES), AXES.__getitem__, width=1))
-    push: float = knob(10.0, slider("Push one number of the framed word by", -20.0, 20.0, 0.5, width=500))
+    push: float = knob(
+        10.0, slider("Add to the first number of the framed word", -20.0, 20.0, 0.5, width=500)
+    )
     order: str = knob("post", segmented("Order of sum and norm", tuple(ORDERS), ORDERS.__getitem__, width=1))
     draw: int = knob(0, draw(99))

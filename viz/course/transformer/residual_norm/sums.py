@@ -29,7 +29,11 @@ SHOWN_AS = {"on": ON, "off": OFF}
 HUES = {ON: 0, OFF: 1}
 LENGTHS = ("less than half as long", "from half to 1½ times as long", "longer than that")
 LEAVES = ("signal", "gradient", "alike")
-FARES = ("about as well as before", "worse, but better than a uniform guess", "worse than a uniform guess")
+FARES = (
+    "about the same as before",
+    "higher, but lower than for a uniform guess",
+    "higher than for a uniform guess",
+)
 
 
 def factor(value: float) -> str:
@@ -59,17 +63,21 @@ def add(params: Params, data: Sum) -> Folds:
     token, layer = visible(data.tokens[word].strip()), params.at_layer
     answer = LENGTHS[0] if ratio < 0.5 else LENGTHS[1] if ratio <= 1.5 else LENGTHS[2]
     end = {
-        LENGTHS[0]: " So the word is changed a little, not replaced.",
-        LENGTHS[2]: " So the word is the smaller part of the sum.",
+        LENGTHS[0]: " So the vector is changed a little, not replaced.",
+        LENGTHS[2]: " So the vector of the word is the smaller part of the sum.",
     }.get(answer, "")
     told = lesson.predict(
         SLUG + "long",
-        f"Attention adds a vector to “{token}”. How long is it, compared with the word's own vector? ({params.model}, L{layer})",
+        f"In layer {layer} of {params.model}, attention adds a vector to the vector of “{token}”. How long is the added vector, compared with the one it is added to?",
         LENGTHS,
         answer,
         f"The word's vector has length {number(long)}, the added one {number(more)}: {percent(ratio)} of it.{end}",
     )
-    here, adds = ("", "from attention") if lesson.presenting() else (" as it came in", "what attention adds")
+    here, adds = (
+        ("", "from attention")
+        if lesson.presenting()
+        else (", as the layer receives it", "what attention adds")
+    )
     lanes = [
         Lane(f"x: “{token}”{here}", x[:FIRST]),
         Lane(f"z: {adds}", z[:FIRST] if told else None, 1),
@@ -82,7 +90,7 @@ def add(params: Params, data: Sum) -> Folds:
         height=lesson.fit(340, 210),
     )
     rest = ", what attention adds, and the sum." if told else ". The rest is covered."
-    page_parts.show(picture, SLUG + "add", "Bars of one word: as it came in" + rest)
+    page_parts.show(picture, SLUG + "add", "Bars of one word: as the layer receives it" + rest)
     page_parts.numbers(
         f"Number 1: {number(float(x[0]), 3)} + {number(float(z[0]), 3)} = {number(float(y[0]), 3)}."
         if told
@@ -103,7 +111,7 @@ def add(params: Params, data: Sum) -> Folds:
         },
         (
             rf"\lVert x \rVert = {number(long, 3)}, \quad \lVert z \rVert = {number(more, 3)}",
-            rf"\text{{all {data.after.size:,} numbers of the sentence: sum and model differ by at most }} {data.gap:g}",
+            rf"\text{{all {data.after.size:,} numbers of the sentence: x + z and the model's own sum differ by at most }} {data.gap:g}",
         ),
         look={"layer": layer},
         change=lambda: pick_model(params),
@@ -148,7 +156,7 @@ def without(params: Params, data: Sum) -> Folds:
         ("residual_norm.identity", params.draw), lambda: depth.identity_gap(params.draw), 1000
     )
     return Folds(
-        lambda: pd.DataFrame(columns(found, ", ")).rename_axis("layers after it"),
+        lambda: pd.DataFrame(columns(found, ", ")).rename_axis("layers passed"),
         lambda: columns(found, ": "),
         {"layers": LAYERS},
         equations={"residual.first": {}},
@@ -163,8 +171,8 @@ def without(params: Params, data: Sum) -> Folds:
 def signal_and_gradient(found: Mapping[str, depth.Depths]) -> list[Panel]:
     """Two panels by depth, a line for each stack."""
     return [
-        Panel("Signal: size of the words' numbers", {name: d.signal for name, d in found.items()}),
-        Panel("Gradient of the loss: its size", {name: d.gradient for name, d in found.items()}),
+        Panel("Signal: root mean square", {name: d.signal for name, d in found.items()}),
+        Panel("Gradient: length", {name: d.gradient for name, d in found.items()}),
     ]
 
 
@@ -190,14 +198,14 @@ def real(params: Params, data: Sum) -> Folds:
     answer = FARES[0] if bare < kept + 0.1 else FARES[1] if bare < blind else FARES[2]
     told = lesson.predict(
         SLUG + "fares",
-        f"The loss of {MODEL} on the next token is {number(kept)} nats (a uniform guess: {number(blind)}). What happens to it without the residual sums?",
+        f"The loss of {MODEL} on the next token is {number(kept)} nats (a uniform guess: {number(blind)}). What is the loss without the residual sums?",
         FARES,
         answer,
         f"{number(bare)} nats. Without the sums each layer passes on only its own output, and it was trained to compute what is to be added.",
     )
-    alike, size = "How alike two words are (mean cosine)", "Signal: size of the words' numbers"
+    alike, size = "How alike two words are (mean cosine)", "Signal: root mean square"
     if lesson.presenting():
-        alike, size = "How alike two words are", "Signal: the numbers' size"
+        alike = "How alike two words are"
     depths = {name: t.depths for name, t in found.items()}
     panels = [
         Panel(alike, {name: d.alike for name, d in depths.items()}, (-0.1, 1.08)),
@@ -219,7 +227,7 @@ def real(params: Params, data: Sum) -> Folds:
         "its last layer."
     )
     return Folds(
-        lambda: pd.DataFrame(columns(depths, ", ")).rename_axis("layers after it"),
+        lambda: pd.DataFrame(columns(depths, ", ")).rename_axis("layers passed"),
         lambda: columns(depths, ": "),
         {"model": MODEL},
         told,

@@ -121,19 +121,19 @@ def _asked(params: Params, wanted: list[str]) -> bool:
     best = int(gained.argmax())
     return lesson.predict(
         SLUG + "gain",
-        "Take one step on this pair. At which position will the loss fall most?",
+        "The model takes one optimiser step on this pair. At which position does the loss fall most?",
         dict(zip(places, gained.tolist(), strict=True)),
         places[best],
-        f"From {number(before.losses[best], 3)} to {number(after.losses[best], 3)} there; in all from {number(before.loss, 3)} to {number(after.loss, 3)}. Press the button to take it.",
+        f"From {number(before.losses[best], 3)} to {number(after.losses[best], 3)} there; the mean falls from {number(before.loss, 3)} to {number(after.loss, 3)}. Press the button to take the step.",
     )
 
 
 def _numbers(found: tuple[Taught, ...], n_weights: int) -> str:
     first, now = found[0], found[-1]
     if now.step == 0:
-        return f"As shipped the model writes “{now.writes}”, and the pair costs it {number(now.loss, 3)} nats per token. It has {n_weights:,} weights; a step moves them all at once."
+        return f"As shipped the model writes “{now.writes}”, and its loss on this pair is {number(now.loss, 3)} nats per token. The model has {n_weights:,} weights; a step changes all of them at once."
     return (
-        f"{now.step} step{'s' * (now.step > 1)}: the copy writes “{now.writes}”, its loss went from {number(first.loss, 3)} to {number(now.loss, 3)}, {now.changed:,} weights moved. "
+        f"{now.step} step{'s' * (now.step > 1)}: the copy writes “{now.writes}”, its loss went from {number(first.loss, 3)} to {number(now.loss, 3)}, {now.changed:,} weights changed. "
         f"Four other pairs went from {number(first.others, 4)} to {number(now.others, 4)}."
     )
 

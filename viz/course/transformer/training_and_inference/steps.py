@@ -44,7 +44,7 @@ def shift(params: Params, data: AtOnce) -> Folds:
     page_parts.numbers(
         _shift_numbers(data, moved)
         if told
-        else f"The target has {m} tokens, END among them. The decoder reads as many."
+        else f"The target has {m} tokens, END included. The decoder reads {m} tokens, too."
     )
     frame = pd.DataFrame({"target": wanted, "decoder input": given}, index=range(1, m + 1)).rename_axis(
         "place"
@@ -158,7 +158,7 @@ def step_by_step(params: Params, data: AtOnce) -> Folds:
         )
     free = data.forcing.free
     own = "".join(place.next for place in free if place.next != "END").strip()
-    same = "the same" if data.forcing.parts is None else "something else"
+    same = "the same as the target" if data.forcing.parts is None else "which differs from the target"
     with sentence:
         page_parts.numbers(
             f"Training: 1 pass. Inference: {m} passes. The {m} × {data.logits.shape[1]:,} logits differ by {tiny(float(data.differences.max()))} at most. At inference the model writes “{own}”, {same}."

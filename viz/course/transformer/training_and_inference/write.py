@@ -55,7 +55,7 @@ def last_layer(params: Params, data: AtOnce) -> Folds:
         )
     with sentence:
         page_parts.numbers(
-            f"{len(p):,} outputs, one for each token; together {p.sum():.6f}. “{names[0]}” has the largest, {percent(p[best[0]])}, because its logit is {number(z[best[0]] - z[best[1]])} above the next: e^{number(z[best[0]] - z[best[1]])} = {number(float(p[best[0]] / p[best[1]]), 1)} times as probable."
+            f"{len(p):,} probabilities, one for each token; they add up to {p.sum():.6f}. “{names[0]}” has the largest, {percent(p[best[0]])}, because its logit is {number(z[best[0]] - z[best[1]])} above the next: e^{number(z[best[0]] - z[best[1]])} = {number(float(p[best[0]] / p[best[1]]), 1)} times as probable."
         )
     frame = pd.DataFrame(
         {"token": names, "logit": data.logits[place][best].round(4), "probability": p[best].round(6)}
@@ -141,15 +141,18 @@ def not_always(params: Params, data: AtOnce) -> Folds:
 
 
 def _which(every: tuple[greedy.Way, ...], first: greedy.Way, best: greedy.Way) -> bool:
-    letters = {
-        way.tokens[0]: max(each.total for each in every if each.tokens[0] == way.tokens[0]) for way in every
-    }
+    tops: dict[str, greedy.Way] = {}
+    for way in sorted(every, key=lambda way: way.total):
+        tops[way.tokens[0]] = way
+    tops = dict(sorted(tops.items()))
+    firsts = ", ".join(f"“{letter}” ({way.p[0]:g})" for letter, way in tops.items())
+    seconds = ", ".join(f"{way.p[1]:g}" for way in tops.values())
     return lesson.predict(
         SLUG + "best",
-        f"A text has two words, each chosen among three. Greedy begins with “{first.tokens[0]}”. With which word does the most probable text begin?",
-        letters,
+        f"A text has two words. The first one is {firsts}; the most probable second word after each of these has {seconds}. Greedy begins with “{first.tokens[0]}”. With which word does the most probable text begin?",
+        {letter: way.total for letter, way in tops.items()},
         best.tokens[0],
-        f"“{first.tokens[0]}” is more probable at first, {first.p[0]:g} against {best.p[0]:g}; but after it no word has more than {first.p[1]:g}, and after “{best.tokens[0]}” one has {best.p[1]:g}.",
+        f"{best.p[0]:g} × {best.p[1]:g} = {best.total:.2f} is more than {first.p[0]:g} × {first.p[1]:g} = {first.total:.2f}: “{first.tokens[0]}” is the most probable first word, but it does not begin the most probable text.",
     )
 
 

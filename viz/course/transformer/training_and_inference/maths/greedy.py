@@ -1,4 +1,4 @@
-"""The most probable next word, again and again, is not always the most probable sentence: two ways to write, compared."""
+"""The most probable next word at each step is not always the most probable sentence: two ways to write, compared."""
 
 from __future__ import annotations
 
