@@ -14,6 +14,7 @@ from torch import Tensor
 from core.abilities import ABILITIES, OUTPUTS
 from core.errors import InputError
 from core.layers import linear
+from core.layers.task_head import Head
 from core.models import Batch, Family, Output
 from core.run import Run, RunTrace, Side
 from core.run.batched import Words, greedy
@@ -35,7 +36,7 @@ class Model:
     """A trained network of one family. It never changes: edits are arguments of a run, caches belong to the caller.
 
     `files` is false once a file that it reads from was written to; `never` are words, as ids, that it is not to write,
-    `ends` the tokens besides its end mark that end what it writes."""
+    `ends` the tokens besides its end mark that end what it writes, `head` is that of its fine-tuning, if one was read."""
 
     name: str
     spec: Family
@@ -46,6 +47,7 @@ class Model:
     files: Any = True
     never: Words = ()
     ends: tuple[int, ...] = ()
+    head: Head | None = None
 
     def __post_init__(self) -> None:
         linear.settle(self.network.eval().requires_grad_(False))
@@ -66,7 +68,7 @@ class Model:
     @cached_property
     def outputs(self) -> Mapping[str, Output]:
         """What this network computes after its last layer."""
-        return self.spec.outputs(self.config)
+        return self.spec.outputs_with(self.config, self.head)
 
     @property
     def asked(self) -> str:
@@ -111,8 +113,20 @@ class Model:
     @property
     def class_names(self) -> tuple[str, ...]:
         """The names of its classes; numbers for those of a head that was saved without names."""
+        if self.head is not None:
+            return self._head_names("classes", "class")
         numbered = tuple(f"class {index}" for index in range(getattr(self.config, "n_classes", 0)))
         return tuple(getattr(self.config, "classes", ())) or numbered
+
+    @property
+    def tag_names(self) -> tuple[str, ...]:
+        """The names of the tags that it gives to words; numbers for those of a head that was saved without names."""
+        return self._head_names("tags", "tag")
+
+    def _head_names(self, output: str, what: str) -> tuple[str, ...]:
+        if self.head is None or self.head.output != output:
+            return tuple(f"{what} {index}" for index in range(getattr(self.config, f"n_{output}", 0)))
+        return self.head.names or tuple(f"{what} {index}" for index in range(self.head.n_out))
 
     @cached_property
     def n_parameters(self) -> int:
@@ -189,7 +203,8 @@ class Model:
         runs: list[Run] = []
         for row, side in enumerate(sides):
             here = {name: value[row : row + 1] for name, value in early.items()}
-            outputs = Outputs(self.name, self.network, self.outputs, hidden[row : row + 1], here)
+            real = batch.real[row : row + 1]
+            outputs = Outputs(self.name, self.network, self.outputs, hidden[row : row + 1], here, real)
             view = RunTrace(trace, row, grads, outputs, patterns)
             source, read = sources[row] if sources else None, [] if cache is None else [cache]
             runs.append(Run(self, side, source, view, shown[row], outputs, read))
@@ -223,12 +238,23 @@ class Model:
                     wrong, f"{self.name} reads one text and writes another.", "Type a text to read."
                 )
         sources = self._padded([self._side(text, special=special) for text in texts])
+        if self.head is not None:
+            own = [self._once_more(source, target) for source, target in zip(sources, targets, strict=True)]
+            return self._padded(own), sources, [side.text for side in own]
         own = self._own_targets(sources, edits) if any(target is None for target in targets) else []
         sides = [
             own[row] if target is None else self._side(target, special=special, start=True)
             for row, target in enumerate(targets)
         ]
         return self._padded(sides), sources, [side.text for side in sides]
+
+    def _once_more(self, source: Side, target: str | None) -> Side:
+        """The text as the decoder of a fine-tuned model reads it: START, then all tokens of the source but the last."""
+        if target is not None and target != source.text:
+            rule = "Its decoder reads the source once more, and its head reads what that makes of it."
+            raise InputError(f"{self.name} does not write, so it reads no target.", rule, "Leave target out.")
+        n = source.n_real - 1
+        return self._started(source.text, Encoded(source.ids[:n], source.tokens[:n], source.spans[:n]))
 
     def _side(self, text: str, *, special: bool = False, start: bool = False) -> Side:
         reader = self.tokenizer if start else self.reader
@@ -348,7 +374,8 @@ class Model:
                 goes_on = {} if cache is None else {"cache": cache}
                 found = {"hidden": self.network(batch, tap=tap, **goes_on)}
                 for name in early:
-                    found[name] = getattr(self.network, name)(found[self.outputs[name].reads], tap)
+                    output = self.outputs[name]
+                    found[name] = output.of(name, self.network, found[output.reads], batch.real, tap)
         except MemoryError as error:
             raise InputError(
                 str(error), "A run keeps at most 256 MB unless told what to keep.", 'Give keep=["*.pattern"].'

@@ -55,7 +55,7 @@ def at(model: Model, folder: Path, step: int) -> Model:
     if step not in known:
         raise unkept(model.name, step, known)
     place = known.index(step)
-    network = unfilled(model.spec, model.config)
+    network = unfilled(model.spec, model.config, model.head)
     try:
         with safe_open(need(folder, FILE), framework="pt") as held:
             state = {name: held.get_slice(name)[place].to(torch.float32) for name in network.state_dict()}

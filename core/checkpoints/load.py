@@ -89,7 +89,8 @@ def _loaded(folder: Path, name: str, shipped: bool) -> Model:
     card = _card(folder) if packed is None else gguf_card(packed)
 
     def model(network: nn.Module, tokenizer: Tokenizer) -> Model:
-        return Model(name, plan.spec, plan.config, network, tokenizer, card, files, plan.never, plan.ends)
+        given = name, plan.spec, plan.config, network, tokenizer, card, files, plan.never, plan.ends
+        return Model(*given, head=plan.head)
 
     if shipped:
         return model(build(plan, weights), shipped_tokenizer(folder, plan))
@@ -121,9 +122,9 @@ def _try(plan: Plan, network: Any) -> None:
     try:
         with torch.inference_mode(), ROOM.closed():
             hidden = finite(network(given), "")
-            for name, output in plan.spec.outputs(plan.config).items():
+            for name, output in plan.spec.outputs_with(plan.config, plan.head).items():
                 if output.reads == "hidden":
-                    finite(getattr(network, name)(hidden), "")
+                    finite(output.of(name, network, hidden, given.real), "")
     except InputError:
         raise InputError(
             "Its weights are numbers, but its values for the first few tokens are NaN or infinite.",

@@ -79,7 +79,7 @@ def wrap(network: Any, tokenizer: Any = None, name: str = "") -> Model:
         ours = _tokenizer(tokenizer, plan)
         built = build(plan, weights)
     title = name or Path(str(values.get("_name_or_path") or "")).name or values["model_type"]
-    return Model(title, plan.spec, plan.config, built, ours, never=plan.never, ends=plan.ends)
+    return Model(title, plan.spec, plan.config, built, ours, never=plan.never, ends=plan.ends, head=plan.head)
 
 
 def _as_saved(network: Any) -> Mapping[str, Tensor]:

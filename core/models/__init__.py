@@ -11,7 +11,9 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from core.layers.task_head import Head
 from core.text import Reader
+from core.trace import OFF, Tap
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,11 +109,16 @@ ENTERS, LEAVES = "*resid_in|*features_in", "*resid_out|*features_out"
 class Output:
     """Something that a method of the network computes after the last layer: the paths tapped on the way, and from what.
 
-    `reads` names another output, or "hidden", what the network itself gives.
+    `reads` names another output, or "hidden", what the network itself gives. `task`: its head of fine-tuning computes it.
     """
 
     paths: tuple[str, ...]
     reads: str = "hidden"
+    task: bool = False
+
+    def of(self, name: str, network: Any, value: Tensor, real: Tensor, tap: Tap = OFF) -> Tensor:
+        """Return this output of a network, from what it reads; `real` (batch pos) is true at tokens that are no padding."""
+        return network.task(value, tap, real=real) if self.task else getattr(network, name)(value, tap)
 
 
 def written(config: Any) -> Mapping[str, Output]:
@@ -143,6 +150,15 @@ class Family:
     sentences: bool = False
     outputs: Callable[[Any], Mapping[str, Output]] = written
     reads: Callable[[Any], Reader] | None = None
+
+    def outputs_with(self, config: Any, head: Head | None) -> Mapping[str, Output]:
+        """Return the outputs of a network that may have a head of fine-tuning, which stands in the place of the one for words."""
+        own = self.outputs(config)
+        if head is None:
+            return own
+        reads = "pooled" if head.pooled else "hidden"
+        others = {name: output for name, output in own.items() if name != "logits"}
+        return {**others, head.output: Output((head.output,), reads, task=True)}
 
     @property
     def writes(self) -> bool:

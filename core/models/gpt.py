@@ -203,7 +203,7 @@ class GPT(nn.Module):
 
 
 def _outputs(cfg: GPTConfig) -> Mapping[str, Output]:
-    return written(cfg) | ({"classes": Output(("classes",))} if cfg.n_classes else {})
+    return {**written(cfg), **({"classes": Output(("classes",))} if cfg.n_classes else {})}
 
 
 FAMILY = Family(

@@ -298,8 +298,13 @@ class Run:
         """(position, 2) scores: the answer starts here, and ends here; of a model that was tuned to find answers."""
         return self._output("answer")
 
+    @property
+    def score(self) -> Array:
+        """(1,) the one number that a reranker or a regression gives its text."""
+        return self._output("score")
+
     def _output(self, name: str) -> Array:
-        if not hasattr(self.model.network, name):
+        if name not in self.model.outputs and not hasattr(self.model.network, name):
             has = f"It has {', '.join(self.model.outputs) or 'none'}."
             use = "Use one of them." if self.model.outputs else "Read its trace, or choose another model."
             raise InputError(f"{self.model.name} has no output '{name}'.", has, use)

@@ -30,13 +30,20 @@ def finite(value: Tensor, model: str) -> Tensor:
 class Outputs:
     """The outputs of one text, each computed on first access, with the values on the way to it.
 
-    `hidden` (1 pos d_model) is what the network gave; `early` holds outputs, batch axis included, that were computed
-    during the run itself: their paths are in its trace.
+    `hidden` (1 pos d_model) is what the network gave, `real` (1 pos) says where it is no padding; `early` holds outputs,
+    batch axis included, that were computed during the run itself: their paths are in its trace.
     """
 
     def __init__(
-        self, name: str, network: Any, spec: Mapping[str, Output], hidden: Tensor, early: Mapping[str, Tensor]
+        self,
+        name: str,
+        network: Any,
+        spec: Mapping[str, Output],
+        hidden: Tensor,
+        early: Mapping[str, Tensor],
+        real: Tensor,
     ) -> None:
+        self._real = real
         self._name, self._network, self._spec, self._early = name, network, spec, {"hidden": hidden, **early}
         self._late: dict[str, tuple[Tensor, Trace]] = {}
 
@@ -80,6 +87,7 @@ class Outputs:
             torch.get_num_threads()  # a new thread takes over the process's number only when asked; a matrix product does not ask
             tap = Recorder()
             with torch.inference_mode():
-                value = getattr(self._network, name)(self._value(self._spec[name].reads), tap)
+                output = self._spec[name]
+                value = output.of(name, self._network, self._value(output.reads), self._real, tap)
             self._late[name] = finite(value, self._name), tap.close()
         return self._late[name]

@@ -11,6 +11,8 @@ import numpy as np
 import torch
 from safetensors.torch import load_file, save_file
 
+from core.layers.task_head import AXES
+
 SAME = 1e-4
 OURS_ALONE = {"scores", "allowed"}  # values the other implementation never hands out
 SWAPS = {  # the path where each pair of parameters in each other's place must first be seen, in every family of one stack
@@ -79,7 +81,7 @@ def alike(run, other, tolerance=SAME):
     """Nothing differs at any path, and what is stacked from paths is the same too."""
     assert first_divergence(run, other, tolerance) is None
     n = run.model.config.n_layers
-    assert {path for path in run.trace.names() if path not in other} == {
+    assert {path for path in run.trace.names() if path not in other and path not in AXES} == {
         f"layer.{i}.self_attn.{name}" for i in range(n) for name in OURS_ALONE
     }
     assert np.abs(run.hidden()[:n] - np.stack(other["hidden"][:n])[:, : len(run.ids)]).max() <= tolerance

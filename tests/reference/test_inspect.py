@@ -60,7 +60,7 @@ def test_what_opens_is_described_and_nothing_is_read(roberta, capsys, monkeypatc
         f"memory: {held / 2**20:,.1f} MB ({halves:,} numbers stay in half precision, mapped from the file), "
         f"{(held + 4 * largest) / 2**20:,.1f} MB while",
         "computed in: float32",
-        "not used: classifier.dense.bias",
+        "outputs: classes",
         "start [CLS], end [SEP], pad [PAD], mask [MASK]",
         "it opens",
     ):

@@ -16,6 +16,7 @@ import tokenizers
 from core.checkpoints.files import shown
 from core.checkpoints.safety.config_schema import Fields
 from core.checkpoints.safety.load_plan import NEVER, ONE_MARK, Plan, Take, check_names, keeping
+from core.checkpoints.task_heads import HeadSpec, read_head
 from core.checkpoints.weights import Weights
 from core.errors import InputError
 from core.models import families
@@ -67,6 +68,7 @@ class Format:
     types of the very same arithmetic and names, each with how its classes begin. `telling` names the field without which
     a config that gives neither is not taken for this kind: what tells it from a kind with the same tensors.
     `ties`: a config that says it is not tied must come with an output layer.
+    `tasks` are its heads of fine-tuning, by what the class's name ends in; `wrapped` is another prefix, that of classes with such a head.
     `tokenizer` names what a model of a config reads where that is no text, and its folders have none.
     """
 
@@ -88,6 +90,8 @@ class Format:
     alike: Mapping[str, str] = field(default_factory=dict)
     telling: str = ""
     ties: bool = True
+    tasks: Mapping[str, HeadSpec] = field(default_factory=dict)
+    wrapped: str = ""
 
     @property
     def kinds(self) -> Mapping[str, str]:
@@ -97,6 +101,7 @@ class Format:
     def plain(self, stored: str) -> str:
         """The name that `takes` uses for a stored one."""
         bare = stored.removeprefix(self.prefix)
+        bare = bare.removeprefix(self.wrapped) if self.wrapped and bare == stored else bare
         bare = stored if bare.startswith(self.outside) else bare
         for old, new in self.endings.items():
             if bare.endswith(old):
@@ -152,7 +157,8 @@ def _read(form: Format, values: Mapping[str, Any], weights: Weights) -> tuple[Pl
         config = form.config(fields, weights.entries.keys())
     except InputError as error:
         raise fields.in_their_words(error, THEIRS) from None
-    takes = form.takes(config)
+    head, own = read_head(form.tasks, fields, weights.entries, config.d_model) if form.tasks else (None, ())
+    takes = (*form.takes(config), *own)
     untied = form.ties and fields.raw("tie_word_embeddings") is False
     weights = weights.renamed(stand_ins(takes, weights, untied=untied))
     spec = next(family for family in families().values() if family.config is type(config))
@@ -176,6 +182,7 @@ def _read(form: Format, values: Mapping[str, Any], weights: Weights) -> tuple[Pl
         kept=keeping(takes, weights),
         never=_never(fields, config.n_vocab, ids.get("end")) if spec.writes else (),
         ends=_ends(fields, config.n_vocab)[1:] if spec.writes else (),
+        head=head,
     )
     return plan, weights
 

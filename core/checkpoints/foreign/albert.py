@@ -11,6 +11,7 @@ from core.checkpoints.foreign.bert import SIZES, linear, norm
 from core.checkpoints.foreign.gpt2 import ACTIVATIONS
 from core.checkpoints.safety.config_schema import Fields, built, named
 from core.checkpoints.safety.load_plan import Take
+from core.checkpoints.task_heads import POOLED
 from core.models.albert import ALBERTConfig
 
 OWN: Mapping[str, tuple[str, ...]] = {**SIZES, "d_embed": ("embedding_size",)}
@@ -131,6 +132,7 @@ FORMAT = Format(
     outside=(WORDS, "sop_classifier."),
     passed=re.compile(r"embeddings\.(position_ids|token_type_ids)"),
     heads=re.compile(r"(classifier|qa_outputs)\."),
+    tasks=POOLED,
     config=config,
     values=values,
     classes=classes,

@@ -11,6 +11,7 @@ from core.checkpoints.foreign import marian
 from core.checkpoints.foreign.bert import norm
 from core.checkpoints.safety.config_schema import Fields, built
 from core.checkpoints.safety.load_plan import Take
+from core.checkpoints.task_heads import TWO_STACKS
 from core.models.transformer import TransformerConfig
 
 FIRST = 2
@@ -48,6 +49,7 @@ FORMAT = replace(
     architecture="Bart",
     passed=re.compile(r"(encoder|decoder)\.version"),
     heads=re.compile(r"(classification_head|qa_outputs)\."),
+    tasks=TWO_STACKS,
     config=config,
     values=values,
     classes=lambda _: "BartForConditionalGeneration",

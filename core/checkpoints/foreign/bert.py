@@ -10,6 +10,7 @@ from core.checkpoints.foreign import Format
 from core.checkpoints.foreign.gpt2 import ACTIVATIONS
 from core.checkpoints.safety.config_schema import Fields, built, named
 from core.checkpoints.safety.load_plan import Take
+from core.checkpoints.task_heads import POOLED
 from core.models.bert import BERTConfig
 
 SIZES: Mapping[str, tuple[str, ...]] = {
@@ -144,6 +145,7 @@ FORMAT = Format(
     endings={"LayerNorm.gamma": "LayerNorm.weight", "LayerNorm.beta": "LayerNorm.bias"},
     passed=re.compile(r"embeddings\.(position_ids|token_type_ids)"),
     heads=re.compile(r"(classifier|qa_outputs)\."),
+    tasks=POOLED,
     config=config,
     values=values,
     classes=classes,

@@ -14,6 +14,7 @@ from typing import Any
 from core.checkpoints.foreign import bert
 from core.checkpoints.safety.config_schema import RANGES, Fields, built, named
 from core.checkpoints.safety.load_plan import Take
+from core.checkpoints.task_heads import CLASSES, TAGGER, TAGS, two_maps
 from core.models.bert import BERTConfig
 from core.models.bigbird import BigBirdConfig
 
@@ -76,6 +77,7 @@ FORMAT = replace(
     family="bigbird",
     telling="block_size",
     heads=re.compile(r"(classifier|qa_outputs|qa_classifier)\."),
+    tasks={CLASSES: two_maps("gelu_new", "hidden_act")[CLASSES], TAGS: TAGGER},
     marks={**bert.FORMAT.marks, "pad": "<pad> or [PAD]"},
     config=config,
     values=values,

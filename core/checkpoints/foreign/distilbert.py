@@ -12,6 +12,7 @@ from core.checkpoints.foreign.bert import linear, norm
 from core.checkpoints.foreign.gpt2 import ACTIVATIONS
 from core.checkpoints.safety.config_schema import Fields, built, named
 from core.checkpoints.safety.load_plan import Take
+from core.checkpoints.task_heads import CLASSES, POOLED, HeadSpec
 from core.models.bert import BERTConfig
 
 SIZES: Mapping[str, tuple[str, ...]] = {
@@ -86,6 +87,7 @@ FORMAT = replace(
     outside=WORDS,
     endings={},
     heads=re.compile(r"(pre_classifier|classifier|qa_outputs)\."),
+    tasks=POOLED | {CLASSES: HeadSpec("classifier", "first", "pre_classifier", "relu")},
     config=config,
     values=values,
     classes=lambda cfg: "DistilBertForMaskedLM" if cfg.masked_lm else "DistilBertModel",

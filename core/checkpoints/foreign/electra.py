@@ -15,6 +15,7 @@ from core.checkpoints.foreign import bert
 from core.checkpoints.foreign.bert import linear, norm
 from core.checkpoints.safety.config_schema import RANGES, Fields, built
 from core.checkpoints.safety.load_plan import Take
+from core.checkpoints.task_heads import two_maps
 from core.models.albert import ALBERTConfig
 from core.models.bert import BERTConfig
 
@@ -70,6 +71,7 @@ FORMAT = replace(
     outside=(WORDS, TABLE, "discriminator_predictions."),
     endings={},
     heads=re.compile(r"(discriminator_predictions|classifier|qa_outputs|sequence_summary)\."),
+    tasks=two_maps("gelu"),
     config=config,
     values=values,
     classes=lambda cfg: "ElectraForMaskedLM" if cfg.masked_lm else "ElectraModel",

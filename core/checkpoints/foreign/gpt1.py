@@ -10,6 +10,7 @@ from core.checkpoints.foreign import Format
 from core.checkpoints.foreign.gpt2 import block, common, output_layer, sizes
 from core.checkpoints.safety.config_schema import Fields, named
 from core.checkpoints.safety.load_plan import Take
+from core.checkpoints.task_heads import of_decoder
 from core.models.gpt import GPTConfig
 
 ACTIVATIONS = {"gelu": "gelu_tanh", "relu": "relu"}
@@ -55,4 +56,5 @@ FORMAT = Format(
     prefix="transformer.",
     passed=re.compile(r"h\.\d+\.attn\.bias|position_ids"),
     heads=re.compile(r"(score|multiple_choice_head)\."),
+    tasks=of_decoder("classifier"),
 )

@@ -9,6 +9,7 @@ from typing import Any
 from core.checkpoints.foreign import Format, headless
 from core.checkpoints.safety.config_schema import RANGES, Fields, built, named
 from core.checkpoints.safety.load_plan import Take
+from core.checkpoints.task_heads import of_decoder
 from core.models.gpt import GPTConfig
 
 ACTIVATIONS = {
@@ -124,4 +125,5 @@ FORMAT = Format(
     prefix="transformer.",
     passed=re.compile(r"h\.\d+\.(attn|crossattention)\.(bias|masked_bias)"),
     heads=re.compile(r"(score|classifier|qa_outputs|multiple_choice_head)\."),
+    tasks=of_decoder("classifier"),
 )

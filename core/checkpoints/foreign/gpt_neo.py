@@ -12,6 +12,7 @@ from core.checkpoints.foreign.bert import linear, norm
 from core.checkpoints.foreign.gpt2 import ACTIVATIONS, output_layer
 from core.checkpoints.safety.config_schema import RANGES, Fields, built, named
 from core.checkpoints.safety.load_plan import Take
+from core.checkpoints.task_heads import of_decoder
 from core.errors import InputError
 from core.models.gpt_neo import GPTNeoConfig
 
@@ -120,4 +121,5 @@ FORMAT = Format(
     prefix="transformer.",
     passed=re.compile(r"h\.\d+\.attn\.attention\.(bias|masked_bias)"),
     heads=re.compile(r"(score|classifier|qa_outputs)\."),
+    tasks=of_decoder("classifier"),
 )

@@ -14,6 +14,7 @@ from core.checkpoints.foreign import bert
 from core.checkpoints.foreign.bert import POOLER, linear, norm
 from core.checkpoints.safety.config_schema import RANGES, Fields, built
 from core.checkpoints.safety.load_plan import Take
+from core.checkpoints.task_heads import two_maps
 from core.errors import InputError
 from core.models.bert import BERTConfig
 
@@ -74,6 +75,7 @@ FORMAT = replace(
     alike={"xlm-roberta": "XLMRoberta", "camembert": "Camembert"},
     prefix="roberta.",
     outside=WORDS,
+    tasks=two_maps(),
     endings={},
     marks={mark: " or ".join(reversed(names.split(" or "))) for mark, names in bert.FORMAT.marks.items()},
     config=config,

@@ -19,6 +19,7 @@ from core.errors import InputError
 from core.layers.embedding import TokenEmbedding
 from core.layers.linear import HALF, Linear
 from core.layers.positions import Sinusoidal
+from core.layers.task_head import Head, TaskHead
 from core.models import Family
 
 FLOAT32 = 4
@@ -88,7 +89,7 @@ class Plan:
     and not read; `tokenizer` names what is read where that follows from the config, and no file is asked for.
     `kept` are the tensors that stay as they are stored, mapped from the file, with the bytes of a number; all others are
     read into memory in float32. `never` are the words, as ids, that the model is not to write, `ends` the tokens besides the
-    end mark that end what it writes.
+    end mark that end what it writes. `head` is that of its fine-tuning.
     """
 
     spec: Family
@@ -101,6 +102,7 @@ class Plan:
     kept: Mapping[str, int] = field(default_factory=dict)
     never: tuple[tuple[int, ...], ...] = ()
     ends: tuple[int, ...] = ()
+    head: Head | None = None
 
     @property
     def n_bytes(self) -> int:
@@ -161,15 +163,18 @@ def _named(what: str, names: list[str], wanted: int) -> InputError:
     )
 
 
-def blank(spec: Family, config: Any) -> nn.Module:
+def blank(spec: Family, config: Any, head: Head | None = None) -> nn.Module:
     """The network without memory for its weights: tells names and shapes."""
     with torch.device("meta"):
-        return spec.network(config)
+        network = spec.network(config)
+        if head is not None:
+            network.task = TaskHead(head)
+    return network
 
 
-def unfilled(spec: Family, config: Any) -> nn.Module:
+def unfilled(spec: Family, config: Any, head: Head | None = None) -> nn.Module:
     """The network for weights that somebody has: no number is drawn for them, the tables that are computed and not stored are there."""
-    network = blank(spec, config)
+    network = blank(spec, config, head)
     for part in network.modules():
         if isinstance(part, Sinusoidal):
             part.table = part.computed()
@@ -193,7 +198,7 @@ def build(plan: Plan, weights: Weights, between: Callable[[], object] = lambda: 
     `between` is called before each of them; what it raises ends the reading.
     Half precision stays where a layer multiplies with it in float32 (`core.layers.linear.by_blocks`) or looks up its rows.
     """
-    network = unfilled(plan.spec, plan.config)
+    network = unfilled(plan.spec, plan.config, plan.head)
     halves = {
         f"{name}.weight"
         for name, part in network.named_modules()

@@ -13,6 +13,7 @@ from core.checkpoints.foreign.bert import POOLER, WORDS, linear, norm
 from core.checkpoints.foreign.gpt2 import ACTIVATIONS
 from core.checkpoints.safety.config_schema import RANGES, Fields, built, named
 from core.checkpoints.safety.load_plan import Take
+from core.checkpoints.task_heads import CLASSES, POOLED, HeadSpec
 from core.errors import InputError
 from core.models.relative.deberta import DebertaConfig
 
@@ -145,6 +146,7 @@ FORMAT = replace(
     | dict(bert.FORMAT.endings),
     telling="pos_att_type",
     heads=re.compile(r"(classifier|qa_outputs|mask_predictions|pooler)\."),
+    tasks=POOLED | {CLASSES: HeadSpec("classifier", "first", f"{POOLER}dense", "gelu", "pooler_hidden_act")},
     passed=re.compile(r"embeddings\.position_(ids|embeddings\.weight)|position_embeddings.*"),
     config=config,
     values=values,

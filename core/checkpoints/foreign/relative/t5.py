@@ -10,6 +10,7 @@ from typing import Any
 from core.checkpoints.foreign import REFUSED, Format
 from core.checkpoints.safety.config_schema import RANGES, Fields, built
 from core.checkpoints.safety.load_plan import Take
+from core.checkpoints.task_heads import TWO_STACKS
 from core.models.relative.t5 import T5Config
 
 SIZES: Mapping[str, tuple[str, ...]] = {
@@ -139,9 +140,12 @@ FORMAT = Format(
     family="t5",
     marks={"start": "<pad>", "end": "</s>", "pad": "<pad>"},
     prefix="",
-    outside="",
+    outside=(),
     passed=re.compile(r"decoder\.block\.0\.layer\.1\.EncDecAttention\.relative_attention_bias\.weight"),
     ties=False,
+    heads=re.compile(r"(classification_head|qa_outputs)\."),
+    tasks=TWO_STACKS,
+    wrapped="transformer.",
     refused={name: why for name, why in REFUSED.items() if name != "is_encoder_decoder"},
     config=config,
     values=values,

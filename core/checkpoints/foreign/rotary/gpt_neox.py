@@ -13,6 +13,7 @@ from core.checkpoints.foreign.gpt2 import ACTIVATIONS
 from core.checkpoints.foreign.rotary.llama import SIZES
 from core.checkpoints.safety.config_schema import Fields, built, named
 from core.checkpoints.safety.load_plan import Take
+from core.checkpoints.task_heads import of_decoder
 from core.errors import InputError
 from core.models.rotary.neox import NeoXConfig
 
@@ -132,4 +133,5 @@ FORMAT = Format(
         r"layers\.\d+\.attention\.(bias|masked_bias|rotary_emb\.inv_freq)|rotary_emb\.inv_freq"
     ),
     heads=re.compile(r"(score|classifier|qa_outputs)\."),
+    tasks=of_decoder("classifier"),
 )

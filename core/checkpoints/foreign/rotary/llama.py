@@ -11,6 +11,7 @@ from core.checkpoints.foreign import Format, headless
 from core.checkpoints.foreign.rotary import SLIDING, WHOLE
 from core.checkpoints.safety.config_schema import RANGES, Fields, built, named
 from core.checkpoints.safety.load_plan import Take
+from core.checkpoints.task_heads import of_decoder
 from core.errors import InputError
 from core.models.rotary.llama import LlamaConfig
 
@@ -188,4 +189,6 @@ FORMAT = Format(
     prefix="model.",
     passed=re.compile(r"layers\.\d+\.self_attn\.rotary_emb\.inv_freq|rotary_emb\.inv_freq"),
     heads=re.compile(r"(score|classifier|qa_outputs)\."),
+    tasks=of_decoder("score"),
+    wrapped="transformer.",
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from typing import Any
 
 from core.checkpoints.foreign import Format
@@ -12,6 +13,7 @@ from core.checkpoints.foreign.gpt2 import ACTIVATIONS
 from core.checkpoints.foreign.rotary import layer_types, local_layers, two_turns, unread
 from core.checkpoints.safety.config_schema import RANGES, Fields, built, named
 from core.checkpoints.safety.load_plan import Take
+from core.checkpoints.task_heads import ANSWER, CLASSES, TAGS, HeadSpec
 from core.models.rotary.modernbert import ModernBERTConfig
 
 SIZES: Mapping[str, tuple[str, ...]] = {
@@ -105,6 +107,15 @@ def _gain(width: int, theirs: str, ours: str) -> Take:
     return Take(f"{theirs}.weight", (width,), (f"{ours}.weight",))
 
 
+TUNED = HeadSpec(
+    "classifier",
+    dense=f"{HEAD}dense",
+    activation="gelu",
+    activation_field="classifier_activation",
+    norm=f"{HEAD}norm",
+    eps_field="norm_eps",
+    plain=(f"{HEAD}dense", f"{HEAD}norm"),
+)
 FORMAT = Format(
     model_type="modernbert",
     architecture="ModernBert",
@@ -113,6 +124,7 @@ FORMAT = Format(
     prefix="model.",
     outside=(HEAD, WORDS, "classifier."),
     heads=re.compile(r"(classifier|head)\."),
+    tasks={CLASSES: replace(TUNED, pool_field="classifier_pooling"), TAGS: TUNED, ANSWER: TUNED},
     config=config,
     values=values,
     classes=lambda cfg: "ModernBertForMaskedLM" if cfg.masked_lm else "ModernBertModel",

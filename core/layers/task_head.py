@@ -1,0 +1,99 @@
+"""The head of a fine-tuned model: what it makes of the last layer's output, one or two linear maps of one position or of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from core.layers.feedforward import ACTIVATIONS
+from core.layers.linear import Linear
+from core.layers.norm import LayerNorm
+from core.trace import OFF, Tap
+
+AXES: Mapping[str, str] = {
+    "classes": "batch class",
+    "score": "batch class",
+    "tags": "batch pos tag",
+    "answer": "batch pos edge",
+}
+"""What a head may output, with its axes: classes or one score of a text, tags of its tokens, where an answer begins and ends."""
+BENDS: Mapping[str, Callable[[Tensor], Tensor]] = {**ACTIVATIONS, "tanh": torch.tanh}
+
+
+def first(hidden: Tensor, _: Tensor) -> Tensor:
+    return hidden[:, 0]
+
+
+def last(hidden: Tensor, real: Tensor) -> Tensor:
+    """Return the last position that is not padding."""
+    return hidden[torch.arange(len(hidden), device=hidden.device), real.sum(-1) - 1]
+
+
+def mean(hidden: Tensor, real: Tensor) -> Tensor:
+    """Return the mean over the positions that are not padding."""
+    share = real.to(hidden.dtype)
+    return (hidden * share[..., None]).sum(1) / share.sum(-1, keepdim=True)
+
+
+def largest(hidden: Tensor, real: Tensor) -> Tensor:
+    """Return the largest value of each feature over the positions that are not padding."""
+    return hidden.masked_fill(~real[..., None], -torch.inf).amax(1)
+
+
+POOLS: Mapping[str, Callable[[Tensor, Tensor], Tensor]] = {
+    "first": first,
+    "last": last,
+    "mean": mean,
+    "max": largest,
+    "": lambda hidden, _: hidden,
+}
+"""What is read of the output of the last layer: one position, a mean, or ("") all of it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Head:
+    """The shape of a head, and the names of what it tells apart.
+
+    `width` is that of a first map, 0 without one; its output goes through `activation` and, where `eps` is not 0, a norm.
+    `pooled`: it reads the network's own pooled output. `several`: each class is true or not by itself (sigmoid), no class
+    excludes another (softmax). `biases` are those of the first map, the norm and the last map.
+    """
+
+    output: str
+    n_out: int
+    pool: str = ""
+    pooled: bool = False
+    d_in: int
+    width: int = 0
+    activation: str = "tanh"
+    eps: float = 0.0
+    biases: tuple[bool, bool, bool] = (True, True, True)
+    names: tuple[str, ...] = ()
+    several: bool = False
+
+
+class TaskHead(nn.Module):
+    """hidden (batch pos d_model), or pooled (batch d_model) -> the scores of `Head.output`.
+
+    >>> head = TaskHead(Head(output="classes", n_out=3, pool="last", d_in=4, width=5))
+    >>> head(torch.zeros(2, 7, 4), real=torch.ones(2, 7, dtype=torch.bool)).shape
+    torch.Size([2, 3])
+    """
+
+    def __init__(self, head: Head) -> None:
+        super().__init__()
+        self.head = head
+        first_map, norm, last_map = head.biases
+        self.dense = Linear(head.d_in, head.width, bias=first_map) if head.width else None
+        self.norm = LayerNorm(head.width, eps=head.eps, bias=norm) if head.width and head.eps else None
+        self.out = Linear(head.width or head.d_in, head.n_out, bias=last_map)
+
+    def forward(self, hidden: Tensor, tap: Tap = OFF, *, real: Tensor) -> Tensor:
+        x = POOLS[self.head.pool](hidden, real)
+        if self.dense is not None:
+            x = BENDS[self.head.activation](self.dense(x))
+            x = x if self.norm is None else self.norm(x)
+        return tap(self.head.output, self.out(x), AXES[self.head.output])
