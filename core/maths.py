@@ -51,3 +51,12 @@ def softmax(logits: Array) -> Array:
     [1.0, 0.0]
     """
     return np.exp(log_softmax(logits))
+
+
+def sigmoid(scores: Array) -> Array:
+    """1 / (1 + exp(-z)), in float64.
+
+    >>> sigmoid(np.array([0.0, 800.0, -800.0])).tolist()
+    [0.5, 1.0, 0.0]
+    """
+    return np.exp(-np.logaddexp(0.0, -scores.astype(np.float64)))

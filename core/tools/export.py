@@ -38,6 +38,11 @@ def export_model(model: Model, out: Path, dtype: str = "float32") -> Path:
     The card, which holds the terms, goes with it.
     Raises InputError: a kind of model that has no such folder, a place that is taken, a number that does not fit.
     """
+    if model.head is not None:
+        rule = (
+            "Bodies, and heads for words, are written; the head of a fine-tuned model was not trained here."
+        )
+        raise InputError(f"{model.name} has a head for {model.head.output}.", rule, "Use its own folder.")
     form, said = _form(model)
     if out.exists() and not (out.is_dir() and not any(out.iterdir())):
         raise InputError(

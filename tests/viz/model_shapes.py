@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import kind_shapes
 import tokenizers
 import torch
+from safetensors.torch import save_file
 from tokenizers import decoders, models, pre_tokenizers
 
 from core.checkpoints import store
+from core.checkpoints.foreign import formats
+from core.checkpoints.task_heads import ANSWER, CLASSES, TAGS
 from core.data.texts import texts
 from core.models import families
 from core.text.learn import byte_level_bpe, whole_words, wordpiece
@@ -70,6 +75,17 @@ class Shape:
     tokenizer: Callable[[], tokenizers.Tokenizer] = _bpe
     ids: Mapping[str, int] = field(default_factory=lambda: PLAIN)
     after: Callable[[Any], None] = lambda _: None
+    tuned: tuple[str, str, int] | None = None
+    """Of a folder in the library's format: its kind, what its class's name ends in, how many classes or tags."""
+    said: Mapping[str, Any] = field(default_factory=dict)
+    """What its config.json says besides."""
+
+
+def _tuned(kind: str, task: str, n: int, **said: Any) -> Shape:
+    """A folder with a head of fine-tuning, as the transformers library writes it."""
+    form = formats()[kind]
+    made, ids = (_pieces, FRAME) if families()[form.family].framed else (_bpe, PLAIN)
+    return Shape(form.family, kind_shapes.SHAPES.get(kind, {}), made, ids, tuned=(kind, task, n), said=said)
 
 
 def _framed(
@@ -96,6 +112,13 @@ SHAPES: Mapping[str, Shape] = {
     "one-head-encoder": _framed(n_layers=1, n_heads=1),
     "letters": Shape("gpt", {}, _letters),
     "bytes": Shape("llama", {}, _bytes),
+    "tuned-classes": _tuned("distilbert", CLASSES, 3, id2label={"0": "dull", "1": "so so", "2": "fun"}),
+    "tuned-several": _tuned("roberta", CLASSES, 3, problem_type="multi_label_classification"),
+    "tuned-score": _tuned("bert", CLASSES, 1),
+    "tuned-tags": _tuned("mpnet", TAGS, 3, id2label={"0": "O", "1": "B-PER", "2": "I-PER"}),
+    "tuned-answers": _tuned("distilbert", ANSWER, 2),
+    "tuned-decoder": _tuned("llama", CLASSES, 2),
+    "tuned-stacks": _tuned("bart", CLASSES, 3),
     "gpt-classes": Shape("gpt", {"n_classes": 3}),
     "t5": Shape("t5"),
     "recurrent": Shape("seq2seq", {"attention": "bahdanau"}),
@@ -115,6 +138,8 @@ def write(folder: Path, name: str) -> Path:
     sized = {"n_vocab": backend.get_vocab_size(), "n_ctx": 120} if family.reads is None else {}
     config = replace(config, **sized | dict(shape.changes))
     torch.manual_seed(5)
+    if shape.tuned:
+        return _write_tuned(folder / name, shape, config, backend)
     network = family.network(config)
     for weight in network.parameters():
         torch.nn.init.normal_(weight, std=0.3)
@@ -128,3 +153,27 @@ def write(folder: Path, name: str) -> Path:
         ids=dict(shape.ids),
         training={},
     )
+
+
+def _write_tuned(folder: Path, shape: Shape, config: Any, backend: tokenizers.Tokenizer) -> Path:
+    assert shape.tuned is not None
+    kind, task, n = shape.tuned
+    form, spec = formats()[kind], formats()[kind].tasks[shape.tuned[1]]
+    bare = {"masked_lm": False, "headless": True, "next_sentence": False, "pooler": spec.pool == "pooled"}
+    config = replace(config, **{name: value for name, value in bare.items() if hasattr(config, name)})
+    shapes = {form.full(take.name): take.shape for take in form.takes(config)}
+    if spec.dense:
+        shapes |= {f"{spec.dense}.weight": (config.d_model,) * 2, f"{spec.dense}.bias": (config.d_model,)}
+    shapes |= {f"{spec.out}.weight": (n, config.d_model)}
+    shapes |= {} if spec.out in spec.plain else {f"{spec.out}.bias": (n,)}
+    folder.mkdir()
+    save_file({name: 0.3 * torch.randn(size) for name, size in shapes.items()}, folder / "model.safetensors")
+    ids = {f"{name}_token_id": id for name, id in (("bos", 1), ("eos", 2), ("pad", 0), ("decoder_start", 2))}
+    said = {
+        "model_type": kind,
+        "architectures": [f"{form.architecture}For{task}"],
+        **(form.values(config) or {}),
+    }
+    (folder / "config.json").write_text(json.dumps({**ids, **said, **shape.said}))
+    backend.save(str(folder / "tokenizer.json"))
+    return folder

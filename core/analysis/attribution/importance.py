@@ -10,7 +10,7 @@ import numpy as np
 from core.analysis.attention.measures import contributions
 from core.edits import ZeroHead
 from core.errors import InputError
-from core.maths import log_softmax
+from core.maths import log_softmax, sigmoid
 from core.model import Model
 from core.run import Run
 from core.trace import Edit
@@ -38,7 +38,9 @@ def loss(run: Run, truth: str | None = None) -> Array:
         raise InputError(
             "There is nothing to predict.", "A text needs two tokens, or a blank.", "Give a longer text."
         )
-    return -log_softmax(run.scores[rows].astype(np.float64))[np.arange(len(rows)), wanted]
+    scores = run.scores[rows].astype(np.float64)
+    several = run.model.tells_classes and run.model.head is not None and run.model.head.several
+    return -(np.log(sigmoid(scores)) if several else log_softmax(scores))[np.arange(len(rows)), wanted]
 
 
 def _asked(run: Run, truth: str | None) -> tuple[list[int], list[int]]:

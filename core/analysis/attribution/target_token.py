@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import torch.nn.functional as F
 from torch import Tensor
 
 from core.errors import InputError
@@ -18,7 +19,8 @@ Array = np.ndarray
 class Asked:
     """One number of a run: log p of `token` at `row`; with `against`, how far its logit lies above that of the other token.
 
-    Of a model that tells classes, `token` is the number of a class, and `row` is 0: see `Run.scores`.
+    Of a model that tells classes, `token` is the number of a class, and `row` is 0: see `Run.scores`; where `several` of them may
+    hold, p is that of this one by itself (sigmoid).
 
     >>> import torch
     >>> logits = np.log([[0.25, 0.75]])
@@ -31,22 +33,27 @@ class Asked:
     row: int
     token: int
     against: int | None = None
+    several: bool = False
 
     def value(self, scores: Array) -> float:
         """The number, from a run's scores (row, choice)."""
         row = scores[self.row].astype(np.float64)
         if self.against is not None:
             return float(row[self.token] - row[self.against])
-        return float(log_softmax(row)[self.token])
+        return float(-np.logaddexp(0, -row[self.token]) if self.several else log_softmax(row)[self.token])
 
     def goal(self, scores: Tensor) -> Tensor:
         """The same in torch, for `Model.run(grad=...)`; classes come as one row without an axis for it."""
         row = scores if scores.ndim == 1 else scores[self.row]
-        return (
-            row[self.token] - row[self.against]
-            if self.against is not None
-            else row.log_softmax(-1)[self.token]
-        )
+        if self.against is not None:
+            return row[self.token] - row[self.against]
+        return F.logsigmoid(row[self.token]) if self.several else row.log_softmax(-1)[self.token]
+
+
+def about(run: Run, row: int, token: int, against: int | None = None) -> Asked:
+    """Return the question about a row and a token or class of a run, as its model's probabilities are meant."""
+    several = run.model.tells_classes and run.model.head is not None and run.model.head.several
+    return Asked(row, token, against, several)
 
 
 def rows(run: Run) -> list[int]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from core.analysis.guesses import probabilities
 from core.analysis.heads.compare import jensen_shannon
+from core.analysis.task_outputs import class_chances
 from core.run import Run
 
 Array = np.ndarray
@@ -52,7 +53,12 @@ class Outcome:
 
 def expected(before: Run, after: Run, row: int, n: int = 5) -> Outcome:
     """The words expected, or the classes told, at a row of the scores: the `n` most probable of each run, in the order of the first run."""
-    chances = [probabilities(run.scores[row]) for run in (before, after)]
+    chances = [
+        class_chances(run.model, run.scores[row])
+        if run.model.tells_classes
+        else probabilities(run.scores[row])
+        for run in (before, after)
+    ]
     best = [np.argsort(-each, kind="stable")[:n].tolist() for each in chances]
     ids = sorted({*best[0], *best[1]}, key=lambda index: -chances[0][index])
     return Outcome(tuple(before.model.choice(index) for index in ids), chances[0][ids], chances[1][ids], row)

@@ -30,7 +30,7 @@ from core.analysis.attribution.target_token import Asked
 from core.analysis.attribution.ablation_sweep import Item, estimate, sweep
 
 model = core.open_model({model!r})
-item, asked = Item({text!r}{target}), Asked(row={row}, token={token}, against={against})
+item, asked = Item({text!r}{target}), Asked(row={row}, token={token}, against={against}{several})
 print(sweep(model, item, asked, {kind!r}))           # (layer, head): the change when that head is zero
 print(estimate(model, item, asked.goal, {kind!r}))   # the same, guessed from one gradient"""
 
@@ -183,7 +183,7 @@ def _folds(page: Page, params: Any, run: Run, swept: Any, place: tuple[int, int]
     page_parts.documents(page)
     page_parts.as_table(lambda: _frame(params, swept), "importance.heads")
     found = swept.asked
-    target = "" if run.source is None else f", {run.target_text!r}"
+    target = "" if run.target_text is None else f", {run.target_text!r}"
     code = CODE.format(
         model=params.model,
         text=params.text,
@@ -191,6 +191,7 @@ def _folds(page: Page, params: Any, run: Run, swept: Any, place: tuple[int, int]
         row=found.row,
         token=found.token,
         against=found.against,
+        several=", several=True" if found.several else "",
         kind=params.kind,
     )
     page_parts.take_away(

@@ -10,7 +10,7 @@ import numpy as np
 from core.analysis.attribution import ablation_sweep
 from core.analysis.attribution.ablation_sweep import Item
 from core.analysis.attribution.one_layer import OneLayer
-from core.analysis.attribution.target_token import Asked, telling
+from core.analysis.attribution.target_token import Asked, about, telling
 from core.errors import InputError
 from core.run import Run
 from viz.instruments.kit import origin
@@ -90,7 +90,7 @@ def plain(p: Params) -> Run:
 def compute(p: Params) -> Swept:
     run, model = plain(p), head_picker.opened(p.model)
     kind = p.kind if p.kind in run.kinds else run.kinds[-1]
-    asked = p.asked or Asked(row := telling(run), int(run.scores[row].argmax()))
+    asked = p.asked or about(run, row := telling(run), int(run.scores[row].argmax()))
     item, one = Item(p.text, run.target_text), cost(run)
     average = averages(p.model, kind) if p.how == "mean" else None
     here = (p.model, p.text, run.target_text, kind, p.how)

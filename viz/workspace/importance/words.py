@@ -52,7 +52,7 @@ from core.analysis.attribution.ablation_sweep import Item
 from core.analysis.attribution.token_importance import attention_gradient, hidden_from, shares
 
 model, item = core.open_model({model!r}), Item({text!r}{target})
-asked = Asked(row={row}, token={token}, against={against})
+asked = Asked(row={row}, token={token}, against={against}{several})
 print(shares(item.run(model), asked, {kind!r}), attention_gradient(model, item, asked, {kind!r}))
 print([asked.value(item.run(model, edits=[hidden_from(model, {kind!r}, key)]).scores) for key in range({n})])"""
 
@@ -187,7 +187,7 @@ def _folds(
             )
     page_parts.documents(page)
     page_parts.as_table(lambda: _frame(found, drops, words), "importance.words")
-    target = "" if run.source is None else f", {run.target_text!r}"
+    target = "" if run.target_text is None else f", {run.target_text!r}"
     code = CODE.format(
         model=params.model,
         text=params.text,
@@ -195,6 +195,7 @@ def _folds(
         row=asked.row,
         token=asked.token,
         against=asked.against,
+        several=", several=True" if asked.several else "",
         kind=kind,
         n=len(words),
     )

@@ -103,9 +103,9 @@ def _choices(run: Run, place: HeadRef, *, joins: bool) -> tuple[str, str]:
             if joins
             else ONE
         )
-        if run.source is None:
+        if run.target_text is None:
             _ways_out(joins)
-    if run.source is not None:
+    if run.target_text is not None:
         with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
             with st.container(width="stretch"):
                 controls.text(

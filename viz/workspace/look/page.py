@@ -113,7 +113,7 @@ def _beside(params: Params, view: str) -> Params:
     """The same with what is read beside the text: a given translation, or a second text."""
     opened = head_picker.opened(params.model)
     paired = opened.spec.framed and opened.config.n_segments > 1
-    given = state.read("target", "") if opened.spec.has_source else ""
+    given = state.read("target", "") if opened.can("write") and opened.spec.has_source else ""
     pair = state.read("pair", "") if paired else ""
     if paired and (pair or view == "full"):
         pair = blank.second_text()
@@ -175,8 +175,7 @@ def _above(data: Looking, place: HeadRef, view: str, note: Callable[..., None]) 
         go_on.show(data.run, steps)
     if head_picker.several(data.heads):
         head_picker.pills(data.heads, place, data.run)
-    if "classes" in data.run.model.outputs:
-        told.show(data.run)
+    told.show(data.run)
     if data.run.model.spec.framed and "logits" in data.run.model.outputs:
         blank.show(data.run)
         blank.follows(data.run)

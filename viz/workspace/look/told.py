@@ -1,4 +1,4 @@
-"""The class that a model tells of a text or a picture, with the probabilities of all."""
+"""The output of a model that classifies, tags, scores or finds an answer, as a line below its words."""
 
 from __future__ import annotations
 
@@ -6,20 +6,30 @@ import numpy as np
 import streamlit as st
 
 from core.analysis.documents import unknown_words
-from core.analysis.guesses import probabilities
 from core.analysis.promised import plain
+from core.analysis.task_outputs import answer_span, class_chances, tagged_words
+from core.maths import sigmoid
 from core.run import Run
 from viz.instruments.picture import patches
 from viz.labels import literal, percent
 
-MOST, NAMED = 6, 10
-"""Unknown words, and classes, that are named."""
+MOST, NAMED, WORDS = 6, 10, 60
+"""Unknown words, classes, and words with tags that are named."""
+OUTSIDE = "O"
+"""The tag of a word that belongs to nothing, in the usual sets of tags."""
 
 
 def show(run: Run) -> None:
+    """Draw the line of the outputs that this model has."""
+    for name, line in LINES.items():
+        if name in run.model.outputs:
+            line(run)
+
+
+def classes(run: Run) -> None:
     """The words that it does not know; the most probable classes with their probabilities."""
     scores, names = run.classes, run.model.class_names
-    chances = probabilities(scores if scores.ndim == 1 else scores[run.side.n_real - 1])
+    chances = class_chances(run.model, scores if scores.ndim == 1 else scores[run.side.n_real - 1])
     order = np.argsort(-chances, kind="stable")
     said = [f"{literal(plain(names[i]))} {percent(chances[i])}" for i in order[:NAMED]]
     said += [f"{len(order) - NAMED:,} more"] if len(order) > NAMED else []
@@ -30,7 +40,57 @@ def show(run: Run) -> None:
         st.caption(
             f"Not in its list of words, and read as one unknown word: {listed}{more}.", width="content"
         )
+    if run.model.head is not None and run.model.head.several:
+        st.markdown(
+            f"Each class by itself (several may hold): **{said[0]}** :gray[:small[{' · '.join(said[1:])}]]",
+            width="content",
+        )
+        return
     st.markdown(
         f"It classifies the {'picture' if patches.reads(run.model) else 'text'} as **{said[0]}** :gray[:small[{' · '.join(said[1:])}]]",
         width="content",
     )
+
+
+def score(run: Run) -> None:
+    """The one number of a reranker or a regression, and what it is as a probability."""
+    value = float(run.score[0])
+    st.markdown(
+        f"Its score of {'the two texts' if run.side.pair else 'the text'}: **{value:.3f}** "
+        f":gray[:small[as a probability, where it was trained to be one (sigmoid): {percent(sigmoid(run.score)[0])}]]",
+        width="content",
+    )
+
+
+def tags(run: Run) -> None:
+    """Each word with its tag; words outside of everything in grey."""
+    words = tagged_words(run)
+    shown = [
+        f":gray[{literal(each.word)}]"
+        if each.tag == OUTSIDE
+        else f"**{literal(each.word)}** :small[{literal(each.tag)} {percent(each.chance)}]"
+        for each in words[:WORDS]
+    ]
+    more = f" … and {len(words) - WORDS:,} words more" if len(words) > WORDS else ""
+    st.markdown(f"Its tags: {' · '.join(shown)}{more}", width="content")
+
+
+def answer(run: Run) -> None:
+    """The span in which it finds an answer, with the probabilities of both ends."""
+    found = answer_span(run)
+    if found is None:
+        st.markdown("There is no word in which it could find an answer.", width="content")
+        return
+    where = (
+        ""
+        if run.side.pair or run.source
+        else " :gray[:small[in one text; it was trained with a question before it]]"
+    )
+    st.markdown(
+        f"The answer it marks: **{literal(found.text)}** :gray[:small[begins there {percent(found.begins)} · "
+        f"ends there {percent(found.ends)}]]{where}",
+        width="content",
+    )
+
+
+LINES = {"classes": classes, "score": score, "tags": tags, "answer": answer}

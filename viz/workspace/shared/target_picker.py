@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-from core.analysis.attribution.target_token import Asked, blanks, rows, telling, truth
+from core.analysis.attribution.target_token import Asked, about, blanks, rows, telling, truth
+from core.analysis.task_outputs import class_chances
 from core.errors import InputError
 from core.maths import softmax
 from core.run import Run
@@ -111,7 +112,7 @@ def asked(run: Run, slug: str) -> Asked:
 
 def _class(run: Run, slug: str) -> Asked:
     """A class, the one that the model tells before any choice, and another that it is compared with, or none."""
-    chances = softmax(run.scores[0].astype(np.float64))
+    chances = class_chances(run.model, run.scores[0])
     order = [int(index) for index in np.argsort(-chances, kind="stable")][:CLASSES]
     linked = state.read(f"{slug}.word", order[0], state.whole(0, len(chances) - 1))
 
@@ -126,7 +127,7 @@ def _class(run: Run, slug: str) -> Asked:
     with right:
         others = [-1, *(index for index in order if index != token)]
         against = controls.select("Compared with", others, f"{slug}.other", -1, told)
-    return Asked(0, token, None if against < 0 else against)
+    return about(run, 0, token, None if against < 0 else against)
 
 
 def _token(run: Run, at: int, slug: str) -> int:

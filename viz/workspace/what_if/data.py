@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from core.analysis.attribution.ablate_heads import some_heads
@@ -233,8 +234,11 @@ def _most_missed(before: Run, kind: str, row: int | None) -> tuple[int, int]:
     model, text, target = before.model, text_of(before), before.target_text
     rows, ids = ([row], [int(before.scores[row].argmax())]) if row is not None else given(before)
 
+    several = model.head is not None and model.head.several
+
     def said(scores: Tensor) -> Tensor:
-        return scores.log_softmax(-1)[range(len(rows)), ids].sum()
+        logs = F.logsigmoid(scores) if several else scores.log_softmax(-1)
+        return logs[range(len(rows)), ids].sum()
 
     guess = estimate(model, Item(text, target), lambda scores: said(torch.atleast_2d(scores)[rows]), kind)
     early = guess[:-1] if len(guess) > 1 else guess
@@ -260,7 +264,7 @@ def said_at(run: Run) -> int | None:
 def outcome(change: Change) -> Outcome | None:
     """What the model says before and after; None for a text without a blank. Of a few classes all."""
     row = said_at(change.before)
-    if change.before.source is not None:
+    if change.before.source is not None and not change.before.model.tells_classes:
         return written_words(change.before, change.after)
     return (
         None

@@ -104,7 +104,7 @@ def says(change: Change, found: Outcome | None) -> None:
             "Write [MASK] in the place of a word, and the page shows which word the model expects there before and after."
         )
         return
-    if change.before.source is not None:
+    if change.before.target_text is not None:
         written = written_by(change.before.model)
         st.markdown(f":gray[Its {written} before]")
         st.text(change.before.target_text or "")

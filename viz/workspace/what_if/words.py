@@ -32,7 +32,7 @@ def _cause(change: Change) -> str:
 def _said(change: Change, found: Outcome | None) -> str:
     if found is None:
         return ""
-    if change.before.source is not None:
+    if change.before.source is not None and not change.before.model.tells_classes:
         return _translated(change, found)
     was, now = found.first
     what = (

@@ -1,0 +1,82 @@
+"""The outputs of heads of fine-tuning as people read them: probabilities of classes, a tag for each word, the answer in a text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from core.analysis.guesses import probabilities
+from core.maths import sigmoid
+from core.model import Model
+from core.run import Run
+
+Array = np.ndarray
+LONGEST = 40
+"""Tokens that an answer may have."""
+
+
+def class_chances(model: Model, scores: Array) -> Array:
+    """Return the probabilities of classes: together 1 where one class is meant (softmax), each by itself where several may be (sigmoid)."""
+    several = model.head is not None and model.head.several
+    return sigmoid(scores) if several else probabilities(scores)
+
+
+@dataclass(frozen=True)
+class TaggedWord:
+    """A word with the most probable tag of its first token, and its probability."""
+
+    word: str
+    tag: str
+    chance: float
+
+
+def tagged_words(run: Run) -> list[TaggedWord]:
+    """Return every word of the text with its tag."""
+    side = run.side
+    marks, chances, names = set(side.marks), probabilities(run.tags[: side.n_real]), run.model.tag_names
+    places = [(word.text, word.pieces[0]) for word in side.words if word.pieces[0] < side.n_real]
+    return [
+        TaggedWord(text, names[best], float(chances[place, best]))
+        for text, place in places
+        if place not in marks
+        for best in (int(chances[place].argmax()),)
+    ]
+
+
+@dataclass(frozen=True)
+class Span:
+    """An answer in a text: its words, the probability that an answer begins with the first and that it ends with the last token."""
+
+    text: str
+    begins: float
+    ends: float
+    tokens: tuple[int, int]
+
+
+def answer_span(run: Run) -> Span | None:
+    """Return the span with the largest sum of both scores among the tokens of the second text, or of the only one; None without a token there."""
+    side = run.source or run.side
+    scores = run.answer[: side.n_real].astype(np.float64)
+    asked = [
+        place
+        for place in range(side.n_real)
+        if side.spans[place] is not None and (side.pair is None or side.segments[place] == 1)
+    ]
+    if not asked:
+        return None
+    sums = scores[asked, 0][:, None] + scores[asked, 1][None, :]
+    n = len(asked)
+    allowed = np.triu(np.ones((n, n), dtype=bool)) & ~np.triu(np.ones((n, n), dtype=bool), LONGEST)
+    first, last = np.unravel_index(np.where(allowed, sums, -np.inf).argmax(), sums.shape)
+    begin, end = asked[int(first)], asked[int(last)]
+    chances = probabilities(scores.T)
+    first_span, last_span = side.spans[begin], side.spans[end]
+    assert first_span is not None and last_span is not None
+    text = side.text if side.pair is None else side.pair
+    return Span(
+        text[first_span[0] : last_span[1]],
+        float(chances[0, begin]),
+        float(chances[1, end]),
+        (begin, end),
+    )
