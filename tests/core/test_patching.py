@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import torch
 
 import core
-from core.analysis.attribution.patching import KEEP, Pair, PatchAt, at_position, of_head, pair_of, patched
+from core.analysis.attribution.patching import (
+    KEEP,
+    Pair,
+    PatchAt,
+    at_position,
+    of_head,
+    pair_of,
+    partner,
+    patched,
+)
 from core.analysis.attribution.target_token import Asked
-from core.analysis.residual.ripple import changed
+from core.analysis.residual.ripple import changed, neighbour
 from core.edits import Patch
 from tests.bert_helpers import build as build_bert
 from tests.core.test_run import build as build_other
@@ -30,6 +41,62 @@ def pair(request) -> Pair:
     clean, corrupted = (model.run(text, keep=KEEP, **options) for text in TEXTS[request.param])
     row = clean.tokens.index("[MASK]") if request.param in ("albert", "bert") else clean.side.n_real - 1
     return Pair(clean, corrupted, Asked(row, 7, against=12))
+
+
+class _Says:
+    """A model that expects after each text what a table says, to be asked by `partner`: its answer is the last token of the last row."""
+
+    def __init__(self, model, answers):
+        self.model, self.answers = model, answers
+
+    def __getattr__(self, name):
+        return getattr(self.model, name)
+
+    def run_many(self, texts, **options):
+        return [self._answering(run) for run in self.model.run_many(texts, **options)]
+
+    def run(self, text, **options):
+        return self._answering(self.model.run(text, **options))
+
+    def _answering(self, run):
+        logits = np.zeros((len(run.ids), self.config.n_vocab), np.float32)
+        logits[-1, self.model.token_id(self.answers(run.side.text))] = 5.0
+        return SimpleNamespace(
+            model=self,
+            side=run.side,
+            source=None,
+            ids=run.ids,
+            spans=run.spans,
+            scores=logits,
+            target_text=None,
+        )
+
+
+def test_the_other_sentence_of_a_pair_is_chosen_by_measuring():
+    """A repeated name becomes the other where the model answers with the names, else a word what it is often compared with, else any."""
+    gpt = core.open_model("gpt-mini")
+    text = "When Mary and John went to the store, John gave a drink to"
+    names = _Says(gpt, lambda text: " John" if "store, Mary" in text else " Mary")
+    assert partner(names, text) == "When Mary and John went to the store, Mary gave a drink to"
+    ages = _Says(gpt, lambda text: " her" if "woman" in text else " his")
+    assert partner(ages, "The old woman lost") == "The old man lost"
+    assert (
+        partner(ages, "The old woman lost", first=["The old man had lost it", "The old man saw"])
+        == "The old man saw"
+    )
+    assert partner(_Says(gpt, lambda text: " the"), text) == "", "nothing changes what it expects"
+    for text in ("When Mary came home,", "The animal didn't cross the street because it was too tired."):
+        other = partner(gpt, text)
+        pair = pair_of(gpt.run(text), gpt.run(other))
+        assert pair.values[0] > 0 > pair.values[1] and len(gpt.run(other).ids) == len(gpt.run(text).ids)
+
+
+def test_a_word_is_changed_into_one_with_as_many_tokens_or_none():
+    gpt = core.open_model("gpt-mini")
+    text = "She has a white car."
+    assert neighbour(gpt, text, ["She has a very white car.", "She has a red car."]) == "She has a red car."
+    assert neighbour(gpt, text, ["She has a very white car."]) not in (text, "She has a very white car.")
+    assert neighbour(gpt, "...") == "..."
 
 
 def edits_of(pair: Pair) -> list[PatchAt]:

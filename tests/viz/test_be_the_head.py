@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from exhibit_pages import chart
@@ -13,6 +15,7 @@ from core.analysis.guesses import probabilities
 from core.analysis.heads.compare import jensen_shannon
 from viz.labels import percent
 from viz.server.rooms import store
+from viz.workspace.be_the_head import data
 from viz.workspace.be_the_head import page as be_the_head
 from viz.workspace.be_the_head.data import evenly, last_word, read_row
 
@@ -128,6 +131,34 @@ def test_a_translator_is_asked_for_a_spanish_word(engine):
 def test_nonsense_in_a_link_is_no_error(engine, link):
     test = page(**link)
     assert "Something went wrong" not in said(test)
+
+
+def test_a_model_from_elsewhere_opens_with_the_text_whose_last_word_it_expects_most(engine, monkeypatch):
+    model = engine.open("tiny-gpt")
+    assert data.opening(model, TEXT) == TEXT or not data.reads.ours("tiny-gpt")
+    monkeypatch.setattr(data.reads, "ours", lambda _: False)
+    chances = {}
+    for text in (TEXT, *data.BEGINNINGS):
+        start, _ = last_word(model, text)
+        run = model.run(text[: start - 1])
+        chances[text] = probabilities(run.logits[-1])[model.tokenizer.encode(text[start - 1 :]).ids[0]]
+    assert data.opening(model, TEXT) == max(chances, key=chances.__getitem__)
+    assert data.opening(engine.open("tiny-translator"), TEXT) == TEXT, "what it writes is the word to guess"
+
+
+def test_a_word_that_the_model_does_not_expect_is_said_to_be_one(engine):
+    found = be_the_head.compute(be_the_head.Params("tiny-gpt", TEXT))
+    captions = " ".join(caption.value for caption in page().caption)
+    assert ("does not expect" in captions) == (found.true < data.EXPECTED) and percent(
+        found.true
+    ) not in captions
+
+
+def test_a_space_as_the_word_is_seen(engine):
+    found = be_the_head.compute(be_the_head.Params("tiny-gpt", TEXT))
+    assert "**·**" in be_the_head._task(replace(found, word=" ")) and "**car**" in be_the_head._task(
+        replace(found, word=" car")
+    )
 
 
 def test_the_parts():

@@ -7,14 +7,19 @@ al. 2020; Meng et al. 2022, "Locating and editing factual associations in GPT").
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import islice
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from core.analysis.attribution.target_token import Asked, blanks, rows
+from core.analysis.residual.ripple import alike_in_length, changeable, neighbours, replacements
 from core.errors import InputError
+from core.model import Model
 from core.models import ENTERS
 from core.run import Run
 from core.trace import Edit
@@ -114,6 +119,93 @@ def pair_of(clean: Run, corrupted: Run, row: int | None = None) -> Pair:
     return max(
         (Pair(clean, corrupted, found) for found in parting), key=lambda pair: pair.values[0] - pair.values[1]
     )
+
+
+SWAPS = (
+    ("Mary", "John"),
+    ("he", "she"),
+    ("his", "her"),
+    ("man", "woman"),
+    ("men", "women"),
+    ("boy", "girl"),
+    ("father", "mother"),
+    ("brother", "sister"),
+    ("son", "daughter"),
+    ("king", "queen"),
+    ("old", "young"),
+    ("big", "small"),
+    ("hot", "cold"),
+    ("good", "bad"),
+    ("day", "night"),
+)
+"""Words that a later one often depends on, with what stands in their place."""
+TRIED = 16
+"""So many sentences of a group are read at once."""
+
+
+def partner(model: Model, text: str, target: str | None = None, first: Sequence[str] = ()) -> str:
+    """Return a text with one word changed that makes the model expect another word, by measuring; "" where none of those tried does.
+
+    Groups are tried in turn, each in one batch: those of `first`; a repeated name of the text as another name of it, where the model then answers
+    with these names (When Mary and John ..., John gave a drink to); words of `SWAPS`; such a name without regard to
+    the answer; any word as another (`ripple.neighbours`). All have as many tokens as the text.
+    """
+    spans = changeable(model, text)
+    words = [text[slice(*span)] for span in spans]
+    names = list(dict.fromkeys(word for word in words if word.istitle()))
+    repeated = {word: span for word, span in zip(words, spans, strict=True) if words.count(word) > 1}
+    opposites = {a: b for one, two in SWAPS for a, b in ((one, two), (two, one))}
+    opposites |= {a.capitalize(): b.capitalize() for a, b in opposites.items()}
+    clean = model.run(text, target=target, keep=())
+
+    def renamed(others: Sequence[str]) -> Iterator[str]:
+        return (
+            new
+            for name in names
+            if name in repeated
+            for new in replacements(model, text, repeated[name], others)
+        )
+
+    groups: tuple[tuple[Iterator[str], Sequence[str]], ...] = (
+        ((other for other in first if alike_in_length(model, text, other)), ()),
+        (renamed(names), names),
+        (
+            (
+                new
+                for word, span in zip(words, spans, strict=True)
+                if opposites.get(word, word) not in words
+                for new in replacements(model, text, span, [opposites[word]])
+            ),
+            (),
+        ),
+        (renamed([name for name in names if name != words[0]]), ()),
+        (neighbours(model, text), ()),
+    )
+    for texts, answers in groups:
+        pairs = _measured(clean, list(islice(texts, TRIED)))
+        if answers:
+            pairs = [pair for pair in pairs if _words(pair) <= set(answers)]
+        if pairs:
+            best = pairs[0].corrupted
+            return (best.source or best.side).text
+    return ""
+
+
+def _measured(clean: Run, texts: Sequence[str]) -> list[Pair]:
+    """Return the pairs of a run with those of these texts that make the model expect another word."""
+    if not texts:
+        return []
+    target = clean.target_text if clean.source is not None else None
+    found = []
+    for run in clean.model.run_many(texts, targets=[target] * len(texts), keep=()):
+        with suppress(InputError):
+            found.append(pair_of(clean, run))
+    return found
+
+
+def _words(pair: Pair) -> set[str]:
+    """Return the two words that a pair is about."""
+    return {pair.clean.model.choice(index).strip() for index in (pair.asked.token, pair.asked.against or 0)}
 
 
 def at_position(pair: Pair, stack: str, layer: int, position: int) -> Edit:

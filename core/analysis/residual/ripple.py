@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
+
 import numpy as np
 
 from core.errors import InputError
@@ -20,23 +22,44 @@ OTHERS = ("small", "old", "wide", "red", "cold", "man", "woman", "dog", "river",
 """Words to put in the place of another."""
 
 
-def neighbour(model: Model, text: str) -> str:
-    """The text with one word changed into another with as many pieces: the last that can be, short words
-    only where there are no others.
+def neighbour(model: Model, text: str, first: Sequence[str] = ()) -> str:
+    """Return the text with one word changed into another with as many tokens: the first of `first` that has so many, else the last word that can be, short words only where there are no others.
 
     The text itself where there is none.
     """
-    n, mask = (
-        len(model.reader.encode(text).ids),
-        "" if model.tokenizer.mask is None else model.tokenizer.token(model.tokenizer.mask).strip("[]"),
+    return next((other for other in first if alike_in_length(model, text, other)), "") or next(
+        neighbours(model, text), text
     )
-    words = [span for span in word_spans(text) if text[slice(*span)].isalnum() and text[slice(*span)] != mask]
-    for begin, end in reversed([(begin, end) for begin, end in words if end - begin > 2] or words):
-        for other in OTHERS:
-            changed = text[:begin] + other + text[end:]
-            if other != text[begin:end] and len(model.reader.encode(changed).ids) == n:
-                return changed
-    return text
+
+
+def neighbours(model: Model, text: str) -> Iterator[str]:
+    """Yield the text with one word changed into another of ours, or else of the text, with as many tokens: from the last word on, short ones only where there are no others."""
+    words = changeable(model, text)
+    long = [(begin, end) for begin, end in words if end - begin > 2] or words
+    for others in (OTHERS, tuple(dict.fromkeys(text[slice(*span)] for span in long))):
+        for span in reversed(long):
+            yield from replacements(model, text, span, others)
+
+
+def changeable(model: Model, text: str) -> list[tuple[int, int]]:
+    """Return where the words of a text stand that can be changed: those of letters and digits, but no blank."""
+    mask = model.tokenizer.mask
+    blank = "" if mask is None else model.tokenizer.token(mask).strip("[]<>")
+    return [span for span in word_spans(text) if text[slice(*span)].isalnum() and text[slice(*span)] != blank]
+
+
+def replacements(model: Model, text: str, span: tuple[int, int], others: Iterable[str]) -> Iterator[str]:
+    """Yield the text with each of these words in the place of the one at `span`, where it keeps its number of tokens."""
+    begin, end = span
+    for other in others:
+        changed = text[:begin] + other + text[end:]
+        if other != text[begin:end] and alike_in_length(model, text, changed):
+            yield changed
+
+
+def alike_in_length(model: Model, text: str, other: str) -> bool:
+    """Return whether two texts have equally many tokens."""
+    return len(model.reader.encode(text).ids) == len(model.reader.encode(other).ids)
 
 
 def ripple(before: Run, after: Run, side: str | None = None) -> Array:

@@ -12,15 +12,30 @@ from core.analysis.attribution.ablate_heads import each_head
 from core.analysis.guesses import probabilities
 from core.edits import SetPattern
 from core.errors import InputError
+from core.model import Model
 from core.models import Kind
 from core.run import Run
-from viz.widgets import engine_client
+from viz.widgets import engine_client, reads
 from viz.workspace.shared import head_picker
 from viz.workspace.shared.head_picker import HeadRef
 
 WHOLE = 100
 SEARCHED = 128
 """Rows times tokens of a translation in which a telling row is looked for: each row needs a run a head."""
+
+
+EXPECTED = 0.01
+"""The right word has less: no row of one head makes it probable."""
+BEGINNINGS = (
+    "The king had a red horse. The red horse",
+    "Once upon a time there was a little girl",
+    "The capital of France is Paris",
+    "When Mary and John went to the store, John gave a drink to Mary",
+    "Monday, Tuesday, Wednesday, Thursday",
+    "one two three four five six",
+    "She opened the door and looked at the man",
+)
+"""Texts of which a model opens with the one whose last word it expects most, where ours was not measured with it."""
 
 
 @dataclass(frozen=True)
@@ -97,6 +112,24 @@ def game(model: str, text: str, head: tuple[int, int] | None, row: int | None) -
     run = engine_client.run(model, before, keep=("*.pattern", "logits"))
     at = run.side.n_real - 1
     return _chosen(run, head, at, ids[0], run.kinds[-1])
+
+
+def opening(model: Model, text: str) -> str:
+    """Return the text that a model opens with: `text` for one of ours, or one that translates; else of these the one whose last word it expects most."""
+    if reads.ours(model.name) or model.spec.has_source or not text or not model.can("write"):
+        return text
+
+    def expected(one: str) -> float:
+        start, _ = last_word(model, one)
+        before, wanted = one[:start].rstrip(), one[start - 1 :]
+        run = model.run(before, keep=())
+        return said(run, run.side.n_real - 1, model.tokenizer.encode(wanted).ids[0])
+
+    return engine_client.submit(
+        ("be_the_head.opening", model.name),
+        lambda: max((text, *BEGINNINGS), key=expected),
+        cost=40.0 * (len(BEGINNINGS) + 1) * model.config.n_layers,
+    )
 
 
 def last_word(reader, text: str) -> tuple[int, int]:

@@ -11,7 +11,7 @@ import streamlit as st
 from viz.charts.label_reveal import revealed
 from viz.instruments import heatmap
 from viz.instruments.kit import origin
-from viz.labels import distinct, head_name, literal, percent, visible
+from viz.labels import bare_token, distinct, head_name, literal, percent, visible
 from viz.shell import errors, state
 from viz.shell.pages import Cite, Page
 from viz.widgets import controls, page_parts
@@ -67,7 +67,9 @@ def compute(p: Params) -> Game:
 
 def page() -> None:
     page_parts.title(PAGE)
-    asked = toolbar.choose("be_the_head", model=Params.model, text=Params.text, runs=toolbar.heads)
+    asked = toolbar.choose(
+        "be_the_head", model=Params.model, text=Params.text, runs=toolbar.heads, opening=data.opening
+    )
     if asked is not None:
         _played(asked)
 
@@ -84,6 +86,8 @@ def _played(asked: toolbar.Asked) -> None:
             yours = data.played(found, shares) if alone else None
         origin.tell_run(found.run, found.place.kind, found.place.layer, found.place.head)
         st.markdown(_task(found))
+        if found.true < data.EXPECTED:
+            st.caption(_unexpected(found))
         left, right = st.columns([4, 3], gap="large")
         with left:
             row.controls(found, shares)
@@ -165,10 +169,19 @@ def _head(found: Game, head: tuple[int, int]) -> str:
 
 
 def _task(found: Game) -> str:
-    word = f"**{literal(found.word.strip() or found.word)}**"
+    word = f"**{literal(bare_token(found.word))}**"
     if found.run.source is not None:
         return f"The model has read the sentence below and is about to write {word}. You are {found.place}: from which of its tokens would you fetch? Share out 100%."
     return f"The model has read the tokens below; the right next word is {word}. You are {found.place}, and the last token attends: at which would you look? Share out 100%."
+
+
+def _unexpected(found: Game) -> str:
+    """Why the game is hard to win here, and a text with which it is not. No number: the page shows it once the row is put in."""
+    top = found.run.model.tokenizer.token(int(found.run.logits[found.row].argmax()))
+    return literal(
+        f"{found.run.model.name} itself does not expect “{visible(found.word)}” here: it gives the word less than {percent(data.EXPECTED)}, and “{visible(top)}” the most. "
+        "So no row of one head will make it probable. Type a text that ends in a word that the model expects."
+    )
 
 
 def _rows(found: Game, shares: tuple[int, ...] | None, put: bool, room: Class | None) -> None:

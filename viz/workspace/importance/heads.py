@@ -155,7 +155,7 @@ def _sentence(params: Any, run: Run, swept: Any, place: tuple[int, int]) -> str:
         else f"{rank} of {swept.effects.size} heads {does[1]} {does[2]}"
     )
     ranked = ranked if effect else "the head does nothing for it"
-    guess = f"Gradient attribution says {swept.guesses[place]:+.2f} where it is {effect:+.2f}; over all heads the two agree with r = {agreement(swept.guesses, swept.effects):.2f}."
+    guess = f"Gradient attribution says {target_picker.signed(swept.guesses[place], '+.2f')} where it is {target_picker.signed(effect, '+.2f')}; over all heads the two agree with r = {agreement(swept.guesses, swept.effects):.2f}."
     return f"Without {name} {word} {moved}; {ranked}. {guess.replace('-', '−')}"
 
 

@@ -11,7 +11,16 @@ import pandas as pd
 import streamlit as st
 
 from core.analysis.attribution import ablation_sweep
-from core.analysis.attribution.patching import KEEP, Pair, at_position, of_head, pair_of, patched
+from core.analysis.attribution.patching import (
+    KEEP,
+    TRIED,
+    Pair,
+    at_position,
+    of_head,
+    pair_of,
+    partner,
+    patched,
+)
 from core.analysis.residual.ripple import neighbour
 from core.errors import InputError
 from core.run import Run
@@ -76,7 +85,7 @@ def show(page: Page, params: Any, run: Run) -> None:
         else controls.text(
             "The other sentence, with a word changed",
             "importance.other",
-            offered.get(params.text) or neighbour(run.model, params.text),
+            _partner(params, run, offered),
         )
     )
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
@@ -145,6 +154,17 @@ def _swept(places: list[tuple[Any, ...]], edit: Callable[..., Any], pair: Pair, 
             "Patching:",
         )
     )
+
+
+def _partner(params: Any, run: Run, offered: dict[str, str]) -> str:
+    """Return a sentence that makes the model expect another word, as measured; where none does, one with as many tokens, and the page says why it is of no use."""
+    first = [offered[params.text]] if params.text in offered else []
+    found = engine_client.submit(
+        ("importance.partner", params.model, params.text, run.target_text),
+        lambda: partner(run.model, params.text, run.target_text, first),
+        2 * TRIED * cost(run),
+    )
+    return found or neighbour(run.model, params.text)
 
 
 def _what(run: Run) -> str:

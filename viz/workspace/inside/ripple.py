@@ -21,6 +21,7 @@ from viz.workspace.shared import target_picker
 OTHERS = {
     "The animal didn't cross the street because it was too tired.": "The animal didn't cross the street because it was too wide."
 }
+NONE_FOUND = "Both sentences are the same. A word is compared with another of as many tokens, and none of ours has as many as one of this text. Change a word of the second sentence."
 SHOWN = 40
 """Columns of one map."""
 SIDES = {"encoder": "The text that is read", "decoder": "The translation"}
@@ -35,16 +36,16 @@ print(ripple(before, after{side}))   # (layer + 1, position), exactly 0 where no
 
 def show(page: Page, params: Any, run: Run) -> None:
     target_picker.forget("inside.ripple.sentence", params.text, "inside.other")
-    other = controls.text(
-        "The same sentence with one word changed",
-        "inside.other",
-        OTHERS.get(params.text) or neighbour(run.model, params.text),
-    )
+    offered = neighbour(run.model, params.text, [OTHERS[params.text]] if params.text in OTHERS else ())
+    other = controls.text("The same sentence with one word changed", "inside.other", offered)
     side = (
         controls.segmented("Where", tuple(SIDES), "inside.side", "encoder", SIDES.__getitem__, quiet=True)
         if run.source
         else None
     )
+    if other == offered == params.text:
+        st.text(NONE_FOUND)
+        return
     try:
         after = engine_client.run(params.model, other, target=run.target_text, keep=KEEP)
         moved, places = ripple(run, after, side), changed(run, after, side)

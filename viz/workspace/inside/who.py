@@ -92,7 +92,7 @@ def _heads(found: Attribution, kind: str, layer: int) -> None:
     total = float(found.attention(kind)[layer])
     st.caption(
         literal(
-            f"The heads of layer {layer} and the bias of their output map add up to {total:+.2f}, the layer's bar."
+            f"The heads of layer {layer} and the bias of their output map add up to {target_picker.signed(total, '+.2f')}, the layer's bar."
         )
     )
 

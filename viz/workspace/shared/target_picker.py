@@ -55,12 +55,13 @@ def told(run: Run) -> tuple[str, str, str]:
 
 
 def signed(value: float, form: str = ".2f") -> str:
-    """A number as text, with a true minus.
+    """A number as text, with a true minus; one that rounds to 0 has no sign.
 
-    >>> signed(-0.5), signed(0.5, "+.1f")
-    ('−0.50', '+0.5')
+    >>> signed(-0.5), signed(0.5, "+.1f"), signed(-0.001, "+.2f"), signed(0.001, "+.2f")
+    ('−0.50', '+0.5', '0.00', '0.00')
     """
-    return format(value, form).replace("-", "−")
+    text = format(value, form)
+    return text.replace("-", "−") if any(digit in text for digit in "123456789") else text.lstrip("+-")
 
 
 def begin(text: str) -> str:

@@ -85,12 +85,14 @@ def choose(
     lacks: Callable[[Model], str] = lambda _: "",
     runs: Callable[[Model], float] = once,
     each: Callable[[Model], float] = lambda _: 0.0,
+    opening: Callable[[Model, str], str] = lambda _, text: text,
 ) -> Asked | None:
     """The model and the sentence, as on Look: the sentence box, chips of tasks, a quiet menu of models; None for an empty box.
 
     `needs` says which models the page can use, `lacks(model)` what else the one that is asked for has not: then, too, there is nothing to show.
     `given`: the page reads a translation that was given. `runs`, and `each` for every token, say how many runs of the text it
-    makes: so much of a text is taken as is answered in a moment. The page calls `shows` on what comes back as soon as it knows the rest.
+    makes: so much of a text is taken as is answered in a moment. `opening(model, text)` is the text that another model than `model` opens with,
+    instead of that of its task. The page calls `shows` on what comes back as soon as it knows the rest.
 
     Raises InputError where no such model can be opened.
     """
@@ -112,8 +114,8 @@ def choose(
         row(slug, spot)
         return None
     task = tasks.opening_with(now, models[now])
-    first = text if now == model else task.text
     reader = head_picker.opened(now)
+    first = text if now == model else opening(reader, task.text)
     found = input_box.draw(reader, task, first)
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         tasks.chips(models, now)
