@@ -100,7 +100,7 @@ def _told(row: Preset, run: Run) -> Outcome:
     said, classes = int(chances.argmax()), run.model.config.classes
     return Outcome(
         classes[said] in row.wanted,
-        f"{run.model.name} takes it for {plain(classes[said])} ({100 * chances[said]:.0f}%); it is meant as {plain(row.second)}.",
+        f"{run.model.name} predicts {plain(classes[said])} ({100 * chances[said]:.0f}%); it is meant as {plain(row.second)}.",
     )
 
 

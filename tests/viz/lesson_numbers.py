@@ -59,7 +59,12 @@ NUMBERS: dict[str, dict[int, str]] = {
         5: "becomes ({},",
         6: "= ({},",
     },
-    "masks": {2: "= {} “", 3: "changes {} of {} lines", 4: "remembers most: … {};", 6: "gives {} to"},
+    "masks": {
+        2: "= {} “",
+        3: "last word {} of the {} outputs",
+        4: "largest weights on … {};",
+        6: "gives {} to",
+    },
     "many_heads": {
         1: "= {} numbers",
         2: "{} of {} keep their index",
@@ -82,7 +87,11 @@ NUMBERS: dict[str, dict[int, str]] = {
         6: "{} of {} rows keep",
     },
     "convolution_and_attention": {3: "(convolutions alone {}, attention alone {})"},
-    "positions": {1: "{} apart with positions, {} without", 3: "nearest two {};", 4: "are at {}°"},
+    "positions": {
+        1: "{} of their length apart with positions, {} without",
+        3: "nearest two {} apart;",
+        4: "are at {}°",
+    },
     "walk_through": {3: "{} in head", 5: "boxes to … {}."},
     "residual_norm": {
         1: "Number 1: {} +",

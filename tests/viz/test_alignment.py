@@ -213,14 +213,14 @@ def test_both_trained_orders_side_by_side():
     assert set(matrices(test)) == {"sₜ₋₁, Bahdanau: bahdanau-en-es", "sₜ, Luong: luong-global-en-es"}
     largest = exhibit.compute(Params(TEXT)).weights.max(1).mean()
     assert f"is sₜ₋₁; the largest weight of a row is {percent(largest)} on average" in said(test)
-    assert "differs" not in said(test), "figures of a test stand in the fold"
-    assert "It differs from $s_{t-1}$ by 0 at most" in said(page(6, "alignment.equation"))
+    assert "difference" not in said(test), "figures of a test stand in the fold"
+    assert "Its largest difference from $s_{t-1}$ is 0," in said(page(6, "alignment.equation"))
 
 
 def test_the_equation_has_both_ways_of_scoring_and_the_slopes():
     test = page(3, "alignment.equation")
     told = said(test)
-    for phrase in ("Both ways for this row", "Raise the score"):
+    for phrase in ("Both formulas give these scores", "Raise the score"):
         assert phrase in told, phrase
     assert "The derivative of each weight with respect to each score" in matrices(test)
 

@@ -303,6 +303,6 @@ def test_the_equation_fold_has_both_worked_examples():
 def test_a_prediction_is_answered_only_after_it_is_made():
     at = _open()
     assert not any("everywhere" in t.value for t in at.text)
-    at.session_state["predict:positional_encoding.guess"] = "It grows"
+    at.session_state["predict:positional_encoding.guess"] = "Larger at the end"
     at.run()
     assert any("1.198 everywhere" in t.value and "0.335 to 1.284" in t.value for t in at.text)

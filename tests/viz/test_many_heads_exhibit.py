@@ -151,7 +151,7 @@ def test_one_against_several():
         and "have 288; with d = 512 both have 1,050,624" in said(test)
     )
     test = page(step="6", wanted="4", state={"predict:many_heads.several": why.SPREADS[-1]})
-    assert "Right." in said(test) and "One head loses 75%, 4 heads 0%" in said(test)
+    assert "Right." in said(test) and "One head loses 75%, 4 heads lose 0%" in said(test)
     assert all(percent(loss, 1) in said(test) for loss in maths.spreads(4).values())
     assert [bar["said"] for bar in chart(test)[0]][::2] == ["0.750", "0.500", "0.250", "0.000"]
     np.testing.assert_allclose(

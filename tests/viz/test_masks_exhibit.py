@@ -152,7 +152,7 @@ def test_every_kind_of_mask_shows_three_matrices_and_a_sentence_of_numbers(kind)
 def test_a_row_with_nothing_allowed_is_told_in_words():
     """C036."""
     test = page(kind="strict", text="I am a student.")
-    assert "Everything masked for “I”: zeros, not NaN." in said(test)
+    assert "For “I” everything is masked: the weights are zeros, not NaN." in said(test)
     chosen = page(kind="strict", text="I am a student.", cell="0.3")
     assert "“I” is masked everywhere: $e^{-infty}$ = 0 in all 5 cells" in said(chosen)
     assert "nan" not in said(chosen).replace("NaN", "").lower().split()
@@ -163,8 +163,8 @@ def test_the_sentence_says_what_the_mask_took_away():
     row = lesson.row(data.scores[1], data.allowed[1])
     told = editor.sentence(data, 1, 0)
     assert "“am” may attend to 2 of 5 words" in told and f"{percent(data.pattern[1, 0])} to “I”" in told
-    assert f"{1 / (1 - row.hidden):.2f}-fold" in told
-    assert f"removes {percent(row.hidden)} of what its scores alone would give" in told
+    assert f"{1 / (1 - row.hidden):.2f} times as large" in told
+    assert f"{percent(row.hidden)} of its weight would be on masked words" in told
     without = data.pattern[1, :2] * (1 - row.hidden)
     np.testing.assert_allclose(without, lesson.softmax(data.scores)[1, :2], rtol=1e-4)
 

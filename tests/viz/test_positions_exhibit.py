@@ -44,7 +44,10 @@ def test_one_word_in_two_places_looks_the_same_without_positions():
     assert "Right." in said(told) and list(lines(told)) == ["bert-mini with positions", "bert-mini without"]
     for name, heights in lines(told).items():
         np.testing.assert_allclose(heights, found[name], atol=1e-9)
-    assert f"{share(float(found['bert-mini with positions'][-1]))} apart with positions" in said(told)
+    assert (
+        f"{share(float(found['bert-mini with positions'][-1]))} of their length apart with positions"
+        in said(told)
+    )
     again = page(text=SENTENCES[1], state={"predict:positions.first": steps.FAR})
     assert "In gpt-mini, which attends to earlier words only, they are" in said(
         again
@@ -88,11 +91,11 @@ def test_the_ticks_of_the_criteria_are_computed():
     data = exhibit.compute(Params())
     marks = [row["mark"] for row in chart(test)[0]]
     assert marks == ["✓" if good else "✗" for good in data.kept.ravel()] and data.kept.shape == (6, 5)
-    assert "integer: ✓ nearest two 1; ✓ 1 a step; ✗ at most 999" in said(test)
+    assert "integer: ✓ nearest two 1 apart; ✓ 1 per step; ✗ at most 999" in said(test)
     table = default().open("gpt-mini").network.embed["position"].weight
     assert "✗ the table ends" in said(page(step="3", code="learned")) and len(table) < 1000
     longer = page(step="3", short="6", long="50", code="fraction")
-    assert f"{1 / 5:.2f} or {1 / 49:.2f} a step" in said(longer)
+    assert f"{1 / 5:.2f} or {1 / 49:.2f} per step" in said(longer)
 
 
 def test_the_wave_is_read_off_clocks():
@@ -111,10 +114,7 @@ def test_a_learned_table_is_read_from_the_model():
     for model in TABLES:
         test = page(step="5", table=model)
         found = default().open(model).network.embed["position"].weight[: steps.SEEN].double().numpy()
-        assert (
-            f"in {percent(ideas.neighbours(found))} of the first 40 places; for the sinusoids in 100%"
-            in said(test)
-        )
+        assert f"For {percent(ideas.neighbours(found))} of the first 40 positions, " in said(test)
         seen = [(row["x"], row["y"]) for row in chart(test)[1] if row["table"] == f"learned by {model}"]
         path = ideas.thread(found)[0]
         longer = np.ptp(path, 0) / np.ptp(np.array(seen), 0)

@@ -153,7 +153,7 @@ def test_every_box_for_a_sentence_names_the_model_that_reads_it():
                     )
                 )
     assert [each for each in missing if each[0] not in NO_SENTENCE] == [
-        ("bank/params", "'A word of both'"),
+        ("bank/params", "'A word in both'"),
         ("training_and_inference/params", "'target'"),
     ]
     assert set(NO_SENTENCE) <= {file for file, _ in missing}

@@ -92,9 +92,9 @@ def test_from_uniform_to_one_hot(sharpness, wanted):
     if wanted:
         np.testing.assert_allclose(weights, wanted, atol=1e-9)
     told = (
-        "over 0.999, the least under 0.001"
+        "over 0.999, the smallest weight is under 0.001"
         if sharpness == "50"
-        else f"{weights.max():.4f}, the least {weights.min():.4f}"
+        else f"{weights.max():.4f}, the smallest weight is {weights.min():.4f}"
     )
     assert f"015843268901 gets {told}" in said(test) or sharpness == "0", "softmax is never told as 1"
     assert [f"{w:.2f}" for w in weights] == notes(test)[3:6]

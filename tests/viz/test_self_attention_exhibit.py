@@ -196,7 +196,9 @@ def test_as_printed_the_columns_do_not_sum_to_one():
         values(seen["Z_printed − Z"]), found.v.T @ found.weights - found.z.T, atol=2e-6
     )
     assert np.abs(sums - 1).max() > 0.2 and ", ".join(number(s) for s in sums) in said(test)
-    assert f"up to {number(np.abs(found.v.T @ (found.weights - found.weights.T)).max())} off" in said(test)
+    assert f"off by up to {number(np.abs(found.v.T @ (found.weights - found.weights.T)).max())}." in said(
+        test
+    )
     assert "Z_printed" not in grids(page(step="5")) and "attention of PyTorch" in said_and_set(
         page("self_attention.equation", step="5")
     )
@@ -243,7 +245,7 @@ def test_the_word_attends_to_itself_or_not():
     assert [box.label for box in test.toggle] == ["As printed in Eq. (16)", "The word attends to itself"]
     alone = page(step="5", itself="0", text="Hello")
     assert not alone.exception and values(grids(alone)["Z"]).any() == 0
-    assert "nothing is left" in said(page(step="4", itself="0", text="Hello"))
+    assert "there is no key left" in said(page(step="4", itself="0", text="Hello"))
 
 
 def test_what_is_touched_on_the_board_goes_into_the_link(monkeypatch):

@@ -125,7 +125,7 @@ def test_gradients_agree_and_are_shown_with_their_scatter():
     )
     best = int(data.learning.exact.argmax())
     assert (
-        f"the score of {steps.thing(best)} should grow most: exactly {data.learning.exact[best]:.4f}"
+        f"the score of {steps.thing(best)} should grow most. Its derivative is exactly {data.learning.exact[best]:.4f}"
         in said(test)
     )
     assert "It is “Nothing: there is no path to the scores”" in said(test)

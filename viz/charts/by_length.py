@@ -115,7 +115,7 @@ def slopes(
         ]
         dots += [
             _told(curve)
-            | {"x": x / longest, "y": upper.at(power), "at": f"{x:g} letters"}
+            | {"x": x / longest, "y": upper.at(power), "at": f"{x:g} letter{'s' * (x != 1)}"}
             | {"value": value, "said": f"{value:.2g}"}
             for (x, value), (_, power) in zip(curve.points, powers, strict=True)
             if power >= LEAST

@@ -45,7 +45,7 @@ class Params(Knobs):
 
     one: str = knob(DOCUMENTS[0], sentence("One sentence", of=MODEL, placeholder=None))
     two: str = knob(DOCUMENTS[1], sentence("Another sentence", of=MODEL, placeholder=None))
-    word: str = knob("bank", sentence("A word of both", placeholder=None))
+    word: str = knob("bank", sentence("A word in both", placeholder=None))
     which: str = knob("bank", pills("Word", tuple(WORDS)))
     own: str = knob(
         "",

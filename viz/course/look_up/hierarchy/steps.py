@@ -33,11 +33,11 @@ def guess(params: Params, data: maths.Data) -> Folds:
     top = data.heaviest
     told = lesson.predict(
         f"{SLUG}.first",
-        "The network classifies the kind of book that this text is from. Which sentence gets most weight?",
+        "The network classifies the kind of book that this text is from. Which sentence gets the most weight?",
         {data.names[i]: float(data.sentences[i]) for i in _offered(data.sentences)},
         data.names[top],
         f"It gets {percent(data.sentences[top], 2)} of the weight; uniform would be {percent(1 / len(data.whole), 2)}. "
-        "No sentence was marked in training: the network learned from pages and the kind of their book alone.",
+        "No sentence was marked in training: the network learned from pages and from the kind of book alone.",
     )
     if told:
         _bars(data.names, data.sentences, top, f"{SLUG}.sentences", "The weight of each sentence.")
@@ -62,10 +62,10 @@ def inside(params: Params, data: maths.Data) -> Folds:
     top = int(weights.argmax())
     told = lesson.predict(
         f"{SLUG}.word",
-        f"Inside sentence {1 + at} the weights of the words sum to 100%. Which word gets most?",
+        f"Inside sentence {1 + at} the weights of the words sum to 100%. Which word gets the most weight?",
         {words[i]: float(weights[i]) for i in _offered(weights)},
         words[top],
-        f"“{words[top]}” gets {percent(weights[top], 2)} of the attention over {len(words)} words and punctuation marks; uniform would be "
+        f"“{words[top]}” gets {percent(weights[top], 2)} of the attention over {len(words)} words and punctuation marks; with uniform weights it would be "
         f"{percent(1 / len(words), 2)}. The query u_w is the same vector in every sentence of every text.",
     )
     _text(data, at if told else None)
@@ -172,10 +172,10 @@ def measured(params: Params, _: object) -> Folds:
     fair = next(iter(books.values()))
     told = lesson.predict_share(
         f"{SLUG}.right",
-        "How many pages from books that it never read does it classify correctly? Always choosing the commonest kind is right in "
+        "What share of the pages from books that it never read does it classify correctly? Always choosing the most frequent kind is right in "
         f"{percent(found.get('always the commonest class', 0.0))}.",
         fair,
-        f"Recorded: {percent(fair, 2)}, the mean of {len(folds)} trainings that each left out every fifth book ({percent(min(folds))} to "
+        f"The mean over {len(folds)} networks, each trained without one fifth of the books, is {percent(fair, 2)} ({percent(min(folds))} to "
         f"{percent(max(folds))})"
         + (f"; on test {percent(found[own], 2)}, {best} {percent(found[best], 2)}." if best else "."),
     )
@@ -190,7 +190,7 @@ def measured(params: Params, _: object) -> Folds:
     wrong = [one for one in ours if not one.kept]
     kinds = ", ".join(f"{name} {percent(value)}" for name, value in classes.items())
     said = (
-        f"By kind, mean of the folds, the worst first: {kinds}. Of our own {len(ours)} texts {len(ours) - len(wrong)} are right. "
+        f"By kind of book, mean of the folds, the lowest first: {kinds}. Of our own {len(ours)} texts {len(ours) - len(wrong)} are right. "
         + " ".join(f"“{one.row.task}”: {one.says}" for one in wrong)
     )
     page_parts.numbers(said if told else " ")

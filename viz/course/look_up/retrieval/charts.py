@@ -137,7 +137,7 @@ def sharpening(
     ticks = [tick for tick in (0, 1, 2, 5, 10, 20, 50) if tick <= x.max()]
     across = alt.X(
         "place:Q",
-        title="sharpness",
+        title="inverse temperature β",
         scale=vega.span(0, float(np.log10(1 + x.max()))),
         axis=vega.quiet(
             values=[float(np.log10(1 + tick)) for tick in ticks],

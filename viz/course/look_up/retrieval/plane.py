@@ -77,7 +77,7 @@ def arrows(params: Params, _: object) -> Folds:
     page_parts.numbers(
         f"Weights {weights}; the weighted sum is ({x:.3f}, {y:.3f}).".replace("-", "−")
         if told
-        else "Four keys, one query. Choose the key with the largest weight, then drag the query."
+        else "There are four keys and one query. Choose the key with the largest weight, then drag the query."
     )
     terms = " + ".join(f"{w:.2f} v_{{{i}}}" for i, w in enumerate(found.weights, start=1))
     columns = {"key": names, "k": [*map(str, keys)], "v": [*map(str, values)]}

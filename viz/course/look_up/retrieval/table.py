@@ -63,12 +63,12 @@ def soft(params: Params, _: object) -> Folds:
     weights, twice = softmax(fits, beta), softmax(fits, ASKED_AT)
     best = int(weights.argmax())
     page_parts.show(
-        look_up_table(("ID", "Name"), [row[:2] for row in rows], {"fit": fits, "weight": weights}),
+        look_up_table(("ID", "Name"), [row[:2] for row in rows], {"match": fits, "weight": weights}),
         f"{SLUG}.soft",
         f"Weights {weights.round(2).tolist()} at β = {beta:g}.",
     )
     page_parts.numbers(
-        f"Query “{asked}”, β = {beta:g}: {ids[best]} gets {_told(weights[best])}, the least "
+        f"Query “{asked}”, β = {beta:g}: {ids[best]} gets {_told(weights[best])}, the smallest weight is "
         f"{_told(weights.min())}; uniform would be {1 / len(ids):.4f} each."
     )
     room = lesson.presenting()
@@ -80,7 +80,7 @@ def soft(params: Params, _: object) -> Folds:
         0,
         1,
         float(twice[best]),
-        f"Softmax of {ASKED_AT:g} times the fits {', '.join(f'{fit:.2f}' for fit in fits)} "
+        f"Softmax of {ASKED_AT:g} times the matches {', '.join(f'{fit:.2f}' for fit in fits)} "
         f"gives {', '.join(f'{w:.3f}' for w in twice)}.",
         0.03,
     )
@@ -102,7 +102,7 @@ def soft(params: Params, _: object) -> Folds:
         params.show(SLUG, "sharpness")
     shown_fits, shown_weights = (r",\; ".join(f"{v:.4f}" for v in row) for row in (fits, weights))
     return Folds(
-        lambda: _frame(rows, similarity=answer.similarity, fit=fits, weight=weights),
+        lambda: _frame(rows, similarity=answer.similarity, match=fits, weight=weights),
         {"fits": fits, "weights": weights, "sharpness": [beta]},
         {"asked": asked, "ids": ids},
         told,

@@ -58,7 +58,7 @@ def overflow(params: Params, data: maths.Drawn) -> Folds:
     page_parts.numbers(
         _summed(scores, found, safe=way)
         if told
-        else "The line is e^s. The hatched part has no 32-bit number."
+        else "The line is e^s. In the hatched part it is too large for a 32-bit number."
     )
     return Folds(
         lambda: _exponentials(params),

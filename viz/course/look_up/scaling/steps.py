@@ -223,7 +223,7 @@ def _drawn(params: Params, data: Drawn, known: bool = True, table: Any = None, c
     def explained() -> None:
         st.text(
             f"Measured on this draw: variance {number(data.raw.variance)} of q·k, {number(data.scaled.variance)} after the division. "
-            f"The first score is the best key of the middle query of this draw; the gradients are over all {data.scores.raw.size:,} pairs."
+            f"The score above is that of the best key for the query with the median entropy; the gradients are over all {data.scores.raw.size:,} pairs."
         )
 
     return Folds(

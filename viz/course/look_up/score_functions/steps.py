@@ -37,7 +37,7 @@ SEVERAL = "more than one"
 RULE_OF = {"concat": "additive"}
 EQUATIONS = {"sharp": "score.cosine_beta"}
 REASON = {
-    "linear": "w·q is one number, added to every score, and the softmax cancels what all scores share.",
+    "linear": "w·q is one number, added to every score, and the softmax cancels a number that is added to all scores.",
     "location": "its formula W q has no key in it: only the position in the row counts.",
 } | dict.fromkeys(("cosine", "sharp"), "it divides by the query's length, so only the direction counts.")
 
@@ -64,9 +64,9 @@ def two_rules(params: Params, data: maths.Scored) -> Folds:
     found = (data.weights[name] for name in ("dot", "cosine"))
     (one, first), (other, second) = ((NAMES[int(each.argmax())], percent(each.max())) for each in found)
     page_parts.numbers(
-        f"By the dot product {one} gets most, {first}; by the cosine {other}, {second}."
+        f"By the dot product {one} gets the most weight, {first}; by the cosine {other}, {second}."
         if told
-        else f"By the cosine {other} gets most, {second}: the softmax of numbers between −1 and 1 stays flat."
+        else f"By the cosine {other} gets the most weight, {second}: the softmax of numbers between −1 and 1 stays flat."
     )
     return _folds(params, data, told)
 
@@ -78,10 +78,10 @@ def all_eight(params: Params, data: maths.Scored) -> Folds:
     else:
         _plane(params, data, RULES, "dot")
     favourites = [int(weights.argmax()) for weights in data.weights.values()]
-    votes = [f"{name} by {favourites.count(i)}" for i, name in enumerate(NAMES) if i in favourites]
+    votes = [f"{name} under {favourites.count(i)}" for i, name in enumerate(NAMES) if i in favourites]
     sharpest = max(data.functions, key=lambda f: data.weights[f.name].max())
     page_parts.numbers(
-        f"The key with most weight is {', '.join(votes)} of the {len(RULES)} rules. The sharpest is "
+        f"The key with the most weight is {', '.join(votes)} of the {len(RULES)} rules. The sharpest is "
         f"{sharpest.title}, with {percent(data.weights[sharpest.name].max())} on one key; the plain cosine gives its best key {percent(data.weights['cosine'].max())}."
     )
     return _folds(params, data)
@@ -112,7 +112,7 @@ def ignores(params: Params, data: maths.Scored) -> Folds:
     else:
         _matrix(np.array([data.weights[name] for name in RULES]), data, "change", title="The weights before")
         page_parts.numbers(
-            "Each column sums to 1. After your guess: the same table with the change in every cell."
+            "Each column sums to 1. After your guess the table shows the change of every weight."
         )
     return _folds(params, data, told)
 

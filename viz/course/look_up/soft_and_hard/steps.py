@@ -42,7 +42,7 @@ def guess(params: Params, data: maths.Data) -> Folds:
         tuple(means),
         min(far, key=far.__getitem__),
         f"After {len(drawn):,} draws the mean colour is {soft:.4f} away from the soft mix, {top:.4f} from "
-        f"the patch with the largest weight and {plain:.4f} from the plain mean. Each patch comes up as "
+        f"the patch with the largest weight and {plain:.4f} from the plain mean. Each patch is drawn as "
         "often as its weight, so the mean of the draws approaches the weighted sum.",
     )
     titles = ("soft", "one draw", "the mean" if lesson.presenting() else f"mean of {len(data.drawn):,}")
@@ -68,7 +68,7 @@ def hard(params: Params, data: maths.Data) -> Folds:
         _reads([("soft", _soft(data)), (f"hard: {NAMES[place]}", data.patches[place])])
     page_parts.numbers(
         f"Sampled: {thing(place)}, with a probability of {percent(data.weights[place], 2)}. "
-        f"Its colour is {float(np.linalg.norm(data.values[place] - maths.soft_read(data.weights, data.values))):.2f} away from the soft read. The soft read needs 24 patches, this one needs 1: less work, more variance."
+        f"Its colour is {float(np.linalg.norm(data.values[place] - maths.soft_read(data.weights, data.values))):.2f} away from the soft read. The soft read needs 24 patches, this one needs 1: it has less work and more variance."
     )
     controls.draw(
         f"{SLUG}draw", again="Draw another patch", strong=True
@@ -89,8 +89,8 @@ def many(params: Params, data: maths.Data) -> Folds:
             f"The distance of the mean from the soft read falls to {near.distance[-1]:.4f} after {n} draws.",
         )
     page_parts.numbers(
-        f"The mean of {n:,} draw{_s(n)} is {near.distance[-1]:.4f} away from the soft read; expected is "
-        f"{near.expect[-1]:.4f}. A hundred times the draws, a tenth of the expected distance."
+        f"The mean of {n:,} draw{_s(n)} is {near.distance[-1]:.4f} away from the soft read; the expected distance is "
+        f"{near.expect[-1]:.4f}. A hundred times as many draws would make it a tenth."
     )
     return _folds(params, data)
 
@@ -108,7 +108,7 @@ def learning(params: Params, data: maths.Data) -> Folds:
         )
     best = int(learned.exact.argmax())
     said = (
-        f"To read something {params.wanted}, the score of {thing(best)} should grow most: exactly "
+        f"To read something {params.wanted}, the score of {thing(best)} should grow most. Its derivative is exactly "
         f"{learned.exact[best]:.4f}, from {n:,} draw{_s(n)} {learned.plain[best]:.4f}, with a baseline "
         f"{learned.based[best]:.4f}. The baseline, {learned.baseline:.3f}, divides the variance of a draw by "
         f"{learned.saved:.1f}."
@@ -122,7 +122,7 @@ def learning(params: Params, data: maths.Data) -> Folds:
     most = 0.0 if data.automatic is None else float(np.abs(data.automatic).max())
     told = lesson.predict(
         f"{SLUG}path",
-        "Always take the patch with the largest score. What does automatic differentiation return for the "
+        "A network always reads the patch with the largest score. What does automatic differentiation return for the "
         "scores?",
         options,
         options[2] if data.argmax is None else options[1] if not np.any(data.argmax) else options[0],

@@ -37,11 +37,11 @@ def one_vector(params: Params, data: Model) -> Folds:
         -1,
         1,
         last,
-        f"In the table of words it is one vector, cosine {first:.3f}; "
-        f"the layers mix in the words before it: after the last, cosine {last:.3f}.",
+        f"In the embedding matrix it is one vector, cosine {first:.3f}; "
+        f"the layers mix in the preceding words: after the last layer the cosine is {last:.3f}.",
         0.1,
     )
-    names = ["table of words", "with position", *(f"after layer {i}" for i in range(layers))]
+    names = ["embedding matrix", "with position", *(f"after layer {i}" for i in range(layers))]
     origin.tell(model=READER, text=params.one, beside=params.two)
     rows = lit(names, same)
     alt = f"Cosine of the two vectors of {word}, layer by layer."
@@ -51,9 +51,9 @@ def one_vector(params: Params, data: Model) -> Folds:
         alt if told else "Only the first bar is shown before the guess.",
     )
     page_parts.numbers(
-        f"“{word}”: cosine {first:.3f} in the table, {last:.3f} after {layers} layers."
+        f"“{word}”: cosine {first:.3f} in the embedding matrix, {last:.3f} after {layers} layers."
         if told
-        else f"In the table “{word}” has one vector: cosine {first:.3f}. And after the layers?"
+        else f"In the embedding matrix “{word}” has one vector: cosine {first:.3f}. And after the layers?"
     )
     return Folds(
         {"where": names, "cosine": same},
@@ -79,7 +79,7 @@ def remember(params: Params, data: Model) -> Folds:
     said, best = distinct(found.words), int(found.weights.argmax())
     told = lesson.predict(
         f"{SLUG}.remember",
-        f"Reading “{names[row]}”, which word gets most weight in head {head_name(layer, head)}?",
+        f"Reading “{names[row]}”, which word gets the most weight in head {head_name(layer, head)}?",
         dict(zip(said, found.weights.tolist(), strict=True)),
         said[best],
         f"It gets {found.weights[best]:.3f}; "
@@ -99,7 +99,7 @@ def remember(params: Params, data: Model) -> Folds:
         page_parts.show(bars(rows, "{:.3f}", end=1.0), f"{SLUG}.weights", f"Weights from {names[row]}.")
     near = int(found.near.argmax())
     page_parts.numbers(
-        f"The mix at “{names[row]}” is {percent(float(found.weights[best]))} “{said[best]}”; of the words "
+        f"The weighted sum at “{names[row]}” has {percent(float(found.weights[best]))} “{said[best]}”; of the words "
         f"so far it is most like “{said[near]}” (cosine {found.near[near]:.2f}), and its cosine with "
         f"“{said[row]}” itself is {found.near[row]:.2f}."
         if told

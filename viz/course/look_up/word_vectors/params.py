@@ -31,7 +31,7 @@ SENTENCES = (
     "The animal didn't cross the street because it was too tired.",
 )
 TERMS = {"a": "a", "b": "− b", "c": "+ c"}
-BANKS = {"one": "One sentence", "two": "Another sentence", "word": "A word of both"}
+BANKS = {"one": "One sentence", "two": "Another sentence", "word": "A word in both"}
 
 
 def places(raw: str) -> vectors_link.Vectors:

@@ -61,7 +61,7 @@ def by_hand(params: Params, data: Model) -> Folds:
     page_parts.numbers(
         said.replace("-", "−")
         if told
-        else "Seven words, two numbers each. Choose the word that the sum leads to."
+        else "Each of the seven words has two numbers. Choose the word that the sum leads to."
     )
     king, man, woman = (f"({drawn[i][0]:g},\\, {drawn[i][1]:g})" for i in (PLUS[0], MINUS[0], PLUS[1]))
     return Folds(
@@ -81,7 +81,7 @@ def trained(params: Params, data: Model) -> Folds:
     near = [visible(word) for word in found.nearest[:SHOWN]]
     told = lesson.predict(
         f"{SLUG}.trained",
-        f"{_terms(found)}: which of these words is nearest in the trained table?",
+        f"{_terms(found)}: which of these words is nearest among the trained vectors?",
         dict(sorted(offered(found, data).items())),
         near[0],
         f"Its cosine with the sum is {found.cosines[0]:.3f}, that of “{near[1]}” {found.cosines[1]:.3f}.",

@@ -113,7 +113,7 @@ def field(
             x2="right:Q",
             y2="bottom:Q",
             color=vega.own(),
-            tooltip=vega.told(("sign:N", "symbol"), ("said:N", "moves the top")),
+            tooltip=vega.told(("sign:N", "symbol"), ("said:N", "change at the top")),
         ),
         at(lines).mark_rule(strokeWidth=1.6, color=theme.CATEGORICAL[0]).encode(x2="x2:Q", y2="y2:Q"),
         at(dots)
@@ -176,7 +176,7 @@ def _said(row: Answer, right: str) -> str:
     if row.chance is None:
         return "?"
     said = f"“{visible(right)}” {percent(row.chance)}"
-    return said if row.best == right else f"{said}; says “{visible(row.best)}” {percent(row.best_chance)}"
+    return said if row.best == right else f"{said}; output “{visible(row.best)}” {percent(row.best_chance)}"
 
 
 @kept
@@ -209,7 +209,7 @@ def by_place(
     n = len(places)
     across = alt.X(
         "left:Q",
-        title="symbols from the answer to the ?",
+        title="distance of the answer, in symbols",
         scale=vega.span(-0.6, n - 0.4),
         axis=vega.quiet(
             values=list(range(n)),
@@ -219,7 +219,7 @@ def by_place(
     )
     up = alt.Y(
         "from:Q",
-        title="answers right (synthetic texts)",
+        title="accuracy (synthetic texts)",
         scale=vega.span(0, 1.12),
         axis=alt.Axis(values=[0, 0.5, 1], format=".0%", domain=False, ticks=False),
     )

@@ -54,8 +54,8 @@ def guess(params: Params, data: Data) -> Folds:
         "the convolutions stay. What does it output now?",
         {SAME: half.chance(says), ANOTHER: max(p for sign, p in half.chances.items() if sign != says)},
         SAME if instead == says else ANOTHER,
-        f"“{visible(instead)}”, with a probability of {percent(half.best[0][1])}; “{visible(says)}” has {percent(half.chance(says))} "
-        f"left. {_distance(data)}",
+        f"“{visible(instead)}”, with a probability of {percent(half.best[0][1])}; “{visible(says)}” has {percent(half.chance(says))}. "
+        f"{_distance(data)}",
     )
     rows = [
         Answer(name, found.chance(right) if known or part == "both" else None, *found.best[0])
@@ -100,12 +100,12 @@ def field(params: Params, data: Data) -> Folds:
     far = maths.reach(steps)
     known = lesson.predict_number(
         f"{SLUG}.field",
-        f"{len(steps)} convolutions, one above the other, each reads two positions: its own and one r before it, r = "
+        f"There are {len(steps)} convolutions, one above the other. Each reads two positions: its own and the one r before it, r = "
         f"{', '.join(map(str, steps))}. How many positions reach the topmost one, its own included?",
         1,
         100,
         far,
-        f"1 + {' + '.join(map(str, steps))} = {far}. Each convolution adds its r to the reach. "
+        f"1 + {' + '.join(map(str, steps))} = {far}. Each convolution adds its r to the field. "
         f"With r = 1 in each, {far - 1} of them would be needed.",
         near=2,
     )
@@ -129,7 +129,7 @@ def field(params: Params, data: Data) -> Folds:
         said += f"from position {lit[0] + 1} on: 1 + {' + '.join(map(str, steps[:depth]))} = {maths.reach(steps[:depth])} at most."
         if moves is not None:
             inside, outside = (int((part > 0).sum()) for part in (moves[lit], np.delete(moves, lit)))
-            said += f" In real runs another symbol changes the top at {inside} of these {len(lit)} positions, and at {outside} others."
+            said += f" When one symbol is replaced and the network runs again, the topmost convolution changes for {inside} of these {len(lit)} positions, and for {outside} others."
         page_parts.numbers(said)
         page_parts.numbers(_distance(data))
     else:
@@ -221,11 +221,11 @@ def trained(params: Params, data: Data) -> Folds:
     reach, places_of = maths.reach(maths.dilations()), found.by_place["convolutions"]
     known = lesson.predict_share(
         f"{SLUG}.trained",
-        "A network without any attention was trained on the same two tasks, on as many texts. How often is it right?",
+        "A network without any attention was trained on the same two tasks, on the same number of texts. How often is it right?",
         alone,
-        f"{percent(alone)}; one of the shown answers picked at random is right in {percent(found.chance)}. Its field is {reach} positions. It is right in "
+        f"{percent(alone)}; choosing one of the answers in the text at random is right in {percent(found.chance)}. Its field is {reach} positions. It is right in "
         + ", ".join(
-            f"{percent(share)} of the texts with the answer {place}" for place, share in places_of.items()
+            f"{percent(share)} of the texts if the answer is {place}" for place, share in places_of.items()
         )
         + ".",
     )
@@ -272,8 +272,8 @@ def _distance(data: Data) -> str:
     back, far = len(data.signs) - 1 - data.truth.first, maths.reach(maths.dilations()) - 1
     where = "inside" if back <= far else "outside"
     return (
-        f"“{data.truth.answer}” was shown with its item {back} symbols before the question mark, {where} the field of the convolutions, "
-        f"which reaches {far} back."
+        f"The text shows the item with its answer, “{data.truth.answer}”, {back} symbols before the question mark. This is {where} the field of the convolutions, "
+        f"which reaches {far} symbols back."
     )
 
 

@@ -32,7 +32,7 @@ def read(params: Params, data: Ways) -> Folds:
         f"A word has {size.d} numbers, and {heads} will read it. How much of it does head 1 read?",
         (piece, whole, "The mean of the others" if size.h > 1 else "Half of them"),
         whole if data.chunk > 1e-9 or size.h == 1 else piece,
-        f"Each of its {size.p} numbers is a sum over all {size.d}; made from the first {size.p} alone it "
+        f"Each of its {size.p} numbers is a sum over all {size.d}; computed from the first {size.p} alone it "
         f"would be off by up to {number(data.chunk)}.",
     )
     grids("read", named(found, "x", "project"), values=True, covered=() if known else ("project",))
@@ -128,8 +128,8 @@ def merge(params: Params, data: Ways) -> Folds:
         right,
         "One head is one slice: there the transpose moves nothing."
         if size.h == 1
-        else f"Row “{WORDS[0]}” holds {alone}, from word after word. The output is off by up to {off}, "
-        "without an error.",
+        else f"Row “{WORDS[0]}” then has the numbers of {alone}, from several words. The output is off by up to {off}, "
+        "and there is no error message.",
         max(1.0, every / 16),
     )
     forgot = known and params.forgot

@@ -87,10 +87,10 @@ def several(params: Params, data: Ways) -> Folds:
     spread = maths.spreads(k, params.draw)
     known = lesson.predict(
         f"{SLUG}.several",
-        f"A word needs {k} parts, each from another word. One head divides its attention among these words. With which weights does it lose least?",
+        f"A word needs {k} parts, each from a different word. One head divides its attention among these words. With which weights is the least lost?",
         SPREADS,
         _least(spread),
-        f"It keeps one part in {k}, wherever it attends. Lost, measured on 4,000 random words: "
+        f"One part of {k} is kept, however the attention is divided. Lost, measured on 4,000 random words: "
         f"{', '.join(f'{percent(loss, 1)} with {name}' for name, loss in spread.items())}.",
     )
     figure = bar_pairs(
@@ -104,7 +104,7 @@ def several(params: Params, data: Ways) -> Folds:
     )
     told = "The share that is lost with 1 head, 2 heads and so on."
     page_parts.show(figure, f"{SLUG}.several.picture", told if known else COVERED)
-    lost = f"One head loses {percent(values[0, 0])}, {k} heads {percent(values[-1, 0])}. " * (
+    lost = f"One head loses {percent(values[0, 0])}, {k} heads lose {percent(values[-1, 0])}. " * (
         known and not room
     )
     large = "." if room else f"; with d = 512 both have {maths.parameters(512):,}."

@@ -96,12 +96,12 @@ def sentence(data: Matrices, query: int, key: int) -> str:
         said = f"“{names[query]}” may attend to {open_} of {n} words and gives {given}."
         if open_ < n:
             said += (
-                f" The mask removes {percent(row.hidden)} of what its scores alone would give; "
-                f"the rest grows {number(1 / (1 - row.hidden))}-fold."
+                f" Without the mask, {percent(row.hidden)} of its weight would be on masked words; "
+                f"the mask makes the other weights {number(1 / (1 - row.hidden))} times as large."
             )
     if blind:
         others = ", ".join(f"“{names[i]}”" for i in blind[:5]) + (", .." if len(blind) > 5 else "")
-        said += f" Everything masked for {others}: zeros, not NaN."
+        said += f" For {others} everything is masked: the weights are zeros, not NaN."
     return said
 
 

@@ -31,7 +31,7 @@ def lines(params: Params, data: read.Head) -> Folds:
     n, weights, allowed = len(names), found.weights[layer, head], found.allowed[layer, head]
     known = lesson.predict(
         SLUG + "count",
-        f"“{text}” The model reads word by word, punctuation counts as words, and for each of them there is one "
+        f"“{text}” The model reads word by word; punctuation marks count as words, and for each of them there is one "
         "line of weights. How many lines?",
         tuple(str(m) for m in (n - 1, n, n + 1) if m > 0),
         str(n),
@@ -50,18 +50,18 @@ def lines(params: Params, data: read.Head) -> Folds:
         )
     else:
         st.text(
-            f"{n} lines are too many for one look; up to {MOST_LINES} are drawn. The table below holds all."
+            f"{n} lines are too many for one picture; up to {MOST_LINES} are drawn. The table below holds all."
         )
     if not known:
         st.text("The first line has one word, so its weight is 1. Guess first, then the others are shown.")
     elif n == 1:
-        st.text("One line, and one weight: 1.")
+        st.text("There is one line with one weight, 1.")
     else:
         best = {i: int(weights[i, :i].argmax()) for i in range(1, n)}
         strong = sorted(sorted(best, key=lambda i: -weights[i, best[i]])[:3])
-        told = [f"“{names[i]}” of “{names[best[i]]}” {percent(weights[i, best[i]])}" for i in strong]
+        told = [f"“{names[i]}” to “{names[best[i]]}” {percent(weights[i, best[i]])}" for i in strong]
         st.text(
-            f"{n} lines. What {head_name(layer, head)} remembers most: {'; '.join(told)}. Each line sums to "
+            f"{n} lines. The largest weights on earlier words in {head_name(layer, head)}: {'; '.join(told)}. Each line sums to "
             "1."
         )
     return Folds(
@@ -87,11 +87,11 @@ def edges(params: Params, data: read.Head) -> Folds:
     known = lesson.predict_share(
         SLUG + "leaks",
         f"M = {minus(fill)} in place of −∞, added before the division by √{p}, as Eq. (28) of Ghojogh and "
-        "Ghodsi 2020 prints it. How much of its weight does the leakiest line put on masked words?",
+        "Ghodsi 2020 prints it. How much weight do the masked words get in the line with the largest leak?",
         round(most, 2),
-        f"“{names[worst]}” puts {share(most)} there: the number is divided by √{p} as well, so e^(M/√{p}) = "
+        f"“{names[worst]}” gives {share(most)} to masked words: the number is divided by √{p} as well, so e^(M/√{p}) = "
         f"{left_over:.3g} is left of each masked term. Look, like PyTorch, adds the mask after the division: "
-        f"then e^M = {np.exp(fill):.3g} is left, and the leakiest line puts {share(beside)} there.",
+        f"then e^M = {np.exp(fill):.3g} is left, and the largest leak is {share(beside)}.",
     )
     weights = loose.weights if known else np.zeros_like(loose.weights)
     title = f"M = {minus(fill)}" if known else "Guess first"

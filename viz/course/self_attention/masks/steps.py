@@ -26,9 +26,9 @@ def leak(params: Params, _: object) -> Folds:
     sees, digits, draw = params.sees, params.digits, params.draw
     found, seen = _learned(sees, digits, draw), SEES[sees]
     told = (
-        "Nothing was learned: there is nothing to learn."
+        "Random digits cannot be predicted from the earlier ones."
         if sees == "past"
-        else f"It attends to the next digit itself and copies it. Where it has to write, it is right {percent(found.writing, 2)} of the time."
+        else f"It attends to the next digit itself and copies it. Where the list ends, it is right {percent(found.writing, 2)} of the time."
     )
     known = lesson.predict_share(
         SLUG + "leak",
@@ -49,7 +49,7 @@ def leak(params: Params, _: object) -> Folds:
         drawn if known else "Nothing but chance is drawn before the guess.",
     )
     st.text(
-        f"It sees {seen}: {percent(found.inside)} right where the answer is in the list, {percent(found.writing)} where it has to write. {_copied(sees, found)}"
+        f"It sees {seen}: {percent(found.inside)} right where the next digit is in the list, {percent(found.writing)} where the list ends. {_copied(sees, found)}"
         if known
         else "The digits are random. "
         f"A model that cannot see the next one is right {percent(1 / digits)} of the time."
@@ -68,7 +68,7 @@ def leak(params: Params, _: object) -> Folds:
 
 def _copied(sees: str, found: maths.Learned) -> str:
     if sees == "past":
-        return "It cannot cheat, and in random lists there is nothing else to learn."
+        return "It cannot copy the next digit, and in random lists there is nothing else to learn."
     ahead = found.pattern[np.arange(7), np.arange(1, 8)].mean()
     return f"Its heads give {percent(ahead)} of their attention to the next digit: it learned to copy, not to predict."
 
@@ -83,10 +83,9 @@ def _lifted_now(text: str) -> None:
     """gpt-mini with its mask lifted now, which it never saw while it learned."""
     with_mask, without = read.surprises(text)
     st.text(
-        f"gpt-mini learned with the mask. Lift it now, in every layer, on “{text}”: its cross-entropy loss "
-        f"is {with_mask:.2f} nats per token with the mask and {without:.2f} without. It never learned to "
-        "read ahead, so it hardly uses the next token, although it sees it: the mask matters while a model "
-        "learns."
+        f"gpt-mini was trained with the mask. Now the mask is removed in every layer, for “{text}”: its cross-entropy loss "
+        f"is {with_mask:.2f} nats per token with the mask and {without:.2f} without. It was never trained to "
+        "read ahead, so it hardly uses the next token, although it may attend to it: the mask matters during training."
     )
 
 
@@ -111,7 +110,7 @@ def prefix(params: Params, data: read.Head) -> Folds:
         )
         page_parts.numbers(
             f"y{str(shown).translate(charts.LOW)} = {terms}: {shown} {'terms' if shown > 1 else 'term'}, "
-            f"{weights.sum():.3f} together. All {n} lines have {n * (n + 1) // 2} terms; every pair would "
+            f"{weights.sum():.3f} together. All {n} lines have {n * (n + 1) // 2} terms; without a mask there would "
             f"be {n * n}."
         )
     first = [*(number(float(x)) for x in y[:3]), *["…"] * (len(y) > 3)]
@@ -142,8 +141,8 @@ def mask(params: Params, data: read.Head) -> Folds:
     )
     known = lesson.predict(
         SLUG + "moved",
-        f"{'Without' if without else 'With'} the mask: another last word in place of “{words[-1]}”. "
-        f"Which of the {n} lines y change?",
+        f"{'Without' if without else 'With'} the mask: the last word, “{words[-1]}”, is replaced by another one. "
+        f"Which of the {n} outputs y change?",
         answers,
         answers[0] if moved == n else answers[1] if moved == 1 else answers[-1],
         f"Measured: {moved} of {n} change, the others by exactly 0. {told}",
@@ -162,9 +161,9 @@ def mask(params: Params, data: read.Head) -> Folds:
     weights, outputs = maths.gaps(one, other)
     own = apart(other.weights, found.pattern)
     st.text(
-        f"Against the sums line by line: the weights differ by {_apart(weights.max())}, the outputs y by "
+        f"Compared with the sums line by line, the weights differ by {_apart(weights.max())}, the outputs y by "
         f"{_apart(outputs.max())}; the model's own weights (32 bits) by {tiny(own)}."
-        + (f" Another last word changes {moved} of {n} lines." if known else "")
+        + (f" With another last word {moved} of the {n} outputs change." if known else "")
     )
     return Folds(
         lambda: table(other.weights, words),

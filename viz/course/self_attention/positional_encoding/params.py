@@ -33,7 +33,7 @@ class Params(Knobs):
     p: int = knob(100, slider("p (the size of a key)", 1, 512))
     dims: int = knob(4, slider("Curves drawn", 1, 8))
     which: str = knob("first", segmented("Which dimensions", WHICH))
-    position: int = knob(1, slider("Position read off", 0, 255))
+    position: int = knob(1, slider("Chosen position", 0, 255))
     short: int = knob(5, slider("A short sentence, words", 3, 10, width="stretch"))
     long: int = knob(20, slider("A long sentence, words", 11, 100, width="stretch"))
 

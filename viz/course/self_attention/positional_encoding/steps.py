@@ -105,16 +105,16 @@ def _question(length: int, data: Data) -> None:
         (right, *_), (_, low, high) = position_evidence.five_steps(d, n)
         return (
             f"With the right formula it is {right:.3f} everywhere, because five steps turn each pair of "
-            "dimensions by a fixed angle, wherever one starts. With the exponent i/d for odd i, as some "
+            "dimensions by a fixed angle, wherever they begin. With the exponent i/d for odd i, as some "
             f"slides print it, sine and cosine no longer share a frequency, and it varies from {low:.3f} to "
             f"{high:.3f}."
         )
 
     lesson.predict(
         f"{SLUG}.guess",
-        f"Two words are five positions apart. Is the distance between their position vectors (d = {d}) "
-        f"the same at the start of a sentence of {n} words and at its end?",
-        ("The same", "It grows", "It varies"),
+        f"Two words are five positions apart. Compare the distance between their position vectors (d = {d}) "
+        f"at the start of a sentence of {n} words and at its end.",
+        ("The same", "Larger at the end", "Smaller at the end"),
         "The same",
         why,
     )

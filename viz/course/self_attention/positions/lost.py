@@ -62,7 +62,7 @@ def lost(params: Params, _: object) -> Folds:
             origin.tell(model=model, text=text, layer=layer, head=head, changed=f"positions {way}")
             _map(found, way, family, known or way == unplaced.AS_TRAINED)
     if not lesson.presenting():  # there the answer says it all
-        looks = f"As trained, head {head_name(*found.head)} attends to the word before"
+        looks = f"As trained, head {head_name(*found.head)} attends to the previous word"
         page_parts.numbers(
             _told(found, loss) if known else f"{looks}; its loss {OF.get(family, '')} is {trained} nats."
         )
@@ -118,9 +118,9 @@ def _told(found: unplaced.Unplaced, loss: dict[str, float]) -> str:
     before = _before(found)
     looked, then, last = (percent(before[way]) for way in unplaced.WAYS)
     return (
-        f"Loss {trained} nats as trained; {shuffled} shuffled, {removed} removed: worst is "
+        f"The loss is {trained} nats as trained, {shuffled} shuffled, {removed} removed. The loss is largest with positions "
         f"{max(loss, key=loss.__getitem__)}. "
-        f"Head {head_name(*found.head)} gave {looked} of its attention to the word before; shuffled {then}, removed {last}."
+        f"Head {head_name(*found.head)} gives {looked} of its attention to the previous word; {then} if shuffled, {last} if removed."
     )
 
 

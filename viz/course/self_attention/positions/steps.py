@@ -43,7 +43,7 @@ def guess(params: Params, _: object) -> Folds:
         (SAME, NEAR, FAR),
         SAME if far == 0 else NEAR if far < 0.1 else FAR,
         f"Their distance is {share(far)} of their length, after every layer; with positions it is "
-        f"{share(float(with_[-1]))}. Nothing in the model separates the two.",
+        f"{share(float(with_[-1]))}. Nothing in the model distinguishes the two.",
     )
     origin.tell(model=read.READER, text=text)
     lines = found.lines if known else {read.WITH: with_}
@@ -58,9 +58,9 @@ def guess(params: Params, _: object) -> Folds:
         gpt = f" In gpt-mini, which attends to earlier words only, they are {share(float(written[-1]))} apart even so."
     begin, end = (share(float(with_[at])) for at in (0, -1))
     page_parts.numbers(
-        f"“{word}” at positions {first + 1} and {second + 1}: {end} apart with positions, {share(far)} without.{gpt}"
+        f"“{word}” at positions {first + 1} and {second + 1}: {end} of their length apart with positions, {share(far)} without.{gpt}"
         if known
-        else f"With positions the two vectors of “{word}” are {begin} apart at the input and {end} at the end."
+        else f"With positions the two vectors of “{word}” are {begin} of their length apart at the input and {end} after the last layer."
     )
     return Folds(
         lambda: pd.DataFrame(found.lines).rename_axis("after layer"),
@@ -82,7 +82,7 @@ def two_ideas(params: Params, _: object) -> Folds:
         0.0,
         0.5,
         step,
-        f"1/{long - 1}: “one word further” is another number in each sentence, {first / step:.3g} times as "
+        f"1/{long - 1}: “one word further” is a different number in each sentence, {first / step:.3g} times as "
         "large in the short one.",
         0.01,
     )
@@ -96,7 +96,7 @@ def two_ideas(params: Params, _: object) -> Folds:
         f"is always 1, but the last word gets {long - 1}, and a model trained on {short} words has never "
         f"seen more than {short - 1}."
         if known
-        else "Each dot is a word, at the number that it gets."
+        else "Each dot is a word, drawn at its number."
     )
     fractions = ideas.candidates(None)["fraction"](long)[:, 0]
     return Folds(
@@ -153,18 +153,18 @@ def wave(params: Params, _: object) -> Folds:
         plane.clocks(
             angles,
             rim,
-            [f"{value:.3g}° a step" for value in turn],
+            [f"{value:.3g}° per step" for value in turn],
             height=250 if lesson.presenting() else 270,
         ),
         f"{SLUG}.clocks",
         f"{PAIRS} clocks at position {at}; their hands turn by "
-        f"{', '.join(f'{value:.3g}' for value in turn)} degrees a step.",
+        f"{', '.join(f'{value:.3g}' for value in turn)} degrees per step.",
     )
     stand = ", ".join(f"{np.degrees(angle) % 360:.3g}°" for angle in angles)
     page_parts.numbers(
         f"Position {at}: the hands are at {stand}. As sine and cosine, p = "
-        f"[{', '.join(number(float(value), 3) for value in vector)}]. From any position, {turn[0]:.1f}° "
-        "further is one word further."
+        f"[{', '.join(number(float(value), 3) for value in vector)}]. One word further always turns the first hand by "
+        f"{turn[0]:.1f}°."
     )
     columns = {
         "sine": vector[::2],
@@ -203,8 +203,8 @@ def table(params: Params, _: object) -> Folds:
     )
     page_parts.numbers(
         f"{model} has learned {len(whole)} vectors of {width} numbers, and none for position {len(whole)}. "
-        f"The most similar vector is that of the position before or after in {learned} of the first {SEEN} "
-        f"places; for the sinusoids in {sinusoids}."
+        f"For {learned} of the first {SEEN} positions, the most similar vector is that of a neighbouring position; "
+        f"for the sinusoids it is {sinusoids}."
     )
 
     def places() -> pd.DataFrame:

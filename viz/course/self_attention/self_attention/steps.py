@@ -37,7 +37,7 @@ def _how_many(data: Data, _: Params) -> bool:
         f"{n} word{'s' if n > 1 else ''}. The query of each word is compared with the key of each word, its own included. How many scores is that?",
         tuple(str(count) for count in sorted({n, n * (n - 1) // 2, n * (n - 1), n * n})),
         str(data.found.scores.size),
-        f"{n} · {n} = {n * n}: one for each pair of a query and a key. Printed with one index, qᵢ·kᵢ, only the {n} on the diagonal would be named.",
+        f"{n} · {n} = {n * n}: one for each pair of a query and a key. A formula with one index, qᵢ·kᵢ, has only the {n} on the diagonal.",
     )
 
 
@@ -51,7 +51,7 @@ def _which(data: Data, params: Params) -> bool:
     answer = names[best[0]] if len(best) == 1 else TIE
     return lesson.predict(
         SLUG + "which",
-        f"The query of “{names[at]}” is {vector(data.found.q[at])}. Multiply it with each key: which fits best?",
+        f"The query of “{names[at]}” is {vector(data.found.q[at])}. Multiply it with each key: which product is the largest?",
         (*(name for name, allowed in zip(names, may, strict=True) if allowed), TIE),
         answer,
         ". ".join(
@@ -68,10 +68,10 @@ def _what_reaches(data: Data, params: Params) -> bool:
     total, own = ("1" if text == "1.00" else text for text in (number(column.sum()), number(column[at])))
     return lesson.predict(
         SLUG + "reaches",
-        f"As printed, V A, “{names[at]}” is made with its column of A. To what do the shares in this column sum?",
+        f"As printed, V A, the weights of “{names[at]}” are its column of A. What is the sum of this column?",
         (*sorted({"1", total, own}), str(len(names)) if len(names) > 1 else "0"),
         total,
-        f"{' + '.join(number(share) for share in column)} = {total}. Softmax made the rows sum to 1; nothing makes the columns do so.",
+        f"{' + '.join(number(share) for share in column)} = {total}. Softmax makes the rows sum to 1, but not the columns.",
     )
 
 
@@ -109,10 +109,10 @@ def numbers(step: int, data: Data, params: Params, known: bool) -> str:
 def _scored(data: Data, names: list[str], at: int) -> str:
     found = data.found
     if not found.allowed[at].any():
-        return f"“{names[at]}” is the only word and may not attend to itself: nothing is left, so all its weights are 0."
+        return f"“{names[at]}” is the only word and may not attend to itself: there is no key left, so all its weights are 0."
     best = int(found.weights[at].argmax())
     mirror = (
-        f" S is symmetric, like a kernel: with W_K = W_Q two scores that mirror each other differ by {neat(data.kernel.asymmetry)}."
+        f" S is symmetric, like a kernel: with W_K = W_Q two scores on opposite sides of the diagonal differ by {neat(data.kernel.asymmetry)}."
         if not data.kernel.asymmetry
         else ""
     )
@@ -125,10 +125,10 @@ def _scored(data: Data, names: list[str], at: int) -> str:
 def _made(data: Data, params: Params, names: list[str], at: int, known: bool) -> str:
     found = data.found
     if params.printed and not known:
-        return "As printed, columns meet the values. What does a column of A add up to?"
+        return "As printed, the values are weighted with columns of A. What does a column add up to?"
     if params.printed:
         sums = ", ".join(number(total) for total in data.printed.sums)
-        return f"As printed, V A: the shares that reach the words sum to {sums} instead of 1, and the result is up to {number(data.printed.gap)} off."
+        return f"As printed, V A: the weights of each word sum to {sums} instead of 1, and the result is off by up to {number(data.printed.gap)}."
     return (
         f"“{names[at]}” becomes {vector(found.z[at], 2)}: "
         + " + ".join(
@@ -143,7 +143,7 @@ def formula(data: Data, params: Params) -> str:
     example, mixed = data.example, data.mixed
     pairs = list(zip(mixed.weights, example.words, strict=True))[: len(example.others) + (params.own)]
     total = " + ".join(f"{_share(a)} v({word})" for a, word in pairs)
-    return f"v({example.word}) = {total} = {vector(mixed.mix, 2)}. The shares sum to {number(mixed.weights.sum())}."
+    return f"v({example.word}) = {total} = {vector(mixed.mix, 2)}. The weights sum to {number(mixed.weights.sum())}."
 
 
 def _share(value: float) -> str:

@@ -193,7 +193,7 @@ def rates(found: Sequence[tuple[str, float | None, str]], *, height: float = 44)
     ]
     across = alt.X(
         "from:Q",
-        title="letters wrong per letter said (synthetic speech)",
+        title="letter error (synthetic speech)",
         scale=vega.span(0, 1.9),
         axis=vega.quiet(values=[0, 0.25, 0.5, 0.75, 1], format=".0%"),
     )

@@ -25,7 +25,7 @@ def noise(params: Params, data: maths.Heard) -> Folds:
         f"{maths.EACH} sounds of {maths.SAID} words, in voices that were not in training ({', '.join(KEPT_OUT)}). Noise as loud as the speech "
         "(noise 1) is added. How many letters of 100 are wrong?"
     )
-    why = f"The training has noise up to {maths.LOUDEST:g}."
+    why = f"In training the noise went up to {maths.LOUDEST:g}."
     return _bars("noise", found, names, maths.NOISES, asked, why, params)
 
 
@@ -34,10 +34,10 @@ def length(params: Params, data: maths.Heard) -> Folds:
     found = engine_client.submit((SLUG, "length", params.seed), lambda: maths.in_length(params.seed), 6_000)
     names = [f"{size} word{'s' * (size != 1)}" for size in maths.SIZES]
     asked = (
-        f"No sound of the training has more than {maths.LONGEST} words. Now there are {maths.SIZES[-1]}, without noise. "
+        f"No sound in training has more than {maths.LONGEST} words. Now there are {maths.SIZES[-1]}, without noise. "
         "How many letters of 100 are wrong?"
     )
-    why = "The network was never trained on sounds of this length: attention loses its place, and words are left out or repeated."
+    why = "The network was never trained on sounds of this length: the attention weights no longer follow the sound, and words are left out or repeated."
     return _bars("length", found, names, maths.SIZES, asked, why, params)
 
 
@@ -69,7 +69,7 @@ def _bars(
         f"Share of letters wrong by {of}, and the output for one sound.",
     )
     page_parts.numbers(
-        f"What was said in the {'noisiest' if of == 'noise' else 'longest'} example shown: “{found.said[-1]}”."
+        f"The words spoken in the {'noisiest' if of == 'noise' else 'longest'} example are “{found.said[-1]}”."
     )
     return Folds(
         lambda: pd.DataFrame(

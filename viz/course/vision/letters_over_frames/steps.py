@@ -34,7 +34,7 @@ def guess(params: Params, data: Heard) -> Folds:
         f"“{visible(letter)}”. Which part of the sound has the largest attention weight?",
         shares,
         most,
-        f"{most}: {percent(shares[most])} of the weight. It learned from pairs of a sound and its spelling alone, without "
+        f"“{most}” has {percent(shares[most])} of the weight. It learned from pairs of a sound and its spelling alone, without "
         "word boundaries.",
     )
     _draw(data, f"{SLUG}.guess", upto=None if told else row, height=lesson.fit(430, 400))
@@ -53,8 +53,8 @@ def diagonal(params: Params, data: Heard) -> Folds:
     known = (
         lesson.predict_number(
             f"{SLUG}.later",
-            f"Nothing in the network forces it to read the sound from left to right: each letter may attend anywhere. Of the {n - 1} "
-            "letters after the first, END among them, how many have a later mean time than the letter before?",
+            f"Nothing in the network forces it to attend from left to right: each letter may attend anywhere. Of the {n - 1} "
+            "letters after the first (END is one of them), how many have a later mean time than the letter before?",
             0,
             n - 1,
             data.later,
@@ -69,7 +69,7 @@ def diagonal(params: Params, data: Heard) -> Folds:
     page_parts.numbers(
         f"{data.later} of {n - 1} letters have a later mean time than the one before. {_spelled(data)}"
         if known
-        else f"{n} rows of weights, each adds up to 1. {_spelled(data)}"
+        else f"There are {n} rows of weights; each adds up to 1. {_spelled(data)}"
     )
     return _folds(data, asked_letter(data), {"text": params.text}, known=known)
 
@@ -86,13 +86,13 @@ def stretch(params: Params, data: Heard) -> Folds:
     known = (
         lesson.predict_number(
             f"{SLUG}.stretch",
-            f"At speed {params.speed:g} the mean time is {here:.2f} s for “{visible(data.letters[row])}” (letter {row + 1}). "
+            f"At speed {params.speed:g} the mean time of “{visible(data.letters[row])}” (letter {row + 1}) is {here:.2f} s. "
             f"The sound is played at speed {params.rate:g}: {other.length:.2f} s in place of {data.length:.2f} s. What is "
             "the mean time now?",
             0,
             round(1.5 * until, 1),
             round(there, 2),
-            f"{there:.2f} s. The network does not count frames: the query matches keys by their content.",
+            f"{there:.2f} s. The network does not count frames: queries and keys match by their content.",
             near=0.25,
             unit="s",
         )
@@ -176,7 +176,7 @@ def _resting(data: Heard) -> str:
     resting = [visible(data.letters[i]) for i in np.flatnonzero(inside[:-1] < 0.5)]
     if not resting:
         return "Every letter has most of its weight on a word."
-    return f"{len(resting)} letters ({', '.join(resting)}) have most of their weight on a pause: with so short a list of words, the letters before it may be enough to predict a letter."
+    return f"{len(resting)} letters ({', '.join(resting)}) have most of their weight on a pause: the list of words is so short that the letters before may be enough to predict the next one."
 
 
 def _draw(data: Heard, key: str, **how: Any) -> None:
@@ -195,9 +195,9 @@ def _hear(data: Heard, key: str) -> None:
 
 
 def _spelled(data: Heard) -> str:
-    """What was said and what was written."""
+    """Name the spoken words and the output."""
     same = data.written == data.said
-    return f"Said: “{data.said}”. Written: “{data.written}”" + (", every letter right." if same else ".")
+    return f"Spoken: “{data.said}”. Written: “{data.written}”" + (", every letter right." if same else ".")
 
 
 def _folds(

@@ -31,8 +31,8 @@ def words(params: Params, data: Seen) -> Folds:
         1,
         300,
         n,
-        f"{SIDE} / {params.patch} = {side} patches in a row and as many rows: {side}² = {n - 1}, and the class token: {n}. Of a photograph of "
-        f"{LARGE} × {LARGE} in patches of {BIG} × {BIG}: ({LARGE} / {BIG})² + 1 = {large}.",
+        f"{SIDE} / {params.patch} = {side} patches in a row and as many rows: {side}² = {n - 1}, and the class token: {n}. For a photograph of "
+        f"{LARGE} × {LARGE} pixels in patches of {BIG} × {BIG}: ({LARGE} / {BIG})² + 1 = {large}.",
         near=1,
     )
     parts = maths.cut(data.pixels, params.patch)
@@ -86,8 +86,8 @@ def looks(params: Params, data: Seen) -> Folds:
     n_inked, attended = int(inked.sum()), data.on_ink(LAYERS - 1)
     known = lesson.predict_share(
         f"{SLUG}.class",
-        f"The class is computed from the class token alone. {n_inked} of {len(inked)} patches ({percent(n_inked / len(inked))}) have a part of a line in "
-        "them, the others are black. How much of its attention does the class token give to the patches with a line, in the last layer, mean of the heads?",
+        f"The class is computed from the class token alone. {n_inked} of {len(inked)} patches ({percent(n_inked / len(inked))}) contain a part of a "
+        "line; the others are black. In the last layer, averaged over its heads: how much of its attention does the class token give to the patches with a line?",
         attended,
         f"{percent(attended, 2)}. So it attends to the drawing, not to the background; the output is “{data.best}”, with a probability of {percent(data.chances.max())}.",
         near=0.1,
@@ -158,8 +158,8 @@ def fills(params: Params, data: Seen) -> Folds:
     left = found.error / found.of_mean if found.of_mean else 1.0
     known = lesson.predict_share(
         f"{SLUG}.fill",
-        f"{len(found.hidden)} of {n} patches are hidden; the encoder reads the other {n - len(found.hidden)}. Put the mean of the visible patches at "
-        "each hidden place: the squared error of that picture counts as 100%. How much of it is left when the decoder fills them in?",
+        f"{len(found.hidden)} of {n} patches are hidden; the encoder reads the other {n - len(found.hidden)}. If every "
+        "hidden patch is filled with the mean of the visible ones, the squared error counts as 100%. How large is it when the decoder fills them in?",
         min(left, 1.0),
         f"{percent(left)}: {found.error:.4f} per pixel in place of {found.of_mean:.4f} (black is 0, white 1).",
         near=0.05,

@@ -95,7 +95,7 @@ def draw(params: Params, data: Told) -> Folds:
     n, active = len(found.low), found.responding
     known = lesson.predict(
         f"{SLUG}.filters",
-        f"The first layer has {n} filters. How many of them respond anywhere in this scene?",
+        f"The first layer has {n} filters. How many of them respond somewhere in this scene?",
         SHARES,
         SHARES[min(2, int(3 * len(active) / n))],
         f"{len(active)} of {n}. The others respond to colours or edges that this scene does not have.",

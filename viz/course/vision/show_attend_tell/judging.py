@@ -34,7 +34,7 @@ def judge(params: Params, _: object) -> Folds:
         f"The captioner’s output for the first picture: “{said}” Is every word right?",
         (RIGHT, WRONG),
         RIGHT if ok else WRONG,
-        f"The grammar has: “{maths.caption(scene)}” Of {len(rows)} scenes with combinations that were not in training, {right} captions are right, "
+        f"The right sentence is “{maths.caption(scene)}” Of {len(rows)} scenes with combinations that were not in training, {right} captions are right, "
         f"{percent(right / len(rows))}.",
     )
     others = [row for rows_of in sorts for row in rows_of if row[0] is not scene]
@@ -49,7 +49,7 @@ def judge(params: Params, _: object) -> Folds:
         "; ".join(f"{text} {'' if fine is None else (RIGHT if fine else WRONG)}" for _, text, fine in shown),
     )
     page_parts.numbers(
-        f"{right} of {len(rows)} synthetic scenes right. In every second scene one thing has a colour that its kind never had in training."
+        f"{right} of {len(rows)} synthetic scenes right. In half of the scenes one thing has a colour that its kind never had in training."
         if known
         else f"One of {len(rows)} synthetic scenes that were sampled now. Guess first, then more are shown."
     )
@@ -70,10 +70,10 @@ def printed(params: Params, _: object) -> Folds:
     text, kind = texts[int(np.random.default_rng((5, params.judge)).integers(len(texts)))]
     known = lesson.predict(
         f"{SLUG}.caption",
-        f"“{text}” Xu et al.'s captioner wrote it about a photograph that you do not see. Do the slides print it under “{OURS[0]}” or under “{OURS[1]}”?",
+        f"“{text}” Xu et al.'s captioner wrote this about a photograph that is not shown here. Do the slides print it under “{OURS[0]}” or under “{OURS[1]}”?",
         OURS,
         kind,
-        f"“{kind}”. All twelve read well: whether a caption is true can only be seen in the picture; the map shows what was attended to.",
+        f"“{kind}”. All twelve are good sentences: whether a caption is true can only be seen in the picture. The map shows where the model attended.",
     )
     groups = list(PRINTED) if known else []
     if known:

@@ -33,7 +33,7 @@ def guess(params: Params, data: maths.Data) -> Folds:
     most, after = np.argsort(weights)[::-1][:2] if len(keys) > 1 else (0, 0)
     told = lesson.predict(
         f"{SLUG}.first",
-        f"So far: “{so_far or '(nothing)'}”. Next it writes “{word}”. Which English word gets most attention?",
+        f"So far: “{so_far or '(nothing)'}”. Next it writes “{word}”. Which English word gets the most attention?",
         dict(zip(keys, weights.tolist(), strict=True)),
         keys[most],
         f"It gives {percent(weights[most])} to “{data.words[most]}” and {percent(weights[after])} to "
@@ -54,7 +54,7 @@ def guess(params: Params, data: maths.Data) -> Folds:
         say=ALIGNING,
     )
     if told:
-        said = f"“{data.text}” For each of its {m} tokens, END among them, the {n} weights are new: "
+        said = f"“{data.text}” For each of its {m} tokens (END is one of them) there are {n} new weights: "
         said += f"{m} × {n} = {m * n}."
     else:
         said = f"{data.model} has read {n} tokens and written {row}. The rest is shown after your guess."
@@ -177,7 +177,7 @@ def without(params: Params, data: maths.Data) -> Folds:
             model=data.model, text=params.text, beside=text, kind="alignment", changed="every score 0"
         )
         heatmap(weights, rows, data.words, key=f"{SLUG}.even", axis=AXIS, title="Every score 0", height=200)
-    same = "It still writes the same." if text == data.text else "It writes something else."
+    same = "The translation is still the same." if text == data.text else "The translation is different."
     return _told(
         f"With equal scores each of the {n} weights is 1 / {n} = {1 / n:.3f} and c_i is the mean of the h_j: every "
         f"word gets the same vector. {same}",
@@ -278,7 +278,7 @@ def _equations(params: Params, data: maths.Data, row: int) -> None:
     lesson.equation("attention.softmax", SLUG, values={"a_ij": weight, "s_ij": score})
     asks = "s_(t-1), as in these equations" if data.before == 0 else "s_t: read l_i in place of l_(i-1)"
     page_parts.numbers(
-        f"The query of {data.model} is {asks}. It differs from s_(t-1) by {data.before:.2g} at most, from s_t by {data.now:.2g}."
+        f"The query of {data.model} is {asks}. Its largest difference from s_(t-1) is {data.before:.2g}, from s_t {data.now:.2g}."
     )
     run = _run(params, data)
     lines = lines_of(run, "alignment", 0, 0, row, key)
@@ -304,7 +304,7 @@ def _split(run: Run, row: int) -> None:
     lesson.equation("bahdanau.score", SLUG)
     lesson.equation("bahdanau.split", SLUG)
     page_parts.numbers(
-        f"Both ways for this row, {found.width} hidden numbers: {scores}. Largest difference {gap:.0e}. "
+        f"Both formulas give these scores for this row ({found.width} hidden numbers): {scores}. Largest difference {gap:.0e}. "
         "W_2 h_j is the same for every written word, so it is computed once per sentence."
     )
 
@@ -330,7 +330,7 @@ def _slopes(data: maths.Data, row: int) -> None:
     )
     st.text(
         f"Raise the score of “{data.words[most]}” by 0.1 and its weight moves by about "
-        f"{0.1 * slopes[most, most]:+.4f}; the other weights lose as much together. In a row with one weight near 1 all slopes are near 0: training hardly changes it any more."
+        f"{0.1 * slopes[most, most]:+.4f}; together the other weights lose as much. In a row with one weight near 1 all slopes are near 0, so training hardly changes the row any more."
     )
 
 

@@ -72,7 +72,7 @@ def read(params: Params, data: copies.Data) -> Folds:
     page_parts.show(
         unrolled(lanes, hands=hands, large=1.5 if lesson.presenting() else 1),
         f"{SLUG}.read",
-        "The encoder's states, one tile a letter, and the context vector.",
+        "The encoder's states, one tile per letter, and the context vector.",
     )
     if whole:
         said = (
@@ -106,7 +106,7 @@ def write(params: Params, data: copies.Data) -> Folds:
             lanes, hands=[(0, (n - 1) / 2 - 0.3, 1, 0.0)], pixels=11, large=1.5 if lesson.presenting() else 1
         ),
         f"{SLUG}.write",
-        "The context vector and the decoder's states, one tile a letter written.",
+        "The context vector and the decoder's states, one tile per written letter.",
     )
     chance = percent(float(one.chances[max(at - 1, 0)]))
     if at:
@@ -139,7 +139,7 @@ def look_back(params: Params, data: copies.Data) -> Folds:
     last = pattern[min(len(looks.read), len(pattern)) - 1]
     most = int(last.argmax())
     return _told(
-        f"From one vector {one.right} of {len(one.read)} are right, with attention {looks.right}. Writing the "
+        f"From one vector {one.right} of {len(one.read)} are right, with attention {looks.right}. When it writes the "
         f"last letter, the decoder gives {percent(last[most])} of its attention to letter {most + 1}, "
         f"“{looks.read[most]}”.",
         params,
@@ -194,8 +194,8 @@ def slope(params: Params, data: copies.Data) -> Folds:
         _curves(places, params.cell, first=0),
         data.one.read,
         titles=(
-            "norm of ∂hₙ/∂x₁, read from the left only",
-            "norm of ∂c/∂xᵢ, both directions, your word",
+            "slope ‖∂hₙ/∂x₁‖, first letter, from the left",
+            "slope ‖∂c/∂xᵢ‖, your word, both directions",
         ),
     )
     page_parts.show(
@@ -207,9 +207,9 @@ def slope(params: Params, data: copies.Data) -> Folds:
     begins, ends = map(percent, kept.ends)
     n, few, longest = copies.N_WORDS, copies.ENDS, max(COPY_LENGTHS)
     return _told(
-        f"Read from the left, this much of the slope after one letter is left after ten: {left}. The second "
-        f"chain reads the first letter last, so beginnings survive: in {n} held-out words of {longest} letters "
-        f"the {CELLS[params.cell]} writes {begins} of the first {few} letters right and {ends} of the last "
+        f"Read from the left, the slope after ten letters, as a share of the slope after one: {left}. The network "
+        f"from the right reads the first letter last, so beginnings are kept: in {n} held-out words of {longest} letters "
+        f"the {CELLS[params.cell]} writes {begins} of the first {few} letters right, but {ends} of the last "
         f"{few}. Slope and letters right have a rank correlation of {kept.agreement:.2f} over the positions.",
         params,
         data,
@@ -244,7 +244,7 @@ def _why(copy: copies.Copy) -> str:
         return "The word is short enough for one vector."
     written = f"“{copy.written[first]}”" if first < len(copy.written) else "nothing"
     mistake = f"letter {first + 1}: {written} for “{copy.read[first]}”"
-    return f"The first mistake is {mistake}. Each letter written is read for the next, so one mistake can shift the rest."
+    return f"The first mistake is {mistake}. Each written letter is the input for the next one, so one mistake can shift the rest."
 
 
 def _row(name: str, copy: copies.Copy) -> Row:

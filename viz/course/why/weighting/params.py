@@ -12,7 +12,7 @@ SLUG, MODEL = "weighting", "gpt-mini"
 SENTENCE = " ".join(weighting.WORDS) + "."
 SOURCES = {
     "hand": "set by hand, large for the words in bold",
-    "equal": "all equal",
+    "equal": "all the same",
     "model": "surprisal for gpt-mini",
     "own": "my own sliders",
 }

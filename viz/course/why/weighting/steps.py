@@ -40,7 +40,7 @@ def guess(params: Params, data: shares.Data) -> Folds:
         f"{_count(data)} scores add up to {sum(data.raw):.1f}. How much of the attention does it get?",
         options,
         answer,
-        f"Not the score is shared out but e to the power of it: e^{data.raw[top]:.1f} = {powers[top]:.1f}, and all "
+        f"The share follows e to the power of the score, not the score itself: e^{data.raw[top]:.1f} = {powers[top]:.1f}, and all "
         f"{_count(data)} powers add up to {powers.sum():.1f}. {powers[top]:.1f} of {powers.sum():.1f} is "
         f"{percent(data.weights[top], 2)}.",
     )
@@ -90,7 +90,7 @@ def skim(params: Params, data: shares.Data) -> Folds:
     held, skipped = float(data.weights[list(data.kept)].sum()), 1 - len(data.kept) / len(data.words)
     page_parts.numbers(
         f"{len(data.kept)} of {len(data.words)} words weigh {params.threshold}% or more. Together they hold "
-        f"{percent(held)} of the attention. The {percent(skipped)} of the words that are skipped hold "
+        f"{percent(held)} of the attention. The other {percent(skipped)} of the words are skipped; they hold "
         f"{percent(1 - held)}."
     )
     return _folds(params, data)

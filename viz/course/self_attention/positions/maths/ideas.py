@@ -34,16 +34,16 @@ def grounds(verdict: Verdict, short: int, long: int) -> tuple[str, ...]:
 
     >>> from viz.course.self_attention.maths.position_criteria import fraction, judge
     >>> grounds(judge("fraction", fraction), 5, 20)[:3]
-    ('nearest two 0.053', '0.25 or 0.05 a step', 'at most 1')
+    ('nearest two 0.053 apart', '0.25 or 0.05 per step', 'at most 1')
     """
     first, second = verdict.steps
-    step = f"{first:.2g} a step" if abs(first - second) < CLOSE else f"{first:.2f} or {second:.2f} a step"
+    step = f"{first:.2g} per step" if abs(first - second) < CLOSE else f"{first:.2f} or {second:.2f} per step"
     return (
-        f"nearest two {verdict.closest:.2g}",
+        f"nearest two {verdict.closest:.2g} apart",
         step,
         "the table ends" if verdict.largest is None else f"at most {verdict.largest:.3g}",
-        "asked twice",
-        "same everywhere" if verdict.anywhere else f"differs by {verdict.unequal:.2f}",
+        "computed twice, equal",
+        "equal everywhere" if verdict.anywhere else f"differs by {verdict.unequal:.2f}",
     )
 
 
