@@ -66,7 +66,7 @@ class Chain(nn.Module):
     """One direction: h_j = P_j LSTM_j(h_{j-1}), and from the second layer on h_{j-1} is added.
 
     In the projected LSTM of Sak et al. 2014 the projected state is fed back, here the whole one: torch's own kernel
-    then runs over the sequence while weights are learnt.
+    then runs over the sequence while weights are learned.
     """
 
     def __init__(self, cfg: ELMoConfig, *, backward: bool) -> None:
@@ -86,7 +86,7 @@ class Chain(nn.Module):
 class Mixture(nn.Module):
     """ELMo_k = gamma * sum_j s_j h_kj with s = softmax(w), over the L + 1 layers (Peters et al. 2018, Eq. (1)).
 
-    layers (.. layer d_model) -> (.. d_model). w and gamma belong to a task; before one is learnt every layer counts
+    layers (.. layer d_model) -> (.. d_model). w and gamma belong to a task; before one is learned every layer counts
     alike and gamma is 1.
 
     >>> mixture = Mixture(3)

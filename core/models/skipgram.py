@@ -1,4 +1,4 @@
-"""Skip-gram: one vector a word, learnt by guessing the words around it (Mikolov et al. 2013a, b).
+"""Skip-gram: one vector a word, learned by guessing the words around it (Mikolov et al. 2013a, b).
 
 No word looks at another: the vector of *bank* is the same in every sentence. What BERT and GPT give is compared with it.
 """

@@ -2,7 +2,7 @@
 
 Eq. (1) to (4): z_0 = [x_class; x_1 E; ..; x_N E] + E_pos; blocks x + sublayer(norm(x)); the class is told from the norm of
 the class token's last state. Nothing but the learned positions says which patches are neighbours. DeiT (Touvron et al.
-2021) reads a second token behind the class token, from whose last state it learnt to tell what its teacher told; the scores
+2021) reads a second token behind the class token, from whose last state it learned to tell what its teacher told; the scores
 of both are averaged.
 """
 

@@ -1,4 +1,4 @@
-"""Rows for positions that a network has not learnt, fitted so that its first heads take them for what they are.
+"""Rows for positions that a network has not learned, fitted so that its first heads take them for what they are.
 
 Rows used again (Beltagy et al. 2020, section 5) make every n_old-th position one and the same: a head that looks at the word
 before looks at all of its copies. Here each new row is chosen, with all other weights as they are, so that what the heads

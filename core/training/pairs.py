@@ -105,7 +105,7 @@ def _padded(rows: list[list[int]]) -> Tensor:
 
 
 def prepare(data: Path, work: Path, seed: int, device: torch.device, budget: int | None = None) -> Pairs:
-    """English and Spanish sentences (Tatoeba) and the phrasebook, with a tokenizer learnt from both sides.
+    """English and Spanish sentences (Tatoeba) and the phrasebook, with a tokenizer learned from both sides.
 
     All translators learn from the same pairs with the same tokenizer: what differs between them is the network.
     """

@@ -53,7 +53,7 @@ class Recipe:
 
     `prepare(data, work, seed, device)` reads the data (caching what is slow in `work`) and returns a Task; `begin`
     changes the weights that the engine drew, before the first step; then `inherit` may put in their place what another
-    shipped model has learnt, which a copy of the network that knows nothing does without. The weights after the steps of `keep_at` (0: before
+    shipped model has learned, which a copy of the network that knows nothing does without. The weights after the steps of `keep_at` (0: before
     the first) are shipped too, so that one can see how the model came to what it does. `measure(model, limit, seed)`, where
     given, is how such a model is measured without a file: on items that are drawn with the seed and that no training sees; then
     `examples` are some of them, on which its heads are measured. `reads` says what texts it learns from, None where they are no language. `outside`: see `optimisers`.

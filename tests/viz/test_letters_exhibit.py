@@ -70,7 +70,7 @@ def test_the_guess_is_about_the_weights_of_one_row_and_tells_nothing_before():
     hidden = page(1, known=False)
     assert percent(shares[1]) not in said(hidden) and "“four”" in said(hidden)
     assert max(row["top"] for row in chart(hidden)[2]) < chart(hidden)[3][0]["top"] + 1e-9
-    assert f"7: {percent(shares[1])} of the weight" in said(page(1))
+    assert f"“7” has {percent(shares[1])} of the weight" in said(page(1))
 
 
 def test_the_weights_follow_a_stretched_sound():

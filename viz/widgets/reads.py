@@ -22,7 +22,7 @@ _judged = Memory(256)
 
 
 def learnt(model: str) -> Reads | None:
-    """The texts that a shipped model learnt from; None for one of letters, or of the visitor's own folder.
+    """The texts that a shipped model learned from; None for one of letters, or of the visitor's own folder.
 
     >>> learnt("gpt-twin at step 437").language, learnt("copy-gru")
     ('English', None)

@@ -1,7 +1,7 @@
 """albert-mini: bert-mini's texts and tokens for a network with one layer's weights, which also tells the order of two texts.
 
 It does not begin from nothing: see `inherit`, and `Orders.apart` for what it follows at first. The order of two texts is
-learnt in a second stage: see `Compared`.
+learned in a second stage: see `Compared`.
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ class Compared(Orders):
 
     Each text is as often the first as the second, so no word and no place in one of them says anything of the order, and
     there is no slope to go down before the two are compared: the first stage ended at chance. Whether one text follows
-    another is such a comparison, and bert-mini has learnt it. So the order begins as that.
+    another is such a comparison, and bert-mini has learned it. So the order begins as that.
     """
 
     def part(self, step: int) -> float:

@@ -30,7 +30,7 @@ BASE = "bert-mini"
 PARTS = ((1024, 1, "sparse"), (512, 1, "sparse"), (512, 2, "full"), (128, 4, "sparse"))
 """A batch: so many tokens in a window, so many windows, and the mask; small, for two cores.
 
-As many tokens are read in full as in long windows of blocks: a network that had never learnt to read in full would tell
+As many tokens are read in full as in long windows of blocks: a network that had never learned to read in full would tell
 nothing of what blocks cost.
 """
 SHORT, MOST = 8, 3
@@ -113,7 +113,7 @@ def stretched(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 
 def inherit(network: nn.Module) -> None:
-    """Begin with what bert-mini has learnt, and with new positions that its heads tell apart.
+    """Begin with what bert-mini has learned, and with new positions that its heads tell apart.
 
     On 276 passages of 512 tokens (the first 2,000 paragraphs of valid), before the first step, the full mask then guesses
     48.6% of the hidden words and the blocks 50.0%; with places used again, on 48 windows, 26% and 50%.

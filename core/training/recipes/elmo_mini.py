@@ -110,7 +110,7 @@ def prepare(data: Path, work: Path, seed: int, device: torch.device) -> Windows:
 
 @torch.no_grad()
 def begin(network: Any) -> None:
-    """The token table is the one that gpt-mini learnt."""
+    """The token table is the one that gpt-mini learned."""
     network.embed["token"].weight.copy_(
         load_weights(shipped_folder() / gpt_mini.RECIPE.name)["embed.token.weight"]
     )

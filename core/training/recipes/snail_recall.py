@@ -2,7 +2,7 @@
 
 `k3F m7Q k3?` goes on with `F`: the convolutions make one thing of a key's signs, attention fetches what stood behind the
 same thing before (Mishra et al. 2018). `snail-recall-convolutions` and `snail-recall-attention` are the same network
-without the other half, learnt from the same texts in as many steps.
+without the other half, learned from the same texts in as many steps.
 """
 
 from __future__ import annotations

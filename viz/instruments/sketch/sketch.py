@@ -1,7 +1,7 @@
 """A canvas to draw a doodle on, by mouse, finger or pen; by keyboard one chooses a ready-made one.
 
 The browser draws smooth lines and sends the strokes when one ends; Python makes the 28 by 28 pixels of them, by the same rule as the
-pictures that models learnt from (`core.data.doodles.drawn`), and what the model reads is shown beside the canvas. The doodle is a
+pictures that models learned from (`core.data.doodles.drawn`), and what the model reads is shown beside the canvas. The doodle is a
 short text, so that who keeps it in the link has the drawing back.
 """
 

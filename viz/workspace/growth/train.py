@@ -74,7 +74,7 @@ def _start(task: str) -> None:
 
 
 def _said(task: str, mine: Training | None, course: Course | None) -> None:
-    """What is to be learnt, and how the training stands: always a line of text and a bar."""
+    """What is to be learned, and how the training stands: always a line of text and a bar."""
     st.text(f"{toy_training.TASKS[task].says} For example: {toy_training.TASKS[task].shown}")
     if mine is None:
         run = toy_training.Recorded.read(task) if course is not None else None

@@ -93,7 +93,7 @@ def drawn(task: str, draw: int) -> tuple[Pair, Pair]:
 
 @dataclass(frozen=True, eq=False)
 class Learned:
-    """A classifier that learnt a task: how often it finds the right one of two held-out pairs, the same of those it learnt from, its score.
+    """A classifier that learned a task: how often it finds the right one of two held-out pairs, the same of those it learned from, its score.
 
     One that scores both alike is right by chance: that counts as a half.
     """

@@ -215,7 +215,7 @@ def together(params: Params, data: Data) -> Folds:
 
 
 def trained(params: Params, data: Data) -> Folds:
-    """Three networks that learnt the same tasks: with both, and with each half alone."""
+    """Three networks that learned the same tasks: with both, and with each half alone."""
     found = engine_client.submit((SLUG, "compared", params.draw), lambda: maths.compared(params.draw), 3_000)
     alone = found.mean("convolutions")
     reach, places_of = maths.reach(maths.dilations()), found.by_place["convolutions"]

@@ -33,7 +33,7 @@ def own(text: str) -> str:
 
 
 def _pair(name: str, start: str, params: Params, _: object) -> None:
-    """The pair that is learnt: English, the wanted Spanish, and examples of both."""
+    """The pair that is learned: English, the wanted Spanish, and examples of both."""
     text = params.text
     try:
         wanted = own(text)

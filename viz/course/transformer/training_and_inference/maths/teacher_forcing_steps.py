@@ -31,7 +31,7 @@ OTHERS = (
     ("Thank you very much.", "Muchas gracias."),
     ("Where is the station?", "¿Dónde está la estación?"),
 )
-"""Pairs that are not learnt: what do they lose meanwhile?"""
+"""Pairs that are not learned: what do they lose meanwhile?"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,7 +168,7 @@ class _Pupil:
             return Taught(step, found, self.model.tokenizer.decode(written), self._others(), changed)
 
     def _others(self) -> float:
-        """The mean loss of the pairs that are not learnt, in one padded batch; padding does not count (ignore_index)."""
+        """The mean loss of the pairs that are not learned, in one padded batch; padding does not count (ignore_index)."""
         prompts = [
             (start_of(self.model, source), target) for source, target in OTHERS if source != self.source
         ]
