@@ -52,7 +52,7 @@ def lines(path: Path) -> Iterator[str]:
 
 
 def english(data: Path) -> Iterator[str]:
-    """Every line of the English training sets: what their tokenizers are learnt from."""
+    """Every line of the English training sets: what their tokenizers are learned from."""
     return (line for name in ENGLISH for line in lines(find(data, name)) if not line.startswith(NEW_TEXT))
 
 

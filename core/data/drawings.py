@@ -1,4 +1,4 @@
-"""Sets of small grey drawings with their classes (doodles28), and drawings moved a little so that none is learnt by heart."""
+"""Sets of small grey drawings with their classes (doodles28), and drawings moved a little so that none is learned by heart."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _is_whole(drawings: Drawings) -> bool:
 
 
 def ours() -> Drawings:
-    """Doodles that we drew ourselves, one of each class, each as it is and moved three times: no picture that a model learnt from.
+    """Doodles that we drew ourselves, one of each class, each as it is and moved three times: no picture that a model learned from.
 
     >>> ours().pixels.shape, ours().classes[ours().labels[7]]
     ((24, 28, 28), 'bicycle')

@@ -1,4 +1,4 @@
-"""Tasks that are new each time and are learnt from what stands in the text: pairs to recall, classes seen once.
+"""Tasks that are new each time and are learned from what stands in the text: pairs to recall, classes seen once.
 
 Both are written alike. Small letters and digits are what is shown, a capital is its answer, `?` asks for one:
 `k3F m7Q k3?` goes on with `F`. Pure: the same generator draws the same texts.

@@ -27,7 +27,7 @@ UNKNOWN = ("[UNK]", "<unk>")
 
 @functools.cache
 def english() -> Tokenizer | None:
-    """The yardstick: a tokenizer that was learnt from English alone; None where it is not here."""
+    """The yardstick: a tokenizer that was learned from English alone; None where it is not here."""
     try:
         return Tokenizer.from_file(_YARDSTICK)
     except Exception:  # noqa: BLE001 - the library raises Exception itself; without a yardstick nothing is said

@@ -169,7 +169,7 @@ def apart(text: str) -> str:
 
 
 def drawn_length(rng: np.random.Generator, lengths: range) -> int:
-    """One of the lengths, evenly drawn on a logarithmic scale: from short strings a task is learnt first."""
+    """One of the lengths, evenly drawn on a logarithmic scale: from short strings a task is learned first."""
     return int(np.exp(rng.uniform(np.log(lengths.start), np.log(lengths.stop))))
 
 

@@ -49,7 +49,7 @@ class ZeroHead:
 class MeanHead:
     """Replace what one head hands on by its mean, the same for every query.
 
-    Zero misleads: later layers have learnt to read a stream in which this head always writes something, and many heads
+    Zero misleads: later layers have learned to read a stream in which this head always writes something, and many heads
     write much the same wherever they are (Wang et al. 2022). The mean keeps that and takes away only what
     the head says about this text. Which mean? `vector` (d_head) is the mean over other texts
     (`core.analysis.attribution.means.mean_outputs`): it knows nothing of this one, so it is the right one to give. Without a vector it

@@ -132,7 +132,7 @@ class MultiHeadAttention(nn.Module):
         return self._split(self.to_k(source)), self._split(self.to_v(source))
 
     def together(self) -> PackedWeight | None:
-        """The maps to q, k and v below each other, kept until a weight changes; None while they are being learnt."""
+        """The maps to q, k and v below each other, kept until a weight changes; None while they are being learned."""
         maps = (self.to_q, self.to_k, self.to_v)
         state = state_of(*(each.stored for each in maps), *(each.bias for each in maps))
         if state is None or self.to_q.stored.dtype in HALF:

@@ -48,7 +48,7 @@ class TokenEmbedding(nn.Module):
         return F.linear(hidden, self._table) if laid is None else laid(hidden)
 
     def laid(self) -> PackedWeight | None:
-        """The table laid out as the output layer, kept until it changes; None while it is being learnt."""
+        """The table laid out as the output layer, kept until it changes; None while it is being learned."""
         state = state_of(self._table)
         if state is None:
             return None

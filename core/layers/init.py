@@ -1,4 +1,4 @@
-"""What a layer holds before anything is learnt or read."""
+"""What a layer holds before anything is learned or read."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ BLOCK = 2**20
 
 
 def state_of(*weights: Tensor | None) -> State | None:
-    """What tells one content of frozen weights from another; None while they are being learnt."""
+    """What tells one content of frozen weights from another; None while they are being learned."""
     found: list[tuple[int, int]] = []
     for weight in weights:  # asked at each product of each token that is written: no generators here
         if weight is None:
@@ -251,7 +251,7 @@ class Linear(nn.Linear):
         return F.linear(input, self.stored, self.bias) if laid is None else laid(input)
 
     def laid(self) -> PackedWeight | None:
-        """The laid-out weight, kept until it changes; None while it is being learnt."""
+        """The laid-out weight, kept until it changes; None while it is being learned."""
         weight, bias = self._parameters["weight"], self._parameters["bias"]
         state = state_of(weight, bias)
         if state is None:
@@ -262,7 +262,7 @@ class Linear(nn.Linear):
 
 
 def weight_of(layer: nn.Module) -> Any:
-    """What a layer that may hold its weight in half precision gives as its weight: float32, or as it is learnt in."""
+    """What a layer that may hold its weight in half precision gives as its weight: float32, or as it is learned in."""
     held = layer._parameters.get("weight")
     if held is None:
         raise AttributeError(f"{type(layer).__name__} has no weight yet")

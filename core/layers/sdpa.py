@@ -1,4 +1,4 @@
-"""Attention while it is being learnt and nobody looks: the same sums, a few rows at a time, near the processor."""
+"""Attention while it is being learned and nobody looks: the same sums, a few rows at a time, near the processor."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """What a text tells without its order: two baselines that learn from counted words, for models that read.
 
 Naive Bayes (McCallum and Nigam 1998) adds up what each word says by itself. The linear classifier weighs words and pairs of
-neighbouring words by their tf-idf (Salton and Buckley 1988), its weights learnt by logistic regression.
+neighbouring words by their tf-idf (Salton and Buckley 1988), its weights learned by logistic regression.
 """
 
 from __future__ import annotations

@@ -83,13 +83,14 @@ def check(documents: list[Document], classes: tuple[str, ...], name: str) -> Non
 def beside(model: Any, train: Path, path: Path) -> dict[str, Metrics]:
     """What simpler readers reach that learn from `train`: see `core.scoring.bags`."""
     with reading(train), reading(path):
-        learnt, found = list(read(train)), list(read(path))
+        learned, found = list(read(train)), list(read(path))
     classes = model.config.classes
-    for some, name in ((learnt, train.name), (found, path.name)):
+    for some, name in ((learned, train.name), (found, path.name)):
         check(some, classes, name)
     wanted = np.array([classes.index(each.label) for each in found])
     return {
-        name: told(guessed, wanted, classes) for name, guessed in bags.guesses(learnt, found, classes).items()
+        name: told(guessed, wanted, classes)
+        for name, guessed in bags.guesses(learned, found, classes).items()
     }
 
 

@@ -105,7 +105,7 @@ def unlisted(name: str) -> bool:
 
 
 def task_of(name: str) -> str | None:
-    """The small task that a model of this name learnt here; None for models that learnt something else, or were tuned.
+    """The small task that a model of this name learned here; None for models that learned something else, or were tuned.
 
     >>> task_of("yours: reverse (5f0c22e1)"), task_of("recorded: copy at step 10"), task_of("recorded: tags-full"), task_of("gpt-mini")
     ('reverse', 'copy', None, None)

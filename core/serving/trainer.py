@@ -155,7 +155,7 @@ class Trainer:
         return name
 
     def stop(self, session: str) -> None:
-        """End the training of this session, if one runs or waits; what it has learnt so far is kept."""
+        """End the training of this session, if one runs or waits; what it has learned so far is kept."""
         with self._lock:
             job = self._job(session)
             if job is None:
@@ -280,7 +280,7 @@ class Trainer:
             (folder / "errors.txt").read_text("utf-8", "replace")[-2000:],
         )
         how = f"was ended from outside (signal {-code})" if code < 0 else f"ended with an error (code {code})"
-        return "failed", f"The process of the training {how}. What it had learnt until then is shown."
+        return "failed", f"The process of the training {how}. What it had learned until then is shown."
 
     def _watch(self, job: _Job, process: subprocess.Popen[bytes]) -> tuple[State, str] | None:
         """Wait for the process; say why it must end before it is done."""

@@ -85,7 +85,7 @@ def characters(
     unknown: str = "<unk>",
 ) -> tokenizers.Tokenizer:
     """Each sign is a token; white space separates and is none, but for a space that is one of the signs. Nothing is
-    learnt: the ids follow from the order given.
+    learned: the ids follow from the order given.
 
     `special` come first and get the ids 0, 1, ..; one of them is `unknown`, which stands for every other sign. A word
     of `words` is one token where `ends_word` follows it.

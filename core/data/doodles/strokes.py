@@ -32,7 +32,7 @@ Array = NDArray[np.float64]
 def drawn(strokes: Sequence[ArrayLike], on: Pixels | None = None) -> Pixels:
     """The doodle (row column), uint8, of `strokes`, each (point, 2): x from the left and y from above, parts of a square canvas.
 
-    Scaled and centred, as every picture the models learnt from; only `on` a doodle that is there already each stroke stays in its place.
+    Scaled and centred, as every picture the models learned from; only `on` a doodle that is there already each stroke stays in its place.
 
     >>> line = drawn([[(0.1, 0.3), (0.4, 0.3)]])
     >>> rows, columns = line.nonzero()

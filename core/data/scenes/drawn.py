@@ -1,6 +1,6 @@
 """Scenes drawn at random, with the sentence of each. Pure: the same generator draws the same scenes.
 
-A scene belongs to train or test by what stands in it, wherever that is: no picture of a tested combination is learnt
+A scene belongs to train or test by what stands in it, wherever that is: no picture of a tested combination is learned
 from. Some things (`UNSEEN`) are in no scene of the training: their colours and their kinds are, but never together.
 """
 
@@ -14,7 +14,7 @@ from core.data.scenes.language import COLOURS, COUNTS, GRID, KINDS, Scene, Thing
 ONE = 0.2
 """Of so many scenes all things are alike."""
 UNSEEN = frozenset(f"{COLOURS[i % len(COLOURS)]} {kind}" for i, kind in enumerate(KINDS))
-"""Things that are never learnt from: of each kind one colour."""
+"""Things that are never learned from: of each kind one colour."""
 THINGS = tuple(f"{colour} {kind}" for colour in COLOURS for kind in KINDS)
 SEEN = tuple(name for name in THINGS if name not in UNSEEN)
 CLEAR = 0.5
@@ -34,7 +34,7 @@ def combination(scene: Scene) -> str:
 
 
 def scene(rng: np.random.Generator, split: Split, *, unseen: bool = False) -> Scene:
-    """One or two groups of up to three things each; with `unseen` the first is never learnt from.
+    """One or two groups of up to three things each; with `unseen` the first is never learned from.
 
     >>> len(groups(scene(np.random.default_rng(0), "train")))
     2

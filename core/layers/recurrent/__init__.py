@@ -1,7 +1,7 @@
 """Recurrent cells, one explicit step each, and the loop over a sequence in either direction.
 
 Weights have the layout of `nn.RNN`, `nn.LSTM` and `nn.GRU`: `from_input.weight` is their weight_ih, `from_hidden.weight`
-their weight_hh, gates below each other in their order. While weights are learnt and nobody looks, torch's kernels run
+their weight_hh, gates below each other in their order. While weights are learned and nobody looks, torch's kernels run
 over the whole sequence with the same weights (a test holds both to the same numbers).
 """
 

@@ -106,8 +106,8 @@ def collated(examples: Sequence[Example], pad: int) -> Rows:
 
 
 PLAIN = 0.8
-"""Of the opinions that are learnt from, so many say what they mean by one word. Where these were as rare as in the grammar (0.4), no
-tuning of a minute left chance: which word is good must be learnt before what turns it round. Those that are checked are the grammar's."""
+"""Of the opinions that are learned from, so many say what they mean by one word. Where these were as rare as in the grammar (0.4), no
+tuning of a minute left chance: which word is good must be learned before what turns it round. Those that are checked are the grammar's."""
 
 
 def opinions(n: int, seed: int, split: Split) -> list[grammar.Labelled]:

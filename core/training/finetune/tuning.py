@@ -311,7 +311,7 @@ def moved(tuned: Model, before: Model, tuning: Tuning) -> Moved:
 
 
 class Recorded(records.Recorded[Tuning]):
-    """A tuning that was made before: its reports, and what it moved. It may have learnt longer than a visitor waits (`Tuning.recorded`)."""
+    """A tuning that was made before: its reports, and what it moved. It may have learned longer than a visitor waits (`Tuning.recorded`)."""
 
     module, jobs = "core.training.finetune.tuning", TUNINGS
 
