@@ -31,7 +31,14 @@ def run_of(**outputs: Any) -> Any:
 
 @pytest.mark.parametrize(
     ("begin", "end", "text"),
-    [(5, 7, "white car"), (1, 5, "a white"), (7, 5, "r"), (4, 4, "a"), (8, 7, "a white car"), (4, 0, "a white car")],
+    [
+        (5, 7, "white car"),
+        (1, 5, "a white"),
+        (7, 5, "r"),
+        (4, 4, "a"),
+        (8, 7, "a white car"),
+        (4, 0, "a white car"),
+    ],
 )
 def test_an_answer_is_one_span_of_the_second_text(begin: int, end: int, text: str) -> None:
     scores = np.zeros((9, 2), dtype=np.float32)

@@ -80,7 +80,7 @@ MAY_STAND = {
     "five steps turn": "a property of sinusoids",
     "in all four steps": "of the page",
     "16 bits and 4,000 to 200,000 are read": "what is accepted",
-    "the squared error of that picture counts as 100%": "a scale",
+    "the squared error counts as 100%": "a scale",
     "four hours after the last event": "a rule of the page",
     "It can exceed 100%": "a scale",
     "sum to 100%": "all of it",
@@ -90,7 +90,7 @@ MAY_STAND = {
     "0 bits for equal rows and 1 bit": "the ends of a scale",
     "to 1 bit (no word in common)": "the end of a scale",
     "0 to 100%": "a scale",
-    "100% of attention": "all of it",
+    "100% of the attention": "all of it",
     "100% to look with": "all of it",
     "share 100%": "all of it",
     "out 100%": "all of it",
@@ -214,7 +214,7 @@ def test_numbers_that_stand_hold():
     assert toy_training.LONGEST == 2 * 60 and 2 * weight_delta.MOST + 1 == 15
     assert (
         core.open_model("vectors-mini").config.d_model == 80
-        and "80 numbers per word" in exhibit.LESSON.text.steps[1].says
+        and "each has 80 numbers" in exhibit.LESSON.text.steps[1].says
     )
     assert len(grammar.TAGS) == 12
 

@@ -121,7 +121,7 @@ def examples(params: Params, _: object) -> Folds:
         HELPED[0 if most - none >= clear else 2 if none - most >= clear else 1],
         f"{none} of {n} without, {most} of {n} with {MOST} examples; by chance {n / CANDIDATES:g}. With {n} questions only a difference of {clear} or more is clear. "
         + (
-            "Even with examples the model is not better than chance."
+            "Even with examples the model is not above chance."
             if most <= n / CANDIDATES
             else "That is little more than chance, with only eight questions."
         ),

@@ -69,7 +69,7 @@ def soft(params: Params, _: object) -> Folds:
     )
     page_parts.numbers(
         f"Query “{asked}”, β = {beta:g}: {ids[best]} gets {_told(weights[best])}, the smallest weight is "
-        f"{_told(weights.min())}; uniform would be {1 / len(ids):.4f} each."
+        f"{_told(weights.min())}; uniform weights would be {1 / len(ids):.4f} each."
     )
     room = lesson.presenting()
     if not room:  # it moves both pictures: between them, and before a room below both

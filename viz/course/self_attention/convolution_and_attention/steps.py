@@ -225,7 +225,8 @@ def trained(params: Params, data: Data) -> Folds:
         alone,
         f"{percent(alone)}; choosing one of the answers in the text at random is right in {percent(found.chance)}. Its field is {reach} positions. It is right in "
         + ", ".join(
-            f"{percent(share)} of the texts if the answer is {place}" for place, share in places_of.items()
+            f"{percent(share)} of the texts if the answer is {place.replace(' back', ' symbols back')}"
+            for place, share in places_of.items()
         )
         + ".",
     )

@@ -171,8 +171,8 @@ def length(params: Params, data: copies.Data) -> Folds:
         if letters in one and letters in looks
     ]
     return _told(
-        f"{CELLS[params.cell]}, from one vector and with attention. {'; '.join(both)}. Diamonds: your word of "
-        f"{n}.",
+        f"{CELLS[params.cell]}, from one vector and with attention. {'; '.join(both)}. The diamonds are your word of "
+        f"{n} letters.",
         params,
         data,
     )
