@@ -98,6 +98,7 @@ def test_another_head_one_pane_more_and_the_link_holds_it_all(visitor, app_url):
     other.close()
 
 
+@pytest.mark.slow
 def test_a_row_is_chosen_by_a_pill_or_in_a_picture_and_marked_in_all(visitor, app_url):
     opened(visitor, app_url + PAIR)
     pills = (

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
+from sampling import sampled
 from settling import settle
 
 from viz.shell import pages
@@ -96,22 +97,30 @@ def test_every_step_is_whole_at_the_other_sizes(visitor: Any, app_url: str, wind
     assert _cut_off(visitor, app_url, [(window,)] * len(_steps())) == {}
 
 
-def test_link_button_lesson_and_an_enlarged_window_give_one_layout(visitor: Any, app_url: str) -> None:
-    """A step with a Vega chart and one with a Plotly chart, whose ordinary pages are higher than the window."""
+CHARTED = ("bottleneck?bottleneck.step=5", "residual_norm?residual_norm.step=2")
+"""A step with a Vega chart and one with a Plotly chart, whose ordinary pages are higher than the window."""
+
+
+@pytest.mark.parametrize("address", sampled(CHARTED))
+def test_link_button_and_an_enlarged_window_give_one_layout(visitor: Any, app_url: str, address: str) -> None:
     visitor.set_viewport_size({"width": PROJECTOR[0], "height": PROJECTOR[1]})
-    for at in ("bottleneck?bottleneck.step=5", "residual_norm?residual_norm.step=2"):
-        visitor.goto(f"{app_url}/{at}&present=1")
-        settle(visitor)
-        linked = visitor.evaluate(LAYOUT)
-        assert linked[0] == pytest.approx(1.5) and linked[2:], "enlarged to the window, with a chart"
-        visitor.goto(f"{app_url}/{at}")
-        settle(visitor)
-        visitor.get_by_role("button", name="Present", exact=True).click()
-        _has_layout(visitor, linked, f"{at} by the button")
-        _resize(visitor, (1280, 720))
-        assert visitor.evaluate(LAYOUT)[0] == pytest.approx(1)
-        _resize(visitor, PROJECTOR)
-        _has_layout(visitor, linked, f"{at} in an enlarged window")
+    visitor.goto(f"{app_url}/{address}&present=1")
+    settle(visitor)
+    linked = visitor.evaluate(LAYOUT)
+    assert linked[0] == pytest.approx(1.5) and linked[2:], "enlarged to the window, with a chart"
+    visitor.goto(f"{app_url}/{address}")
+    settle(visitor)
+    visitor.get_by_role("button", name="Present", exact=True).click()
+    _has_layout(visitor, linked, "by the button")
+    _resize(visitor, (1280, 720))
+    assert visitor.evaluate(LAYOUT)[0] == pytest.approx(1)
+    _resize(visitor, PROJECTOR)
+    _has_layout(visitor, linked, "in an enlarged window")
+
+
+@pytest.mark.slow
+def test_the_first_stop_of_a_lesson_has_the_layout_of_its_link(visitor: Any, app_url: str) -> None:
+    visitor.set_viewport_size({"width": PROJECTOR[0], "height": PROJECTOR[1]})
     visitor.goto(f"{app_url}/lessons")
     settle(visitor)
     visitor.locator('[class*="st-key-lessons-present-"] button').first.click()
@@ -119,7 +128,7 @@ def test_link_button_lesson_and_an_enlarged_window_give_one_layout(visitor: Any,
     settle(visitor)
     begun = visitor.evaluate(LAYOUT)
     visitor.goto(visitor.url)
-    _has_layout(visitor, begun, "the first stop of a lesson, by its link")
+    _has_layout(visitor, begun, "by its link")
 
 
 @pytest.mark.slow

@@ -12,6 +12,7 @@ def drawn(page) -> None:
     page.wait_for_selector('[data-testid="stVegaLiteChart"] svg')
 
 
+@pytest.mark.slow
 def test_it_opens_with_a_table_of_guesses_and_a_click_shows_the_five_best(visitor, app_url):
     visitor.goto(f"{app_url}/inside")
     drawn(visitor)

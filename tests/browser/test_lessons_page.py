@@ -146,6 +146,7 @@ def test_notes_in_a_second_window_follow_and_the_last_stop_leads_to_the_end(
     settle(page)
 
 
+@pytest.mark.slow
 def test_the_presenters_page_steers_and_only_the_lecturer_has_it(
     visitor: Any, chromium: Any, app_url: str
 ) -> None:

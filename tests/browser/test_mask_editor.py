@@ -48,6 +48,7 @@ def keys(seen: Any, *names: str) -> None:
         seen.page.keyboard.press(name)
 
 
+@pytest.mark.slow
 def test_undo_and_redo_walk_the_whole_way(visit: Visitor) -> None:
     seen = visit("mask")
     one, two = changed(0, 5, 1), changed(0, [4, 5], 1)

@@ -35,6 +35,7 @@ def said(page, words: str) -> None:
     page.get_by_text(words).first.wait_for()
 
 
+@pytest.mark.slow
 def test_a_clicked_cell_changes_the_run_the_link_and_can_be_undone(page) -> None:
     n, row = opened(page)
     causal, more = (f"may attend to {row + extra} of {n} words" for extra in (1, 2))

@@ -57,6 +57,7 @@ def press(page: Any, *keys: str) -> str:
     return parts.path + (f"?{parts.query}" if parts.query else "")
 
 
+@pytest.mark.slow
 def test_the_keys_walk_through_the_steps_and_on_to_the_next_exhibit(page: Any, app_url: str) -> None:
     visit(page, f"{app_url}/masks")
     title, asked = (page.locator(place).inner_text() for place in ("h1", ".st-key-lesson-says"))

@@ -108,6 +108,7 @@ def test_nonsense_in_the_address_is_told_and_put_right(page, app_url: str) -> No
     assert query(page)["positional_encoding.d"].isdigit()
 
 
+@pytest.mark.slow
 def test_two_visitors_do_not_share_choices(chromium, app_url: str, page) -> None:
     visit(page, f"{app_url}{PAGE}?positional_encoding.d=60")
     other = chromium.new_context().new_page()

@@ -280,6 +280,7 @@ def test_a_tap_selects(visit: Visitor) -> None:
     )
 
 
+@pytest.mark.slow
 def test_choices_outlive_another_head_and_travel_in_the_address(visit: Visitor) -> None:
     seen = visit("swap")
     tok(seen, 9).click()

@@ -31,6 +31,7 @@ def walk(page, *keys: str) -> None:
         page.keyboard.press(key)
 
 
+@pytest.mark.slow
 def test_a_head_is_switched_off_by_clicking_and_taken_back(visitor, app_url):
     opened(visitor, app_url + "/what_if?what_if.edits=none")
     assert (
