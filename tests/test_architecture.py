@@ -287,6 +287,7 @@ def test_components_are_registered_with_constant_code() -> None:
                 )
 
 
+@pytest.mark.slow
 def test_measurements_that_no_push_runs_can_be_run() -> None:
     command = [sys.executable, "-m", "pytest", "-q", "-m", "bench", "--collect-only", "tests/bench"]
     found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)

@@ -189,6 +189,7 @@ FIGURES = {
 """What the course states, with the last digit that it prints."""
 
 
+@pytest.mark.quick(30)
 @pytest.mark.parametrize(("id", "name"), [(id, name) for id, row in FIGURES.items() for name in row])
 def test_figures_are_those_of_the_course(id: str, name: str, evidence: dict[str, Evidence]):
     value, near = FIGURES[id][name]

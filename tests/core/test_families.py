@@ -149,6 +149,7 @@ def case(request):
     return request.param, family, network, example(family)
 
 
+@pytest.mark.quick(16)
 def test_law_1_tap_on_and_off_give_equal_bits(case):
     _, _, network, batch = case
     with torch.no_grad():
@@ -180,12 +181,14 @@ def test_law_3_the_paths_equal_the_golden_list(case):
     assert lines == (GOLDEN / f"{name}-{variant}.txt").read_text(encoding="utf-8").splitlines()
 
 
+@pytest.mark.quick(16)
 def test_law_4_no_named_value_is_changed_in_place(case):
     _, _, network, batch = case
     _, trace = traced(network, batch)
     assert trace.changed_in_place() == []
 
 
+@pytest.mark.quick(16)
 def test_law_5_the_identities_hold(case):
     _, family, network, batch = case
     _, trace = traced(network, batch)
@@ -212,6 +215,7 @@ def test_law_5_the_identities_hold(case):
     assert stacked == set(own(trace, "pattern"))
 
 
+@pytest.mark.quick(16)
 def test_the_outputs_are_the_last_paths_in_their_order(case):
     _, family, network, batch = case
     _, trace = traced(network, batch)
@@ -258,6 +262,7 @@ def test_cached_decoding_gives_the_logits_of_the_whole_pass(case):
     assert cache.n_read == batch.ids.shape[1] and cache.nbytes > 0
 
 
+@pytest.mark.quick(16)
 def test_padding_changes_nothing(case):
     _, family, network, batch = case
     with torch.no_grad():
@@ -287,6 +292,7 @@ def n_along(axis, batch):
     return {"target": batch.ids.shape[1], "sentence": 2, "document": 1}.get(axis) or batch.source.shape[1]
 
 
+@pytest.mark.quick(16)
 @only(lambda family, cfg: family.kinds_of(cfg) and all(kind.layered for kind in family.kinds))
 def test_switching_off_every_head_silences_the_layer(case):
     _, family, network, batch = case
@@ -297,6 +303,7 @@ def test_switching_off_every_head_silences_the_layer(case):
         torch.testing.assert_close(out, torch.zeros_like(out) if bias is None else bias.expand_as(out))
 
 
+@pytest.mark.quick(16)
 @only(lambda family, cfg: family.kinds_of(cfg))
 def test_a_row_with_nothing_allowed_is_zeros_and_the_run_stays_finite(case):
     _, family, network, batch = case
@@ -306,6 +313,7 @@ def test_a_row_with_nothing_allowed_is_zeros_and_the_run_stays_finite(case):
     assert logits.isfinite().all()
 
 
+@pytest.mark.quick(16)
 @only(lambda family, cfg: family.kinds_of(cfg))
 def test_a_whole_mask_can_be_put_in_place(case):
     _, family, network, batch = case
@@ -383,6 +391,7 @@ REFUSED = [
 ]
 
 
+@pytest.mark.quick(40)
 @pytest.mark.parametrize(("name", "wrong"), REFUSED)
 def test_a_configuration_that_cannot_be_built_names_its_numbers(name, wrong):
     with pytest.raises(ValueError, match=next(iter(wrong))):

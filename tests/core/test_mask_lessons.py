@@ -99,6 +99,7 @@ def test_recipes_are_the_masks_of_core(recipe, expected):
     assert torch.equal(torch.from_numpy(recipe.allowed(7)), expected)
 
 
+@pytest.mark.quick(12)
 @pytest.mark.parametrize("kind", lesson.KINDS)
 @pytest.mark.parametrize("past_only", [True, False])
 @pytest.mark.parametrize("n", [1, 2, 11])
