@@ -130,3 +130,19 @@ def test_heads_of_a_model_that_reads_no_english_are_not_named(monkeypatch):
         assert heads.word(0, 0) == "not named"
         test = look(model=made.name, text=PROTEINS[0])
         assert not test.exception and "near-uniform" not in words(test)
+
+
+def test_the_head_that_a_link_opens_does_not_wait_for_the_survey(brought, monkeypatch):
+    """Before and after the heads are measured in the background the most telling head of this run opens."""
+    text = (
+        PROTEINS[0] if brought.name in ("protein", "genes") else "The animal was tired and the animal slept."
+    )
+    run = brought.run(text)
+    monkeypatch.setattr(head_picker.state, "read", lambda _, default=None, *rules: default)
+    before = head_picker._of_run(run)
+    turned = {
+        kind: replace(one, scores={name: -values for name, values in one.scores.items()})
+        for kind, one in before.items()
+    }
+    assert head_picker.chosen(before, run) == head_picker.chosen(turned, run)
+    assert head_picker.chosen(before, run).kind in brought.run(text).kinds

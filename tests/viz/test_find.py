@@ -214,7 +214,7 @@ def test_the_tree_has_a_row_for_each_head_and_the_chosen_one_stands_out():
 def test_a_drawing_survives_the_link():
     drawn = np.random.default_rng(0).random((12, 12)) > 0.5
     np.testing.assert_array_equal(pad.unpack(pad.pack(drawn)), drawn)
-    with pytest.raises(ValueError, match="36 of the signs"):
+    with pytest.raises(ValueError, match="36 of the characters"):
         pad.unpack("xyz")
 
 

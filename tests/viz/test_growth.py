@@ -97,6 +97,23 @@ def test_the_link_chooses_moment_head_and_what_it_is_compared_with():
     )
 
 
+def test_a_model_without_moments_is_named_and_one_with_them_opens():
+    """The model of the page before comes along in the link."""
+    assert "gpt-mini is not shown here" in captions(page("growth", model="gpt-mini"))
+    twin = page("growth", model="gpt-twin")
+    assert "is not shown here" not in captions(twin)
+    assert [
+        box.value for box in twin.get("button_group") or twin.segmented_control if box.label == "What learns"
+    ] in (
+        ["gpt-twin"],
+        [["gpt-twin"]],
+    )
+
+
+def captions(test) -> str:
+    return " ".join(caption.value.replace("\\", "") for caption in test.caption)
+
+
 def test_nonsense_in_the_link_is_told():
     test = page(
         "growth",

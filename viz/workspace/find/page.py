@@ -87,7 +87,7 @@ def page() -> None:
     if asked is None:
         return
     measured = head_picker.survey(asked.model)
-    place = head_picker.chosen(measured)
+    place = head_picker.chosen(measured, head_picker.run(asked.model, asked.text, None))
     asked.shows(kind=place.kind, layer=place.layer, head=place.head)
     head, found = Head(asked.model, place), heads.pool(asked.model, place.kind)
     ways = [way for way in BY if way != "sketch" or not found.drawn]

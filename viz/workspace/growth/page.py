@@ -6,9 +6,11 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from core.checkpoints import history
 from core.run import Attention
 from core.serving.trainer import YOURS
 from core.training import growth
+from viz.labels import literal
 from viz.shell import errors, state
 from viz.shell.pages import Cite, Page
 from viz.widgets import controls, page_parts
@@ -65,9 +67,18 @@ def page() -> None:
     page_parts.title(PAGE)
     row = st.container()
     offered = [*growth.grown(), HERE]
+    asked = state.peek("model")
+    known = asked and history.base(asked) in offered
+    first = history.base(asked) if known else offered[0]
     of = controls.segmented(
-        "What learns", offered, "growth.of", offered[0], lambda name: KINDS.get(name, name), quiet=True
+        "What learns", offered, "growth.of", first, lambda name: KINDS.get(name, name), quiet=True
     )
+    if asked and not known:
+        st.caption(
+            literal(
+                f"{asked} is not shown here: no moments of its training are stored. Below are models with theirs; yours is kept for the other pages."
+            )
+        )
     ticking = _ticking(of)
     st.fragment(_body, run_every=ticking)(of, ticking)
     toolbar.row("growth", row)

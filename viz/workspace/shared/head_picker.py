@@ -20,6 +20,7 @@ from core.analysis.heads.head_survey import named_by, surveyed
 from core.checkpoints.manifest import shipped_folder
 from core.data import doodles
 from core.data.texts import Example, texts
+from core.errors import InputError
 from core.glossary import term
 from core.model import Model
 from core.run import Attention, Run
@@ -274,7 +275,13 @@ def habits(measured: Mapping[str, Heads], run: Run | None = None) -> dict[HeadRe
 
 
 def chosen(measured: Mapping[str, Heads], run: Run | None = None) -> HeadRef:
-    """The head to show: the visitor's, else the most telling one (for this run)."""
+    """The head to show: the visitor's, else the most telling one (for this run).
+
+    The heads of a model that did not ship are measured in the background, on many sentences. Which one opens does not wait for that: it is
+    the most telling one of this run, so that a link opens the same head before and after.
+    """
+    if run is not None and not reads.ours(run.model.name):
+        measured = _of_run(run) or measured
     first = _first(measured, run)
     kind = state.read("kind", "") or ""
     kind = kind if kind in measured else first.kind  # another model may have other kinds
@@ -288,6 +295,21 @@ def chosen(measured: Mapping[str, Heads], run: Run | None = None) -> HeadRef:
         kind,
         state.read("layer", best.layer, state.whole(0, layers - 1)),
         state.read("head", best.head, state.whole(0, n_heads - 1)),
+    )
+
+
+def _of_run(run: Run) -> Mapping[str, Heads]:
+    """The habits of all heads on the text of one run."""
+    model, text, target = run.model, (run.source or run.side).text, run.target_text
+
+    def measure() -> Mapping[str, Heads]:
+        try:
+            return named_by(surveyed(model, [Example(text, target)]), model, [text])[0]
+        except InputError:  # a text that shows nothing of any head
+            return {}
+
+    return engine_client.submit(
+        ("heads.of_run", model.name, text, target), measure, cost=4.0 * len(text) * model.config.n_layers
     )
 
 

@@ -48,14 +48,15 @@ def looking(model: str = TRANSLATE.model) -> str:
     """The most telling head of a translator on the opening sentence: what each written word looks at."""
     run, place = _run(model, TRANSLATE.text, "*.pattern"), _telling(model)
     attention = run.attention(place.kind, by="word", writing=True)
-    weights, words = (
-        attention.weights[place.layer, place.head],
-        [str(word).strip() for word in attention.queries],
+    words = (attention.queries, attention.keys)
+    rows, columns = (
+        [i for i in range(len(names)) if i not in marks]
+        for names, marks in zip(words, attention.marks, strict=True)
     )
-    keep = [i for i, word in enumerate(words) if word not in ("START", "END")]
-    seen = [i for i, word in enumerate(attention.keys) if str(word).strip() not in ("START", "END")]
     return thumbs.links(
-        weights[np.ix_(keep, seen)], [str(attention.keys[i]).strip() for i in seen], [words[i] for i in keep]
+        attention.weights[place.layer, place.head][np.ix_(rows, columns)],
+        [attention.keys[i].strip() for i in columns],
+        [attention.queries[i].strip() for i in rows],
     )
 
 

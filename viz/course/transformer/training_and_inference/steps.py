@@ -72,12 +72,12 @@ def _shift_numbers(data: AtOnce, moved: bool) -> str:
 
 
 def words_of(tokens: Sequence[str]) -> list[int]:
-    """Return the positions of tokens with a letter, END aside; all where there is none.
+    """Return the positions of tokens with a letter, of those that end in END; all where there is none.
 
-    >>> words_of((" De", " nada", ".", "END")), words_of((".",))
-    ([0, 1], [0])
+    >>> words_of((" De", " nada", ".", "END")), words_of((".", "END")), words_of(("THE", "END", "END"))
+    ([0, 1], [0, 1], [0, 1])
     """
-    found = [i for i, token in enumerate(tokens) if token != "END" and any(map(str.isalpha, token))]
+    found = [i for i, token in enumerate(tokens[:-1]) if any(map(str.isalpha, token))]
     return found or list(range(len(tokens)))
 
 
@@ -157,7 +157,8 @@ def step_by_step(params: Params, data: AtOnce) -> Folds:
             290 if m <= teacher_forcing.WRAPPED else 370,
         )
     free = data.forcing.free
-    own = "".join(place.next for place in free if place.next != "END").strip()
+    end = data.ids[-1]
+    own = "".join(place.next for place in free if place.next_id != end).strip()
     same = "the same as the target" if data.forcing.parts is None else "which differs from the target"
     with sentence:
         page_parts.numbers(

@@ -160,7 +160,7 @@ def _ways_numbers(first: greedy.Way, best: greedy.Way, parting: int, name: str, 
     if where == "paper":
         told = (" × ".join(f"{p:g}" for p in way.p) + f" = {way.total:.2f}" for way in (first, best))
         return "Greedy: {}. The most probable text: {}.".format(*told)
-    one, other = ("".join(token for token in way.tokens if token != "END").strip() for way in (first, best))
+    one, other = ("".join(way.tokens[:-1]).strip() for way in (first, best))
     if first.tokens == best.tokens:
         return f"Both write “{one}” ({first.total:.4f}): here the greedy choice is as good as the beam's."
     fork = f"At position {parting + 1} greedy takes “{word(first.tokens[parting])}” ({percent(first.p[parting])}), the other “{word(best.tokens[parting])}” ({percent(best.p[parting])})."

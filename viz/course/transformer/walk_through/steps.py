@@ -68,11 +68,11 @@ def telling(data: Data) -> int:
 
     Where two translations are as good (coche, auto) no row is asked about; never END or a punctuation mark.
     """
-    chances, written = value(data.run, "probabilities"), data.run.side.written().tokens
+    chances, written = value(data.run, "probabilities"), data.run.side.written()
     rows = [
         row
-        for row in range(len(written))
-        if any(letter.isalpha() for letter in written[row]) and written[row] != "END"
+        for row, token in enumerate(written.tokens)
+        if any(map(str.isalpha, token)) and row not in written.marks
     ] or [0]
     best = {row: np.sort(chances[row])[::-1] for row in rows}
     clear = [row for row in rows if best[row][0] >= CLEAR] or rows

@@ -239,7 +239,8 @@ def _notes(ways: Sequence[tuple[str, Sequence[str], Sequence[float]]], told: boo
     found: Rows = []
     for which, (_, tokens, values) in enumerate(ways):
         for place in range(len(values) if told else 1):
-            if (which and place < parts) or tokens[place] == END:
+            ends = place == len(tokens) - 1 and tokens[place] == END
+            if (which and place < parts) or ends:
                 continue
             other = ways[1 - which][2]
             over = values[place] >= other[min(place, len(other) - 1)]
