@@ -21,6 +21,7 @@ from core.training.finetune import gpt_tuning
 from core.training.finetune.gpt_tuning import named
 from viz.charts.curves import number
 from viz.course.gpt.gpt_tasks import exhibit, live
+from viz.course.gpt.gpt_tasks.charts.input_rows import EXTRACT, START, Cell, InputRow, input_rows
 from viz.course.gpt.gpt_tasks.maths import extracted
 from viz.course.gpt.gpt_tasks.params import RIGHT, TEXTS, Example
 from viz.labels import percent
@@ -196,3 +197,19 @@ def test_the_lines_to_take_away_make_the_same_numbers():
     exec(page(3, *FOLDS).code[-1].value, names)
     np.testing.assert_allclose(names["found"].said.probabilities, heard(CHOICE).said.probabilities)
     assert exhibit.thumbnail().count("<rect") > 3
+
+
+@pytest.mark.parametrize("rows", [1, 4])
+def test_on_a_wall_words_are_as_large_as_their_cells_allow(rows):
+    """Type that grew with the wall was taller than its cells; a picture of one row stayed small."""
+    tokens = [Cell("Start", START), *(Cell(f" word{n}") for n in range(9)), Cell("Extract", EXTRACT)]
+    figure = input_rows([InputRow(tokens, np.ones(4))] * rows, line=27, room=300).to_dict()
+    line = 27 if rows == 4 else 60
+    boxes = figure["layer"][0]["data"]["values"]
+    assert line <= figure["height"] / max(box["y2"] for box in boxes) < 1.25 * line
+    sizes = {
+        layer["mark"]["fontSize"]["expr"] for layer in figure["layer"] if layer["mark"]["type"] == "text"
+    }
+    (most,) = (float(size.split("min(")[1].split(",")[0]) for size in sizes)
+    assert 13 < most <= 0.6 * figure["height"] / max(box["y2"] for box in boxes)
+    assert len({box["y"] for box in boxes if "word" in box["told"]}) == (2 if rows == 1 else rows)

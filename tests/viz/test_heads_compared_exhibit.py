@@ -90,7 +90,7 @@ def test_all_heads_of_a_layer_are_one_picture_on_one_scale():
     """C043."""
     data = exhibit.compute(Params())
     test = page(step="2")
-    grounds, cells, frames, names, columns = chart(test)
+    grounds, cells, frames, names, on_two_lines, columns = chart(test)
     assert not test.get("plotly_chart") and spec(test)["layer"][1]["encoding"]["color"]["scale"][
         "domain"
     ] == [0, 1]
@@ -100,6 +100,8 @@ def test_all_heads_of_a_layer_are_one_picture_on_one_scale():
     assert [(cell["h"], cell["q"], cell["k"]) for cell in cells[:2]] == [(0, 0, 0), (0, 0, 1)] and [
         name["text"] for name in names
     ] == [f"H{h}" for h in range(8)]
+    assert names == on_two_lines, "the same headings, for a narrow map with a new line before the word"
+    assert all(name["title"].startswith(f"{name['text']} →\n") for name in names)
     n = len(data.words)
     assert [column["text"] for column in columns] == 4 * [shorten(word, COLUMN) for word in data.names], (
         "the words of the columns stand below the lowest map of each"

@@ -134,10 +134,10 @@ def framed(
     )
 
 
-def row_height(rows: float, least: float, room: float, most: float = 44) -> float:
+def row_height(rows: float, least: float, room: float, most: float = 60) -> float:
     """Return the pixels of a row: its share of `room`, at least `least` (a picture may be higher than its room), at most `most`.
 
     >>> row_height(4, 26, 0), row_height(8, 26, 320), row_height(2, 26, 320)
-    (26, 40.0, 44)
+    (26, 40.0, 60)
     """
     return min(most, max(least, room / max(rows, 1)))

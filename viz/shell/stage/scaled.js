@@ -28,8 +28,24 @@ function keepScaled() {
     enlarge(low);
     return low;
   };
+  let dialog = null, laidIn = "";   // the dialogue that is open, and the window that it was last as large as
+  /** A dialogue is enlarged with its window, less where it would not be whole: as long as it is open it only becomes smaller. */
+  const scaleDialog = () => {
+    const open = document.querySelector('[data-testid="stDialog"]'), size = [innerWidth, innerHeight].join();
+    if (dialog !== open) {
+      dialogs.disconnect();
+      if (open) dialogs.observe(open.firstElementChild);
+    }
+    if (dialog !== open || laidIn !== size) root.setProperty("--atlas-dialog", usual());
+    [dialog, laidIn] = [open, size];
+    for (let turn = 0; open && turn < TURNS && open.scrollHeight > open.clientHeight + 1; turn++) {
+      const now = Number(root.getPropertyValue("--atlas-dialog")), next = Math.max(LEAST * usual(), (now * open.clientHeight) / open.scrollHeight);
+      root.setProperty("--atlas-dialog", next.toFixed(4));
+    }
+  };
   const scale = () => {
     asked = 0;
+    scaleDialog();
     if (subject !== (subject = [innerWidth, innerHeight, location.href].join())) begin();
     if (seen() === known) return;
     const least = LEAST * usual(), running = app?.dataset.testScriptState === "running";
@@ -43,7 +59,7 @@ function keepScaled() {
     [before, times, known] = [best > times ? times : 0, best, seen()];
   };
   const ask = () => { asked ||= requestAnimationFrame(scale); };
-  const watch = new ResizeObserver(ask), runs = new MutationObserver(ask), hands = ["keydown", "pointerdown", "pointerup"];
+  const watch = new ResizeObserver(ask), dialogs = new ResizeObserver(ask), runs = new MutationObserver(ask), hands = ["keydown", "pointerdown", "pointerup"];
   watch.observe(page);
   if (app) runs.observe(app, { attributeFilter: ["data-test-script-state"] });
   addEventListener("resize", ask);
@@ -51,10 +67,12 @@ function keepScaled() {
   ask();
   return () => {
     watch.disconnect();
+    dialogs.disconnect();
     runs.disconnect();
     removeEventListener("resize", ask);
     for (const hand of hands) removeEventListener(hand, begin, true);
     cancelAnimationFrame(asked);
     root.removeProperty("--atlas-room");
+    root.removeProperty("--atlas-dialog");
   };
 }

@@ -17,6 +17,8 @@ from viz.labels import phrase, shorten, visible
 LETTERS = 11
 HIGH, GAP = 31, 0.55
 """Pixels of a row; the gap between two bands, in rows."""
+OF_ROW, LARGEST, EM = 0.48, 24, 1.6
+"""On a wall: the size of type as a share of a row, its most in pixels, and the size in widths of a letter."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,6 @@ def token_rows(
             "top": where[i][1] + at - 0.43,
             "bottom": where[i][1] + at + 0.43,
             "text": visible(shorten(cell, LETTERS)),
-            "fontSize": 13 if wide <= 8 else 12,
             "exact": visible(cell),
             "row": names[at],
             "colour": theme.SURFACE if hue is None else theme.CATEGORICAL[hue],
@@ -83,6 +84,11 @@ def token_rows(
         if cell
     ]
     tall = len(cut) * (len(rows) + GAP) - GAP
+    row_high = vega.row_height(tall, high, room)
+    usual = 13 if wide <= 8 else 12
+    longest = max((len(cell["text"]) for cell in cells), default=1) + 1
+    most = min(LARGEST, OF_ROW * row_high)
+    size = f"max({usual}, min({most:.1f}, {EM} * width / {wide * longest}))" if room else str(usual)
     ticks = {
         number * (len(rows) + GAP) + at: name for number in range(len(cut)) for at, name in enumerate(names)
     }
@@ -111,8 +117,8 @@ def token_rows(
         fillOpacity=vega.own("shade:Q", alt.FillOpacity),
     )
     text = base.mark_text(
-        fontSize=alt.ExprRef(f"width / {wide} < 52 ? 11 : datum.fontSize"),
+        fontSize=alt.ExprRef(f"width / {wide} < 52 ? 11 : {size}"),
         color=theme.TEXT,
         limit=alt.ExprRef(f"width / {wide} - 2"),
     ).encode(x=panels.on(along, "x:Q"), y=panels.on(down, "y:Q"), text="text:N")
-    return vega.framed(rect, text, height=round(vega.row_height(tall, high, room) * tall) + 6)
+    return vega.framed(rect, text, height=round(row_high * tall) + 6)

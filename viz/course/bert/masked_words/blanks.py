@@ -109,7 +109,7 @@ def sides(params: Params, text: Text) -> Folds:
         most = max(1.0, 115 * float(values.max()))
         lane = Lane(f"P({truth}), percent", 100 * values if told else None, 0, (0, most), places=2)
         page_parts.show(
-            bar_lanes([lane], labels=[name.split()[0] for name in CONTEXTS], height=270),
+            bar_lanes([lane], labels=[name.split()[0] for name in CONTEXTS], height=lesson.fit(270, 335)),
             SLUG + "sides",
             f"The probability of {truth} with neither side, the left, the right, and both in sight"
             + (f": highest with {best}." if told else "; covered."),
@@ -117,7 +117,7 @@ def sides(params: Params, text: Text) -> Folds:
     with right:
         table = [line(name, row) for name, row in zip(CONTEXTS, rows, strict=True)]
         page_parts.show(
-            token_rows(table, across=6, high=lesson.fit(28, 22), room=lesson.fit(0, 240)),
+            token_rows(table, across=6, high=lesson.fit(28, 22), room=lesson.fit(0, 305)),
             SLUG + "rows",
             "What is read in each of the four cases; the blank holds the best guess.",
         )

@@ -54,7 +54,7 @@ def drawn(params: Params, text: Text) -> Folds:
     became = "; ".join(f"{visible(names[at])} becomes {masking.FATES[one.fate[at]]}" for at in places)
     page_parts.show(
         token_rows(
-            table, across=6 if len(names) <= 18 else 8, high=lesson.fit(30, 26), room=lesson.fit(0, 330)
+            table, across=6 if len(names) <= 18 else 8, high=lesson.fit(30, 26), room=lesson.fit(0, 405)
         ),
         SLUG + "drawn",
         f"{len(places)} of {m} tokens are chosen: {became}.",

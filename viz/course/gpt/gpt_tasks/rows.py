@@ -26,8 +26,11 @@ from viz.course.gpt.gpt_tasks.read import Models, Used, heard, recorded
 from viz.course.lesson import Folds
 from viz.instruments.kit import origin
 from viz.labels import percent, visible
+from viz.shell import present_layout
 from viz.widgets import lesson, page_parts
 
+ROOM = 300
+"""Pixels of the picture in Present."""
 HUES: dict[str, int] = dict(zip(MARKS, (START, DELIM, EXTRACT), strict=True))
 
 
@@ -48,11 +51,12 @@ def place(params: Params, models: Models) -> Folds:
         "position 0 attends only to itself, so its vector holds nothing of the text.",
     )
     row = InputRow(cells(tokens), vector if known else None, "what the head reads")
-    page_parts.show(
-        input_rows([row], _outcomes(example, found, known), line=line(), room=lesson.fit(0, 260)),
-        SLUG + "place.rows",
-        _words(tokens) + (f". The head reads position {end}." if known else ""),
-    )
+    with present_layout.wide():
+        page_parts.show(
+            input_rows([row], _outcomes(example, found, known), line=line(), room=lesson.fit(0, ROOM)),
+            SLUG + "place.rows",
+            _words(tokens) + (f". The head reads position {end}." if known else ""),
+        )
     labels = len(example.labels)
     page_parts.numbers(
         f"The vector of {d} numbers at position {end} times W_y, {d} × {labels}, gives {labels} scores; "
@@ -92,11 +96,12 @@ def tasks(params: Params, models: Models) -> Folds:
         for tokens, vector, name in zip(shown, found.vectors, names, strict=False)
     ]
     added = found.said.read[0] if params.task == SIMILARITY else None
-    page_parts.show(
-        input_rows(rows, [], added=added, line=line(len(found.tokens)), room=lesson.fit(0, 260)),
-        SLUG + "tasks.rows",
-        "; ".join(map(_words, shown)),
-    )
+    with present_layout.wide():
+        page_parts.show(
+            input_rows(rows, [], added=added, line=line(len(found.tokens)), room=lesson.fit(0, ROOM)),
+            SLUG + "tasks.rows",
+            "; ".join(map(_words, shown)),
+        )
     title = TITLES[params.task]
     page_parts.numbers(
         f"{title}: {_layout(example, found)}" if known else f"{title}: here is the first of several rows."
@@ -156,11 +161,14 @@ def says(params: Params, models: Models) -> Folds:
         ", ".join(f"{visible(token)} {percent(share)}" for token, share in zip(tokens, look, strict=True))
         for tokens, look in zip(found.tokens, looks, strict=True)
     ]
-    page_parts.show(
-        input_rows(rows, _outcomes(example, found, known), line=line(len(rows)), room=lesson.fit(0, 260)),
-        SLUG + "says.rows",
-        "; ".join(shares) + ("." + said.removesuffix(".") if said else ""),
-    )
+    with present_layout.wide():
+        page_parts.show(
+            input_rows(
+                rows, _outcomes(example, found, known), line=line(len(rows)), room=lesson.fit(0, ROOM)
+            ),
+            SLUG + "says.rows",
+            "; ".join(shares) + ("." + said.removesuffix(".") if said else ""),
+        )
     page_parts.numbers(_looked(found, layer) + ("" if lesson.presenting() else said))
     n = default().open(by.name).n_parameters
     every = {f"row {row}": look.mean(1) for row, look in enumerate(found.looks, 1)}

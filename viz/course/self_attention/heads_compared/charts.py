@@ -23,6 +23,8 @@ NAME, KEY = 24, 44
 """Pixels of the name above a map, and of the scale below all of them."""
 COLUMN = 7
 """The most letters of a word below a column."""
+NARROW = 110
+"""Pixels of a map below which its name takes two lines."""
 APART = 0.09
 """The room between two maps, as a share of one."""
 
@@ -127,8 +129,8 @@ def maps(
     their columns, in sight where a column is wide enough. What is forbidden has no cell.
 
     >>> figure = maps(np.full((2, 3, 3), 1 / 3), ["a", "b", "c"], 1).to_dict()
-    >>> [name["title"] for name in figure["layer"][3]["data"]["values"]], figure["layer"][1]["encoding"]["color"]["scale"]["domain"]
-    (['H0 → a', 'H1 → a'], [0, 1])
+    >>> [name["title"].split() for name in figure["layer"][3]["data"]["values"]], figure["layer"][1]["encoding"]["color"]["scale"]["domain"]
+    ([['H0', '→', 'a'], ['H1', '→', 'a']], [0, 1])
     """
     n_heads, n = weights.shape[:2]
     across = min(across, n_heads)
@@ -152,7 +154,7 @@ def maps(
             "y": top[head],
             "y2": top[head] + n * cell,
             "text": f"H{head}",
-            "title": f"H{head} → {shorten(said[int(np.argmax(np.where(there, weights, -1)[head, asking]))], 9)}",
+            "title": f"H{head} →\n{shorten(said[int(np.argmax(np.where(there, weights, -1)[head, asking]))], 9)}",
             "colour": colour(head),
         }
         for head in range(n_heads)
@@ -171,7 +173,11 @@ def maps(
         labelOverlap=False,
     )
     x = alt.X("x:Q", axis=None, scale=vega.span(0, step * (across - 1) + n))
-    y = alt.Y("y:Q", title=None, axis=axis, scale=vega.span(height - KEY, 0))
+    pixel = f"width / {step * (across - 1) + n:.3f}"
+    wide = f"{pixel} >= {below / 4}"
+    end = alt.ExprRef(f"{wide} ? {height - KEY} : {floor}")  # the maps take what the words leave
+    scale = alt.Scale(domain=[end, 0], nice=False)
+    y = alt.Y("y:Q", title=None, axis=axis, scale=scale)
     box = {"x": x, "x2": "x2:Q", "y": y, "y2": "y2:Q"}
     ground = vega.rows(grounds).mark_rect(color=theme.SURFACE).encode(**box)
     places = {
@@ -195,12 +201,22 @@ def maps(
     tips = vega.told("head:N", "word:N", ("at:N", "attends to"), ("w:Q", "weight", ".1%"))
     boxes = drawn.mark_rect(stroke=theme.SURFACE, strokeWidth=1).encode(**box, color=shares, tooltip=tips)
     asked = vega.rows(frames).mark_rect(fillOpacity=0, strokeWidth=2.5)
-    heading = (
+    headings = [
         vega.rows(grounds)
-        .mark_text(fontSize=13, fontWeight="bold", baseline="bottom", dy=-4, color=theme.TEXT)
-        .transform_calculate(x="(datum.x + datum.x2) / 2")
-        .encode(x=x, y=y, text="title:N")
-    )
+        .mark_text(
+            baseline="bottom",
+            color=theme.TEXT,
+            fontWeight="bold",
+            opacity=alt.ExprRef(f"({pixel} * {n} < {NARROW}) == {str(narrow).lower()} ? 1 : 0"),
+            **look,
+        )
+        .transform_calculate(x="(datum.x + datum.x2) / 2", text=text)
+        .encode(x=x, y=y, text="text:N")
+        for narrow, text, look in (
+            (False, "replace(datum.title, '\\n', ' ')", {"fontSize": 13, "dy": -4}),
+            (True, "datum.title", {"fontSize": 11, "dy": -15, "lineBreak": "\n", "lineHeight": 12}),
+        )
+    ]
     asked = asked.encode(**box, stroke=alt.Stroke("colour:N", scale=None))
     lowest = [max(head for head in range(n_heads) if head % across == column) for column in range(across)]
     columns = [
@@ -208,7 +224,6 @@ def maps(
         for head in lowest
         for key, word in enumerate(said)
     ]
-    wide = f"width / {step * (across - 1) + n:.3f} >= {below / 4}"
     words_below = (
         vega.rows(columns if below else [])
         .mark_text(
@@ -222,6 +237,6 @@ def maps(
         )
         .encode(x=x, y=y, text="text:N")
     )
-    return alt.layer(ground, boxes, asked, heading, words_below).properties(
+    return alt.layer(ground, boxes, asked, *headings, words_below).properties(
         view=vega.BARE, height=height, padding={"left": 2, "right": 2, "top": 2, "bottom": 2}
     )

@@ -18,6 +18,12 @@ from viz.labels import percent, shorten, visible
 Array = np.ndarray[Any, np.dtype[Any]]
 WIDE = 48.0
 """The width in letters, so that a row breaks at the same word on every screen."""
+WIDER = (WIDE, 64.0, 80.0, 96.0)
+"""Widths in letters for a picture across a wall: of these the one in which its words are largest."""
+WALL, EM = 1180, 1.5
+"""Pixels across a picture on a wall; the size of type in widths of a letter."""
+SMALLEST, LARGEST, OF_LINE = 13, 26, 0.52
+"""Sizes of type in pixels, and the size as a share of a line's height."""
 LETTERS = 15
 NAMES = 13.0
 """Where strips and bars begin; their names stand before."""
@@ -52,8 +58,8 @@ class Outcome:
     strong: bool = False
 
 
-def placed(cells: Sequence[Cell]) -> list[tuple[int, float, float]]:
-    """Line, left and right edge of each token: a new line where the next one has no room.
+def placed(cells: Sequence[Cell], width: float = WIDE) -> list[tuple[int, float, float]]:
+    """Return line, left and right edge of each token, in letters: a new line where the next one has no room.
 
     >>> placed([Cell("Start", START), Cell(" old")])
     [(0, 0.0, 6.6), (0, 6.9, 11.5)]
@@ -62,7 +68,7 @@ def placed(cells: Sequence[Cell]) -> list[tuple[int, float, float]]:
     line, x = 0, 0.0
     for cell in cells:
         wide = max(2.2, len(_word(cell))) + 1.6
-        if x + wide > WIDE and x > 0:
+        if x + wide > width and x > 0:
             line, x = line + 1, 0.0
         found.append((line, round(x, 3), round(x + wide, 3)))
         x += wide + 0.3
@@ -82,31 +88,39 @@ def input_rows(
     line: int = 25,
     room: int = 0,
 ) -> alt.TopLevelMixin:
-    """The rows one below the other, each with the vector at its last token; `added`, their sum; the outcomes as bars. `line` in pixels, more where `room`, the pixels of the picture, has more for each.
+    """The rows one below the other, each with the vector at its last token; `added`, their sum; the outcomes as bars. `line` in pixels.
+
+    On a wall, `room` are the pixels of the picture: its lines are as long as makes its words largest, and higher where there is room.
 
     >>> figure = input_rows([InputRow([Cell("Start", START), Cell("a"), Cell("Extract", EXTRACT)], np.array([1.0, -2.0]))], [Outcome("good", 0.9)])
     >>> [layer["mark"]["type"] for layer in figure.to_dict()["layer"]]
     ['rect', 'rule', 'text', 'text', 'text', 'text']
     """
-    drawn = _Drawn()
     vectors = [each for each in (*(row.vector for row in rows), added) if each is not None]
     limit = max((float(np.abs(each).max()) for each in vectors), default=1e-9)
-    y = 0.0
-    for row in rows:
-        y = drawn.row(row, y, limit) + 0.5
-    if added is not None:
-        drawn.strip(added, "sum", y, limit)
-        y += 1.25
-    for outcome in outcomes:
-        drawn.bar(outcome, y)
-        y += 1.0
-    return drawn.chart(y, vega.row_height(y, line, room))
+
+    def laid(width: float) -> tuple[float, _Drawn, float, float]:
+        drawn, y = _Drawn(width), 0.0
+        for row in rows:
+            y = drawn.row(row, y, limit) + 0.5
+        if added is not None:
+            drawn.strip(added, "sum", y, limit)
+            y += 1.25
+        for outcome in outcomes:
+            drawn.bar(outcome, y)
+            y += 1.0
+        high = vega.row_height(y, line, room)
+        return min(OF_LINE * high, EM * WALL / width), drawn, y, high
+
+    _, drawn, y, high = max(map(laid, WIDER if room else (WIDE,)), key=lambda found: found[0])
+    return drawn.chart(y, high, grows=room > 0)
 
 
 class _Drawn:
     """Rectangles, rules and words, as they come."""
 
-    def __init__(self) -> None:
+    def __init__(self, width: float) -> None:
+        self.width = width
         self.boxes: list[dict[str, Any]] = []
         self.rules: list[dict[str, Any]] = []
         self.words: list[dict[str, Any]] = []
@@ -124,7 +138,7 @@ class _Drawn:
 
     def row(self, row: InputRow, top: float, limit: float) -> float:
         """Its tokens, and below them the vector with a line from the last token; gives where it ends."""
-        where = placed(row.cells)
+        where = placed(row.cells, self.width)
         most = max((cell.weight or 0.0 for cell in row.cells if cell.mark is None), default=0.0)
         for cell, (line, x, x2) in zip(row.cells, where, strict=True):
             y, told, ink, weight = top + line, visible(cell.text), theme.TEXT, "normal"
@@ -149,7 +163,7 @@ class _Drawn:
     def strip(self, vector: Array, name: str, top: float, limit: float) -> None:
         """The numbers of a vector as colours."""
         self.word(NAMES - 0.8, top + 0.38, name, theme.MUTED, align="right")
-        edges = np.linspace(NAMES, WIDE, len(vector) + 1).round(3).tolist()
+        edges = np.linspace(NAMES, self.width, len(vector) + 1).round(3).tolist()
         for value, across in zip(vector.tolist(), pairwise(edges), strict=True):
             fill = theme.shade(0.5 + value / limit / 2, theme.DIVERGING)[0]
             self.box(across, (top, top + 0.75), fill, told=f"{name}: {value:.3f}")
@@ -159,7 +173,7 @@ class _Drawn:
         weight, told = "bold" if outcome.strong else "normal", visible(outcome.name)
         name, middle = shorten(visible(outcome.name.strip()), LETTERS), top + 0.5
         self.word(NAMES - 0.8, middle, name, theme.TEXT, align="right", weight=weight, told=told)
-        end = NAMES + (WIDE - NAMES - 7) * (outcome.p or 0)
+        end = NAMES + (self.width - NAMES - 7) * (outcome.p or 0)
         if outcome.p is not None:
             fill = theme.PRIMARY if outcome.strong else theme.SEQUENTIAL[2]
             share = f"{told}: {percent(outcome.p, 2)}"
@@ -167,8 +181,11 @@ class _Drawn:
         chance = "?" if outcome.p is None else percent(outcome.p)
         self.word(end + 0.6, middle, chance, theme.TEXT, align="left", weight=weight)
 
-    def chart(self, high: float, line: float) -> alt.TopLevelMixin:
-        x, y = vega.plane((-0.2, WIDE + 0.2), (high, 0))
+    def chart(self, high: float, line: float, grows: bool) -> alt.TopLevelMixin:
+        """Return the chart of so many lines of so many pixels; its words grow with them where it `grows`."""
+        x, y = vega.plane((-0.2, self.width + 0.2), (high, 0))
+        most = min(LARGEST, OF_LINE * line)
+        size = alt.ExprRef(f"max({SMALLEST}, min({most:.1f}, {EM} * width / {self.width}))")
         tip = vega.told(("told:N", " "))
         rect = (
             vega.rows(self.boxes, x=x, x2="x2:Q", y=y, y2="y2:Q", tooltip=tip)
@@ -188,7 +205,9 @@ class _Drawn:
                 text="text:N",
                 color=vega.own("colour:N"),
                 tooltip=tip,
-            ).mark_text(fontSize=13, baseline="middle", align=kind[0], fontWeight=kind[1])
+            ).mark_text(
+                fontSize=size if grows else SMALLEST, baseline="middle", align=kind[0], fontWeight=kind[1]
+            )
             for kind in sorted({(word["align"], word["weight"]) for word in self.words})
         ]
         return (
