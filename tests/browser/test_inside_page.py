@@ -47,7 +47,7 @@ def test_the_view_is_in_the_link_and_the_bars_add_up(visitor, app_url):
 def test_a_head_in_the_grid_is_chosen_for_all_pages(visitor, app_url):
     visitor.goto(f"{app_url}/importance")
     visitor.wait_for_selector(".matrix canvas")
-    visitor.get_by_text("no other head does more for it").wait_for()
+    visitor.get_by_text("no other head raises it more").wait_for()
     visitor.locator(".matrix .frame").first.focus()
     for key in ("ArrowRight", "ArrowDown", "ArrowRight", "Enter"):
         visitor.keyboard.press(key)

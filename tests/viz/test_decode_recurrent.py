@@ -76,7 +76,7 @@ def test_the_folds_speak_of_states_and_of_the_alignment(engine):
     test.query_params["model"] = "luong-local-m"
     test.session_state["fold:decode.looking"] = True
     test.run()
-    assert "The states of" in said(test) and "its alignment" in said(test) and "Hatched" in said(test)
+    assert "The states of" in said(test) and "its alignment" in said(test) and "hatched" in said(test)
 
 
 def test_models_of_one_task_are_behind_one_chip_and_a_menu(engine):

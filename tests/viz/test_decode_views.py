@@ -27,7 +27,7 @@ def whole(test: AppTest) -> str:
 
 def test_a_guess_is_weighed_and_the_text_goes_on(engine):
     test = drawn(decode__show=GUESS, text="once upon a time")
-    assert not test.exception and "Your guess goes into the model" in whole(test)
+    assert not test.exception and "After your guess you see the probability" in whole(test)
     box = next(one for one in test.text_input if one.label == "Which word comes next?")
     test = box.set_value("there").run()
     model = engine.models["gpt-mini"]
@@ -151,13 +151,13 @@ def test_answers_are_weighed_behind_a_prompt(engine):
     found = answers(engine.models["gpt-mini"], task.prompt, task.candidates)
     assert (
         not test.exception
-        and f"number {found[0].rank:,} among all" in whole(test)
+        and f"rank {found[0].rank:,} among all" in whole(test)
         and "how probable the model holds the right answer" in whole(test)
     )
     box = next(one for one in test.text_input if one.label.startswith("Candidates"))
     test = box.set_value(" by the car | on the mat").run()
     again = answers(engine.models["gpt-mini"], task.prompt, (" by the car", " on the mat"))
-    assert not test.exception and f"number {again[0].rank:,} among all" in whole(test)
+    assert not test.exception and f"rank {again[0].rank:,} among all" in whole(test)
     assert not box.set_value("").run().exception  # no candidate: told, not thrown
 
 

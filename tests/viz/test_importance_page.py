@@ -89,7 +89,7 @@ def test_the_grid_is_what_plain_runs_say_and_the_dots_are_the_gradients_guess(en
     best = np.unravel_index(int(effects.argmin()), effects.shape)
     assert f"Without {head_name(int(best[0]), int(best[1]))}" in said(
         test
-    ) and "no other head does more for it" in said(test)
+    ) and "no other head raises it more" in said(test)
 
 
 def test_the_mean_and_a_second_word_change_the_question(engine):

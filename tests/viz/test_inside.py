@@ -166,7 +166,7 @@ def test_an_encoder_is_changed_everywhere_and_says_so(engine):
     assert all(
         cell["value"] > 0 for cell in data(charts(test)[0]) if cell["row"]
     ) and "reads both ways" in said(test)
-    for side, words in (("encoder", "reads both ways"), ("decoder", "each looks at the changed text")):
+    for side, words in (("encoder", "reads both ways"), ("decoder", "each attends to the changed text")):
         assert words in said(page(model="tiny-translator", text=TEXT, inside__by="ripple", inside__side=side))
 
 

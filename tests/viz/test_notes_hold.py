@@ -239,7 +239,7 @@ def test_what_if_says_what_two_plain_runs_say(model: str, text: str, raw: str):
         layer, head = np.unravel_index(int(looks[kind].argmax()), looks[kind].shape)
         assert f"L{layer}.H{head} the most (JS divergence {looks[kind].max():.3f} bits, maximum 1)" in said
     else:
-        assert "No head looks elsewhere" in said
+        assert "No head attends differently" in said
         last = change.kind.name == one.kinds[-1] and change.edits[0].where == change.kind.path(
             change.kind.n_layers(reader.config) - 1, "heads"
         )

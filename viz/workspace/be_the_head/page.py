@@ -23,7 +23,7 @@ from viz.workspace.shared import head_picker, toolbar
 PAGE = Page(
     title="Be the head",
     order=47,
-    claim="You have 100% to look with. Where would you look, so that the model predicts the right word?",
+    claim="You have 100% of attention to give. Where would you attend, so that the model predicts the right word?",
     cites=(
         Cite("vaswani2017", "3.2.1", "Eq. (1)"),
         Cite("ghojogh2020", "2.4.3", "Eqs. (13)-(16)"),
@@ -35,9 +35,7 @@ PAGE = Page(
 EQUATION = r"z = \sum_j a_j\, v_j, \qquad a_j \ge 0, \quad \sum_j a_j = 1"
 LOOKING = (
     "A head makes, for each word, a row of weights that add up to 1: how much of each word's value it fetches. Here you write that row for one word and one head; "
-    "all other heads of the model do what they always do. You do not choose what is fetched, only from where: the values are the model's own. "
-    "The head was picked by a measurement: of all heads, it is the one that the right word misses most when its row is uniform. "
-    "It can happen that you do better than the head: it was trained on all sentences at once, not on this one."
+    "all other heads of the model work as usual. You do not choose what is fetched, only from where: the values are the model's own. The head was chosen by a measurement: of all heads, it is the one whose uniform row lowers the probability of the right word most. You may do better than the head: it was trained on all sentences at once, not on this one."
 )
 CODE = """import core
 
@@ -172,7 +170,7 @@ def _task(found: Game) -> str:
     word = f"**{literal(bare_token(found.word))}**"
     if found.run.source is not None:
         return f"The model has read the sentence below and is about to write {word}. You are {found.place}: from which of its tokens would you fetch? Share out 100%."
-    return f"The model has read the tokens below; the right next word is {word}. You are {found.place}, and the last token attends: at which would you look? Share out 100%."
+    return f"The model has read the tokens below; the right next word is {word}. You are {found.place}, and the query is the last token. To which tokens would you attend? Share out 100%."
 
 
 def _unexpected(found: Game) -> str:
@@ -211,7 +209,7 @@ def _sentence(found: Game, shares: tuple[int, ...], yours: float | None) -> str:
     if yours is None:
         spent = sum(shares)
         do = (
-            "Put it into the model when you are content."
+            "When you are content, press “Put it into the model”."
             if spent == WHOLE
             else f"You have {WHOLE - spent}% left."
         )

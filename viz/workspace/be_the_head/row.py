@@ -64,7 +64,7 @@ def controls(found: Game, shares: Shares) -> None:
             on_click=partial(store, shares, into=True),
         )
         st.button("Uniform", key="be_the_head.even", on_click=partial(store, data.evenly(len(shares))))
-        st.button("Take all back", key="be_the_head.none", on_click=partial(store, (0,) * len(shares)))
+        st.button("Set all to 0", key="be_the_head.none", on_click=partial(store, (0,) * len(shares)))
         key = "be_the_head.rest"
         st.menu_button(
             f"Give the rest ({left}%) to",

@@ -32,7 +32,7 @@ def seen(view: View, by: str) -> Pane:
     if not heads:
         raise InputError(
             f"{view.model} has no attention.",
-            "No word of it looks at another: there is no pattern to compare.",
+            "No word of it attends to another: there is no pattern to compare.",
             "Choose another model.",
         )
     view = _placed(view, heads)

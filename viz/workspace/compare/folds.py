@@ -19,13 +19,11 @@ from viz.workspace.shared import head_picker
 DIVERGENCE = r"\mathrm{JSD}(a, b) = H\left(\tfrac{a + b}{2}\right) - \tfrac{1}{2}\left(H(a) + H(b)\right)"
 LIKENESS = r"\mathrm{cosine} = \frac{\sum_{ij} a_{ij} b_{ij}}{\lVert a \rVert \, \lVert b \rVert}, \qquad \mathrm{correlation} = \text{the same after taking off the means}"
 LOOKING = (
-    "Rows are the words that look (queries), columns the words looked at (keys). All patterns share one scale from 0 to 1; the difference is centred: "
-    "one colour where the first gives more, the other where the second does. Hatched cells are masked; grey ones belong to a word that has no counterpart, because one of the two lacks it.\n\n"
-    "The divergence is 0 bits for equal rows and 1 bit for rows that have no word in common; weight on a word that the other lacks counts as apart. "
-    "Where two models cut a text into different tokens, tokens that share letters are put opposite each other: weights are added up over the tokens looked at "
-    "and averaged over those that look. Two different texts are put opposite each other word by word so that as many words as possible are the same "
+    "Rows are the queries (the words that attend), columns the keys (the words attended to). All patterns share one scale from 0 to 1. The scale of the difference is centred on 0: one colour where A gives more weight, the other where B does. Hatched cells are masked; grey ones belong to a word that has no counterpart, because one of the two lacks it.\n\n"
+    "The divergence is 0 bits for equal rows and 1 bit for rows that have no word in common; weight on a word that the other sentence lacks counts as a difference. "
+    "Where two models cut a text into different tokens, tokens that share letters are aligned: weights are added up over the keys and averaged over the queries. Two different texts are aligned word by word so that as many words as possible are the same "
     "(Needleman and Wunsch 1970).\n\n"
-    "Heads of a layer work at the same time and are equal in rank: none comes second, and none looks at pairs of words (the survey of 2020 suggests that)."
+    "The heads of a layer work in parallel and none comes after another; none attends to pairs of words (the survey of Ghojogh and Ghodsi 2020 suggests that some do)."
 )
 CODE = """import numpy as np
 

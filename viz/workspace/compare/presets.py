@@ -40,7 +40,9 @@ class Telling:
 
 
 OWN = "Your own choice"
-HEADS = Telling("Two heads", "Two heads of this model read the same, each in its own way.", ())
+HEADS = Telling(
+    "Two heads", "Two heads of this model read the same sentence. Each attends in its own way.", ()
+)
 TELLING = (
     Telling(
         "Tired or wide?",

@@ -67,7 +67,7 @@ def on(view: View) -> tuple[str, str]:
     how, model = strategy_of(view.strategy), opened(view.model)
     if not model.spec.writes:
         raise InputError(
-            f"{view.model} does not write.",
+            f"{view.model} does not generate text.",
             "It reads a whole text at once.",
             "Choose a model that goes on with a text.",
         )

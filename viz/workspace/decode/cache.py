@@ -64,7 +64,7 @@ def show(model: Model, text: str) -> None:
     page_parts.numbers(
         f"Token {lengths[longest]:,} costs {counted[True][longest].total:,} multiply-adds with the cache and {counted[False][longest].total:,} without it, {times:,.0f} times as many."
     )
-    with page_parts.fold("By what they are for", "decode.cache.parts") as opened:
+    with page_parts.fold("By purpose", "decode.cache.parts") as opened:
         if opened.open:
             page_parts.dataframe(
                 _parts(counted[True][longest], counted[False][longest]),

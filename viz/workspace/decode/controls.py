@@ -92,7 +92,7 @@ def view(model: Any) -> str:
     """How writing is looked at: watched, guessed, asked for, compared with training, or what it keeps."""
     offered = [one for one in VIEWS if one not in TEXTS or not model.spec.has_source]
     return controls.segmented(
-        "Looked at as",
+        "View",
         offered,
         "decode.show",
         VIEWS[0],

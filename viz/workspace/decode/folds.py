@@ -41,7 +41,7 @@ def _equation(params: Any, step: Step) -> None:
             return
         taken, temperature = step.chosen, params.temperature
         st.markdown(
-            "Each token *j* of the vocabulary has a logit *z*; the softmax makes probabilities of them:"
+            "Each token *j* of the vocabulary has a logit *z*; the softmax turns the logits into probabilities:"
         )
         page_parts.equation(
             r"P(y_t \mid y_{<t}) = \frac{e^{z}}{\sum_j e^{z_j}}"
@@ -49,14 +49,14 @@ def _equation(params: Any, step: Step) -> None:
         )
         if step.draw:
             st.markdown(
-                f"With temperature {temperature:g} the logits are divided by it first; what the filters cut counts as 0:"
+                f"The logits are first divided by the temperature, {temperature:g}; tokens that the filters cut have probability 0:"
             )
             page_parts.equation(
                 rf"P'(y_t) \propto e^{{z / {temperature:g}}}, \qquad P'(y_t) = {taken.after:.4f}"
             )
         for cut in step.cuts:
             st.text(
-                f"{FILTERS.get(cut.by, cut.by)} cut {cut.tokens:,} {'token' if cut.tokens == 1 else 'tokens'}, together {percent(cut.probability)} by the model."
+                f"{FILTERS.get(cut.by, cut.by)} cut {cut.tokens:,} {'token' if cut.tokens == 1 else 'tokens'}, which had {percent(cut.probability)} of the model's probability."
             )
         st.markdown("The entropy of this step, and the surprisal of the token that was taken:")
         page_parts.equation(
@@ -72,39 +72,28 @@ def _looking(data: Any) -> None:
         recurrent = not any(kind.layered for kind in data.model.spec.kinds)
         if data.kind is None:
             st.markdown(
-                "A translator without attention: one network reads the sentence word by word, and its last state, one "
-                "vector, is all that the other network knows of it. What it writes next depends on that vector and on "
-                "its own words, so no picture of looking exists."
+                "A translator without attention: one network reads the sentence word by word, and its last state, one vector, is all that the other network gets of it. What that network writes next depends on this vector and on its own words, so there is no attention to show."
             )
         elif data.across:
             st.markdown(
-                "Each row of the matrix is one token that was written, from top to bottom; each column a token of the "
-                "source. A row is the pattern of the query that *wrote* the token, so it sums to 1."
+                "Each row of the matrix is one token of the output, from top to bottom; each column is a token of the source. A row holds the attention weights of the query that *predicted* the token, so it sums to 1."
             )
             if recurrent:
                 st.markdown(
-                    "A recurrent translator has one such pattern, not several heads: its alignment. Hatched cells lie "
-                    "outside the window of a local one; around a predicted position a Gaussian "
-                    "lowers what is farther off, so a row may sum to less than 1."
+                    "A recurrent translator has one such pattern, not several heads: its alignment. With local attention, hatched cells lie outside its window, and a Gaussian around the predicted position lowers the weights farther away, so a row may sum to less than 1."
                 )
         else:
             st.markdown(
-                "The framed token is the newest. The others are shaded by the weight they had for the query that *wrote* "
-                "it: that query stands at the token before, and it may look at everything up to there. Touch another "
-                "written token to see its own row. Much weight on the very first token is often an attention "
-                "sink (a place to rest), not a meaning. A tie ‿ marks a token that continues a word."
+                "The framed token is the newest. The others are shaded by the attention weight that they had for the query that *predicted* it: this query is at the token before, and attends to everything up to there. Touch another token of the output to see its own row. Much weight on the very first token is often an attention sink and carries no meaning. A tie ‿ marks a token that continues a word."
             )
         st.markdown(
-            "The bars are the ten most probable tokens and what all others have together. The strong bar was taken. "
-            "When tokens are drawn, a tick marks the probability as the model gives it, the solid bar is what temperature "
-            "and filters made of it, hatching is what they cut; the last row is the draw: all kept tokens side by side, the "
-            "random number points at one of them. The same seed draws the same numbers again."
+            "The bars are the ten most probable tokens and the sum of all others. The dark bar is the token that was chosen. With sampling, a tick marks the probability that the model gives, the solid bar the probability after temperature and filters, and hatching what these cut. The last row shows the sampling: all remaining tokens side by side, and the random number that points at one of them. The same seed gives the same random numbers again."
         )
         last = data.last
         kept = "states" if recurrent else "keys and values"
         st.text(
             f"This step took {1000 * last.seconds:.1f} ms when it was computed. The {kept} of {last.cache_bytes // 1024:,} KB "
-            "are kept, so that only the newest token has to be read."
+            "are kept, so that the model has to read only the newest token."
         )
 
 

@@ -73,11 +73,11 @@ def _moments(places: Sequence[Position]) -> list[Moment]:
 def _sentence(model: Model, found: Forcing) -> str:
     said = f"With the right words given, the cross-entropy loss of {model.name} is {found.loss / np.log(2):.3f} bits per token: what training minimises. "
     if found.parts is None:
-        said += "Running free it writes the same. "
+        said += "At inference it writes the same. "
     else:
         free = found.free[found.parts].next if found.parts < len(found.free) else "nothing"
         forced = found.forced[found.parts].next if found.parts < len(found.forced) else "nothing"
-        said += f"Running free it diverges at position {found.parts + 1}: it writes “{visible(free)}” where “{visible(forced)}” was wanted. "
+        said += f"At inference it diverges at position {found.parts + 1}: it writes “{visible(free)}” where “{visible(forced)}” was wanted. "
     return (
         said
         + f"One pass over all positions and one step after the other give the same logits: they differ by {found.difference:.0e} at most."

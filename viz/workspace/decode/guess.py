@@ -53,7 +53,7 @@ def show(model: Model, text: str) -> None:
         st.text(f"This game ends after {MOST} words.")
     if not history:
         st.caption(
-            "Your guess goes into the model: you see the probability it gives that word, and the word it ranks first."
+            "After your guess you see the probability that the model gives your word, and the word that it ranks first."
         )
         return
     last = history[-1]

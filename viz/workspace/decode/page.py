@@ -40,8 +40,7 @@ from viz.workspace.decode.data import Data, Params, compute
 PAGE = Page(
     title="Decode",
     order=30,
-    claim="A model writes one token at a time: every token it knows gets a probability, one is taken, and the longer "
-    "text is read again.",
+    claim="A model writes one token at a time: every token of its vocabulary gets a probability, one of them is chosen, and the model reads the longer text again.",
     cites=(
         Cite("ghojogh2023", "decoder: feedforward layer and softmax", "choice of the word"),
         Cite("ghojogh2020", "section 3.3.3", "softmax over the dictionary, choice of the word"),

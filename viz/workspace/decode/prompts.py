@@ -16,7 +16,7 @@ from viz.workspace.decode.pictures import tail
 from viz.workspace.shared.toy_models import KIND
 
 HONEST = (
-    "Nothing is written here: shown is how probable the model holds the right answer to be beside wrong ones. "
+    "The model writes nothing here: the bars compare the probability of the right answer with that of wrong ones. "
     "The shares are among these candidates only."
 )
 EXAMPLES = {
@@ -34,7 +34,7 @@ def show(model: Model, text: str) -> None:
         _toy(model, text)
     else:
         _asked(model)
-    with page_parts.fold("How GPT-1 was asked: rows with marks", "decode.prompts.rows") as opened:
+    with page_parts.fold("The input of GPT-1: rows with special tokens", "decode.prompts.rows") as opened:
         if opened.open:
             _rows(model)
 
@@ -65,7 +65,7 @@ def _asked(model: Model) -> None:
     right = found[0]
     verdict = "comes first" if right.place == 1 else f"comes in place {right.place} of {len(found)}"
     page_parts.numbers(
-        f"The right answer, “{right.text.strip()}”, {verdict} with {percent(right.share)}; its first token is number {right.rank:,} among all that "
+        f"The right answer, “{right.text.strip()}”, {verdict} with {percent(right.share)}; its first token has rank {right.rank:,} among all tokens of "
         f"{model.name} knows. {TEMPLATES[task.template].says}"
     )
     st.caption(HONEST)

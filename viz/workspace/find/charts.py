@@ -110,7 +110,7 @@ def thumbnail(
     """One pattern (query, key) as a small picture from 0 to 1, the words under the pointer; forbidden cells are shaded.
 
     >>> thumbnail(np.eye(2), ["a", "b"], ["a", "b"]).data[0].text[1][0]
-    'b looks at a'
+    'b attends to a'
     """
     rows, columns = ([plain(word).replace("·", " ") for word in words] for words in (queries, keys))
     shown = (
@@ -127,7 +127,7 @@ def thumbnail(
             colorscale=scale,
             showscale=False,
             hoverongaps=False,
-            text=[[f"{row} looks at {column}" for column in columns] for row in rows],
+            text=[[f"{row} attends to {column}" for column in columns] for row in rows],
             hovertemplate="%{text}: %{z:.0%}<extra></extra>",
         )
     )

@@ -60,7 +60,11 @@ def show(measured: Mapping[str, Heads], head: Head, text: str) -> ViewContent:
     if "far" in measured[kind].scores:
         _distances(measured[kind], bare, head)
     drawn = "far" in measured[kind].scores
-    placed = "" if drawn else " A positional habit stays when the words are shuffled, one of words goes."
+    placed = (
+        ""
+        if drawn
+        else " A positional habit stays when the words are shuffled; a habit that depends on the words disappears."
+    )
     st.caption(f"Click the box before a row for the head's card; click a column's name to sort.{placed}")
     card.show(measured[kind], bare, head)
     place, name = head.place, card.telling(measured[kind], head.place.layer, head.place.head)

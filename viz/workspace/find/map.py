@@ -46,7 +46,7 @@ def show(found: Pool, head: Head, text: str) -> ViewContent:
         )
         tiles.draw(head, tiles.on_text(found, text, [head])[head], "find.chosen")
         tiles.opened(head, "Open in Look")
-    with page_parts.fold("The tree of the nearest", "find.tree") as fold:
+    with page_parts.fold("A tree of the most similar heads", "find.tree") as fold:
         if fold.open:
             links = remembered(bits, "tree", lambda: head_embedding.linked(head_embedding.distances(bits)))
             page_parts.show(
@@ -85,7 +85,7 @@ def _sentence(found: Pool, shown: list[Head], names: list[str], bits: np.ndarray
     left, right = (names[int(axis[far])] for axis in upper)
     return (
         f"{len(shown)} heads on {found.texts}: most alike are {one} and {other} ({bits[upper][near]:.3f} bits), "
-        f"least {left} and {right} ({bits[upper][far]:.3f}). The plane holds {percent(held)} of the squared distances; the rest is flattened away."
+        f"least {left} and {right} ({bits[upper][far]:.3f}). The plane holds {percent(held)} of the squared distances; the rest is lost in the projection."
     )
 
 

@@ -20,7 +20,7 @@ from viz.workspace.shared.head_picker import HeadRef
 PAGE = Page(
     title="Find heads",
     order=42,
-    claim="Take a head, or draw a pattern. Which heads, in all layers of all models, look like it?",
+    claim="Choose a head, or draw a pattern. Which heads, in all layers of all models, are most like it?",
     cites=(
         Cite("vaswani2017", "3.2.2", "multi-head attention"),
         Cite("clark2019", "section 6", "clustering attention heads by Jensen-Shannon divergence, Fig. 6"),
@@ -32,12 +32,11 @@ PAGE = Page(
 )
 BY = {"like": "Like this head", "sketch": "Sketch", "map": "Map", "kinds": "Kinds"}
 LOOKING = {
-    "like": "Rows are the words that look (queries), columns the words looked at (keys). The pictures show your sentence; the distance is measured on sentences of our own, the same for "
-    "all models, word by word. What a model adds to a text (START, [CLS], [SEP]) counts as one further position, the marks. Two heads of one kind in different models may "
-    "have nothing else in common: alike means that they look at the same words.",
+    "like": "Rows are the queries (the words that attend), columns the keys (the words attended to). The pictures show your sentence; the distance is measured on sentences of our own, the same for "
+    "all models, word by word. What a model adds to a text (START, [CLS], [SEP]) counts as one further position, “special tokens”. Two heads of one kind in different models may have nothing else in common: “alike” means that they attend to the same words.",
     "sketch": "Each head's patterns on all sentences are stretched to the same grid of twelve by twelve positions and averaged. So a drawing finds positional habits: the word before, the "
-    "first word, a block. A habit of meaning, such as a pronoun and its noun, stands elsewhere in each sentence and leaves no stroke in the mean.",
-    "map": "Each point is a head; near points look at the same words in the same sentences. The two axes have no meaning of their own: they are the flattest view of all distances. "
+    "first word, a block. A habit of meaning, such as a pronoun and its noun, is at a different place in each sentence and disappears in the mean.",
+    "map": "Each point is a head; near points attend to the same words in the same sentences. The two axes have no meaning of their own: they are the plane that keeps the distances best. "
     "Colour and symbol show the kind that was measured on the battery, not on the map, so a cloud of one colour is a finding.",
     "kinds": "Each score is a mean over rows of sentences that were written for this test. A head is named by its strongest habit if that is strong enough; the same network with random "
     "weights shows what a score is worth. A positional habit stays when the words of a sentence are shuffled.",
@@ -45,7 +44,7 @@ LOOKING = {
 
 
 SEEING = {
-    "like": "The large picture shows your drawing and what the chosen patch looks at; the small ones show what the class token looks at in each head, from 0 to its largest weight. The distance is "
+    "like": "The large picture shows your drawing and what the chosen patch attends to; the small ones show what the class token attends to in each head, from 0 to its largest weight. The distance is "
     "measured on drawings of ours, the same for all models, over the rows of all patches and of the class token. A masked autoencoder is shown every patch here: only what both see can be compared.",
     "kinds": "Each score is a mean over patches of drawings of ours; a head is named by its strongest habit if that is strong enough. Lines fill much of a drawing, so that uniform attention gives them much: "
     "a head is named by them only if it leaves elsewhere at most half of what uniform attention would leave there. The dots are the picture of Dosovitskiy and others: how far a head looks, layer by layer, "

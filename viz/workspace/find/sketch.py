@@ -50,7 +50,7 @@ def show(found: Pool, text: str) -> ViewContent:
     left, right = st.columns([2, 3], gap="large")
     with left:
         st.caption(
-            "Draw where a head should look: rows are the positions of a sentence, from the first word to the last, columns are the positions looked at. Empty rows ask for nothing."
+            "Draw where a head should attend: rows are the positions that attend, from the first word of a sentence to the last, columns the positions attended to. Empty rows do not count."
         )
         drawn = _pad()
     with right:
@@ -73,7 +73,7 @@ def show(found: Pool, text: str) -> ViewContent:
     best = found.heads[order[0]]
     said = (
         f"Most like the drawing is {best} ({pool.habit(best)}), score {scores[order[0]]:.2f} of 1; the median head has {np.median(scores):.2f}. "
-        f"Compared are mean patterns on {len(pool.sentences(found))} sentences, each brought to {sketch.SIZE} places."
+        f"The score compares mean patterns on {len(pool.sentences(found))} sentences, each resampled to {sketch.SIZE} positions."
     )
     last = (
         "from core.analysis.heads import sketch\nimport numpy as np\n\n"

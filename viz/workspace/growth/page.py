@@ -22,7 +22,7 @@ from viz.workspace.shared import toolbar
 PAGE = Page(
     title="While learning",
     order=45,
-    claim="Nobody wrote these heads. They form while the model learns, and some of them quite suddenly.",
+    claim="Nobody programmed these heads. They form while the model learns, and some of them quite suddenly.",
     cites=(
         Cite("olsson2022", "Key concepts", "induction heads form in a short phase change"),
         Cite("elhage2021", "Two-layer attention-only transformers", "induction heads"),
@@ -34,7 +34,7 @@ PAGE = Page(
 HERE = "here"
 _SHOWN = "growth.shown"
 KINDS = {
-    "induction-tiny": "Strings that come twice",
+    "induction-tiny": "Repeated strings",
     "gpt-twin": "A small language model",
     HERE: "Train one yourself",
 }

@@ -134,10 +134,9 @@ def folds(
     with page_parts.fold(page_parts.LOOKING, "growth.looking") as fold:
         if fold.open:
             st.markdown(
-                "Each tile is one head: rows are the positions that look, columns the positions looked at, dark means much weight. All tiles show the same line of "
+                "Each tile is one head: rows are the positions that attend, columns the positions attended to, and dark means much weight. All tiles show the same line of "
                 "text, so only the weights of the model change from moment to moment. The curves are measured on many other lines, which the training never saw. "
-                "The axis of steps is stretched at the left: equal factors are equally far apart, for most happens early. A score says how much of a head's weight "
-                "goes where the habit says. It does not say that the model needs this head: switch it off in What if to see that."
+                "The axis of steps is stretched at the left: equal factors are equally far apart, because most changes happen early. A score is the share of a head's weight that fits the habit. It does not show that the model needs this head: switch it off in What if to see that."
             )
             if course.habit == NEXT:
                 st.markdown(

@@ -148,14 +148,14 @@ def _sentence(params: Any, run: Run, swept: Any, place: tuple[int, int]) -> str:
     else:
         moved = f"goes from {swept.before:.2f} to {swept.before + effect:.2f}".replace("-", "−")
     rank = int((swept.effects < effect).sum() if effect < 0 else (swept.effects > effect).sum())
-    does = ("does", "do", "more for it") if effect < 0 else ("works", "work", "more against it")
+    does = ("raises", "raise") if effect < 0 else ("lowers", "lower")
     ranked = (
-        f"no other head {does[0]} {does[2]}"
+        f"no other head {does[0]} it more"
         if rank == 0
-        else f"{rank} of {swept.effects.size} heads {does[1]} {does[2]}"
+        else f"{rank} of {swept.effects.size} heads {does[1]} it more"
     )
-    ranked = ranked if effect else "the head does nothing for it"
-    guess = f"Gradient attribution says {target_picker.signed(swept.guesses[place], '+.2f')} where it is {target_picker.signed(effect, '+.2f')}; over all heads the two agree with r = {agreement(swept.guesses, swept.effects):.2f}."
+    ranked = ranked if effect else "the head does not change it"
+    guess = f"Gradient attribution gives {target_picker.signed(swept.guesses[place], '+.2f')} where it is {target_picker.signed(effect, '+.2f')}; over all heads the two agree with r = {agreement(swept.guesses, swept.effects):.2f}."
     return f"Without {name} {word} {moved}; {ranked}. {guess.replace('-', '−')}"
 
 
@@ -165,7 +165,7 @@ def _folds(page: Page, params: Any, run: Run, swept: Any, place: tuple[int, int]
             page_parts.equation(EFFECT)
             effect = float(swept.effects[place])
             st.text(
-                f"{head_name(*place)}: {swept.before + effect:.4f} − ({swept.before:.4f}) = {effect:+.4f}; the gradient says {swept.guesses[place]:+.4f}.".replace(
+                f"{head_name(*place)}: {swept.before + effect:.4f} − ({swept.before:.4f}) = {effect:+.4f}; the gradient gives {swept.guesses[place]:+.4f}.".replace(
                     "-", "−"
                 )
             )
@@ -174,11 +174,9 @@ def _folds(page: Page, params: Any, run: Run, swept: Any, place: tuple[int, int]
             what = "class" if run.model.tells_classes else "word"
             st.markdown(
                 f"The model runs once as it is and then once for each head, with that head alone ablated. A cell is how the logarithm of the {what}'s probability changed: "
-                f"below 0 (orange) the head speaks for the {what}, above 0 (blue) against it. −0.69 halves the probability, −2.3 leaves a tenth.\n\n"
-                f"Zero is a value that a head may never take in ordinary input, so that what follows is confused by it; its mean over {len(own(head_picker.opened(params.model)))} inputs that this model can read takes away only "
-                "what the head says about this one. Where the two pictures differ, trust the mean more.\n\n"
-                "The dots compare with gradient attribution, which needs one run and one gradient instead of one run per head: how steeply ln p falls in the direction in which the head is changed. On "
-                "the dashed line it is right. Heads can stand in for each other: that an answer survives without a head does not say that the head does nothing."
+                f"below 0 (orange) the head makes the {what} more probable, above 0 (blue) less probable. −0.69 halves the probability, −2.3 leaves a tenth.\n\n"
+                f"Zero is a value that a head may never take on ordinary input, so later layers may react to it in unusual ways. Its mean over {len(own(head_picker.opened(params.model)))} inputs that this model can read removes only what is special to this one. Where the two pictures differ, trust mean-ablation more.\n\n"
+                "The dots compare with gradient attribution, which needs one run and one gradient instead of one run per head: how steeply ln p falls in the direction in which the head is changed. On the dashed line it equals the effect of ablation. Heads can stand in for each other: that an answer survives without a head does not show that the head does nothing."
             )
     page_parts.documents(page)
     page_parts.as_table(lambda: _frame(params, swept), "importance.heads")

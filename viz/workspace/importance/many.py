@@ -104,9 +104,8 @@ def _folds(
     with page_parts.fold(page_parts.LOOKING, "importance.many.looking") as fold:
         if fold.open:
             st.markdown(
-                f"For one {'picture' if patches.reads(head_picker.opened(params.model)) else 'word'} a head may be everything or nothing. Here each head is ablated over many, and a cell is how much the cross-entropy loss "
-                "rises (blue) or falls (orange). Most heads can be missed alone, because others do nearly the same: that was the finding of Michel and others in 2019. "
-                "It does not follow that many can be missed together."
+                f"For one {'picture' if patches.reads(head_picker.opened(params.model)) else 'word'} a head may matter very much or not at all. Here each head is ablated over many, and a cell is how much the cross-entropy loss "
+                "rises (blue) or falls (orange). Most heads can be removed alone, because others do nearly the same: Michel and others found this in 2019. It does not follow that many can be removed together."
             )
     page_parts.documents(page)
     page_parts.as_table(

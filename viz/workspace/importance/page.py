@@ -25,7 +25,7 @@ from viz.workspace.shared import head_picker, target_picker, toolbar
 PAGE = Page(
     title="What matters",
     order=44,
-    claim="Ablate every head in turn, and see which ones the word needs.",
+    claim="Ablate every head in turn, and see on which ones the prediction depends.",
     cites=(
         Cite("michel2019", "2.3 and 3", "heads masked one at a time, and by gradient"),
         Cite("jain2019", "attention and other measures of importance disagree"),

@@ -251,10 +251,10 @@ def _places_said(pair: Pair, shares: np.ndarray, columns: list[str]) -> str:
     best = shares.argmax(1)
     moves = [0, *(layer for layer in range(1, len(best)) if best[layer] != best[layer - 1])]
     told = [
-        f"entering layer {layer} it sits most at “{columns[best[layer]]}” ({percent(shares[layer, best[layer]])} restored)"
+        f"entering layer {layer} it is mostly at “{columns[best[layer]]}” ({percent(shares[layer, best[layer]])} restored)"
         for layer in moves
     ]
-    return f"{_difference(pair)} Where the difference sits: {'; '.join(told)}."
+    return f"{_difference(pair)} Where the difference is represented: {'; '.join(told)}."
 
 
 def _heads_said(pair: Pair, shares: np.ndarray) -> str:
@@ -288,7 +288,7 @@ def _folds(
                 if patches.reads(run.model)
                 else "The second sentence runs through the model, but one value is taken from the run of the first: the vector at one position as it enters a layer, or the output of one head. "
                 "If the answer turns into the first sentence's, the difference passed through there. 1 means that all of the logit difference is restored, 0 nothing, below 0 that the patch pushes the other way.\n\n"
-                "Entering layer 0 the difference can only be at the changed word: where one word differs, its cell is 1 and every other is 0. Higher up it moves to where the next word is made. A "
+                "Entering layer 0 the difference can only be at the changed word: where one word differs, its cell is 1 and every other is 0. In higher layers it moves to the position that predicts the next word. A "
                 "run patched with itself stays the same, to the last bit (tested)."
             )
     page_parts.documents(page)

@@ -39,7 +39,7 @@ PAINTED, PATCH = "patch painted over", "patch ablated"
 SHARES = r"s_j \propto \textstyle\sum_h a_{rj}, \quad \text{rollout}_{rj}, \quad \sum_h a_{rj} \lVert v_j W_O \rVert, \quad \sum_{\ell,h,i} \max\left(0, a_{ij} \tfrac{\partial f}{\partial a_{ij}}\right), \quad \left| x_j \cdot \tfrac{\partial f}{\partial x_j} \right|, \quad \max(0, f - f_{\setminus j})"
 SEEN = (
     "Each picture shares out one whole among the patches and the class token. **attention**: what the last layer's heads give each patch when the class token looks, on average. "
-    "**rollout**: the same followed through all layers as if attention were all that mixes. **value-weighted**: each weight times the length of what it brings. **gradient-weighted** "
+    "**rollout**: attention followed through all layers, as if nothing else mixed the vectors. **value-weighted**: each weight times the length of what it brings. **gradient-weighted** "
     "(attention × gradient): the weights of all layers, each times how steeply it drives the class. **gradient × input**: each patch's vector times how steeply it drives the class, without a sign. "
     "**patch painted over**: the patch is made black, as the ground is, and the fall of ln p is its share; a patch that is black already has none. **patch ablated**: nothing may look at this place any more, in any layer.\n\n"
     "The pictures differ, and that is the point: a weight is where a head looks, not what the output rests on. The last two are experiments, but they too have a view of their own: a picture with a black hole is "
@@ -179,11 +179,8 @@ def _folds(
             st.markdown(
                 SEEN
                 if patches.reads(run.model)
-                else "Each row shares out one whole among the words. **attention**: what the last layer's heads give each word, on average. **rollout**: the same followed through all layers as if "
-                "attention were all that mixes. **value-weighted**: each weight times the length of what it brings; a large weight on a value near zero moves nothing. "
-                "**gradient-weighted** (attention × gradient): the weights of all layers, each times how steeply it drives the chosen word. **gradient × input**: each word's vector times how steeply it drives it. **word ablated**: no word may look at this one any more, in any layer, and "
-                "the fall of ln p is its share.\n\nThe rows differ, and that is the point: a weight is where a head looks, not what the output rests on. The last row is an "
-                "experiment, but it too has a view of its own: the word stays in its place and goes on through the residual stream, only attention to it is cut; and two words that say the same can each be missed."
+                else "Each row adds up to 100% over the words. **attention**: what the last layer's heads give each word, on average. **rollout**: attention followed through all layers, as if nothing else mixed the vectors. **value-weighted**: each weight times the length of the value that it brings; a large weight on a value near zero changes nothing. "
+                "**gradient-weighted** (attention × gradient): the weights of all layers, each times the slope of the chosen word's logit with respect to it. **gradient × input**: the vector of each word times the slope of the logit with respect to it. **word ablated**: this word is masked for all others in every layer, and the fall of ln p is its share.\n\nThe rows differ, and that is the point: a weight shows where a head attends, not what the output depends on. The last row is an experiment, but it has limits as well: the word stays in its place and goes on through the residual stream, only attention to it is cut; and of two words with the same information each can be removed without effect."
             )
     page_parts.documents(page)
     page_parts.as_table(lambda: _frame(found, drops, words), "importance.words")
@@ -230,7 +227,7 @@ def _erasing(params: Any, run: Run, asked: Asked, kind: str, found: dict[str, np
     page_parts.numbers(
         f"Mean probability of {target_picker.question(run, asked)} on the way from nothing to everything erased, the lowest first: "
         + ", ".join(f"{name} {percent(mean)}" for mean, name in means)
-        + ". The lower, the more faithful is the order: what it puts first is what the output rests on."
+        + ". The lower this is, the more faithful the order: the output depends on the words that it puts first."
     )
 
 

@@ -57,7 +57,7 @@ def show(page: Page, params: Any, run: Run) -> None:
         page_parts.show(
             figure,
             KEY,
-            "A table: a row for each word that is read, a column for each layer, in each cell the word the model would say there",
+            "A table: a row for each word that is read, a column for each layer, in each cell the word that the model would predict there",
             lambda: _pick(first),
         )
     with beside:
@@ -125,16 +125,15 @@ def _folds(page: Page, params: Any, run: Run, lens: Lens, place: int) -> None:
     with page_parts.fold(page_parts.LOOKING, "inside.guesses.looking") as fold:
         if fold.open:
             reads = (
-                "at each word, which word belongs there"
+                "for each word, of the word at its position"
                 if run.model.spec.framed
-                else "behind each word, which word comes next"
+                else "for each word, of the next word"
             )
             st.markdown(
-                f"A model carries one vector for each word from layer to layer (the residual stream), and each layer adds something to it. At the end the output layer turns "
-                f"the vector into words: {reads}. Here the same output layer reads the vector already after every earlier layer, as if the model stopped there. Rows are "
-                "the words that were read, from top to bottom; columns are the layers, from left to right. The last column is what the model really says.\n\n"
+                f"A model carries one vector for each word from layer to layer (the residual stream), and each layer adds something to it. At the end the output layer turns the vector into probabilities: {reads}. Here the same output layer also reads the vector after every earlier layer, as if the model stopped there. Rows are "
+                "the words that were read, from top to bottom; columns are the layers, from left to right. The last column is what the model really predicts.\n\n"
                 "Before any layer the vector is the word itself, and many models then guess that word. The output layer was trained for the last "
-                "column only, so an early word is a hint of what is there, not what the model thinks."
+                "column only, so a prediction from an early layer is only a hint of what the vector holds."
             )
     page_parts.documents(page)
     page_parts.as_table(lambda: _frame(run, lens, range(run.side.n_real)), "inside.guesses")

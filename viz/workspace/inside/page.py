@@ -16,7 +16,7 @@ from viz.workspace.shared import head_picker, target_picker, toolbar
 PAGE = Page(
     title="Inside",
     order=43,
-    claim="A model works layer by layer. Read its guess after each one, and see which part wrote it.",
+    claim="A model works layer by layer. Read its prediction after each layer, and see which part contributed to it.",
     cites=(
         Cite("nostalgebraist2020", "the logit lens"),
         Cite("elhage2021", "Residual stream", "logits as a sum over heads"),

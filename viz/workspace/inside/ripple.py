@@ -76,9 +76,9 @@ def sentence(run: Run, moved: np.ndarray, places: list[int], side: str | None) -
     last, n = moved[-1], moved.shape[1]
     tokens = (run.source if side == "encoder" and run.source else run.side).tokens
     most, first, count = int(last.argmax()), int((moved > 0).any(0).argmax()), int((last > 0).sum())
-    ends = f"After the last layer what changed has moved by {percent(last[last > 0].mean())} of its length on average, most at “{target_picker.word(tokens[most])}” ({percent(last[most])})."
+    ends = f"After the last layer the changed vectors differ by {percent(last[last > 0].mean())} of their length on average, most at “{target_picker.word(tokens[most])}” ({percent(last[most])})."
     if not places:
-        return f"The translation was kept, word by word, and still {count} of its {n} places changed: each looks at the changed text. {ends}"
+        return f"The words of the translation were kept, and still {count} of its {n} positions changed: each attends to the changed text. {ends}"
     if run.model.spec.framed or side == "encoder":
         layers = int((moved > 0).all(1).argmax())
         reach = (
@@ -110,9 +110,9 @@ def _folds(
     with page_parts.fold(page_parts.LOOKING, "inside.ripple.looking") as fold:
         if fold.open:
             st.markdown(
-                "Both sentences run through the model, and every vector is compared with its like: the colour is the length of the difference, as a share of the vector's own length, on a "
+                "Both sentences run through the model, and each vector is compared with the one at the same position in the other run: the colour is the length of the difference, as a share of the vector's own length, on a "
                 "scale by powers of ten. The row “before” is what enters the first layer: only the changed word differs there. Grey cells with a 0 are exactly equal, to the last bit, "
-                "not nearly. In a model that writes from left to right the masks let nothing flow backwards, so all that stands before the change is grey; in one that reads the whole text, nothing is."
+                "not nearly. In a model that writes from left to right the masks let nothing flow backwards, so everything before the change is grey; in a model that reads the whole text nothing is grey."
             )
     page_parts.documents(page)
     page_parts.as_table(lambda: _frame(moved, tokens), "inside.ripple")
@@ -146,7 +146,7 @@ def _reach(params: Any, run: Run, side: str | None) -> None:
     pairs, ways = int(found.sum()), found.size
     st.caption(
         literal(
-            f"By the masks of all layers, {pairs} of {ways} pairs of an input and an output are connected; a hatched cell is a pair in which the input cannot matter, whatever the weights."
+            f"By the masks of all layers, {pairs} of {ways} pairs of an input and an output are connected; a hatched cell is a pair in which the input cannot affect the output, whatever the weights."
         )
     )
 

@@ -125,7 +125,7 @@ def _folds(page: Page, params: Any, run: Run, asked: Asked, found: Attribution) 
         if fold.open:
             page_parts.equation(SUM if run.model.spec.stream[0] != "features_in" else BESIDE)
             st.text(
-                f"{' '.join(f'{value:+.2f}' for value in bars(found)[1])} = {found.total:.2f}; the run says {found.logit:.4f}, the parts add up to {found.total:.4f}.".replace(
+                f"{' '.join(f'{value:+.2f}' for value in bars(found)[1])} = {found.total:.2f}; the run gives {found.logit:.4f}, the parts add up to {found.total:.4f}.".replace(
                     "-", "−"
                 )
             )
@@ -156,16 +156,16 @@ def _looking(run: Run) -> str:
     if run.model.spec.stream[0] == "features_in":
         return (
             "Every part of this model puts numbers of its own beside those that it read, and the output layer reads all of them at once, without a norm. So the logit of a word is a sum over "
-            "the parts: each part's numbers times the output layer's weights for them. To the right a bar speaks for the word, to the left against it. Click an attention bar to see its heads.\n\n"
-            "The bars add up exactly, but they do not say what the model would do without a part: what reads that part would then react. For that, take it away (What matters)."
+            "the parts: each part's numbers times the output layer's weights for them. A bar to the right raises the logit, a bar to the left lowers it. Click an attention bar to see its heads.\n\n"
+            "The bars add up exactly, but they do not show what the model would do without a part: what reads that part would then react. To measure that, ablate the part (What matters)."
         )
     post = getattr(run.model.config, "order", "post") == "post"
     words = (
         "The vector that the output layer reads is a sum: the word's embedding, and what every head and every feed-forward layer added to it. So the logit of a word, "
-        "the score from which its probability is made, is a sum as well, and each bar is one term of it: to the right it speaks for the word, to the left against it. "
+        "the score from which its probability is made, is a sum as well, and each bar is one term of it: a bar to the right raises the logit, a bar to the left lowers it. "
         "Click an attention bar to see its heads.\n\n"
         "One thing is held fixed: the norm before the output divides by the length of the whole sum, and every part is divided by that same number. "
-        "So the bars add up exactly, but they do not say what the model would do without a part: other parts would then react. For that, take it away (What matters)."
+        "So the bars add up exactly, but they do not show what the model would do without a part: other parts would then react. To measure that, ablate the part (What matters)."
     )
     if post:
         words += "\n\nThis model has a norm after every sub-layer, not only at the end: each bar is what is left of a part after all norms that follow, each held at its scale in this run."

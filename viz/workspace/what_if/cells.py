@@ -30,7 +30,7 @@ def offer(
             return
         query, key = cell
         st.markdown(
-            f"The chosen cell: **{literal(queries[query])}** looks at **{literal(keys[key])}**.",
+            f"The chosen cell: **{literal(queries[query])}** attends to **{literal(keys[key])}**.",
             width="content",
         )
         shut = not bool(mask[cell])

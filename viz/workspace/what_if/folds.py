@@ -19,10 +19,8 @@ from viz.workspace.what_if.views import Moved
 EQUATION = r"\mathrm{out} = b + \sum_{i=1}^{h} z_i W^O_i, \qquad z_i \to 0 \;\;\text{(zero-ablate)}, \quad z_i \to \bar z_i \;\;\text{(mean-ablate)}"
 LOOKING = (
     "A model is run twice on the same input; the second time one value on the way is changed, and everything after it is computed from the changed value. "
-    "Nothing is trained again, and the model itself is not touched. *Zero-ablate* sets a head's output to zero. That can mislead: later layers have learned to read "
-    "a stream into which this head always writes something. *Mean-ablate* sets it to its mean over our sentences instead (of a model of letters, over lines of its own task; of one of pictures, over our drawings), so only what it says about this text is gone. "
-    "If both ablations agree, the head matters here; if only zero hurts, it is its constant part that is missed. "
-    "An ablated head still looks where it looked: only its output is replaced. A 0 in the pictures is exact, not one bit moved; layers before the change always have it, "
+    "Nothing is trained again, and the model itself is not touched. *Zero-ablate* sets a head's output to zero. That can mislead: later layers have learned to read a stream to which this head always adds something. *Mean-ablate* sets it to its mean over our sentences instead (for a model of letters, over lines of its own task; for a model of pictures, over our drawings), so only its contribution that is special to this text is removed. "
+    "If both ablations agree, the head matters here; if only zero-ablation hurts, the model needs the head's constant part. An ablated head still attends as before: only its output is replaced. A 0 in the pictures is exact, not one bit moved; layers before the change always have it, "
     "and in a model that reads from left to right so has everything to the left."
 )
 CODE = """import core

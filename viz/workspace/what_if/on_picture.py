@@ -67,7 +67,7 @@ def show(change: Change, seen: HeadRef) -> None:
     names = patches.named(before.keys)
     order = [int(at) for at in np.argsort(-np.where(mask[query], a[query], -1), kind="stable")]
     chosen = controls.select(
-        f"What {names[query]} looks at in {head_name(*place)}",
+        f"What {names[query]} attends to in {head_name(*place)}",
         order,
         f"what_if.key.{query}",
         order[0],

@@ -22,7 +22,7 @@ from viz.workspace.what_if.words import sentence
 PAGE = Page(
     title="What if",
     order=41,
-    claim="Switch a head off. What does the model say then?",
+    claim="Switch a head off. What does the model predict then?",
     cites=(
         Cite("vaswani2017", "3.2.2", "multi-head attention: heads are added up"),
         Cite("ghojogh2020", "3.2.2", "Eqs. (19)-(22)"),

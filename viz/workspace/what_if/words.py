@@ -69,6 +69,6 @@ def _inside(change: Change, moved: Moved) -> str:
     if far == 0:
         last = [change.kind.path(change.kind.n_layers(change.before.model.config) - 1, "heads")]
         read = change.kind.name != change.before.kinds[-1] or [edit.where for edit in change.edits] != last
-        return "No head looks elsewhere" + ("." if read else ": no head reads what this one writes.")
+        return "No head attends differently" + ("." if read else ": no head reads what this one writes.")
     count = sum(int((table > 0).sum()) for table in moved.heads.values())
-    return f"Of the heads, {count} {'looks' if count == 1 else 'look'} elsewhere now, {place} the most (JS divergence {far:.3f} bits, maximum 1)."
+    return f"{count} {'head attends' if count == 1 else 'heads attend'} differently now, {place} the most (JS divergence {far:.3f} bits, maximum 1)."

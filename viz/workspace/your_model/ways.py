@@ -34,7 +34,7 @@ def _folder() -> None:
     )
     st.code(FOLDER, language=None, wrap_lines=True)
     st.markdown(
-        "and it stands in every list. What is in a folder, or why it is refused, is told without opening it by"
+        "and it stands in every list. To see what is in a folder, or why it is refused, without opening it, run"
     )
     st.code(JUDGE, language=None, wrap_lines=True)
     named = [entry for entry in os.environ.get(find.VARIABLE, "").split(os.pathsep) if entry.strip()]

@@ -202,8 +202,8 @@ class _Reading:
 def _check(model: Model, lengths: Sequence[int], source: int) -> None:
     if not model.spec.writes:
         raise InputError(
-            f"{model.name} does not write.",
-            "A cache is for models that write token by token.",
+            f"{model.name} does not generate text.",
+            "A KV cache is for models that generate text token by token.",
             "Choose another model.",
         )
     if not lengths:
