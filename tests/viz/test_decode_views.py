@@ -152,7 +152,7 @@ def test_answers_are_weighed_behind_a_prompt(engine):
     assert (
         not test.exception
         and f"rank {found[0].rank:,} among all" in whole(test)
-        and "how probable the model holds the right answer" in whole(test)
+        and "compare the probability of the right answer" in whole(test)
     )
     box = next(one for one in test.text_input if one.label.startswith("Candidates"))
     test = box.set_value(" by the car | on the mat").run()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from types import SimpleNamespace
 
@@ -40,7 +40,7 @@ def test_care_is_called_for_exactly_where_the_numbers_call_for_it(model: str):
         for layer, head, row in np.ndindex(attention.weights.shape[:3]):
             shown = head_picker.HeadView(attention, layer, head, "")
             lines = full.care(shown, row, "one", within=run.model.spec.kind(kind).within)
-            wanted = dict(called_for(shown.weights, shown.allowed, attention.keys, row))
+            wanted = dict(called_for(shown.weights, shown.allowed, attention.marks[1], row))
             name = f"“{literal(visible(attention.queries[row]))}”"
             assert lines == [
                 full.CARE[kind_of].format(share=percent(share), query=name)
@@ -51,11 +51,11 @@ def test_care_is_called_for_exactly_where_the_numbers_call_for_it(model: str):
 
 
 def called_for(
-    weights: np.ndarray, allowed: np.ndarray, keys: tuple[str, ...], row: int
+    weights: np.ndarray, allowed: np.ndarray, added: Sequence[int], row: int
 ) -> Iterator[tuple[str, float]]:
     """The reasons for care by their definitions."""
     free = weights[allowed.sum(1) > 1]
-    marks = [place for place, key in enumerate(keys) if place and key in head_picker.MARKS[1:]]
+    marks = [place for place in added if place]
     for name, places in (("sink", [0]), ("separator", marks)):
         if len(free) and (share := float(free[:, places].sum(1).mean())) >= 0.5:
             yield name, share

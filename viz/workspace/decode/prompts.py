@@ -66,7 +66,7 @@ def _asked(model: Model) -> None:
     verdict = "comes first" if right.place == 1 else f"comes in place {right.place} of {len(found)}"
     page_parts.numbers(
         f"The right answer, “{right.text.strip()}”, {verdict} with {percent(right.share)}; its first token has rank {right.rank:,} among all tokens of "
-        f"{model.name} knows. {TEMPLATES[task.template].says}"
+        f"{model.name}. {TEMPLATES[task.template].says}"
     )
     st.caption(HONEST)
     with page_parts.fold("Token by token", "decode.prompts.table") as opened:
