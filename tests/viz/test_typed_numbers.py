@@ -91,7 +91,7 @@ MAY_STAND = {
     "to 1 bit (no word in common)": "the end of a scale",
     "0 to 100%": "a scale",
     "100% of the attention": "all of it",
-    "100% to look with": "all of it",
+    "100% of attention to give": "all of it",
     "share 100%": "all of it",
     "out 100%": "all of it",
     "up to 100%": "all of it",
