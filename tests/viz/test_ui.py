@@ -252,6 +252,18 @@ def test_data_comes_back_as_it_was() -> None:
     assert rows[3:] == ["ids,0,,0", "ids,1,,1", "ids,2,,2", "may,0,,1", ""], (
         "words are left to the archive, yes is 1"
     )
+    bits = export.Labelled(np.float32([[0.5, 1]]), {"head": ["L0.H0"], "other head": ["=a", "b,c"]})
+    both = {"bits": bits, "ids": np.arange(1)}
+    assert export.csv(both).split("\r\n") == [
+        "array,head,other head,i0,value",
+        "bits,L0.H0,'=a,,0.5",
+        'bits,L0.H0,"b,c",,1',
+        "ids,,,0,0",
+        "",
+    ]
+    with np.load(io.BytesIO(export.npz(both))) as back:
+        assert back["bits"].tolist() == [[0.5, 1]] and back["bits, other head"].tolist() == ["=a", "b,c"]
+        assert back["bits, head"].tolist() == ["L0.H0"]
     assert export.csv({"=1": np.arange(1), "a,b": np.arange(1)}).split("\r\n")[1:3] == [
         "'=1,0,0",
         '"a,b",0,0',

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -31,33 +32,64 @@ def qr(text: str) -> bytes | None:
     return out.getvalue()
 
 
-def npz(arrays: Mapping[str, np.ndarray]) -> bytes:
-    """The arrays as a compressed NumPy archive; read it back with numpy.load."""
+@dataclass(frozen=True)
+class Labelled:
+    """An array whose axes have names, each with a label for every index, or None where the index says all."""
+
+    values: np.ndarray
+    axes: Mapping[str, Sequence[str] | None]
+
+
+Arrays = Mapping[str, "np.ndarray | Labelled"]
+
+
+def npz(arrays: Arrays) -> bytes:
+    """The arrays as a compressed NumPy archive; read it back with numpy.load. The labels of an axis stand beside its array, as "array, axis"."""
     out = io.BytesIO()
-    ready: dict[str, Any] = {name.replace("/", "."): np.asarray(value) for name, value in arrays.items()}
+    ready: dict[str, Any] = {}
+    for name, value in arrays.items():
+        shown, of = name.replace("/", "."), _labelled(value)
+        ready[shown] = of.values
+        ready |= {f"{shown}, {axis}": np.array(labels) for axis, labels in of.axes.items() if labels}
     np.savez_compressed(out, **ready)
     return out.getvalue()
 
 
-def csv(arrays: Mapping[str, np.ndarray]) -> str:
-    r"""All arrays of numbers in one long table: the array's name, one column an index, the value; yes and no are 1 and 0.
+def csv(arrays: Arrays) -> str:
+    r"""All arrays of numbers in one long table: the array's name, one column an axis, the value; yes and no are 1 and 0.
 
+    A column has the name of its axis (i0, i1, ... where it has none), and the labels of the places (else their index).
     Arrays of words are left to the archive: one word would make the column text.
+
+    >>> csv({"bits": Labelled(np.array([0.5, 0.25]), {"head": ["L0.H0", "L0.H1"]})})
+    'array,head,value\r\nbits,L0.H0,0.5\r\nbits,L0.H1,0.25\r\n'
 
     >>> csv({"w": np.array([[0.25, 0.75]], dtype=np.float32), "keys": np.array(["a", "b"])})
     'array,i0,i1,value\r\nw,0,0,0.25\r\nw,0,1,0.75\r\n'
     """
     numbers = {
-        name: np.asarray(value) for name, value in arrays.items() if np.asarray(value).dtype.kind in "biuf"
+        name: of for name, value in arrays.items() if (of := _labelled(value)).values.dtype.kind in "biuf"
     }
-    ready = {name: value.astype(int) if value.dtype == bool else value for name, value in numbers.items()}
-    depth = max((value.ndim for value in ready.values()), default=0)
-    rows = [",".join(["array", *(f"i{axis}" for axis in range(depth)), "value"])]
-    for name, value in ready.items():
-        for index in np.ndindex(value.shape):
-            place = [str(i) for i in index] + [""] * (depth - value.ndim)
-            rows.append(",".join([_cell(name), *place, _cell(value[index])]))
+    columns = list(dict.fromkeys(axis for of in numbers.values() for axis in of.axes))
+    rows = [",".join(["array", *map(_cell, columns), "value"])]
+    for name, of in numbers.items():
+        values = of.values.astype(int) if of.values.dtype == bool else of.values
+        for index in np.ndindex(values.shape):
+            place = {
+                axis: labels[i] if labels else i
+                for (axis, labels), i in zip(of.axes.items(), index, strict=True)
+            }
+            at = (_cell(place[column]) if column in place else "" for column in columns)
+            rows.append(",".join([_cell(name), *at, _cell(values[index])]))
     return "\r\n".join(rows) + "\r\n"
+
+
+def _labelled(value: np.ndarray | Labelled) -> Labelled:
+    """The array with names for its axes: i0, i1, ... where nobody gave any."""
+    if isinstance(value, Labelled):
+        return value
+    array = np.asarray(value)
+    return Labelled(array, {f"i{axis}": None for axis in range(array.ndim)})
 
 
 def _cell(value: object) -> str:

@@ -312,7 +312,7 @@ def as_table(frame: pd.DataFrame | Maybe, key: str) -> None:
 
 
 def take_away(
-    data: Mapping[str, np.ndarray] | Maybe, code: str, png: bytes | Maybe | None = None, key: str = "take"
+    data: export.Arrays | Maybe, code: str, png: bytes | Maybe | None = None, key: str = "take"
 ) -> None:
     """The fold "Export": the link and its QR code (drawn here), the data, the picture, the Python lines."""
     with fold(TAKE, f"{key}.take") as opened:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -10,6 +10,7 @@ import streamlit as st
 
 from core.analysis.heads.habits import Heads
 from core.analysis.heads.similar import nearest
+from viz.widgets.export import Labelled
 from viz.workspace.find import pool, tiles
 from viz.workspace.find.pool import Head, Pool
 from viz.workspace.find.tiles import ViewContent
@@ -78,11 +79,20 @@ def show(found: Pool, head: Head, text: str, measured: Mapping[str, Heads]) -> V
         sentence(found, apart, order),
         EQUATION,
         lambda: table(found, {"JS divergence, bits": apart.round(4)}, [found.index(head), *order]),
-        lambda: {"bits": apart},
+        lambda: {"bits": heads_along(found, apart)},
         code(
             found,
             f"bits = similar.apart(rows, {found.index(head)})   # from {head}\nprint(similar.nearest(bits, {found.index(head)})[:8])",
         ),
+    )
+
+
+def heads_along(found: Pool, values: np.ndarray, some: Sequence[int] | None = None, *more: str) -> Labelled:
+    """Numbers with a row for each head (or for `some`), named; `more` names the other axes ("other head": heads again)."""
+    names = [f"{head.model} {head.place}" for head in found.heads]
+    names = names if some is None else [names[number] for number in some]
+    return Labelled(
+        values, {"head": names, **{axis: names if axis == "other head" else None for axis in more}}
     )
 
 

@@ -63,7 +63,10 @@ def show(found: Pool, head: Head, text: str) -> ViewContent:
             {"x": _full(found, some, plane.points[:, 0]), "y": _full(found, some, plane.points[:, 1])},
             some,
         ),
-        lambda: {"bits": bits, "points": plane.points},
+        lambda: {
+            "bits": like.heads_along(found, bits, some, "other head"),
+            "points": like.heads_along(found, plane.points, some, "coordinate"),
+        },
         like.code(found, last),
     )
 

@@ -9,6 +9,7 @@ from core.analysis.heads import sketch
 from viz.instruments import mask_editor
 from viz.labels import query_and_key
 from viz.shell import state
+from viz.widgets.export import Labelled
 from viz.workspace.find import like, pool, tiles
 from viz.workspace.find.pool import Pool
 from viz.workspace.find.tiles import Picture, ViewContent
@@ -84,7 +85,11 @@ def show(found: Pool, text: str) -> ViewContent:
         said,
         EQUATION,
         lambda: like.table(found, {"score": scores.round(4)}, order),
-        lambda: {"drawn": drawn, "scores": scores, "patterns": patterns},
+        lambda: {
+            "drawn": Labelled(drawn, {"row": None, "column": None}),
+            "scores": like.heads_along(found, scores),
+            "patterns": like.heads_along(found, patterns, None, "row", "column"),
+        },
         like.code(found, last),
     )
 

@@ -18,6 +18,7 @@ from viz.labels import changes, head_name
 from viz.shell import links, state, subject
 from viz.shell.pages import Page
 from viz.widgets import controls, page_parts
+from viz.widgets.export import Labelled
 from viz.workspace.importance.work import own
 from viz.workspace.shared import head_picker, target_picker
 from viz.workspace.shared.what_if_link import EDITS, OFF
@@ -193,7 +194,17 @@ def _folds(page: Page, params: Any, run: Run, swept: Any, place: tuple[int, int]
         kind=params.kind,
     )
     page_parts.take_away(
-        lambda: {"change": swept.effects, "by gradient": swept.guesses}, code, key="importance.heads"
+        lambda: {"change": by_head(swept.effects), "by gradient": by_head(swept.guesses)},
+        code,
+        key="importance.heads",
+    )
+
+
+def by_head(values: np.ndarray) -> Labelled:
+    """Numbers of all heads, (layer, head), with the names of both."""
+    layers, heads = values.shape
+    return Labelled(
+        values, {"layer": [f"L{i}" for i in range(layers)], "head": [f"H{i}" for i in range(heads)]}
     )
 
 

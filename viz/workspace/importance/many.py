@@ -115,5 +115,7 @@ def _folds(
         "importance.many",
     )
     page_parts.take_away(
-        lambda: {"rise": rises}, CODE.format(model=params.model, n=n, kind=kind), key="importance.many"
+        lambda: {"rise": heads.by_head(rises)},
+        CODE.format(model=params.model, n=n, kind=kind),
+        key="importance.many",
     )

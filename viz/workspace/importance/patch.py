@@ -30,6 +30,7 @@ from viz.labels import head_name, literal, percent
 from viz.shell import state
 from viz.shell.pages import Page
 from viz.widgets import controls, doodle, engine_client, page_parts
+from viz.widgets.export import Labelled
 from viz.workspace.importance import heads
 from viz.workspace.importance.work import cost, each, short
 from viz.workspace.shared import target_picker
@@ -300,8 +301,14 @@ def _folds(
         ),
         "importance.patch",
     )
+    layers = [f"L{layer}" for layer in range(len(shares))]
+    across = "head" if columns[0] == "H0" and len(columns) == run.model.config.n_heads else "position"
     target = "" if run.source is None else f", target={run.target_text!r}"
     code = CODE.format(
         model=params.model, text=params.text, other=other, target=target, stack=stack, kind=run.kinds[-1]
     )
-    page_parts.take_away(lambda: {"restored": shares}, code, key="importance.patch")
+    page_parts.take_away(
+        lambda: {"restored": Labelled(shares, {"layer": layers, across: columns})},
+        code,
+        key="importance.patch",
+    )

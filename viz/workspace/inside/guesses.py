@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -15,6 +16,7 @@ from viz.labels import literal, percent
 from viz.shell import state
 from viz.shell.pages import Page
 from viz.widgets import controls, engine_client, page_parts
+from viz.widgets.export import Labelled
 from viz.workspace.shared import target_picker
 
 KEY = "inside.lens"
@@ -140,10 +142,24 @@ def _folds(page: Page, params: Any, run: Run, lens: Lens, place: int) -> None:
     target = "" if run.source is None else f", target={run.target_text!r}"
     code = CODE.format(model=params.model, text=params.text, target=target)
     page_parts.take_away(
-        lambda: {"ids": lens.ids, "probabilities": lens.chances, "of the final word": lens.final},
+        lambda: _arrays(run, lens),
         code,
         key="inside.guesses",
     )
+
+
+def _arrays(run: Run, lens: Lens) -> dict[str, np.ndarray | Labelled]:
+    """The guesses after each layer at each position: ids, tokens and probabilities, the most probable first."""
+    layers = ["before any layer", *(f"layer {i}" for i in range(len(lens.ids) - 1))]
+    axes = {"after": layers, "position": [f"{i} {token}" for i, token in enumerate(run.tokens)]}
+    ranked = {**axes, "rank": [str(rank + 1) for rank in range(lens.ids.shape[-1])]}
+    tokens = np.array([run.model.choice(int(index)) for index in lens.ids.ravel()]).reshape(lens.ids.shape)
+    return {
+        "ids": Labelled(lens.ids, ranked),
+        "tokens": Labelled(tokens, dict.fromkeys(ranked)),
+        "probabilities": Labelled(lens.chances, ranked),
+        "of the final word": Labelled(lens.final, axes),
+    }
 
 
 def _frame(run: Run, lens: Lens, places: Any) -> pd.DataFrame:

@@ -16,6 +16,7 @@ from viz.instruments import heatmap
 from viz.labels import literal, percent
 from viz.shell.pages import Page
 from viz.widgets import controls, engine_client, page_parts
+from viz.widgets.export import Labelled
 from viz.workspace.shared import target_picker
 
 OTHERS = {
@@ -120,7 +121,14 @@ def _folds(
     code = CODE.format(
         model=params.model, text=params.text, other=other, target=target, side=f", {side!r}" if side else ""
     )
-    page_parts.take_away(lambda: {"relative change": moved}, code, key="inside.ripple")
+    page_parts.take_away(
+        lambda: {"relative change": Labelled(moved, _axes(moved, tokens))}, code, key="inside.ripple"
+    )
+
+
+def _axes(moved: np.ndarray, tokens: list[str]) -> dict[str, list[str]]:
+    layers = ["before", *(f"layer {i}" for i in range(len(moved) - 1))]
+    return {"after": layers, "position": [f"{i} {token}" for i, token in enumerate(tokens)]}
 
 
 def _reach(params: Any, run: Run, side: str | None) -> None:

@@ -9,9 +9,10 @@ import streamlit as st
 from core.analysis.arithmetic.cell import Row, row_of
 from core.analysis.heads.habits import Heads
 from core.run import Run
-from viz.labels import visible
+from viz.labels import distinct, visible
 from viz.shell.pages import Page
 from viz.widgets import page_parts
+from viz.widgets.export import Labelled
 from viz.workspace.look import cell, relative_bias
 from viz.workspace.shared.head_picker import HeadRef, HeadView, crosses
 
@@ -61,8 +62,11 @@ def show(page: Page, run: Run, heads: Heads, place: HeadRef, seen: HeadView, pie
         writing=", writing=True" if crosses(place.kind) else "",
     )
     words = {"queries": np.array(seen.attention.queries), "keys": np.array(seen.attention.keys)}
+    axes = {"query": distinct(seen.attention.queries), "key": distinct(seen.attention.keys)}
     page_parts.take_away(
-        lambda: {"weights": seen.weights, "allowed": seen.allowed, **words}, code, key="look"
+        lambda: {"weights": Labelled(seen.weights, axes), "allowed": Labelled(seen.allowed, axes), **words},
+        code,
+        key="look",
     )
 
 

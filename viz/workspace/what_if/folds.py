@@ -8,9 +8,10 @@ import streamlit as st
 
 from core.analysis.residual.delta import Outcome
 from core.edits.serialize import to_text
-from viz.labels import visible
+from viz.labels import distinct, visible
 from viz.shell.pages import Page
 from viz.widgets import engine_client, page_parts
+from viz.widgets.export import Labelled
 from viz.workspace.shared.head_picker import HeadRef
 from viz.workspace.what_if import data
 from viz.workspace.what_if.data import Change
@@ -24,12 +25,16 @@ LOOKING = (
     "and in a model that reads from left to right so has everything to the left."
 )
 CODE = """import core
+import numpy as np
 from core.edits.serialize import from_text
 
 model = core.open_model({model!r})
 edits = from_text({edits!r})
 before, after = model.run({text!r}{target}), model.run({text!r}{target}, edits=edits)
-print(before.scores[{row}].argmax(), after.scores[{row}].argmax())"""
+for name, run in (("before", before), ("after", after)):
+    scores = run.scores[{row}].astype(float)
+    chances = np.exp(scores - scores.max()) / np.exp(scores - scores.max()).sum()
+    print(name, [(model.choice(i), f"{{chances[i]:.1%}}") for i in chances.argsort()[::-1][:5].tolist()])"""
 
 
 def show(page: Page, change: Change, found: Outcome | None, moved: Moved, seen: HeadRef) -> None:
@@ -95,15 +100,18 @@ def _table(found: Outcome | None, moved: Moved) -> pd.DataFrame:
     return pd.DataFrame([*said, *heads], columns=["what", "before", "after", "change"])
 
 
-def _arrays(change: Change, moved: Moved, seen: HeadRef) -> dict[str, np.ndarray]:
+def _arrays(change: Change, moved: Moved, seen: HeadRef) -> dict[str, np.ndarray | Labelled]:
     found = change.before.attention(seen.kind)
     before, after = (
         run.attention(seen.kind).weights[seen.layer, seen.head] for run in (change.before, change.after)
     )
+    axes = {"query": distinct(found.queries), "key": distinct(found.keys)}
     return {
         "queries": np.array(found.queries),
         "keys": np.array(found.keys),
-        "before": before,
-        "after": after,
+        "before": Labelled(before, axes),
+        "after": Labelled(after, axes),
         "stream_moved": moved.stream,
-    } | {f"moved_{kind}": table for kind, table in moved.heads.items()}
+    } | {
+        f"moved_{kind}": Labelled(table, {"layer": None, "head": None}) for kind, table in moved.heads.items()
+    }
