@@ -2,6 +2,7 @@
 // A picture that lays itself out differently at each size could make its page grow and shrink for ever: a growth that proves too large is undone for good, from the third one on, until a hand moves.
 
 const LAID = [1280, 720], LEAST = 0.7, TURNS = 5, NEAR = 0.005;   // what a page is laid out for; the smallest type, of the usual; sizes that are tried for a page that is too high, until they differ by as little
+const LEAST_DIALOG = 0.5;   // the same for a dialogue, whose type is larger
 const SHRINKS = 0.75;   // a page that is too high by a share fits at about this power of it: words wrap later, charts keep their width
 const REGRETS = 2;   // how often the page may grow too large by itself: what it shows may still be on its way
 
@@ -39,7 +40,7 @@ function keepScaled() {
     if (dialog !== open || laidIn !== size) root.setProperty("--atlas-dialog", usual());
     [dialog, laidIn] = [open, size];
     for (let turn = 0; open && turn < TURNS && open.scrollHeight > open.clientHeight + 1; turn++) {
-      const now = Number(root.getPropertyValue("--atlas-dialog")), next = Math.max(LEAST * usual(), (now * open.clientHeight) / open.scrollHeight);
+      const now = Number(root.getPropertyValue("--atlas-dialog")), next = Math.max(LEAST_DIALOG * usual(), (now * open.clientHeight) / open.scrollHeight);
       root.setProperty("--atlas-dialog", next.toFixed(4));
     }
   };
