@@ -13,7 +13,7 @@ import threadpoolctl
 import torch
 from altair.utils import schemapi
 from starlette.middleware import Middleware
-from starlette.routing import Mount
+from starlette.routing import Route
 
 import core.layers.linear
 import core.serving.engine
@@ -32,9 +32,12 @@ SHAPES = 512
 With 256 the others wait a tenth longer beside one who drags."""
 
 
-OURS = [*routes.ROUTES, *uploads.ROUTES]
 BASE = f"/{path}" if (path := str(st.get_option("server.baseUrlPath") or "").strip("/")) else ""
-"""What stands before every address, `--server.baseUrlPath`: the routes that are not Streamlit's stand behind it, too."""
+OURS = [
+    Route(BASE + route.path, route.endpoint, methods=route.methods)
+    for route in (*routes.ROUTES, *uploads.ROUTES)
+]
+"""The routes that are not Streamlit's, behind `--server.baseUrlPath` as well. No Mount: it would answer for Streamlit's own addresses below it."""
 
 
 @contextlib.asynccontextmanager
@@ -68,7 +71,7 @@ between = [Middleware(part) for part in (door.Door, asgi.Sieve, asgi.Remembered,
 app = st.App(
     Path(viz.__file__).with_name("frame.py"),
     lifespan=lifespan,
-    routes=[Mount(BASE, routes=OURS)] if BASE else OURS,
+    routes=OURS,
     middleware=between,
     on_script_error=errors.show,
 )
