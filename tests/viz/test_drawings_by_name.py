@@ -18,7 +18,15 @@ LETTERS = 200
 LONG = re.compile(rb"(.{0,40})(?<![\w-])" + CAT[len(doodles.PREFIX) :][:LETTERS].encode(), re.DOTALL)
 DATA = re.compile(rb"""("(text|doodle|beside)": ?"|run\(\\*['"]|[?&](\w+\.)?(text|own)=)doodle(:|%3A)$""")
 """What stands before a drawing where it is data: a field of an instrument, a call in lines of code, a link."""
-HEAVY = ("find", "importance-words", "importance-many", "importance-patch", "decode-", "your_model", "inside-")
+HEAVY = (
+    "find",
+    "importance-words",
+    "importance-many",
+    "importance-patch",
+    "decode-",
+    "your_model",
+    "inside-",
+)
 """Views that take long, or that open no model of pictures."""
 
 
@@ -28,7 +36,7 @@ def read_out(test: AppTest) -> list[bytes]:
     for element in test._tree:
         proto = getattr(element, "proto", None)
         if proto is not None:
-            found += [before for before in LONG.findall(proto.SerializeToString())]
+            found += LONG.findall(proto.SerializeToString())
     return [before for before in found if not DATA.search(before)]
 
 
