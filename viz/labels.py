@@ -116,17 +116,32 @@ def formulas(text: str, ours: bool = False) -> str:
     >>> formulas("e^−∞ or e^(s + M), 5^x?")
     '$e^{-\\infty}$ or $e^{s + M}$, 5\\^x?'
     """
-    parts, at, plain_ = [], 0, (lambda words: words) if ours else literal
+    plain_, marks = (lambda words: words) if ours else literal, {"sub": "_", "sup": "^"}
+    runs = typeset(text)
+    parts = [plain_(words) if not how else "" for words, how in runs]
+    for place, (words, how) in enumerate(runs):
+        if how in marks:
+            small = words.replace("−", "-").replace("∞", r"\infty").replace("√", r"\sqrt ")
+            parts[place] = f"${runs[place - 1][0]}{marks[how]}{{{small}}}$"
+    return "".join(parts) or plain_(text)
+
+
+def typeset(text: str) -> list[tuple[str, str]]:
+    """Split a text at its letters with an index or a power: each part with "", or the element of HTML that it stands in.
+
+    >>> typeset("e^3.5 = 33")
+    [('e', 'i'), ('3.5', 'sup'), (' = 33', '')]
+    """
+    parts, end = [], 0
     for found in _INDEXED.finditer(text):
         if found[2]:
-            sign, set_ = ("_", found[3]) if found[3] else ("^", found[4])
-            set_ = set_.strip("(){}").replace("−", "-").replace("∞", r"\infty").replace("√", r"\sqrt ")
             parts += [
-                plain_(text[at : found.start()]) if text[at : found.start()] else "",
-                f"${found[2]}{sign}{{{set_}}}$",
+                (text[end : found.start()], ""),
+                (found[2], "i"),
+                ((found[3] or found[4]).strip("(){}"), "sub" if found[3] else "sup"),
             ]
-            at = found.end()
-    return "".join([*parts, plain_(text[at:]) if text[at:] or not parts else ""])
+            end = found.end()
+    return [part for part in (*parts, (text[end:], "")) if part[0]]
 
 
 def indexed(text: str) -> bool:

@@ -88,7 +88,7 @@ def test_a_student_hears_nothing_that_is_the_lecturers(room, student):
 )
 def test_what_is_no_answer_is_not_counted(room, student, given):
     answer = student.post(f"/room/{room.code}/answer", {"question": room.question.id, "answer": given})
-    assert answer.status == 400 and "no answer" in answer.told["error"]
+    assert answer.status == 400 and "does not answer the question" in answer.told["error"]
     assert room.question.answers == {}
 
 

@@ -131,6 +131,9 @@ def test_the_first_stop_of_a_lesson_has_the_layout_of_its_link(visitor: Any, app
     _has_layout(visitor, begun, "by its link")
 
 
+HEIGHTS = """(() => { const main = document.querySelector('[data-testid="stMain"]'); return [main.scrollHeight, main.clientHeight]; })()"""
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("address", ["?present=1", "decode?present=1"])
 def test_a_page_of_the_workspace_fits_above_the_bar_of_a_room(
@@ -143,10 +146,18 @@ def test_a_page_of_the_workspace_fits_above_the_bar_of_a_room(
     visitor.set_viewport_size({"width": 1280, "height": 720})
     visitor.goto(f"{app_url}/{address}")
     settle(visitor)
-    tall, window = visitor.evaluate(
-        "(() => { const main = document.querySelector('[data-testid=\"stMain\"]'); return [main.scrollHeight, main.clientHeight]; })()"
-    )
+    tall, window = visitor.evaluate(HEIGHTS)
     assert tall <= window + 1
     bar = visitor.locator(".room-bar").bounding_box()
     page = visitor.locator(".st-key-atlas-page").bounding_box()
     assert page["y"] + page["height"] <= bar["y"] + 4, "the bar covers the page"
+
+    visitor.locator(".room-bar").get_by_role("button", name="Ask").click()
+    dialog = visitor.get_by_role("dialog")
+    dialog.get_by_label("Your question").fill("Which word does it attend to?")
+    dialog.locator("textarea").first.fill("yes\n* no\nneither")
+    dialog.get_by_role("button", name="Ask", exact=True).click()
+    visitor.locator("[data-asked] h2").wait_for()
+    settle(visitor)
+    tall, window = visitor.evaluate(HEIGHTS)
+    assert tall <= window + 1, "an own question moves the picture out of the window"

@@ -58,7 +58,7 @@ def test_a_lesson_is_written_and_read_again() -> None:
 
 BROKEN = {
     "no title": (LESSON.replace("title", "name", 1), 1, "“name” is not a field of a lesson"),
-    "an empty title": (LESSON.replace("Masks", " "), 1, "The title of a lesson has"),
+    "an empty title": (LESSON.replace("Masks", " "), 1, "The title of a lesson is empty"),
     "no such page": (LESSON.replace('"scaling"', '"scalling"'), 13, "is not a page of the atlas"),
     "no such parameter": (LESSON.replace("masks.step", "masks.stop"), 4, "has no parameter “masks.stop”"),
     "a step too many": (LESSON.replace("step=2", "step=20"), 4, "masks.step=20"),
@@ -70,7 +70,7 @@ BROKEN = {
     "no minutes": (LESSON.replace("minutes = 3\n", ""), 3, "“minutes” is missing"),
     "minutes in words": (LESSON.replace("= 2.5", '= "two"'), 15, "“minutes” is not a number"),
     "yes for minutes": (LESSON.replace("= 2.5", "= true"), 15, "“minutes” is not a number"),
-    "minutes without end": (LESSON.replace("= 2.5", "= inf"), 15, "A stop of inf minutes"),
+    "minutes without end": (LESSON.replace("= 2.5", "= inf"), 15, "The stop takes inf minutes"),
     "no quotation marks": (LESSON.replace('"Scaling"', "Scaling"), 14, "This is not valid TOML"),
     "a name twice": (LESSON.replace("minutes = 3", "minutes = 3\nminutes = 4"), 7, "This is not valid TOML"),
     "a note without end": (
@@ -86,7 +86,7 @@ BROKEN = {
     "words of no question": (
         LESSON.replace('question = "page"', 'asks = "Why?"'),
         16,
-        "belong to no question",
+        "without a question of the page",
     ),
     "a question without words": (OWN + "low = 0\n", 16, "“words” is missing"),
     "one option": (OWN + 'words = "?"\noptions = ["a"]\nanswer = "a"\n', 18, "has 1 option"),

@@ -15,8 +15,8 @@ from viz.server.rooms.room import Room
 from viz.server.rooms.store import InMemory
 from viz.shell import pages
 from viz.shell.lessons import handout, views, walking, written
-from viz.shell.lessons.held import Walk
 from viz.shell.lessons.plan import Plan, Stop
+from viz.shell.lessons.session import Walk
 from viz.shell.pages import Exhibit
 from viz.shell.questions.question import Choice
 from viz.shell.room_bar import lecture
@@ -28,7 +28,7 @@ READY = compute()
 PLANNED = {
     "Attention in 15 minutes": 15,
     "From the bottleneck to the Transformer": 38,
-    "BERT and GPT": 45,
+    "BERT and GPT": 38,
     "Attention for a school class": 38,
     "Attention in 90 minutes": 79,
 }
@@ -54,7 +54,7 @@ PLAN = Plan(
 PAGE = """
 import streamlit as st
 from viz.shell import links, notices, pages, state
-from viz.shell.lessons import held, walking
+from viz.shell.lessons import session, walking
 from viz.shell.room_bar import bar, lecture
 from viz.widgets import lesson
 links.follow = lambda slug, query: st.session_state.update(went=(slug, query))
@@ -62,7 +62,7 @@ entry = pages.find({slug!r})
 with state.visit(entry.slug, entry.whole), walking.along(entry), lecture.shown(entry), walking.around(entry):
     notices.make_place()
     lesson.predict("scaling.q", "Of ##the page?", ("three", "four"), "three", "So.")
-st.button("Next", on_click=lambda: held.go(held.walk().at + 1), key="next")
+st.button("Next", on_click=lambda: session.go(session.walk().at + 1), key="next")
 st.button("Reveal", on_click=lambda: lecture.reveal(lecture.led()[0]), key="reveal")
 """
 
@@ -273,17 +273,17 @@ KEPT = [
 def test_what_a_browser_kept_is_judged_as_a_file_is(monkeypatch: pytest.MonkeyPatch) -> None:
     kept: list[Plan] = []
     begun: list[tuple] = []
-    monkeypatch.setattr(walking.held, "remember", kept.append)
-    monkeypatch.setattr(walking.held, "begin", lambda *told: begun.append(told))
-    monkeypatch.setattr(walking.held, "walk", lambda: None)
+    monkeypatch.setattr(walking.session, "remember", kept.append)
+    monkeypatch.setattr(walking.session, "begin", lambda *told: begun.append(told))
+    monkeypatch.setattr(walking.session, "walk", lambda: None)
     monkeypatch.setattr(walking.st, "toast", lambda *_, **__: None)
     for told in KEPT:
         monkeypatch.setattr(walking, "_event", lambda name, told=told: told)
-        walking._kept()
+        walking._restore()
     assert kept == begun == []
     told = {"own": written.write(PLAN), "walk": {"text": written.write(PLAN), "at": 1, "began": 5.0}}
     monkeypatch.setattr(walking, "_event", lambda name: told)
-    walking._kept()
+    walking._restore()
     assert kept == [PLAN] and begun == [(PLAN, 1, 5.0)]
 
 

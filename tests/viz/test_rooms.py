@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 
 from core.errors import InputError
 from viz.server.rooms.ask import Form, Question
+from viz.server.rooms.record import Record
 from viz.server.rooms.room import LASTS, Room
 from viz.server.rooms.seats import AWAY, BURST, MOST_SEATS, Seats
 from viz.server.rooms.sentences import MOST as MOST_SENTENCES
@@ -152,9 +154,9 @@ def test_each_kind_is_spread_as_it_was_answered(form, answers, spread, majority)
 @pytest.mark.parametrize(
     ("words", "form", "wrong"),
     [
-        ("", Form("choice", ("a", "b")), "empty.*Write what"),
-        (" ", Form("choice", ("a", "b")), "empty.*Write what"),
-        ("w" * 601, Form("choice", ("a", "b")), "601 characters.*shorter"),
+        ("", Form("choice", ("a", "b")), "empty.*Write a question"),
+        (" ", Form("choice", ("a", "b")), "empty.*Write a question"),
+        ("w" * 601, Form("choice", ("a", "b")), "601 characters.*Shorten"),
         ("w", Form("choice", ("a",)), "1 option"),
         ("w", Form("choice", ()), "0 options"),
         ("w", Form("word", ("a",) * 401), "401 options"),
@@ -194,7 +196,7 @@ def test_sentences_are_for_the_lecturer_alone_one_a_seat_until_he_has_read_them(
     assert room.sentences() == [] and told(room, leads=True)["people"]["sentences"] == 0
     for _ in range(MOST_SENTENCES):
         room.say(room.sit(""), "mine")
-    with pytest.raises(InputError, match="enough"):
+    with pytest.raises(InputError, match="No more sentences"):
         room.say(one, "one more")
 
 
@@ -323,10 +325,10 @@ def test_a_room_ends_four_hours_after_the_last_event_not_after_the_last_visit(ro
     clock[0] = 2 * LASTS
     assert rooms.find(room.code) is None
     rooms.sweep()
-    assert room.ended and set(told(room)) == {"end"} and rooms.ended(room.code) is room
+    assert room.ended and set(told(room)) == {"end"} and rooms.find_ended(room.code) is room
     clock[0] = 3 * LASTS + 1
     rooms.sweep()
-    assert rooms.ended(room.code) is None
+    assert rooms.find_ended(room.code) is None
 
 
 def test_rooms_are_bounded_and_one_that_nobody_uses_makes_place(rooms, clock):
@@ -341,3 +343,31 @@ def test_rooms_are_bounded_and_one_that_nobody_uses_makes_place(rooms, clock):
     clock[0] = IDLE + 1
     rooms.open()
     assert rooms.find(opened[0].code) is opened[0] and rooms.find(opened[1].code) is None
+
+
+def test_a_number_is_counted_in_bins_with_round_edges_in_its_unit():
+    """Neighbours of 0 to 1 in twelfths: shares, percent, whole numbers, ends that are not round, a negative one."""
+    for low, high, edges in (
+        (0, 1, [0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1]),
+        (0, 64, [0, 10, 20, 30, 40, 50, 60, 64]),
+        (1, 1000, [1, 100, 200, 300, 400, 500, 600, 700, 800, 900, 1000]),
+        (-0.25, 0.3, [-0.25, -0.2, -0.15, -0.1, -0.05, 0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3]),
+        (0.1, 0.3, [0.1, 0.12, 0.14, 0.16, 0.18, 0.2, 0.22, 0.24, 0.26, 0.28, 0.3]),
+        (0, 5e-324, [0, 5e-324]),
+    ):
+        form = Form("number", low=low, high=high, unit="%")
+        assert form.edges() == edges
+        counts = form.spread([low, high, (low + high) / 2])["counts"]
+        assert sum(counts) == 3 and counts[0] >= 1 and counts[-1] >= 1 and len(counts) <= 12
+    asked = Question("own", "How much?", Form("number", low=0, high=100, unit="%"), truth=37.0)
+    asked.answers["x"] = 40.0
+    record = Record()
+    record.note_votes(dataclasses.replace(asked, revealed=True))
+    assert "30 to 40%,yes,,0" in record.table() and "40 to 50%,no,,1" in record.table()
+
+
+def test_powers_and_indices_of_a_question_are_set_on_phones():
+    asked = Question("own", "x_i or *e*?", Form("choice", ("a", "b")), revealed=True, why="e^3.5 = 33\n#1")
+    parts = asked.shown()["typeset"]
+    assert parts["words"] == [["x", "i"], ["i", "sub"], [" or *e*?", ""]]
+    assert parts["why"] == [["e", "i"], ["3.5", "sup"], [" = 33\n#1", ""]]

@@ -280,7 +280,7 @@ def test_what_the_copies_cannot_read_is_passed_over(two, redis_server):
 @pytest.mark.parametrize("url", ["localhost", "http://localhost", "redis"])
 def test_an_address_that_is_none_ends_the_start_in_words(url, monkeypatch):
     monkeypatch.setenv("ATLAS_ROOMS", url)
-    with pytest.raises(ValueError, match="is no Redis"):
+    with pytest.raises(ValueError, match="is not the address of a Redis"):
         choose.begin()
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from streamlit.components import v2
 
 from viz.shell import state
-from viz.shell.lessons import held
+from viz.shell.lessons import session
 from viz.widgets import answers
 
 _HERE = Path(__file__).parent
@@ -27,7 +27,7 @@ def restore(still: bool = False) -> None:
     _button(
         key="restore",
         data={"still": still},
-        on_lesson_change=held.ask_for_this_view,
+        on_lesson_change=session.ask_for_this_view,
         on_restore_change=_restore,
         on_present_change=_present,
         width="content",
@@ -36,7 +36,7 @@ def restore(still: bool = False) -> None:
 
 
 def _restore() -> None:
-    for name in (state.page(), held.QUESTION):
+    for name in (state.page(), session.QUESTION):
         answers.forget(name)
     state.restore()
 

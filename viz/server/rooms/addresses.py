@@ -1,4 +1,4 @@
-"""At which addresses others reach this machine."""
+"""The addresses at which others reach this machine."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ LOCAL = ("localhost", "127.0.0.1", "::1", "0.0.0.0", "")
 
 
 def reachable(url: str, bound: str | None, machine: list[str] | None = None) -> list[str]:
-    """Addresses of the app for other devices, the likeliest first; none where it listens to this machine only.
+    """Return the addresses of the app for other devices, the likeliest first; none where it listens to this machine only.
 
     url: as this browser reached it. bound: what the server listens to, None for all. machine: addresses of this machine, looked up if None.
 
@@ -31,7 +31,7 @@ def reachable(url: str, bound: str | None, machine: list[str] | None = None) -> 
 
 
 def own() -> list[str]:
-    """The addresses of this machine in its networks, that of the way out first. Nothing is sent."""
+    """Return the addresses of this machine in its networks, that of the default route first. Nothing is sent."""
     found: list[str] = []
     with suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as way_out:
         way_out.connect(("192.0.2.1", 9))  # an address for documentation: only the way there is looked up

@@ -1,7 +1,8 @@
-"""What the room is asked: a question, what is an answer to it, and how the answers are spread."""
+"""A question to the room, its form of answer, and how the answers are spread."""
 
 from __future__ import annotations
 
+import bisect
 import math
 import statistics
 from collections import Counter
@@ -10,10 +11,10 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 from core.errors import InputError
-from viz.labels import phrase
+from viz.labels import phrase, typeset
 
 BINS = 12
-"""Bars of the histogram of a number that was asked for."""
+"""Bars of the histogram of a number at most; their edges are round numbers."""
 MOST_OPTIONS, LONGEST = 400, 600
 """Options of a question (the words of a sentence may be options), letters of a question."""
 
@@ -24,7 +25,7 @@ Kind = Literal["choice", "word", "cell", "number"]
 
 @dataclass(frozen=True)
 class Form:
-    """What an answer looks like.
+    """The form of an answer.
 
     kind: "choice" is one of `options`; "word" is one of them too, touched in the sentence; "cell" is two of them, row and column;
         "number" lies from `low` to `high`, with its `unit`.
@@ -40,10 +41,10 @@ class Form:
         object.__setattr__(self, "options", tuple(self.options))  # a list is no other question
 
     def read(self, given: Any) -> Any:
-        """An answer as it is counted: the place of an option, a pair of them, or a number.
+        """Return an answer as it is counted: the place of an option, a pair of them, or a number.
 
         Raises:
-            InputError: it is none.
+            InputError: it does not have this form.
 
         >>> Form("choice", ("yes", "no")).read(1), Form("number", low=0, high=10).read(2), Form("cell", ("a", "b")).read([0, 1])
         (1, 2.0, (0, 1))
@@ -59,13 +60,33 @@ class Form:
                 return tuple(given)
         elif self._is_place(given):
             return given
-        raise InputError("This is no answer to the question.", rule, "Reload the page and answer again.")
+        raise InputError("This does not answer the question.", rule, "Reload the page and answer again.")
+
+    def edges(self) -> list[float]:
+        """Return both ends and, between them, the multiples of the smallest 1, 2 or 5 times a power of ten that gives at most `BINS` bins.
+
+        >>> Form("number", low=0, high=100).edges(), Form("number", low=0.5, high=2).edges()[:4]
+        ([0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 100], [0.5, 0.6, 0.8, 1.0])
+        """
+        least = (self.high - self.low) / BINS
+        if least < 1e-300:
+            return [self.low, self.high]
+        power = 10.0 ** math.floor(math.log10(least))
+        inner: list[float] = []
+        for step in (power * times for times in (1, 2, 5, 10, 20)):
+            places = range(math.floor(self.low / step), math.ceil(self.high / step) + 1)
+            if len(places) <= BINS + 3:
+                inner = [float(f"{place * step:.12g}") for place in places]
+                inner = [edge for edge in inner if self.low < edge < self.high]
+                if len(inner) < BINS:
+                    break
+        return [self.low, *inner, self.high]
 
     def _is_place(self, given: Any) -> bool:
         return type(given) is int and 0 <= given < len(self.options)
 
     def spread(self, answers: Collection[Any]) -> dict[str, Any]:
-        """How many said what: `counts`, one an option (or a bin of numbers, with `edges` and `median`), or `cells` [row, column, count].
+        """Count the answers: `counts`, one per option (or per bin of numbers, with `edges` and `median`), or `cells` [row, column, count].
 
         >>> Form("choice", ("yes", "no")).spread([0, 0, 1])
         {'counts': [2, 1]}
@@ -73,11 +94,10 @@ class Form:
         [1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]
         """
         if self.kind == "number":
-            width = (self.high - self.low) / BINS
-            counts = [0] * BINS
+            edges = self.edges()
+            counts = [0] * (len(edges) - 1)
             for answer in answers:
-                counts[min(int((answer - self.low) / width), BINS - 1)] += 1
-            edges = [self.low + i * width for i in range(BINS + 1)]
+                counts[min(bisect.bisect_right(edges, answer), len(counts)) - 1] += 1
             return {
                 "counts": counts,
                 "edges": edges,
@@ -91,9 +111,9 @@ class Form:
 
 @dataclass
 class Question:
-    """One question before the room. `key`: whose it is, such as "scaling.spread"; the lecturer's own ones begin with "own".
+    """One question to the room. `key`: the name of its page's question, such as "scaling.spread"; the lecturer's own ones begin with "own".
 
-    truth: the places of the options that are right, or the number; None where nobody said it. why: what is said of it.
+    truth: the places of the options that are right, or the number; None in a poll. why: the explanation after the reveal.
     first: the answers of the first vote, where the room discussed and voted again. near: how far from the number an answer is still right.
     """
 
@@ -114,41 +134,39 @@ class Question:
             raise InputError(
                 "The question is empty.",
                 f"It has 1 to {LONGEST} characters.",
-                "Write what the room shall answer.",
+                "Write a question for the room.",
             )
         if len(self.words) > LONGEST:
             raise InputError(
                 f"The question has {len(self.words):,} characters.",
                 f"It has {LONGEST} at most.",
-                "Write it shorter.",
+                "Shorten it.",
             )
         if form.kind != "number" and not 1 < len(form.options) <= MOST_OPTIONS:
             raise InputError(
                 f"The question has {len(form.options)} option{'s' * (len(form.options) != 1)}.",
                 f"It needs 2 to {MOST_OPTIONS}.",
-                "Write more words in the sentence."
-                if form.kind != "choice" and len(form.options) < 2
-                else "Write each option on a line of its own.",
+                _remedy(form),
             )
         if form.kind == "number" and not (math.isfinite(form.high - form.low) and form.low < form.high):
             raise InputError(
-                f"No number lies from {form.low:g} to {form.high:g}.",
-                "The first must be the smaller one.",
-                "Give two numbers.",
+                f"No number lies between {form.low:g} and {form.high:g}.",
+                "The first number is the smaller one.",
+                "Change the two ends.",
             )
 
     @property
     def same(self) -> tuple[str, str, Form]:
-        """What makes it this question and no other."""
+        """The parts that make two questions the same one."""
         return self.key, self.words, self.form
 
     def state(self) -> dict[str, Any]:
-        """All of it as JSON has it."""
+        """Return all of it as JSON has it."""
         return asdict(self)
 
     @staticmethod
     def of(state: Mapping[str, Any]) -> Question:
-        """The question of which `state()` was given.
+        """Return the question from its `state()`.
 
         >>> import json
         >>> question = Question("own", "Which?", Form("cell", ("a", "b")), answers={"x": (0, 1)})
@@ -163,11 +181,11 @@ class Question:
         return Question(**{**state, "form": form, **votes})
 
     def again(self) -> None:
-        """Once more, after a discussion: what was answered is the first vote."""
+        """Begin the second vote, after a discussion: the answers so far become the first vote."""
         self.id, self.first, self.answers = f"{self.id}-2", self.answers, {}
 
     def changed(self) -> dict[str, int] | None:
-        """Of those who voted twice (`both`), how many went from wrong to right and back; None where there is no right answer.
+        """Count, of those who voted twice (`both`), the changes from wrong to right and back; None where there is no right answer.
 
         >>> form = Form("choice", ("a", "b"))
         >>> question = Question("own", "Which?", form, truth=[1], first={"x": 0, "y": 1, "z": 1}, answers={"x": 1, "y": 0})
@@ -204,14 +222,17 @@ class Question:
             "revealed": self.revealed,
             "again": bool(self.first),
             "own": self.key.startswith(OWN),
+            "typeset": {"words": _runs(phrase(self.words))},
         }
         if self.revealed:
             answers = list(self.answers.values())
+            why = "\n".join(phrase(line) if line else "" for line in self.why.split("\n"))
             asked |= {
                 "answered": len(answers),
                 "truth": self.truth,
                 "near": self.near,
-                "why": "\n".join(phrase(line) if line else "" for line in self.why.split("\n")),
+                "why": why,
+                "typeset": {**asked["typeset"], "why": _runs(why)},
                 **form.spread(answers),
             }
             if self.first:
@@ -241,7 +262,7 @@ class Question:
         return replace(self, revealed=True, why="").shown() | {"revealed": self.revealed}
 
     def majority(self) -> Any:
-        """What most answered last (of numbers the median); None where nobody did.
+        """Return the most frequent answer of the last vote (of numbers the median); None without answers.
 
         >>> question = Question("own", "Which?", Form("choice", ("a", "b")), answers={"x": 1, "y": 1, "z": 0})
         >>> question.majority()
@@ -256,7 +277,7 @@ class Question:
 
 
 def replaces(question: Question | None, now: Question | None) -> bool:
-    """Whether this is not what is asked now, or another answer is right while it is open.
+    """Return whether this is another question than the one that is open now, or has another right answer.
 
     >>> form = Form("choice", ("a", "b")); one = Question("own", "Which?", form, truth=[0])
     >>> replaces(one, one), replaces(Question("own", "Which?", form, truth=[1]), one), replaces(None, one)
@@ -268,5 +289,17 @@ def replaces(question: Question | None, now: Question | None) -> bool:
 
 
 def _given(answer: Any) -> Any:
-    """An answer as it is counted, from what JSON made of it."""
+    """Return an answer as it is counted, from JSON's form of it."""
     return tuple(answer) if isinstance(answer, list) else answer
+
+
+def _remedy(form: Form) -> str:
+    """Return how to come to a number of options that is allowed."""
+    if form.kind == "choice":
+        return "Write each option on a line of its own." if len(form.options) < 2 else "Delete some options."
+    return "Write more words in the sentence." if len(form.options) < 2 else "Write a shorter sentence."
+
+
+def _runs(text: str) -> list[list[str]]:
+    """Return the parts of a text with an index or a power, as JSON has them."""
+    return [list(run) for run in typeset(text)]

@@ -1,4 +1,4 @@
-"""Where this server keeps its rooms: in its memory, or, shared by several copies, where `ATLAS_ROOMS=redis://host:6379/0` says."""
+"""The choice of the store of rooms: the memory of this process, or a Redis that several copies share, by `ATLAS_ROOMS=redis://host:6379/0`."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ VARIABLE = "ATLAS_ROOMS"
 
 
 def begin() -> None:
-    """Take the rooms from where the variable says, if it says so.
+    """Use the store that the variable names, if it names one.
 
     Raises:
-        ValueError: it names no Redis, or the client of Redis is not installed.
+        ValueError: it does not name a Redis, or the client of Redis is not installed.
     """
     url = os.environ.get(VARIABLE, "").strip()
     if not url:
         return
     if not url.startswith(("redis://", "rediss://", "unix://")):
         raise ValueError(
-            f"{VARIABLE}={url!r} is no Redis. It begins with redis://, rediss:// or unix://, such as redis://localhost:6379/0. "
-            "Say it so, or leave it out to keep rooms in the memory of this process."
+            f"{VARIABLE}={url!r} is not the address of a Redis. It begins with redis://, rediss:// or unix://, such as redis://localhost:6379/0. "
+            "Correct it, or leave it out to keep rooms in the memory of this process."
         )
     try:
         from viz.server.rooms import shared

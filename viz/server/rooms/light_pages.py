@@ -1,4 +1,4 @@
-"""The light pages of a room, which are no Streamlit sessions: by themselves they say nothing of any room."""
+"""The light pages of a room, without a Streamlit session; by themselves they show nothing of any room."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PAGES = (
 
 
 def _vega() -> str:
-    """The file of Streamlit's that loads Vega, so that a chart is drawn by what is there already."""
+    """Return the name of Streamlit's file that loads Vega, which draws the charts of these pages."""
     found = sorted((Path(st.__file__).parent / "static" / "static" / "js").glob("loadVegaEmbed.*.js"))
     return found[0].name if found else ""
 
@@ -40,12 +40,12 @@ ASSETS = {
 
 
 async def page(request: Request) -> Response:
-    """The page of followers, of the wall and of the second device; by itself it says nothing of any room."""
+    """Answer with the page of followers and of the wall."""
     return _html(request, PAGE)
 
 
 async def presenter(request: Request) -> Response:
-    """The presenter's page: notes, clock and answers; by itself it says nothing, either."""
+    """Answer with the presenter's page: notes, clock and answers."""
     return _html(request, PRESENTER)
 
 
@@ -74,8 +74,8 @@ def _html(request: Request, text: str) -> Response:
 
 
 async def asset(request: Request) -> Response:
-    """A script or a sheet of that page."""
-    held = ASSETS.get(request.path_params["name"])
-    if held is None:
+    """Answer with a script or a style sheet of these pages."""
+    file = ASSETS.get(request.path_params["name"])
+    if file is None:
         return Response(status_code=404)
-    return Response(held[0], media_type=held[1], headers={"Cache-Control": "no-cache"})
+    return Response(file[0], media_type=file[1], headers={"Cache-Control": "no-cache"})

@@ -1,4 +1,4 @@
-"""What stays of a lecture for a while after its end: the pages that were shown and the answers in numbers; no name and no seat."""
+"""The record of a lecture, for a while after its end: the pages that were shown and the answers in numbers; no name and no seat."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Record:
             self._votes = [*votes, question.shown()][-MOST_VOTES:]
 
     def summary(self) -> dict[str, Any]:
-        """Return what everybody with the code may take home."""
+        """Return the record for everybody who has the code."""
         kinds = dict.fromkeys(kind for page in self._pages for kind in page["exercises"])
         sheet = {"homework.group": NAME, "homework.kinds": ",".join(kinds)}
         return {
@@ -97,7 +97,8 @@ def _answers(asked: Mapping[str, Any]) -> Iterator[tuple[str, str, Any, int]]:
     )
     if asked["kind"] == "number":
         edges = asked["edges"]
-        names = [f"{low:.3g} to {high:.3g}" for low, high in itertools.pairwise(edges)]
+        unit = asked["unit"] if asked["unit"].startswith("%") else f" {asked['unit']}".rstrip()
+        names = [f"{low:.6g} to {high:.6g}{unit}" for low, high in itertools.pairwise(edges)]
         rights = [
             "" if truth is None else "yes" if low <= truth and (truth < high or high == edges[-1]) else "no"
             for low, high in itertools.pairwise(edges)

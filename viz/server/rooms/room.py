@@ -1,8 +1,8 @@
 """One lecture room: what the lecturer shows, what is asked, who is there. Safe to use from any thread.
 
-All that followers see is a handful of topics ("view", "ask", "touch" ...), each with the number of its last change. Who was at
-number n is told the topics that changed since, each as it is now: a latecomer, one who lost his connection and one who is slow
-get the newest state and never a line of old ones.
+Followers see a handful of topics ("view", "ask", "touch" ...), each with the number of its last change. A follower who was at
+number n gets the topics that changed since, each as it is now: latecomers, slow followers and those who lost the connection
+get the newest state and never a queue of old ones.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ LASTS = 4 * 3600.0
 
 
 class Room:
-    """A room that was opened; `secret` steers it and is known to the lecturer alone: of it a hash is kept.
+    """An open room; `secret`, of which only a hash is stored, gives control of it and is known to the lecturer alone.
 
     >>> from viz.server.rooms.ask import Form
     >>> room = Room("BCDFGH", "secret")
@@ -53,35 +53,35 @@ class Room:
     # ------------------------------------------------------------- who may
 
     def steers(self, secret: str) -> bool:
-        """Whether this is the lecturer's secret."""
+        """Return whether this is the lecturer's secret."""
         return hmac.compare_digest(hashed(secret), self._secret)
 
     def over(self) -> bool:
-        """Whether it ended: by the lecturer, or by itself."""
+        """Return whether it has ended: by the lecturer, or by itself."""
         return self.ended or self._now() - self.last > LASTS
 
     def forgotten(self) -> bool:
-        """Whether nothing of it is to be kept any more: it ended long ago."""
+        """Return whether it ended so long ago that nothing of it remains."""
         return self.ended and self._now() - self.last > LASTS
 
     @property
     def waits(self) -> bool:
-        """Whether what it is kept in does not answer now."""
+        """Whether its store does not answer now."""
         return False
 
     @property
     def leaves(self) -> bool:
-        """Whether this server ends and the room goes on at another one."""
+        """Whether this server ends while the room goes on at another one."""
         return False
 
     def empty(self) -> bool:
-        """Whether nobody is connected."""
+        """Return whether nobody is connected."""
         return not self._seats.connected
 
     # ------------------------------------------------------------- what is shown
 
     def show(self, view: Mapping[str, Any], pictures: Mapping[str, Shown]) -> None:
-        """The lecturer's page and its pictures, in their order; what did not change is not told again."""
+        """Show the lecturer's page and its pictures, in their order; only changes are sent."""
         with self._lock:
             before = set(self._parts)
             kept = self._parts.keep(pictures)
@@ -90,39 +90,39 @@ class Room:
             self._set("view", {**view, "pictures": list(kept)})
             self.record.note_page({**view, "pictures": list(kept)})
             for key, shown in kept.items():
-                self._set(f"picture.{key}", {"key": key, **shown.told})
+                self._set(f"picture.{key}", {"key": key, **shown.message})
         self._topics.wake()
 
     def part(self, identity: str) -> bytes | None:
-        """A part of a picture in view."""
+        """Return a part of a picture in view."""
         with self._lock:
             return self._parts.part(identity)
 
     def touch(self, what: str, group: str, at: Any) -> None:
-        """Where the lecturer points in the pictures of a group ("hover"), or which word he touched ("word"); None for nowhere."""
+        """Show where the lecturer points in the pictures of a group ("hover"), or the word that was touched ("word"); None for nowhere."""
         self._tell("touch", {"what": what, "group": group, "at": at})
 
     def pause(self, paused: bool) -> None:
-        """Eyes up: the followers' screens are dimmed, or not."""
+        """Dim the followers' screens, or undim them."""
         self.paused = paused
         self._tell("pause", {"paused": paused})
 
     def command(self, act: str, **more: Any) -> None:
-        """What a second device asks of the lecturer's page."""
+        """Send the lecturer's page a command of a second device."""
         self._tell("command", {"act": act, **more})
 
     def stands(self, address: str, qr: str) -> None:
-        """Where others reach the room: its address, and a picture of it to scan."""
+        """Publish the address of the room, and its QR code."""
         self._tell("place", {"address": address, "qr": qr, "code": self.code})
 
-    def plans(self, told: Mapping[str, Any]) -> None:
-        """Where the lecturer is in his lesson, and what he wants to say; nothing for one who walks through none."""
-        if told != self.plan:
-            self.plan = dict(told)
-            self._tell("plan", told)
+    def plans(self, message: Mapping[str, Any]) -> None:
+        """Show the lecturer's devices the stop of the lesson with its note; nothing without a lesson."""
+        if message != self.plan:
+            self.plan = dict(message)
+            self._tell("plan", message)
 
     def end(self) -> None:
-        """End it: everything is forgotten but the record, which whoever has the code may read for a while."""
+        """End it: everything is deleted except the record, which can be read with the code for a while."""
         with self._lock:
             if self.ended:
                 return
@@ -136,11 +136,11 @@ class Room:
     # ------------------------------------------------------------- followers
 
     def sits(self, seat: str) -> bool:
-        """Whether this is a seat of the room."""
+        """Return whether this is a seat of the room."""
         return seat in self._seats
 
     def sit(self, seat: str, new: str = "") -> str:
-        """The seat of who comes: his own again, or a `new` one (drawn if ""). Raises Refusal: there is none left."""
+        """Return the seat of a browser: its own again, or a `new` one (random if ""). Raises Refusal: the room is full."""
         with self._lock:
             asked = self.question
             busy = {*self._sentences, *(asked.answers if asked else ()), *(asked.first if asked else ())}
@@ -150,17 +150,17 @@ class Room:
         return seat
 
     def connect(self, seat: str, by: int) -> None:
-        """A connection of a seat begins (1) or ends (-1)."""
+        """Note that a connection of a seat begins (1) or ends (-1)."""
         with self._lock:
             self._seats.connect(seat, by)
             self._people()
         self._topics.wake(leading=True)
 
     def answer(self, seat: str, question: str, given: Any) -> None:
-        """What a seat answers; until the reveal it may be changed, and counts once.
+        """Count the answer of a seat once; until the reveal it may be changed.
 
         Raises:
-            InputError: it has no seat, is too fast, or this is no answer to what is asked now.
+            InputError: there is no such seat, it sends too fast, or the answer does not fit the open question.
         """
         with self._lock:
             self._seats.may_send(seat)
@@ -168,7 +168,7 @@ class Room:
             if asked is None or asked.id != question or asked.revealed:
                 raise InputError(
                     "This question is closed.",
-                    "An answer counts until the lecturer reveals.",
+                    "Answers count until the lecturer reveals them.",
                     "Wait for the next question.",
                 )
             asked.answers[seat] = asked.form.read(given)
@@ -176,10 +176,10 @@ class Room:
         self._topics.wake(leading=True)
 
     def say(self, seat: str, sentence: str) -> None:
-        """A sentence for the lecturer, who alone reads it; a second one takes the place of the first.
+        """Send the lecturer alone a sentence; a second one replaces the first.
 
         Raises:
-            InputError: it has no seat, is too fast, empty or too long, or there are too many.
+            InputError: there is no such seat, it sends too fast, or the sentence is empty, too long or one too many.
         """
         with self._lock:
             self._seats.may_send(seat)
@@ -188,7 +188,7 @@ class Room:
         self._topics.wake(leading=True)
 
     def sentences(self) -> list[str]:
-        """Return what was sent and waits, oldest first."""
+        """Return the sentences that wait for the lecturer, oldest first."""
         with self._lock:
             return [one["words"] for one in self._sentences.waiting()]
 
@@ -232,7 +232,7 @@ class Room:
     # ------------------------------------------------------------- what is asked
 
     def asks(self, question: Question | None) -> None:
-        """Ask this; the same question once more goes on, None takes the question away."""
+        """Open this question; the same one goes on, None removes it."""
         with self._lock:
             if not replaces(question, self.question):
                 return
@@ -247,7 +247,7 @@ class Room:
         self._topics.wake()
 
     def again(self) -> None:
-        """Peer instruction: the room discusses what it is asked, and everybody answers once more; nothing is shown between."""
+        """Begin the second vote of peer instruction, after a discussion; the first one is not shown in between."""
         with self._lock:
             asked = self.question
             if asked and asked.answers and not asked.first and not asked.revealed:
@@ -256,7 +256,7 @@ class Room:
         self._topics.wake()
 
     def reveal(self, truth: Sequence[int] | float | None = None, why: str = "") -> None:
-        """The answers are closed and shown, beside the truth where there is one."""
+        """Close the question and show the answers, with the right one if there is one."""
         with self._lock:
             if asked := self.question:
                 asked.revealed, asked.truth, asked.why = True, truth, why
@@ -271,18 +271,18 @@ class Room:
     # ------------------------------------------------------------- who hears
 
     def listen(self, wake: Callable[[], None], *, leads: bool = False) -> Callable[[], None]:
-        """`wake()` is called, from any thread, when something has changed that it may hear; returns what ends it."""
+        """Call `wake()`, from any thread, after each change of a topic that it may see; return the function that ends this."""
         return self._topics.listen(wake, leads=leads)
 
     def since(self, number: int, *, leads: bool = False) -> list[tuple[str, int, str]]:
-        """The topics that changed after `number`, each (topic, its number, JSON), oldest change first."""
+        """Return the topics that changed after `number`, each (topic, its number, JSON), oldest change first."""
         return self._topics.since(number, leads=leads)
 
     joined = property(lambda self: self._seats.joined, doc="How many browsers follow now.")
     number = property(lambda self: self._topics.number, doc="The number of the last change.")
 
     def own_answer(self, seat: str) -> dict[str, Any] | None:
-        """Return what a seat has answered to the question that is asked now, for this seat alone."""
+        """Return the answer of a seat to the open question, for this seat alone."""
         with self._lock:
             return self.question.own(seat) if self.question else None
 
@@ -304,15 +304,15 @@ class Room:
             },
         )
 
-    def _tell(self, topic: str, told: Mapping[str, Any]) -> None:
+    def _tell(self, topic: str, message: Mapping[str, Any]) -> None:
         with self._lock:
-            self._set(topic, told, again=topic == "command")
+            self._set(topic, message, again=topic == "command")
         self._topics.wake(leading=topic in LEADING)
 
-    def _set(self, topic: str, told: Mapping[str, Any], *, again: bool = False) -> None:
+    def _set(self, topic: str, message: Mapping[str, Any], *, again: bool = False) -> None:
         if topic not in ("people", "votes"):
             self.last = self._now()
-        self._topics.set(topic, told, again=again)
+        self._topics.set(topic, message, again=again)
 
     def _least(self) -> int:
         return 0
@@ -320,7 +320,7 @@ class Room:
     # ------------------------------------------------------------- a copy of it
 
     def state(self) -> dict[str, Any]:
-        """All that the room holds but who listens, as JSON has it."""
+        """Return all of the room except its listeners, as JSON has it."""
         with self._lock:
             return {
                 "secret": self._secret.hex(),
@@ -337,7 +337,7 @@ class Room:
             }
 
     def become(self, state: Mapping[str, Any], *, now: bool = False) -> None:
-        """Hold what `state()` of another copy gave; who listens goes on listening, and is told all of it if it is so from `now` on."""
+        """Take over the `state()` of another copy. Listeners stay; `now`: all of it counts as changed now, so that they get it once more."""
         with self._lock:
             self._secret, self.door = bytes.fromhex(state["secret"]), state["door"]
             self._topics.become(state["topics"], now=now)

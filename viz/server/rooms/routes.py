@@ -1,8 +1,8 @@
-"""What a browser may ask a room for: the light page of the followers, its stream of events, and what is sent to it.
+"""The addresses of a room: the light page of the followers, its stream of events, and the messages to it.
 
 A follower is one page of ours and one idle connection (server-sent events), not a Streamlit session. A browser holds two
-cookies that no script can read: its seat, and on the lecturer's devices the secret that steers. Nothing else tells one from
-another, and nothing is written to disk.
+cookies that no script can read: its seat, and on the lecturer's devices the secret that controls the room. Nothing else
+distinguishes browsers, and nothing is written to disk.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ PACE, QUIET = 0.05, 15.0
 SWEEP, GLANCE = 60.0, 0.25
 """Seconds from one look for rooms that are over to the next, and between two looks whether the server ends."""
 POINTING, SIDES = ("hover", "word"), ("source", "target")
-"""What a pointer does in a picture, and the rows of the words view."""
+"""Kinds of pointing in a picture, and the rows of the words view."""
 STRANGER = (
     403,
     "You do not control this room.",
@@ -47,43 +47,43 @@ STRANGER = (
 
 async def join(request: Request) -> Response:
     """Take a seat: `{"door": ...}`, which only the QR code has, or nothing."""
-    told = await _body(request)
+    message = await _body(request)
     code, seat = request.path_params["code"], request.cookies.get(SEAT, "")
     room = store.ROOMS.find(code)
     who = request.client.host if request.client else ""
-    if room is None and (ended := store.ROOMS.ended(code, who)):
-        return _ended(ended)
+    if room is None and (past := store.ROOMS.find_ended(code, who)):
+        return _end(past)
     if room is None or not room.sits(seat):
-        room = await asyncio.to_thread(store.ROOMS.enter, code, who, str(told.get("door", "")))
+        room = await asyncio.to_thread(store.ROOMS.enter, code, who, str(message.get("door", "")))
     answer = JSONResponse({"code": room.code})
     _keep(answer, SEAT, await asyncio.to_thread(room.sit, seat))
     return answer
 
 
 async def lead(request: Request) -> Response:
-    """Show the secret once: from then on this browser steers, and comes back without it."""
-    told, held = await _body(request), request.cookies.get(LEAD, "").partition(".")[2]
-    secret, room = str(told.get("secret", "")) or held, store.ROOMS.find(request.path_params["code"])
+    """Exchange the secret for a cookie, with which this browser controls the room."""
+    message, cookie = await _body(request), request.cookies.get(LEAD, "").partition(".")[2]
+    secret, room = str(message.get("secret", "")) or cookie, store.ROOMS.find(request.path_params["code"])
     who = request.client.host if request.client else ""
-    if room is None and (ended := store.ROOMS.ended(request.path_params["code"], who)):
-        return _ended(ended, leads=ended.steers(secret))
+    if room is None and (past := store.ROOMS.find_ended(request.path_params["code"], who)):
+        return _end(past, leads=past.steers(secret))
     if room is None or not room.steers(secret):
         raise Refusal(*STRANGER)
     answer = JSONResponse({"code": room.code})
-    _keep(answer, LEAD, f"{room.code}.{secret}", {"path": _home(request, told)})
+    _keep(answer, LEAD, f"{room.code}.{secret}", {"path": _home(request, message)})
     return answer
 
 
-def _ended(room: Room, *, leads: bool = False) -> Response:
-    """Answer with what stays of a lecture; to its lecturer with where the votes are."""
-    told = {**room.record.summary(), "leads": leads}
-    return JSONResponse({"code": room.code, "ended": told}, 410, {"Cache-Control": "no-store"})
+def _end(room: Room, *, leads: bool = False) -> Response:
+    """Answer with the summary of a lecture that has ended; to its lecturer with the address of the votes."""
+    summary = {**room.record.summary(), "leads": leads}
+    return JSONResponse({"code": room.code, "ended": summary}, 410, {"Cache-Control": "no-store"})
 
 
 async def votes(request: Request) -> Response:
-    """Give the lecturer the votes as a file, during the lecture and after it."""
+    """Send the votes as a file to the lecturer, during the lecture and after it."""
     code, who = request.path_params["code"], request.client.host if request.client else ""
-    room = store.ROOMS.find(code) or store.ROOMS.ended(code, who)
+    room = store.ROOMS.find(code) or store.ROOMS.find_ended(code, who)
     if room is None or not _leads(request, room):
         raise Refusal(*STRANGER)
     name = f'attachment; filename="votes-{room.code}.csv"'
@@ -95,7 +95,7 @@ async def votes(request: Request) -> Response:
 
 
 async def events(request: Request) -> Response:
-    """The stream: each topic that changed since `Last-Event-ID`, as it is now."""
+    """Stream each topic that changed since `Last-Event-ID`, as it is now."""
     leads = request.query_params.get("as") == "lead"
     room = _led(request) if leads else _joined(request)
     seat = "" if leads else request.cookies.get(SEAT, "")
@@ -124,22 +124,24 @@ async def _stream(room: Room, seat: str, seen: int, leads: bool) -> AsyncIterato
             changed.clear()
             found = room.since(seen, leads=leads)
             seen = max([seen, *(number for _, number, _ in found)])
-            told = [
+            lines = [
                 f"id: {number}\nevent: {topic.partition('.')[0]}\ndata: {text}\n\n"
                 for topic, number, text in found
-                if not (fresh and topic == "command")  # what was asked of the lecturer's page before it came
+                if not (
+                    fresh and topic == "command"
+                )  # an order to the lecturer's page from before it was opened
             ]
             fresh = False
             if (
                 seat and (given := room.own_answer(seat)) != own
             ):  # before the question, which is drawn with it
                 own = given
-                told.insert(0, f"event: mine\ndata: {json.dumps(own or {})}\n\n")
+                lines.insert(0, f"event: mine\ndata: {json.dumps(own or {})}\n\n")
             if room.waits != waits:
                 waits = room.waits
-                told.append(f"event: waits\ndata: {json.dumps({'waits': waits})}\n\n")
-            if told:
-                yield "".join(told)
+                lines.append(f"event: waits\ndata: {json.dumps({'waits': waits})}\n\n")
+            if lines:
+                yield "".join(lines)
             if room.over():
                 if not room.ended:  # else it is one of the topics
                     yield f"event: end\ndata: {json.dumps(room.record.summary())}\n\n"
@@ -157,7 +159,7 @@ async def _stream(room: Room, seat: str, seen: int, leads: bool) -> AsyncIterato
 
 
 async def part(request: Request) -> Response:
-    """A part of a picture that is too large for the stream."""
+    """Send a part of a picture that is too large for the stream."""
     room = _room(request)
     if not room.sits(request.cookies.get(SEAT, "")) and not _leads(request, room):
         raise Refusal(*CLOSED)
@@ -172,47 +174,53 @@ async def part(request: Request) -> Response:
 
 
 async def answer(request: Request) -> Response:
-    """Answer what is asked: `{"question": id, "answer": ...}`."""
-    told = await _body(request)
+    """Count an answer to the open question: `{"question": id, "answer": ...}`."""
+    message = await _body(request)
     room, seat = _joined(request), request.cookies.get(SEAT, "")
-    await asyncio.to_thread(room.answer, seat, str(told.get("question", "")), told.get("answer"))
+    await asyncio.to_thread(room.answer, seat, str(message.get("question", "")), message.get("answer"))
     return JSONResponse({})
 
 
 async def say(request: Request) -> Response:
     """Send the lecturer a sentence: `{"sentence": ...}`."""
-    told = await _body(request)
+    message = await _body(request)
     room, seat = _joined(request), request.cookies.get(SEAT, "")
-    await asyncio.to_thread(room.say, seat, str(told.get("sentence", "")))
+    await asyncio.to_thread(room.say, seat, str(message.get("sentence", "")))
     return JSONResponse({})
 
 
 async def steer(request: Request) -> Response:
-    """What the lecturer's devices do: `{"act": "pause"}` and the others of `ACTS`."""
-    room, told = _led(request), await _body(request)
-    act = ACTS.get(str(told.get("act", "")))
+    """Do a command of a lecturer's device: `{"act": "pause"}` and the others of `ACTS`."""
+    room, message = _led(request), await _body(request)
+    act = ACTS.get(str(message.get("act", "")))
     if act is None:
-        raise InputError("There is no such act.", f"There are {', '.join(ACTS)}.", "Reload the page.")
-    await asyncio.to_thread(act, room, told)
+        raise InputError(
+            "The room does not know this command.", f"The commands are {', '.join(ACTS)}.", "Reload the page."
+        )
+    await asyncio.to_thread(act, room, message)
     return JSONResponse({})
 
 
-def _touched(room: Room, told: dict[str, Any]) -> None:
-    what, at = told.get("what"), told.get("at")
+def _touched(room: Room, message: dict[str, Any]) -> None:
+    what, at = message.get("what"), message.get("at")
     if what not in POINTING:
-        raise InputError("Nothing points so.", f"There are {', '.join(POINTING)}.", "Reload the page.")
+        raise InputError(
+            "The room does not know this kind of pointing.",
+            f"The kinds are {', '.join(POINTING)}.",
+            "Reload the page.",
+        )
     fits = isinstance(at, dict) and all(
         type(value) in (int, type(None)) or value in SIDES for value in at.values()
     )
-    room.touch(what, str(told.get("group", ""))[:80], at if fits else None)
+    room.touch(what, str(message.get("group", ""))[:80], at if fits else None)
 
 
 def _command(act: str) -> Callable[[Room, dict[str, Any]], None]:
     return lambda room, _: room.command(act)
 
 
-def _sentence(told: dict[str, Any]) -> str:
-    return str(told.get("sentence", ""))[:40]
+def _sentence(message: dict[str, Any]) -> str:
+    return str(message.get("sentence", ""))[:40]
 
 
 ACTS: dict[str, Callable[[Room, dict[str, Any]], None]] = {
@@ -220,15 +228,15 @@ ACTS: dict[str, Callable[[Room, dict[str, Any]], None]] = {
     "go": lambda room, _: room.pause(False),
     "touch": _touched,
     "read": lambda room, _: room.read(),
-    "accept": lambda room, told: room.accept(_sentence(told)),
-    "drop": lambda room, told: room.drop(_sentence(told)),
-    "take": lambda room, told: room.command("take", sentence=_sentence(told)),
+    "accept": lambda room, message: room.accept(_sentence(message)),
+    "drop": lambda room, message: room.drop(_sentence(message)),
+    "take": lambda room, message: room.command("take", sentence=_sentence(message)),
     "close": lambda room, _: room.asks(None),
     "end": lambda room, _: room.end(),
     "again": lambda room, _: room.again(),
     **{act: _command(act) for act in ("next", "back", "stop_next", "stop_back", "reveal")},
 }
-"""What steers a room by itself, and what its lecturer's page is asked to do."""
+"""Commands that change the room, and those that its lecturer's page obeys."""
 
 
 def _room(request: Request) -> Room:
@@ -258,26 +266,26 @@ def _led(request: Request) -> Room:
 
 
 async def _body(request: Request) -> dict[str, Any]:
-    """What was sent, an object of JSON; never more of it is read than may be sent."""
+    """Return the message, a JSON object, without reading more of it than is allowed."""
     data = b""
     async for piece in request.stream():
         data += piece
         if len(data) > MOST_BODY:
             raise Refusal(
-                413, "That is too long.", f"A message has at most {MOST_BODY:,} bytes.", "Send less at once."
+                413, "The message is too long.", f"It has {MOST_BODY:,} bytes at most.", "Shorten it."
             )
     try:
-        told = json.loads(data or b"{}")
+        message = json.loads(data or b"{}")
     except (ValueError, RecursionError):
-        told = None
-    if not isinstance(told, dict):
-        raise InputError("That cannot be read.", "A message is an object of JSON.", "Reload the page.")
-    return told
+        message = None
+    if not isinstance(message, dict):
+        raise InputError("The message cannot be read.", "It is a JSON object.", "Reload the page.")
+    return message
 
 
-def _home(request: Request, told: dict[str, Any]) -> str:
-    """Where the app begins in the browser's own address, as its page tells; a proxy may have taken a prefix of it away."""
-    home = str(told.get("home", ""))
+def _home(request: Request, message: dict[str, Any]) -> str:
+    """Return the path of the app in the browser's own address, as its page sends it; a proxy may have removed a prefix."""
+    home = str(message.get("home", ""))
     return home if HOME.fullmatch(home) else re.sub(r"/room/.*$", "/", request.url.path)
 
 
@@ -288,8 +296,10 @@ def _keep(answer: Response, name: str, value: str, more: Mapping[str, str] = NOT
     answer.raw_headers.append((b"set-cookie", cookie.output(header="").strip().encode("latin-1")))
 
 
-def _told(handler: Callable[[Request], Awaitable[Response]]) -> Callable[[Request], Awaitable[Response]]:
-    """What is refused is answered in words, as JSON."""
+def _with_refusals(
+    handler: Callable[[Request], Awaitable[Response]],
+) -> Callable[[Request], Awaitable[Response]]:
+    """Return the handler with refusals answered in words, as JSON."""
 
     async def handled(request: Request) -> Response:
         try:
@@ -328,11 +338,11 @@ ROUTES = [
     Route("/room/{code}/wall", page),
     Route("/room/{code}/remote", presenter),
     Route("/room/{code}/presenter", presenter),
-    Route("/room/{code}/events", _told(events)),
-    Route("/room/{code}/votes", _told(votes)),
-    Route("/room/{code}/part/{identity}", _told(part)),
+    Route("/room/{code}/events", _with_refusals(events)),
+    Route("/room/{code}/votes", _with_refusals(votes)),
+    Route("/room/{code}/part/{identity}", _with_refusals(part)),
     *(
-        Route(f"/room/{{code}}/{act.__name__}", _told(act), methods=["POST"])
+        Route(f"/room/{{code}}/{act.__name__}", _with_refusals(act), methods=["POST"])
         for act in (join, lead, answer, say, steer)
     ),
 ]

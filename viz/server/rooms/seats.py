@@ -1,4 +1,4 @@
-"""Who follows: one seat a browser, a random number and nothing else; and how fast a seat may send."""
+"""The followers: one seat per browser, a random number and nothing else; and how fast a seat may send."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ LEAD, SEAT = "atlas_lead", "atlas_seat"
 MOST_SEATS, AWAY = 1000, 120.0
 """Followers of one room; seconds without a connection after which a seat without an answer may be given to another."""
 BURST, RATE = 10.0, 4.0
-"""What one seat may send at once, and how much a second after that."""
+"""Messages that one seat may send at once, and per second after that."""
 
 
 class Refusal(InputError):
-    """What is refused, in words; `status` says the same in HTTP.
+    """A refusal in words; `status` is its HTTP status.
 
     >>> Refusal(*FAST).status
     429
@@ -64,16 +64,16 @@ class Seats:
     """
 
     def __init__(self, now: Callable[[], float]) -> None:
-        self._now, self._held = now, dict[str, Seat]()
+        self._now, self._by_name = now, dict[str, Seat]()
         self._lecturer = Seat(0, 0)
 
     def __contains__(self, seat: str) -> bool:
-        return seat in self._held
+        return seat in self._by_name
 
     @property
     def joined(self) -> int:
-        """How many browsers are connected."""
-        return sum(bool(held.through) for held in self._held.values())
+        """The number of connected browsers."""
+        return sum(bool(one.through) for one in self._by_name.values())
 
     @property
     def connected(self) -> bool:
@@ -81,49 +81,49 @@ class Seats:
         return bool(self._lecturer.through or self.joined)
 
     def sit(self, seat: str, busy: Collection[str], new: str = "") -> str:
-        """The seat of who comes: his own again, or a `new` one (drawn if ""); of the old ones those that are `busy` stay.
+        """Return the seat of a browser: its own again, or a `new` one (random if ""); of the old seats those that are `busy` stay.
 
         Raises:
             Refusal: there is none left.
         """
-        if seat not in self._held:
-            if len(self._held) >= MOST_SEATS:
+        if seat not in self._by_name:
+            if len(self._by_name) >= MOST_SEATS:
                 now = self._now()
                 gone = [
                     name
-                    for name, held in self._held.items()
-                    if not held.through and now - held.left > AWAY and name not in busy
+                    for name, one in self._by_name.items()
+                    if not one.through and now - one.left > AWAY and name not in busy
                 ]
                 for name in gone:
-                    del self._held[name]
-            if len(self._held) >= MOST_SEATS:
+                    del self._by_name[name]
+            if len(self._by_name) >= MOST_SEATS:
                 raise Refusal(*FULL)
-            self._held[seat := new or secrets.token_urlsafe(12)] = Seat(self._now(), self._now())
+            self._by_name[seat := new or secrets.token_urlsafe(12)] = Seat(self._now(), self._now())
         return seat
 
     def connect(self, seat: str, by: int) -> None:
-        """A connection begins (1) or ends (-1); that of the lecturer has the seat ""."""
-        if held := self._held.get(seat) if seat else self._lecturer:
-            self._through(held, "", held.through.get("", 0) + by)
+        """Note that a connection begins (1) or ends (-1); the lecturer's has the seat ""."""
+        if one := self._by_name.get(seat) if seat else self._lecturer:
+            self._through(one, "", one.through.get("", 0) + by)
 
     def present(self, server: str, seats: Collection[str]) -> None:
-        """Those who are connected through this server are these, and no others."""
-        for seat, held in (*self._held.items(), ("", self._lecturer)):
-            if (seat in seats) != (server in held.through):
-                self._through(held, server, int(seat in seats))
+        """Note that exactly these seats are connected through this server."""
+        for seat, one in (*self._by_name.items(), ("", self._lecturer)):
+            if (seat in seats) != (server in one.through):
+                self._through(one, server, int(seat in seats))
 
-    def _through(self, held: Seat, server: str, connections: int) -> None:
-        held.left = self._now()
-        held.through[server] = connections
+    def _through(self, one: Seat, server: str, connections: int) -> None:
+        one.left = self._now()
+        one.through[server] = connections
         if connections <= 0:
-            del held.through[server]
+            del one.through[server]
 
     def ready(self, seat: str) -> bool:
-        """Whether a message of this seat would be taken now; none is counted. Raises Refusal as `may_send` does."""
-        held = self._held.get(seat)
-        if held is None:
+        """Return True if a message of this seat would be accepted now, without counting one. Raises Refusal as `may_send` does."""
+        one = self._by_name.get(seat)
+        if one is None:
             raise Refusal(*CLOSED)
-        if held.allowance + RATE * (self._now() - held.sent) < 1:
+        if one.allowance + RATE * (self._now() - one.sent) < 1:
             raise Refusal(*FAST)
         return True
 
@@ -133,27 +133,29 @@ class Seats:
         Raises:
             Refusal: it is none, or it sends too fast.
         """
-        held, now = self._held.get(seat), self._now()
-        if held is None:
+        one, now = self._by_name.get(seat), self._now()
+        if one is None:
             raise Refusal(*CLOSED)
-        held.allowance = min(BURST, held.allowance + RATE * max(0.0, now - held.sent))
-        held.sent = now
-        if held.allowance < 1:
+        one.allowance = min(BURST, one.allowance + RATE * max(0.0, now - one.sent))
+        one.sent = now
+        if one.allowance < 1:
             raise Refusal(*FAST)
-        held.allowance -= 1
+        one.allowance -= 1
 
     def clear(self) -> None:
-        """Everybody has gone."""
-        self._held.clear()
+        """Remove all seats."""
+        self._by_name.clear()
 
     def state(self) -> dict[str, Any]:
-        """All of it as JSON has it."""
-        held = {seat: [h.left, h.sent, h.allowance, h.through] for seat, h in self._held.items()}
-        return {"held": held, "lecturer": self._lecturer.through}
+        """Return all of it as JSON has it."""
+        seats = {
+            name: [one.left, one.sent, one.allowance, one.through] for name, one in self._by_name.items()
+        }
+        return {"held": seats, "lecturer": self._lecturer.through}
 
     def become(self, state: Mapping[str, Any]) -> None:
         """Hold what `state()` gave."""
-        self._held = {
+        self._by_name = {
             seat: Seat(left, sent, allowance, dict(through))
             for seat, (left, sent, allowance, through) in state["held"].items()
         }
@@ -161,5 +163,5 @@ class Seats:
 
 
 def hashed(secret: str) -> bytes:
-    """What is kept of a secret."""
+    """Return the hash by which a secret is recognised."""
     return hashlib.sha256(secret.encode("utf-8", "replace")).digest()

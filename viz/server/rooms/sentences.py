@@ -1,4 +1,4 @@
-"""The sentences that a class sends: one per seat, for the lecturer alone until he accepts it for the wall."""
+"""The sentences that a class sends: one per seat, for the lecturer alone until it is accepted for the wall."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ class Sentences:
             raise InputError(
                 f"The sentence has {len(words):,} characters.",
                 f"It has {LONGEST} at most.",
-                "Write a shorter one.",
+                "Shorten it.",
             )
         if seat not in self._waiting and len(self._waiting) >= MOST:
             raise InputError(
-                "The lecturer has enough sentences.",
-                f"A room keeps {MOST}.",
-                "Wait until some have been read.",
+                "No more sentences can be sent now.",
+                f"At most {MOST} wait for the lecturer.",
+                "Try again when the lecturer has read some.",
             )
         self._waiting[seat] = words
 

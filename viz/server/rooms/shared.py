@@ -2,11 +2,11 @@
 
 Each copy holds every room, as if it were the only one. What changes a room is not done at once: it goes into a log, which has one
 order for all (`log.py`), and every copy does it when it reads it there, so that all come to the same room: an answer counts once,
-whichever copies a seat has sent it to, and a follower who comes back at another copy goes on at his `Last-Event-ID`. The
-limits hold for all copies together. What the lecturer's secret is no copy tells: its hash goes into the log.
+whichever copies a seat has sent it to, and a follower who comes back at another copy goes on at the same `Last-Event-ID`. The
+limits hold for all copies together. The lecturer's secret stays in its copy: its hash goes into the log.
 
 Where Redis does not answer each copy shows what it last knew, takes nothing new, and says so; what the lecturer
-did meanwhile is done when it answers again. One that has lost its memory is told the rooms by the copies.
+did meanwhile is done when it answers again. One that has lost its memory gets the rooms from the copies.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class RedisRooms(InMemory):
     now: the clock; None for that of Redis, by the entries of the log.
 
     Raises:
-        ValueError: the address is none.
+        ValueError: this is not the address of a Redis.
     """
 
     def __init__(self, url: str, *, now: Callable[[], float] | None = None) -> None:
@@ -80,7 +80,7 @@ class RedisRooms(InMemory):
                     self.forget(code)
 
     def close(self) -> None:
-        """This copy ends: those who follow go on at another one, and the rooms last."""
+        """End this copy: followers go on at another one, and the rooms last."""
         self.leaves = True
         self._stopped.set()
         self._soon.set()
@@ -105,11 +105,11 @@ class RedisRooms(InMemory):
 
     @property
     def applies(self) -> bool:
-        """Whether this thread does now what stands in the log."""
+        """Whether this thread applies the log."""
         return threading.current_thread() is self._log.thread
 
     def do(self, act: str, code: str, args: Sequence[Any] = (), more: Mapping[str, Any] | None = None) -> Any:
-        """Have all copies do it; what it came to here. Raises Refusal: Redis does not answer, or what the act itself refuses."""
+        """Have all copies do it, and return the result at this one. Raises Refusal: Redis does not answer, or the act itself refuses."""
         ticket, done = f"{self.me}.{next(self._tickets)}", Future[Any]()
         self._waiting[ticket] = done
         try:
@@ -121,18 +121,18 @@ class RedisRooms(InMemory):
             del self._waiting[ticket]
 
     def forget(self, code: str) -> None:
-        """Nothing of a room stays in Redis but that it has ended."""
+        """Remove all of a room from Redis except its end."""
         name = code.encode()
         self._log.forget(code, lambda fields: fields.get(b"code") == name and fields.get(b"act") != b"end")
 
     def remember(self, code: str) -> None:
-        """What is left of a room goes into Redis as the first entry about it."""
+        """Put the rest of a room into Redis as the first entry about it."""
         with suppress(ConnectionError):
             state = self._rooms[code].state()
             self._log.add({"act": "known", "code": code, **_written("known", (state,), {})})
 
     def beat(self) -> None:
-        """Who is connected here has changed."""
+        """Note that connections at this copy have changed."""
         self._soon.set()
 
     def _time(self) -> float:
@@ -178,7 +178,7 @@ class RedisRooms(InMemory):
         return ACTS[act](room, *args, **more)
 
     def _opens(self, code: str, state: Mapping[str, Any], *, again: bool) -> bool:
-        """A new room; or, `again`, one that Redis has forgotten and the first copy to say so remembers."""
+        """Open a room; `again`: one that Redis has lost and a copy still has."""
         if again and code in self._known:
             return False
         room = self._rooms.get(code) if again else None
@@ -217,16 +217,16 @@ class RedisRooms(InMemory):
                 self._log.add({"act": "known", "code": code, **_written("known", (room.state(),), {})})
         self._soon.set()
 
-    def _knows(self, code: str, held: Mapping[str, Any]) -> None:
-        at, first = held["at"].encode(), code not in self._known
+    def _knows(self, code: str, copy: Mapping[str, Any]) -> None:
+        at, first = copy["at"].encode(), code not in self._known
         room = self._rooms.get(code)
         if room is None:
             room = self._rooms[code] = SharedRoom(self, code, "", now=self._time)
         if first or place(at) > place(room.at):
-            room.become(held["state"])
+            room.become(copy["state"])
             room.at = at
         self._known.add(code)
-        for server in {server for held in held["state"]["seats"]["held"].values() for server in held[3]}:
+        for server in {server for seat in copy["state"]["seats"]["held"].values() for server in seat[3]}:
             self._alive.setdefault(server, time.time())
 
     def _set_gone(self, yes: bool) -> None:
@@ -277,12 +277,12 @@ class RedisRooms(InMemory):
 
 
 def _written(act: str, args: Sequence[Any], more: Mapping[str, Any]) -> dict[str, str | bytes]:
-    """The fields of an act: JSON, and the parts of pictures as they are."""
+    """Return the fields of an act: JSON, and the parts of pictures as they are."""
     fields: dict[str, str | bytes] = {}
     if act == "show":
         view, pictures = args
         fields = {f"part {name}": data for shown in pictures.values() for name, data in shown.parts.items()}
-        args = (view, {key: [shown.told, list(shown.parts)] for key, shown in pictures.items()})
+        args = (view, {key: [shown.message, list(shown.parts)] for key, shown in pictures.items()})
     elif act == "asks":
         args = (args[0].state() if args[0] else None,)
     return fields | {"args": json.dumps([args, more])}
@@ -292,8 +292,8 @@ def _read(act: str, fields: Mapping[bytes, bytes]) -> tuple[list[Any], dict[str,
     args, more = json.loads(fields[b"args"])
     if act == "show":
         args[1] = {
-            key: Shown(told, {name: fields[f"part {name}".encode()] for name in names})
-            for key, (told, names) in args[1].items()
+            key: Shown(message, {name: fields[f"part {name}".encode()] for name in names})
+            for key, (message, names) in args[1].items()
         }
     elif act == "asks" and args[0]:
         args[0] = Question.of(args[0])

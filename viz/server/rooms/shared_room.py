@@ -1,4 +1,4 @@
-"""A room as one copy of the app knows it: what changes it is done by all copies, in the order of their log."""
+"""A room as one copy of the app has it: all copies apply its changes in the order of their log."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ GONE = (
 
 
 class Gone(Refusal):
-    """What is asked for while Redis does not answer.
+    """The refusal of a change while Redis does not answer.
 
     >>> Gone().status
     503
@@ -36,7 +36,7 @@ class Gone(Refusal):
 
 
 class Keeper(Protocol):
-    """What a room needs of the store that all copies share."""
+    """The part of the shared store that a room needs."""
 
     at: bytes
     """The entry of the log that is done now, or was last."""
@@ -50,28 +50,28 @@ class Keeper(Protocol):
 
     @property
     def applies(self) -> bool:
-        """Whether this thread does now what stands in the log."""
+        """Whether this thread applies the log."""
         ...
 
     def do(self, act: str, code: str, args: Sequence[Any] = (), more: Mapping[str, Any] | None = None) -> Any:
-        """Have all copies do it; what it came to here."""
+        """Have all copies do it, and return the result at this one."""
         ...
 
     def forget(self, code: str) -> None:
-        """Nothing of a room stays in Redis."""
+        """Remove all of a room from Redis."""
         ...
 
     def remember(self, code: str) -> None:
-        """What is left of a room goes into Redis as the first entry about it."""
+        """Put the rest of a room into Redis as the first entry about it."""
         ...
 
     def beat(self) -> None:
-        """Who is connected here has changed."""
+        """Note that connections at this copy have changed."""
         ...
 
 
 def _through(act: Callable[..., Any], *, keeps: bool = False) -> Callable[..., Any]:
-    """An act of a room, done by all copies; `keeps`: while Redis does not answer the last one waits for it."""
+    """Return the act as done by all copies; `keeps`: while Redis does not answer, the last call waits for it."""
     name = act.__name__
 
     def done(self: SharedRoom, *args: Any, **more: Any) -> Any:
@@ -110,11 +110,11 @@ ACTS: dict[str, Callable[..., Any]] = {
         Room.reveal,
     )
 }
-"""What changes a room, as the log names it."""
+"""The changes of a room, by their names in the log."""
 
 
 class SharedRoom(Room):
-    """A room as one copy knows it."""
+    """A room as one copy has it."""
 
     def __init__(
         self, rooms: Keeper, code: str, secret: str, *, now: Callable[[], float] = time.time
@@ -154,9 +154,9 @@ class SharedRoom(Room):
                 question.id = question.id or secrets.token_hex(4)
             self._asks(question)
 
-    def plans(self, told: Mapping[str, Any]) -> None:
-        if self.rooms.applies or told != self.plan:
-            self._plans(told)
+    def plans(self, message: Mapping[str, Any]) -> None:
+        if self.rooms.applies or message != self.plan:
+            self._plans(message)
 
     def end(self) -> None:
         self._end()
@@ -176,21 +176,21 @@ class SharedRoom(Room):
             self._say(seat, sentence)
 
     def connect(self, seat: str, by: int) -> None:
-        """Noted here; the copies tell each other who is connected, and a copy that is gone takes its own along."""
+        """Count a connection at this copy; the copies exchange their counts, and those of a lost copy are removed."""
         self.here[seat] += by
         if not self.here[seat]:
             del self.here[seat]
         self.rooms.beat()
 
     def present(self, server: str, seats: Sequence[str]) -> None:
-        """Those who are connected at a copy."""
+        """Note the seats that are connected at a copy."""
         with self._lock:
             self._seats.present(server, set(seats))
             self._people()
         self._topics.wake(leading=True)
 
     def wake(self) -> None:
-        """All who listen look once more."""
+        """Wake all listeners."""
         self._topics.wake()
 
     def _least(self) -> int:

@@ -15,7 +15,7 @@ MOST_PICTURES, MOST_BYTES = 4, 4_000_000
 class Shown:
     """One picture: what a browser needs to draw it, as JSON, and the parts that it is made of."""
 
-    told: Mapping[str, Any]
+    message: Mapping[str, Any]
     parts: Mapping[str, bytes] = field(default_factory=dict)
 
 
@@ -27,10 +27,10 @@ class Parts:
     """
 
     def __init__(self) -> None:
-        self._held: dict[str, Mapping[str, bytes]] = {}
+        self._parts: dict[str, Mapping[str, bytes]] = {}
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._held)
+        return iter(self._parts)
 
     def keep(self, pictures: Mapping[str, Shown]) -> dict[str, Shown]:
         """Keep the parts of these pictures instead of those before; return the pictures for which there is room."""
@@ -40,22 +40,23 @@ class Parts:
             size = sum(map(len, shown.parts.values()))
             if size <= left and len(kept) < MOST_PICTURES:
                 kept[key], left = shown, left - size
-        self._held = {key: shown.parts for key, shown in kept.items()}
+        self._parts = {key: shown.parts for key, shown in kept.items()}
         return kept
 
     def part(self, identity: str) -> bytes | None:
         """Return a part by its identity."""
-        return next((held[identity] for held in self._held.values() if identity in held), None)
+        return next((parts[identity] for parts in self._parts.values() if identity in parts), None)
 
     def state(self) -> dict[str, dict[str, str]]:
         """Return all of it as JSON has it."""
         return {
-            key: {name: base64.b64encode(data).decode() for name, data in held.items()}
-            for key, held in self._held.items()
+            key: {name: base64.b64encode(data).decode() for name, data in parts.items()}
+            for key, parts in self._parts.items()
         }
 
     def become(self, state: Mapping[str, Mapping[str, str]]) -> None:
         """Hold what `state()` gave."""
-        self._held = {
-            key: {name: base64.b64decode(text) for name, text in held.items()} for key, held in state.items()
+        self._parts = {
+            key: {name: base64.b64decode(text) for name, text in parts.items()}
+            for key, parts in state.items()
         }

@@ -1,4 +1,4 @@
-"""Which rooms there are: opened, found by their code, ended. Here in the memory of one process; `shared.py` has them on several."""
+"""The rooms of this server, by their codes, in the memory of one process; `shared.py` shares them among several."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from viz.server.rooms.room import Room
 from viz.server.rooms.seats import Refusal
 
 SIGNS, LENGTH = "23456789BCDFGHJKMNPQRSTVWXYZ", 6
-"""No character that is taken for another (0 O, 1 I L), and no vowel, so that no word comes out."""
+"""No character that is mistaken for another (0 O, 1 I L), and no vowel, so that no word comes out."""
 MOST_ROOMS, IDLE = 100, 600.0
 """Rooms at a time; seconds after which one without anybody may give its place to another."""
 WINDOW, MOST_WRONG, MOST_WRONG_IN_ALL = 60.0, 20, 300
@@ -23,35 +23,35 @@ NO_ROOM = (
     404,
     "There is no room with this code.",
     f"A code has {LENGTH} characters, letters and digits.",
-    "Read it from the wall once more.",
+    "Check the code on the wall, and type it again.",
 )
 BARRED = (
     429,
     "Too many wrong codes were tried.",
-    f"An address may try {MOST_WRONG} in a minute.",
-    "Wait a minute, or scan the picture on the wall.",
+    f"An address may try {MOST_WRONG} wrong codes per minute.",
+    "Wait a minute, or scan the QR code on the wall.",
 )
 
 
 class Rooms(Protocol):
-    """All that the rest of the atlas knows of where rooms are kept."""
+    """The store of rooms, as the rest of the atlas uses it."""
 
     shared: bool
     """Whether several copies of the app have the same rooms."""
 
     def open(self) -> tuple[Room, str]:
-        """A new room, and the secret that steers it."""
+        """Open a room; return it and the secret that controls it."""
         ...
 
     def find(self, code: str) -> Room | None:
-        """The room of this code, however it was typed."""
+        """Return the open room of this code, however it was typed."""
         ...
 
     def enter(self, code: str, who: str, door: str = "") -> Room:
-        """The room, for one who tries a code. Raises Refusal: there is none, or he tried too often."""
+        """Return the room of a code that somebody tries. Raises Refusal: there is none, or too many were tried."""
         ...
 
-    def ended(self, code: str, who: str | None = None) -> Room | None:
+    def find_ended(self, code: str, who: str | None = None) -> Room | None:
         """Return the room of this code that has ended lately. Raises Refusal: `who` tried too many codes."""
         ...
 
@@ -60,12 +60,12 @@ class Rooms(Protocol):
         ...
 
     def close(self) -> None:
-        """The server ends: so do its rooms."""
+        """End all rooms."""
         ...
 
 
 def plain(code: str) -> str:
-    """A code as it is kept, however it was typed.
+    """Return a code as it is stored, however it was typed.
 
     >>> plain(" k7m-3xp ")
     'K7M3XP'
@@ -74,7 +74,7 @@ def plain(code: str) -> str:
 
 
 def spoken(code: str) -> str:
-    """A code as it is read aloud.
+    """Return a code as it is read aloud.
 
     >>> spoken("K7M3XP")
     'K7M 3XP'
@@ -83,7 +83,7 @@ def spoken(code: str) -> str:
 
 
 class Guesses:
-    """Who tried wrong codes: for a minute, by a hash of the address that means nothing outside this process.
+    """Wrong codes per address: for a minute, by a hash of the address that means nothing outside this process.
 
     >>> clock = [0.0]; guesses = Guesses(lambda: clock[0])
     >>> for _ in range(MOST_WRONG): guesses.wrong("a")
@@ -100,11 +100,11 @@ class Guesses:
         self._all: deque[float] = deque(maxlen=MOST_WRONG_IN_ALL)
 
     def wrong(self, who: str) -> None:
-        """He tried a code that is none."""
+        """Count a wrong code of this address."""
         self.count(self.hashed(who))
 
     def count(self, hashed: bytes) -> None:
-        """An address of which this is the hash did."""
+        """Count a wrong code of the address with this hash."""
         tries = self._by.setdefault(hashed, deque(maxlen=MOST_WRONG))
         self._by.move_to_end(hashed)
         for one in (tries, self._all):
@@ -113,14 +113,14 @@ class Guesses:
             self._by.popitem(last=False)
 
     def barred(self, who: str) -> bool:
-        """Whether he has to wait."""
+        """Return whether this address has to wait."""
         return any(
             len(tries) == tries.maxlen and self._now() - tries[0] < WINDOW
             for tries in (self._by.get(self.hashed(who), deque(maxlen=1)), self._all)
         )
 
     def hashed(self, who: str) -> bytes:
-        """What is noted of an address."""
+        """Return the hash under which an address is counted."""
         return hashlib.blake2b(who.encode(), key=self.salt, digest_size=8).digest()
 
 
@@ -138,7 +138,7 @@ class InMemory:
         self.guesses = Guesses(now)
 
     def open(self) -> tuple[Room, str]:
-        """A new room, and the secret that steers it. Raises Refusal: there are too many."""
+        """Open a room; return it and the secret that controls it. Raises Refusal: there are too many."""
         secret = secrets.token_urlsafe(16)
         while True:
             room = self._new("".join(secrets.choice(SIGNS) for _ in range(LENGTH)), secret)
@@ -146,11 +146,11 @@ class InMemory:
                 return room, secret
 
     def _new(self, code: str, secret: str) -> Room | None:
-        """The room of a code that was drawn; None where it is taken."""
+        """Return a room with this random code; None where it is taken."""
         return self._admit(Room(code, secret, now=self._now))
 
     def _admit(self, room: Room) -> Room | None:
-        """One room more, unless its code is taken. Raises Refusal: there are too many."""
+        """Add a room, unless its code is taken. Raises Refusal: there are too many."""
         self.sweep()
         with self._lock:
             if room.code in self._rooms:
@@ -167,19 +167,19 @@ class InMemory:
                 raise Refusal(
                     503,
                     "No more rooms can be opened.",
-                    f"This server has {MOST_ROOMS} at a time.",
+                    f"This server holds {MOST_ROOMS} at a time.",
                     "Try again when a lecture has ended.",
                 )
             self._rooms[room.code] = room
         return room
 
     def find(self, code: str) -> Room | None:
-        """The room of this code, however it was typed."""
+        """Return the open room of this code, however it was typed."""
         room = self._rooms.get(plain(code[:40]))
         return None if room is None or room.over() else room
 
     def enter(self, code: str, who: str, door: str = "") -> Room:
-        """The room, for one who tries a code; `door`, which only the QR code has, opens even to an address that is barred."""
+        """Return the room of a code that somebody tries; `door`, which only the QR code has, opens even to a barred address."""
         room = self.find(code)
         if room is not None and door and secrets.compare_digest(door.encode(), room.door.encode()):
             return room
@@ -190,7 +190,7 @@ class InMemory:
             raise Refusal(*NO_ROOM)
         return room
 
-    def ended(self, code: str, who: str | None = None) -> Room | None:
+    def find_ended(self, code: str, who: str | None = None) -> Room | None:
         """Return the room of this code that has ended lately. Raises Refusal: `who` tried too many codes."""
         if who is not None and self.guesses.barred(who):
             raise Refusal(*BARRED)
@@ -198,7 +198,7 @@ class InMemory:
         return room if room and room.ended and not room.forgotten() else None
 
     def _wrong(self, who: str) -> None:
-        """He tried a code that is none."""
+        """Count a wrong code of this address."""
         self.guesses.wrong(who)
 
     def sweep(self) -> None:
@@ -211,7 +211,7 @@ class InMemory:
                     Room.end(room)  # by itself, wherever the room is kept
 
     def close(self) -> None:
-        """The server ends: so do its rooms."""
+        """End all rooms."""
         with self._lock:
             for room in self._rooms.values():
                 room.end()

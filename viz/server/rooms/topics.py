@@ -1,4 +1,4 @@
-"""What is told to those who listen: a handful of topics, each as it is now, with the number of its last change."""
+"""The topics of a room for its listeners, each as it is now, with the number of its last change."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 LEADING = ("people", "votes", "said", "command", "place", "plan")
-"""Topics that only the lecturer hears."""
+"""Topics for the lecturer alone."""
 
 
 class Topics:
@@ -23,48 +23,48 @@ class Topics:
 
     def __init__(self, least: Callable[[], int]) -> None:
         self._least, self._lock = least, threading.RLock()
-        self._held: dict[str, tuple[int, str]] = {}
+        self._messages: dict[str, tuple[int, str]] = {}
         self._listeners: dict[Callable[[], None], bool] = {}
         self.number = 0
         """The number of the last change."""
 
-    def set(self, topic: str, told: Mapping[str, Any], *, again: bool = False) -> None:
-        """From now on it is so; what is as before is no change, unless it shall be told `again`."""
-        text = json.dumps(told, ensure_ascii=False, separators=(",", ":"))
+    def set(self, topic: str, message: Mapping[str, Any], *, again: bool = False) -> None:
+        """Set the message of a topic; the same one is no change, unless it is to be sent `again`."""
+        text = json.dumps(message, ensure_ascii=False, separators=(",", ":"))
         with self._lock:
-            if again or self._held.get(topic, (0, ""))[1] != text:
+            if again or self._messages.get(topic, (0, ""))[1] != text:
                 self.number = max(self.number + 1, self._least())
-                self._held[topic] = self.number, text
+                self._messages[topic] = self.number, text
 
     def has(self, topic: str) -> bool:
-        """Whether anything is told of it."""
+        """Return whether the topic has a message."""
         with self._lock:
-            return topic in self._held
+            return topic in self._messages
 
     def drop(self, topic: str) -> None:
-        """Nothing is told of it any more."""
+        """Remove a topic."""
         with self._lock:
-            self._held.pop(topic, None)
+            self._messages.pop(topic, None)
 
     def clear(self) -> None:
-        """Nothing is told of anything."""
+        """Remove all topics."""
         with self._lock:
-            self._held.clear()
+            self._messages.clear()
 
     def since(self, number: int, *, leads: bool = False) -> list[tuple[str, int, str]]:
-        """The topics that changed after `number`, each (topic, its number, JSON), oldest change first."""
+        """Return the topics that changed after `number`, each (topic, its number, JSON), oldest change first."""
         with self._lock:
             if number > self.number:  # of another room that had this code
                 number = 0
             found = [
-                (topic, changed, told)
-                for topic, (changed, told) in self._held.items()
+                (topic, changed, message)
+                for topic, (changed, message) in self._messages.items()
                 if changed > number and (leads or topic not in LEADING)
             ]
         return sorted(found, key=lambda one: one[1])
 
     def listen(self, wake: Callable[[], None], *, leads: bool = False) -> Callable[[], None]:
-        """`wake()` is called, from any thread, when something has changed that it may hear; returns what ends it."""
+        """Call `wake()`, from any thread, after each change of a topic that it may see; return the function that ends this."""
         with self._lock:
             self._listeners[wake] = leads
 
@@ -75,22 +75,22 @@ class Topics:
         return deaf
 
     def wake(self, *, leading: bool = False) -> None:
-        """Call who listens; of what only the lecturer hears, only him."""
+        """Call all listeners, or those of the lecturer alone."""
         with self._lock:
             called = [wake for wake, leads in self._listeners.items() if leads or not leading]
         for wake in called:
             wake()
 
     def state(self) -> dict[str, Any]:
-        """What is told, as JSON has it."""
+        """Return all topics as JSON has them."""
         with self._lock:
-            return {"number": self.number, "held": dict(self._held)}
+            return {"number": self.number, "held": dict(self._messages)}
 
     def become(self, state: Mapping[str, Any], *, now: bool = False) -> None:
-        """Tell what `state()` gave; `now`: all of it as changed now, so that everybody is told once more."""
+        """Take over a `state()`; `now`: all of it counts as changed now, so that everybody gets it once more."""
         with self._lock:
             self.number = max(self.number + 1, self._least()) if now else state["number"]
-            self._held = {
+            self._messages = {
                 topic: (self.number if now else number, text)
                 for topic, (number, text) in state["held"].items()
             }

@@ -1,4 +1,4 @@
-"""What is asked for a stop, in a dialogue: its name and minutes, the note, the question."""
+"""The dialogue of a stop: its name and minutes, the note, the question."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import streamlit as st
 from core.errors import InputError
 from viz.labels import formulas, literal
 from viz.shell import notices, state
-from viz.shell.lessons import held, plan, views
+from viz.shell.lessons import plan, session, views
 from viz.shell.lessons.plan import Ask, Plan, Stop
 from viz.shell.pages import Entry
 from viz.shell.questions import form as own
@@ -30,7 +30,7 @@ _SHOWN = "atlas.lesson.form.shown"
 
 
 def of_this_view(entry: Entry) -> Stop:
-    """The view on screen as a stop: its link, and the name of the page and its step."""
+    """Return the view on screen as a stop: its link, and the name of the page and its step."""
     view = views.here(entry, dict(parse_qsl(state.query(), keep_blank_values=True)))
     at = view.query.get(f"{entry.slug}.step", "1")
     step = entry.steps[int(at) - 1] if at.isdecimal() and 0 < int(at) <= len(entry.steps) else ""
@@ -43,28 +43,28 @@ def add(entry: Entry) -> None:
     stop = of_this_view(entry)
     try:
         asks = quiz.asked()[: plan.LONGEST_ASKS]
-        held.add(dataclasses.replace(stop, question=plan.OF_THE_PAGE, asks=asks) if asks else stop)
+        session.add(dataclasses.replace(stop, question=plan.OF_THE_PAGE, asks=asks) if asks else stop)
     except InputError as error:
         with notices.place():
             notices.box(error.wrong, error.rule, error.remedy)
         return
-    lesson = held.own()
+    lesson = session.own()
     with st.container(key="atlas-added", horizontal=True, vertical_alignment="center"):
         st.text(f"Added to “{lesson.title}”: {lesson.stops[-1].name}. {_extent(lesson)}.", width="content")
         if [name for name in state.unlinked() if name not in views.OF_THE_ROOM]:
             st.text(
-                f"The text is longer than {state.LONGEST:,} letters and stays behind: the stop opens with the page's own."
+                f"The text has more than {state.LONGEST:,} characters and is not saved: the stop opens with the page's own text."
             )
-        st.button("Change", key="lesson.added.change", on_click=held.ask_to_change)
+        st.button("Change", key="lesson.added.change", on_click=session.ask_to_change)
 
 
 def change(at: int) -> None:
-    """The dialogue for a stop of the collected lesson."""
-    lesson = held.own()
+    """Open the dialogue for a stop of the collected lesson."""
+    lesson = session.own()
     _open(
         "Change the stop",
         lesson.stops[at],
-        lambda stop: held.keep(lesson.with_stop(stop, at)),
+        lambda stop: session.keep(lesson.with_stop(stop, at)),
     )
 
 
@@ -90,7 +90,7 @@ def _open(title: str, stop: Stop, done: Callable[[Stop], None]) -> None:
             stop.note,
             height=130,
             max_chars=plan.LONGEST_NOTE,
-            placeholder="What you say and point at. The class does not see it.",
+            placeholder="What to say and point at. The class does not see it.",
             key=f"{key}.note",
         )
         question = _question(key, stop)
@@ -110,7 +110,7 @@ def _open(title: str, stop: Stop, done: Callable[[Stop], None]) -> None:
                 notices.box(error.wrong, error.rule, error.remedy)
                 return
             done(made)
-            lesson = held.own()
+            lesson = session.own()
             st.session_state[_SHOWN] = f"“{lesson.title}” has {_extent(lesson)}."
             st.rerun()
 
@@ -124,13 +124,13 @@ def _extent(lesson: Plan) -> str:
 
 
 def tell() -> None:
-    """What came of the last dialogue, once."""
-    if told := st.session_state.pop(_SHOWN, ""):
-        st.toast(literal(told), icon=":material/playlist_add_check:")
+    """Show the result of the last dialogue, once."""
+    if words := st.session_state.pop(_SHOWN, ""):
+        st.toast(literal(words), icon=":material/playlist_add_check:")
 
 
 def _question(key: str, stop: Stop) -> Callable[[], Ask]:
-    """Draw the controls of a question; return what makes it of them."""
+    """Draw the controls of a question; return the function that makes it of them."""
     now = stop.question
     kinds: dict[type, str] = {Choice: "choice", Number: "number", str: "page"}
     kind = st.segmented_control(

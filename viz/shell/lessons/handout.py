@@ -54,8 +54,8 @@ def _stop(stop: Stop, parts: dict[str, str]) -> dict[str, Any]:
         if sum(map(len, (parts | new).values())) > MOST_BYTES:
             break
         parts |= new
-        told = {name: [None, packed] for name, (_, packed) in shown.told.get("parts", {}).items()}
-        drawn.append({**shown.told, "parts": told, "key": f"{stop.view} {key}"})
+        message = {name: [None, packed] for name, (_, packed) in shown.message.get("parts", {}).items()}
+        drawn.append({**shown.message, "parts": message, "key": f"{stop.view} {key}"})
     return {
         "name": stop.name,
         "says": _says(view),

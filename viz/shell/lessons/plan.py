@@ -1,4 +1,4 @@
-"""What a lesson is: its stops, each a view of the atlas with a note, its minutes and a question; and how it is ordered anew."""
+"""A lesson: its stops, each a view of the atlas with a note, its minutes and a question; and its order."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Ask = Own | Literal["page"] | None
 class Stop:
     """One view of a lesson.
 
-    view: its link, relative to the atlas, such as "masks?masks.step=2". note: what the lecturer says, shown to the lecturer alone. optional: it may be skipped.
+    view: its link, relative to the atlas, such as "masks?masks.step=2". note: for the lecturer alone. optional: it may be skipped.
     asks: the words of the question that the view asks itself, where `question` is "page".
 
     >>> Stop("masks", "The mask", "Say why.", 3).name
@@ -45,27 +45,27 @@ class Stop:
         short(self.name, "The name of a stop", LONGEST_NAME)
         if len(self.note) > LONGEST_NOTE:
             raise InputError(
-                f"The note has {len(self.note):,} letters.",
-                f"A note has {LONGEST_NOTE:,} at most.",
-                "Write it shorter, or make two stops of it.",
+                f"The note has {len(self.note):,} characters.",
+                f"It has {LONGEST_NOTE:,} at most.",
+                "Shorten it, or make two stops of it.",
             )
         if not (math.isfinite(self.minutes) and LEAST_MINUTES <= self.minutes <= MOST_MINUTES):
             raise InputError(
-                f"A stop of {self.minutes:g} minutes is planned.",
-                f"It lasts {LEAST_MINUTES:g} to {MOST_MINUTES:g}.",
-                "Give other minutes.",
+                f"The stop takes {self.minutes:g} minutes.",
+                f"A stop takes {LEAST_MINUTES:g} to {MOST_MINUTES:g} minutes.",
+                "Change the minutes.",
             )
         if isinstance(self.question, Own):
             require_answer(self.question)
         if self.asks and self.question != OF_THE_PAGE:
             raise InputError(
-                "The words in “asks” belong to no question.",
-                "“asks” quotes the question of a page, so “question” is the word “page” beside it.",
+                "“asks” is there without a question of the page.",
+                '“asks” quotes the question of a page, so it needs question = "page".',
                 'Write question = "page", or delete “asks”.',
             )
         if len(self.asks) > LONGEST_ASKS:
             raise InputError(
-                f"The quoted question has {len(self.asks):,} letters.",
+                f"The question quoted in “asks” has {len(self.asks):,} characters.",
                 f"It has {LONGEST_ASKS:,} at most.",
                 "Shorten “asks”, or delete it.",
             )
@@ -93,8 +93,8 @@ class Plan:
         short(self.title, "The title of a lesson", LONGEST_NAME)
         if len(self.about) > LONGEST_NOTE:
             raise InputError(
-                "What is said about the lesson is too long.",
-                f"At most {LONGEST_NOTE:,} letters.",
+                f"“About” has {len(self.about):,} characters.",
+                f"It has {LONGEST_NOTE:,} at most.",
                 "Shorten it.",
             )
         if len(self.stops) > MOST_STOPS:
@@ -106,24 +106,24 @@ class Plan:
 
     @property
     def minutes(self) -> float:
-        """How long all stops take."""
+        """The minutes of all stops."""
         return math.fsum(stop.minutes for stop in self.stops)
 
     def begins(self, at: int) -> float:
-        """The minute at which a stop begins."""
+        """Return the minute at which a stop begins."""
         return math.fsum(stop.minutes for stop in self.stops[:at])
 
     def with_stop(self, stop: Stop, at: int | None = None) -> Plan:
-        """One stop more at the end, or another one at this place."""
+        """Return the lesson with one more stop at the end, or with another one at this place."""
         stops = (*self.stops, stop) if at is None else (*self.stops[:at], stop, *self.stops[at + 1 :])
         return dataclasses.replace(self, stops=stops)
 
     def without(self, at: int) -> Plan:
-        """Without this stop."""
+        """Return the lesson without this stop."""
         return dataclasses.replace(self, stops=(*self.stops[:at], *self.stops[at + 1 :]))
 
     def moved(self, at: int, by: int) -> Plan:
-        """A stop some places further; at an end it stays."""
+        """Return the lesson with a stop moved by some places, at most to an end."""
         stops = [*self.stops]
         stop = stops.pop(at)
         stops.insert(min(max(at + by, 0), len(stops)), stop)
@@ -131,18 +131,18 @@ class Plan:
 
 
 def short(words: str, what: str, longest: int) -> str:
-    """The words, if there are any and not too many. Raises InputError."""
+    """Return the words. Raises InputError: they are empty or too long."""
     if not words.strip() or len(words) > longest:
         raise InputError(
-            f"{what} has {len(words):,} letters.",
-            f"It has 1 to {longest}, and not only blanks.",
-            "Write another one.",
+            f"{what} has {len(words):,} characters." if words.strip() else f"{what} is empty.",
+            f"It has 1 to {longest} characters.",
+            "Shorten it." if words.strip() else "Write some words.",
         )
     return words
 
 
 def minutes(many: float) -> str:
-    """Minutes as they are read.
+    """Return minutes as they are written.
 
     >>> minutes(2.5), minutes(1.0)
     ('2.5 min', '1 min')

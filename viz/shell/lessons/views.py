@@ -1,4 +1,4 @@
-"""Which links may stand in a lesson: those of a visitor, judged by what judges a visitor's, and nothing that a link cannot do."""
+"""The links of a lesson: those that a visitor can open, checked by the same rules."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from viz.shell import pages, state
 from viz.shell.pages import Entry, Exhibit
 
 LONGEST = 8_000
-"""Letters of a link."""
+"""Characters of a link at most."""
 SHARED = ("viz.widgets", "viz.workspace.shared", "viz.course.shared")
-"""Where controls lie that several pages have."""
+"""Packages of controls that several pages share."""
 OF_THE_ROOM = ("present",)
-"""What says how a view is shown, not which: it does not travel with a lesson."""
+"""Parameters for the way a view is shown, which are not saved with a lesson."""
 
 
 @dataclass(frozen=True)
@@ -41,13 +41,13 @@ class View:
 
 
 def view(link: str) -> View:
-    """The view of a relative link.
+    """Return the view of a relative link.
 
     >>> view("/masks?masks.step=2").query, view("look?present=1").link
     ({'masks.step': '2'}, 'look')
 
     Raises:
-        InputError: no page of the atlas, a parameter that the page does not have, or a value that its rule refuses.
+        InputError: this is not a page of the atlas, it does not have a parameter, or it refuses a value.
     """
     path, _, query = link.strip().partition("?")
     slug = path.removeprefix("/") or pages.HOME
@@ -56,7 +56,7 @@ def view(link: str) -> View:
         raise InputError(
             f"“{_seen(link)}” is not a page of the atlas.",
             "A view is written as PAGE?NAME=VALUE, without an address in front, as in masks?masks.step=2.",
-            "Open the view in the atlas, and copy what stands behind the last / of the address.",
+            "Open the view in the atlas, and copy the part of the address after its last /.",
         )
     found = {name: raw for name, raw in parse_qsl(query, keep_blank_values=True) if name not in OF_THE_ROOM}
     for name, raw in found.items():
@@ -65,7 +65,7 @@ def view(link: str) -> View:
 
 
 def here(entry: Entry, query: Mapping[str, str]) -> View:
-    """The view that is on screen, without what only this visit knows, such as answers that were typed."""
+    """Return the view on screen, without the parameters of this visit alone, such as typed answers."""
     kept = {}
     for name, raw in query.items():
         with suppress(InputError):
@@ -82,14 +82,14 @@ def _judge(entry: Entry, name: str, raw: str) -> None:
     ):
         raise InputError(
             f"The page {entry.slug} has no parameter “{_seen(name)}”.",
-            f"The names of a page begin with its own, {entry.slug}., or travel from page to page: "
+            f"A parameter begins with the name of the page, {entry.slug}., or is shared by pages: "
             f"{', '.join(one for one in state.TRAVEL if one not in OF_THE_ROOM)}.",
-            "Set the view up in the atlas, and copy its link.",
+            "Choose the view in the atlas, and copy its link.",
         )
     if not state.fits(raw):
         raise InputError(
-            f"The value of {_seen(name)} has {len(raw):,} letters.",
-            f"A link holds {state.LONGEST:,} of one.",
+            f"The value of {_seen(name)} has {len(raw):,} characters.",
+            f"It has {state.LONGEST:,} at most.",
             "Shorten it.",
         )
     if rule := _rule(entry, name):
@@ -97,14 +97,14 @@ def _judge(entry: Entry, name: str, raw: str) -> None:
             rule(raw)
         except ValueError as error:
             raise InputError(
-                f"The link says {_seen(name)}={_seen(raw)}, and that cannot be shown.",
-                getattr(error, "rule", "It must be a value that this page offers."),
+                f"The link has {_seen(name)}={_seen(raw)}, which the page cannot show.",
+                getattr(error, "rule", "The value is one that the page offers."),
                 "Choose the value on the page, and copy its link.",
             ) from error
 
 
 def _rule(entry: Entry, name: str) -> Callable[[str], Any] | None:
-    """What reads this value when the view is opened, where that is known before the page is drawn."""
+    """Return the rule that reads this value when the view is opened; None where only the drawn page has one."""
     if not isinstance(entry.info, Exhibit):
         return None
     if name == f"{entry.slug}.step":
@@ -118,7 +118,7 @@ def _rule(entry: Entry, name: str) -> Callable[[str], Any] | None:
 
 @functools.cache
 def _names(entry: Entry) -> frozenset[str]:
-    """The names that a page reads: the fields of its `Params`, and those in the sources that it is made of."""
+    """Return the names that a page reads: the fields of its `Params`, and those in its sources."""
     home = Path(entry.file).parent
     shared = [Path(folder) for name in SHARED for folder in importlib.import_module(name).__path__]
     files = [path for folder in (home, *shared) for path in folder.rglob("*.py")]
@@ -128,11 +128,11 @@ def _names(entry: Entry) -> frozenset[str]:
 
 @functools.cache
 def _words(path: Path) -> frozenset[str]:
-    """Every word in a file that may be the name of a parameter: `masks.drawn`, `{slug}.step`, a field of `Params`."""
-    return frozenset(_found(path))
+    """Return every word in a file that may be the name of a parameter: `masks.drawn`, `{slug}.step`, a field of `Params`."""
+    return frozenset(_names_in(path))
 
 
-def _found(path: Path) -> Iterator[str]:
+def _names_in(path: Path) -> Iterator[str]:
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             if re.fullmatch(r"[a-z_.]{1,60}", node.value):

@@ -1,4 +1,4 @@
-"""Around every page: a lesson that is walked through, with its keys, notes and clock; the dialogue that adds a view to one."""
+"""The lesson around every page, with its keys, notes and clock; the dialogue that adds a view to one."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from core.errors import InputError
 from viz.course.pages.course import page as course
 from viz.labels import literal
 from viz.shell import links, notices, state
-from viz.shell.lessons import form, held, views, written
-from viz.shell.lessons.held import Walk
+from viz.shell.lessons import form, session, views, written
 from viz.shell.lessons.plan import NEAR, OF_THE_PAGE
+from viz.shell.lessons.session import Walk
 from viz.shell.pages import Entry, Exhibit
 from viz.shell.questions.question import Choice, Own
 from viz.shell.room_bar import bar, lecture
@@ -38,7 +38,7 @@ _walked = v2.component(
 
 @contextmanager
 def along(entry: Entry) -> Iterator[None]:
-    """Around all that stands around a page: where the lesson goes next, and its bar."""
+    """Open the next stop that was chosen, and draw the bar of the lesson around a page."""
     _open()
     _bar(entry)
     yield
@@ -46,37 +46,37 @@ def along(entry: Entry) -> Iterator[None]:
 
 @contextmanager
 def around(entry: Entry) -> Iterator[None]:
-    """Around a page: after it the lesson's own question, what the room's second screen is told, and the dialogue that adds the view."""
+    """Draw, after a page, the lesson's own question, the notes for the lecturer's devices, and the dialogue that adds the view."""
     quiz.forget_asked()
     yield
-    walk = held.walk()
+    walk = session.walk()
     here = walk is not None and views.view(walk.stop.view).entry.slug == entry.slug
     if walk and here:
         _ask(walk)
     if leads := lecture.led():
         asked = quiz.asked() if here else ""
-        leads[0].plans(_told(walk, asked) | {"picture": _picture(walk)} if walk else {})
+        leads[0].plans(_notes(walk, asked) | {"picture": _picture(walk)} if walk else {})
     form.tell()
-    if held.asked_for_this_view():
+    if session.adds_this_view():
         form.add(entry)
-    if held.asked_to_change() and (stops := held.own().stops):
+    if session.changes_last() and (stops := session.own().stops):
         form.change(len(stops) - 1)
 
 
 def _open() -> None:
-    """The view of the stop that was asked for, as its link opens it in a new visit."""
-    walk = held.walk()
-    if walk and held.closes():
+    """Open the view of the chosen stop, as its link opens it in a new visit."""
+    walk = session.walk()
+    if walk and session.closes():
         links.follow(END, state.afresh(END) | {f"{END}.end": "1"})
-    if walk and held.opens():
+    if walk and session.opens():
         view = views.view(walk.stop.view)
         links.follow(view.entry.slug, state.afresh(view.entry.slug) | view.query)
 
 
-def _told(walk: Walk, asked: str = "") -> dict[str, Any]:
-    """Return what the lecturer reads of the stop: its note, its question, the time by the plan, what comes next.
+def _notes(walk: Walk, asked: str = "") -> dict[str, Any]:
+    """Return the stop for the lecturer: its note, its question, the time by the plan, the next stop.
 
-    asked: what the page has asked; until it is drawn walking.js reads it there.
+    asked: the question of the page; until it is drawn walking.js reads it there.
     """
     plan, stop = walk.plan, walk.stop
     after = plan.stops[walk.at + 1] if walk.at + 1 < len(plan.stops) else None
@@ -103,7 +103,7 @@ def _told(walk: Walk, asked: str = "") -> dict[str, Any]:
 
 
 def _picture(walk: Walk) -> str:
-    """The small drawing of the exhibit that comes next, as on its card in the course; "" where it is none."""
+    """Return the small drawing of the next exhibit, as on its card in the course; "" for any other page."""
     if walk.at + 1 == len(walk.plan.stops):
         return ""
     entry = views.view(walk.plan.stops[walk.at + 1].view).entry
@@ -114,27 +114,27 @@ def _picture(walk: Walk) -> str:
 
 
 def _bar(entry: Entry) -> None:
-    kept, walk, leads = held.own(), held.walk(), lecture.led()
+    kept, walk, leads = session.own(), session.walk(), lecture.led()
     with st.container(key="atlas-lesson"):
         _walked(
             key="lesson.bar",
             data={
-                "turn": held.turn(),
+                "turn": session.turn(),
                 "own": written.write(kept) if kept.stops else "",
-                "walk": _told(walk) if walk else None,
+                "walk": _notes(walk) if walk else None,
                 "text": written.write(walk.plan) if walk else "",
                 "away": bool(walk) and views.view(walk.stop.view).entry.slug != entry.slug,
                 "pages": [views.view(stop.view).entry.slug for stop in walk.plan.stops] if walk else [],
                 "page": entry.slug,
-                "ended": held.ended(entry.slug),
+                "ended": session.is_end(entry.slug),
                 "home": bar.home(),
                 "presenting": state.presenting(),
                 "now": time.time() if walk else 0,
                 "room": f"{bar.home()}room/{leads[0].code}/presenter" if leads and walk else "",
             },
-            on_kept_change=_kept,
+            on_kept_change=_restore,
             on_go_change=_go,
-            on_leave_change=held.leave,
+            on_leave_change=session.leave,
         )
 
 
@@ -144,21 +144,21 @@ def _event(name: str) -> Any:
 
 def _go() -> None:
     if type(at := _event("go")) is int:
-        held.go(at - 1)
+        session.go(at - 1)
 
 
-def _kept() -> None:
-    """What the browser has kept of an earlier session; it may be anything."""
-    told = _event("kept")
-    if not isinstance(told, dict):
+def _restore() -> None:
+    """Take over what the browser stored in an earlier session; it may be anything."""
+    message = _event("kept")
+    if not isinstance(message, dict):
         return
-    if isinstance(own := told.get("own"), str) and own:
+    if isinstance(own := message.get("own"), str) and own:
         try:
-            held.remember(written.read(own))
+            session.remember(written.read(own))
         except InputError as error:  # it stays in the browser until another lesson is collected
-            st.toast(literal(f"The lesson that this browser kept cannot be read. {error}"))
-    walk = told.get("walk")
-    if isinstance(walk, dict) and held.walk() is None:
+            st.toast(literal(f"The lesson stored in this browser cannot be read. {error}"))
+    walk = message.get("walk")
+    if isinstance(walk, dict) and session.walk() is None:
         with suppress(InputError):
             at, began = walk.get("at"), walk.get("began")
             if (
@@ -166,12 +166,12 @@ def _kept() -> None:
                 and type(at) is int
                 and isinstance(began, int | float)
             ):
-                held.begin(written.read(text), at, float(began))
+                session.begin(written.read(text), at, float(began))
 
 
 def _ask(walk: Walk) -> None:
-    """The lesson's own question, below the title: the room's before any that the page has."""
-    asked, key = walk.stop.question, f"{held.QUESTION}.{walk.at}"
+    """Ask the lesson's own question, below the title; a room gets it instead of the page's."""
+    asked, key = walk.stop.question, f"{session.QUESTION}.{walk.at}"
     if not isinstance(asked, Own):
         return
     lecture.asks_first()

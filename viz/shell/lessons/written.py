@@ -1,4 +1,4 @@
-"""A lesson as a file: TOML that a person reads and writes; what is wrong in it is told with its line.
+"""A lesson as a file: TOML that a person reads and writes; an error in it is reported with its line.
 
     title = "Attention in 15 minutes"
 
@@ -45,7 +45,7 @@ _KINDS: dict[type, str] = {str: "a text", float: "a number", list: "a list", boo
 
 
 class LessonError(InputError):
-    """What is wrong in the file of a lesson; `line` counts from 1.
+    """An error in the file of a lesson; `line` counts from 1.
 
     >>> error = LessonError(3, InputError("The note is too long.", "It has 4,000 letters at most.", "Shorten it."))
     >>> error.line, error.wrong
@@ -61,13 +61,13 @@ class LessonError(InputError):
 
 
 def read(given: bytes | str) -> Plan:
-    r"""The lesson of a file.
+    r"""Return the lesson of a file.
 
     >>> read('title = "A"\n[[stop]]\nview = "masks"\nname = "The mask"\nminutes = 2').stops[0].name
     'The mask'
 
     Raises:
-        LessonError: it is too large, no text, no TOML, or it says what no lesson says; with the line.
+        LessonError: it is too large, not a text, not TOML, or not a lesson; with the line.
     """
     text = _text(given)
     _refuse_depth(text)
@@ -80,21 +80,21 @@ def read(given: bytes | str) -> Plan:
             line,
             InputError(
                 f"This is not valid TOML: {phrase(shorten(str(error), 100))}.",
-                "Texts stand in quotation marks, a stop begins with [[stop]], and each line says NAME = VALUE.",
-                "Mend the line, or open one of our lessons and save it as a pattern.",
+                "Texts are in quotation marks, a stop begins with [[stop]], and each line is NAME = VALUE.",
+                "Correct the line, or save one of the shipped lessons and use it as a pattern.",
             ),
         ) from error
     return _Reader(text, found).plan()
 
 
 def write(lesson: Plan) -> str:
-    """The file of a lesson; `read` gives the same lesson again."""
+    """Return the file of a lesson; `read` gives the same lesson again."""
     about = {"about": lesson.about} if lesson.about else {}
-    told = {"title": lesson.title, **about, "stop": [_told(stop) for stop in lesson.stops]}
-    return tomli_w.dumps(told, multiline_strings=True, indent=2)
+    table = {"title": lesson.title, **about, "stop": [_table_of(stop) for stop in lesson.stops]}
+    return tomli_w.dumps(table, multiline_strings=True, indent=2)
 
 
-def _told(stop: Stop) -> dict[str, Any]:
+def _table_of(stop: Stop) -> dict[str, Any]:
     asked = stop.question
     question: Any = asked
     if isinstance(asked, Choice):
@@ -106,10 +106,10 @@ def _told(stop: Stop) -> dict[str, Any]:
         }
     if isinstance(asked, Choice | Number):
         question |= {name: value for name in ("unit", "why") if (value := getattr(asked, name, ""))}
-    told = {"view": stop.view, "name": stop.name, "minutes": _plain(stop.minutes)}
-    told |= {"optional": True} if stop.optional else {}
+    table = {"view": stop.view, "name": stop.name, "minutes": _plain(stop.minutes)}
+    table |= {"optional": True} if stop.optional else {}
     more = {"note": stop.note, "question": question, "asks": stop.asks}
-    return told | {name: value for name, value in more.items() if value}
+    return table | {name: value for name, value in more.items() if value}
 
 
 def _plain(value: float) -> float:
@@ -124,7 +124,7 @@ def _text(given: bytes | str) -> str:
             InputError(
                 f"The file has {size:,} bytes.",
                 f"A lesson has {MOST_BYTES:,} at most.",
-                "Is it the right file? Else make two lessons of it.",
+                "Choose the file of a lesson, or make two lessons of it.",
             ),
         )
     if isinstance(given, bytes):
@@ -134,23 +134,23 @@ def _text(given: bytes | str) -> str:
             raise LessonError(
                 given[: error.start].count(b"\n") + 1,
                 InputError(
-                    f"Byte {error.start:,} belongs to no letter.",
+                    f"Byte {error.start:,} is not part of a character in UTF-8.",
                     "A lesson is a text in UTF-8.",
-                    "Save it as UTF-8.",
+                    "Save the file as UTF-8.",
                 ),
             ) from error
     return given.replace("\r\n", "\n")
 
 
 class _Reader:
-    """What a TOML document says, held to what a lesson may say."""
+    """A TOML document, checked against the form of a lesson."""
 
     def __init__(self, text: str, found: Mapping[str, Any]) -> None:
-        self.lines, self.found = _lines(text), found
+        self.lines, self.document = _lines(text), found
 
     def plan(self) -> Plan:
-        self.only(self.found, _LESSON, "a lesson", ())
-        stops = self.of(self.found, "stop", list, (), [])
+        self.require_names(self.document, _LESSON, "a lesson", ())
+        stops = self.value(self.document, "stop", list, (), [])
         if len(stops) > plan.MOST_STOPS:
             self.refuse(
                 ("stop", plan.MOST_STOPS),
@@ -160,60 +160,67 @@ class _Reader:
                     "Make two lessons of it.",
                 ),
             )
-        title, about = self.of(self.found, "title", str, ()), self.of(self.found, "about", str, (), "")
-        self.made(("title",), lambda: plan.short(title, "The title of a lesson", plan.LONGEST_NAME))
+        title, about = (
+            self.value(self.document, "title", str, ()),
+            self.value(self.document, "about", str, (), ""),
+        )
+        self.attempt(("title",), lambda: plan.short(title, "The title of a lesson", plan.LONGEST_NAME))
         made = tuple(self.stop(stop, ("stop", at)) for at, stop in enumerate(stops))
-        return self.made(("about",), lambda: Plan(title, made, about))
+        return self.attempt(("about",), lambda: Plan(title, made, about))
 
-    def stop(self, told: Any, where: tuple) -> Stop:
-        told = self.table(told, where, "A stop is")
-        self.only(told, _STOP, "a stop", where)
-        link, name = self.of(told, "view", str, where), self.of(told, "name", str, where)
-        view = self.made((*where, "view"), lambda: views.view(link))
-        minutes, note = self.of(told, "minutes", float, where), self.of(told, "note", str, where, "")
-        self.made((*where, "name"), lambda: Stop(view.link, name))
-        self.made((*where, "minutes"), lambda: Stop(view.link, name, minutes=minutes))
-        question = self.question(told.get("question"), (*where, "question"))
-        optional = self.of(told, "optional", bool, where, False)
-        asks = self.of(told, "asks", str, where, "")
-        stop = self.made((*where, "note"), lambda: Stop(view.link, name, note, minutes, question, optional))
-        return self.made((*where, "asks"), lambda: dataclasses.replace(stop, asks=asks))
+    def stop(self, table: Any, where: tuple) -> Stop:
+        table = self.table(table, where, "A stop is")
+        self.require_names(table, _STOP, "a stop", where)
+        link, name = self.value(table, "view", str, where), self.value(table, "name", str, where)
+        view = self.attempt((*where, "view"), lambda: views.view(link))
+        minutes, note = self.value(table, "minutes", float, where), self.value(table, "note", str, where, "")
+        self.attempt((*where, "name"), lambda: Stop(view.link, name))
+        self.attempt((*where, "minutes"), lambda: Stop(view.link, name, minutes=minutes))
+        question = self.question(table.get("question"), (*where, "question"))
+        optional = self.value(table, "optional", bool, where, False)
+        asks = self.value(table, "asks", str, where, "")
+        stop = self.attempt(
+            (*where, "note"), lambda: Stop(view.link, name, note, minutes, question, optional)
+        )
+        return self.attempt((*where, "asks"), lambda: dataclasses.replace(stop, asks=asks))
 
-    def question(self, told: Any, where: tuple) -> Ask:
-        if told is None or told == plan.OF_THE_PAGE:
-            return told
-        told = self.table(told, where, "A question is the word “page” or")
-        self.only(told, _QUESTION, "a question", where)
-        words, why = self.of(told, "words", str, where), self.of(told, "why", str, where, "")
-        if "options" in told:
-            options = self.of(told, "options", list, where)
+    def question(self, table: Any, where: tuple) -> Ask:
+        if table is None or table == plan.OF_THE_PAGE:
+            return table
+        table = self.table(table, where, "A question is the word “page” or")
+        self.require_names(table, _QUESTION, "a question", where)
+        words, why = self.value(table, "words", str, where), self.value(table, "why", str, where, "")
+        if "options" in table:
+            options = self.value(table, "options", list, where)
             if not all(isinstance(option, str) for option in options):
                 self.refuse(
                     (*where, "options"),
-                    InputError("An option is not a text.", "Each is one.", "Put it in quotation marks."),
+                    InputError(
+                        "An option is not a text.", "Each option is a text.", "Put it in quotation marks."
+                    ),
                 )
-            answer = self.of(told, "answer", str, where, "")
-            return self.made(
+            answer = self.value(table, "answer", str, where, "")
+            return self.attempt(
                 (*where, "options"), lambda: require_answer(_choice(words, options, answer, why))
             )
-        low, high, answer = (self.of(told, name, float, where) for name in ("low", "high", "answer"))
-        unit = self.of(told, "unit", str, where, "")
-        return self.made((*where, "answer"), lambda: Number(words, low, high, answer, unit, why))
+        low, high, answer = (self.value(table, name, float, where) for name in ("low", "high", "answer"))
+        unit = self.value(table, "unit", str, where, "")
+        return self.attempt((*where, "answer"), lambda: Number(words, low, high, answer, unit, why))
 
-    def table(self, told: Any, where: tuple, what: str) -> Mapping[str, Any]:
-        if not isinstance(told, dict):
+    def table(self, table: Any, where: tuple, what: str) -> Mapping[str, Any]:
+        if not isinstance(table, dict):
             self.refuse(
                 where,
                 InputError(
                     f"{what} a table, and this is not one.",
                     "A table has lines NAME = VALUE.",
-                    "Look at a lesson of ours.",
+                    "Correct it as in one of the shipped lessons.",
                 ),
             )
-        return told
+        return table
 
-    def only(self, told: Mapping[str, Any], names: Sequence[str], what: str, where: tuple) -> None:
-        for name in told:
+    def require_names(self, table: Mapping[str, Any], names: Sequence[str], what: str, where: tuple) -> None:
+        for name in table:
             if name not in names:
                 self.refuse(
                     (*where, name),
@@ -224,9 +231,11 @@ class _Reader:
                     ),
                 )
 
-    def of(self, told: Mapping[str, Any], name: str, kind: type, where: tuple, default: Any = None) -> Any:
-        """The value of a name, of this kind; without a default it has to be there."""
-        value: Any = told.get(name, default)
+    def value(
+        self, table: Mapping[str, Any], name: str, kind: type, where: tuple, default: Any = None
+    ) -> Any:
+        """Return the value of a name, checked to be of this kind; without a default the name is required."""
+        value: Any = table.get(name, default)
         if value is None:
             self.refuse(
                 where, InputError(f"“{name}” is missing.", f"It is {_KINDS[kind]}.", f"Add a line {name} = …")
@@ -242,7 +251,7 @@ class _Reader:
             )
         return str(value).strip() if kind is str and name != "note" else value
 
-    def made(self, where: tuple, make: Callable[[], Any]) -> Any:
+    def attempt(self, where: tuple, make: Callable[[], Any]) -> Any:
         try:
             return make()
         except InputError as error:
@@ -274,12 +283,12 @@ _NAME = re.compile(r"[ \t]*([\w-]+)[\w. \t]*=")
 
 
 def _bare(text: str) -> str:
-    """The same lines without what stands in quotation marks and behind #."""
+    """Return the same lines without quoted texts and comments."""
     return _LITERAL.sub(lambda found: "s" + "\n" * found[0].count("\n"), text)
 
 
 def _refuse_depth(text: str) -> None:
-    """A name of thousands of parts, for which tomllib takes minutes."""
+    """Refuse a name of thousands of parts, for which tomllib takes minutes."""
     bare = _bare(text)
     for found in _RUN.finditer(bare):
         if found[0].count(".") > DEEPEST:
@@ -287,14 +296,14 @@ def _refuse_depth(text: str) -> None:
                 bare[: found.start()].count("\n") + 1,
                 InputError(
                     "A name has too many parts.",
-                    f"At most {DEEPEST} points stand in one.",
+                    f"A name has at most {DEEPEST} dots.",
                     "Correct the line.",
                 ),
             )
 
 
 def _lines(text: str) -> dict[tuple, int]:
-    """Where each stop and each name stands: ("title",), ("stop", 2), ("stop", 2, "question", "low")."""
+    """Return the line of each stop and each name: ("title",), ("stop", 2), ("stop", 2, "question", "low")."""
     found: dict[tuple, int] = {(): 1}
     at, stops = (), 0
     for number, line in enumerate(_bare(text).split("\n"), 1):

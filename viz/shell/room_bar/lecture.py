@@ -65,7 +65,7 @@ def end_room() -> None:
 def ended() -> str:
     """Return the code of the room that this session led, while its end can be read; "" for none."""
     code, secret = st.session_state.get(_LED) or ("", "")
-    room = store.ROOMS.ended(code) if code else None
+    room = store.ROOMS.find_ended(code) if code else None
     return code if room and room.steers(secret) else ""
 
 

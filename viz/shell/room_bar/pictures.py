@@ -22,7 +22,7 @@ def shown(key: str, picture: Seen) -> Shown | None:
     """What is told of it; None for one that the followers cannot draw.
 
     >>> packet = Packet({"kind": "demo"}); packet.add("values", b"12")
-    >>> shown("demo", packet).told["parts"]
+    >>> shown("demo", packet).message["parts"]
     {'068e50a9f339': ['MTI=', 0]}
     """
     if isinstance(picture, Packet):

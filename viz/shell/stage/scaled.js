@@ -2,6 +2,7 @@
 // A picture that lays itself out differently at each size could make its page grow and shrink for ever: a growth that proves too large is undone for good, from the third one on, until a hand moves.
 
 const LAID = [1280, 720], LEAST = 0.7, TURNS = 5, NEAR = 0.005;   // what a page is laid out for; the smallest type, of the usual; sizes that are tried for a page that is too high, until they differ by as little
+const LEAST_ASKED = 0.5;   // the same where an own question of the room is above the picture
 const LEAST_DIALOG = 0.5;   // the same for a dialogue, whose type is larger
 const SHRINKS = 0.75;   // a page that is too high by a share fits at about this power of it: words wrap later, charts keep their width
 const REGRETS = 2;   // how often the page may grow too large by itself: what it shows may still be on its way
@@ -49,7 +50,7 @@ function keepScaled() {
     scaleDialog();
     if (subject !== (subject = [innerWidth, innerHeight, location.href].join())) begin();
     if (seen() === known) return;
-    const least = LEAST * usual(), running = app?.dataset.testScriptState === "running";
+    const least = (document.querySelector(".st-key-asked-room") ? LEAST_ASKED : LEAST) * usual(), running = app?.dataset.testScriptState === "running";
     if (running && times) {   // what is still being drawn is kept on the screen by one guess; its size is sought when all of it is there
       if (!isWhole()) enlarge(Math.max(least, smaller(Number(root.getPropertyValue("--atlas-room")))));
       return;

@@ -18,12 +18,12 @@ from viz.workspace.lecture_room import heads_beside
 KEY = f"{lecture.OWN}.attention"
 TEXT = "The animal didn't cross the street because it was too tired."
 ROWS = 8
-"""So many heads stand below the room, the nearest first."""
+"""The number of heads below the room, the nearest first."""
 _ASKED = "room.attention"
 
 
 def form() -> Question | None:
-    """The sentence, the word that attends, and the button that asks; the question once it is pressed."""
+    """Draw the sentence, the word that attends, and the button that asks; return the question once it is pressed."""
     sentence = st.text_input("The sentence", subject.shown().get("text") or TEXT, key="room.looks.text")
     words = heads_beside.words_of(sentence)
     if len(words) < 2:
@@ -47,7 +47,7 @@ def form() -> Question | None:
 
 
 def show(asked: Question) -> None:
-    """What the room looked at, above the nearest heads of all models; its distance from each in bits."""
+    """Draw the attention of the room above the nearest heads of all models, with its divergence from each in bits."""
     sentence, at = st.session_state.get(_ASKED, ("", 0))
     words = heads_beside.words_of(sentence)
     counts = np.array(asked.form.spread(list(asked.answers.values()))["counts"], dtype=float)

@@ -1,4 +1,4 @@
-"""The room as one more head: how far each head of each model is from where the room looks, at one word of a sentence."""
+"""The room as one more head: its divergence from each head of each model, at one word of a sentence."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Beside:
 
 
 def words_of(text: str) -> list[tuple[int, str]]:
-    """The words between blanks, each with the place where it begins.
+    """Return the words between blanks, each with the place where it begins.
 
     >>> words_of("The cat  sat.")
     [(0, 'The'), (4, 'cat'), (9, 'sat.')]
@@ -42,11 +42,11 @@ def words_of(text: str) -> list[tuple[int, str]]:
 def ranked(
     room: Array, begins: Sequence[int], at: int, heads: Sequence[tuple[str, TextPatterns]]
 ) -> list[Beside]:
-    """All heads of these patterns by their distance from the room's row, the nearest first.
+    """Rank all heads of these patterns by their divergence from the room's row, the nearest first.
 
-    room: (word,) shares of the answers. begins: where the words begin; at: the one that looks. heads: of each kind of each model the
+    room: (word,) shares of the answers. begins: where the words begin; at: the word that attends. heads: of each kind of each model the
     name with {} for the head, and its patterns. What a head gives to what its model added to the text ([CLS], START) is left out,
-    and the rest of its row adds up to 1 again; a row of which less than 1% is left is no look at a word.
+    and the rest of its row adds up to 1 again; a row with less than 1% left is ignored.
 
     >>> one = TextPatterns((0, 4), (0, 4), np.array([[[0.0, 1, 0], [0, 0.5, 0.5]], [[0, 1, 0], [0.5, 0, 0.5]]]))
     >>> [(head.name, head.bits) for head in ranked(np.array([0.0, 1.0]), (0, 4), 1, [("head {}", one)])]
@@ -78,7 +78,7 @@ def patterns(text: str) -> list[tuple[str, TextPatterns]]:
 
 
 def can_read(model: str, text: str) -> bool:
-    """Whether a model was trained on texts like this one: a shipped one that reads a language, or one of the visitor's with a token for all of it.
+    """Return whether a model was trained on texts like this one: a shipped one that reads a language, or one of the visitor's with a token for all of it.
 
     >>> text = "The animal was too tired."
     >>> can_read("gpt-mini", text), can_read("snail-recall-attention", text), can_read("gpt-mini", "Das Tier ging nicht über die Straße.")

@@ -69,7 +69,7 @@ def _number(made: Number) -> Question:
 
 
 def _touched(kind: str) -> Question | None:
-    """A question that is answered in the words of a sentence."""
+    """Draw the form of a question that is answered in the words of a sentence."""
     words = st.text_input("Your question", max_chars=LONGEST_WORDS, key="room.words")
     sentence = st.text_input("The sentence", subject.shown().get("text", ""), key="room.sentence")
     answered = Form("word" if kind == "word" else "cell", tuple(sentence.split()))
@@ -77,7 +77,7 @@ def _touched(kind: str) -> Question | None:
 
 
 def _sent(make: Callable[[], Question]) -> Question | None:
-    """The button that asks; what is wrong is said below it, and what was typed stays."""
+    """Draw the button that asks, with the error below it; the typed text stays."""
     if not st.button("Ask", type="primary", key="room.ask"):
         return None
     try:
@@ -88,7 +88,7 @@ def _sent(make: Callable[[], Question]) -> Question | None:
 
 
 def show(room: Room) -> None:
-    """The lecturer's own question on the page that is shown, drawn as on the phones, with what ends it."""
+    """Draw the lecturer's own question on the page, as on the phones, with the button that ends it."""
     asked = room.question
     if asked is None or not asked.key.startswith(lecture.OWN):
         return

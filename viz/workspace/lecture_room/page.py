@@ -1,4 +1,4 @@
-"""The lecture room: open one, and show its code on the wall; everything for the lecturer's eyes alone is on the Control page."""
+"""The lecture room: open one, and show its code on the wall; everything for the lecturer alone is on the Control page."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ HOW = (
 KEEPS = (
     "A room keeps the view that the lecturer shows, the open question with one answer per seat, and the sentences that were sent. "
     "A seat is a random number in a cookie of the browser; no name and no address is kept. "
-    "A sentence is shown to the lecturer alone until he puts it on the wall; answers are shown to nobody else before the reveal, and then only as counts. "
+    "A sentence is shown to the lecturer alone until it is accepted for the wall; answers are shown to nobody else before the reveal, and then only as counts. "
     "All of it is in the memory of {where} and never on its disk. "
     "When the lecturer ends the room, or four hours after the last event, seats and sentences are deleted; "
     "the pages that were shown, with the text on screen, and the counts can be read with the code for four more hours."
@@ -43,11 +43,11 @@ ONLY_HERE = (
 
 @dataclass(frozen=True)
 class Params:
-    """Nothing of a room is in the link: it would be for everybody who has the link."""
+    """No parameters: a link with a room in it would open the room to everybody who has the link."""
 
 
 def compute(p: Params) -> None:
-    """Nothing is computed: a room shows what other pages do."""
+    """Compute nothing: a room shows what other pages do."""
 
 
 def page() -> None:
@@ -126,7 +126,7 @@ def _open(room: Room, secret: str) -> None:
 
 
 def _address() -> str:
-    """The address that others use, chosen where the machine is in several networks."""
+    """Return the address that others use, chosen where the machine is in several networks."""
     url = st.context.url or "http://127.0.0.1:8501/"
     found = addresses.reachable(url, st.get_option("server.address"))
     if not found:

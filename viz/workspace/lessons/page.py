@@ -15,7 +15,7 @@ from core.errors import InputError
 from viz.course.sheets.kinds import NAME, of
 from viz.labels import formulas, literal
 from viz.shell import errors, links, notices, state
-from viz.shell.lessons import form, handout, held, plan, views, written
+from viz.shell.lessons import form, handout, plan, session, views, written
 from viz.shell.lessons.plan import Plan, Stop
 from viz.shell.pages import Page
 from viz.shell.room_bar import bar as room_bar
@@ -69,7 +69,7 @@ def _read(file: Path) -> Plan:
 def page() -> None:
     """The lessons that ship; the visitor's own; a file."""
     page_parts.title(PAGE, bare=True)
-    if (walk := held.walk()) and held.ended("lessons"):
+    if (walk := session.walk()) and session.is_end("lessons"):
         _end(walk.plan)
         return
     st.markdown(HOW)
@@ -77,13 +77,16 @@ def page() -> None:
     for number, lesson in enumerate(compute()):
         _card(lesson, f"ready-{number}")
     st.header("Your lesson", anchor=False)
-    if held.own().stops:
-        _own(held.own())
+    if session.own().stops:
+        _own(session.own())
     else:
         st.markdown(COLLECT)
-    if (before := held.before()) and before != held.own():
+    if (before := session.before()) and before != session.own():
         st.button(
-            "Take the last change back", icon=":material/undo:", on_click=held.bring_back, key="lessons.undo"
+            "Take the last change back",
+            icon=":material/undo:",
+            on_click=session.bring_back,
+            key="lessons.undo",
         )
     _file()
 
@@ -110,7 +113,7 @@ def _end(lesson: Plan) -> None:
 
 
 def _leave_the_end() -> None:
-    held.leave()
+    session.leave()
     state.write(**{"lessons.end": None, "present": None})
 
 
@@ -125,7 +128,7 @@ def _card(lesson: Plan, key: str) -> None:
             st.button(
                 "Make it yours",
                 key=f"lessons.take.{key}",
-                on_click=held.keep,
+                on_click=session.keep,
                 args=(lesson,),
                 help="It takes the place of your lesson, and you change it as you like.",
             )
@@ -143,13 +146,13 @@ def _many(lesson: Plan) -> str:
 
 
 def _begin(lesson: Plan, key: str) -> None:
-    st.button("Start", type="primary", key=f"lessons.begin.{key}", on_click=held.begin, args=(lesson,))
+    st.button("Start", type="primary", key=f"lessons.begin.{key}", on_click=session.begin, args=(lesson,))
     st.button("Start presenting", key=f"lessons.present.{key}", on_click=_begin_in_present, args=(lesson,))
 
 
 def _begin_in_present(lesson: Plan) -> None:
     state.write(present=True)
-    held.begin(lesson)
+    session.begin(lesson)
 
 
 def _line(lesson: Plan, at: int, stop: Stop) -> None:
@@ -205,13 +208,13 @@ def _handout(lesson: Plan, key: str) -> None:
 def _own(lesson: Plan) -> None:
     """The collected lesson, with what changes it."""
     title = st.text_input(
-        "Title", lesson.title, max_chars=plan.LONGEST_NAME, key=f"lessons.title.{held.turn()}"
+        "Title", lesson.title, max_chars=plan.LONGEST_NAME, key=f"lessons.title.{session.turn()}"
     )
     about = st.text_input(
-        "About", lesson.about, max_chars=plan.LONGEST_NOTE, key=f"lessons.about.{held.turn()}"
+        "About", lesson.about, max_chars=plan.LONGEST_NOTE, key=f"lessons.about.{session.turn()}"
     )
     if (title.strip(), about.strip()) != (lesson.title, lesson.about) and title.strip():
-        held.keep(dataclasses.replace(lesson, title=title.strip(), about=about.strip()))
+        session.keep(dataclasses.replace(lesson, title=title.strip(), about=about.strip()))
         st.rerun()
     with st.container(horizontal=True, vertical_alignment="center"):
         _begin(lesson, "own")
@@ -229,8 +232,8 @@ def _own(lesson: Plan) -> None:
         st.button(
             "Discard lesson",
             key="lessons.anew",
-            on_click=held.keep,
-            args=(Plan(held.NAMED),),
+            on_click=session.keep,
+            args=(Plan(session.NAMED),),
             icon=":material/delete:",
         )
         st.markdown(f":gray[{_many(lesson)}]", width="content")
@@ -250,7 +253,7 @@ def _act(name: str, icon: str, at: int, after: Plan, *, off: bool = False) -> No
         name,
         icon=f":material/{icon}:",
         key=f"lessons.{name.lower()}.{at}",
-        on_click=held.keep,
+        on_click=session.keep,
         args=(after,),
         disabled=off,
     )

@@ -8,10 +8,16 @@ const make = (tag, className, parent, text) => {
 };
 const given = new Map(), firsts = new Map();   // question id -> what this browser answered, and in the first vote
 
-/** What the server knows of this seat: after a reload it is marked all the same. */
+/** Note the answers that the server has of this seat, so that they are marked after a reload, too. */
 export function remember({ id, answer, first }) {
   if (answer !== undefined) given.set(id, answer);
   if (first !== undefined) firsts.set(id, first);
+}
+
+/** Write a text of a question, its letters with an index or a power set as on the lecturer's page. */
+export function typeset(element, asked, name) {
+  const parts = (asked.typeset?.[name] ?? [[asked[name], ""]]).map(([words, how]) => how ? make(how, "", null, words) : words);
+  element.append(...parts);
 }
 
 /** Draw the question in `home`; `send(answer)` sends one, or is null on the wall. */
@@ -19,7 +25,7 @@ export function ask(home, asked, send) {
   home.hidden = !asked.id;
   home.replaceChildren();
   if (!asked.id) return;
-  make("h2", "", home, asked.words);
+  typeset(make("h2", "", home), asked, "words");
   if (asked.again && !asked.revealed) make("p", "", home, "Discuss it with your neighbours, then answer again.");
   if (asked.revealed) return spread(home, asked);
   if (!send) {
@@ -73,9 +79,16 @@ function number(home, asked, keep) {
   show();
 }
 
-const short = (value) => String(Number(value.toPrecision(3)));
+/** A number as the lecturer's page has it: whole ones in full, others in three digits; a share of `whole` is never rounded to nothing or to all. */
+function short(value, whole = 1) {
+  const edge = whole / 1000;
+  if (Number.isInteger(value)) return String(value);
+  if (value > 0 && value < edge) return `under ${edge}`;
+  if (value > whole - edge && value < whole) return `over ${Number((whole - edge).toPrecision(3))}`;
+  return String(Number(value.toPrecision(3)));
+}
 /** A number with the unit of the question; percent without a space before it. */
-const measured = ({ unit }, value) => unit.startsWith("%") ? `${short(value)}${unit}` : `${short(value)} ${unit}`.trim();
+const measured = ({ unit }, value) => unit.startsWith("%") ? `${short(value, 100)}${unit}` : `${short(value)} ${unit}`.trim();
 
 /** How the discussion changed the answers of those who voted twice. */
 const changes = ({ both, to_right, to_wrong }) => `Of ${both} who voted twice, ${to_right} changed from wrong to right and ${to_wrong} from right to wrong.`;
@@ -118,10 +131,11 @@ export function spread(home, asked) {
     });
   };
   const counted = (place) => votes.map(({ counts }) => counts[place]);
+  const unit = asked.unit?.startsWith("%") ? asked.unit : ` ${asked.unit ?? ""}`.trimEnd(), edge = (value) => String(Number(value.toPrecision(6)));
   if (asked.kind === "number") asked.counts.forEach((_, i) => {
     const last = i === asked.counts.length - 1, value = truth[0];
     const right = truth.length > 0 && value >= asked.edges[i] && (value < asked.edges[i + 1] || last);
-    line(`${short(asked.edges[i])} to ${short(asked.edges[i + 1])}`, counted(i), right, own >= asked.edges[i] && (own < asked.edges[i + 1] || last));
+    line(`${edge(asked.edges[i])} to ${edge(asked.edges[i + 1])}${unit}`, counted(i), right, own >= asked.edges[i] && (own < asked.edges[i + 1] || last));
   });
   else if (asked.kind === "cell") {
     const at = (vote, row, column) => vote.cells.find(([r, c]) => r === row && c === column)?.[2] ?? 0;
@@ -131,5 +145,5 @@ export function spread(home, asked) {
   const right = asked.kind === "number" && truth.length ? ` It is ${measured(asked, truth[0])}.` : "";
   make("p", "muted", home, `${answers}${median}.${right}`);
   if (asked.changed) make("p", "changed", home, changes(asked.changed));
-  if (asked.why) make("p", "", home, asked.why);
+  if (asked.why) typeset(make("p", "", home), asked, "why");
 }

@@ -96,6 +96,23 @@ function fitted(spec, width) {
   return { ...spec, ...part("layer"), ...part("vconcat"), ...part("hconcat"), ...(typeof text === "string" && { title: { ...set, text: lines(text, width, set) } }) };
 }
 
+/** Whether names along an axis cover each other, as on a narrow screen. */
+function isCrowded(root) {
+  return [...root.querySelectorAll(".role-axis-label")].some((axis) => {
+    const boxes = [...axis.querySelectorAll("text")].map((text) => text.getBoundingClientRect()).filter(({ width }) => width);
+    return boxes.some((box, i) => i && box.left < boxes[i - 1].right && boxes[i - 1].left < box.right && box.top < boxes[i - 1].bottom && boxes[i - 1].top < box.bottom);
+  });
+}
+
+/** The chart with the names below it at an angle. */
+function slanted(tree) {
+  if (Array.isArray(tree)) return tree.map(slanted);
+  if (!tree || typeof tree !== "object") return tree;
+  const { datasets, ...rest } = tree, found = Object.fromEntries(Object.entries(rest).map(([name, value]) => [name, name === "data" ? value : slanted(value)]));
+  if (found.x?.axis && !found.x.axis.labelAngle) found.x = { ...found.x, axis: { ...found.x.axis, labelAngle: -50, labelAlign: "right", labelBaseline: "middle", labelPadding: 6 } };
+  return datasets ? { ...found, datasets } : found;
+}
+
 async function chart(root, { chart: spec, alt, key }) {
   const name = document.body.dataset.vega;
   if (!name) return;
@@ -107,8 +124,10 @@ async function chart(root, { chart: spec, alt, key }) {
   const width = Math.max(280, root.clientWidth - 16), own = spec.width === "container" || spec.width === undefined;
   const composed = ["hconcat", "vconcat", "concat", "facet", "repeat", "spec"].some((name) => name in spec);
   const shown = fitted(dark.matches ? swapped(spec) : spec, width);
-  await embed(root, { ...shown, ...(own && !composed ? { width, autosize: { type: "fit", contains: "padding" } } : {}) },
+  const draw = (tree) => embed(root, { ...tree, ...(own && !composed ? { width, autosize: { type: "fit", contains: "padding" } } : {}) },
     { actions: false, ast: true, expr: expressionInterpreter, renderer: "svg", tooltip: { disableDefaultStyle: false } });
+  await draw(shown);
+  if (isCrowded(root)) await draw(slanted(shown));
   root.dataset.drawn = key;
 }
 

@@ -50,7 +50,7 @@ const HEARD = {
 
 const usual = () => held ? "Looking around alone" : leads ? "" : "Following";
 
-/** Who looks around alone keeps what he sees; what the lecturer does meanwhile waits. */
+/** While somebody looks around alone, the lecturer's changes wait. */
 function hear(topic, told) {
   if (held && !["pause", "waits", "mine"].includes(topic)) held.set(topic === "picture" ? `picture.${told.key}` : topic, [topic, told]);
   else HEARD[topic](told);
@@ -118,14 +118,14 @@ async function begin() {
 at("door").onsubmit = (event) => {
   event.preventDefault();
   const asked = plain(at("typed").value);
-  if (!asked) at("wrong").textContent = "This is no code. It has letters and digits, as on the wall. Type it again.";
+  if (!asked) at("wrong").textContent = "This is not a code. A code has 6 letters and digits. Type it as it is on the wall.";
   else location.assign(new URL(`room/${encodeURIComponent(asked)}`, document.baseURI));
 };
 at("say").onsubmit = async (event) => {
   event.preventDefault();
   const wrong = await send("say", { sentence: at("written").value });
   if (wrong?.shown) return over(wrong);
-  at("sent").textContent = wrong || "Sent. Only the lecturer sees it, unless he shows it on the wall. A second one replaces it.";
+  at("sent").textContent = wrong || "Sent. Only the lecturer sees it, until it is accepted for the wall. A second one replaces it.";
   if (!wrong) at("written").value = "";
 };
 at("look").onclick = () => alone(true);

@@ -1,4 +1,4 @@
-"""The lesson that this session collects, and the one that it walks through; the browser keeps both (walking.js)."""
+"""The lesson that this session collects, and the one that it presents; the browser stores both (walking.js)."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _OWN, _BEFORE, _TURN, _WALK, _OPENS, _CLOSES, _ADDS, _CHANGES = (
 )
 NAMED = "My lesson"
 QUESTION = "lesson"
-"""How the keys of the lesson's own questions begin."""
+"""The beginning of the keys of the lesson's own questions."""
 
 
 @dataclass(frozen=True)
 class Walk:
-    """A lesson before a class: at which stop it is, and when it began, in seconds since the epoch."""
+    """A lesson that is presented: its stop, and when it began, in seconds since the epoch."""
 
     plan: Plan
     at: int
@@ -30,57 +30,57 @@ class Walk:
 
     @property
     def stop(self) -> Stop:
-        """The stop that it is at."""
+        """The stop on screen."""
         return self.plan.stops[self.at]
 
 
 def own() -> Plan:
-    """What was collected; a lesson without stops before anything was."""
+    """Return the collected lesson, at first one without stops."""
     return st.session_state.get(_OWN) or Plan(NAMED)
 
 
 def turn() -> int:
-    """How often it was changed in this session; 0 as long as what the browser keeps is the newest."""
+    """Return the number of its changes in this session; at 0 the browser may have a newer one."""
     return st.session_state.get(_TURN, 0)
 
 
 def keep(plan: Plan) -> None:
-    """This is the collected lesson now; the one before can be brought back."""
+    """Replace the collected lesson; the one before can be restored."""
     st.session_state[_BEFORE] = own()
     st.session_state[_OWN] = plan
     st.session_state[_TURN] = turn() + 1
 
 
 def remember(plan: Plan) -> None:
-    """What the browser kept is the collected lesson; no change that could be taken back."""
+    """Replace the collected lesson by the browser's; this is not a change that can be undone."""
     if plan != own():
         st.session_state[_OWN] = plan
         st.session_state[_TURN] = turn() + 1
 
 
 def add(stop: Stop) -> None:
-    """One stop more."""
+    """Add a stop."""
     keep(own().with_stop(stop))
 
 
 def before() -> Plan | None:
-    """The collected lesson before the last change."""
+    """Return the collected lesson before the last change."""
     return st.session_state.get(_BEFORE)
 
 
 def bring_back() -> None:
-    """Take the last change back."""
+    """Undo the last change."""
     if plan := before():
         keep(plan)
 
 
 def walk() -> Walk | None:
-    """The walk of this session."""
+    """Return the walk of this session."""
     return st.session_state.get(_WALK)
 
 
 def begin(plan: Plan, at: int = 0, began: float | None = None) -> None:
-    """Walk through a lesson from a stop on; its clock starts now, unless it `began` earlier."""
+    """Present a lesson from a stop on; its clock starts now, unless it `began` earlier."""
     if plan.stops:
         at = min(max(at, 0), len(plan.stops) - 1)
         st.session_state[_WALK] = Walk(plan, at, time.time() if began is None else began)
@@ -101,7 +101,7 @@ def go(at: int) -> None:
 
 
 def opens() -> bool:
-    """Whether the view of the stop is to be opened; says so once."""
+    """Return, once, whether the view of the stop is to be opened."""
     return st.session_state.pop(_OPENS, False)
 
 
@@ -110,23 +110,23 @@ def closes() -> bool:
     return st.session_state.pop(_CLOSES, False)
 
 
-def ended(slug: str) -> bool:
-    """Return whether the page on screen is the end of the lesson that is walked through."""
+def is_end(slug: str) -> bool:
+    """Return whether the page on screen is the end of the presented lesson."""
     return walk() is not None and slug == "lessons" and state.peek("lessons.end") == "1"
 
 
 def leave() -> None:
-    """The walk is over."""
+    """End the walk."""
     st.session_state.pop(_WALK, None)
 
 
 def ask_for_this_view() -> None:
-    """The visitor wants the view on screen in his lesson."""
+    """Note that the view on screen is to be added to the lesson."""
     st.session_state[_ADDS] = True
 
 
-def asked_for_this_view() -> bool:
-    """Whether he does; says so once."""
+def adds_this_view() -> bool:
+    """Return, once, whether the view on screen is to be added."""
     return st.session_state.pop(_ADDS, False)
 
 
@@ -135,6 +135,6 @@ def ask_to_change() -> None:
     st.session_state[_CHANGES] = True
 
 
-def asked_to_change() -> bool:
-    """Return, once, whether that dialogue is to be opened."""
+def changes_last() -> bool:
+    """Return, once, whether the dialogue of the last stop is to be opened."""
     return st.session_state.pop(_CHANGES, False)
