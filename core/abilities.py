@@ -53,6 +53,7 @@ def _no_words(model: Model) -> str:
         ("tags", "a tag for each word"),
         ("answer", "where an answer begins and ends"),
         ("score", "one score of its text"),
+        ("embedding", "one vector of its text"),
     ):
         if name in model.outputs:
             return f"it outputs {what}, and no word at any position."
@@ -85,6 +86,7 @@ ABILITIES: Mapping[str, Ability] = {
     "score_classes": Ability(_outputs("classes"), lambda _: "it outputs no class."),
     "tag_words": Ability(_outputs("tags"), lambda _: "it outputs no tags."),
     "find_answers": Ability(_outputs("answer"), lambda _: "it does not mark an answer in its text."),
+    "embed_texts": Ability(_outputs("embedding"), lambda _: "it does not make one vector of a text."),
     "score_texts": Ability(_outputs("score"), lambda _: "it outputs no score of a text."),
     "answer": Ability(lambda model: model.can("score_words") or model.can("score_classes"), _no_answer),
     "fill_blanks": Ability(
@@ -99,5 +101,5 @@ ABILITIES: Mapping[str, Ability] = {
     ),
 }
 """By name. "answer": it says something that one can ask about, words or a class."""
-OUTPUTS = ("logits", "classes", "tags", "answer", "score")
+OUTPUTS = ("logits", "classes", "tags", "answer", "score", "embedding")
 """What a model may say, the first of them that it has is what a question about it is about."""

@@ -14,7 +14,7 @@ from torch import Tensor
 from core.abilities import ABILITIES, OUTPUTS
 from core.errors import InputError
 from core.layers import linear
-from core.layers.task_head import Head
+from core.layers.task_head import Head, Pooling
 from core.models import Batch, Family, Output
 from core.run import Run, RunTrace, Side
 from core.run.batched import Words, greedy
@@ -36,7 +36,8 @@ class Model:
     """A trained network of one family. It never changes: edits are arguments of a run, caches belong to the caller.
 
     `files` is false once a file that it reads from was written to; `never` are words, as ids, that it is not to write,
-    `ends` the tokens besides its end mark that end what it writes, `head` is that of its fine-tuning, if one was read."""
+    `ends` the tokens besides its end mark that end what it writes, `head` is that of its fine-tuning, if one was read, `pooling` makes
+    one vector of a text where it is a sentence embedder."""
 
     name: str
     spec: Family
@@ -48,6 +49,7 @@ class Model:
     never: Words = ()
     ends: tuple[int, ...] = ()
     head: Head | None = None
+    pooling: Pooling | None = None
 
     def __post_init__(self) -> None:
         linear.settle(self.network.eval().requires_grad_(False))
@@ -68,7 +70,7 @@ class Model:
     @cached_property
     def outputs(self) -> Mapping[str, Output]:
         """What this network computes after its last layer."""
-        return self.spec.outputs_with(self.config, self.head)
+        return self.spec.outputs_with(self.config, self.head, self.pooling)
 
     @property
     def asked(self) -> str:

@@ -16,8 +16,8 @@ from core.errors import InputError
 MB = 2**20
 
 
-def inside(folder: Path, name: str) -> Path | None:
-    """The file of this base name in the folder, None if there is none.
+def inside(folder: Path, name: str, part: str = "") -> Path | None:
+    """The file of this base name in the folder, or in the folder `part` in it, None if there is none.
 
     Its real place must be in the folder: a link may not lead out. One exception: a snapshot of the Hub's cache
     (`models--OWNER--NAME/snapshots/REVISION`) holds links into its own `blobs`.
@@ -29,13 +29,13 @@ def inside(folder: Path, name: str) -> Path | None:
             "Only files of the model's own folder are read.",
             "Put all files of the model into one folder.",
         )
-    path = folder / name
+    path = folder / part / name
     if not (path.is_symlink() or path.exists()):
         return None
     real, home = (
         Path(os.path.realpath(place)) for place in (path, folder)
     )  # links in a circle lead to no file, and raise nothing
-    if real.parent != home and not (
+    if real.parent != home / part and not (
         home.parent.name == "snapshots" and real.is_relative_to(home.parent.parent / "blobs")
     ):
         raise InputError(

@@ -98,7 +98,7 @@ def shape(plan: Plan) -> Iterator[Facts]:
         word: getattr(plan.config, name, None) for name, word in SIZES.items() if words or name != "n_vocab"
     }
     yield tuple((word, f"{size:,}") for word, size in sizes.items() if isinstance(size, int))
-    yield (("outputs", ", ".join(plan.spec.outputs_with(plan.config, plan.head)) or "none"),)
+    yield (("outputs", ", ".join(plan.spec.outputs_with(plan.config, plan.head, plan.pooling)) or "none"),)
     if plan.head is not None and plan.head.names:
         more = f" and {len(plan.head.names) - 10:,} more" if len(plan.head.names) > 10 else ""
         yield ((plan.head.output, ", ".join(plan.head.names[:10]) + more),)

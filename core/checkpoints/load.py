@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from core.checkpoints.files import Unchanged, beginning, inside, json_object, sh
 from core.checkpoints.foreign import BAD_WORDS, ENDS, MORE_ENDS, plan_foreign
 from core.checkpoints.gguf_file import SUFFIX, gguf_card, gguf_in, gguf_reading, plan_gguf
 from core.checkpoints.native_format import plan_own
+from core.checkpoints.pooling import read_pooling
 from core.checkpoints.safety.load_plan import Plan, build
 from core.checkpoints.tokenizer import Reading, shipped_tokenizer
 from core.checkpoints.weights import Weights, find_weights
@@ -51,7 +53,8 @@ def inspect(folder: Path) -> tuple[Plan, Weights]:
     if "family" in values:
         weights = weights.scaled()
         return plan_own(values, weights), weights
-    return plan_foreign(values | _generation(folder), weights)
+    plan, weights = plan_foreign(values | _generation(folder), weights)
+    return replace(plan, pooling=None if plan.head else read_pooling(folder)), weights
 
 
 def _generation(folder: Path) -> dict[str, Any]:
@@ -90,7 +93,7 @@ def _loaded(folder: Path, name: str, shipped: bool) -> Model:
 
     def model(network: nn.Module, tokenizer: Tokenizer) -> Model:
         given = name, plan.spec, plan.config, network, tokenizer, card, files, plan.never, plan.ends
-        return Model(*given, head=plan.head)
+        return Model(*given, head=plan.head, pooling=plan.pooling)
 
     if shipped:
         return model(build(plan, weights), shipped_tokenizer(folder, plan))

@@ -11,7 +11,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from core.layers.task_head import Head
+from core.layers.task_head import Head, Pooling
 from core.text import Reader
 from core.trace import OFF, Tap
 
@@ -109,15 +109,19 @@ ENTERS, LEAVES = "*resid_in|*features_in", "*resid_out|*features_out"
 class Output:
     """Something that a method of the network computes after the last layer: the paths tapped on the way, and from what.
 
-    `reads` names another output, or "hidden", what the network itself gives. `task`: its head of fine-tuning computes it.
+    `reads` names another output, or "hidden", what the network itself gives. `task`: its head of fine-tuning computes it; `pooling`: it is the
+    vector of a whole text, pooled so.
     """
 
     paths: tuple[str, ...]
     reads: str = "hidden"
     task: bool = False
+    pooling: Pooling | None = None
 
     def of(self, name: str, network: Any, value: Tensor, real: Tensor, tap: Tap = OFF) -> Tensor:
         """Return this output of a network, from what it reads; `real` (batch pos) is true at tokens that are no padding."""
+        if self.pooling is not None:
+            return tap(name, self.pooling.of(value, real), "batch feature")
         return network.task(value, tap, real=real) if self.task else getattr(network, name)(value, tap)
 
 
@@ -151,9 +155,13 @@ class Family:
     outputs: Callable[[Any], Mapping[str, Output]] = written
     reads: Callable[[Any], Reader] | None = None
 
-    def outputs_with(self, config: Any, head: Head | None) -> Mapping[str, Output]:
-        """Return the outputs of a network that may have a head of fine-tuning, which stands in the place of the one for words."""
+    def outputs_with(
+        self, config: Any, head: Head | None, pooling: Pooling | None = None
+    ) -> Mapping[str, Output]:
+        """Return the outputs of a network that may have a head of fine-tuning, which stands in the place of the one for words, or a pooling."""
         own = self.outputs(config)
+        if pooling is not None:
+            own = {**own, "embedding": Output(("embedding",), pooling=pooling)}
         if head is None:
             return own
         reads = "pooled" if head.pooled else "hidden"

@@ -299,6 +299,11 @@ class Run:
         return self._output("answer")
 
     @property
+    def embedding(self) -> Array:
+        """(d_model,) the vector that a sentence embedder makes of its text."""
+        return self._output("embedding")
+
+    @property
     def score(self) -> Array:
         """(1,) the one number that a reranker or a regression gives its text."""
         return self._output("score")

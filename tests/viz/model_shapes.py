@@ -16,7 +16,7 @@ from tokenizers import decoders, models, pre_tokenizers
 
 from core.checkpoints import store
 from core.checkpoints.foreign import formats
-from core.checkpoints.task_heads import ANSWER, CLASSES, TAGS
+from core.checkpoints.task_heads import ANSWER, CLASSES, TAGS, HeadSpec
 from core.data.texts import texts
 from core.models import families
 from core.text.learn import byte_level_bpe, whole_words, wordpiece
@@ -112,6 +112,7 @@ SHAPES: Mapping[str, Shape] = {
     "one-head-encoder": _framed(n_layers=1, n_heads=1),
     "letters": Shape("gpt", {}, _letters),
     "bytes": Shape("llama", {}, _bytes),
+    "tuned-body": _tuned("distilbert", "", 0),
     "tuned-classes": _tuned("distilbert", CLASSES, 3, id2label={"0": "dull", "1": "so so", "2": "fun"}),
     "tuned-several": _tuned("roberta", CLASSES, 3, problem_type="multi_label_classification"),
     "tuned-score": _tuned("bert", CLASSES, 1),
@@ -158,20 +159,21 @@ def write(folder: Path, name: str) -> Path:
 def _write_tuned(folder: Path, shape: Shape, config: Any, backend: tokenizers.Tokenizer) -> Path:
     assert shape.tuned is not None
     kind, task, n = shape.tuned
-    form, spec = formats()[kind], formats()[kind].tasks[shape.tuned[1]]
+    form, spec = formats()[kind], formats()[kind].tasks.get(task, HeadSpec(""))
     bare = {"masked_lm": False, "headless": True, "next_sentence": False, "pooler": spec.pool == "pooled"}
     config = replace(config, **{name: value for name, value in bare.items() if hasattr(config, name)})
     shapes = {form.full(take.name): take.shape for take in form.takes(config)}
     if spec.dense:
         shapes |= {f"{spec.dense}.weight": (config.d_model,) * 2, f"{spec.dense}.bias": (config.d_model,)}
-    shapes |= {f"{spec.out}.weight": (n, config.d_model)}
-    shapes |= {} if spec.out in spec.plain else {f"{spec.out}.bias": (n,)}
+    if spec.out:
+        shapes |= {f"{spec.out}.weight": (n, config.d_model)}
+        shapes |= {} if spec.out in spec.plain else {f"{spec.out}.bias": (n,)}
     folder.mkdir()
     save_file({name: 0.3 * torch.randn(size) for name, size in shapes.items()}, folder / "model.safetensors")
     ids = {f"{name}_token_id": id for name, id in (("bos", 1), ("eos", 2), ("pad", 0), ("decoder_start", 2))}
     said = {
         "model_type": kind,
-        "architectures": [f"{form.architecture}For{task}"],
+        "architectures": [f"{form.architecture}{f'For{task}' if task else 'Model'}"],
         **(form.values(config) or {}),
     }
     (folder / "config.json").write_text(json.dumps({**ids, **said, **shape.said}))

@@ -19,7 +19,7 @@ from core.errors import InputError
 from core.layers.embedding import TokenEmbedding
 from core.layers.linear import HALF, Linear
 from core.layers.positions import Sinusoidal
-from core.layers.task_head import Head, TaskHead
+from core.layers.task_head import Head, Pooling, TaskHead
 from core.models import Family
 
 FLOAT32 = 4
@@ -89,7 +89,7 @@ class Plan:
     and not read; `tokenizer` names what is read where that follows from the config, and no file is asked for.
     `kept` are the tensors that stay as they are stored, mapped from the file, with the bytes of a number; all others are
     read into memory in float32. `never` are the words, as ids, that the model is not to write, `ends` the tokens besides the
-    end mark that end what it writes. `head` is that of its fine-tuning.
+    end mark that end what it writes. `head` is that of its fine-tuning, `pooling` that of a sentence embedder.
     """
 
     spec: Family
@@ -103,6 +103,12 @@ class Plan:
     never: tuple[tuple[int, ...], ...] = ()
     ends: tuple[int, ...] = ()
     head: Head | None = None
+    pooling: Pooling | None = None
+
+    @property
+    def does(self) -> str:
+        """The output of its head, or "embedding"; "" for any other network."""
+        return self.head.output if self.head is not None else "embedding" if self.pooling is not None else ""
 
     @property
     def n_bytes(self) -> int:
