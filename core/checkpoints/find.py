@@ -41,7 +41,8 @@ class ModelFolder:
             if self.shipped:
                 manifest.verify(self.name)
             plan = inspect(self.folder)[0]
-            return Listing(self.name, plan.spec.name, True, "", self.folder, plan.memory, not self.shipped)
+            given = self.name, plan.spec.name, True, "", self.folder, plan.memory
+            return Listing(*given, foreign=not self.shipped, does=plan.does)
         except InputError as error:
             problem = str(error)
         except (OSError, RuntimeError) as error:
@@ -53,7 +54,7 @@ class ModelFolder:
 class Listing:
     """One model a picker may show: in order (`ok`), or why not (`problem`, three parts).
 
-    `memory`: bytes that opening it takes; `foreign`: it did not ship with the atlas.
+    `memory`: bytes that opening it takes; `foreign`: it did not ship with the atlas; `does`: see `Plan.does`.
     """
 
     name: str
@@ -63,6 +64,7 @@ class Listing:
     folder: Path
     memory: int = 0
     foreign: bool = False
+    does: str = ""
 
 
 _JUDGED: dict[tuple[ModelFolder, object], Listing] = {}

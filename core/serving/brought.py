@@ -67,7 +67,10 @@ class Shelf:
         own = name if name.startswith(PREFIX) else f"{UPLOADED}{shown(name, 40)} ({secrets.token_hex(4)})"
         plan = inspect(folder)[0]
         found = Brought(
-            own, folder, session, Listing(own, True, "", plan.spec.name, plan.memory, foreign=True)
+            own,
+            folder,
+            session,
+            Listing(own, True, "", plan.spec.name, plan.memory, foreign=True, does=plan.does),
         )
         with self._lock:
             self._held[own] = found

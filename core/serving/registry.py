@@ -37,7 +37,8 @@ class Model(Protocol):
 class Listing:
     """One model a picker may show: usable (`ok`), or why not (`problem`, a sentence fit for the page).
 
-    `memory`: bytes that opening it takes; `foreign`: it did not ship with the atlas, and may have to go when memory is short.
+    `memory`: bytes that opening it takes; `foreign`: it did not ship with the atlas, and may have to go when memory is short;
+    `does`: the output of its head of fine-tuning, or "embedding".
     """
 
     name: str
@@ -46,6 +47,7 @@ class Listing:
     family: str = ""
     memory: int = 0
     foreign: bool = False
+    does: str = ""
 
 
 class Registry:
@@ -237,6 +239,7 @@ class Registry:
                         entry.family or "",
                         getattr(entry, "memory", 0),
                         getattr(entry, "foreign", False),
+                        getattr(entry, "does", ""),
                     )
                     for entry in self._listing()
                 },

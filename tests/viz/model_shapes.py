@@ -112,7 +112,7 @@ SHAPES: Mapping[str, Shape] = {
     "one-head-encoder": _framed(n_layers=1, n_heads=1),
     "letters": Shape("gpt", {}, _letters),
     "bytes": Shape("llama", {}, _bytes),
-    "tuned-body": _tuned("distilbert", "", 0),
+    "embedder": _tuned("distilbert", "", 0),
     "tuned-classes": _tuned("distilbert", CLASSES, 3, id2label={"0": "dull", "1": "so so", "2": "fun"}),
     "tuned-several": _tuned("roberta", CLASSES, 3, problem_type="multi_label_classification"),
     "tuned-score": _tuned("bert", CLASSES, 1),
@@ -178,4 +178,12 @@ def _write_tuned(folder: Path, shape: Shape, config: Any, backend: tokenizers.To
     }
     (folder / "config.json").write_text(json.dumps({**ids, **said, **shape.said}))
     backend.save(str(folder / "tokenizer.json"))
+    if not task:
+        parts = {"": "Transformer", "1_Pooling": "Pooling", "2_Normalize": "Normalize"}
+        modules = [
+            {"path": path, "type": f"sentence_transformers.models.{name}"} for path, name in parts.items()
+        ]
+        (folder / "modules.json").write_text(json.dumps(modules))
+        (folder / "1_Pooling").mkdir()
+        (folder / "1_Pooling" / "config.json").write_text('{"pooling_mode_mean_tokens": true}')
     return folder

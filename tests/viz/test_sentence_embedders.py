@@ -12,17 +12,24 @@ import numpy as np
 import pytest
 import torch
 from model_shapes import write
+from test_links import said
+from test_pages_by_shape import visited
+from tiny_models import _unmeasured
 
 import core
+import core.serving.engine
 from core.analysis.similarity import alike, token_pairs
+from core.checkpoints import manifest
+from core.serving.engine import Engine
+from viz.workspace.shared import tasks
 
 TEXTS = ["A man is eating food.", "A man eats something.", "The girl has a white car.", "Once upon a time"]
 MODES = {"cls_token": "first", "mean_tokens": "mean", "max_tokens": "max", "lasttoken": "last"}
 
 
-def embedder(folder: Path, mode: str, *, normalized: bool, shape: str = "encoder-alone", **more: Any) -> str:
+def embedder(folder: Path, mode: str, *, normalized: bool, **more: Any) -> str:
     """A folder in the library's format with the files of an embedder."""
-    made = write(folder, shape)
+    made = write(folder, "embedder")
     names = ["Transformer", "Pooling", *(["Normalize"] if normalized else [])]
     paths = ("", "1_Pooling", "2_Normalize")
     modules = [
@@ -30,7 +37,7 @@ def embedder(folder: Path, mode: str, *, normalized: bool, shape: str = "encoder
         for i, (name, path) in enumerate(zip(names, paths, strict=False))
     ]
     (made / "modules.json").write_text(json.dumps(modules))
-    (made / "1_Pooling").mkdir()
+    (made / "1_Pooling").mkdir(exist_ok=True)
     switches = {f"pooling_mode_{name}": name == mode for name in MODES}
     (made / "1_Pooling" / "config.json").write_text(
         json.dumps({"word_embedding_dimension": 16, **switches, **more})
@@ -52,7 +59,7 @@ def by_hand(model: core.Model, text: str, mode: str, *, normalized: bool) -> tor
 @pytest.mark.parametrize("mode", MODES)
 def test_a_pooling_is_read_and_padding_has_no_part_in_it(mode: str, tmp_path: Path) -> None:
     normalized = mode in ("mean_tokens", "cls_token")
-    model = core.open_model(embedder(tmp_path, mode, normalized=normalized, shape="tuned-body"))
+    model = core.open_model(embedder(tmp_path, mode, normalized=normalized))
     assert model.can("embed_texts") and not model.can("answer")
     runs = model.run_many(TEXTS)
     wanted = [by_hand(model, text, mode, normalized=normalized) for text in TEXTS]
@@ -84,7 +91,7 @@ def test_a_pooling_is_read_and_padding_has_no_part_in_it(mode: str, tmp_path: Pa
     ],
 )
 def test_a_pooling_that_is_not_understood_is_left_out(spoil: Callable[[Path], Any], tmp_path: Path) -> None:
-    folder = Path(embedder(tmp_path, "mean_tokens", normalized=True, shape="tuned-body"))
+    folder = Path(embedder(tmp_path, "mean_tokens", normalized=True))
     spoil(folder)
     model = core.open_model(str(folder))
     assert model.pooling is None and "embedding" not in model.outputs
@@ -99,7 +106,7 @@ def _linked_out(folder: Path) -> None:
 
 
 def test_how_newer_versions_name_a_pooling(tmp_path: Path) -> None:
-    folder = embedder(tmp_path, "none", normalized=False, shape="tuned-body", pooling_mode="lasttoken")
+    folder = embedder(tmp_path, "none", normalized=False, pooling_mode="lasttoken")
     pooling = core.open_model(folder).pooling
     assert pooling is not None and (pooling.pool, pooling.normalized) == ("last", False)
 
@@ -123,3 +130,26 @@ def test_all_minilm_gives_the_numbers_of_its_library() -> None:
     assert np.abs(ours - wanted.numpy()).max() < 1e-5
     assert np.abs(alike(model, TEXTS) - (wanted @ wanted.T).numpy()).max() < 1e-5
     assert alike(model, TEXTS)[0, 1] > 0.6 > 0.3 > alike(model, TEXTS)[0, 2]
+
+
+def test_look_shows_how_alike_two_sentences_and_several_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, "embedder")
+    monkeypatch.setattr(manifest, "shipped_folder", lambda: tmp_path / "none")
+    monkeypatch.setattr("core.checkpoints.find.PACKAGES", ())
+    monkeypatch.setenv("ATLAS_MODELS", str(tmp_path))
+    with Engine() as engine:
+        monkeypatch.setattr(core.serving.engine, "_default", engine)
+        monkeypatch.setattr(
+            "viz.workspace.shared.head_picker.survey", lambda name: _unmeasured(engine.open(name))
+        )
+        model = engine.open("embedder")
+        assert tasks.asked_of("embedder", model.spec) is tasks.ALIKE
+        values = alike(model, [tasks.ALIKE.text, "A man eats something."])
+        two = visited("look", {"model": "embedder"})
+        assert f"**{values[0, 1]:.2f}**".replace("-", "−") in said(two)
+        shares = said(visited("look", {"model": "embedder", "alike.by": "Part of the sentences' cosine"}))
+        assert "add up to the cosine" in shares
+        many = said(visited("look", {"model": "embedder", "alike": "|".join(["<b>*x*</b>", *TEXTS])}))
+        assert "Most alike" in many and "<b>" not in many.replace("\\<", "")

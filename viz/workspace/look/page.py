@@ -22,7 +22,7 @@ from viz.labels import head_name
 from viz.shell import errors, links, notices, state, subject
 from viz.shell.page_buttons import restore
 from viz.shell.pages import Cite, Page
-from viz.workspace.look import first_minute, full, go_on, onward, told
+from viz.workspace.look import alike, first_minute, full, go_on, onward, told
 from viz.workspace.look import note as look_note
 from viz.workspace.look.tiles import heads_grid
 from viz.workspace.shared import blank, head_picker, input_box, needs, one_vector, reads, tasks
@@ -176,6 +176,8 @@ def _above(data: Looking, place: HeadRef, view: str, note: Callable[..., None]) 
     if head_picker.several(data.heads):
         head_picker.pills(data.heads, place, data.run)
     told.show(data.run)
+    if data.run.model.can("embed_texts"):
+        alike.show(data.run)
     if data.run.model.spec.framed and "logits" in data.run.model.outputs:
         blank.show(data.run)
         blank.follows(data.run)

@@ -58,13 +58,22 @@ TOYS = Task("Toy tasks", COPIERS[0], toy=True)
 WRITTEN = "A picture or a sound, written as a short text"
 """What the box of a model is called that reads no sentence (`Family.reads`)."""
 SEE = Task("Look at a picture", "vit-doodles")
-TASKS = (TRANSLATE, WRITE, CONTINUE, FILL, TELL, SEE, TOYS)
+ALIKE = Task("How alike are two sentences?", "", "A man is eating food.", "A sentence")
+CLASSIFY = Task("Classify a text", "", "I loved every minute of it.", "A text to classify")
+SCORE = Task("Score a text", "", "How many people live in Berlin?", "A text, or a question with a passage")
+TAG = Task("Tag words", "", "Anna Smith lives in Berlin.", "A sentence to tag")
+ANSWER = Task("Find an answer", "", "Who lives in Berlin? Anna lives in Berlin.", "A question and a passage")
+TUNED = {"embedding": ALIKE, "classes": CLASSIFY, "score": SCORE, "tags": TAG, "answer": ANSWER}
+"""The tasks of fine-tuned models, by what a folder's head outputs (`Listing.does`)."""
+TASKS = (TRANSLATE, WRITE, CONTINUE, FILL, *TUNED.values(), TELL, SEE, TOYS)
 
 
 def asked_of(model: str, family: Family) -> Task:
     """The task of a model; by its family to fill blanks where it frames a text, to translate (one that was brought: to write) where it reads a source, to tell the kind where it reads by sentences, to look where it reads a picture."""
     if kind_of(model):
         return TOYS
+    if tuned := TUNED.get(_does(model)):
+        return tuned
     if family.sentences:
         return TELL
     if family.reads and not family.has_source:
@@ -72,6 +81,15 @@ def asked_of(model: str, family: Family) -> Task:
     if family.has_source:
         return TRANSLATE if reads.ours(model) else WRITE
     return FILL if family.framed else CONTINUE
+
+
+def _does(model: str) -> str:
+    """What a listed or brought model's head outputs; "" for one without such a head."""
+    try:
+        entry = core.serving.engine.default().entry(model)
+    except InputError:
+        return ""
+    return getattr(entry, "does", "")
 
 
 def opening_with(model: str, family: Family) -> Task:
