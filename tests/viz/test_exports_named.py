@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 import core
 from core.maths import softmax
-from viz.widgets import export
+from viz.widgets import export, page_parts
 from viz.workspace.find import like
 from viz.workspace.what_if import folds
 
@@ -80,3 +80,10 @@ def test_numbers_of_all_heads_are_named_by_model_layer_and_head():
     ]
     both = like.heads_along(found, np.zeros((1, 1), np.float32), [1], "other head")
     assert export.csv({"bits": both}).split("\r\n")[1] == "bits,b L1.H0,b L1.H0,0"
+
+
+def test_lines_that_open_a_model_from_elsewhere_say_what_they_need(monkeypatch):
+    monkeypatch.setattr(page_parts.provenance, "is_foreign", lambda name: name == "gpt-mini")
+    said = page_parts.elsewhere("model = core.open_model('gpt-mini')")
+    assert said.startswith("gpt-mini did not ship") and "ATLAS_MODELS" in said
+    assert page_parts.elsewhere("model = core.open_model('gpt-twin')") == ""

@@ -21,6 +21,8 @@ from streamlit.delta_generator_singletons import context_dg_stack
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from core import glossary
+from core.serving import provenance
+from core.serving.engine import default
 from viz import theme, witness
 from viz.instruments.kit import origin
 from viz.labels import formulas, indexed, literal
@@ -345,6 +347,25 @@ def take_away(
                     file = f"{key}.{kind}"
                     st.download_button(name, held, file, mime, on_click="ignore", key=file)
         st.code(code, language="python")
+        if hint := elsewhere(code):
+            st.caption(literal(hint))
+
+
+def elsewhere(code: str) -> str:
+    """What lines of Python need that open models which did not ship; "" where all of theirs ship.
+
+    >>> elsewhere("model = core.open_model('gpt-mini')")
+    ''
+    """
+    names = dict.fromkeys([state.peek("model") or "", *(one.name for one in default().models())])
+    brought = [name for name in names if name and provenance.is_foreign(name) and repr(name) in code]
+    if not brought:
+        return ""
+    which = brought[0] if len(brought) == 1 else f"{len(brought)} of these models"
+    return (
+        f"{which} did not ship with the app. Start Python with ATLAS_MODELS set to the folder in which "
+        "it is, or give core.open_model the path of its own folder."
+    )
 
 
 def step_of(slug: str, step: int) -> dict[str, Any]:
