@@ -16,6 +16,7 @@ from safetensors.torch import load_file, save_file
 import core
 from core.checkpoints.inspect import report
 from core.text.learn import byte_level_bpe, wordpiece
+from core.tools.export import export_model
 
 SAME = 1e-5
 TEXTS = ("The animal didn't cross the street.", "She has a white car.")
@@ -205,6 +206,8 @@ def test_names_and_the_sort_of_the_problem_are_read(tmp_path: Path) -> None:
         assert model.class_names == ("class 0", "class 1", "class 2") and not model.head.several
     long = {"0": "x" * 10**4, "1": "[a](http://b.c)\n**d**", "2": "\x1b[31mred"}
     names = core.open_model(changed(folder, id2label=long)).class_names
+    with pytest.raises(core.InputError, match="has a head for classes"):
+        export_model(model, tmp_path / "out")
     assert names[0] == "x" * 39 + "…" and "\n" not in names[1] and "\x1b" not in names[2]
 
 
