@@ -97,7 +97,7 @@ def test_every_step_is_whole_at_the_other_sizes(visitor: Any, app_url: str, wind
     assert _cut_off(visitor, app_url, [(window,)] * len(_steps())) == {}
 
 
-CHARTED = ("bottleneck?bottleneck.step=5", "residual_norm?residual_norm.step=2")
+CHARTED = ("feed_forward?feed_forward.step=3", "residual_norm?residual_norm.step=2")
 """A step with a Vega chart and one with a Plotly chart, whose ordinary pages are higher than the window."""
 
 

@@ -164,7 +164,7 @@ def test_the_sentence_says_what_the_mask_took_away():
     told = editor.sentence(data, 1, 0)
     assert "“am” may attend to 2 of 5 words" in told and f"{percent(data.pattern[1, 0])} to “I”" in told
     assert f"{1 / (1 - row.hidden):.2f} times as large" in told
-    assert f"{percent(row.hidden)} of its weight would be on masked words" in told
+    assert f"{percent(row.hidden)} would be on masked words" in told
     without = data.pattern[1, :2] * (1 - row.hidden)
     np.testing.assert_allclose(without, lesson.softmax(data.scores)[1, :2], rtol=1e-4)
 

@@ -16,6 +16,7 @@ function keepScaled() {
   const enlarge = (by) => root.setProperty("--atlas-room", by.toFixed(4));   // also read by common.js of the instruments
   const isWhole = () => main.scrollHeight <= main.clientHeight + 1;   // browsers round heights
   const fits = (by) => { enlarge(by); return isWhole(); };
+  const now = () => Number(root.getPropertyValue("--atlas-room"));
   const smaller = (by) => by * Math.min(main.clientHeight / main.scrollHeight, 1 - NEAR) ** SHRINKS;
   const begin = () => { before = regrets = 0; most = Infinity; };
   const usual = () => Math.max(1, Math.min(innerWidth / LAID[0], innerHeight / LAID[1]));
@@ -52,12 +53,16 @@ function keepScaled() {
     if (seen() === known) return;
     const least = (document.querySelector(".st-key-asked-room") ? LEAST_ASKED : LEAST) * usual(), running = app?.dataset.testScriptState === "running";
     if (running && times) {   // what is still being drawn is kept on the screen by one guess; its size is sought when all of it is there
-      if (!isWhole()) enlarge(Math.max(least, smaller(Number(root.getPropertyValue("--atlas-room")))));
+      if (!isWhole()) enlarge(Math.max(least, smaller(now())));
+      known = "";
       return;
     }
     if (before && !isWhole() && ++regrets > REGRETS) most = before;
-    let best = Math.min(usual(), most);
-    if (!fits(best)) best = largest(least, best);
+    const top = Math.min(usual(), most);
+    let best = now();
+    const asLarge = best >= least && best < top && isWhole() && !fits(Math.min(top, best * (1 + 2 * NEAR)));   // about as large as may be: it stays so, or two sizes might take turns
+    if (asLarge) enlarge(best);
+    else best = fits(top) ? top : largest(least, top);
     [before, times, known] = [best > times ? times : 0, best, seen()];
   };
   const ask = () => { asked ||= requestAnimationFrame(scale); };

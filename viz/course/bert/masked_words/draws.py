@@ -111,7 +111,7 @@ def counted(params: Params, text: Text) -> Folds:
     left, right = st.columns(2 if narrow else [3, 2], gap="medium")
     with left:
         lane = Lane(
-            f"Times chosen in {params.draws:,} draws",
+            f"Chosen in {params.draws:,} draws",
             found.chosen.astype(float),
             0,
             (0, 1.2 * max(1.0, float(found.chosen.max()), middle + far)),

@@ -96,8 +96,8 @@ def sentence(data: Matrices, query: int, key: int) -> str:
         said = f"“{names[query]}” may attend to {open_} of {n} words and gives {given}."
         if open_ < n:
             said += (
-                f" Without the mask, {percent(row.hidden)} of its weight would be on masked words; "
-                f"the mask makes the other weights {number(1 / (1 - row.hidden))} times as large."
+                f" Without the mask, {percent(row.hidden)} would be on masked words; "
+                f"the others are {number(1 / (1 - row.hidden))} times as large now."
             )
     if blind:
         others = ", ".join(f"“{names[i]}”" for i in blind[:5]) + (", .." if len(blind) > 5 else "")

@@ -176,7 +176,7 @@ def sentence(params: Params, data: Inner) -> Folds:
         page_parts.show(bar_lanes([lane], labels=names, height=tall), SLUG + "share", said)
     with right:
         lane = Lane(
-            "Units by the number of words they fire for",
+            "Units by the words they fire for",
             counts.astype(float),
             1,
             (0, 1.1 * float(counts.max())),
