@@ -15,7 +15,7 @@ from viz.workspace.decode import controls, folds, page, pictures, player
 
 
 def test_running_text_ties_the_pieces_of_a_word():
-    assert pictures.pieces(["START", "O", "nce", " upon", "\n", "a", "1", "END"]) == [
+    assert pictures.pieces(["START", "O", "nce", " upon", "\n", "a", "1", "END"], marks=(0, 7)) == [
         "START",
         "O",
         "‿nce",

@@ -128,7 +128,7 @@ def _alignment(data: Any, head: tuple[int, int]) -> None:
     weights, allowed = rows(data.steps, kind, head)
     heatmap(
         weights,
-        pieces([step.token for step in data.steps]),
+        pieces([step.token for step in data.steps], [len(data.steps) - 1] if data.last.ends else ()),
         pieces(data.last.keys[kind]),
         key="decode.alignment",
         allowed=allowed,
