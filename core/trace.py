@@ -84,7 +84,9 @@ def applied(edit: Edit, value: Tensor, path: str) -> Tensor:
     An edit with a `leaf` is made for values of that name alone, as Temperature is for scores.
     """
     leaf, here = getattr(edit, "leaf", ""), path.rpartition(".")[2]
-    if leaf and here != leaf:
+    if (
+        leaf and leaf not in path.split(".")[-2:]
+    ):  # a mask that is made of parts has one value for each, as allowed.random
         wrong = f"{type(edit).__name__} changes {leaf}, and '{path}' is another value: {here}."
         raise InputError(
             wrong, "Each edit is made for one kind of value.", f"Name a path that ends in .{leaf}."

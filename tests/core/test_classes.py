@@ -99,7 +99,7 @@ def test_documents_are_read_and_laid_out(file):
 def test_a_line_that_is_no_document_is_named(tmp_path, line):
     path = tmp_path / "bad.jsonl"
     path.write_text(json.dumps({"label": "sea", "sentences": ["A."]}) + "\n" + line + "\n")
-    with pytest.raises(InputError, match="Line 2 of bad.jsonl is no document"):
+    with pytest.raises(InputError, match="Line 2 of bad.jsonl is not a document"):
         list(read(path))
 
 

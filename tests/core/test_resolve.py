@@ -131,7 +131,7 @@ def test_no_other_visitor_opens_it_even_when_it_is_loaded_already(trained):
             engine.open,
             lambda name: engine.run(RunRequest(name, TASKS["reverse"].shown), session="Bob"),
         ):
-            with pytest.raises(InputError, match="not here any more"):
+            with pytest.raises(InputError, match="no longer here"):
                 ask(name)
 
 
