@@ -44,7 +44,7 @@ def test_the_criteria_fall_as_the_slides_say():
         "learned": "xx-x-",
     }
     assert (
-        ideas.grounds(found["fraction"], 5, 20)[1] == "0.25 or 0.05 a step"
+        ideas.grounds(found["fraction"], 5, 20)[1] == "0.25 or 0.05 per step"
         and ideas.grounds(found["learned"], 5, 20)[2] == "the table ends"
     )
 

@@ -156,7 +156,8 @@ def test_a_typed_mask_is_the_token_and_other_names_are_letters():
     assert "[MASK]" in TOK.decode(encoded.ids, keep_special=True)
     letters = TOK.encode("The [SEP] cat [mask]")
     assert {3, 4}.isdisjoint(letters.ids)
-    assert 4 not in TOK.encode("[MASK] and [SEP]").ids
+    beside = TOK.encode("[MASK] and [SEP]").ids
+    assert beside[0] == 4 and 3 not in beside, "the blank, and the letters of a separator's name"
     assert TOK.encode("[MASK] and [SEP]", special=True).ids[0] == 4
     assert TOK.typed_special("a [MASK] and [SEP]") == ["[SEP]", "[MASK]"]
 
