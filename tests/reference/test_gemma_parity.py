@@ -223,7 +223,9 @@ def test_of_one_with_a_vision_tower_the_text_model_opens_as_the_refusal_says(bac
         open_model(tmp_path / "whole")
     whole.model.language_model.save_pretrained(tmp_path / "text")
     backend.save(str(tmp_path / "text" / "tokenizer.json"))
-    run = open_model(tmp_path / "text").run(TEXT)
+    opened = open_model(tmp_path / "text")
+    run = opened.run(TEXT)
     with torch.no_grad():
-        out = whole(torch.tensor([run.ids]))
-    assert np.abs(run.logits - out.logits[0].numpy()).max() <= SAME
+        out = whole.model.language_model(torch.tensor([run.ids]), output_attentions=True)
+    theirs = torch.stack([weights[0] for weights in out.attentions]).numpy()
+    assert np.abs(run.attention().weights - theirs).max() <= SAME and "logits" not in opened.outputs

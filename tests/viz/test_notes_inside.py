@@ -210,7 +210,7 @@ def test_a_ripple_is_told_as_far_as_it_goes(model: str, text: str, other: str):
                 and f"{int((~still[-1]).sum())} of {n}" in said
             )
         elif side == "decoder":
-            assert not places and f"still {int((~still[-1]).sum())} of its {n} places changed" in said
+            assert not places and f"still {int((~still[-1]).sum())} of its {n} positions changed" in said
         else:
             layers = next(layer for layer in range(len(still)) if not still[layer].any())
             assert f"After {layers} layer" in said and ("also those before" in said) == (places[0] > 0)
