@@ -62,23 +62,23 @@ def scans(n: int) -> bytes:
 
 
 REFUSED: dict[str, tuple[Callable[[], bytes], str]] = {
-    "nothing": (lambda: b"", "no PNG or JPEG"),
-    "text": (lambda: b"<svg onload=alert(1)>" * 50, "no PNG or JPEG"),
-    "a page called picture.png": (lambda: b"<!doctype html><script>alert(1)</script>", "no PNG or JPEG"),
-    "GIF": (lambda: file(drawing("P"), "GIF"), "no PNG or JPEG"),
+    "nothing": (lambda: b"", "not a PNG or JPEG"),
+    "text": (lambda: b"<svg onload=alert(1)>" * 50, "not a PNG or JPEG"),
+    "a page called picture.png": (lambda: b"<!doctype html><script>alert(1)</script>", "not a PNG or JPEG"),
+    "GIF": (lambda: file(drawing("P"), "GIF"), "not a PNG or JPEG"),
     "animated WebP": (
         lambda: file(drawing(), "WEBP", save_all=True, append_images=[drawing()]),
-        "no PNG or JPEG",
+        "not a PNG or JPEG",
     ),
-    "TIFF": (lambda: file(drawing(), "TIFF"), "no PNG or JPEG"),
+    "TIFF": (lambda: file(drawing(), "TIFF"), "not a PNG or JPEG"),
     "PostScript, which a program would run": (
         lambda: b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\nshowpage",
-        "no PNG or JPEG",
+        "not a PNG or JPEG",
     ),
-    "header alone": (lambda: file(drawing())[:33], "broken or cut off|no PNG"),
+    "header alone": (lambda: file(drawing())[:33], "broken or cut off|not a PNG"),
     "cut off PNG": (lambda: file(drawing())[:-900], "broken or cut off"),
     "cut off JPEG": (lambda: file(drawing(), "JPEG")[:2000], "broken or cut off"),
-    "no pixels": (lambda: png(0, 0), "broken or cut off|no PNG"),
+    "no pixels": (lambda: png(0, 0), "broken or cut off|not a PNG"),
     "a bomb of 900 million pixels": (
         lambda: png(30000, 30000, chunk(b"IDAT", zlib.compress(bytes(9999)))),
         "too many pixels",

@@ -195,7 +195,7 @@ def test_a_page_is_written_and_its_place_returned(run: core.Run, tmp_path: Path)
             "no layer 7 in the cross attention of translator-en-es. It has 3, counted from 0",
         ),
         (lambda run: viz.words(run, head=99), "no head 99"),
-        (lambda run: viz.head_view(run, layer=0, heads=[0, -1]), "no head -1"),
+        (lambda run: viz.head_view(run, layer=0, heads=[0, -99]), "no head -99"),
         (lambda run: viz.grid(run, kind="sideways"), "sideways"),
         (lambda run: viz.heatmap(run, by="letter"), "letter"),
         (lambda run: viz.heatmap(run, head="median"), "how='median' is unknown"),
