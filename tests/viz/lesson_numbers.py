@@ -157,7 +157,7 @@ NUMBERS: dict[str, dict[int, str]] = {
         3: "Longest path between two blocks, in layers: window {}, window + random {},",
         4: "n = 4,096: {} ms for all pairs, {} ms for the blocks;",
     },
-    "bank": {3: "hold {} of all differences"},
+    "bank": {3: "account for {} of the variance"},
     "next_token": {2: "blocks of {} parameters"},
     "gpt_tasks": {1: "The vector of {} numbers", 2: "reads the vectors at positions {},"},
     "prompting": {1: "One set of {} weights", 4: "Mean share of the right answer: {},"},

