@@ -1,4 +1,4 @@
-"""What a model can be asked to do: one table, which pages consult before they compute."""
+"""The abilities of a model: one table, which pages consult before they compute."""
 
 from __future__ import annotations
 
@@ -102,4 +102,4 @@ ABILITIES: Mapping[str, Ability] = {
 }
 """By name. "answer": it says something that one can ask about, words or a class."""
 OUTPUTS = ("logits", "classes", "tags", "answer", "score", "embedding")
-"""What a model may say, the first of them that it has is what a question about it is about."""
+"""Outputs in their order of rank: a question about a model is about the first of these that it has."""

@@ -68,7 +68,7 @@ class Listing:
 
 
 _JUDGED: dict[tuple[ModelFolder, object], Listing] = {}
-"""What was said of each folder as its files were."""
+"""The verdict on each folder, by the state of its files."""
 
 
 def local_state() -> object:

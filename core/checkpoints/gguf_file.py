@@ -104,7 +104,7 @@ CUTS: Mapping[str, list[dict[str, Any]]] = {
     "qwen2": _split(SHORT + WORDS + r"\p{N}" + REST),
     "llama-bpe": _split(SHORT + WORDS + r"\p{N}{1,3}" + REST),
 }
-"""What cuts a text before byte-level BPE's own rule does, by the name that the file gives; a rule of its own replaces GPT-2's."""
+"""Rules that cut a text before byte-level BPE does, by the name in the file; a rule of its own replaces GPT-2's."""
 ALIKE = {
     "llama3": "llama-bpe",
     "llama-v3": "llama-bpe",
@@ -116,7 +116,7 @@ ALIKE = {
 UNNAMED = {"llama": "gpt-2", "qwen2": "qwen2", "qwen3": "qwen2"}
 """How the texts of a kind are cut where a file from before May 2024 does not say it."""
 PIECES = "llama"
-"""What GGUF calls SentencePiece's tokenizers whose pieces have scores."""
+"""GGUF's name of SentencePiece tokenizers whose pieces have scores."""
 CONTROL, USER = 3, 4
 """Types of tokens that are no pieces of text."""
 
@@ -321,7 +321,7 @@ def _added(words: list[Any], facts: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _opening(words: list[Any], facts: Mapping[str, Any], *, by_default: bool) -> dict[str, Any] | None:
-    """What puts its mark of a beginning before a text, where the file asks for it, or does not say it and its kind does."""
+    """Return the post-processor that adds the beginning-of-text token, where the file or, if it is silent, the tokenizer's kind asks for one."""
     bos = facts.get(f"{GGML}.bos_token_id") if facts.get(f"{GGML}.add_bos_token", by_default) else None
     if type(bos) is not int or not 0 <= bos < len(words):
         return None

@@ -75,7 +75,7 @@ def lines_of(model: Model) -> list[str]:
 
 
 def tried(read: Callable[[], Told]) -> Told | str:
-    """What one text tells, or why it is left out: it is too long, or the tokens do not show the words that are linked in it."""
+    """Return the measures of one text, or the reason why it is left out: too long, or tokens that do not show its linked words."""
     try:
         return read()
     except (InputError, ValueError) as error:

@@ -35,11 +35,11 @@ ENDS, MORE_ENDS = "eos_token_id", "generation.eos_token_id"
 
 
 WRAPPERS = re.compile(r"(?:_orig_mod|_fsdp_wrapped_module|_checkpoint_wrapped_module)\.")
-"""What compiling and sharding put into the names of tensors, at their beginning or within."""
+"""Parts of tensor names that compiling and sharding add, at their beginning or within."""
 AROUND = ("module.", "model.", "auto_model.", "base_model.")
-"""What stands before every name where a model was saved from within another object."""
+"""Prefixes of all tensor names of a model that was saved from within another object."""
 WRITERS = re.compile(r"LMHead|DoubleHeads|CausalLM|Generation|PreTraining|MTModel")
-"""What the names of classes have in them whose models write words."""
+"""Parts of the names of classes whose models output words."""
 
 
 UNREAD: Mapping[str, tuple[str, str]] = {

@@ -70,7 +70,7 @@ def multilingual(fields: Fields, stored: Collection[str]) -> T5Config:
 
 
 def said_multilingual(cfg: T5Config) -> Mapping[str, Any] | None:
-    """What a config.json of an mT5 says of the shape; None for one that divides at the end."""
+    """Return the fields of the shape in the config.json of an mT5; None for a model that divides its output."""
     said = None if cfg.scaled_output else values(cfg)
     return None if said is None else {**said, "tie_word_embeddings": cfg.tied}
 
