@@ -76,7 +76,7 @@ def read_head(
     if not 0 < n_out <= MOST:
         raise InputError(
             f"'{shown(spec.out)}' has {n_out:,} rows.",
-            f"A head tells at most {MOST:,} classes apart here.",
+            f"A head has at most {MOST:,} classes here.",
             "Open another model.",
         )
     alone = n_out == 1 or fields.raw("problem_type") == "regression"

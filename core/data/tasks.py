@@ -67,7 +67,7 @@ def string(rng: np.random.Generator, signs: str, length: int, split: Split) -> s
         found = "".join(signs[i] for i in rng.integers(len(signs), size=length))
         if side(found) == split:
             return found
-    raise ValueError(f"no string of {length} signs out of {len(signs)} belongs to {split}")
+    raise ValueError(f"no string of {length} symbols out of {len(signs)} belongs to {split}")
 
 
 def strings(n: int, rng: np.random.Generator, signs: str, length: int, split: Split) -> tuple[str, ...]:

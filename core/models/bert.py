@@ -182,7 +182,7 @@ class BERT(Reader):
 
     def classes(self, hidden: Tensor, tap: Tap = OFF) -> Tensor:
         if self.to_classes is None:
-            raise absent("head for classes", "a model that was tuned to tell classes")
+            raise absent("head for classes", "a model that was tuned to classify")
         return tap("classes", self.to_classes(hidden[:, 0]), "batch class")
 
     def tags(self, hidden: Tensor, tap: Tap = OFF) -> Tensor:

@@ -92,7 +92,7 @@ def _trained(
     plan = Plan(
         work=work,
         seed=opts.seed,
-        steps=opts.steps,
+        steps=opts.steps or (recipe.steps if opts.then else None),
         minutes=opts.minutes,
         resume=opts.resume,
         weights=weights,

@@ -138,7 +138,7 @@ def test_the_command_goes_through_both_stages(monkeypatch, tmp_path):
         train,
         "recipes",
         lambda: {
-            "both": replace(first, then=replace(first, steps=2, lr=0.0, matrix_lr=0.0, weight_decay=0.0)),
+            "both": replace(first, then=replace(first, steps=6, lr=0.0, matrix_lr=0.0, weight_decay=0.0)),
             "one": first,
         },
     )
@@ -153,7 +153,7 @@ def test_the_command_goes_through_both_stages(monkeypatch, tmp_path):
     )  # its rates are zero: it began where the first ended
     record = json.loads((tmp_path / "models/both/training.json").read_text())
     assert (
-        record["steps"] == 6 and record["command"].count("&&") == 1 and record["command"].endswith("--then")
+        record["steps"] == 10 and record["command"].count("&&") == 1 and record["command"].endswith("--then")
     )
     with pytest.raises(SystemExit):
         train.main(["one", *common, "--then"])

@@ -153,7 +153,7 @@ def test_a_patched_position_restores_what_the_core_says(model: Model) -> None:
     for layer, place in ((0, 0), (2, 0), (1, 24)):
         restored = patched(pair, at_position(pair, "encoder.layer", layer, place))
         assert values[layer, place] == pytest.approx(restored, abs=2e-3)
-    assert head["scale"] == "difference" and "told to be “fish”, the other “cat”" in said(test)
+    assert head["scale"] == "difference" and "classified as “fish”, the other as “cat”" in said(test)
     same = page("importance", importance__by="patch", importance__other=FISH)
     assert "classifies both as fish" in said(same)
 

@@ -48,3 +48,9 @@ def test_no_placeholder_is_left_in_what_one_looks_at(slug: str) -> None:
     for step in EXHIBITS[slug].text.steps:
         for words in (step.says, step.tries):
             assert not PLACEHOLDER.search(words), words
+
+
+@pytest.mark.parametrize("slug", EXHIBITS)
+def test_each_step_has_its_own_words_on_what_one_looks_at(slug: str) -> None:
+    looks = [step.look for step in EXHIBITS[slug].text.steps]
+    assert all(looks) and len(set(looks)) == len(looks)

@@ -36,7 +36,7 @@ TESTS = {
     "quotes": "Mean weight of a closing quotation mark on the opening one.",
     "questions": "Mean weight of a question mark on the word that asks.",
     "lists": "Mean weight of the last item of a list on the earlier ones.",
-    "punctuation": "Mean weight on signs without a letter or digit, whichever word looks.",
+    "punctuation": "Mean weight on punctuation and other tokens without a letter or digit, whichever word looks.",
     "separator": "Mean weight on the marks that the model adds after a text, as [SEP] or </s>, whichever word looks.",
     "aligner": "Mean weight of a written word on the source words it translates; the pairs are set by hand.",
     "class": "Mean weight of a patch on the class token.",

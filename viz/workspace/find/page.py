@@ -35,7 +35,7 @@ LOOKING = {
     "like": "Rows are the queries (the words that attend), columns the keys (the words attended to). The pictures show your sentence; the distance is measured on sentences of our own, the same for "
     "all models, word by word. What a model adds to a text (START, [CLS], [SEP]) counts as one further position, “special tokens”. Two heads of one kind in different models may have nothing else in common: “alike” means that they attend to the same words.",
     "sketch": "Each head's patterns on all sentences are stretched to the same grid of twelve by twelve positions and averaged. So a drawing finds positional habits: the word before, the "
-    "first word, a block. A habit of meaning, such as a pronoun and its noun, is at a different place in each sentence and disappears in the mean.",
+    "first word, a block. A habit of meaning, such as a pronoun and its noun, is at a different place in each sentence and averages out.",
     "map": "Each point is a head; near points attend to the same words in the same sentences. The two axes have no meaning of their own: they are the plane that keeps the distances best. "
     "Colour and symbol show the kind that was measured on the battery, not on the map, so a cloud of one colour is a finding.",
     "kinds": "Each score is a mean over rows of sentences that were written for this test. A head is named by its strongest habit if that is strong enough; the same network with random "

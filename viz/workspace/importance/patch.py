@@ -55,7 +55,7 @@ OTHER = 132
 LOOKING = (
     "The second drawing runs through the model, but one value is taken from the run of the first: the vector at one position as it enters a layer, or the output of one head. "
     "If the answer turns into the first drawing's, the difference passed through there. 1 means that all of the logit difference is restored, 0 nothing, below 0 that the patch pushes the other way.\n\n"
-    "Entering layer 0 the difference can only be at patches that differ, and the class token is the same in both. Higher up it moves to where the class is told: the class token. A run patched "
+    "Entering layer 0 the difference can only be at patches that differ, and the class token is the same in both. Higher up it moves to where the class is read: the class token. A run patched "
     "with itself stays the same, to the last bit (tested)."
 )
 RESTORED = r"\text{restored} = \frac{d_{\text{patched}} - d_{\text{corrupted}}}{d_{\text{clean}} - d_{\text{corrupted}}}, \qquad d = \text{logit}(a) - \text{logit}(b)"
@@ -244,7 +244,7 @@ def _words(pair: Pair) -> tuple[str, str]:
 def _difference(pair: Pair) -> str:
     (a, b), (clean, corrupted) = _words(pair), pair.values
     if pair.clean.model.tells_classes:
-        return f"The first drawing is told to be “{a}”, the other “{b}” (logit difference {target_picker.signed(clean, '+.2f')} and {target_picker.signed(corrupted, '+.2f')})."
+        return f"The first drawing is classified as “{a}”, the other as “{b}” (logit difference {target_picker.signed(clean, '+.2f')} and {target_picker.signed(corrupted, '+.2f')})."
     return f"{target_picker.begin(target_picker.behind(pair.clean, pair.asked.row))} the first sentence favours “{a}”, the other “{b}” (logit difference {target_picker.signed(clean, '+.2f')} and {target_picker.signed(corrupted, '+.2f')})."
 
 

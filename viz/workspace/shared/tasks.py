@@ -49,7 +49,7 @@ FILL = Task(
     "Fill a blank", "bert-mini", "The cat sat on the [MASK].", "A sentence with [MASK] in the place of a word"
 )
 TELL = Task(
-    "Tell the kind of book",
+    "Classify a book by its kind",
     "han-genres",
     next(row.text for row in texts("presets") if row.kind == "genre"),
     "A few sentences, as from a book",
