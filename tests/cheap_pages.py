@@ -2,7 +2,7 @@
 
 For each test Streamlit's AppTest looks through the metadata of every installed package for components: once a process is enough.
 Every millisecond it takes the interpreter from the script to ask whether the script has ended: here it waits for its thread.
-Of Altair what the server spares is spared here. And it holds each chart against its schema each time that it is drawn, which takes
+Altair holds each chart against its schema each time that it is drawn, which takes
 longer than the page: here it does so where all steps and all pages are drawn (`HELD`) and in the long tests.
 """
 
@@ -13,22 +13,15 @@ import time
 from collections.abc import Iterator
 
 import pytest
-from altair.utils import core, schemapi
+from altair.utils import schemapi
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import local_script_runner
 
 from viz.charts.parts import kept
 from viz.memo import remembered
-from viz.server import spared
 
 HELD = {"test_questions", "test_second_draw", "test_ui"}
 """Where every step of the course and every page is drawn: each chart is held against its schema there."""
-HONEST = {
-    (core._ChannelCache, "_wrap_in_channel"): core._ChannelCache._wrap_in_channel,
-    (schemapi, "_todict"): schemapi._todict,
-    (schemapi, "_deep_copy"): schemapi._deep_copy,
-}
-"""What Altair does itself."""
 ASKED = local_script_runner.require_widgets_deltas
 """How Streamlit itself waits for a script, and what it says of one that takes too long."""
 
@@ -45,9 +38,6 @@ def begin() -> None:
     """From here on in this process."""
     manifest_scanner.scan_component_manifests = functools.cache(manifest_scanner.scan_component_manifests)
     local_script_runner.require_widgets_deltas = _ended
-    for (where, name), honest in HONEST.items():
-        spare = {"_wrap_in_channel": spared._named, "_todict": spared._plain, "_deep_copy": spared._sharing}
-        setattr(where, name, spare[name](honest))
 
 
 @pytest.fixture(scope="module", autouse=True)

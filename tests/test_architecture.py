@@ -219,6 +219,7 @@ def test_the_lower_floor_of_viz_draws_nothing() -> None:
         "streamlit",
         "viz.widgets",
         "viz.server",
+        "viz.platform",
         "viz.instruments",
         "viz.charts",
         *(f"viz.shell.{name}" for name in ("state", "stage", "links", "errors", "room")),
@@ -228,6 +229,42 @@ def test_the_lower_floor_of_viz_draws_nothing() -> None:
         for name in ("shell/pages", "course/sources", "theme", "labels")
     }
     assert {name: found for name, found in foreign.items() if found} == {}
+
+
+INSIDE = re.compile(
+    r"streamlit\.(runtime|elements|proto|web|delta_generator_singletons|dataframe_util|config|cursor|watcher)\b"
+)
+
+
+def test_the_inside_of_streamlit_is_known_to_the_platform_alone() -> None:
+    """A new version of Streamlit is met in these files."""
+    inside = {_name(path) for path in PYTHON if any(INSIDE.match(name) for name in _imports(path))}
+    assert len(inside) <= 5 and all(name.startswith("viz/platform/") for name in inside), inside
+
+
+def test_nobody_searches_the_heap_or_replaces_names_of_others() -> None:
+    searched = {_name(path) for path in PYTHON if "get_objects" in path.read_text("utf-8")}
+    assert not searched
+    alien = re.compile(r"(streamlit|altair|plotly|uvicorn|starlette)\b")
+    replaced = []
+    for path in PYTHON:
+        tree = ast.parse(path.read_text("utf-8"))
+        theirs = {
+            alias.asname or alias.name.split(".")[0]
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Import | ast.ImportFrom)
+            for alias in node.names
+            if alien.match(getattr(node, "module", None) or alias.name)
+        }
+        for node in ast.walk(tree):
+            targets = node.targets if isinstance(node, ast.Assign) else []
+            for target in targets:
+                root = target
+                while isinstance(root, ast.Attribute):
+                    root = root.value
+                if isinstance(target, ast.Attribute) and isinstance(root, ast.Name) and root.id in theirs:
+                    replaced.append(f"{_name(path)}:{node.lineno}")
+    assert not replaced
 
 
 def test_the_frame_is_a_frame() -> None:

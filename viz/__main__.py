@@ -5,17 +5,16 @@ Its settings are those of the house: Streamlit reads them beside the script that
 
 from __future__ import annotations
 
+import runpy
 import sys
-
-from streamlit.web import cli
 
 from core.data.home import home
 
 
 def main() -> None:
-    """`streamlit run` the server."""
+    """Run `streamlit run` on the server."""
     sys.argv = ["streamlit", "run", str(home() / "app.py"), *sys.argv[1:]]
-    sys.exit(cli.main())
+    runpy.run_module("streamlit", run_name="__main__", alter_sys=True)
 
 
 if __name__ == "__main__":

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import pytest
-from streamlit.runtime.scriptrunner.script_runner import ScriptRunner
 
-from viz.server import turns
+from viz.platform import run_context, turns
 
 
 class Clock:
     """Time that passes by sleeping and by running, 0.03 s a run."""
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
-        self.now, self.slept, self.drew = 100.0, [], []
+        self.now, self.slept, self.drew, self.visitor = 100.0, [], [], ""
         patch.setattr(turns.time, "perf_counter", lambda: self.now)
         patch.setattr(turns.time, "sleep", self.sleep)
-        patch.setattr(ScriptRunner, "_run_script", lambda runner, data: self.draw(data))
-        turns.take()
+        patch.setattr(run_context, "session", lambda: self.visitor)
+        patch.setattr(turns, "PACE", turns.Pace())
 
     def sleep(self, seconds: float) -> None:
         self.slept.append(seconds)
@@ -29,7 +26,9 @@ class Clock:
         self.now += 0.03
 
     def ask(self, visitor: str, data: str = "") -> None:
-        ScriptRunner._run_script(SimpleNamespace(_session_id=visitor), data)  # type: ignore[arg-type]
+        self.visitor = visitor
+        with turns.taken(), turns.taken():  # a page, and a part of it
+            self.draw(data)
 
 
 @pytest.fixture
@@ -66,6 +65,12 @@ def test_the_respite_has_an_end_and_a_failed_run_counts(clock, monkeypatch):
     clock.ask("other")
     clock.ask("one")
     assert clock.slept == [pytest.approx(turns.Pace.MOST)]
+
+
+def test_outside_a_run_of_a_page_there_are_no_turns(clock):
+    for _ in range(9):
+        clock.ask("")
+    assert clock.slept == [] and not turns.PACE._last
 
 
 def test_of_many_visitors_only_the_last_ones_are_known():

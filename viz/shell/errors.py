@@ -8,28 +8,13 @@ import secrets
 from collections.abc import Iterator
 
 import streamlit as st
-from streamlit.errors import FragmentHandledException
-from streamlit.runtime.scriptrunner import script_runner
-from streamlit.runtime.scriptrunner_utils.exceptions import ScriptControlException
 
 from core.errors import InputError
+from viz.platform import run_context, turns
 from viz.shell import notices
 
 _LOG = logging.getLogger("atlas")
 _seen = 0
-_LOST = "Couldn't find fragment"
-
-
-def telling(record: logging.LogRecord) -> bool:
-    """Whether a line of the log says anything: not that a part of a page was asked for just before a newer run left it out.
-
-    Streamlit passes over such a request, as it should, and warns each time.
-    """
-    return not str(record.msg).startswith(_LOST)
-
-
-logging.getLogger(script_runner.__name__).addFilter(telling)
-_PASS = (ScriptControlException, FragmentHandledException, KeyboardInterrupt, SystemExit, GeneratorExit)
 
 
 def seen() -> int:
@@ -39,15 +24,16 @@ def seen() -> int:
 
 @contextlib.contextmanager
 def guard() -> Iterator[None]:
-    """Run a page, or a fragment (as a decorator below `@st.fragment`), inside the boundary.
+    """Run a page, or a fragment (as a decorator below `@st.fragment`), inside the boundary and in its turn.
 
     Bad input is told in its three parts, and the visitor's text stays in the box. A request that a newer one replaced
     ends the run silently. Anything else, a panic in Rust included (those are BaseException), shows a short number that
     is also in the log. Streamlit's own stop and rerun pass through.
     """
     try:
-        yield
-    except _PASS:
+        with turns.taken():
+            yield
+    except run_context.CONTROL:
         raise
     except BaseException as error:
         show(error)

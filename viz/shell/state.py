@@ -21,10 +21,10 @@ from typing import Any, TypeVar, cast
 from urllib.parse import urlencode
 
 import streamlit as st
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from core.text.tokenizer import typed
 from viz.labels import shorten, visible
+from viz.platform import run_context
 from viz.shell import notices, subject
 
 T = TypeVar("T")
@@ -135,7 +135,7 @@ def visit(slug: str, whole: bool = True) -> Iterator[None]:
 def begin(slug: str, whole: bool = True) -> None:
     """The first half of `visit`."""
     chosen = _chosen()
-    if _went_back():  # the link is the truth: what it does not name was not chosen then
+    if run_context.went_back():  # the link is the truth: what it does not name was not chosen then
         _stale().clear()
         for name in [name for name in chosen if _belongs(name, slug) and name not in st.query_params]:
             if fits(chosen[name]):
@@ -308,11 +308,6 @@ def _chosen() -> dict[str, str]:
 
 def _stale() -> dict[str, tuple[str | None, float]]:
     return st.session_state.setdefault(_STALE, {})
-
-
-def _went_back() -> bool:
-    """Whether this run comes from the browser's back or forward button."""
-    return bool(getattr(get_script_run_ctx(suppress_warning=True), "is_history_navigation", False))
 
 
 def _linked(name: str) -> str | None:

@@ -7,26 +7,15 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import streamlit as st
-from streamlit import runtime
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 import core.serving.engine
 import core.serving.resolve
 from core.serving.engine import RunRequest
+from viz.platform.run_context import session as session
+from viz.platform.run_context import visited as visited
 
 T = TypeVar("T")
 _NOTHING = "compute.nothing"
-
-
-def session() -> str:
-    """This browser session's id; empty outside a server (tests, notebooks)."""
-    context = get_script_run_ctx(suppress_warning=True)
-    return context.session_id if context else ""
-
-
-def visited() -> bool:
-    """Whether a page is drawn for somebody, and not by the server for nobody, so that it is quick later (`viz.server.warm`)."""
-    return not runtime.exists() or runtime.get_instance().is_active_session(session())
 
 
 core.serving.resolve.ask_who(session)

@@ -15,10 +15,7 @@ import pyarrow as pa
 import streamlit as st
 from altair.utils import schemapi
 from plotly.basedatatypes import BaseFigure
-from streamlit import dataframe_util
 from streamlit.delta_generator import DeltaGenerator
-from streamlit.delta_generator_singletons import context_dg_stack
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from core import glossary
 from core.serving import provenance
@@ -27,7 +24,7 @@ from viz import theme, witness
 from viz.instruments.kit import origin
 from viz.labels import formulas, indexed, literal
 from viz.memo import Memory
-from viz.server import asgi
+from viz.platform import run_context, static_files
 from viz.shell import links, notices, present_layout, state
 from viz.shell.page_buttons import restore
 from viz.shell.pages import Entry, Exhibit, Page
@@ -75,7 +72,7 @@ def show(
         lambda: _in_plotly(figure, *looks) if isinstance(figure, go.Figure) else _in_vega(figure, *looks),
     )
     if isinstance(figure, go.Figure) or isinstance(shown, _Read):
-        asgi.drawn_by_plotly()
+        static_files.drawn_by_plotly()
         witness.saw(key, None)
         chosen: dict[str, Any] = {"on_select": on_pick, "selection_mode": "points"} if on_pick else {}
         st.plotly_chart(
@@ -141,7 +138,7 @@ def _in_vega(figure: alt.TopLevelMixin, dark: bool, presenting: bool) -> dict[st
 
 def _as_sent(rows: Any) -> pa.Table:
     """The form in which data go out: Streamlit would make it anew with every run."""
-    return pa.ipc.open_stream(dataframe_util.convert_anything_to_arrow_bytes(rows)).read_all()
+    return pa.ipc.open_stream(run_context.arrow_bytes(rows)).read_all()
 
 
 def _dark() -> bool:
@@ -203,7 +200,7 @@ def fold(name: str, key: str) -> Iterator[Fold]:
 
 def _line(key: str) -> _Line:
     """That of the container in which we are, in this run: the whole page's, or a part's that is drawn anew."""
-    at, run = context_dg_stack.get()[-1], getattr(get_script_run_ctx(suppress_warning=True), "cursors", None)
+    at, run = run_context.container(), run_context.identity()
     known, line = vars(at).get("_folds", (None, None))
     if line is None or known is not run:
         rows = (

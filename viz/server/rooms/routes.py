@@ -8,7 +8,6 @@ distinguishes browsers, and nothing is written to disk.
 from __future__ import annotations
 
 import asyncio
-import gc
 import json
 import re
 import time
@@ -314,12 +313,11 @@ def _with_refusals(
     return handled
 
 
-async def keep_clean() -> None:
+async def keep_clean(server: uvicorn.Server | None) -> None:
     """Forget rooms that are over, until the server ends; then end all of them, for it waits until every stream has ended.
 
     The web server says that it is about to end only by its own flag; the application hears of it when all connections are closed.
     """
-    server = next((one for one in gc.get_objects() if isinstance(one, uvicorn.Server)), None)
     swept = time.monotonic()
     while server is None or not server.should_exit:
         await asyncio.sleep(GLANCE)

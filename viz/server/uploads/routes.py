@@ -32,7 +32,7 @@ from core.checkpoints.weights import SINGLE
 from core.errors import InputError
 from core.serving.brought import SHELF
 from core.serving.registry import Listing
-from viz.server import limits
+from viz.platform import limits
 from viz.server.rooms.seats import Refusal
 from viz.server.uploads.held import UPLOADS, Upload, refusal
 

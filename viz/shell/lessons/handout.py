@@ -1,6 +1,6 @@
 """A lesson on paper: of each stop its picture as it opens, the sentence of its step, the note and the question.
 
-The pictures are those that a lecture room would show of the page, seen on a visit by nobody (viz.server.visit), so that nothing
+The pictures are those that a lecture room would show of the page, seen on a visit by nobody (viz.platform.visits), so that nothing
 of this session (answers, typed texts) is in them.
 """
 
@@ -12,8 +12,8 @@ from typing import Any
 from urllib.parse import urlencode
 
 from core.serving.turn import turn
+from viz.platform.visits import visit_from_thread
 from viz.server.rooms.shown import Parts, Shown
-from viz.server.visit import visit_from_thread
 from viz.shell.lessons import views
 from viz.shell.lessons.plan import Plan, Stop
 from viz.shell.pages import Exhibit

@@ -12,11 +12,10 @@ from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
 import streamlit as st
-from streamlit.runtime.scriptrunner import get_script_run_ctx
-from streamlit.runtime.scriptrunner_utils.script_run_context import ThreadState
 
 from viz import witness
 from viz.course.sheets.kinds import of
+from viz.platform import run_context
 from viz.server.rooms import store
 from viz.server.rooms.ask import OWN as OWN
 from viz.server.rooms.ask import Question
@@ -155,7 +154,7 @@ class _Drawn:
 
     def see(self, key: str, picture: Seen) -> None:
         """A picture goes into the page."""
-        part, run = _now()
+        part, run = run_context.part(), run_context.identity()
         if (
             self.whole and self._runs.get(part) is not run
         ):  # this part begins anew: what it drew before has gone
@@ -176,12 +175,6 @@ class _Drawn:
     def tell(self) -> None:
         """The room sees what is drawn now."""
         self.room.show(_view(self.entry, unseen=self.unseen), self.pictures)
-
-
-def _now() -> tuple[str | None, object]:
-    """Which part of the page draws, and something that is one and the same during one run."""
-    ctx = get_script_run_ctx(suppress_warning=True)
-    return (ThreadState.get().fragment_id, ctx.cursors) if ctx else (None, None)
 
 
 def _view(entry: Entry, *, unseen: bool) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import streamlit as st
 from streamlit.components import v2
 
 from core.checkpoints.weights import SINGLE
-from viz.server import limits
+from viz.platform import limits
 from viz.server.uploads.held import UPLOADS
 from viz.server.uploads.routes import HEAD, MOST
 from viz.widgets import engine_client

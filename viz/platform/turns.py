@@ -1,20 +1,21 @@
-"""Runs of visitors take turns among each other and with short forwards: whoever waits for a model gives his up.
+"""Turns of visitors: runs come one after the other, and whoever waits for a model gives his turn up.
 
-Short runs go a little before long ones: a run is due by as much later as the visitor's last one took. Who asks again and again,
-as one does who drags a slider, lets the others go first: three times as long as his last run took he waits.
+Short runs go a little before long ones: a run is due by as much later as the visitor's last one took. A visitor who asks again
+and again, as one does who drags a slider, lets the others go first for three times as long as the last run took.
+
+The error boundary of a page and of each part that is drawn by itself takes the turn (`viz.shell.errors.guard`).
 """
 
 from __future__ import annotations
 
-import functools
 import threading
 import time
 from collections import OrderedDict
-from typing import Any
-
-from streamlit.runtime.scriptrunner.script_runner import ScriptRunner
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from core.serving.turn import turn
+from viz.platform import run_context
 
 
 class Pace:
@@ -68,19 +69,24 @@ class Pace:
         return max(0.0, ended + min(self.SHARE * (ended - begun), self.MOST) - now)
 
 
-def take() -> None:
-    """From now on. Parts of a page that are drawn anew do not pass through the frame, so each run is met where Streamlit begins it."""
-    begin, pace = ScriptRunner._run_script, Pace()
+PACE = Pace()
+"""The pace of the process."""
+_inside = threading.local()
 
-    @functools.wraps(begin)
-    def run(self: ScriptRunner, *given: Any) -> None:
-        if wait := pace.respite(self._session_id, time.perf_counter()):
-            time.sleep(wait)
-        with turn.taken(after=pace.yields(self._session_id)):
-            begun = time.perf_counter()
-            try:
-                begin(self, *given)
-            finally:
-                pace.ran(self._session_id, begun, time.perf_counter())
 
-    ScriptRunner._run_script = run  # type: ignore[method-assign]
+@contextmanager
+def taken() -> Iterator[None]:
+    """Draw in turn what is drawn within; once taken, taken again is nothing. Outside a run of a page there are no turns."""
+    visitor = run_context.session()
+    if not visitor or getattr(_inside, "run", False):
+        yield
+        return
+    if wait := PACE.respite(visitor, time.perf_counter()):
+        time.sleep(wait)
+    with turn.taken(after=PACE.yields(visitor)):
+        begun, _inside.run = time.perf_counter(), True
+        try:
+            yield
+        finally:
+            _inside.run = False
+            PACE.ran(visitor, begun, time.perf_counter())

@@ -1,4 +1,4 @@
-"""A visit of one page by nobody: the page is drawn as a new visitor's would be, and nothing of it goes to a browser."""
+"""Pages drawn by the server for nobody: as a new visitor's would be, and nothing of it goes to a browser."""
 
 from __future__ import annotations
 
@@ -37,6 +37,12 @@ async def visit(slug: str, query: str = "", state: Mapping[str, Any] | None = No
         return dict(session._session_state.filtered_state)
     finally:
         session.shutdown()
+
+
+async def first_screen_problem() -> str:
+    """Draw the first screen; return what was wrong in one word, "" for nothing."""
+    drawn, problem = await runtime.get_instance().does_script_run_without_error()
+    return "" if drawn else problem
 
 
 def visit_from_thread(slug: str, query: str = "", state: Mapping[str, Any] | None = None) -> dict[str, Any]:

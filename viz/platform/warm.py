@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from viz.server.visit import visit
+from viz.platform.visits import visit
 from viz.shell import pages
 
 

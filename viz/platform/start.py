@@ -16,11 +16,9 @@ from dataclasses import dataclass
 from functools import partial
 
 import streamlit as st
-from streamlit import runtime
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 import core.serving.engine
-from viz.server import limits, warm
+from viz.platform import limits, run_context, visits, warm
 from viz.shell import errors
 
 log = logging.getLogger("atlas")
@@ -44,14 +42,12 @@ async def first_screen() -> None:
     """Draw what a first visitor sees, once. A failure is in the log, in the answer to `/_stcore/health`, and in About."""
     begun, before = time.perf_counter(), errors.seen()
     try:
-        drawn, how = await runtime.get_instance().does_script_run_without_error()
+        problem = await visits.first_screen_problem()
     except Exception as error:
         log.exception("the first screen")
-        drawn, how = False, type(error).__name__
-    if not drawn or errors.seen() > before:
-        REPORT.problem = (
-            f"The first screen cannot be drawn ({how if not drawn else 'error'}): see the server's log."
-        )
+        problem = type(error).__name__
+    if problem or errors.seen() > before:
+        REPORT.problem = f"The first screen cannot be drawn ({problem or 'error'}): see the server's log."
         log.critical("%s", REPORT.problem)
     else:
         log.info("the first screen took %.1f s", time.perf_counter() - begun)
@@ -96,5 +92,5 @@ def _warm(name: str) -> None:
 
 def _opening(name: str) -> None:
     """Tell a visitor who waits for a model that it is being opened."""
-    if get_script_run_ctx(suppress_warning=True):
+    if run_context.running():
         st.toast(f"Opening {name}.", icon=":material/hourglass_empty:")

@@ -17,8 +17,8 @@ from streamlit.runtime.script_data import ScriptData
 from streamlit.runtime.scriptrunner.script_cache import ScriptCache
 from streamlit.runtime.websocket_session_manager import WebsocketSessionManager
 
-from viz.server import limits, upkeep
-from viz.server.upkeep import Upkeep
+from viz.platform import housekeeping, limits
+from viz.platform.housekeeping import Upkeep
 
 LIFE = 60
 
@@ -81,6 +81,7 @@ def closed(session: AppSession) -> bool:
 def test_a_visitor_who_has_gone_is_let_go_when_his_time_is_over(monkeypatch) -> None:
     def test(house: House) -> None:
         stays, goes = house.come(), house.come()
+        house.keeper.look()
         house.go(goes)
         house.now = LIFE - 1
         house.keeper.look()
@@ -88,7 +89,7 @@ def test_a_visitor_who_has_gone_is_let_go_when_his_time_is_over(monkeypatch) -> 
         house.now = LIFE + 1
         house.keeper.look()
         assert closed(goes) and not closed(stays)
-        assert house.keeper.visitors() == [stays]
+        assert house.keeper.sessions.present() == [stays]
 
     in_a_house(test, monkeypatch)
 
@@ -106,11 +107,13 @@ def test_who_comes_back_in_time_finds_his_session_as_it_was(monkeypatch) -> None
     in_a_house(test, monkeypatch)
 
 
-def test_who_is_pushed_out_by_later_visitors_is_let_go_at_once(monkeypatch) -> None:
+def test_who_is_pushed_out_by_later_visitors_is_let_go_at_the_next_look(monkeypatch) -> None:
     def test(house: House) -> None:
         sessions = [house.come() for _ in range(5)]
+        house.keeper.look()
         for session in sessions:
             house.go(session)
+        house.keeper.look()
         assert [closed(session) for session in sessions] == [True, True, False, False, False]  # three places
 
     in_a_house(test, monkeypatch)
@@ -145,7 +148,7 @@ def test_the_interpreter_itself_leaves_the_oldest_generation_alone(monkeypatch) 
         gc.collect()
         with collections() as found:
             kept = [Ring() for _ in range(200_000)]  # far beyond what made one due before
-        assert found == [] and len(kept) == 200_000 and gc.get_count()[2] > upkeep.GENERATIONS
+        assert found == [] and len(kept) == 200_000 and gc.get_count()[2] > housekeeping.GENERATIONS
 
     in_a_house(test, monkeypatch)
 
@@ -174,11 +177,11 @@ def test_garbage_is_bounded_and_what_the_last_visitor_left_is_freed_even_if_froz
         house.now = LIFE + 1
         look_later()
         assert freed == []  # others are here: within a minute
-        house.keeper._walked -= upkeep.OFTEN
+        house.keeper._walked -= housekeeping.OFTEN
         look_later()
         assert freed == [1]
         left = Left()
-        house.keeper._walked -= upkeep.SELDOM
+        house.keeper._walked -= housekeeping.SELDOM
         look_later()
         del left
         house.go(stays)
@@ -186,7 +189,7 @@ def test_garbage_is_bounded_and_what_the_last_visitor_left_is_freed_even_if_froz
         look_later()
         assert freed == [1, 1]  # nobody is here: at once
         Left()
-        for _ in range(2 * upkeep.GENERATIONS):
+        for _ in range(2 * housekeeping.GENERATIONS):
             gc.collect(1)
         look_later()
         assert freed == [1, 1, 1]
@@ -203,22 +206,37 @@ def test_the_whole_heap_is_walked_when_it_is_quiet_and_in_a_class_that_works_aft
             house.keeper.look()
             return house.keeper._walked > before
 
-        before = upkeep.time.monotonic()
+        before = housekeeping.time.monotonic()
         works, goes = house.come(), house.come()
         house.keeper.settle()
         house.go(goes)
         house.now = LIFE + 1
         works._scriptrunner = SimpleNamespace(request_stop=lambda: None)
         house.keeper.look()
-        assert not walks(upkeep.SELDOM + 1)  # a run is under way
+        assert not walks(housekeeping.SELDOM + 1)  # a run is under way
         works._scriptrunner = None
-        assert not walks(upkeep.OFTEN + 1)  # one was a moment ago
-        assert walks(upkeep.SELDOM + 1)
+        assert not walks(housekeeping.OFTEN + 1)  # one was a moment ago
+        assert walks(housekeeping.SELDOM + 1)
         house.keeper._left = True
-        house.keeper._ran -= upkeep.QUIET
-        assert walks(upkeep.OFTEN + 1)
+        house.keeper._ran -= housekeeping.QUIET
+        assert walks(housekeeping.OFTEN + 1)
 
     in_a_house(test, monkeypatch)
+
+
+def test_without_streamlits_list_of_sessions_the_server_runs_and_says_so(monkeypatch) -> None:
+    monkeypatch.setattr(runtime, "get_instance", lambda: SimpleNamespace(_session_mgr=SimpleNamespace()))
+    thresholds = gc.get_threshold()
+    try:
+        keeper = Upkeep()
+        assert "cannot be read" in keeper.sessions.problem
+        keeper.settle()
+        with collections() as found:
+            keeper.look()
+        assert found == [2] and keeper.sessions.present() == []
+    finally:
+        gc.set_threshold(*thresholds)
+        gc.unfreeze()
 
 
 def test_near_the_cap_of_memory_what_was_computed_is_forgotten(monkeypatch) -> None:
@@ -234,6 +252,6 @@ def test_near_the_cap_of_memory_what_was_computed_is_forgotten(monkeypatch) -> N
         assert forgot == [1]
 
     monkeypatch.setattr(
-        upkeep.core.serving.engine, "default", lambda: SimpleNamespace(forget=lambda: forgot.append(1))
+        housekeeping.core.serving.engine, "default", lambda: SimpleNamespace(forget=lambda: forgot.append(1))
     )
     in_a_house(test, monkeypatch)

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from viz.server import limits, start
-from viz.server.door import JOINING, NEWCOMER, RETURNING, Door
+from viz.platform import limits, start
+from viz.platform.admission import JOINING, NEWCOMER, RETURNING, Door
 from viz.workspace.about import page
 
 ROOT = Path(__file__).parents[2]
@@ -120,5 +120,5 @@ def test_the_limits_are_read_from_the_system_and_said(monkeypatch) -> None:
 
 
 def test_who_waits_for_a_model_is_told(monkeypatch) -> None:
-    test = AppTest.from_string("from viz.server import start\nstart._opening('gpt-mini')").run()
+    test = AppTest.from_string("from viz.platform import start\nstart._opening('gpt-mini')").run()
     assert [toast.value for toast in test.toast] == ["Opening gpt-mini."]

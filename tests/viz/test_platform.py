@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 from pathlib import Path
 
 import pytest
 import streamlit
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
-from viz.server import asgi
-from viz.server.asgi import NameAhead, Remembered, Sieve
+from viz.platform import static_files
+from viz.platform.message_filter import MessageFilter
+from viz.platform.static_files import Preloaded, Remembered
 
 LASTING = [(b"content-type", b"text/javascript"), (b"cache-control", b"public, immutable, max-age=31536000")]
+SCRIPTS = sorted(name for name in static_files.names() if name.endswith(".js"))[:2]
 PARTS = [
     {"type": "http.response.body", "body": b"let ", "more_body": True},
     {"type": "http.response.body", "body": b"a = 1"},
@@ -33,15 +34,14 @@ class Site:
             await send(message)
 
 
-def answered(
-    app, path: str = "/static/js/a.js", method: str = "GET", headers: tuple = ()
-) -> tuple[dict, bytes]:
+def answered(app, path: str = "", method: str = "GET", headers: tuple = ()) -> tuple[dict, bytes]:
     """The head and the body of an answer."""
     sent: list[dict] = []
 
     async def send(message) -> None:
         sent.append(message)
 
+    path = path or f"/{SCRIPTS[0]}"
     asyncio.run(app({"type": "http", "method": method, "path": path, "headers": headers}, None, send))
     return sent[0], b"".join(part["body"] for part in sent[1:])
 
@@ -52,8 +52,24 @@ def test_what_never_changes_is_asked_for_once() -> None:
     first, again = answered(app), answered(app)
     assert first == again == (site.said[0], b"let a = 1")
     assert site.asked == 1
-    answered(app, path="/static/js/b.js")
+    answered(app, path=f"/{SCRIPTS[1]}")
     assert site.asked == 2
+
+
+def test_one_file_is_kept_once_however_it_is_spelled() -> None:
+    """Streamlit answers all of these with the same file; a copy of each would fill the memory."""
+    site, name = Site(LASTING, PARTS), SCRIPTS[0]
+    app = Remembered(site, base="/atlas")
+    for path in (
+        f"/atlas/{name}",
+        f"/atlas/./{name}",
+        f"/atlas//{name}",
+        f"/atlas/static/../{name}",
+        f"/{name}",
+    ):
+        answered(app, path=path)
+        answered(app, path=path)
+    assert set(app.known) == {f"/atlas/{name}"} and site.asked == 9
 
 
 @pytest.mark.parametrize("headers", [((b"range", b"bytes=0-1"),), ((b"if-none-match", b'"x"'),)])
@@ -83,30 +99,16 @@ def test_nothing_else_is_kept(site: Site) -> None:
 
 
 def test_a_page_names_plotlys_script_once_it_drew_by_it(monkeypatch) -> None:
-    monkeypatch.setattr(NameAhead, "pages", {"scaling"})
+    monkeypatch.setattr(static_files, "_drawn_by_plotly", {"scaling"})
     html = [(b"content-type", b"text/html; charset=utf-8")]
-    link = dict(answered(NameAhead(Site(html, PARTS)), "/base/scaling")[0]["headers"])[b"link"].decode()
+    link = dict(answered(Preloaded(Site(html, PARTS)), "/base/scaling")[0]["headers"])[b"link"].decode()
     name = link.removeprefix("<./").removesuffix(">; rel=modulepreload")
     assert (
         name.startswith("static/js/PlotlyChart.")
         and (Path(streamlit.__file__).parent / "static" / name).is_file()
     )
-    assert answered(NameAhead(Site(html, PARTS)), "/weighting")[0]["headers"] == html
-    assert answered(NameAhead(Site(LASTING, PARTS)), "/scaling")[0]["headers"] == LASTING
-
-
-def test_who_connects_gets_each_part_at_once() -> None:
-    with socket.socket() as plain, socket.socket(socket.AF_INET, socket.SOCK_STREAM) as client:
-        plain.bind(("127.0.0.1", 0))
-        plain.listen()
-        closed = socket.socket()
-        closed.close()
-        asgi.send_at_once()
-        client.connect(plain.getsockname())
-        accepted, _ = plain.accept()
-        with accepted:
-            assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
-        assert not client.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+    assert answered(Preloaded(Site(html, PARTS)), "/weighting")[0]["headers"] == html
+    assert answered(Preloaded(Site(LASTING, PARTS)), "/scaling")[0]["headers"] == LASTING
 
 
 def passed(*frames: bytes) -> list[bytes]:
@@ -126,7 +128,7 @@ def passed(*frames: bytes) -> list[bytes]:
     async def receive():
         return asked.pop(0)
 
-    asyncio.run(Sieve(inner)({"type": "websocket"}, receive, None))  # type: ignore[arg-type]
+    asyncio.run(MessageFilter(inner)({"type": "websocket"}, receive, None))  # type: ignore[arg-type]
     return seen
 
 

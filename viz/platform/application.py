@@ -1,0 +1,91 @@
+"""The server: its routes, what stands between a browser and Streamlit, and its start."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+
+import streamlit as st
+import threadpoolctl
+import torch
+from altair.utils import schemapi
+from starlette.middleware import Middleware
+from starlette.routing import Route
+
+import core.layers.linear
+import core.serving.engine
+from viz.platform import (
+    admission,
+    housekeeping,
+    limits,
+    message_filter,
+    security,
+    shutdown,
+    start,
+    static_files,
+    streamlit_patches,
+)
+from viz.server.rooms import choose, routes
+from viz.server.uploads import routes as uploads
+from viz.server.uploads.held import UPLOADS
+from viz.shell import errors
+
+COPIES = 2**26
+"""Bytes for weights in the processor's own layout: enough for the models of a lesson, and a class of a hundred fits into 1.2 GB beside them."""
+
+BASE = f"/{path}" if (path := str(st.get_option("server.baseUrlPath") or "").strip("/")) else ""
+ROUTES = [
+    Route(BASE + route.path, route.endpoint, methods=route.methods)
+    for route in (*routes.ROUTES, *uploads.ROUTES)
+]
+"""The routes that are not Streamlit's, behind `--server.baseUrlPath` as well. No Mount: it would answer for Streamlit's own addresses below it."""
+
+MIDDLEWARE = [
+    Middleware(security.SecurityHeaders),
+    Middleware(security.SameOrigin),
+    Middleware(admission.Door),
+    Middleware(message_filter.MessageFilter),
+    Middleware(static_files.Remembered, base=BASE),
+    Middleware(static_files.Preloaded),
+]
+on_script_error = errors.show
+
+
+def check_settings() -> None:
+    """Read what the server's start says in variables, and use the store of rooms that it names.
+
+    Raises:
+        SystemExit: with a sentence, for one that cannot be read.
+    """
+    try:
+        limits.most_memory()
+        limits.most_upload()
+        security.policy()
+        choose.begin()
+    except ValueError as error:
+        raise SystemExit(str(error)) from None
+
+
+@contextlib.asynccontextmanager
+async def lifespan(_: st.App) -> AsyncIterator[dict[str, object]]:
+    """Start what stands around Streamlit, draw the first screen once, let visitors in, and clear up at the end."""
+    torch.set_num_threads(1)
+    threadpoolctl.threadpool_limits(1, "blas")
+    schemapi.disable_debug_mode()  # the tests hold every chart against Vega-Lite's schema: 0.2 s a chart that no visitor has to wait for again
+    limits.raise_files()
+    core.layers.linear.ROOM.most = COPIES
+    core.serving.engine.default().room(limits.room)
+    server = shutdown.web_server()
+    shutdown.limit_the_wait(server)
+    start.REPORT.behind += streamlit_patches.apply()
+    keeper = housekeeping.Upkeep()
+    if keeper.sessions.problem:
+        start.REPORT.behind += (keeper.sessions.problem,)
+    await start.first_screen()
+    start.the_rest(then=keeper.settle)
+    keeping = [asyncio.create_task(each) for each in (keeper.keep(), routes.keep_clean(server))]
+    yield {}
+    for each in keeping:
+        each.cancel()
+    UPLOADS.left(())

@@ -1,0 +1,127 @@
+"""Housekeeping between the runs: sessions of visitors who have gone, and garbage.
+
+Streamlit collects garbage after every run of anyone, which in a class of a hundred takes 93% of the time; that is off in
+`.streamlit/config.toml`, and what the interpreter itself would collect of the oldest generation in the midst of a run is put
+off to here. It also keeps a visitor who has gone until some later visitor pushes that session out, and then only forgets it: its
+event loop, three open files, would be closed by a collection that happens to come (UPSTREAM.md).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import time
+
+from streamlit import runtime
+from streamlit.runtime.app_session import AppSession
+
+import core.serving.engine
+from viz.platform import limits
+from viz.server.uploads.held import UPLOADS
+
+log = logging.getLogger("atlas")
+BEAT = 0.1
+"""Seconds between two looks."""
+REST = 5.0
+"""Seconds from one collection to the next, at least."""
+OFTEN, SELDOM = 60.0, 300.0
+"""Seconds from one walk through the whole heap to the next, when somebody has left and it is quiet, and else."""
+QUIET = 1.0
+"""Seconds in which no look found a run under way: in a class that works there are none, and the walk, half a second for which all wait, can wait."""
+NEVER = 2**31 - 1
+GENERATIONS = 10
+"""So many collections of the middle generation make one of the oldest due, as they do by the interpreter's own rule."""
+
+
+class Sessions:
+    """The sessions of visitors in Streamlit's books; none where a new version keeps other books."""
+
+    def __init__(self) -> None:
+        self.problem = ""
+        self._known: dict[str, AppSession] = {}
+        try:
+            self._manager = runtime.get_instance()._session_mgr
+            self._expire = self._manager._session_storage._cache.expire  # type: ignore[attr-defined]
+            self.present()
+            self.running()
+        except (AttributeError, TypeError) as error:
+            self.problem = f"Streamlit's list of sessions cannot be read ({error}); garbage is collected without regard to runs"
+            log.warning("%s", self.problem)
+
+    def present(self) -> list[AppSession]:
+        """Return the sessions that are connected, or may still come back."""
+        return [] if self.problem else [info.session for info in self._manager.list_sessions()]
+
+    def running(self) -> bool:
+        """Return whether a run of anybody is under way."""
+        return any(session._scriptrunner is not None for session in self.present())
+
+    def close_expired(self) -> bool:
+        """Close the sessions that are over; return whether there were any."""
+        if self.problem:
+            return False
+        self._expire()
+        present = {session.id: session for session in self.present()}
+        expired = [session for name, session in self._known.items() if name not in present]
+        self._known = present
+        for session in expired:
+            session.shutdown()
+        return bool(expired)
+
+
+class Upkeep:
+    """Housekeeping that looks around ten times a second, in the loop from which every run is begun: so none begins while it works, and it works
+    only when none is under way.
+
+    What a collection leaves is frozen: the next one walks only what is new, some milliseconds. The whole heap, all models and
+    modules and everybody's sessions, is walked once when `settle()` says that all is loaded, in the first quiet second a minute
+    after somebody left, at once when the last one has gone, and every few minutes in any case. So nothing of any visitor is left for long.
+    """
+
+    def __init__(self) -> None:
+        self.sessions = Sessions()
+        self._left = self._settled = False
+        self._last = self._walked = self._ran = float("-inf")
+        gc.set_threshold(*gc.get_threshold()[:2], NEVER)
+
+    async def keep(self) -> None:
+        """Look around until the server ends."""
+        while True:
+            await asyncio.sleep(BEAT)
+            try:
+                self.look()
+            except Exception:
+                log.exception("the upkeep failed once; it goes on")
+
+    def settle(self) -> None:
+        """Begin to collect: all is loaded. Safe to call from any thread."""
+        self._settled = True
+
+    def look(self) -> None:
+        """Close the sessions of visitors who have gone; collect, if it is due and nobody's run is under way."""
+        self._left |= self.sessions.close_expired()
+        if UPLOADS and not self.sessions.problem:
+            UPLOADS.left({session.id for session in self.sessions.present()})
+        now, most, running = time.monotonic(), limits.most_memory(), self.sessions.running()
+        if running:
+            self._ran = now
+        tight = most and limits.memory() > 0.85 * most
+        whole = now - self._walked > self._patience(now)
+        due = self._settled and (whole or tight or gc.get_count()[2] > GENERATIONS)
+        if not due or now - self._last < REST or running:
+            return
+        if tight:
+            core.serving.engine.default().forget()
+        if whole or tight:
+            gc.unfreeze()
+            self._left, self._walked = False, now
+        gc.collect()
+        gc.freeze()
+        self._last = now
+
+    def _patience(self, now: float) -> float:
+        """Seconds from one walk through the whole heap to the next."""
+        if self._left and not self.sessions.present():
+            return 0.0
+        return OFTEN if self._left and now - self._ran > QUIET else SELDOM

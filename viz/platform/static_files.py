@@ -1,0 +1,105 @@
+"""The files of Streamlit's own pages: kept in memory, and the largest of them named ahead of its need."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import streamlit as st
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+FOLDER = Path(st.__file__).parent / "static"
+
+
+@cache
+def names() -> frozenset[str]:
+    """Return the paths of Streamlit's files below its own address, each spelled in the one way that a page uses."""
+    return frozenset(path.relative_to(FOLDER).as_posix() for path in FOLDER.rglob("*") if path.is_file())
+
+
+class Remembered:
+    """A middleware that answers from memory what never changes: Streamlit's scripts, some sixty files a first visit.
+
+    Remembered is only a file of Streamlit's folder under its own name, so the memory is bounded by that folder: the same file
+    has many other addresses (`/./static/...`), and each would be kept.
+    """
+
+    CONDITIONS = frozenset({b"range", b"if-range", b"if-none-match", b"if-modified-since"})
+    """A request with one of these wants a part, or what is new, and goes on to Streamlit."""
+
+    def __init__(self, app: ASGIApp, base: str = "") -> None:
+        self.app, self.base = app, f"{base}/"
+        self.known: dict[str, tuple[Message, bytes]] = {}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if (
+            scope["type"] != "http"
+            or scope["method"] != "GET"
+            or scope["path"].removeprefix(self.base) not in names()
+            or any(name in self.CONDITIONS for name, _ in scope["headers"])
+        ):
+            await self.app(scope, receive, send)
+        elif scope["path"] in self.known:
+            start, body = self.known[scope["path"]]
+            await send(start)
+            await send({"type": "http.response.body", "body": body})
+        else:
+            await self._learn(scope, receive, send)
+
+    async def _learn(self, scope: Scope, receive: Receive, send: Send) -> None:
+        answer: list[Message] = []
+
+        async def noted(message: Message) -> None:
+            if answer or _lasts(message):
+                answer.append(message)
+            await send(message)
+
+        await self.app(scope, receive, noted)
+        if answer and not answer[-1].get("more_body", False):
+            self.known[scope["path"]] = answer[0], b"".join(part["body"] for part in answer[1:])
+
+
+class Preloaded:
+    """A middleware that names Plotly's script with a page that draws by it, so that a browser loads its 4.7 MB while the page is being computed."""
+
+    MOST = 200
+    """Pages that are remembered; there are some sixty, and an address is what a browser says."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+        scripts = sorted(name for name in names() if Path(name).match("static/js/PlotlyChart.*.js"))
+        self.link = ", ".join(f"<./{name}>; rel=modulepreload" for name in scripts).encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def named(message: Message) -> None:
+            headers = message.get("headers", ())
+            if message["type"] == "http.response.start" and any(
+                name == b"content-type" and value.startswith(b"text/html") for name, value in headers
+            ):
+                message = {**message, "headers": [*headers, (b"link", self.link)]}
+            await send(message)
+
+        ahead = scope["type"] == "http" and self.link and _page(scope["path"]) in _drawn_by_plotly
+        await self.app(scope, receive, named if ahead else send)
+
+
+_drawn_by_plotly: set[str] = set()
+
+
+def drawn_by_plotly() -> None:
+    """Note that the page of this visit draws by Plotly."""
+    if st.context.url and len(_drawn_by_plotly) < Preloaded.MOST:
+        _drawn_by_plotly.add(_page(urlsplit(st.context.url).path))
+
+
+def _page(path: str) -> str:
+    """Return the last part of an address: the page's name, whatever stands before it."""
+    return path.rstrip("/").rpartition("/")[2]
+
+
+def _lasts(start: Message) -> bool:
+    """Return whether an answer begins that is the same for everybody and for good."""
+    return start.get("status") == 200 and any(
+        name == b"cache-control" and b"public, immutable" in value for name, value in start["headers"]
+    )
