@@ -9,11 +9,11 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
-import app as whole
+import viz
 from core.serving import engine
-from viz.shell import errors
+from viz.platform import application
 
-FRAME = Path(whole.__file__).parent / "viz" / "frame.py"
+FRAME = Path(viz.__file__).with_name("frame.py")
 
 
 async def forwards(_: Request) -> PlainTextResponse:
@@ -22,8 +22,8 @@ async def forwards(_: Request) -> PlainTextResponse:
 
 app = st.App(
     FRAME,
-    lifespan=whole.lifespan,
-    middleware=whole.between,
-    on_script_error=errors.show,
+    lifespan=application.lifespan,
+    middleware=application.MIDDLEWARE,
+    on_script_error=application.on_script_error,
     routes=[Route("/forwards", forwards)],
 )

@@ -8,7 +8,7 @@ import logging
 from streamlit.runtime.scriptrunner import script_runner
 from streamlit.testing.v1 import AppTest
 
-from viz.shell import errors
+from viz.platform import run_context
 
 SLOW = """
 import time, streamlit as st, core.serving.engine
@@ -88,8 +88,8 @@ def test_only_the_noise_of_a_lost_part_is_kept_from_the_log():
     keep.emit = lambda record: said.append(record.getMessage())
     source.addHandler(keep)
     try:
-        assert errors._LOST in inspect.getsource(script_runner)
-        source.warning(f"{errors._LOST} with id %s.", "abc")
+        assert run_context._LOST in inspect.getsource(script_runner)
+        source.warning(f"{run_context._LOST} with id %s.", "abc")
         source.warning("The disk is full.")
     finally:
         source.removeHandler(keep)
