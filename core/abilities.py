@@ -9,6 +9,9 @@ from typing import Any
 from core.models import Family
 
 Model = Any  # core.model asks this table, so it stands above it
+ASKABLE = ("logits", "classes", "tags", "answer", "score")
+"""Outputs that one can ask about, in their order of rank: a question about a model is about the first of these that it has."""
+OUTPUTS = (*ASKABLE, "embedding")
 HEADLESS = (
     "it has no output layer: only the layers below it, which make the vector of each token, are in its file."
 )
@@ -60,8 +63,10 @@ def _no_words(model: Model) -> str:
     return HEADLESS
 
 
-def _no_answer(model: Model) -> str:
-    return _no_words(model).replace("no word at any position", "neither words nor a class")
+def _no_text(model: Model) -> str:
+    if model.spec.reads and not model.can("score_words"):
+        return "it reads a picture: this page follows the words of a text."
+    return _no_words(model)
 
 
 def _no_writing(model: Model) -> str:
@@ -88,7 +93,10 @@ ABILITIES: Mapping[str, Ability] = {
     "find_answers": Ability(_outputs("answer"), lambda _: "it does not mark an answer in its text."),
     "embed_texts": Ability(_outputs("embedding"), lambda _: "it does not make one vector of a text."),
     "score_texts": Ability(_outputs("score"), lambda _: "it outputs no score of a text."),
-    "answer": Ability(lambda model: model.can("score_words") or model.can("score_classes"), _no_answer),
+    "answer": Ability(lambda model: any(name in model.outputs for name in ASKABLE), _no_words),
+    "answer_texts": Ability(
+        lambda model: model.can("answer") and (model.can("score_words") or not model.spec.reads), _no_text
+    ),
     "fill_blanks": Ability(
         lambda model: model.spec.framed and model.can("score_words") and model.tokenizer.mask is not None,
         lambda _: "it has no token for a blank, or no output for the word in it.",
@@ -100,6 +108,4 @@ ABILITIES: Mapping[str, Ability] = {
         lambda family: family.writes,
     ),
 }
-"""By name. "answer": it says something that one can ask about, words or a class."""
-OUTPUTS = ("logits", "classes", "tags", "answer", "score", "embedding")
-"""Outputs in their order of rank: a question about a model is about the first of these that it has."""
+"""By name. "answer": it says something that one can ask about: words, a class, tags, a span, a score."""

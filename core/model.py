@@ -105,12 +105,18 @@ class Model:
 
     @property
     def speaks(self) -> bool:
-        """Whether it says what one can ask about: words, or a class."""
+        """Whether it outputs what one can ask about: words, a class, tags, a span or a score."""
         return self.can("answer")
 
+    @property
+    def whole_input(self) -> bool:
+        """Whether what it outputs is about the whole input, in one row of `Run.scores`: a class or a score."""
+        return self.speaks and self.asked in ("classes", "score")
+
     def choice(self, index: int) -> str:
-        """What a column of `Run.scores` stands for: a token, or a class."""
-        return self.class_names[index] if self.tells_classes else self.tokenizer.token(index)
+        """Return the name of a column of `Run.scores`: a token, a class, a tag; of an answer's edges see `Run.choice`."""
+        names = {"classes": self.class_names, "tags": self.tag_names, "score": ("score",)}.get(self.asked)
+        return self.tokenizer.token(index) if names is None else names[index]
 
     @property
     def class_names(self) -> tuple[str, ...]:
@@ -390,10 +396,12 @@ class Model:
     def _goal(self, scores: Tensor, sides: list[Side], grad: Goal) -> Tensor:
         """The goals of all texts of a batch, added up: none depends on another text, so each keeps its own gradient."""
         by_token = self.asked in ("logits", "tags", "answer")
+        cut = (own[: side.n_real] if by_token else own for own, side in zip(scores, sides, strict=True))
+        rows = (own.T if self.asked == "answer" else own for own in cut)
         return sum(
             (
-                goal_of(self, own[: side.n_real] if by_token else own, grad, partial(self._asked, side))
-                for own, side in zip(scores, sides, strict=True)
+                goal_of(self, own, grad, partial(self._asked, side))
+                for own, side in zip(rows, sides, strict=True)
             ),
             start=scores.new_zeros(()),
         )

@@ -16,19 +16,29 @@ LONGEST = 40
 """Tokens that an answer may have."""
 
 
-def class_chances(model: Model, scores: Array) -> Array:
-    """Return the probabilities of classes: together 1 where one class is meant (softmax), each by itself where several may be (sigmoid)."""
-    several = model.head is not None and model.head.several
-    return sigmoid(scores) if several else probabilities(scores)
+def activation_of(model: Model) -> str:
+    """Return what makes probabilities of a model's scores: "softmax" over all, "sigmoid" of each class by itself, "none" for a score that is no probability."""
+    if model.asked == "score":
+        return "none"
+    return (
+        "sigmoid" if model.asked == "classes" and model.head is not None and model.head.several else "softmax"
+    )
+
+
+def chances(model: Model, scores: Array) -> Array:
+    """Return the probabilities that a model's scores stand for, by `activation_of`; a score itself."""
+    made = {"softmax": probabilities, "sigmoid": sigmoid, "none": lambda values: values.astype(np.float64)}
+    return made[activation_of(model)](scores)
 
 
 @dataclass(frozen=True)
 class TaggedWord:
-    """A word with the most probable tag of its first token, and its probability."""
+    """A word with the most probable tag of its first token, which stands at `row`, and its probability."""
 
     word: str
     tag: str
     chance: float
+    row: int = 0
 
 
 def tagged_words(run: Run) -> list[TaggedWord]:
@@ -37,7 +47,7 @@ def tagged_words(run: Run) -> list[TaggedWord]:
     marks, chances, names = set(side.marks), probabilities(run.tags[: side.n_real]), run.model.tag_names
     places = [(word.text, word.pieces[0]) for word in side.words if word.pieces[0] < side.n_real]
     return [
-        TaggedWord(text, names[best], float(chances[place, best]))
+        TaggedWord(text, names[best], float(chances[place, best]), place)
         for text, place in places
         if place not in marks
         for best in (int(chances[place].argmax()),)

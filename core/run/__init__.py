@@ -280,13 +280,23 @@ class Run:
     def scores(self) -> Array:
         """What the model says before its last softmax, a row for each time that it says something: (row, choice).
 
-        The logits; of a model that tells classes of a whole text or picture their scores, in one row. `Model.choice` names the columns.
+        The logits, or tags; of a model that tells classes of a whole text or picture their scores, in one row, of one that scores a text its
+        score; of one that finds answers two rows, where an answer begins and where it ends, over the positions. `choice` names the columns.
         """
         if not self.model.speaks:
-            rule = f"Scores are of words or of classes; {self.model.lacks('answer')}"
+            rule = f"Scores are of words, classes, tags or answers; {self.model.lacks('answer')}"
             raise InputError(f"{self.model.name} has no scores.", rule, "Read one of its outputs by name.")
         found = self._output(self.model.asked)
+        if self.model.asked == "answer":
+            return found.T
         return found if found.ndim > 1 else found[None]
+
+    def choice(self, index: int) -> str:
+        """Return the name of a column of `scores`: a token, a class, a tag, "score", or the token at a position, with the position where there are several."""
+        if self.model.asked != "answer":
+            return self.model.choice(index)
+        token = self.tokens[index]
+        return token if self.tokens.count(token) == 1 else f"{token} ({index})"
 
     @property
     def tags(self) -> Array:

@@ -12,7 +12,9 @@ from core.errors import InputError
 from core.trace import Trace
 
 Goal = str | Callable[[Tensor], Tensor]
-"""What a gradient is of: "logit:TOKEN", "class:NAME", or a function of the scores, logits (pos vocab) or classes (class), to one number."""
+"""What a gradient is of: "logit:TOKEN", "class:NAME", or a function of the scores to one number: logits (pos vocab), tags (pos tag), the edges of an answer (edge pos), classes (class) or a score (1)."""
+
+CLASS, FUNCTION = "'class:NAME'", "a function of its scores"
 
 
 def goal_of(model: Any, scores: Tensor, grad: Goal, row: Callable[[], int]) -> Tensor:
@@ -34,8 +36,8 @@ def goal_of(model: Any, scores: Tensor, grad: Goal, row: Callable[[], int]) -> T
         return scores[classes.index(name)]
     raise InputError(
         f"grad='{grad}' is unknown.",
-        f"A gradient of {model.name} is asked for as 'class:NAME'.",
-        f"Name one of {', '.join(classes)}." if classes else "Give a function of the scores.",
+        f"A gradient of {model.name} is asked for as {CLASS if classes else FUNCTION}.",
+        f"Name one of {', '.join(classes)}." if classes else "Give a function.",
     )
 
 

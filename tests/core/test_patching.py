@@ -68,6 +68,7 @@ class _Says:
             ids=run.ids,
             spans=run.spans,
             scores=logits,
+            choice=self.model.choice,
             target_text=None,
         )
 

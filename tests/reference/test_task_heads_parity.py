@@ -14,6 +14,9 @@ from parity import redraw
 from safetensors.torch import load_file, save_file
 
 import core
+from core.analysis.attribution import logit_attribution
+from core.analysis.attribution.target_token import about, telling
+from core.analysis.residual.logit_lens import read_out
 from core.checkpoints.inspect import report
 from core.text.learn import byte_level_bpe, wordpiece
 from core.tools.export import export_model
@@ -158,6 +161,14 @@ def test_a_head_gives_the_numbers_of_the_library(case: str, tmp_path: Path) -> N
         found = getattr(run, output)
         found = found if output == "classes" else found[:n]
         assert found.shape == wanted.shape and np.abs(found - wanted).max() <= SAME
+    whole = model.run(TEXTS[0], keep=logit_attribution.KEEP)
+    stack = "decoder" if model.spec.has_source else None
+    last = read_out(model, whole.hidden(stack)[-1])
+    assert np.abs(last - whole.scores).max() <= SAME  # the lens ends with the scores of the head
+    for asked in (about(whole, telling(whole), 1), about(whole, telling(whole), 0, 1)):
+        parts, row = logit_attribution.attribute(whole, asked), whole.scores[asked.row]
+        logit = row[asked.token] - (0 if asked.against is None else row[asked.against])
+        assert parts.logit == pytest.approx(logit) and parts.total == pytest.approx(logit, abs=1e-4)
     if output == "classes":
         assert model.class_names == ("LABEL_0", "LABEL_1", "LABEL_2", "LABEL_3")
     assert "not used" not in " ".join(report(tmp_path / "model")[0])

@@ -57,7 +57,13 @@ def test_numbers_to_take_away_have_names(page, monkeypatch):
 
 def test_the_lines_of_what_if_print_the_chances_of_the_page(capsys):
     code = folds.CODE.format(
-        model="gpt-mini", edits="zero:layer.3.self_attn.heads:5", text=TEXT, target="", row=-1
+        model="gpt-mini",
+        edits="zero:layer.3.self_attn.heads:5",
+        text=TEXT,
+        target="",
+        row=-1,
+        chances=folds.CHANCES["softmax"],
+        number="{100 * chances[i]:.1f}%",
     )
     exec(code, {})
     model = core.open_model("gpt-mini")

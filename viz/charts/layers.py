@@ -32,8 +32,9 @@ def lens_table(
     rows: Sequence[str],
     columns: Sequence[str],
     chosen: tuple[int, int] | None = None,
+    what: str = "word",
 ) -> Chart:
-    """A table of words, each cell coloured by the probability of its word, 0 to 1; `chosen` (row, column) is framed.
+    """A table of words, each cell coloured by the probability of its word (`what`), 0 to 1; `chosen` (row, column) is framed.
 
     Shapes: words and chances (row, column). A click selects the fields `row` and `column`.
 
@@ -51,7 +52,7 @@ def lens_table(
     colour = alt.Color(
         "chance:Q",
         scale=alt.Scale(domain=[0, 1], range=theme.SEQUENTIAL, interpolate="rgb"),
-        legend=_legend("probability of the word", format="%", values=[0, 0.5, 1]),
+        legend=_legend(f"probability of the {what}", format="%", values=[0, 0.5, 1]),
     )
     tips = vega.told(("exact:N", "word"), ("chance:Q", "probability", ".1%"))
     rect = (

@@ -112,8 +112,8 @@ def samples(model: Model, n: int) -> tuple[Sample, ...]:
         known, read = model.class_names, ours()
         told = [(pixels, read.classes[label]) for pixels, label in zip(read.pixels, read.labels, strict=True)]
         return tuple(Sample(doodles.as_text(pixels), name) for pixels, name in told if name in known)[:n]
-    if model.tells_classes:
-        return ()  # our sentences have no class of other people's models
+    if model.asked != "logits":
+        return ()  # our sentences have no class, tag or score of other people's models
     if model.spec.has_source:
         return tuple(Sample(row.text, row.target) for row in texts("heads_en-es")[:n])
     rows = [row.text for row in texts("heads_en")]

@@ -11,6 +11,7 @@ from core.analysis.attribution.target_token import Asked
 from core.analysis.attribution.token_importance import hidden_from
 from core.data.patches import PatchReader
 from core.edits import ReplaceToken
+from core.maths import sigmoid
 from core.model import Model
 from core.trace import Edit
 
@@ -36,7 +37,7 @@ def without_first(
     """The probability of what is asked without the first 0, 1, .. of the keys, those with the largest values first: (count,).
 
     `counts` says how many. Of a picture what is no patch is left alone, as the class token: it is no part of it. With a second word or class to
-    compare with, the probability is that of the one among the two. The lower, the more faithful the order (deletion,
+    compare with, the probability is that of the one among the two; of a score it is the score itself. The lower, the more faithful the order (deletion,
     Petsiuk et al. 2018; comprehensiveness, DeYoung et al. 2020).
     """
     order = [int(key) for key in np.argsort(-values, kind="stable")]
@@ -46,7 +47,13 @@ def without_first(
     for count in counts:
         edits = tuple(erased(model, kind, key) for key in order[:count])
         value = asked.value(item.run(model, keep=(), edits=edits).scores)
-        found.append(np.exp(value) if asked.against is None else 1 / (1 + np.exp(-value)))
+        found.append(
+            value
+            if asked.activation == "none"
+            else float(sigmoid(np.array(value)))
+            if asked.is_score
+            else np.exp(value)
+        )
     return np.array(found)
 
 

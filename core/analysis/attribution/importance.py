@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from core.analysis.attention.measures import contributions
+from core.analysis.task_outputs import activation_of
 from core.edits import ZeroHead
 from core.errors import InputError
 from core.maths import log_softmax, sigmoid
@@ -39,8 +40,8 @@ def loss(run: Run, truth: str | None = None) -> Array:
             "There is nothing to predict.", "A text needs two tokens, or a blank.", "Give a longer text."
         )
     scores = run.scores[rows].astype(np.float64)
-    several = run.model.tells_classes and run.model.head is not None and run.model.head.several
-    return -(np.log(sigmoid(scores)) if several else log_softmax(scores))[np.arange(len(rows)), wanted]
+    each = activation_of(run.model) == "sigmoid"
+    return -(np.log(sigmoid(scores)) if each else log_softmax(scores))[np.arange(len(rows)), wanted]
 
 
 def _asked(run: Run, truth: str | None) -> tuple[list[int], list[int]]:
@@ -54,6 +55,11 @@ def _asked(run: Run, truth: str | None) -> tuple[list[int], list[int]]:
                 "Name one of them as the truth.",
             )
         return [0], [classes.index(truth)]
+    if run.model.asked != "logits":
+        rule = "A loss compares with the next token, a hidden word or a class."
+        raise InputError(
+            f"No truth is known for what {run.model.name} outputs.", rule, "Choose another model."
+        )
     ids, n = run.ids, run.side.n_real
     if run.model.spec.framed:
         tokenizer = run.model.tokenizer

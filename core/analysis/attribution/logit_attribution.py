@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import torch
 from torch import nn
 
-from core.analysis.attribution.target_token import Asked
+from core.abilities import ASKABLE
+from core.analysis.attribution.target_token import Asked, positions
 from core.errors import InputError
 from core.layers.norm import RMSNorm
+from core.layers.task_head import BENDS, POOLS
 from core.model import Model
 from core.models import ENTERS, LEAVES, Kind
 from core.run import Run
 
 Array = np.ndarray
 
-KEEP = (ENTERS, LEAVES, "*.heads", "*.out|*.gated", "*embed.*", "logits")
+KEEP = (ENTERS, LEAVES, "*.heads", "*.out|*.gated", "*embed.*", "|".join(ASKABLE))
 """What a run must have kept."""
 
 
@@ -60,6 +62,8 @@ def attribute(run: Run, asked: Asked) -> Attribution:
     In a post-norm model c passes a norm at every sub-layer; in BERT also the output head, whose activation x g(x) is held
     at its gate g, and in ALBERT the map behind its narrow table. So it is exact as a sum, and says nothing of how a part would
     change the scales: for that, take it away.
+    The head of a fine-tuned model is walked through in the same way, its activation held; what it reads is one position, or the mean of all: then each
+    position's parts are added up.
     Where each part writes features of its own (SNAIL), c of a part is the output layer's columns for them, and nothing is held.
     Raises InputError for a model without layers of heads.
     """
@@ -67,39 +71,53 @@ def attribute(run: Run, asked: Asked) -> Attribution:
     if model.spec.stream[0] == "features_in":
         return _side_by_side(run, asked)
     kinds, stack = _kinds(model)
-    walk = _Walk(run, asked.row)
-    walk.output(
-        network,
-        run.trace[f"{stack}.{model.config.n_layers - 1}.resid_out"][asked.row].astype(np.float64),
-        asked,
-    )
+    row = run.scores[asked.row].astype(np.float64)
+    logit = float(row[asked.token] - (0.0 if asked.against is None else row[asked.against]))
+    if model.asked == "answer" and asked.against is not None:
+        one, other = (
+            attribute(run, replace(asked, token=at, against=None)) for at in (asked.token, asked.against)
+        )
+        return _minus(one, other, logit)
     shape = (model.config.n_layers, model.config.n_heads)
     heads, biases = {k.name: np.zeros(shape) for k in kinds}, {k.name: np.zeros(shape[0]) for k in kinds}
-    feed_forward = np.zeros(shape[0])
-    for layer in reversed(range(shape[0])):
-        _layer(walk, kinds, stack, layer, heads, biases, feed_forward)
-    prefix = stack.removesuffix("layer")
-    if "to_model" in network.embed:
-        walk.linear(network.embed["to_model"])
-    if "norm" in network.embed:
+    feed_forward, embedding, rest = np.zeros(shape[0]), dict[str, float](), 0.0
+    read = positions(run, asked)
+    for position in read:
+        walk = _Walk(run, position)
+        walk.output(network, walk.trace(f"{stack}.{model.config.n_layers - 1}.resid_out"), asked)
+        walk.c, walk.rest = walk.c / len(read), walk.rest / len(read)
+        for layer in reversed(range(shape[0])):
+            _layer(walk, kinds, stack, layer, heads, biases, feed_forward)
+        for name, value in _embedding(walk, stack).items():
+            embedding[name] = embedding.get(name, 0.0) + value
+        rest += walk.rest
+    return Attribution(embedding, heads, biases, feed_forward, rest, logit)
+
+
+def _embedding(walk: _Walk, stack: str) -> dict[str, float]:
+    """Go back through what precedes the first layer, and return what the rows of its tables added, by name."""
+    embed, prefix = walk.run.model.network.embed, stack.removesuffix("layer")
+    if "to_model" in embed:
+        walk.linear(embed["to_model"])
+    if "norm" in embed:
         read = f"{prefix}embed.sum"
-        walk.norm(
-            network.embed["norm"], run.trace[read if read in run.trace else f"{prefix}embed.token"][asked.row]
-        )
-    parts = {
-        name: run.trace[f"{prefix}embed.{name}"][asked.row]
+        walk.norm(embed["norm"], walk.trace(read if read in walk.run.trace else f"{prefix}embed.token"))
+    return {
+        name: walk.meets(walk.trace(f"{prefix}embed.{name}"))
         for name in ("token", "position", "segment")
-        if name in network.embed
+        if name in embed
     }
-    row = run.logits[asked.row].astype(np.float64)
-    logit = row[asked.token] - (0.0 if asked.against is None else row[asked.against])
+
+
+def _minus(one: Attribution, other: Attribution, logit: float) -> Attribution:
+    """Return what each part adds to a difference."""
     return Attribution(
-        {name: walk.meets(part) for name, part in parts.items()},
-        heads,
-        biases,
-        feed_forward,
-        walk.rest,
-        float(logit),
+        {name: value - other.embedding[name] for name, value in one.embedding.items()},
+        {kind: value - other.heads[kind] for kind, value in one.heads.items()},
+        {kind: value - other.biases[kind] for kind, value in one.biases.items()},
+        one.feed_forward - other.feed_forward,
+        one.rest - other.rest,
+        logit,
     )
 
 
@@ -156,7 +174,41 @@ class _Walk:
         self.run, self.row, self.rest, self.c = run, row, 0.0, np.zeros(0)
 
     def output(self, network: Any, x: Array, asked: Asked) -> None:
-        """Through the output layer and the norm before it."""
+        """Go through the output layer, or the head of a fine-tuned model, and the norm before it."""
+        if self.run.model.asked == "logits":
+            self._words(network, x, asked)
+        else:
+            self._task(network, asked)
+        norm = getattr(network, "final_norm", None) or getattr(network, "decoder_norm", None)
+        if norm is not None:
+            self.norm(norm, x)
+
+    def _task(self, network: Any, asked: Asked) -> None:
+        name, head = self.run.model.asked, getattr(network, "task", None)
+        if getattr(network, "to_distilled", None) is not None:
+            raise InputError(
+                f"The output of {self.run.model.name} is not one sum.",
+                "It is the mean of what two heads read at two positions.",
+                "Ablate a part instead (What matters).",
+            )
+        out = getattr(network, f"to_{name}") if head is None else head.out
+        self.c = _array(out.weight)[asked.row if name == "answer" else asked.token]
+        bias = np.broadcast_to(_bias(out), out.weight.shape[:1])
+        self.rest += float(bias[asked.row if name == "answer" else asked.token])
+        if asked.against is not None:
+            self.c = self.c - _array(out.weight)[asked.against]
+            self.rest -= float(bias[asked.against])
+        if head is None:
+            return
+        hidden = self.run.outputs.hidden[:, : self.run.side.n_real]
+        if head.dense is not None:
+            real = torch.ones(hidden.shape[:2], dtype=torch.bool)
+            x = POOLS[head.head.pool](hidden, real)[0] if head.head.pool else hidden[0, self.row]
+            self._through(head.dense, BENDS[head.head.activation], head.norm, x.double().numpy())
+        if head.head.pooled:
+            self._through(network.pooler, torch.tanh, None, hidden[0, 0].double().numpy())
+
+    def _words(self, network: Any, x: Array, asked: Asked) -> None:
         own = getattr(network, "to_logits", None)
         table = _array((network.embed["token"] if own is None else own).weight)
         if getattr(network, "logit_cap", 0.0):  # held at its share of what would be said without it
@@ -171,26 +223,26 @@ class _Walk:
         if head is not None:
             bias = _array(head.bias)
             self.rest += float(bias[asked.token] - (0.0 if asked.against is None else bias[asked.against]))
-            self._masked_lm(head, x if norm is None else self._trace("final_norm.out"))
-        norm = norm or getattr(network, "decoder_norm", None)
-        if norm is not None:
-            self.norm(norm, x)
+            read = x if norm is None else self.trace("final_norm.out")
+            self._through(head.to_hidden, head.activation, head.norm, read)
 
-    def _trace(self, path: str) -> Array:
+    def trace(self, path: str) -> Array:
         return self.run.trace[path][self.row].astype(np.float64)
 
     def _let_through(self, network: Any, table: Array) -> Array:
         """Of each logit, how much of it a cap leaves."""
-        plain = table @ self._trace("final_norm.out")
+        plain = table @ self.trace("final_norm.out")
         kept = network.logit_cap * np.tanh(plain / network.logit_cap)
         return np.divide(kept, plain, out=np.ones_like(plain), where=plain != 0)
 
-    def _masked_lm(self, head: Any, x: Array) -> None:
-        pre = _array(head.to_hidden.weight) @ x + _bias(head.to_hidden)
-        act = head.activation(torch.from_numpy(pre)).numpy()
-        self.norm(head.norm, act)
+    def _through(self, layer: Any, activation: Any, norm: Any, x: Array) -> None:
+        """Go through a linear map of x, its activation, held at the share that it lets through, and the norm after it."""
+        pre = _array(layer.weight) @ x + _bias(layer)
+        act = activation(torch.from_numpy(pre)).numpy()
+        if norm is not None:
+            self.norm(norm, act)
         self.c = self.c * np.divide(act, pre, out=np.zeros_like(pre), where=pre != 0)
-        self.linear(head.to_hidden)
+        self.linear(layer)
 
     def linear(self, layer: Any) -> None:
         """Through a linear map."""
@@ -220,7 +272,7 @@ def _layer(
     biases: dict[str, Array],
     feed_forward: Array,
 ) -> None:
-    """Back through the sub-layers of one block, filling in what each added."""
+    """Back through the sub-layers of one block, adding what each added."""
     trace, row, network = walk.run.trace, walk.row, walk.run.model.network
     modules = {kind: kind.module(network, layer) for kind in kinds}
     block: nn.Module = network.get_submodule(
@@ -247,12 +299,12 @@ def _layer(
         if behind is not None:  # what this sub-layer gives passes a norm of its own before it is added
             walk.norm(behind, out)
         if kind is None:
-            feed_forward[layer] = walk.meets(out)
+            feed_forward[layer] += walk.meets(out)
             walk.c = through
             continue
         to_out, values = modules[kind].to_out, trace[kind.path(layer, "heads")][:, row].astype(np.float64)
-        heads[kind.name][layer] = ((walk.c @ _array(to_out.weight)).reshape(values.shape) * values).sum(1)
-        biases[kind.name][layer] = 0.0 if to_out.bias is None else walk.c @ _array(to_out.bias)
+        heads[kind.name][layer] += ((walk.c @ _array(to_out.weight)).reshape(values.shape) * values).sum(1)
+        biases[kind.name][layer] += 0.0 if to_out.bias is None else walk.c @ _array(to_out.bias)
         walk.c = through
 
 

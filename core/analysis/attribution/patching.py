@@ -16,7 +16,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from core.analysis.attribution.target_token import Asked, blanks, rows
+from core.abilities import ASKABLE
+from core.analysis.attribution.target_token import Asked, about, blanks, rows
 from core.analysis.residual.ripple import alike_in_length, changeable, neighbours, replacements
 from core.errors import InputError
 from core.model import Model
@@ -26,7 +27,7 @@ from core.trace import Edit
 
 Array = np.ndarray
 
-KEEP = (ENTERS, "*.heads", "logits|classes")
+KEEP = (ENTERS, "*.heads", "|".join(ASKABLE))
 """What the clean run must have kept."""
 
 
@@ -94,22 +95,30 @@ def pair_of(clean: Run, corrupted: Run, row: int | None = None) -> Pair:
             "A patch goes between equal numbers of positions.",
             "Change a word into one with as many tokens.",
         )
-    tops = [run.scores[: run.side.n_real].argmax(-1) for run in (clean, corrupted)]
-    hidden = ([] if clean.model.tells_classes else blanks(clean)) or [
-        place
-        for place in rows(clean)
-        if clean.ids[place] == corrupted.ids[place] or not clean.model.spec.framed
+    model, tops = clean.model, [run.scores.argmax(-1) for run in (clean, corrupted)]
+    at_words = model.spec.framed and model.asked in ("logits", "tags")
+    hidden = blanks(clean) or [
+        place for place in rows(clean) if not at_words or clean.ids[place] == corrupted.ids[place]
     ]
+    if model.asked == "score":
+        return _scored(clean, corrupted)
     asked = [
         Asked(place, int(tops[0][place]), int(tops[1][place])) for place in (hidden if row is None else [row])
     ]
     parting = [found for found in asked if found.token != found.against]
     if not parting:
-        if clean.model.tells_classes:
+        if model.tells_classes:
             raise InputError(
-                f"The model classifies both as {clean.model.choice(asked[0].token)}.",
+                f"The model classifies both as {model.choice(asked[0].token)}.",
                 "The measure is the difference between two classes that is restored.",
                 "Choose one that the model classifies differently.",
+            )
+        if model.asked != "logits":
+            what = "the same tags" if model.asked == "tags" else "its answer at the same position"
+            raise InputError(
+                f"The model gives both sentences {what}.",
+                "The measure is the difference between two outputs that is restored.",
+                "Change another word.",
             )
         raise InputError(
             "Both sentences make the model expect the same words.",
@@ -119,6 +128,18 @@ def pair_of(clean: Run, corrupted: Run, row: int | None = None) -> Pair:
     return max(
         (Pair(clean, corrupted, found) for found in parting), key=lambda pair: pair.values[0] - pair.values[1]
     )
+
+
+def _scored(clean: Run, corrupted: Run) -> Pair:
+    """Return the pair that is about the one score of each text."""
+    pair = Pair(clean, corrupted, about(clean, 0, 0))
+    if pair.values[0] == pair.values[1]:
+        raise InputError(
+            "Both sentences have the same score.",
+            "The measure is the difference between two scores that is restored.",
+            "Change another word.",
+        )
+    return pair
 
 
 SWAPS = (
@@ -205,7 +226,7 @@ def _measured(clean: Run, texts: Sequence[str]) -> list[Pair]:
 
 def _words(pair: Pair) -> set[str]:
     """Return the two words that a pair is about."""
-    return {pair.clean.model.choice(index).strip() for index in (pair.asked.token, pair.asked.against or 0)}
+    return {pair.clean.choice(index).strip() for index in (pair.asked.token, pair.asked.against or 0)}
 
 
 def at_position(pair: Pair, stack: str, layer: int, position: int) -> Edit:

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
 import torch.nn.functional as F
 from torch import Tensor
 
+from core.analysis.task_outputs import activation_of, tagged_words
 from core.errors import InputError
 from core.maths import log_softmax
 from core.run import Run
 
 Array = np.ndarray
+EDGES = ("start", "end")
+"""The rows of the scores of a model that finds answers."""
 
 
 @dataclass(frozen=True)
 class Asked:
     """One number of a run: log p of `token` at `row`; with `against`, how far its logit lies above that of the other token.
 
-    Of a model that tells classes, `token` is the number of a class, and `row` is 0: see `Run.scores`; where `several` of them may
-    hold, p is that of this one by itself (sigmoid).
+    `token` is a column of `Run.scores`: a token, a class, a tag, the position of an answer's edge. `activation` is how p is made of the
+    scores: "softmax" over all, "sigmoid" of each class by itself, or "none": the number is the score.
 
     >>> import torch
     >>> logits = np.log([[0.25, 0.75]])
@@ -28,53 +32,78 @@ class Asked:
     (-0.2877, 1.0986)
     >>> round(Asked(0, 1).goal(torch.tensor(logits)).item(), 4)
     -0.2877
+    >>> Asked(0, 0, activation="none").value(np.array([[-1.5]]))
+    -1.5
     """
 
     row: int
     token: int
     against: int | None = None
-    several: bool = False
+    activation: str = "softmax"
+
+    @property
+    def is_score(self) -> bool:
+        """Whether the number is a score or a difference of two, and no logarithm of a probability."""
+        return self.against is not None or self.activation == "none"
 
     def value(self, scores: Array) -> float:
         """The number, from a run's scores (row, choice)."""
         row = scores[self.row].astype(np.float64)
         if self.against is not None:
             return float(row[self.token] - row[self.against])
-        return float(-np.logaddexp(0, -row[self.token]) if self.several else log_softmax(row)[self.token])
+        if self.activation == "none":
+            return float(row[self.token])
+        each = self.activation == "sigmoid"
+        return float(-np.logaddexp(0, -row[self.token]) if each else log_softmax(row)[self.token])
 
     def goal(self, scores: Tensor) -> Tensor:
         """The same in torch, for `Model.run(grad=...)`; classes come as one row without an axis for it."""
         row = scores if scores.ndim == 1 else scores[self.row]
         if self.against is not None:
             return row[self.token] - row[self.against]
-        return F.logsigmoid(row[self.token]) if self.several else row.log_softmax(-1)[self.token]
+        if self.activation == "none":
+            return row[self.token]
+        each = self.activation == "sigmoid"
+        return F.logsigmoid(row[self.token]) if each else row.log_softmax(-1)[self.token]
 
 
 def about(run: Run, row: int, token: int, against: int | None = None) -> Asked:
-    """Return the question about a row and a token or class of a run, as its model's probabilities are meant."""
-    several = run.model.tells_classes and run.model.head is not None and run.model.head.several
-    return Asked(row, token, against, several)
+    """Return the question about a row and a column of a run's scores, as its model's probabilities are meant."""
+    return Asked(row, token, against, activation_of(run.model))
 
 
 def rows(run: Run) -> list[int]:
-    """The rows of the scores that one may ask about: every position of a decoder, of a masked language model the words; of classes the one."""
-    if run.model.tells_classes:
+    """Return the rows of the scores that one may ask about: every position of a decoder, the words of a masked language model or a tagger,
+    both edges of an answer, the one of classes and scores."""
+    if run.model.whole_input:
         return [0]
+    if run.model.asked == "answer":
+        return list(range(len(EDGES)))
     n = run.side.n_real
-    return (
-        [row for row in range(n) if run.spans[row] is not None] if run.model.spec.framed else list(range(n))
-    )
+    words = run.model.spec.framed or run.model.asked == "tags"
+    return [row for row in range(n) if run.spans[row] is not None] if words else list(range(n))
+
+
+def positions(run: Run, asked: Asked) -> list[int]:
+    """Return the positions whose vectors the asked score is computed from: its row, the edge of an answer, what a head of classes pools."""
+    model, n = run.model, run.side.n_real
+    if model.asked == "answer":
+        return [asked.token]
+    if not model.whole_input:
+        return [asked.row]
+    pool = "first" if model.head is None or model.head.pooled else model.head.pool
+    return {"first": [0], "last": [n - 1]}.get(pool, list(range(n)))
 
 
 def blanks(run: Run) -> list[int]:
     """Where a word is hidden."""
-    mask = run.model.tokenizer.mask if run.model.spec.framed else None
+    mask = run.model.tokenizer.mask if run.model.can("fill_blanks") else None
     return [] if mask is None else [row for row in range(run.side.n_real) if run.ids[row] == mask]
 
 
 def truth(run: Run, row: int) -> int | None:
-    """The token that stands where this row predicts, where the run says it: what follows, or the word itself. No text says its class."""
-    if run.model.tells_classes:
+    """The token that stands where this row predicts, where the run says it: what follows, or the word itself. No text says its class, tag or score."""
+    if run.model.asked != "logits":
         return None
     if run.model.spec.framed:
         return None if row in blanks(run) else run.ids[row]
@@ -86,10 +115,13 @@ def truth(run: Run, row: int) -> int | None:
 def telling(run: Run) -> int:
     """The row to open with: a hidden word; of a decoder the begin of the word, with a letter in it, that it saw coming best.
 
-    Of classes the one row; of a text in which no such word is, the last. Raises InputError for one of which a masked language model reads no word.
+    Of a tagger the word whose tag is the rarest in the text; of an answer where it begins; of classes the one row; of a text in which no such
+    word is, the last. Raises InputError for one of which a masked language model reads no word.
     """
-    if run.model.tells_classes:
+    if run.model.whole_input or run.model.asked == "answer":
         return 0
+    if run.model.asked == "tags":
+        return _rarest(run)
     hidden = blanks(run)
     if hidden or run.model.spec.framed:
         found = hidden or rows(run)
@@ -104,3 +136,14 @@ def telling(run: Run) -> int:
     known = [place - 1 for place in sorted(begins) if place > (2 if run.source is None else 0)]
     chances = log_softmax(run.logits[: run.side.n_real].astype(np.float64))
     return max(known, key=lambda row: chances[row, run.ids[row + 1]], default=run.side.n_real - 1)
+
+
+def _rarest(run: Run) -> int:
+    """Return the row of the word with the rarest tag; of several the most probable."""
+    words = tagged_words(run)
+    if not words:
+        raise InputError(
+            "There is no word in this text.", f"{run.model.name} tags words.", "Type a sentence."
+        )
+    counts = Counter(word.tag for word in words)
+    return min(words, key=lambda word: (counts[word.tag], -word.chance)).row

@@ -7,33 +7,34 @@ from collections.abc import Mapping
 import numpy as np
 import torch
 
+from core.abilities import ASKABLE
 from core.analysis.attention.aggregate import rollout
 from core.analysis.attribution.ablation_sweep import Item, agreement
 from core.analysis.attribution.importance import brought
-from core.analysis.attribution.target_token import Asked
+from core.analysis.attribution.target_token import Asked, positions
 from core.edits import DropToken
 from core.model import Model
 from core.run import Run
 
 Array = np.ndarray
 
-KEEP = ("*.pattern", "*.v", "logits|classes")
+KEEP = ("*.pattern", "*.v", "|".join(ASKABLE))
 """What a run must have kept."""
 
 
 def shares(run: Run, asked: Asked, kind: str) -> dict[str, Array]:
     """What each key has of the last word, in shares that add up to 1, by three readings of the weights: (key,) each.
 
-    - "attention": the mean of the last layer's heads, at the asked row.
-    - "rollout": `aggregate.rollout` at the asked row (only where a text looks at itself).
+    - "attention": the mean of the last layer's heads, at the position that the asked score is computed from (of several their mean).
+    - "rollout": `aggregate.rollout` there (only where a text looks at itself).
     - "value-weighted": as attention, each weight times the length of the vector it brings, a_ij ||v_j W_O|| (Kobayashi et al. 2020).
     """
-    weights = run.attention(kind).weights
-    found = {"attention": weights[-1, :, asked.row].mean(0)}
+    weights, rows = run.attention(kind).weights, positions(run, asked)
+    found = {"attention": weights[-1][:, rows].mean((0, 1))}
     family = run.model.spec.kind(kind)
     if family.queries == family.keys:
-        found["rollout"] = rollout(weights)[-1, asked.row]
-    found["value-weighted"] = brought(run, kind)[-1, :, asked.row].sum(0)
+        found["rollout"] = rollout(weights)[-1, rows].mean(0)
+    found["value-weighted"] = brought(run, kind)[-1][:, rows].sum(0).mean(0)
     return {name: _share(values) for name, values in found.items()}
 
 

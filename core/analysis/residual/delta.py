@@ -8,7 +8,7 @@ import numpy as np
 
 from core.analysis.guesses import probabilities
 from core.analysis.heads.compare import jensen_shannon
-from core.analysis.task_outputs import class_chances
+from core.analysis.task_outputs import activation_of, chances
 from core.run import Run
 
 Array = np.ndarray
@@ -38,12 +38,14 @@ def stream_moved(before: Run, after: Run, side: str | None = None) -> Array:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What the model says before and after: words (tokens by themselves) with their probabilities; where in the text (a row)."""
+    """What the model says before and after: words (tokens by themselves) with their probabilities; where in the text (a row). `score`: the
+    numbers are scores, and no probabilities."""
 
     words: tuple[str, ...]
     before: Array
     after: Array
     row: int | None = None
+    score: bool = False
 
     @property
     def first(self) -> tuple[int, int]:
@@ -52,16 +54,12 @@ class Outcome:
 
 
 def expected(before: Run, after: Run, row: int, n: int = 5) -> Outcome:
-    """The words expected, or the classes told, at a row of the scores: the `n` most probable of each run, in the order of the first run."""
-    chances = [
-        class_chances(run.model, run.scores[row])
-        if run.model.tells_classes
-        else probabilities(run.scores[row])
-        for run in (before, after)
-    ]
-    best = [np.argsort(-each, kind="stable")[:n].tolist() for each in chances]
-    ids = sorted({*best[0], *best[1]}, key=lambda index: -chances[0][index])
-    return Outcome(tuple(before.model.choice(index) for index in ids), chances[0][ids], chances[1][ids], row)
+    """The words expected, or the classes, tags, edges or the score, at a row of the scores: the `n` most probable of each run, in the order of the first run."""
+    made = [chances(run.model, run.scores[row]) for run in (before, after)]
+    best = [np.argsort(-each, kind="stable")[:n].tolist() for each in made]
+    ids = sorted({*best[0], *best[1]}, key=lambda index: -made[0][index])
+    names, score = tuple(before.choice(index) for index in ids), activation_of(before.model) == "none"
+    return Outcome(names, made[0][ids], made[1][ids], row, score)
 
 
 def written(before: Run, after: Run) -> Outcome:

@@ -8,15 +8,16 @@ from functools import cached_property
 import numpy as np
 import torch
 
+from core.abilities import ASKABLE
+from core.analysis.task_outputs import chances
 from core.errors import InputError
-from core.maths import softmax
 from core.model import Model
 from core.models import ENTERS, LEAVES
 from core.run import Run
 
 Array = np.ndarray
 
-KEEP = (ENTERS, LEAVES, "logits")
+KEEP = (ENTERS, LEAVES, "|".join(ASKABLE))
 """What a run must have kept."""
 ROWS = 64
 """Positions that are read at once: the probabilities of a whole vocabulary after every layer take much room."""
@@ -26,7 +27,8 @@ ROWS = 64
 class Lens:
     """The words on top after each layer: `ids` and `chances` (layer + 1, position, n), best first; row 0 is before any layer.
 
-    `final` (layer + 1, position) is the probability that each layer gives to the last layer's first word.
+    `final` (layer + 1, position) is the probability that each layer gives to the last layer's first word. Positions are the rows of
+    `Run.scores`: one of classes; of a score `chances` are the score itself.
     """
 
     ids: Array
@@ -50,24 +52,26 @@ def logit_lens(run: Run, n: int = 5) -> Lens:
         p_l = softmax(W_U norm(x_l))
 
     x_l is the residual stream behind layer l, norm the final norm (none in a model whose blocks end with one), W_U the
-    output layer: of BERT its whole head for hidden words. The last row is what the model says. The rows before it ask the
-    output layer to read what it was not trained to read: a word there is a hint, not an answer.
+    output layer: of BERT its whole head for hidden words, of a fine-tuned model the head of its task. The last row is what the
+    model says. The rows before it ask the output layer to read what it was not trained to read: a word there is a hint, not an answer.
     Raises InputError for a model without layers of heads, or without an output.
     """
     hidden = run.hidden(_side(run.model))[:, : run.side.n_real]
+    at_once = ROWS if run.model.asked in ("logits", "tags") else hidden.shape[1]
     parts = [
-        _read(run.model, hidden[:, first : first + ROWS], n) for first in range(0, hidden.shape[1], ROWS)
+        _read(run.model, hidden[:, first : first + at_once], n)
+        for first in range(0, hidden.shape[1], at_once)
     ]
     return Lens(*(np.concatenate(found, axis=1) for found in zip(*parts, strict=True)))
 
 
 def _read(model: Model, hidden: Array, n: int) -> tuple[Array, Array, Array]:
     """`ids`, `chances` and `final` of a few positions: (layer + 1, position, d_model)."""
-    found = [softmax(read_out(model, stream).astype(np.float64)) for stream in hidden]
-    places, best = np.arange(hidden.shape[1]), found[-1].argmax(-1)
-    ids = [_top(chances, n) for chances in found]
-    kept = [np.take_along_axis(chances, top, axis=-1) for chances, top in zip(found, ids, strict=True)]
-    return np.stack(ids), np.stack(kept), np.stack([chances[places, best] for chances in found])
+    found = [chances(model, read_out(model, stream).astype(np.float64)) for stream in hidden]
+    best = found[-1].argmax(-1)
+    rows, ids = np.arange(len(best)), [_top(each, n) for each in found]
+    kept = [np.take_along_axis(each, top, axis=-1) for each, top in zip(found, ids, strict=True)]
+    return np.stack(ids), np.stack(kept), np.stack([each[rows, best] for each in found])
 
 
 def _top(chances: Array, n: int) -> Array:
@@ -88,13 +92,24 @@ def _top(chances: Array, n: int) -> Array:
 
 
 def read_out(model: Model, stream: Array) -> Array:
-    """The logits of vectors of the residual stream, as if the last layer had left them: (position, d_model) -> (position, vocab)."""
+    """The logits, or what else `Run.scores` are, of vectors of the residual stream, as if the last layer had left them: (position, d_model) -> (row, choice)."""
     _side(model)
     network = model.network
     norm = getattr(network, "final_norm", None) or getattr(network, "decoder_norm", None)
     with torch.inference_mode():
         hidden = torch.tensor(np.asarray(stream))[None]
-        return network.logits(hidden if norm is None else norm(hidden))[0].float().numpy()
+        found = _output(model, model.asked, hidden if norm is None else norm(hidden))[0].float().numpy()
+    if model.asked == "answer":
+        return found.T
+    return found if found.ndim > 1 else found[None]
+
+
+def _output(model: Model, name: str, hidden: torch.Tensor) -> torch.Tensor:
+    """Compute an output from what the last layer gave, through the outputs that it reads."""
+    if name == "hidden":
+        return hidden
+    output, real = model.outputs[name], torch.ones(hidden.shape[:2], dtype=torch.bool)
+    return output.of(name, model.network, _output(model, output.reads, hidden), real)
 
 
 def _side(model: Model) -> str:

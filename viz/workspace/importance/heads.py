@@ -26,12 +26,18 @@ from viz.workspace.shared.what_if_link import EDITS, OFF
 PLOT = "importance.plot"
 HOW = {"zero": "Zero-ablate", "mean": "Mean-ablate"}
 EFFECT = r"\Delta_h = \ln p(\text{word} \mid h \leftarrow h_0) - \ln p(\text{word}) \;\approx\; \sum_{\text{positions}} \frac{\partial \ln p}{\partial h} \cdot (h_0 - h), \qquad h_0 = 0 \text{ or } \bar h"
+WHAT = {"logits": "word", "classes": "class", "tags": "tag", "answer": "position"}
+SCORED = (
+    "The model runs once as it is and then once for each head, with that head alone ablated. A cell is how the score changed: below 0 (orange) the head raises the score, above 0 (blue) it lowers it.\n\n"
+    "Zero is a value that a head may never take on ordinary input. Its mean over many inputs removes only what is special to this one: where the two pictures differ, trust mean-ablation more.\n\n"
+    "The dots compare with gradient attribution, which needs one run and one gradient instead of one run per head: on the dashed line it equals the effect of ablation."
+)
 CODE = """import core
 from core.analysis.attribution.target_token import Asked
 from core.analysis.attribution.ablation_sweep import Item, estimate, sweep
 
 model = core.open_model({model!r})
-item, asked = Item({text!r}{target}), Asked(row={row}, token={token}, against={against}{several})
+item, asked = Item({text!r}{target}), Asked(row={row}, token={token}, against={against}{activation})
 print(sweep(model, item, asked, {kind!r}))           # (layer, head): the change when that head is zero
 print(estimate(model, item, asked.goal, {kind!r}))   # the same, guessed from one gradient"""
 
@@ -58,7 +64,11 @@ def _pictures(run: Run, swept: Any, kind: str) -> tuple[int, int]:
     with right:
         names = [head_name(*at) for at in np.ndindex(swept.effects.shape)]
         figure = agreement_plot(
-            swept.guesses.ravel(), swept.effects.ravel(), names, head_name(*place), ", nats"
+            swept.guesses.ravel(),
+            swept.effects.ravel(),
+            names,
+            head_name(*place),
+            target_picker.unit(swept.asked),
         )
         page_parts.show(
             figure,
@@ -135,15 +145,14 @@ def _pick(kind: str) -> None:
 
 
 def _title(run: Run, swept: Any) -> str:
-    what = "the logit difference" if swept.asked.against is not None else "ln p"
-    return f"Change of {what} of {target_picker.question(run, swept.asked)} without the head (effect of ablation), nats"
+    return f"Change of {target_picker.quantity(run, swept.asked)} without the head (effect of ablation){target_picker.unit(swept.asked)}"
 
 
 def _sentence(params: Any, run: Run, swept: Any, place: tuple[int, int]) -> str:
     effect, word = float(swept.effects[place]), target_picker.question(run, swept.asked)
     heads = head_picker.survey(params.model)[params.kind]
     name = f"{head_name(*place)} ({heads.word(*place)})"
-    if swept.asked.against is None:
+    if not swept.asked.is_score:
         before, after = np.exp(swept.before), np.exp(swept.before + effect)
         moved = changes(float(before), float(after))
     else:
@@ -172,9 +181,11 @@ def _folds(page: Page, params: Any, run: Run, swept: Any, place: tuple[int, int]
             )
     with page_parts.fold(page_parts.LOOKING, "importance.heads.looking") as fold:
         if fold.open:
-            what = "class" if run.model.tells_classes else "word"
+            what = WHAT[run.model.asked]
             st.markdown(
-                f"The model runs once as it is and then once for each head, with that head alone ablated. A cell is how the logarithm of the {what}'s probability changed: "
+                SCORED
+                if swept.asked.activation == "none"
+                else f"The model runs once as it is and then once for each head, with that head alone ablated. A cell is how the logarithm of the {what}'s probability changed: "
                 f"below 0 (orange) the head makes the {what} more probable, above 0 (blue) less probable. −0.69 halves the probability, −2.3 leaves a tenth.\n\n"
                 f"Zero is a value that a head may never take on ordinary input, so later layers may react to it in unusual ways. Its mean over {len(own(head_picker.opened(params.model)))} inputs that this model can read removes only what is special to this one. Where the two pictures differ, trust mean-ablation more.\n\n"
                 "The dots compare with gradient attribution, which needs one run and one gradient instead of one run per head: how steeply ln p falls in the direction in which the head is changed. On the dashed line it equals the effect of ablation. Heads can stand in for each other: that an answer survives without a head does not show that the head does nothing."
@@ -190,7 +201,7 @@ def _folds(page: Page, params: Any, run: Run, swept: Any, place: tuple[int, int]
         row=found.row,
         token=found.token,
         against=found.against,
-        several=", several=True" if found.several else "",
+        activation=target_picker.activation_code(found),
         kind=params.kind,
     )
     page_parts.take_away(

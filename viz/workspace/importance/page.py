@@ -48,6 +48,13 @@ SEEING = {
     "patch": "Activation patching",
 }
 """The same of a model that tells what is in a picture."""
+ONE = {
+    "classes": SEEING["heads"],
+    "tags": "For one tag",
+    "answer": "For the start or end",
+    "score": "For the score",
+}
+"""The first view of a fine-tuned model, by its output."""
 EACH = {"words": lambda _: 1.0, "patch": lambda model: float(model.config.n_layers)}
 """Runs that a view makes for every token: the token taken away; one of its vectors put back, in every layer."""
 SHOW = {"many": many.show, "words": words.show, "patch": patch.show}
@@ -81,7 +88,7 @@ def plain(p: Params) -> Run:
     if not model.speaks:
         raise InputError(
             f"{p.model} cannot be asked what matters.",
-            f"A part matters for what a model says; {model.lacks('answer')}",
+            f"A part matters for what a model outputs; {model.lacks('answer')}",
             "Choose another model.",
         )
     return target_picker.fixed(p.model, p.text, p.target, (model.asked,))
@@ -131,11 +138,12 @@ def page() -> None:
     )
     if asked is None:
         return
-    views = SEEING if patches.reads(head_picker.opened(asked.model)) else VIEWS
+    model = head_picker.opened(asked.model)
+    views = SEEING if patches.reads(model) else VIEWS | {"heads": ONE.get(model.asked, VIEWS["heads"])}
     by = controls.segmented(
         "What to ablate", tuple(views), "importance.by", "heads", views.__getitem__, quiet=True
     )
-    params = Params(asked.model, asked.text, toolbar.target(head_picker.opened(asked.model)))
+    params = Params(asked.model, asked.text, toolbar.target(model))
     run = plain(params)
     origin.tell_run(run)
     if by == "heads":

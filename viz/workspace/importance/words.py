@@ -12,7 +12,7 @@ import streamlit as st
 
 from core.analysis.attribution import erasing
 from core.analysis.attribution.ablation_sweep import Item
-from core.analysis.attribution.target_token import Asked
+from core.analysis.attribution.target_token import Asked, positions
 from core.analysis.attribution.token_importance import (
     KEEP,
     attention_gradient,
@@ -46,13 +46,13 @@ SEEN = (
     "one that the model never saw in training, and two patches that say the same can each be missed."
 )
 CODE = """import core
-from core.analysis.attribution.target_token import Asked
+from core.analysis.attribution.target_token import Asked, positions
 from core.analysis.attribution import erasing
 from core.analysis.attribution.ablation_sweep import Item
 from core.analysis.attribution.token_importance import attention_gradient, hidden_from, shares
 
 model, item = core.open_model({model!r}), Item({text!r}{target})
-asked = Asked(row={row}, token={token}, against={against}{several})
+asked = Asked(row={row}, token={token}, against={against}{activation})
 print(shares(item.run(model), asked, {kind!r}), attention_gradient(model, item, asked, {kind!r}))
 print([asked.value(item.run(model, edits=[hidden_from(model, {kind!r}, key)]).scores) for key in range({n})])"""
 
@@ -87,7 +87,8 @@ def show(page: Page, params: Any, run: Run) -> None:
             height=300,
             margins=False,
         )
-    page_parts.numbers(_sentence(found, words, drops, "patches" if picture else "words"), "ablation")
+    unit = target_picker.unit(asked).removeprefix(",")
+    page_parts.numbers(_sentence(found, words, drops, "patches" if picture else "words", unit), "ablation")
     _folds(page, params, run, asked, kind, found, drops, words)
 
 
@@ -98,12 +99,13 @@ def readings(
     model, item, one = run.model, Item(params.text, run.target_text), cost(run)
     family = model.spec.kind(kind)
     side = run.source if family.keys == "source" and run.source else run.side
-    n = asked.row + 1 if kind == "causal" else side.n_real  # what comes later cannot count
+    last = max(positions(run, asked)) + 1
+    n = last if kind == "causal" else side.n_real  # what comes later cannot count
     short(run, n)
-    queries = asked.row if family.queries == "target" or run.source is None else None
+    looks = family.queries == "target" or run.source is None
     here = (params.model, params.text, run.target_text, kind)
     found: dict[str, np.ndarray] = {}
-    if queries is not None:
+    if looks:
         kept = engine_client.run(params.model, params.text, target=run.target_text, keep=KEEP)
         found = {name: values[:n] for name, values in shares(kept, asked, kind).items()}
     found[GRADIENT] = engine_client.submit(
@@ -139,7 +141,7 @@ def _worth(drops: np.ndarray) -> np.ndarray:
     return worth / (worth.sum() or 1.0)
 
 
-def _sentence(found: dict[str, np.ndarray], words: list[str], drops: np.ndarray, what: str) -> str:
+def _sentence(found: dict[str, np.ndarray], words: list[str], drops: np.ndarray, what: str, unit: str) -> str:
     *_, taken = found
     top = {name: words[int(values.argmax())] for name, values in found.items()}
     agree = {name: ranks_agree(values, drops) for name, values in found.items() if name != taken}
@@ -147,7 +149,7 @@ def _sentence(found: dict[str, np.ndarray], words: list[str], drops: np.ndarray,
     listed = ", ".join(f"{name} “{word}”" for name, word in top.items() if name != taken)
     said = ", ".join(f"{name} {target_picker.signed(value)}" for name, value in agree.items())
     costs = (
-        f"“{top[taken]}” costs most ({drops.max():.2f} nats)"
+        f"“{top[taken]}” costs most ({drops.max():.2f}{unit})"
         if drops.max() > 0
         else f"none of the {what} costs anything"
     )
@@ -192,7 +194,7 @@ def _folds(
         row=asked.row,
         token=asked.token,
         against=asked.against,
-        several=", several=True" if asked.several else "",
+        activation=target_picker.activation_code(asked),
         kind=kind,
         n=len(words),
     )
@@ -221,14 +223,23 @@ def _erasing(params: Any, run: Run, asked: Asked, kind: str, found: dict[str, np
             unit="",
         ),
         "importance.words.curves",
-        f"Lines: the probability of {target_picker.question(run, asked)} while {what}, in the order of each reading.",
+        f"Lines: {_measure(run, asked)} while {what}, in the order of each reading.",
     )
     means = sorted((erasing.mean_left(counts, line), name) for name, line in lines.items())
     page_parts.numbers(
-        f"Mean probability of {target_picker.question(run, asked)} on the way from nothing to everything erased, the lowest first: "
-        + ", ".join(f"{name} {percent(mean)}" for mean, name in means)
+        f"Mean of {_measure(run, asked)} on the way from nothing to everything erased, the lowest first: "
+        + ", ".join(
+            f"{name} {target_picker.signed(mean) if asked.activation == 'none' else percent(mean)}"
+            for mean, name in means
+        )
         + ". The lower this is, the more faithful the order: the output depends on the words that it puts first."
     )
+
+
+def _measure(run: Run, asked: Asked) -> str:
+    """Return the name of what is erased down: a probability, or a score."""
+    question = target_picker.question(run, asked)
+    return question if asked.activation == "none" else f"the probability of {question}"
 
 
 def _frame(found: dict[str, np.ndarray], drops: np.ndarray, words: list[str]) -> pd.DataFrame:

@@ -49,7 +49,7 @@ def averages(name: str, kind: str) -> np.ndarray:
             model,
             [row.text for row in rows],
             kind,
-            [row.truth for row in rows] if model.spec.has_source else None,
+            [row.truth for row in rows] if model.spec.has_source and model.head is None else None,
         )
 
     return engine_client.submit(("importance.means", name, kind), mean, 200.0 * SENTENCES)

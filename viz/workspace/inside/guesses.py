@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,8 @@ from core.analysis.attribution.target_token import telling
 from core.analysis.residual.logit_lens import Lens, logit_lens
 from core.run import Run
 from viz.charts.layers import PICKED, lens_table, word_bars
-from viz.labels import literal, percent
+from viz.instruments import heatmap
+from viz.labels import distinct, literal, percent
 from viz.shell import state
 from viz.shell.pages import Page
 from viz.widgets import controls, engine_client, page_parts
@@ -23,27 +25,51 @@ KEY = "inside.lens"
 SHOWN = 36
 """Positions in one table."""
 TOP = 5
+MANY = 50
+"""Classes of which the probabilities after every layer are kept; the TOP of them at the end are shown, some more where there are few."""
 LENS = r"p_\ell = \mathrm{softmax}\left(W_U\, \mathrm{norm}(x_\ell)\right)"
 CODE = """import core
 from core.analysis.residual.logit_lens import logit_lens
 
 model = core.open_model({model!r})
-lens = logit_lens(model.run({text!r}{target}))
-print([[model.tokenizer.token(int(i)) for i in layer] for layer in lens.ids[..., 0]])   # (layer + 1, position)"""
+run = model.run({text!r}{target})
+lens = logit_lens(run)
+print([[run.choice(int(i)) for i in layer] for layer in lens.ids[..., 0]])   # (layer + 1, position)
+print(lens.chances[..., 0])"""
+HEAD_LENS = r"p_\ell = \mathrm{head}\left(\mathrm{norm}(x_\ell)\right)"
+EACH = {"answer": "the start and the end of the answer"}
+READS = {
+    "classes": "probabilities of the classes of the whole text",
+    "tags": "probabilities of tags for each word",
+    "answer": "for each position, the probabilities that the answer starts and ends there",
+    "score": "one score of the whole text",
+}
+HEADS = (
+    "A model carries one vector for each token from layer to layer (the residual stream), and each layer adds something to it. At the end the head of its fine-tuning reads these vectors and gives "
+    "{0}. Here the same head also reads the vectors after every earlier layer, as if the model stopped there. The last column is what the model really outputs.\n\n"
+    "The head was trained for the last column only, so what it makes of an early layer is only a hint of what the vectors hold."
+)
 
 
 def show(page: Page, params: Any, run: Run) -> None:
     lens = engine_client.submit(
         ("inside.lens", params),
-        lambda: logit_lens(run, TOP),
+        lambda: logit_lens(run, MANY if run.model.asked == "classes" else TOP),
         cost=2.0 * len(run.ids) * run.model.config.n_layers,
     )
-    n, layers = run.side.n_real, run.model.config.n_layers
+    n, layers = lens.ids.shape[1], run.model.config.n_layers
     target_picker.forget("inside.lens.sentence", target_picker.told(run), "inside.cell", "inside.from")
     first = int(controls.slider("Shown from token", 0, n - SHOWN, "inside.from", 0)) if n > SHOWN else 0
     places = range(first, min(n, first + SHOWN))
     place, layer = _cell(run, lens, places)
     columns = ["before", *(f"L{i}" for i in range(layers))]
+    if run.model.whole_input:
+        scored = run.model.asked == "score"
+        (_scores if scored else partial(_classes, run))(lens, columns)
+        page_parts.numbers(_score_sentence(lens) if scored else _sentence(run, lens, place), "logit_lens")
+        _folds(page, params, run, lens, place)
+        return
+    names = target_picker.row_names(run)
     table, beside = st.columns([4, 1], gap="medium")
     with table:
         words = [
@@ -52,14 +78,14 @@ def show(page: Page, params: Any, run: Run) -> None:
         figure = lens_table(
             words,
             lens.chances[:, places.start : places.stop, 0].T,
-            [target_picker.word(run.tokens[at]) for at in places],
+            [names[at] for at in places],
             columns,
             (place - first, layer),
         )
         page_parts.show(
             figure,
             KEY,
-            "A table: a row for each word that is read, a column for each layer, in each cell the word that the model would predict there",
+            f"A table: a row for {EACH.get(run.model.asked, 'each word that is read')}, a column for each layer, in each cell what the model would predict there",
             lambda: _pick(first),
         )
     with beside:
@@ -68,7 +94,7 @@ def show(page: Page, params: Any, run: Run) -> None:
         page_parts.show(
             word_bars(top, lens.chances[layer, place]),
             "inside.top",
-            "The best words of the chosen cell with their probabilities",
+            "The most probable of the chosen cell with their probabilities",
         )
     page_parts.numbers(_sentence(run, lens, place), "logit_lens")
     _folds(page, params, run, lens, place)
@@ -105,6 +131,50 @@ def _where(run: Run, place: int, layer: int) -> str:
     return literal(target_picker.begin(f"{target_picker.behind(run, place)}, {when}"))
 
 
+def _classes(run: Run, lens: Lens, columns: list[str]) -> None:
+    """Draw the probability of each class after each layer, the most probable at the end first."""
+    order = lens.ids[-1, 0][: 2 * TOP]
+    ids, shares = lens.ids[:, 0], lens.chances[:, 0]
+    table = np.array([np.where(ids == index, shares, 0.0).sum(-1) for index in order])
+    figure = lens_table(
+        [[percent(share) for share in row] for row in table],
+        table,
+        [target_picker.named(run, int(index)) for index in order],
+        columns,
+        what="class",
+    )
+    page_parts.show(
+        figure, KEY, "A table: a row for each class, a column for each layer, in each cell its probability"
+    )
+
+
+def _scores(lens: Lens, columns: list[str]) -> None:
+    """Draw the score after each layer."""
+    heatmap(
+        lens.chances[:, 0, 0][None],
+        ["score"],
+        columns,
+        key=KEY,
+        scale="score",
+        axis=("output", "layer"),
+        title="The score after each layer",
+        numbers=True,
+        height=120,
+        margins=False,
+    )
+
+
+def _score_sentence(lens: Lens) -> str:
+    values = lens.chances[:, 0, 0]
+    steps = np.diff(values)
+    most = int(np.abs(steps).argmax())
+    signed = target_picker.signed
+    return (
+        f"The score is {signed(values[0])} before any layer and {signed(values[-1])} at the end; "
+        f"layer {most} changes it most, from {signed(values[most])} to {signed(values[most + 1])}."
+    )
+
+
 def _sentence(run: Run, lens: Lens, place: int) -> str:
     settled, final = int(lens.settled[place]), lens.final[:, place]
     word, last = f"“{target_picker.named(run, int(lens.ids[-1, place, 0]))}”", len(final) - 1
@@ -122,23 +192,22 @@ def _sentence(run: Run, lens: Lens, place: int) -> str:
 def _folds(page: Page, params: Any, run: Run, lens: Lens, place: int) -> None:
     with page_parts.fold(page_parts.EQUATION, "inside.guesses.equation") as fold:
         if fold.open:
-            page_parts.equation(LENS)
+            page_parts.equation(LENS if run.model.asked == "logits" else HEAD_LENS)
             page_parts.dataframe(_frame(run, lens, [place]), hide_index=True, key="inside.guesses.rows")
     with page_parts.fold(page_parts.LOOKING, "inside.guesses.looking") as fold:
         if fold.open:
-            reads = (
-                "for each word, of the word at its position"
-                if run.model.spec.framed
-                else "for each word, of the next word"
-            )
+            words = "of the word at its position" if run.model.spec.framed else "of the next word"
+            reads = READS.get(run.model.asked, f"for each word, {words}")
             st.markdown(
-                f"A model carries one vector for each word from layer to layer (the residual stream), and each layer adds something to it. At the end the output layer turns the vector into probabilities: {reads}. Here the same output layer also reads the vector after every earlier layer, as if the model stopped there. Rows are "
+                HEADS.format(reads)
+                if run.model.asked != "logits"
+                else f"A model carries one vector for each word from layer to layer (the residual stream), and each layer adds something to it. At the end the output layer turns the vector into probabilities: {reads}. Here the same output layer also reads the vector after every earlier layer, as if the model stopped there. Rows are "
                 "the words that were read, from top to bottom; columns are the layers, from left to right. The last column is what the model really predicts.\n\n"
                 "Before any layer the vector is the word itself, and many models then guess that word. The output layer was trained for the last "
                 "column only, so a prediction from an early layer is only a hint of what the vector holds."
             )
     page_parts.documents(page)
-    page_parts.as_table(lambda: _frame(run, lens, range(run.side.n_real)), "inside.guesses")
+    page_parts.as_table(lambda: _frame(run, lens, range(lens.ids.shape[1])), "inside.guesses")
     target = "" if run.source is None else f", target={run.target_text!r}"
     code = CODE.format(model=params.model, text=params.text, target=target)
     page_parts.take_away(
@@ -151,9 +220,11 @@ def _folds(page: Page, params: Any, run: Run, lens: Lens, place: int) -> None:
 def _arrays(run: Run, lens: Lens) -> dict[str, np.ndarray | Labelled]:
     """The guesses after each layer at each position: ids, tokens and probabilities, the most probable first."""
     layers = ["before any layer", *(f"layer {i}" for i in range(len(lens.ids) - 1))]
-    axes = {"after": layers, "position": [f"{i} {token}" for i, token in enumerate(run.tokens)]}
+    axes = {"after": layers, "position": distinct(target_picker.row_names(run))}
     ranked = {**axes, "rank": [str(rank + 1) for rank in range(lens.ids.shape[-1])]}
-    tokens = np.array([run.model.choice(int(index)) for index in lens.ids.ravel()]).reshape(lens.ids.shape)
+    tokens = np.array([run.choice(int(index)) for index in lens.ids.ravel()]).reshape(lens.ids.shape)
+    if run.model.asked == "score":
+        return {"score": Labelled(lens.chances[..., 0], axes)}
     return {
         "ids": Labelled(lens.ids, ranked),
         "tokens": Labelled(tokens, dict.fromkeys(ranked)),
@@ -164,9 +235,12 @@ def _arrays(run: Run, lens: Lens) -> dict[str, np.ndarray | Labelled]:
 
 def _frame(run: Run, lens: Lens, places: Any) -> pd.DataFrame:
     rows = [(place, layer) for place in places for layer in range(len(lens.ids))]
+    if run.model.asked == "score":
+        after = ["before any layer" if layer == 0 else f"layer {layer - 1}" for _, layer in rows]
+        return pd.DataFrame({"after": after, "score": lens.chances[:, 0, 0].round(4)})
     return pd.DataFrame(
         {
-            "word read": [target_picker.word(run.tokens[place]) for place, _ in rows],
+            "word read": [target_picker.row_name(run, place) for place, _ in rows],
             "after": ["before any layer" if layer == 0 else f"layer {layer - 1}" for _, layer in rows],
             "first guess": [
                 target_picker.named(run, int(lens.ids[layer, place, 0])) for place, layer in rows

@@ -41,12 +41,13 @@ class Params:
 def compute(p: Params) -> Run:
     """The run with everything that the views read: the residual stream, what each part added to it, the logits.
 
-    Raises InputError for a model that says no words.
+    Raises InputError for a model without an output that could be read after each layer.
     """
-    if not head_picker.opened(p.model).can("score_words"):
+    model = head_picker.opened(p.model)
+    if not model.can("answer_texts"):
         raise InputError(
-            f"{p.model} has no output that says words.",
-            "What is inside is read through the output layer.",
+            f"{p.model} has no output that could be read after each layer.",
+            f"The logit lens reads a text's words or classes; {model.lacks('answer_texts')}",
             "Choose another model.",
         )
     return target_picker.fixed(p.model, p.text, p.target, logit_attribution.KEEP)

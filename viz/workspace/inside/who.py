@@ -16,6 +16,8 @@ from viz.labels import head_name, literal
 from viz.shell import links, state
 from viz.shell.pages import Page
 from viz.widgets import controls, engine_client, page_parts
+from viz.widgets.export import Labelled
+from viz.workspace.importance.heads import by_head
 from viz.workspace.shared import target_picker
 
 KEY = "inside.parts"
@@ -24,12 +26,13 @@ EMBEDDING = {"token": "the word itself", "position": "its position", "segment": 
 REST = "biases"
 SUM = r"\underbrace{w \cdot \mathrm{norm}(x)}_{\text{logit}} = \sum_{p} c \cdot p + \text{biases}, \qquad c = \mathrm{centred}\left(\frac{g \odot w}{\sigma}\right), \qquad x = \sum_{p} p"
 BESIDE = r"\text{logit} = w \cdot [p_1; p_2; \dots] + b = \sum_{p} w_p \cdot p + b"
+HEAD = " The head of fine-tuning reads one position, or the mean of all; then the parts of each position are added up. Its activation is held at the share that it let through."
 CODE = """import core
 from core.analysis.attribution.target_token import Asked
 from core.analysis.attribution.logit_attribution import attribute
 
 run = core.open_model({model!r}).run({text!r}{target})
-found = attribute(run, Asked(row={row}, token={token}, against={against}))
+found = attribute(run, Asked(row={row}, token={token}, against={against}{activation}))
 print(found.heads, found.feed_forward, found.total, found.logit)"""
 
 
@@ -116,8 +119,9 @@ def _sentence(run: Run, asked: Asked, found: Attribution) -> str:
     listed = ", ".join(
         f"{name} {target_picker.signed(value, '+.2f')}" for name, value in shares if value or name != others
     )
-    what = "The logit of" if asked.against is None else "The difference of logits of"
-    return f"{what} {word} is {target_picker.signed(found.logit)}: {listed}. Added up: {target_picker.signed(found.total)}."
+    what = f"The logit of {word}" if asked.against is None else f"The difference of logits of {word}"
+    what = "The score" if asked.activation == "none" else what
+    return f"{what} is {target_picker.signed(found.logit)}: {listed}. Added up: {target_picker.signed(found.total)}."
 
 
 def _folds(page: Page, params: Any, run: Run, asked: Asked, found: Attribution) -> None:
@@ -141,14 +145,27 @@ def _folds(page: Page, params: Any, run: Run, asked: Asked, found: Attribution) 
         row=asked.row,
         token=asked.token,
         against=asked.against,
+        activation=target_picker.activation_code(asked),
     )
     page_parts.take_away(
-        lambda: (
-            {f"heads, {kind}": values for kind, values in found.heads.items()}
-            | {found.beside: found.feed_forward}
-        ),
+        lambda: _arrays(found),
         code,
         key="inside.who",
+    )
+
+
+def _arrays(found: Attribution) -> dict[str, np.ndarray | Labelled]:
+    """Return what each part added: heads and the bias of their layer by kind, layers, the rest."""
+    layers = [f"L{i}" for i in range(len(found.feed_forward))]
+    names, values, _ = bars(found)
+    return (
+        {f"heads, {kind}": by_head(values) for kind, values in found.heads.items()}
+        | {
+            f"bias of the output map, {kind}": Labelled(values, {"layer": layers})
+            for kind, values in found.biases.items()
+        }
+        | {found.beside: Labelled(found.feed_forward, {"layer": layers})}
+        | {"every part": Labelled(np.array(values), {"part": names})}
     )
 
 
@@ -169,7 +186,12 @@ def _looking(run: Run) -> str:
     )
     if post:
         words += "\n\nThis model has a norm after every sub-layer, not only at the end: each bar is what is left of a part after all norms that follow, each held at its scale in this run."
-    if run.model.spec.framed:
+    if run.model.asked != "logits":
+        words = words.replace("the score from which its probability is made, ", "").replace(
+            "the logit of a word", "the score of a class, a tag, an edge or a text"
+        )
+        words += HEAD
+    elif run.model.spec.framed:
         words += " Its output head also has an activation, which is held at the slope it had."
     return words
 

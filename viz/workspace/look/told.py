@@ -7,7 +7,7 @@ import streamlit as st
 
 from core.analysis.documents import unknown_words
 from core.analysis.promised import plain
-from core.analysis.task_outputs import answer_span, class_chances, tagged_words
+from core.analysis.task_outputs import answer_span, chances, tagged_words
 from core.maths import sigmoid
 from core.run import Run
 from viz.instruments.picture import patches
@@ -29,9 +29,9 @@ def show(run: Run) -> None:
 def classes(run: Run) -> None:
     """The words that it does not know; the most probable classes with their probabilities."""
     scores, names = run.classes, run.model.class_names
-    chances = class_chances(run.model, scores if scores.ndim == 1 else scores[run.side.n_real - 1])
-    order = np.argsort(-chances, kind="stable")
-    said = [f"{literal(plain(names[i]))} {percent(chances[i])}" for i in order[:NAMED]]
+    shares = chances(run.model, scores if scores.ndim == 1 else scores[run.side.n_real - 1])
+    order = np.argsort(-shares, kind="stable")
+    said = [f"{literal(plain(names[i]))} {percent(shares[i])}" for i in order[:NAMED]]
     said += [f"{len(order) - NAMED:,} more"] if len(order) > NAMED else []
     strange = unknown_words(run) if run.model.spec.sentences else ()
     if strange:

@@ -14,7 +14,7 @@ NEEDS: Mapping[str, tuple[str, ...]] = {
     "compare": ("attend",),
     "find": ("attend_in_layers",),
     "what_if": ("attend_in_layers", "answer"),
-    "inside": ("attend_in_layers", "score_words"),
+    "inside": ("attend_in_layers", "answer_texts"),
     "importance": ("attend_in_layers", "answer"),
     "whole_model": ("attend_in_layers", "score_words"),
     "be_the_head": ("attend_in_layers", "write"),

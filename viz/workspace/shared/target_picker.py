@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-from core.analysis.attribution.target_token import Asked, about, blanks, rows, telling, truth
-from core.analysis.task_outputs import class_chances
+from core.analysis.attribution.target_token import EDGES, Asked, about, blanks, rows, telling, truth
+from core.analysis.task_outputs import activation_of, chances
 from core.errors import InputError
 from core.maths import softmax
 from core.run import Run
@@ -17,14 +17,22 @@ from viz.widgets import controls, engine_client
 
 GUESSES = 8
 CLASSES = 50
-"""Of the classes of a model the most probable are offered."""
+"""Of the classes, tags or positions of a model the most probable are offered."""
 BEFORE = 3
 """Tokens before the place that its name shows."""
 
+ROWS = {"tags": "Which word", "answer": "Start or end"}
+CHOICES = {
+    "classes": ("Which class", "no other class"),
+    "tags": ("Which tag", "no other tag"),
+    "answer": ("At which token", "no other token"),
+}
+"""Labels of the menus for a choice among an output, and of no second one."""
+
 
 def named(run: Run, index: int) -> str:
-    """A word, or a class."""
-    return word(run.model.choice(index))
+    """A word, a class, a tag."""
+    return word(run.choice(index))
 
 
 def fixed(model: str, text: str, target: str | None, keep: tuple[str, ...]) -> Run:
@@ -75,6 +83,8 @@ def begin(text: str) -> str:
 
 def place(run: Run, row: int) -> str:
     """A row of the output in words: what stands before it, and the word that follows where the text has one."""
+    if run.model.asked != "logits":
+        return row_name(run, row)
     framed = run.model.spec.framed
     tokens = [word(token) for token in run.tokens[max(0, row - BEFORE + (not framed)) : row + (not framed)]]
     dots = "… " if row >= BEFORE + framed else ""
@@ -84,23 +94,45 @@ def place(run: Run, row: int) -> str:
 
 
 def behind(run: Run, row: int) -> str:
-    """Where a row stands, for a sentence: a decoder predicts behind a word, a masked language model at it; a class is that of the whole."""
-    if run.model.tells_classes:
+    """Where a row stands, for a sentence: a decoder predicts behind a word, a masked language model and a tagger at it; a class is that of the whole."""
+    if run.model.whole_input:
         return "of the whole input"
-    return f"{'at' if run.model.spec.framed else 'after'} “{word(run.tokens[row])}”"
+    if run.model.asked == "answer":
+        return f"as the {EDGES[row]} of the answer"
+    at = run.model.spec.framed or run.model.asked == "tags"
+    return f"{'at' if at else 'after'} “{word(run.tokens[row])}”"
+
+
+def row_name(run: Run, row: int) -> str:
+    """Return the name of a row of the output: the token that stands there, an edge of the answer, the whole text."""
+    if run.model.whole_input:
+        return "the whole text"
+    return f"{EDGES[row]} of the answer" if run.model.asked == "answer" else word(run.tokens[row])
+
+
+def row_names(run: Run) -> list[str]:
+    """Return the names of all rows of the output."""
+    return [row_name(run, row) for row in range(len(run.scores))]
 
 
 def row(run: Run, slug: str) -> int:
     """The place that is asked about, from a list."""
-    label = "Which position" if run.model.spec.framed else "Which position (▸ the word that is written next)"
+    writes = run.model.asked == "logits" and not run.model.spec.framed
+    label = (
+        "Which position (▸ the word that is written next)"
+        if writes
+        else ROWS.get(run.model.asked, "Which position")
+    )
     return controls.select(label, rows(run), f"{slug}.row", telling(run), lambda at: place(run, at))
 
 
 def asked(run: Run, slug: str) -> Asked:
     """Place, word and, where the visitor types one, the word that it is compared with; or both, typed. Of classes, one or two."""
     forget(f"{slug}.sentence", told(run), f"{slug}.row", f"{slug}.word", f"{slug}.other")
-    if run.model.tells_classes:
-        return _class(run, slug)
+    if run.model.asked == "score":
+        return about(run, 0, 0)
+    if run.model.asked != "logits":
+        return _choice(run, slug)
     left, middle, right = st.columns([2, 1, 1])
     with left:
         at = row(run, slug)
@@ -111,39 +143,45 @@ def asked(run: Run, slug: str) -> Asked:
     return _compared(run, at, token, typed.split())
 
 
-def _class(run: Run, slug: str) -> Asked:
-    """A class, the one that the model tells before any choice, and another that it is compared with, or none."""
-    chances = class_chances(run.model, run.scores[0])
-    order = [int(index) for index in np.argsort(-chances, kind="stable")][:CLASSES]
-    linked = state.read(f"{slug}.word", order[0], state.whole(0, len(chances) - 1))
+def _choice(run: Run, slug: str) -> Asked:
+    """A class, a tag at a word, or an edge of the answer: the one that the model outputs before any choice, and another that it is compared with, or none."""
+    label, none = CHOICES[run.model.asked]
+    spots = st.columns(2 if run.model.whole_input else [2, 1, 1])
+    at = 0
+    if not run.model.whole_input:
+        with spots[0]:
+            at = row(run, slug)
+        forget(f"{slug}.place", (told(run), at), f"{slug}.word", f"{slug}.other")
+    shares = chances(run.model, run.scores[at])
+    order = [int(index) for index in np.argsort(-shares, kind="stable")][:CLASSES]
+    linked = state.read(f"{slug}.word", order[0], state.whole(0, len(shares) - 1))
 
-    def told(index: int) -> str:
-        return "no other class" if index < 0 else f"{named(run, index)}  {percent(chances[index])}"
+    def option(index: int) -> str:
+        return none if index < 0 else f"{named(run, index)}  {percent(shares[index])}"
 
-    left, right = st.columns(2)
-    with left:
+    with spots[-2]:
         token = controls.select(
-            "Which class", list(dict.fromkeys([*order, linked])), f"{slug}.word", order[0], told
+            label, list(dict.fromkeys([*order, linked])), f"{slug}.word", order[0], option
         )
-    with right:
+    with spots[-1]:
         others = [-1, *(index for index in order if index != token)]
-        against = controls.select("Compared with", others, f"{slug}.other", -1, told)
-    return about(run, 0, token, None if against < 0 else against)
+        against = controls.select("Compared with", others, f"{slug}.other", -1, option)
+    return about(run, at, token, None if against < 0 else against)
 
 
 def _token(run: Run, at: int, slug: str) -> int:
     """One of the model's own guesses, the word that the text has, or the one that the link names."""
     forget(f"{slug}.place", (told(run), at), f"{slug}.word")
-    chances = softmax(run.scores[at].astype(np.float64))
-    best = [int(index) for index in np.argsort(-chances, kind="stable")[:GUESSES]]
-    linked = state.read(f"{slug}.word", best[0], state.whole(0, len(chances) - 1))
+    shares = softmax(run.scores[at].astype(np.float64))
+    best = [int(index) for index in np.argsort(-shares, kind="stable")[:GUESSES]]
+    linked = state.read(f"{slug}.word", best[0], state.whole(0, len(shares) - 1))
     options = list(dict.fromkeys(index for index in (*best, truth(run, at), linked) if index is not None))
     return controls.select(
         "Which word",
         options,
         f"{slug}.word",
         best[0],
-        lambda index: f"{named(run, index)}  {percent(chances[index])}",
+        lambda index: f"{named(run, index)}  {percent(shares[index])}",
     )
 
 
@@ -158,8 +196,30 @@ def _compared(run: Run, at: int, token: int, typed: list[str]) -> Asked:
     return Asked(at, first, None if other == first else other)
 
 
+def quantity(run: Run, found: Asked) -> str:
+    """Return the name of the number that is asked about, as changes of it are measured.
+
+    A score has no probability, and so no logarithm of one.
+    """
+    if activation_of(run.model) == "none":
+        return "the score"
+    return f"{'the logit difference' if found.is_score else 'ln p'} of {question(run, found)}"
+
+
+def unit(found: Asked) -> str:
+    """Return the unit of that number, to stand after its name: log-probabilities and their differences are in nats."""
+    return "" if found.activation == "none" else ", nats"
+
+
+def activation_code(found: Asked) -> str:
+    """Return the argument of `Asked` in lines of Python that says how probabilities are made of scores, where it is not a softmax."""
+    return "" if found.activation == "softmax" else f", activation={found.activation!r}"
+
+
 def question(run: Run, found: Asked) -> str:
-    """What is asked, in words: "was", or "was" against "is"."""
+    """What is asked, in words: "was", or "was" against "is"; of a score "the score"."""
+    if run.model.asked == "score":
+        return "the score"
     against = "" if found.against is None else f" against “{named(run, found.against)}”"
-    where = "" if run.model.tells_classes else f" {behind(run, found.row)}"
+    where = "" if run.model.whole_input else f" {behind(run, found.row)}"
     return f"“{named(run, found.token)}”{against}{where}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,9 +18,13 @@ ROW = 38
 
 @kept
 def pairs(
-    words: Sequence[str], before: Array, after: Array, names: tuple[str, str] = ("before", "after")
+    words: Sequence[str],
+    before: Array,
+    after: Array,
+    names: tuple[str, str] = ("before", "after"),
+    number: Callable[[float], str] = percent,
 ) -> go.Figure:
-    """A row a word, two bars each: the pale one before, the strong one after; the percentages stand behind the bars.
+    """A row a word, two bars each: the pale one before, the strong one after; the numbers stand behind the bars, as percentages.
 
     >>> pairs(["cat", "dog"], np.array([0.5, 0.1]), np.array([0.2, 0.3])).data[1].text
     ('20%', '30%')
@@ -33,7 +37,7 @@ def pairs(
             "orientation": "h",
             "name": name,
             "marker": {"color": colour, "line": {"width": 0}},
-            "text": [percent(float(value)) for value in values],
+            "text": [number(float(value)) for value in values],
             "textposition": "outside",
             "cliponaxis": False,
             "textfont": {"size": 12, "color": theme.TEXT},
@@ -44,11 +48,11 @@ def pairs(
             (names[1], after, theme.PRIMARY),
         )
     ]
-    most = max([float(value) for values in (before, after) for value in values] + [1e-9])
-    return go.Figure(bars, _shape([plain(word) for word in words], most))
+    every = [float(value) for values in (before, after) for value in values]
+    return go.Figure(bars, _shape([plain(word) for word in words], min([*every, 0.0]), max([*every, 1e-9])))
 
 
-def _shape(words: list[str], most: float) -> dict[str, Any]:
+def _shape(words: list[str], least: float, most: float) -> dict[str, Any]:
     """The layout in one piece: Plotly checks the whole of it anew with each part that is set afterwards."""
     return {
         "template": theme.template(),
@@ -59,7 +63,11 @@ def _shape(words: list[str], most: float) -> dict[str, Any]:
         "margin": {"l": 4, "r": 52, "t": 30, "b": 2},
         "showlegend": True,
         "legend": {"orientation": "h", "x": 0, "y": 1.0, "yanchor": "bottom", "traceorder": "normal"},
-        "xaxis": {"visible": False, "range": [0, most * 1.02], "fixedrange": True},
+        "xaxis": {
+            "visible": False,
+            "range": [least - 0.1 * (most - least) * (least < 0), most + 0.02 * (most - least)],
+            "fixedrange": True,
+        },
         "yaxis": {
             "tickvals": list(range(len(words))),
             "ticktext": words,

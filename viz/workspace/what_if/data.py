@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from core.analysis.attribution.ablate_heads import some_heads
 from core.analysis.attribution.ablation_sweep import Item, estimate
 from core.analysis.attribution.erasing import BLANK
 from core.analysis.attribution.means import mean_outputs
-from core.analysis.attribution.target_token import blanks
+from core.analysis.attribution.target_token import about, blanks, positions, rows
+from core.analysis.attribution.target_token import telling as telling_row
 from core.analysis.residual.delta import Outcome, expected, given
 from core.analysis.residual.delta import written as written_words
 from core.decoding import Greedy, decode
@@ -38,6 +38,7 @@ OVER, LINES, DRAWINGS = "our sentences", "lines of its task", "our drawings"
 """What the mean of a head is taken over: the sentences on which heads are measured; of a model that reads none, lines of its own task, or doodles."""
 FEW = 8
 """So many heads are tried: the one that is missed most is among them nearly always, and each more costs a row of a forward."""
+ROW = "what_if.row"
 HEADS = (ZeroHead, MeanHead, ScaleHead, PatchHead)
 
 
@@ -51,6 +52,16 @@ class Change:
     edits: tuple[Edit, ...]
     errors: tuple[InputError, ...]
     translation: str | None
+    row: int | None = None
+    """The row of the scores that is compared; None for a text without a blank, or a whole translation."""
+
+    @property
+    def position(self) -> int | None:
+        """The position whose vector says it: of a class or a score the first or the last that its head reads."""
+        if self.row is None:
+            return None
+        asked = about(self.before, self.row, int(self.before.scores[self.row].argmax()))
+        return positions(self.before, asked)[0]
 
     @property
     def kind(self) -> Kind:
@@ -205,72 +216,75 @@ def over(model: Model) -> str:
 
 def means(model: Model, kind: str) -> np.ndarray:
     """The mean output of every head over these texts: (layer, head, d_head)."""
-    rows = own_texts(model.name) or head_picker.read_by_all(model)
-    targets = [row.target for row in rows] if model.spec.has_source else None
-    cost = 60.0 * len(rows) * model.config.n_layers
+    read = own_texts(model.name) or head_picker.read_by_all(model)
+    targets = [row.target for row in read] if model.spec.has_source and model.head is None else None
+    cost = 60.0 * len(read) * model.config.n_layers
     return engine_client.submit(
         ("what_if.means", model.name, kind),
-        lambda: mean_outputs(model, [row.text for row in rows], kind, targets),
+        lambda: mean_outputs(model, [row.text for row in read], kind, targets),
         cost,
     )
 
 
-def telling(before: Run, kind: str) -> HeadRef:
+def telling(before: Run, kind: str, row: int | None) -> HeadRef:
     """A head without which the model says much less well what it said: of a `FEW` that the gradient points at each is switched off alone.
 
     One below the last layer, where there is one: what the last layer's heads write is read by no other head.
     """
     model, config = before.model, before.model.config
-    row = said_at(before)
     if row is None and before.source is None:
         return HeadRef(kind, *next(iter(head_picker.survey(model.name)[kind].best(text_of(before)).values())))
     cost = float(len(text_of(before)) * config.n_layers * FEW)
-    key = ("what_if.telling", model.name, text_of(before), before.target_text, kind)
+    key = ("what_if.telling", model.name, text_of(before), before.target_text, kind, row)
     return HeadRef(kind, *engine_client.submit(key, lambda: _most_missed(before, kind, row), cost))
 
 
 def _most_missed(before: Run, kind: str, row: int | None) -> tuple[int, int]:
-    """Layer and head, by one gradient and one batch. What was said: the first word, or the whole translation."""
+    """Layer and head, by one gradient and one batch. What was said: the first word, class, tag or edge, the score, or the whole translation."""
     model, text, target = before.model, text_of(before), before.target_text
-    rows, ids = ([row], [int(before.scores[row].argmax())]) if row is not None else given(before)
-
-    several = model.head is not None and model.head.several
 
     def said(scores: Tensor) -> Tensor:
-        logs = F.logsigmoid(scores) if several else scores.log_softmax(-1)
-        return logs[range(len(rows)), ids].sum()
+        if row is not None:
+            return about(before, row, int(before.scores[row].argmax())).goal(scores)
+        written, ids = given(before)
+        return scores[written].log_softmax(-1)[range(len(written)), ids].sum()
 
-    guess = estimate(model, Item(text, target), lambda scores: said(torch.atleast_2d(scores)[rows]), kind)
+    guess = estimate(model, Item(text, target), said, kind)
     early = guess[:-1] if len(guess) > 1 else guess
     heads = [
         divmod(place, early.shape[1]) for place in np.argsort(early, axis=None, kind="stable")[:FEW].tolist()
     ]
     left = some_heads(
-        model, text, kind, lambda run: said(torch.from_numpy(run.scores[rows])).numpy(), heads, target=target
+        model, text, kind, lambda run: said(torch.tensor(run.scores)).numpy(), heads, target=target
     )
     return heads[int(left.argmin())]
 
 
 def said_at(run: Run) -> int | None:
-    """The row that says the next word, the hidden one, or the class; None where nothing is hidden, or a whole translation is written."""
-    if run.model.tells_classes:
-        return 0
+    """The row that says the next word, the hidden one, the class, the score, a tag or an edge; None where nothing is hidden, or a whole translation is written."""
+    if not run.model.speaks:
+        return None
+    if run.model.asked != "logits":
+        return telling_row(run)
     if run.model.spec.framed:
-        found = blanks(run) if "logits" in run.model.outputs else []
+        found = blanks(run)
         return found[0] if found else None
     return None if run.source is not None else run.side.n_real - 1
 
 
+def offers_rows(run: Run, row: int) -> bool:
+    """Return whether a run has several outputs to choose from, tags of words or edges of an answer, and this is one."""
+    return run.model.speaks and run.model.asked in ("tags", "answer") and row in rows(run)
+
+
 def outcome(change: Change) -> Outcome | None:
     """What the model says before and after; None for a text without a blank. Of a few classes all."""
-    row = said_at(change.before)
-    if change.before.source is not None and not change.before.model.tells_classes:
+    model, row = change.before.model, change.row
+    if change.before.source is not None and model.asked == "logits":
         return written_words(change.before, change.after)
-    return (
-        None
-        if row is None
-        else expected(change.before, change.after, row, FEW if change.before.model.tells_classes else 5)
-    )
+    if row is None:
+        return None
+    return expected(change.before, change.after, row, FEW if model.asked in ("classes", "tags") else 5)
 
 
 def touches(edit: Edit, change: Change) -> bool:

@@ -7,6 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from core.analysis.residual.delta import Outcome
+from core.analysis.task_outputs import activation_of
 from core.edits.serialize import to_text
 from viz.labels import distinct, visible
 from viz.shell.pages import Page
@@ -33,8 +34,15 @@ edits = from_text({edits!r})
 before, after = model.run({text!r}{target}), model.run({text!r}{target}, edits=edits)
 for name, run in (("before", before), ("after", after)):
     scores = run.scores[{row}].astype(float)
-    chances = np.exp(scores - scores.max()) / np.exp(scores - scores.max()).sum()
-    print(name, [(model.choice(i), f"{{100 * chances[i]:.1f}}%") for i in chances.argsort()[::-1][:5].tolist()])"""
+    chances = {chances}
+    print(name, [(run.choice(i), f"{number}") for i in chances.argsort()[::-1][:5].tolist()])"""
+
+CHANCES = {
+    "softmax": "np.exp(scores - scores.max()) / np.exp(scores - scores.max()).sum()",
+    "sigmoid": "1 / (1 + np.exp(-scores))",
+    "none": "scores",
+}
+"""Lines of Python that make of scores what the page shows."""
 
 
 def show(page: Page, change: Change, found: Outcome | None, moved: Moved, seen: HeadRef) -> None:
@@ -53,7 +61,9 @@ def show(page: Page, change: Change, found: Outcome | None, moved: Moved, seen: 
         edits=to_text(change.edits),
         text=data.text_of(change.before),
         target=target,
-        row=data.said_at(change.before) or 0 if change.before.model.tells_classes else -1,
+        row=-1 if change.row is None else change.row,
+        chances=CHANCES[activation_of(change.before.model)],
+        number="{chances[i]:.3f}" if change.before.model.asked == "score" else "{100 * chances[i]:.1f}%",
     )
     page_parts.take_away(lambda: _arrays(change, moved, seen), code, key="what_if")
 
@@ -71,7 +81,7 @@ def _sizes(change: Change) -> str:
     config, place = change.before.model.config, change.place
     weight = change.kind.module(change.before.model.network, place.layer).to_out.weight.detach().numpy()
     part = weight[:, place.head * config.d_head : (place.head + 1) * config.d_head]
-    row = 0 if change.before.model.tells_classes else -1
+    row = change.position if change.before.model.whole_input else -1
     written = np.linalg.norm(run.trace[path][place.head, row] @ part.T)
     stream = np.linalg.norm(run.trace[entering][row])
     return f"In the {'first' if row == 0 else 'last'} row {place} adds a vector of length {written:.2f} to a stream of length {stream:.2f}: one of {config.n_heads} heads of its layer."

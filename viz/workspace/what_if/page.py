@@ -12,7 +12,7 @@ from viz.instruments.kit import origin
 from viz.shell import errors, notices, state
 from viz.shell.pages import Cite, Page
 from viz.widgets import page_parts, pins
-from viz.workspace.shared import head_picker, toolbar
+from viz.workspace.shared import head_picker, target_picker, toolbar
 from viz.workspace.shared.head_picker import HeadRef
 from viz.workspace.shared.what_if_link import EDITS, NONE, OFF
 from viz.workspace.what_if import data, edits, folds, more, views
@@ -39,7 +39,7 @@ TOLD = 2
 
 @dataclass(frozen=True)
 class Params:
-    """One text through one model; the changes as in the link; the head in view, None for the most telling one."""
+    """One text through one model; the changes as in the link; the head in view and the row of the output, None for the most telling one."""
 
     model: str = "gpt-mini"
     text: str = TEXT
@@ -47,19 +47,21 @@ class Params:
     place: HeadRef | None = None
     kind: str | None = None
     target: str | None = None
+    row: int | None = None
 
 
 def compute(p: Params) -> Change:
     """Both runs (shared and kept by the engine). The head to open with is found by switching off each alone."""
     before = data.first(p.model, p.text, p.target)
     kind = p.kind if p.kind in before.kinds else before.kinds[-1]
-    place = p.place or data.telling(before, kind)
+    row = p.row if p.row is not None and data.offers_rows(before, p.row) else data.said_at(before)
+    place = p.place or data.telling(before, kind, row)
     raw: Any = {
         OFF: f"zero:{before.model.spec.kind(place.kind).path(place.layer, 'heads')}:{place.head}",
         NONE: "",
     }.get(p.edits, p.edits)
     after, kept, wrong = data.changed(before, raw)
-    return Change(before, after, place, kept, wrong, data.translated(before, kept))
+    return Change(before, after, place, kept, wrong, data.translated(before, kept), row)
 
 
 def page() -> None:
@@ -114,7 +116,11 @@ def _params(model: str, text: str) -> Params:
     layer = state.read("layer", -1, state.whole(0, reader.spec.kind(kind).n_layers(reader.config) - 1))
     head = state.read("head", -1, state.whole(0, reader.config.n_heads - 1))
     place = HeadRef(kind, max(layer, 0), max(head, 0)) if max(layer, head) >= 0 else None
-    return Params(model, text, state.read(EDITS, OFF), place, kind, toolbar.target(reader))
+    target_picker.forget(f"{data.ROW}.sentence", (model, text), data.ROW)
+    row = state.read(data.ROW, -1, state.whole(0, reader.config.n_ctx))
+    return Params(
+        model, text, state.read(EDITS, OFF), place, kind, toolbar.target(reader), None if row < 0 else row
+    )
 
 
 def _tell(change: Change) -> None:

@@ -12,16 +12,16 @@ from core.analysis.residual.delta import Outcome, looks_moved, stream_moved
 from viz.instruments import clicked, grid_packet, heatmap, show_grid
 from viz.instruments.kit import origin
 from viz.instruments.picture import patches
-from viz.labels import head_name, visible
+from viz.labels import head_name, percent, visible
 from viz.memo import remembered
 from viz.shell import state
 from viz.widgets import controls, page_parts
-from viz.workspace.shared import head_picker
+from viz.workspace.shared import head_picker, target_picker
 from viz.workspace.shared.head_picker import KINDS, HeadRef
 from viz.workspace.shared.tasks import written_by
 from viz.workspace.what_if import cells, edits, on_picture
 from viz.workspace.what_if.charts import pairs
-from viz.workspace.what_if.data import Change, said_at
+from viz.workspace.what_if.data import Change, offers_rows
 
 GROUP, SEEN = "what_if", "what_if.seen"
 INSIDE = {"heads": "What changed in heads and words", "before": "A head before and after"}
@@ -104,6 +104,8 @@ def says(change: Change, found: Outcome | None) -> None:
             "Write [MASK] in the place of a word, and the page shows which word the model expects there before and after."
         )
         return
+    if change.row is not None and offers_rows(change.before, change.row):
+        target_picker.row(change.before, "what_if")
     if change.before.target_text is not None:
         written = written_by(change.before.model)
         st.markdown(f":gray[Its {written} before]")
@@ -112,10 +114,12 @@ def says(change: Change, found: Outcome | None) -> None:
         st.text(change.translation or "(nothing: it ends at once)")
         st.markdown(f":gray[How probable each token of the first {written} is]")
     words = [visible(word) for word in found.words]
+    number = partial(target_picker.signed, form=".3f") if found.score else percent
+    what = "Score" if found.score else "Probabilities"
     page_parts.show(
-        pairs(words, found.before, found.after),
+        pairs(words, found.before, found.after, number=number),
         "what_if.says",
-        "Probabilities before and after: " + ", ".join(words),
+        f"{what} before and after: " + ", ".join(words),
     )
 
 
@@ -222,7 +226,7 @@ def _patterns(change: Change, seen: HeadRef) -> None:
     views = st.columns(3, gap="medium")
     origin.tell_run(change.before, seen.kind, *place)
     with views[0]:
-        row = min(said_at(change.before) or len(a) - 1, len(a) - 1)
+        row = min(len(a) - 1 if change.position is None else change.position, len(a) - 1)
         cell = heatmap(
             a,
             queries,

@@ -6,7 +6,8 @@ import numpy as np
 
 from core.analysis.residual.delta import Outcome
 from core.edits import MeanHead, ZeroHead
-from viz.labels import changes, percent, visible
+from viz.labels import bare_token, changes, percent, visible
+from viz.workspace.shared.target_picker import signed
 from viz.workspace.what_if.data import Change
 from viz.workspace.what_if.views import Moved
 
@@ -32,18 +33,20 @@ def _cause(change: Change) -> str:
 def _said(change: Change, found: Outcome | None) -> str:
     if found is None:
         return ""
-    if change.before.source is not None and not change.before.model.tells_classes:
+    model = change.before.model
+    if change.before.source is not None and model.asked == "logits":
         return _translated(change, found)
     was, now = found.first
-    what = (
-        "class"
-        if change.before.model.tells_classes
-        else "masked word"
-        if change.before.model.spec.framed
-        else "next word"
-    )
     a, b = float(found.before[was]), float(found.after[was])
-    text = f"{_cause(change)} the {what} “{_word(found, was)}” {changes(a, b)}"
+    if found.score:
+        return f"{_cause(change)} the score goes from {signed(a, '.3f')} to {signed(b, '.3f')}."
+    what = {
+        "classes": "class",
+        "tags": "tag",
+        "answer": f"{'end' if found.row else 'start'} of the answer at",
+    }.get(model.asked, "masked word" if model.spec.framed else "next word")
+    behind = f" of “{bare_token(change.before.tokens[found.row or 0])}”" if model.asked == "tags" else ""
+    text = f"{_cause(change)} the {what} “{_word(found, was)}”{behind} {changes(a, b)}"
     if now != was:
         return f"{text}, and “{_word(found, now)}” comes first with {percent(found.after[now])}."
     return f"{text}; it is still the first."
