@@ -93,6 +93,11 @@ ABILITIES: Mapping[str, Ability] = {
     "find_answers": Ability(_outputs("answer"), lambda _: "it does not mark an answer in its text."),
     "embed_texts": Ability(_outputs("embedding"), lambda _: "it does not make one vector of a text."),
     "score_texts": Ability(_outputs("score"), lambda _: "it outputs no score of a text."),
+    "read_pairs": Ability(
+        lambda model: model.spec.framed and (model.head is not None or model.config.n_segments > 1),
+        lambda _: "it reads one text.",
+        lambda family: family.framed,
+    ),
     "answer": Ability(lambda model: any(name in model.outputs for name in ASKABLE), _no_words),
     "answer_texts": Ability(
         lambda model: model.can("answer") and (model.can("score_words") or not model.spec.reads), _no_text

@@ -286,17 +286,18 @@ class Model:
         )
 
     def _framed(self, text: str, pair: str | None, special: bool) -> Side:
-        """START text END, and after it pair END: BERT's [CLS] a [SEP] b [SEP]. The second text is segment 1."""
+        """START text END, and after it pair END: BERT's [CLS] a [SEP] b [SEP], RoBERTa's <s> a </s></s> b </s>. The second text is segment 1."""
         if not text.strip() or (pair is not None and not pair.strip()):
             wrong = "The text is empty." if not text.strip() else "The second text is empty."
             raise InputError(wrong, "Each text needs at least one word.", "Type a sentence.")
-        if pair is not None and self.config.n_segments < 2:
+        doubled = getattr(self.config, "two_ends", False)
+        if pair is not None and self.config.n_segments == 1 and not doubled:
             raise InputError(f"{self.name} does not read pairs.", "It has one segment.", "Leave pair out.")
         marks = self.tokenizer.start, self.tokenizer.end
-        start, end = (
-            Encoded((mark,), (self.tokenizer.token(mark),), (None,)) for mark in marks if mark is not None
-        )
-        parts = [start, self.tokenizer.encode(text, special=special), end]
+        start, end = (self._marks((mark,)) for mark in marks if mark is not None)
+        between = self.tokenizer.between or end.ids * (1 + doubled)
+        parts = [start, self.tokenizer.encode(text, special=special)]
+        parts += [end if pair is None else self._marks(between)]
         first = sum(len(part.ids) for part in parts)
         if pair is not None:
             parts += [self.tokenizer.encode(pair, special=special), end]
@@ -306,6 +307,10 @@ class Model:
         )
         segments = tuple(int(place >= first) for place in range(len(ids)))
         return replace(self._fitting(text, Encoded(ids, tokens, spans)), segments=segments, pair=pair)
+
+    def _marks(self, ids: Sequence[int]) -> Encoded:
+        """Return tokens that the model adds to a text."""
+        return Encoded(tuple(ids), tuple(map(self.tokenizer.token, ids)), (None,) * len(ids))
 
     def _fitting(self, text: str, encoded: Encoded) -> Side:
         if len(encoded.ids) > self.config.n_ctx:
@@ -334,7 +339,8 @@ class Model:
     def _batch(self, sides: list[Side], sources: list[Side] | None) -> Batch:
         ids, real = tensors(sides)
         source, source_real = tensors(sources) if sources else (None, None)
-        parted = self.spec.framed or self.spec.sentences
+        several = getattr(self.config, "n_segments", 0) > 1 and not getattr(self.config, "two_ends", False)
+        parted = self.spec.sentences or (self.spec.framed and several)
         segments = torch.tensor([side.segments for side in sides]) if parted else None
         numbers = values(sources or sides)
         return Batch(

@@ -72,6 +72,11 @@ class BERTConfig:
             raise ValueError("next_sentence=True needs pooler=True: it reads the pooled output")
 
     @property
+    def two_ends(self) -> bool:
+        """Whether two texts are parted by two ends, and by no segments: in RoBERTa's kin."""
+        return self.first_place > 0
+
+    @property
     def d_head(self) -> int:
         return self.d_model // self.n_heads
 

@@ -148,6 +148,16 @@ class Tokenizer:
         own = encoding.special_tokens_mask.index(0)
         return tuple(encoding.ids[:own]), tuple(encoding.ids[own + 1 :])
 
+    @cached_property
+    def between(self) -> tuple[int, ...]:
+        """The ids that its post-processor puts between two texts, as RoBERTa's </s></s>; none where it has no rule for two."""
+        one = tokenizers.Tokenizer(tokenizers.models.WordLevel({"a": 0}, unk_token="a"))
+        one.post_processor = self._backend.post_processor
+        encoding = one.encode("a", "a")
+        first = encoding.special_tokens_mask.index(0)
+        second = encoding.special_tokens_mask.index(0, first + 1)
+        return tuple(encoding.ids[first + 1 : second])
+
     def placed(self, encoded: Encoded, *, whole: bool = False) -> Encoded:
         """The tokens of a text with what stands before it, and of a `whole` one behind it; see `around`.
 

@@ -12,11 +12,13 @@ import torch
 import transformers
 from parity import redraw
 from safetensors.torch import load_file, save_file
+from tokenizers import processors
 
 import core
 from core.analysis.attribution import logit_attribution
 from core.analysis.attribution.target_token import about, telling
 from core.analysis.residual.logit_lens import read_out
+from core.analysis.task_outputs import answer_span
 from core.checkpoints.inspect import report
 from core.text.learn import byte_level_bpe, wordpiece
 from core.tools.export import export_model
@@ -189,13 +191,58 @@ def test_one_label_is_a_score_of_a_text_or_of_a_pair(kind: str, tmp_path: Path) 
     made = written(tmp_path / "model", f"{kind} SequenceClassification", num_labels=1)
     model = core.open_model(str(tmp_path / "model"))
     assert model.can("score_texts") and not model.can("score_classes") and model.asked == "score"
-    pair = TEXTS[1] if model.spec.framed and model.config.n_segments > 1 else None
+    pair = TEXTS[1] if model.can("read_pairs") and kind != "roberta" else None
     run = model.run(TEXTS[0], pair=pair)
     with torch.no_grad():
         ids = torch.tensor([(run.source or run.side).ids])
         more = {} if pair is None else {"token_type_ids": torch.tensor([run.segments])}
         wanted = made(ids, **more).logits[0].numpy()
     assert run.score.shape == (1,) and np.abs(run.score - wanted).max() <= SAME
+
+
+PAIRED = (
+    *("bert A", "roberta S", "xlm-roberta S", "camembert A", "mpnet S", "distilbert A", "deberta S"),
+    *("modernbert-mean S", "electra S", "albert A"),
+)
+
+
+@pytest.mark.quick(4)
+@pytest.mark.parametrize("template", [True, False], ids=["template", "bare"])
+@pytest.mark.parametrize("case", PAIRED)
+def test_two_texts_are_framed_and_scored_as_by_the_library(case: str, template: bool, tmp_path: Path) -> None:
+    """With the rule of tokenizer.json for two texts, and without one, as from vocab.json and merges.txt: then it is that of the kind."""
+    kind, task = case.split()
+    rules = backend(KINDS[kind][0])
+    made = written(tmp_path / "model", f"{kind} {TASKS[task]}", num_labels=2 if task == "A" else 1)
+    start, end = (rules.token_to_id(mark) for mark in ("[CLS]", "[SEP]"))
+    twice = kind in ("roberta", "xlm-roberta", "camembert", "mpnet")
+    kind_of = processors.RobertaProcessing if twice else processors.BertProcessing
+    rules.post_processor = kind_of(("[SEP]", end), ("[CLS]", start))  # pyright: ignore[reportAttributeAccessIssue]
+    encoding = rules.encode(*TEXTS)
+    bare = json.loads(rules.to_str()) | {"post_processor": None}
+    written_rules = rules.to_str() if template else json.dumps(bare)
+    (tmp_path / "model" / "tokenizer.json").write_text(written_rules)
+    model = core.open_model(str(tmp_path / "model"))
+    run, alone = (
+        model.run(TEXTS[0], pair=TEXTS[1]),
+        model.run_many([TEXTS[0], TEXTS[1]], pairs=[TEXTS[1], None]),
+    )
+    assert run.ids == alone[0].ids == tuple(encoding.ids) and alone[1].side.pair is None
+    second = [
+        word.text for word in run.side.words if run.segments[word.pieces[0]] and run.spans[word.pieces[0]]
+    ]
+    assert second == ["She", "has", "a", "white", "car", "."]
+    segments = getattr(made.config, "type_vocab_size", 0) == 2 and not twice
+    more = {"token_type_ids": torch.tensor([encoding.type_ids])} if segments else {}
+    with torch.no_grad():
+        out = made(torch.tensor([encoding.ids]), **more)
+    wanted = torch.stack([out.start_logits[0], out.end_logits[0]], -1) if task == "A" else out.logits[0]
+    for each in (run, alone[0]):
+        assert np.abs((each.answer if task == "A" else each.score) - wanted.numpy()).max() <= SAME
+    assert model.can("read_pairs")
+    if task == "A":
+        span = answer_span(run)
+        assert span is not None and run.segments[span.tokens[0]] == 1
 
 
 def test_names_and_the_sort_of_the_problem_are_read(tmp_path: Path) -> None:

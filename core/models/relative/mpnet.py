@@ -68,6 +68,11 @@ class MPNetConfig:
         return 0
 
     @property
+    def two_ends(self) -> bool:
+        """Two texts are parted by two ends."""
+        return True
+
+    @property
     def d_head(self) -> int:
         return self.d_model // self.n_heads
 

@@ -112,10 +112,11 @@ def _controls() -> Params | None:
 def _beside(params: Params, view: str) -> Params:
     """The same with what is read beside the text: a given translation, or a second text."""
     opened = head_picker.opened(params.model)
-    paired = opened.spec.framed and opened.config.n_segments > 1
+    paired = opened.can("read_pairs")
+    expects = opened.can("find_answers") or opened.can("score_texts")
     given = state.read("target", "") if opened.can("write") and opened.spec.has_source else ""
     pair = state.read("pair", "") if paired else ""
-    if paired and (pair or view == "full"):
+    if paired and (pair or expects or view == "full"):
         pair = blank.second_text()
     return replace(params, target=given or None, pair=pair if pair.strip() else None)
 
