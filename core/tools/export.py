@@ -82,7 +82,7 @@ def _form(model: Model) -> tuple[Format, dict[str, Any]]:
     for form in formats().values():
         values = form.values(model.config) if form.family == model.family else None
         if values is not None:
-            head = {"model_type": form.model_type, "architectures": [form.classes(model.config)]}
+            head = {"model_type": form.model_type, "architectures": [form.class_of(model.config)]}
             return form, {**head, "tie_word_embeddings": True, **values}
     known = ", ".join(sorted({form.family for form in formats().values()}))
     if any(form.family == model.family for form in formats().values()):

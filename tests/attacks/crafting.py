@@ -16,7 +16,7 @@ import torch
 from safetensors.torch import save_file
 
 from core.checkpoints import open_model
-from core.checkpoints.foreign.gpt2 import takes
+from core.checkpoints.foreign import formats
 from core.errors import InputError
 from core.models.gpt import GPTConfig
 from core.text.learn import byte_level_bpe
@@ -37,7 +37,10 @@ SHAPE = GPTConfig(n_layers=2, n_heads=3, d_model=33, d_ff=13, n_vocab=277, n_ctx
 
 def good_weights() -> dict[str, torch.Tensor]:
     draw = torch.Generator().manual_seed(0)
-    return {f"transformer.{take.name}": torch.randn(take.shape, generator=draw) for take in takes(SHAPE)}
+    return {
+        f"transformer.{take.name}": torch.randn(take.shape, generator=draw)
+        for take in formats()["gpt2"].takes(SHAPE)
+    }
 
 
 def good_folder(folder: Path, *, weights: bool = True, config: Any = CONFIG, tokenizer: bool = True) -> Path:

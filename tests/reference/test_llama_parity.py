@@ -22,7 +22,7 @@ from transformers import (
 from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
 
 from core.checkpoints import open_model
-from core.checkpoints.foreign.rotary import llama as llama_format
+from core.checkpoints.foreign.llama import LLAMA
 from core.checkpoints.safety.config_schema import Fields
 from core.errors import InputError
 from core.layers.positions import turned
@@ -261,6 +261,6 @@ def test_a_wrong_pairing_of_features_and_a_wrong_group_are_seen(llama, monkeypat
 def test_stretched_frequencies_are_the_librarys():
     config = LlamaConfig(**{**SIZES, "vocab_size": 300, "rope_parameters": STRETCHED})
     theirs, factor = ROPE_INIT_FUNCTIONS["llama3"](config, torch.device("cpu"))
-    ours = rope_frequencies(llama_format.config(Fields(config.to_dict())))
+    ours = rope_frequencies(LLAMA.read(Fields(config.to_dict())))
     assert factor == 1.0
     torch.testing.assert_close(ours.float(), theirs.float(), rtol=1e-6, atol=0)

@@ -149,7 +149,7 @@ def test_old_configs_and_other_heads_are_read(backend, tmp_path):
         ({"hidden_activation": "swish"}, "hidden_activation is 'swish'"),
         ({"local_attention": 1}, "local_attention is 1"),
         ({"layer_types": ["full_attention"]}, "layer_types is"),
-        ({"rope_parameters": {"full_attention": {"rope_type": "linear", "factor": 2.0}}}, "stretched"),
+        ({"rope_parameters": {"full_attention": {"rope_type": "linear", "factor": 2.0}}}, "kind 'linear'"),
         ({"rope_parameters": {"sliding_attention": {"rope_type": "yarn"}}}, "kind 'yarn'"),
         ({"rope_parameters": {"full_attention": {"rope_theta": "big"}}}, "rope_theta="),
         ({"num_attention_heads": 2}, "d_head=15, which must be even"),

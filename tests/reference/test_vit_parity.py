@@ -10,7 +10,7 @@ from safetensors.torch import load_file
 from transformers import ViTConfig, ViTForImageClassification, ViTMAEConfig, ViTMAEForPreTraining, ViTModel
 
 import core
-from core.checkpoints.foreign import vit
+from core.checkpoints.foreign.vit import LAYER
 from core.data import patches
 from core.data.doodles import from_text
 from core.models import Batch
@@ -127,10 +127,10 @@ def _taken(saved, cfg):
     blocks = {f"vit.encoder.layer.{i}": f"encoder.{i}" for i in range(cfg.n_layers)}
     blocks |= {f"decoder.decoder_encoder.layer.{i}": f"decoder.{i}" for i in range(cfg.n_decoder_layers)}
     ours = {
-        name: part
+        f"{new}.{each.into[0].removeprefix('encoder.*.')}.{end}": saved[f"{old}.{part}.{end}"]
         for old, new in blocks.items()
-        for take in vit.block(cfg, old, new)
-        for name, part in take.into_parts(saved[take.name])
+        for part, each in LAYER.items()
+        for end in ("weight", "bias")
     }
     for old, new in {
         "vit.layernorm": "encoder_norm",

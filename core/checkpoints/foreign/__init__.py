@@ -1,4 +1,4 @@
-"""Checkpoints of other programs: one file a format, found by name. It declares its `FORMAT`, or all of its `FORMATS`."""
+"""Checkpoints of other programs: a table a format, all of a family in one file, which is found by its `FORMATS`."""
 
 from __future__ import annotations
 
@@ -6,28 +6,18 @@ import pkgutil
 import re
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from typing import Any
 
-import tokenizers
-
 from core.checkpoints.files import shown
+from core.checkpoints.foreign.table import TUNED, Format, family_of
 from core.checkpoints.safety.config_schema import Fields
-from core.checkpoints.safety.load_plan import NEVER, ONE_MARK, Plan, Take, check_names, keeping
-from core.checkpoints.task_heads import HeadSpec, read_head
+from core.checkpoints.safety.load_plan import Plan, Take, check_names, keeping
+from core.checkpoints.task_heads import read_head
 from core.checkpoints.weights import Weights
 from core.errors import InputError
-from core.models import families
 
-REFUSED: Mapping[str, str] = {
-    "quantization_config": "Quantised weights are not read.",
-    "pruned_heads": "Models with heads cut out are not read.",
-    "is_encoder_decoder": "This kind of model has one stack here.",
-    "add_cross_attention": "This kind of model has no cross-attention here.",
-}
-"""What must not be set in a config, unless a format says otherwise."""
 BAD_WORDS = "bad_words_ids"
 ENDS, MORE_ENDS = "eos_token_id", "generation.eos_token_id"
 """The ends of a text in config.json, and those in generation_config.json."""
@@ -38,9 +28,6 @@ WRAPPERS = re.compile(r"(?:_orig_mod|_fsdp_wrapped_module|_checkpoint_wrapped_mo
 """Parts of tensor names that compiling and sharding add, at their beginning or within."""
 AROUND = ("module.", "model.", "auto_model.", "base_model.")
 """Prefixes of all tensor names of a model that was saved from within another object."""
-WRITERS = re.compile(r"LMHead|DoubleHeads|CausalLM|Generation|PreTraining|MTModel")
-"""Parts of the names of classes whose models output words."""
-
 
 UNREAD: Mapping[str, tuple[str, str]] = {
     "gemma3": (
@@ -55,88 +42,17 @@ UNREAD: Mapping[str, tuple[str, str]] = {
 """Kinds that people bring and that are not read: why, and what to do."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Format:
-    """How a folder whose config.json names `model_type` becomes one of our families.
-
-    `config` reads the checked fields, and the names of what is stored, into the family's config and refuses switches
-    that change the arithmetic; `values` is the other way round, None for a config that this kind cannot say; `classes`
-    names the class of the transformers library. `takes` lists every tensor it must hold, without the `prefix` that all
-    names may have but those that begin with `outside`; `endings` are old ends of names with the present ones;
-    `passed` and `heads` as in `check_names`, `marks` as in `Plan`, `refused` as in `REFUSED`.
-    `architecture` is how the class names begin that old configs give instead of a model type. `alike` are other model
-    types of the very same arithmetic and names, each with how its classes begin. `telling` names the field without which
-    a config that gives neither is not taken for this kind: what tells it from a kind with the same tensors.
-    `ties`: a config that says it is not tied must come with an output layer.
-    `tasks` are its heads of fine-tuning, by what the class's name ends in; `wrapped` is another prefix, that of classes with such a head.
-    `tokenizer` names what a model of a config reads where that is no text, and its folders have none.
-    """
-
-    model_type: str
-    architecture: str
-    family: str
-    config: Callable[[Fields, Collection[str]], Any]
-    values: Callable[[Any], Mapping[str, Any] | None]
-    classes: Callable[[Any], str]
-    takes: Callable[[Any], tuple[Take, ...]]
-    prefix: str
-    outside: str | tuple[str, ...] = "lm_head."
-    endings: Mapping[str, str] = field(default_factory=dict)
-    passed: re.Pattern[str] = NEVER
-    heads: re.Pattern[str] = NEVER
-    marks: Mapping[str, str] = field(default_factory=lambda: ONE_MARK)
-    tokenizer: Callable[[Any], tokenizers.Tokenizer] | None = None
-    refused: Mapping[str, str] = field(default_factory=lambda: REFUSED)
-    alike: Mapping[str, str] = field(default_factory=dict)
-    telling: str = ""
-    ties: bool = True
-    tasks: Mapping[str, HeadSpec] = field(default_factory=dict)
-    wrapped: str = ""
-
-    @property
-    def kinds(self) -> Mapping[str, str]:
-        """Every model type that is read so, with how the names of its classes begin."""
-        return {self.model_type: self.architecture, **self.alike}
-
-    def plain(self, stored: str) -> str:
-        """The name that `takes` uses for a stored one."""
-        bare = stored.removeprefix(self.prefix)
-        bare = bare.removeprefix(self.wrapped) if self.wrapped and bare == stored else bare
-        bare = stored if bare.startswith(self.outside) else bare
-        for old, new in self.endings.items():
-            if bare.endswith(old):
-                return bare.removesuffix(old) + new
-        return bare
-
-    def full(self, plain: str) -> str:
-        """The name that is written for one of `takes`."""
-        return plain if plain.startswith(self.outside) else self.prefix + plain
-
-
 @cache
 def formats() -> Mapping[str, Format]:
-    """Every format by model type, found by looking into this folder and those in it.
+    """Every format by model type, found by looking into this folder.
 
     >>> formats()["gpt2"].family
     'gpt'
     """
-    files = (each for each in pkgutil.walk_packages(__path__, f"{__name__}.") if not each.ispkg)
-    found = (import_module(each.name) for each in files)
-    declared = (getattr(module, "FORMATS", None) or (module.FORMAT,) for module in found)
-    return {kind: form for forms in declared for form in forms for kind in form.kinds}
-
-
-THEIRS: Mapping[str, tuple[str, ...]] = {
-    "n_kv_heads": ("num_key_value_heads",),
-    "d_head": ("head_dim", "d_kv"),
-    "n_buckets": ("relative_attention_num_buckets", "position_buckets"),
-    "furthest": ("relative_attention_max_distance", "max_relative_positions"),
-    "rope_base": ("rope_theta", "rotary_emb_base"),
-    "rope_factor": ("factor",),
-    "rope_low": ("low_freq_factor",),
-    "rope_high": ("high_freq_factor",),
-}
-"""What configs call a few values that an error may name, beside the sizes."""
+    modules = (import_module(each.name) for each in pkgutil.iter_modules(__path__, f"{__name__}."))
+    return {
+        kind: form for module in modules for form in getattr(module, "FORMATS", ()) for kind in form.kinds
+    }
 
 
 def plan_foreign(values: Mapping[str, Any], weights: Weights) -> tuple[Plan, Weights]:
@@ -153,20 +69,18 @@ def _read(form: Format, values: Mapping[str, Any], weights: Weights) -> tuple[Pl
     for name, why in form.refused.items():
         fields.absent(name, why)
     weights = weights.renamed(unwrapped(form, weights)).renamed(form.plain)
-    try:
-        config = form.config(fields, weights.entries.keys())
-    except InputError as error:
-        raise fields.in_their_words(error, THEIRS) from None
+    config = form.read(fields, weights.entries.keys())
+    form.check_depth(config, weights.entries.keys())
     head, own = read_head(form.tasks, fields, weights.entries, config.d_model) if form.tasks else (None, ())
     takes = (*form.takes(config), *own)
     untied = form.ties and fields.raw("tie_word_embeddings") is False
     weights = weights.renamed(stand_ins(takes, weights, untied=untied))
-    spec = next(family for family in families().values() if family.config is type(config))
+    spec = family_of(type(config))
     if form.ties and any(take.copies and take.copies[-1] not in weights.entries for take in takes):
         fields.only(
             "tie_word_embeddings", True, "Without an output layer of its own this model must be tied."
         )
-    unused = check_names(weights.entries, takes, passed=form.passed, heads=form.heads)
+    unused = check_names(weights.entries, takes, passed=form.passes, heads=TUNED)
     ids = (
         {} if spec.framed else _ids(fields, config.n_vocab, writes=spec.has_source)
     )  # those of a frame: by name
@@ -213,13 +127,6 @@ def stand_ins(takes: tuple[Take, ...], stored: Collection[str], *, untied: bool)
         if copy and take.name not in stored:
             found[copy] = take.name
     return lambda name: found.get(name, name)
-
-
-def headless(fields: Fields, stored: Collection[str], head: str = "lm_head.weight") -> bool:
-    """Return whether a decoder was saved without an output layer: none is stored, and its class has none."""
-    classes = fields.raw("architectures")
-    first = classes[0] if isinstance(classes, list) and classes else None
-    return head not in stored and isinstance(first, str) and not WRITERS.search(first)
 
 
 def _ids(fields: Fields, n_vocab: int, *, writes: bool) -> dict[str, int]:

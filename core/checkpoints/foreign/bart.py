@@ -1,57 +1,126 @@
-"""BART folders in Hugging Face format (Lewis et al. 2020): post-norm, learned positions from a later row, embeddings normed."""
+"""Marian (Junczys-Dowmunt et al. 2018, the translators Opus-MT) and BART (Lewis et al. 2020) in Hugging Face format: post-norm, all tied.
+
+The tokenizer of a Marian is a tokenizer.json, or, as on the Hub, `source.spm` and `target.spm` with one vocab.json (`core.text.PieceTokenizer`).
+"""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Mapping
 from dataclasses import replace
-from typing import Any
 
-from core.checkpoints.foreign import marian
-from core.checkpoints.foreign.bert import norm
-from core.checkpoints.safety.config_schema import Fields, built
-from core.checkpoints.safety.load_plan import Take
+from core.checkpoints.foreign.table import (
+    GELUS,
+    REFUSED,
+    SILUS,
+    Field,
+    Format,
+    Values,
+    dropouts,
+    flag,
+    only,
+    row,
+    sizes,
+    under,
+    word,
+)
+from core.checkpoints.safety.config_schema import RANGES, Fields
 from core.checkpoints.task_heads import TWO_STACKS
 from core.models.transformer import TransformerConfig
 
-FIRST = 2
-"""The row of the position tables that the first token reads, whatever the number of the padding is."""
+ALIKE = {
+    "decoder_layers": ("encoder_layers", "n_layers"),
+    "decoder_attention_heads": ("encoder_attention_heads", "n_heads"),
+    "decoder_ffn_dim": ("encoder_ffn_dim", "d_ff"),
+}
+EQUAL = "Open a model of this kind whose encoder and decoder are alike, as in facebook/bart-base and the Opus-MT translators."
+WHOLE = "Open the whole model of which this is a part, saved as ForConditionalGeneration or MTModel."
 
 
-def config(fields: Fields, stored: Collection[str]) -> TransformerConfig:
-    """The shape, by BART's names, which are Marian's."""
-    fields.only("normalize_embedding", True, "The embeddings of this kind are normed.")
-    fields.only("static_position_embeddings", False, "Positions of this kind are learned.")
-    own = {"positions": "learned", "first_place": FIRST, "embed_norm": True}
-    return built(TransformerConfig, {**marian.shape(fields, stored), **own})
+def _alike(fields: Fields, given: Values) -> Values:
+    for theirs, (_, ours) in ALIKE.items():
+        value = given[ours]
+        fields.whole(theirs, largest=RANGES["d_ff"], default=value)
+        fields.only(theirs, value, f"Both stacks are of one shape here: the encoder has {value:,}.", EQUAL)
+    return {}
 
 
-def values(cfg: TransformerConfig) -> Mapping[str, Any] | None:
-    """What a config.json of this kind says of the shape; None for what BART does not have."""
-    if cfg.positions != "learned" or not cfg.embed_norm or cfg.first_place != FIRST:
-        return None
-    return marian.said(cfg)
+COMMON = (
+    only("is_encoder_decoder", True, "This kind of model has two stacks here.", WHOLE),
+    only("normalize_before", False, "Norms before the sub-layers are not implemented for this kind."),
+    only("add_final_layer_norm", False, "A norm behind the last layer is not implemented for this kind."),
+    only("is_decoder", False, "The decoder alone is not read."),
+    *sizes(
+        n_layers="encoder_layers num_hidden_layers",
+        n_heads="encoder_attention_heads",
+        d_model="d_model",
+        d_ff="encoder_ffn_dim",
+        n_vocab="vocab_size",
+        n_ctx="max_position_embeddings",
+    ),
+    Field(read=_alike, write=lambda cfg: {theirs: getattr(cfg, ours) for theirs, (_, ours) in ALIKE.items()}),
+    word("activation_function", {**GELUS, **SILUS}, "gelu"),
+    flag("scale_embedding", "scaled", False),
+    dropouts("dropout"),
+)
 
 
-def takes(cfg: TransformerConfig) -> tuple[Take, ...]:
-    """Marian's tensors, and of each side a table of positions and a norm."""
-    table = (FIRST + cfg.n_ctx, cfg.d_model)
-    found = list(marian.takes(cfg))
-    for side, ours in (("encoder", "source_embed"), ("decoder", "embed")):
-        found.append(Take(f"{side}.embed_positions.weight", table, (f"{ours}.position.weight",)))
-        found += norm(cfg.d_model, f"{side}.layernorm_embedding", f"{ours}.norm")
-    return tuple(found)
+def _attention(name: str, ours: str, norm: str) -> dict[str, str]:
+    maps = {f"{name}.{part}_proj": f"{ours}.to_{part}" for part in ("q", "k", "v", "out")}
+    return maps | {f"{name}_layer_norm": norm}
 
 
-FORMAT = replace(
-    marian.FORMAT,
+SELF = _attention("self_attn", "self_attn", "norm1")
+CROSS = _attention("encoder_attn", "cross_attn", "norm2")
+FEED = {"fc1": "ffn.to_hidden", "fc2": "ffn.to_out"}
+STACKS = {
+    **under("encoder.layers.*.", "encoder.*.", {**SELF, **FEED, "final_layer_norm": "norm2"}),
+    **under("decoder.layers.*.", "decoder.*.", {**SELF, **CROSS, **FEED, "final_layer_norm": "norm3"}),
+}
+MARIAN = Format(
+    model_type="marian",
+    architecture="Marian",
+    config=TransformerConfig,
+    fields=(
+        only("share_encoder_decoder_embeddings", True, "Both sides read one table of tokens here."),
+        only("normalize_embedding", False, "A norm behind the embeddings is not implemented for this kind."),
+        only("static_position_embeddings", True, "Positions of this kind are sinusoids."),
+        *COMMON,
+        only("decoder_vocab_size", lambda given: given["n_vocab"], "Both sides have one vocabulary here."),
+    ),
+    fixed={"eps": 1e-5, "order": "post", "positions": "halves"},
+    stored={"output_bias": ("final_logits_bias",)},
+    weights={
+        "shared": row("embed.token", again=("encoder.embed_tokens", "decoder.embed_tokens")),
+        **STACKS,
+        "final_logits_bias": "logits_bias",
+    },
+    marks={"end": "</s>", "pad": "<pad>"},
+    prefix="model.",
+    outside=("lm_head.", "final_logits_bias"),
+    writer="MTModel",
+    passed=r"(encoder|decoder)\.(embed_positions\.weight|version)",
+    refused={name: why for name, why in REFUSED.items() if name != "is_encoder_decoder"},
+)
+"""The sines of a position stand before its cosines."""
+BART = replace(
+    MARIAN,
     model_type="bart",
     architecture="Bart",
-    passed=re.compile(r"(encoder|decoder)\.version"),
-    heads=re.compile(r"(classification_head|qa_outputs)\."),
+    fields=(
+        only("normalize_embedding", True, "The embeddings of this kind are normed."),
+        only("static_position_embeddings", False, "Positions of this kind are learned."),
+        *COMMON,
+    ),
+    fixed={"eps": 1e-5, "order": "post", "positions": "learned", "first_place": 2, "embed_norm": True},
+    weights={
+        **MARIAN.weights,
+        "encoder.embed_positions": "source_embed.position",
+        "decoder.embed_positions": "embed.position",
+        "encoder.layernorm_embedding": "source_embed.norm",
+        "decoder.layernorm_embedding": "embed.norm",
+    },
+    writer="ForConditionalGeneration",
+    passed=r"(encoder|decoder)\.version",
     tasks=TWO_STACKS,
-    config=config,
-    values=values,
-    classes=lambda _: "BartForConditionalGeneration",
-    takes=takes,
 )
+"""The first token reads the third row of the tables of positions, whatever the number of the padding is."""
+FORMATS = (BART, MARIAN)

@@ -1,59 +1,39 @@
-"""ViT folders in Hugging Face format (Dosovitskiy et al. 2021), with the head that tells classes: google/vit-base-patch16-224."""
+"""ViT (Dosovitskiy et al. 2021) and DeiT (Touvron et al. 2021) in Hugging Face format, with the head that tells classes.
+
+A DeiT has a distillation token behind the class token, and may have a head for each.
+"""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from core.checkpoints.files import shown
-from core.checkpoints.foreign import Format
-from core.checkpoints.foreign.bert import linear, norm
-from core.checkpoints.foreign.gpt2 import ACTIVATIONS
-from core.checkpoints.safety.config_schema import Fields, built, named
-from core.checkpoints.safety.load_plan import Take
+from core.checkpoints.foreign.bert import DROPS, EPS, GELU
+from core.checkpoints.foreign.table import Field, Format, Row, Values, only, row, sizes, under
+from core.checkpoints.safety.config_schema import Fields
 from core.data import patches
 from core.errors import InputError
 from core.layers.config_checks import LONGEST_NAME
 from core.models.vit import ViTConfig
 
-SIZES: Mapping[str, tuple[str, ...]] = {
-    "n_layers": ("num_hidden_layers",),
-    "n_heads": ("num_attention_heads",),
-    "d_model": ("hidden_size",),
-    "d_ff": ("intermediate_size",),
-    "image": ("image_size",),
-    "patch": ("patch_size",),
-    "channels": ("num_channels",),
-}
-HEAD = "classifier"
 UNNAMED = {"0": "LABEL_0", "1": "LABEL_1"}
 """The classes of a config that names none: the library leaves out two of these names."""
 MOST_CLASSES = 2**16
 
 
-def config(fields: Fields, stored: Collection[str]) -> ViTConfig:
-    """The shape, and the names of the classes."""
-    return built(ViTConfig, shape(fields, stored, "ViT", "google/vit-base-patch16-224"))
+def _headed(called: str, like: str) -> Field:
+    def read(fields: Fields, given: Values) -> Values:
+        if not given["headed"]:
+            raise InputError(
+                f"This {called} was saved without its head for classes.",
+                "Here the output of such a model is shown by its classes.",
+                f"Open one with such a head, like {like}.",
+            )
+        return {}
 
-
-def shape(fields: Fields, stored: Collection[str], called: str, like: str) -> dict[str, Any]:
-    """What the configs of ViT and DeiT have in common."""
-    fields.only(
-        "qkv_bias", True, "Queries, keys and values without a bias are not implemented for this kind."
-    )
-    if not any(HEAD in name for name in stored):
-        raise InputError(
-            f"This {called} was saved without its head for classes.",
-            "Here the output of such a model is shown by its classes.",
-            f"Open one with such a head, like {like}.",
-        )
-    return {
-        **fields.sizes(SIZES),
-        "activation": fields.one_of("hidden_act", ACTIVATIONS, "gelu"),
-        "eps": fields.small("layer_norm_eps", 1e-12),
-        "classes": _classes(fields.raw("id2label") if "id2label" in fields else UNNAMED),
-    }
+    return Field(read=read)
 
 
 def _classes(given: Any) -> Sequence[str]:
@@ -71,82 +51,87 @@ def _classes(given: Any) -> Sequence[str]:
     return tuple(f"{name} {i}" if name in again or not name else name for i, name in enumerate(short))
 
 
-def values(cfg: ViTConfig) -> Mapping[str, Any] | None:
-    """What a config.json of this kind says of the shape; None for DeiT's second token."""
-    return None if cfg.distilled else said(cfg)
+FIELDS = (
+    only("qkv_bias", True, "Queries, keys and values without a bias are not implemented for this kind."),
+    *sizes(
+        n_layers="num_hidden_layers",
+        n_heads="num_attention_heads",
+        d_model="hidden_size",
+        d_ff="intermediate_size",
+        image="image_size",
+        patch="patch_size",
+        channels="num_channels",
+    ),
+    GELU,
+    EPS,
+    DROPS,
+    Field(
+        read=lambda fields, given: {
+            "classes": _classes(fields.raw("id2label") if "id2label" in fields else UNNAMED)
+        },
+        write=lambda cfg: {
+            "id2label": {str(i): name for i, name in enumerate(cfg.classes)},
+            "label2id": {name: i for i, name in enumerate(cfg.classes)},
+        },
+    ),
+)
+LAYER = under(
+    "",
+    "encoder.*.",
+    {
+        **{f"attention.attention.{part}": f"self_attn.to_{part[0]}" for part in ("query", "key", "value")},
+        "attention.output.dense": "self_attn.to_out",
+        "layernorm_before": "norm1",
+        "intermediate.dense": "ffn.to_hidden",
+        "output.dense": "ffn.to_out",
+        "layernorm_after": "norm2",
+    },
+)
+BODY = {
+    "embeddings.cls_token": row("embed.token.class_token", shape=lambda cfg: (1, 1, cfg.d_model)),
+    "embeddings.distillation_token": row(
+        "embed.token.distillation_token", shape=lambda cfg: (1, 1, cfg.d_model)
+    ),
+    "embeddings.position_embeddings": row(
+        "embed.position.weight", shape=lambda cfg: (1, cfg.n_ctx, cfg.d_model)
+    ),
+    "embeddings.patch_embeddings.projection.weight": row(
+        "embed.token.project.weight", shape=lambda cfg: (cfg.d_model, cfg.channels, cfg.patch, cfg.patch)
+    ),
+    "embeddings.patch_embeddings.projection.bias": "embed.token.project.bias",
+    **under("encoder.layer.*.", "", LAYER),
+    "layernorm": "encoder_norm",
+}
 
 
-def said(cfg: ViTConfig) -> dict[str, Any]:
-    """What the configs of ViT and DeiT say alike."""
-    return {
-        **{theirs[0]: getattr(cfg, ours) for ours, theirs in SIZES.items()},
-        "hidden_act": named(ACTIVATIONS, cfg.activation),
-        "layer_norm_eps": cfg.eps,
-        "hidden_dropout_prob": cfg.dropout,
-        "attention_probs_dropout_prob": 0.0,
-        "qkv_bias": True,
-        "id2label": {str(i): name for i, name in enumerate(cfg.classes)},
-        "label2id": {name: i for i, name in enumerate(cfg.classes)},
-    }
+def _heads(cfg: ViTConfig) -> dict[str, Row | str]:
+    both: dict[str, Row | str] = {"cls_classifier": "to_classes", "distillation_classifier": "to_distilled"}
+    return {**BODY, **(both if cfg.two_heads else {"classifier": "to_classes"})}
 
 
-def takes(cfg: ViTConfig) -> tuple[Take, ...]:
-    """Every tensor of a ViT, the body's without the prefix `vit.`."""
-    return (*body(cfg), *linear(HEAD, "to_classes", cfg.d_model, len(cfg.classes)))
-
-
-def body(cfg: ViTConfig) -> tuple[Take, ...]:
-    """Every tensor but those of the head: that of the patches is a convolution's."""
-    d = cfg.d_model
-    found = [
-        Take("embeddings.cls_token", (1, 1, d), ("embed.token.class_token",), ours=(d,)),
-        Take(
-            "embeddings.position_embeddings",
-            (1, cfg.n_ctx, d),
-            ("embed.position.weight",),
-            ours=(cfg.n_ctx, d),
-        ),
-        Take(
-            "embeddings.patch_embeddings.projection.weight",
-            (d, cfg.channels, cfg.patch, cfg.patch),
-            ("embed.token.project.weight",),
-            ours=(d, cfg.n_numbers),
-        ),
-        Take("embeddings.patch_embeddings.projection.bias", (d,), ("embed.token.project.bias",)),
-        *(take for i in range(cfg.n_layers) for take in block(cfg, f"encoder.layer.{i}", f"encoder.{i}")),
-        *norm(d, "layernorm", "encoder_norm"),
-    ]
-    return tuple(found)
-
-
-def block(cfg: Any, theirs: str, ours: str) -> list[Take]:
-    """The tensors of one layer."""
-    d, ff = cfg.d_model, cfg.d_ff
-    parts = {"query": "to_q", "key": "to_k", "value": "to_v"}
-    return [
-        *(
-            take
-            for part, to in parts.items()
-            for take in linear(f"{theirs}.attention.attention.{part}", f"{ours}.self_attn.{to}", d, d)
-        ),
-        *linear(f"{theirs}.attention.output.dense", f"{ours}.self_attn.to_out", d, d),
-        *norm(d, f"{theirs}.layernorm_before", f"{ours}.norm1"),
-        *linear(f"{theirs}.intermediate.dense", f"{ours}.ffn.to_hidden", d, ff),
-        *linear(f"{theirs}.output.dense", f"{ours}.ffn.to_out", ff, d),
-        *norm(d, f"{theirs}.layernorm_after", f"{ours}.norm2"),
-    ]
-
-
-FORMAT = Format(
+VIT = Format(
     model_type="vit",
     architecture="ViT",
-    family="vit",
+    config=ViTConfig,
+    fields=(_headed("ViT", "google/vit-base-patch16-224"), *FIELDS),
+    stored={"headed": ("classifier",)},
+    weights=_heads,
     prefix="vit.",
-    outside=f"{HEAD}.",
-    heads=re.compile(r"pooler\."),
-    config=config,
-    values=values,
+    output="",
+    outside="classifier.",
     classes=lambda cfg: "ViTForImageClassification",
-    takes=takes,
     tokenizer=lambda cfg: patches.named(cfg.side),
 )
+DEIT = replace(
+    VIT,
+    model_type="deit",
+    architecture="DeiT",
+    fields=(_headed("DeiT", "facebook/deit-base-distilled-patch16-224"), *FIELDS),
+    fixed={"distilled": True},
+    stored={"headed": ("classifier", "cls_classifier"), "two_heads": ("distillation_classifier",)},
+    prefix="deit.",
+    outside=("classifier.", "cls_classifier.", "distillation_classifier."),
+    classes=lambda cfg: f"DeiTForImageClassification{'WithTeacher' if cfg.two_heads else ''}",
+    tokenizer=lambda cfg: patches.named(cfg.side, cfg.first),
+)
+FORMATS = (DEIT, VIT)

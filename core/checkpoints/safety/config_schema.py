@@ -22,6 +22,11 @@ RANGES: Mapping[str, int] = {
     "image": 2**13,
     "patch": 2**10,
     "channels": 2**8,
+    "n_kv_heads": 1024,
+    "d_head": 2**16,
+    "window": 2**20,
+    "n_buckets": 2**12,
+    "furthest": 2**20,
 }
 """The largest value of each size that a config may name; the smallest is 1."""
 
@@ -50,7 +55,6 @@ class Fields:
 
     def __init__(self, values: Mapping[str, Any], where: str = "config.json") -> None:
         self._values, self._where = values, where
-        self._theirs: dict[str, str] = {}
 
     def __contains__(self, name: str) -> bool:
         return self._values.get(name) is not None
@@ -91,18 +95,11 @@ class Fields:
             )
         return next(iter(found.values()))
 
-    def sizes(self, names: Mapping[str, tuple[str, ...]]) -> dict[str, int]:
-        """Sizes by our names, each under one of theirs."""
-        self._theirs |= {
-            ours: next(filter(self.__contains__, theirs), theirs[0]) for ours, theirs in names.items()
-        }
-        return {ours: self.whole(*theirs, largest=RANGES[ours]) for ours, theirs in names.items()}
-
-    def in_their_words(self, error: InputError, others: Mapping[str, tuple[str, ...]]) -> InputError:
-        """The same error with the names of the file where it has ours; `others` are those of sizes not asked for by `sizes`."""
+    def in_their_words(self, error: InputError, names: Mapping[str, tuple[str, ...]]) -> InputError:
+        """The same error with the names of the file where it has ours: of several that is there, else the first."""
         said = _names(self._values)
-        known = self._theirs | {
-            ours: name for ours, theirs in others.items() for name in theirs if name in said
+        known = {
+            ours: next((name for name in theirs if name in said), theirs[0]) for ours, theirs in names.items()
         }
         wrong = re.sub(r"\b(\w+)=", lambda found: f"{known.get(found[1], found[1])}=", error.wrong)
         return InputError(wrong, error.rule, error.remedy)
@@ -190,9 +187,9 @@ class Fields:
         return InputError(f"{self._where}: {what}.", rule, remedy)
 
 
-def named(known: Mapping[str, Value], value: Value) -> str:
-    """The word that `one_of` would translate into this value: the first, if there are several."""
-    return next(word for word, meant in known.items() if meant == value)
+def named(known: Mapping[str, Value], value: Value) -> str | None:
+    """The word that `one_of` would translate into this value: the first, if there are several; None for none."""
+    return next((word for word, meant in known.items() if meant == value), None)
 
 
 def _names(values: Mapping[str, Any], depth: int = 3) -> set[str]:

@@ -34,7 +34,8 @@ ONE_MARK: Mapping[str, str] = {"start": "<|endoftext|>", "end": "<|endoftext|>"}
 class Take:
     """One stored tensor and where it goes: cut into equal parts along its last axis, each turned if `turned`; views where that can be.
 
-    `plus` is added to what is stored (the gains of Gemma's norms are stored less 1). With `heads` it is cut along its first axis instead, head by head: the rows are (head, part, d_head), as GPT-NeoX packs them.
+    `plus` is added to what is stored (the gains of Gemma's norms are stored less 1). With `heads` it is cut along its first axis instead, head by head: the rows are (head, part), as GPT-NeoX packs them,
+    and `widths` are those of each part.
 
     `turned` is for matrices stored (in, out), where a linear layer here holds (out, in). `again` names those under
     which the same numbers may be stored once more (a tied output layer, the last of several). `ours` is the shape here
@@ -49,6 +50,7 @@ class Take:
     into: tuple[str, ...]
     turned: bool = False
     heads: int = 0
+    widths: tuple[int, ...] = ()
     plus: float = 0.0
     again: str | tuple[str, ...] = ""
     ours: tuple[int, ...] = ()
@@ -61,8 +63,8 @@ class Take:
     def into_parts(self, value: Tensor) -> Iterator[tuple[str, Tensor]]:
         value = value.reshape(self.ours) if self.ours else value
         if self.heads:
-            rows = value.unflatten(0, (self.heads, len(self.into), -1))
-            parts = tuple(part.flatten(0, 1) for part in rows.unbind(1))
+            rows = value.unflatten(0, (self.heads, -1)).split(self.widths, dim=1)
+            parts = tuple(part.flatten(0, 1) for part in rows)
         else:
             parts = value.chunk(len(self.into), dim=-1) if len(self.into) > 1 else (value,)
         for ours, part in zip(self.into, parts, strict=True):
@@ -75,7 +77,7 @@ class Take:
             state = {ours: state[ours] - self.plus for ours in self.into}
         if self.heads:
             rows = [state[ours].unflatten(0, (self.heads, -1)) for ours in self.into]
-            return torch.stack(rows, dim=1).flatten(0, 2)
+            return torch.cat(rows, dim=1).flatten(0, 1)
         whole = torch.cat([state[ours].T if self.turned else state[ours] for ours in self.into], dim=-1)
         return whole.reshape(self.shape).contiguous()
 
@@ -139,9 +141,9 @@ def check_names(
     other = [name for name in stored if name not in shapes and not passed.fullmatch(name)]
     unused = tuple(name for name in other if heads.match(name))
     if missing:
-        raise _named("missing", missing, len(wanted))
+        raise unfit("missing", missing, f"exactly {len(wanted):,}")
     if left := [name for name in other if name not in unused]:
-        raise _named("left over", left, len(wanted))
+        raise unfit("left over", left, f"exactly {len(wanted):,}")
     for name, shape in shapes.items():
         entry = stored[name]
         if entry.shape != shape:
@@ -159,12 +161,13 @@ def check_names(
     return unused
 
 
-def _named(what: str, names: list[str], wanted: int) -> InputError:
+def unfit(what: str, names: list[str], wanted: str) -> InputError:
+    """Return the refusal of tensors, the first five by name; `wanted` says how many there must be."""
     more = f" and {len(names) - 5:,} more" if len(names) > 5 else ""
     few = ", ".join(shown(name, 72) for name in names[:5])
     return InputError(
         f"Weights {what}: {few}{more}.",
-        f"This model has exactly {wanted:,} tensors; none is guessed and none is thrown away.",
+        f"This model has {wanted} tensors; none is guessed and none is thrown away.",
         "Download or export the model again, as the kind its config names.",
     )
 

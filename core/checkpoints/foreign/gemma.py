@@ -1,0 +1,105 @@
+"""Gemma 1 to 3 in Hugging Face format (Gemma Team 2024, 2025), the text models: scaled embeddings; norms store their gain less 1."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from core.checkpoints.foreign import llama
+from core.checkpoints.foreign.rope import every, local, turned, two_turns
+from core.checkpoints.foreign.table import Field, Values, changed, flag, only, positive, under, whole
+from core.checkpoints.safety.config_schema import RANGES, Fields
+from core.models.rotary.gemma import GemmaConfig
+
+GELU, TANH = "gelu_pytorch_tanh", "The feed-forward network of this kind has the tanh form of GELU."
+
+
+def _tanh(fields: Fields, given: Values) -> Values:
+    """Check the activation: what newer files say of `hidden_activation` goes before `hidden_act`; both are the tanh form of GELU."""
+    fields.only("hidden_activation" if "hidden_activation" in fields else "hidden_act", GELU, TANH)
+    return {}
+
+
+COMMON = (
+    llama.UNBIASED,
+    only("use_bidirectional_attention", False, "A Gemma that looks at what comes after is not implemented."),
+    Field(read=_tanh, write=lambda cfg: {"hidden_act": GELU, "hidden_activation": GELU}),
+    *llama.SHAPE,
+    flag("tie_word_embeddings", "tied", True),
+)
+GEMMA = replace(
+    llama.LLAMA,
+    model_type="gemma",
+    architecture="Gemma",
+    telling="hidden_activation",
+    fields=(*COMMON, llama.TURNED),
+    fixed={"scaled": True, "activation": "gelu_tanh"},
+    weights=changed(llama.LLAMA.weights, "norm$", plus=1.0),
+)
+SCORES, LOGITS = "attn_logit_softcapping", "final_logit_softcapping"
+LATER = (
+    *COMMON,
+    whole("window", "sliding_window", default=4096),
+    Field(
+        read=lambda fields, given: {
+            "scale": float(fields.whole("query_pre_attn_scalar", largest=RANGES["d_model"], default=256))
+        },
+        write=lambda cfg: {"query_pre_attn_scalar": int(cfg.scale)},
+    ),
+)
+
+
+def _same_base(fields: Fields, given: Values) -> dict[str, Any]:
+    return {"rope_local_base": given["rope_base"]}
+
+
+GEMMA2 = replace(
+    GEMMA,
+    model_type="gemma2",
+    architecture="Gemma2",
+    config=GemmaConfig,
+    telling="query_pre_attn_scalar",
+    fields=(
+        *LATER,
+        positive(SCORES, "score_cap", 50.0),
+        positive(LOGITS, "logit_cap", 30.0),
+        turned(),
+        Field(read=_same_base),
+        local(lambda fields, n: range(0, n, 2)),
+    ),
+    fixed={"activation": "gelu_tanh"},
+    weights=changed(
+        {
+            **llama.ENDS,
+            **under(
+                "layers.*.",
+                "layers.*.",
+                {
+                    **llama.ATTENTION,
+                    **llama.GATED,
+                    "input_layernorm": "norm1",
+                    "post_attention_layernorm": "after1",
+                    "pre_feedforward_layernorm": "norm2",
+                    "post_feedforward_layernorm": "after2",
+                },
+            ),
+        },
+        "norm$",
+        plus=1.0,
+    ),
+)
+GEMMA3 = replace(
+    GEMMA2,
+    model_type="gemma3_text",
+    architecture="Gemma3",
+    bare="TextModel",
+    fields=(
+        *LATER,
+        only(SCORES, None, "Scores of a Gemma 3 are not capped."),
+        positive(LOGITS, "logit_cap", 0.0),
+        two_turns(("rope_theta", "rope_local_base_freq"), (1e6, 1e4), ("default", "linear")),
+        local(every("sliding_window_pattern", 6)),
+    ),
+    fixed={"activation": "gelu_tanh", "qk_norm": True, "score_cap": 0.0},
+)
+FORMATS = (GEMMA, GEMMA2, GEMMA3)

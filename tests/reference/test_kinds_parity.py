@@ -1,0 +1,151 @@
+"""Folders of every kind give the numbers of the transformers library: alone, in a padded batch, written on, and written back."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from kinds import BODY, CASES, TWO, WRITES, Case
+from parity import SAME, redraw
+from safetensors.torch import load_file
+from tokenizers import processors
+
+from core.analysis.arithmetic.cell import lines_of, row_of
+from core.analysis.attention.lenses import log_sums
+from core.analysis.attribution.logit_attribution import attribute
+from core.analysis.attribution.target_token import Asked
+from core.checkpoints import open_model
+from core.decoding import decode
+from core.text.learn import byte_level_bpe, wordpiece
+from core.tools import export
+
+TEXT, SHORT, TARGET = "The animal didn't cross the street.", "She has a white car.", "Ella tiene un coche."
+LINES = [TEXT, SHORT, TARGET, "Once upon a time"] * 3
+OWN = 20
+"""Texts of a random model that are written on."""
+
+
+def bpe():
+    return byte_level_bpe(LINES, 277, ["<|endoftext|>"])
+
+
+def pieces():
+    return wordpiece(LINES, 97)
+
+
+def ending():
+    backend = byte_level_bpe(LINES, 277, ["<s>", "</s>", "<pad>"])
+    ends = processors.TemplateProcessing(single="$A </s>", pair="$A $B", special_tokens=[("</s>", 1)])
+    backend.post_processor = processors.Sequence([processors.ByteLevel(trim_offsets=True), ends])
+    return backend
+
+
+MADE = {"decoder": bpe(), "encoder": pieces(), "two": ending()}
+
+
+def side_of(case: Case) -> str:
+    """Return whether a row is an encoder, a decoder or both."""
+    if case.auto is TWO:
+        return "two"
+    return "decoder" if case.auto is WRITES or case.values.get("eos_token_id") == 0 else "encoder"
+
+
+def saved(case: Case, folder):
+    """A random model of a row, and its folder as the library saves it, with a tokenizer beside; what is computed and not learned stays."""
+    backend = MADE[side_of(case)]
+    model = case.model(backend.get_vocab_size() + 9)
+    fixed = {name: value.clone() for name, value in model.state_dict().items() if "embed_positions" in name}
+    redraw(model)
+    if model.config.model_type == "marian":
+        model.load_state_dict(fixed, strict=False)
+    if hasattr(model, "final_logits_bias"):
+        model.final_logits_bias.normal_(generator=torch.Generator().manual_seed(1))
+    model.save_pretrained(folder)
+    backend.save(str(folder / "tokenizer.json"))
+    return model
+
+
+def gap(ours, theirs) -> float:
+    assert ours.shape == theirs.shape
+    return float(np.abs(ours - theirs.numpy()).max())
+
+
+def agree(opened, model, runs, times=1.0) -> None:
+    """Every state, every pattern and the scores of runs are the library's, of each text alone and without padding."""
+    for run in runs:
+        n, ids = run.side.n_real, torch.tensor([run.side.ids[: run.side.n_real]])
+        source = {}
+        if run.source is not None:
+            source = {"decoder_input_ids": ids}
+            ids = torch.tensor([run.source.ids[: run.source.n_real]])
+        with torch.no_grad():
+            out = model(ids, output_attentions=True, output_hidden_states=True, **source)
+        if run.source is None:
+            _same_stack(run, "", out.hidden_states, n, times)
+            assert gap(run.attention().weights[:, :, :n, :n], torch.cat(out.attentions)) <= SAME
+        else:
+            m = run.source.n_real
+            _same_stack(run, "encoder.", out.encoder_hidden_states, m, times)
+            _same_stack(run, "decoder.", out.decoder_hidden_states, n, times)
+            patterns = out.encoder_attentions, out.decoder_attentions, out.cross_attentions
+            for kind, pattern, rows, keys in zip(
+                ("self", "causal", "cross"), patterns, (m, n, n), (m, n, m), strict=True
+            ):
+                assert gap(run.attention(kind).weights[:, :, :rows, :keys], torch.cat(pattern)) <= SAME, kind
+        if "logits" in opened.outputs:
+            assert gap(run.logits[:n], out.logits[0]) <= SAME
+
+
+def _same_stack(run, side, states, n, times) -> None:
+    for i, state in enumerate(states):
+        path = f"{side}layer.{i - 1}.resid_out" if i else f"{side}embed.out"
+        last = i == len(states) - 1 and f"{side}final_norm.out" in run.trace
+        ours = run.trace[f"{side}final_norm.out" if last else path][:n]
+        assert gap(ours / times if last else ours, state[0]) <= SAME, (path, last)
+
+
+def runs_of(opened, side):
+    """One text alone, and two of a batch of which one is padded."""
+    targets = {"targets": [TARGET, "Ella."]} if side == "two" else {}
+    batch = opened.run_many([TEXT, SHORT], **targets)
+    assert batch[1].side.n_real < len(batch[1].side.ids)
+    return [opened.run(TEXT, **({"target": TARGET} if side == "two" else {})), *batch]
+
+
+@pytest.mark.quick(40)
+@pytest.mark.parametrize("name", CASES)
+def test_a_folder_gives_the_numbers_of_the_library_and_is_written(name, tmp_path):
+    case = CASES[name]
+    side, model = side_of(case), saved(case, tmp_path / "model")
+    opened = open_model(tmp_path / "model")
+    runs = runs_of(opened, side)
+    agree(opened, model, runs, case.times)
+    if side != "two":  # Marian's sines and the bias of a translator's words are no parameters there
+        stored = load_file(tmp_path / "model" / "model.safetensors")
+        twice = opened.config.n_vocab if "cls.predictions.decoder.bias" in stored else 0
+        learned = sum(weight.numel() for weight in model.parameters())
+        assert opened.n_parameters in (learned, learned - twice)
+    for kind in (each.name for each in opened.spec.kinds):
+        row, lines = row_of(runs[0], kind, 0, 0, 3), lines_of(runs[0], kind, 0, 0, 3, 1)
+        assert row.residue < 1e-4 and lines.residue < 1e-3
+    if side == "decoder" and "logits" in opened.outputs:
+        ids = torch.tensor([opened.run(SHORT).ids])
+        with torch.no_grad():
+            theirs = model.generate(ids, max_new_tokens=6, do_sample=False, eos_token_id=None, pad_token_id=0)
+        ours = [step.id for step in decode(opened, SHORT, max_new_tokens=6)]
+        assert ours == theirs[0, ids.shape[1] :].tolist()[: len(ours)] and len(ours) > 2
+    if side != "two" and "logits" in opened.outputs:
+        shares = attribute(runs[0], Asked(3, 7, 9))
+        assert shares.total == pytest.approx(shares.logit, abs=1e-3)
+        assert log_sums(runs[0], opened.spec.kinds[0].name, 0, 0) is not None
+
+    out = export.export_model(opened, tmp_path / "out")
+    again = open_model(out)
+    assert again.config == opened.config
+    auto = case.auto if "logits" in opened.outputs else BODY
+    loaded, info = auto.from_pretrained(out, attn_implementation="eager", output_loading_info=True)
+    assert (
+        not info["unexpected_keys"]
+        and {name for name in info["missing_keys"] if "pooler" not in name} == set()
+    )
+    agree(again, loaded.eval(), runs_of(again, side)[:1], case.times)
