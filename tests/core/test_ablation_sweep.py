@@ -40,6 +40,7 @@ def log_p(model: core.Model, item: Item, asked: Asked, *edits: object) -> float:
     return float(torch.log_softmax(logits, -1)[asked.row, asked.token])
 
 
+@pytest.mark.quick(1)
 def test_a_sweep_is_the_log_probability_without_each_head_minus_the_plain_one(case):
     model, item, asked = case
     for kind in model.spec.kinds:
@@ -95,6 +96,7 @@ def test_the_mean_is_that_of_all_tokens_of_the_texts():
     )
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize("against", [None, 9])
 def test_the_estimate_is_the_slope_of_the_log_probability(case, against):
     """A head turned down a little: the difference quotient is the gradient along it."""

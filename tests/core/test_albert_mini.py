@@ -97,6 +97,7 @@ def test_the_second_stage_begins_as_bert_mini_tells_what_follows(begun):
     assert lessons[0].groups[0].batch.ids.shape == (96, SHAPE["n_ctx"])
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize(
     ("kind", "step"), [(albert_mini.Orders, 0), (albert_mini.Orders, 3), (albert_mini.Compared, 4)]
 )

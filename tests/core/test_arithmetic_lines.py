@@ -182,7 +182,7 @@ def test_every_score_function_has_its_lines() -> None:
     assert made == set(SCORED)
 
 
-@pytest.mark.quick(10)
+@pytest.mark.quick(4)
 @pytest.mark.parametrize("attention", ATTENTIONS[1:])
 @pytest.mark.parametrize("score", scores.SCORES)
 def test_recurrent_lines_add_up_and_end_in_the_recorded_score(score: str, attention: str) -> None:
@@ -202,6 +202,7 @@ def test_recurrent_lines_add_up_and_end_in_the_recorded_score(score: str, attent
         assert ("window" in found) == attention.startswith("luong-local")
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("kind", ["words", "sentences"])
 def test_a_learned_query_has_its_lines(kind: str) -> None:
     run = random_model("han").run("She went. He stayed at home. It rained.")
@@ -282,6 +283,7 @@ def test_an_edit_shows_where_the_run_went_another_way(edit: core.trace.Edit, nam
     assert digits.read(found[name].used) != digits.read(found[name].result)
 
 
+@pytest.mark.slow
 def test_what_is_needed_is_enough_and_no_more() -> None:
     for name, text in SHIPPED.items():
         model = opened(name)

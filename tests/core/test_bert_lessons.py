@@ -276,6 +276,7 @@ def test_the_table_is_the_same_for_all_and_context_is_not():
         in_context.uses(model, ["No such word."], "bank")
 
 
+@pytest.mark.slow
 def test_every_sentence_of_ours_holds_its_word_and_sentence_vectors_are_the_runs():
     model, table = core.open_model("bert-mini"), core.open_model("vectors-mini")
     for word in senses.WORDS.values():

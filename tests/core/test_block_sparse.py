@@ -241,6 +241,7 @@ def test_the_full_mask_is_measured_with_the_same_weights(model, tmp_path):
     assert set(rows[200]) >= {"masked_top1", "masked_top5"}
 
 
+@pytest.mark.slow
 def test_time_and_memory_are_measured_by_length_beyond_the_context_too_and_stand_in_the_card(model, tmp_path):
     lengths = (50, 400)
     blocks, full = (by_length(each, lengths, budget=0.0) for each in (model, read_in_full(model)))

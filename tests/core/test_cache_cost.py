@@ -55,6 +55,7 @@ def counted(model, n, source, cached):
     return sum(by.values()) - attention, attention
 
 
+@pytest.mark.quick(10)
 @pytest.mark.parametrize("name", SHAPES)
 @pytest.mark.parametrize(
     ("n", "source", "cached"),

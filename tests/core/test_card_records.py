@@ -130,6 +130,7 @@ def test_albert_guesses_nearly_as_bert_and_tells_the_order(split: str) -> None:
     assert round(sizes["bert-mini"] / sizes["albert-mini"]) == 5
 
 
+@pytest.mark.slow
 def test_alberts_order_of_our_own_stories_is_as_its_card_says() -> None:
     model, right = core.open_model("albert-mini"), 0
     found = [*pairs.neighbours(False), *pairs.neighbours(True)]

@@ -71,6 +71,7 @@ def test_a_translator_writes_what_its_card_says(name: str) -> None:
     assert list(zip((english for english, _ in told), written, strict=True)) == told
 
 
+@pytest.mark.slow
 def test_the_words_that_a_card_counts_are_counted() -> None:
     """How many of the two hundred bare words come out right."""
     from test_bare_words import ROWS
@@ -83,6 +84,7 @@ def test_the_words_that_a_card_counts_are_counted() -> None:
     ) == int(told)
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("name", COPIERS)
 def test_a_copier_writes_what_its_card_says(name: str) -> None:
     lot, chosen = paragraphs(name, "**Samples.** Ten strings", "Five chosen:")

@@ -72,6 +72,7 @@ def test_greedy_takes_the_largest_and_agrees_with_the_models_own_translation():
     assert m.run("the old cat").target_text.startswith(steps[-1].text)
 
 
+@pytest.mark.quick(1)
 def test_temperature_zero_is_greedy(m):
     assert ids_of(m, "the old cat", Sample(temperature=0, seed=7)) == ids_of(m, "the old cat", Greedy())
 
@@ -82,6 +83,7 @@ def test_top_p_zero_and_top_k_one_keep_only_the_best(gpt):
     assert ids_of(gpt, "the old cat", Sample(top_k=1, seed=3)) == greedy
 
 
+@pytest.mark.quick(1)
 def test_equal_seeds_write_equal_tokens_and_others_do_not(m):
     runs = [ids_of(m, "the old cat", Sample(seed=seed)) for seed in (4, 4, 5)]
     assert runs[0] == runs[1] != runs[2]
@@ -102,6 +104,7 @@ def test_the_lot_falls_into_the_part_of_the_chosen_token():
         assert low <= choice.draw.u < high
 
 
+@pytest.mark.slow
 def test_draws_follow_the_probabilities():
     p = np.array([0.55, 0.3, 0.1, 0.05])
     drawn = np.bincount([choose(np.log(p), str, seed=(0, n)).id for n in range(4000)], minlength=4) / 4000
@@ -256,6 +259,7 @@ def test_the_cache_grows_by_one_position_a_step(gpt):
     assert [b.cache_bytes - a.cache_bytes for a, b in itertools.pairwise(steps)] == [position] * 3
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("family", ["gpt", "transformer"])
 def test_a_run_of_the_text_saves_reading_it_again(family, monkeypatch):
     """And changes nothing, to the last digit: what a page shows does not depend on which page was there before."""

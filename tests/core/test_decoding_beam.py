@@ -73,6 +73,7 @@ def test_the_tree_of_the_counterexample():
     assert last.path(last.best) == (1, 3)
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("width", [1, 3])
 def test_one_sentence_at_a_time_and_many_at_once_find_the_same(width):
     ended = 0

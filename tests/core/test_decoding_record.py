@@ -26,6 +26,7 @@ def m(request):
     return build(request.param)
 
 
+@pytest.mark.quick(7)
 @pytest.mark.parametrize("force", [(), ((1, 60), (3, 70))])
 @pytest.mark.parametrize("strategy", STRATEGIES, ids=str)
 def test_a_decoding_that_was_sent_writes_the_same(m, strategy, force):

@@ -65,7 +65,7 @@ def test_each_step_equals_one_teacher_forced_pass(m):
             )
 
 
-@pytest.mark.quick(6)
+@pytest.mark.quick(3)
 @pytest.mark.parametrize("strategy", [Greedy(), Sample(1.2, 30, 0.9, 3), Beam(width=3)])
 def test_states_that_are_kept_give_what_reading_everything_anew_gives(m, strategy):
     kept, anew = (
@@ -89,6 +89,7 @@ def ending(attention, seed):
     return made
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("attention", RECURRENT)
 def test_greedy_is_the_greedy_of_many_at_once(attention):
     for seed in range(2):
@@ -100,7 +101,7 @@ def test_greedy_is_the_greedy_of_many_at_once(attention):
         assert all(step.chosen_by == "argmax" and step.id == step.candidates[0].id for step in steps)
 
 
-@pytest.mark.quick(4)
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("width", [1, 3])
 @pytest.mark.parametrize("attention", RECURRENT)
 def test_a_beam_is_the_beam_of_many_at_once(attention, width):
@@ -125,6 +126,7 @@ def test_a_forced_beginning_and_forced_tokens_are_read_like_the_models_own(m):
         assert step.id == logits[len(begun) + step.index].argmax()
 
 
+@pytest.mark.quick(2)
 def test_equal_seeds_write_equal_tokens_and_temperature_zero_is_greedy(m):
     assert ids_of(m, TEXT, Sample(seed=4), max_new_tokens=8) == ids_of(
         m, TEXT, Sample(seed=4), max_new_tokens=8
@@ -169,6 +171,7 @@ def test_an_edit_of_the_alignment_acts_at_every_step():
     ]
 
 
+@pytest.mark.quick(2)
 def test_it_stops_where_the_context_is_full_and_refuses_an_empty_source(m):
     *_, last = decode(m, TEXT, force=[(n, 50) for n in range(99)], max_new_tokens=99)
     assert last.reason == "context" and len(last.ids) == N_CTX - 1

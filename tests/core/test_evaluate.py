@@ -71,6 +71,7 @@ def naive(model: Model, text: list[int]) -> tuple[list[float], list[int]]:
     return lost, before
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("n_ctx", [1, 2, 7, 8, 17])
 def test_windows_give_the_losses_of_a_token_by_token_computation(n_ctx, monkeypatch):
     monkeypatch.setattr(language, "BATCH_TOKENS", 3 * n_ctx)  # several batches, the last one short

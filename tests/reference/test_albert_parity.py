@@ -185,6 +185,7 @@ def test_a_body_alone_and_one_with_words_only(backend, tmp_path):
     assert np.abs(run.logits - out.logits[0].numpy()).max() <= SAME
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize(
     ("name", "change", "path"),
     [
@@ -215,6 +216,7 @@ def test_segments_that_are_ignored_are_seen(written, albert, monkeypatch):
     assert faulty(open_model(written), albert).startswith("embed.segment")
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 def test_number_formats_vary(written, albert, tmp_path, dtype):
     agree(*narrowed(written, tmp_path, albert, dtype))

@@ -34,6 +34,7 @@ from core.text.learn import BERT_SPECIAL
 from viz.course.bert.sentence_pairs.maths.next_sentence import negative_logs
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize(
     ("kind", "heads", "tuned"),
     [
@@ -176,6 +177,7 @@ def test_a_vocabulary_without_a_tokenizer_json(written, bert, backend, tmp_path)
         )
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize(
     "said",
     [

@@ -110,7 +110,7 @@ def agree(opened, model):
                 assert np.abs(last[:n] - out.last_hidden_state[row, :n].numpy()).max() <= SAME
 
 
-@pytest.mark.quick(6)
+@pytest.mark.quick(3)
 def test_the_same_numbers_alone_and_in_a_padded_batch(written):
     folder, model = written
     opened = open_model(folder)
@@ -123,7 +123,7 @@ def test_the_same_numbers_alone_and_in_a_padded_batch(written):
     assert ("embed.segment" in opened.run(SHORT).trace) == segments
 
 
-@pytest.mark.quick(6)
+@pytest.mark.quick(3)
 def test_what_is_exported_opens_there_and_here(written, tmp_path):
     folder, model = written
     opened = open_model(folder)

@@ -51,6 +51,7 @@ def with_old_norms(state):
     }
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize(
     "change",
     [
@@ -78,6 +79,7 @@ def test_names_vary(written, bert, tmp_path, change):
     agree(variant(written, tmp_path, change), bert)
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize(
     "config",
     [

@@ -203,11 +203,13 @@ MORE_SWAPS = {
 }
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize(("path", "names"), (SWAPS | MORE_SWAPS).items())
 def test_swapped_parameters_are_seen_where_they_act(written, bert, path, names):
     assert faulty(swapped(open_model(written), *names), bert).startswith(path + ":")
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize(
     ("name", "change", "path"),
     [
@@ -250,6 +252,7 @@ def test_shards(bert, backend, tmp_path):
     agree(folder, bert)
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float64])
 def test_number_formats_vary(written, bert, tmp_path, dtype):
     agree(*narrowed(written, tmp_path, bert, dtype))

@@ -58,6 +58,7 @@ def close(ours, other):
     assert np.abs(np.asarray(ours) - other.detach().numpy()).max() <= SAME
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("attention", ["original_full", "block_sparse"])
 @pytest.mark.parametrize("n_words", [12, 50, 110])
 def test_a_folder_gives_the_numbers_of_the_library(backend, tmp_path, attention, n_words):

@@ -149,6 +149,7 @@ def test_a_tuned_one_and_one_without_a_kind_are_read(backend, tmp_path):
     )
 
 
+@pytest.mark.quick(5)
 @pytest.mark.parametrize(
     ("change", "said"),
     [

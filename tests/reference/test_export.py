@@ -96,6 +96,7 @@ def round_trip(model, folder, **options):
     return run
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
 def test_gpt_mini_opens_there_with_the_same_numbers(tmp_path, dtype):
     model = open_model("gpt-mini")
@@ -111,6 +112,7 @@ def test_gpt_mini_opens_there_with_the_same_numbers(tmp_path, dtype):
     assert open_model(folder).card == without(model.card, "curve") != ""  # the picture stays behind
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize(
     ("changes", "kind"),
     [
@@ -154,6 +156,7 @@ def test_bert_with_all_its_heads(tmp_path):
     assert marks.model_max_length == 61
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize(
     ("heads", "kind", "output", "ours"),
     [
@@ -172,6 +175,7 @@ def test_bert_with_some_of_its_heads(tmp_path, heads, kind, output, ours):
     assert json.loads((folder / "config.json").read_text())["architectures"] == [type_name(kind, folder)]
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("shared", ["all", "none"])
 def test_albert_with_all_its_heads(tmp_path, shared):
     model = made(tmp_path / "model", "albert", shared=shared, eps=3e-4, d_embed=18)
@@ -199,6 +203,7 @@ def test_a_tokenizer_that_does_not_frame_is_made_to(tmp_path):
     assert AutoTokenizer.from_pretrained(folder)(TEXT)["input_ids"] == list(model.run(TEXT).ids)
 
 
+@pytest.mark.quick(10)
 @pytest.mark.parametrize("name", formats())
 def test_the_list_of_names_covers_every_weight_once_and_turns_back(name):
     """What is taken from a folder and what is written to it are one list, read in two directions."""
@@ -222,6 +227,7 @@ def test_the_list_of_names_covers_every_weight_once_and_turns_back(name):
 # ------------------------------------------------------------------------------------------------------- refused
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize(
     ("family", "changes", "words"),
     [
@@ -289,6 +295,7 @@ def test_numbers_that_float16_cannot_hold_leave_nothing_behind(tmp_path):
     assert export.export_model(model, tmp_path / "out").is_dir()
 
 
+@pytest.mark.slow
 def test_the_command(tmp_path, capsys):
     made(tmp_path / "model")
     assert export.main([str(tmp_path / "model"), str(tmp_path / "out"), "--dtype", "float16"]) == 0

@@ -88,6 +88,7 @@ def files_of(kind: str) -> tuple[dict, dict[str, Entry], Format]:
     return {"model_type": kind, "tie_word_embeddings": True, **said}, entries, form
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("kind", ["GPT2LMHeadModel", "GPTNeoForCausalLM"])
 def test_tied_weights_under_the_other_name_are_read(tmp_path, kind):
     model = drawn(kind)
@@ -99,6 +100,7 @@ def test_tied_weights_under_the_other_name_are_read(tmp_path, kind):
     assert differences(open_model(place), model) <= SAME
 
 
+@pytest.mark.quick(10)
 @pytest.mark.parametrize("kind", formats())
 def test_any_copy_of_a_tied_tensor_may_be_the_one_that_is_kept(kind):
     values, entries, form = files_of(kind)
@@ -218,6 +220,7 @@ def test_a_name_within_that_a_compiled_layer_has_is_read():
     assert plan_foreign(values, Weights(inner))[0].takes == form.takes(tiny("gpt2"))
 
 
+@pytest.mark.slow
 def test_compiled_and_spread_models_in_memory_are_wrapped():
     model = drawn("GPT2LMHeadModel")
     for network in (torch.compile(model), torch.nn.DataParallel(model)):
@@ -293,6 +296,7 @@ def test_a_long_card_and_odd_headers_keep_nothing_from_opening(tmp_path):
     assert differences(opened, model) <= SAME and len(opened.card) == 2**20
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("word", ["<image>", " zebra"])
 def test_a_token_that_has_no_row_is_left_out_and_refused_where_it_is_typed(tmp_path, word):
     backend = tokenizers.Tokenizer.from_str(BPE.to_str())

@@ -113,6 +113,7 @@ def test_it_writes_what_the_library_writes(written):
     assert ours == theirs[0, ids.shape[1] :].tolist()[: len(ours)] and len(ours) > 2
 
 
+@pytest.mark.quick(1)
 def test_what_is_exported_opens_there_and_here(written, tmp_path):
     opened = open_model(written[0])
     export.export_model(opened, tmp_path / "out")
@@ -134,6 +135,7 @@ def test_the_arithmetic_on_screen_is_that_of_the_run(written):
     assert parts.total == pytest.approx(parts.logit, abs=1e-3)
 
 
+@pytest.mark.quick(6)
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -178,6 +180,7 @@ def test_what_is_not_computed_is_refused_by_name(tmp_path, change, said):
     assert said in str(error.value)
 
 
+@pytest.mark.slow
 def test_old_configs_say_the_same(backend, tmp_path):
     """As on the Hub: no kinds of layers and no rope_parameters, and of a third one no model type either."""
     sizes = {**SIZES, "vocab_size": backend.get_vocab_size() + 2, "num_hidden_layers": 7}

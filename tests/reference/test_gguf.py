@@ -150,6 +150,7 @@ def logits(model, ids):
         return model(torch.tensor([ids])).logits[0].numpy()
 
 
+@pytest.mark.quick(6)
 @pytest.mark.parametrize(("form", "most"), [("F32", SAME), ("F16", 0.05), ("BF16", 0.5), ("Q8_0", 1.0)])
 def test_a_file_opens_with_the_numbers_of_its_model(model, backend, tmp_path, form, most):
     kind = model.config.model_type
@@ -169,6 +170,7 @@ def test_a_file_opens_with_the_numbers_of_its_model(model, backend, tmp_path, fo
     assert len(weights) >= 15 and all(value.dtype == torch.float32 for value in weights.values())
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize(("bos", "seen"), [(0, True), (10**6, False)])
 def test_the_mark_that_a_file_asks_for_stands_before_a_text(model, backend, tmp_path, bos, seen):
     (tmp_path / "it").mkdir()
@@ -178,6 +180,7 @@ def test_the_mark_that_a_file_asks_for_stands_before_a_text(model, backend, tmp_
     assert list(run.ids) == [0] * seen + backend.encode(TEXT).ids
 
 
+@pytest.mark.quick(1)
 def test_a_file_stands_in_the_list_under_its_own_name(model, backend, tmp_path, monkeypatch):
     (tmp_path / "shelf" / "a").mkdir(parents=True)
     write(tmp_path / "shelf" / "a" / "tiny.Q8.gguf", model, backend, kind=model.config.model_type)
@@ -336,6 +339,7 @@ def test_facts_that_change_nothing_are_passed_over(whole, backend, tmp_path):
     assert np.abs(run.logits - logits(model, run.ids)).max() <= SAME
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize(("kind", "cut"), [("llama tied", "gpt-2"), ("qwen3", "qwen2")])
 def test_a_file_that_does_not_say_how_it_cuts_is_read_as_its_kind_does_and_says_so(
     kind, cut, backend, tmp_path, monkeypatch

@@ -163,6 +163,7 @@ def test_a_wrong_mask_is_seen(written, gpt2, monkeypatch):
     assert faulty(written, gpt2).startswith("layer.0.self_attn.pattern")
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize(
     ("path", "names"), [*SWAPS.items(), ("final_norm.out", ("final_norm.weight", "final_norm.bias"))]
 )
@@ -207,6 +208,7 @@ def with_bare_old_buffers(state):
     }
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize(
     "change",
     [
@@ -227,6 +229,7 @@ def test_number_formats_vary(written, gpt2, tmp_path, dtype):
     agree(*narrowed(written, tmp_path, gpt2, dtype))
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize(
     "config",
     [

@@ -60,6 +60,7 @@ def agree(opened, model):
         assert np.abs(run.logits[:n] - out.logits[0].numpy()).max() <= SAME
 
 
+@pytest.mark.quick(1)
 def test_the_same_numbers_alone_and_in_a_padded_batch(written):
     folder, model = written
     opened = open_model(folder)
@@ -80,6 +81,7 @@ def test_it_writes_what_the_library_writes(written):
     assert ours == theirs.tolist()[: len(ours)] and len(ours) > 2
 
 
+@pytest.mark.quick(1)
 def test_what_is_exported_opens_there_and_here(written, tmp_path):
     opened = open_model(written[0])
     export.export_model(opened, tmp_path / "out")

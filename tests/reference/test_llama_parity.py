@@ -144,6 +144,7 @@ def reference(model, ids):
     return of_row(found | {"logits": out.logits}, out)
 
 
+@pytest.mark.quick(5)
 def test_every_path_has_the_same_numbers(written):
     folder, model = written
     opened = open_model(folder)
@@ -156,7 +157,7 @@ def test_every_path_has_the_same_numbers(written):
     assert opened.n_parameters == sum(weight.numel() for weight in model.parameters())
 
 
-@pytest.mark.quick(5)
+@pytest.mark.quick(2)
 def test_a_batch_with_padding_and_each_token_alone_have_the_same_numbers(written):
     folder, model = written
     opened = open_model(folder)
@@ -177,7 +178,7 @@ def test_a_batch_with_padding_and_each_token_alone_have_the_same_numbers(written
     assert ids == theirs[0].tolist()
 
 
-@pytest.mark.quick(5)
+@pytest.mark.quick(2)
 def test_what_is_exported_opens_there_and_here(written, tmp_path):
     folder, model = written
     opened = open_model(folder)

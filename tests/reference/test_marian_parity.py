@@ -195,6 +195,7 @@ def test_what_is_not_computed_is_refused_by_name(marian, tmp_path, change, said)
     assert said in str(error.value)
 
 
+@pytest.mark.quick(2)
 def test_each_is_found_by_its_tensors(written, tmp_path):
     folder, model, _ = written
     unnamed = {"model_type": "absent", "architectures": "absent"}

@@ -95,6 +95,7 @@ def test_every_path_has_the_same_numbers(written):
     assert opened.n_parameters == sum(weight.numel() for weight in model.parameters())
 
 
+@pytest.mark.quick(2)
 def test_a_batch_with_padding_and_each_token_alone_have_the_same_numbers(written):
     folder, model = written
     opened = open_model(folder)
@@ -109,6 +110,7 @@ def test_a_batch_with_padding_and_each_token_alone_have_the_same_numbers(written
     assert ours == theirs[0, ids.shape[1] :].tolist()[: len(ours)] and len(ours) > 2
 
 
+@pytest.mark.quick(2)
 def test_what_is_exported_opens_there_and_here(written, tmp_path):
     folder, model = written
     opened = open_model(folder)

@@ -88,6 +88,7 @@ def test_the_same_numbers_alone_and_in_a_padded_batch(written):
     assert not run.trace.names("*cross_attn.bias")
 
 
+@pytest.mark.quick(1)
 def test_it_writes_what_the_library_writes(written):
     folder, model = written
     run = open_model(folder).run(SHORT)
@@ -170,6 +171,7 @@ def test_what_is_not_computed_is_refused_by_name(t5, tmp_path, change, said):
     assert said in str(error.value)
 
 
+@pytest.mark.quick(1)
 def test_a_division_and_a_bias_that_is_left_out_are_seen(written, monkeypatch):
     folder, model = written
     opened = open_model(folder)

@@ -49,6 +49,7 @@ def commit(test: AppTest, name: str) -> AppTest:
     return test.button(key=f"predict:{SLUG}{name}:commit").click().run()
 
 
+@pytest.mark.slow
 def test_the_tables_have_the_numbers_of_the_slides_and_break_even_where_they_should():
     """C097."""
     before = page(1)
@@ -72,6 +73,7 @@ def test_sliders_move_the_counts_and_a_wide_table_is_told():
     assert not odd.exception and "V × H" in said(odd)
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("shared", SHARED)
 def test_four_choices_with_counts_and_the_same_memory(shared):
     """C098."""
@@ -116,6 +118,7 @@ def test_how_alike_the_layers_are_is_measured_on_the_visitors_sentence():
         )
 
 
+@pytest.mark.slow
 def test_pairs_of_both_tasks_stand_side_by_side_and_a_bag_of_words_tells_one():
     """C099."""
     before = page(3)
@@ -160,6 +163,7 @@ def test_a_bag_scores_both_orders_of_any_pair_alike_and_learns_the_other_task():
     }  # measured on what it never read
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize(
     ("texts", "words"),
     [
@@ -176,6 +180,7 @@ def test_ones_own_pair_is_read_or_answered_calmly(texts, words):
     assert not test.exception and words in said(test) + " ".join(str(error.value) for error in test.error)
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("text", ["", "dog", "word " * 900, "狗在跑。"])
 def test_a_sentence_for_the_layers_is_read_or_answered_calmly(text):
     assert not page(2, folds=("alike",), text=text).exception

@@ -83,6 +83,7 @@ def matrices(test: AppTest) -> dict[str, bytes]:
 # ------------------------------------------------------------------ the run
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("asks", maths.ASKERS)
 def test_weights_are_the_softmax_of_the_scores_and_the_context_is_their_mix(asks):
     """C006."""
@@ -136,6 +137,7 @@ def test_every_step_has_a_picture_and_a_sentence_of_numbers(step, asks):
     assert any(character.isdigit() for text in (*test.text, *test.markdown) for character in text.value)
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("engine", [("bahdanau-en-es",)], indirect=True)
 @pytest.mark.parametrize("step", range(1, len(exhibit.LESSON.steps) + 1))
 def test_one_model_is_enough_and_the_page_says_what_is_missing(step):
@@ -145,6 +147,7 @@ def test_one_model_is_enough_and_the_page_says_what_is_missing(step):
         assert "rnn-en-es is not here yet" in said(test).replace("\\", "")
 
 
+@pytest.mark.slow
 def test_the_guess_is_answered_by_this_sentence():
     answers = set()
     for text in SENTENCES:
@@ -195,6 +198,7 @@ def test_the_matrix_grows_a_row_a_word():
         np.testing.assert_allclose(unpacked(packet), data.weights[:rows], atol=1e-6)
 
 
+@pytest.mark.slow
 def test_without_attention_the_context_is_the_mean():
     data = exhibit.compute(Params(TEXT))
     text, weights, off = maths.even(data.model, TEXT)
@@ -207,6 +211,7 @@ def test_without_attention_the_context_is_the_mean():
     assert len(test.get("bidi_component")) >= 2
 
 
+@pytest.mark.slow
 def test_both_trained_orders_side_by_side():
     """C009."""
     test = page(6)
@@ -225,6 +230,7 @@ def test_the_equation_has_both_ways_of_scoring_and_the_slopes():
     assert "The derivative of each weight with respect to each score" in matrices(test)
 
 
+@pytest.mark.slow
 def test_the_lines_to_take_away_make_the_same_context():
     data = exhibit.compute(Params(TEXT))
     names: dict[str, object] = {"build": build}
@@ -247,6 +253,7 @@ def test_a_recurrent_translator_has_no_heads():
     assert "the model gives" in say["looks"] and not any("head" in text for text in say.values())
 
 
+@pytest.mark.slow
 def test_a_telling_error_of_one_vector_is_told_beside_it_for_a_ready_made_sentence():
     def errors(**link: str) -> list[str]:
         return [text.value for text in page(5, **link).text if text.value.startswith("A telling error")]

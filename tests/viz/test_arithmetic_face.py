@@ -220,6 +220,7 @@ def cites_of(**changes: object) -> set[tuple[str, str, str]]:
     }
 
 
+@pytest.mark.slow
 def test_every_equation_is_in_a_document_that_the_atlas_cites(run: core.Run) -> None:
     found = {cite for line in lines_of(run, "causal", *CELL).lines for cite in line.cites}
     for attention in ("bahdanau", "luong-global", "luong-local-m", "luong-local-p"):
@@ -305,6 +306,7 @@ def test_the_faces_hand_the_choice_on() -> None:
     assert [text.value for text in at.text] == ["layer.2.self_attn.pattern layer.2.self_attn.pattern", "None"]
 
 
+@pytest.mark.slow
 def test_the_instruments_need_no_model() -> None:
     code = "import sys, viz.instruments; print(sorted({'torch', 'core.model'} & set(sys.modules)))"
     out = subprocess.run(

@@ -114,6 +114,7 @@ def test_letters_come_back_as_the_truncated_decomposition_says():
     np.testing.assert_allclose(whole.exits["plain"], entry, atol=1e-8)
 
 
+@pytest.mark.slow
 def test_the_error_is_drawn_against_the_size_and_learning_reaches_it():
     """C003."""
     test = page(step="5", p="7")
@@ -134,6 +135,7 @@ def test_the_error_is_drawn_against_the_size_and_learning_reaches_it():
     assert here == [{"x": 7, "y": pytest.approx(100 * FLOOR[7])}] and not cover
 
 
+@pytest.mark.slow
 def test_the_last_question_has_the_runs_answer():
     test = page(step="5")
     assert "How many numbers" in said(test) and f"{percent(FLOOR[12], 2)}" not in said(test)

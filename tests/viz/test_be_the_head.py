@@ -109,6 +109,7 @@ def test_the_same_piece_twice_is_two_places(engine):
     assert "Something went wrong" not in said(test) and len({*labels}) == len(labels) > 6
 
 
+@pytest.mark.slow
 def test_a_translator_is_asked_for_a_spanish_word(engine):
     test = page(model="tiny-translator", **{"be_the_head.at": "1"})
     found = be_the_head.compute(be_the_head.Params("tiny-translator", TEXT, row=1))

@@ -56,6 +56,7 @@ def right_of(cell: str, word: str, attends: bool = False) -> tuple[int, str]:
 # ------------------------------------------------------------------ the run
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("cell", copies.CELLS)
 def test_the_context_is_what_each_direction_holds_at_its_end(cell):
     """C004."""
@@ -170,6 +171,7 @@ def test_quality_over_length_is_what_ships_with_the_six_models():
     ]
 
 
+@pytest.mark.slow
 def test_the_slopes_are_those_of_autograd():
     """C005."""
     test = page(6, cell="rnn")
@@ -211,6 +213,7 @@ def test_the_lines_to_take_away_run():
 # ------------------------------------------------------------------ figures
 
 
+@pytest.mark.slow
 def test_the_figures_as_data():
     drawn = letters([Row("<b>", "ab"), Row("w", "ax", [0.9, 0.4], [False, True])])
     layers = [layer["data"]["values"] for layer in drawn.to_dict()["layer"]]

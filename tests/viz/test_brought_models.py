@@ -74,6 +74,7 @@ def test_what_is_offered_can_be_read(brought):
     assert presets.chosen(brought.name, brought.spec, task.text) is None
 
 
+@pytest.mark.quick(1)
 def test_look_opens_without_a_promise(brought):
     test = look(model=brought.name)
     assert not test.exception
@@ -85,6 +86,7 @@ def test_look_opens_without_a_promise(brought):
     assert offers == bool(presets.fitting(brought))
 
 
+@pytest.mark.slow
 def test_it_writes_and_opens_on_cross_attention(titles):
     test = look(model=titles.name)
     assert not test.exception

@@ -92,6 +92,7 @@ def test_right_and_wrong_captions_are_cards_to_judge():
     assert sum(text in before for texts in judging.PRINTED.values() for text in texts) == 1
 
 
+@pytest.mark.slow
 def test_own_captions_are_counted_against_the_grammar():
     right, rows = maths.judged(0)
     assert len(rows) == maths.N_SCENES and right == sum(text == caption(scene) for scene, text, _ in rows)

@@ -74,6 +74,7 @@ def test_the_page_opens_with_a_question_and_only_chance_is_drawn():
     ) and f"{with_mask:.2f} nats per token with the mask and {without:.2f} without" in said(told)
 
 
+@pytest.mark.slow
 def test_other_eyes_give_another_answer():
     found = leaking.learned("past", 2)
     told = guessed(page(sees="past", digits="2"), "leak")
@@ -140,6 +141,7 @@ def test_the_sentence_of_the_documents_has_ten_lines():
     assert "Right." in said(other)
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("number", [-5, -10])
 def test_the_leak_is_told_for_both_orders_of_mask_and_division(number):
     """Recomputed from q and k: M beside q·k, then divided by √d; and beside q·k / √d, as the model itself does it."""
@@ -188,6 +190,7 @@ def test_an_old_link_opens_the_editor(link):
     assert not test.exception and "Mask" in titles(test)
 
 
+@pytest.mark.slow
 def test_figures_as_data():
     cells = layers(sums(np.eye(3), ["<b>", "b", "c"], 2))[0]
     assert [(cell["line"], cell["word"], cell["exact"]) for cell in cells] == [

@@ -66,6 +66,7 @@ def of(model: str, text: str, pair: str | None = None, edits=()) -> maths.Said:
     )
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("step", range(1, 7))
 def test_every_step_has_a_picture_and_a_question(step):
     test = page(step)
@@ -74,6 +75,7 @@ def test_every_step_has_a_picture_and_a_question(step):
     assert "went wrong" not in said(test) and "Predict, then look" in said(test)
 
 
+@pytest.mark.slow
 def test_the_class_waits_for_the_guess_and_follows_the_sentence():
     """C086."""
     before = page(1, *FOLDS, text=TEXT)
@@ -177,6 +179,7 @@ def test_a_pair_is_swapped_and_read_without_segments():
     ) == pytest.approx(chances[True][1].tolist())
 
 
+@pytest.mark.slow
 def test_the_errors_are_those_of_the_model_and_wait_for_the_guess():
     found = maths.checked(core.serving.engine.default().open(SINGLE), GOALS["opinions"], tuning.CHECKED, 0)
     by = found.by(training.KINDS["opinions"])

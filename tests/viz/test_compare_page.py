@@ -139,6 +139,7 @@ def test_two_tokenizers_meet_at_their_letters():
         np.testing.assert_allclose(weights.sum(-1), there, atol=1e-5)
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("pair", presets.TELLING, ids=lambda pair: pair.name)
 def test_every_telling_pair_that_is_offered_can_be_shown(pair):
     if pair not in presets.offered():

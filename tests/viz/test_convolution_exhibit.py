@@ -114,6 +114,7 @@ def test_another_sign_moves_the_top_inside_the_field_and_nowhere_else(at):
     assert (with_attention[: at + 1] > 0).all() and (with_attention[at + 1 :] == 0).all()
 
 
+@pytest.mark.slow
 def test_the_field_stands_beside_the_attention_map_and_both_can_be_switched_off():
     """C062."""
     signs = Params().signs
@@ -170,7 +171,7 @@ def test_the_last_step_covers_two_networks_until_one_guessed():
     assert f"Of {found.n} fresh texts right: {percent(found.mean('both'))} with both" in said(test)
 
 
-@pytest.mark.quick(6)
+@pytest.mark.quick(3)
 @pytest.mark.parametrize("step", [1, 2, 3])
 @pytest.mark.parametrize(
     "text", ["", "?", "k", "  ", "word " * 900, "Привет, мир?", "<b>x</b> [a](b)", "k3F k3? k3?"]

@@ -32,6 +32,7 @@ def packets(test: AppTest) -> list[dict]:
     return [opened(element.proto.bytes)[0] for element in test.get("bidi_component") if element.proto.bytes]
 
 
+@pytest.mark.slow
 def test_the_map_has_both_sentences_as_axes_and_comes_after_the_guess():
     """C070."""
     run = core.open_model(MODEL).run(SENTENCES[0])

@@ -144,6 +144,7 @@ def test_the_translator_also_shows_where_it_looks_in_what_it_wrote(engine, monke
     ]
 
 
+@pytest.mark.slow
 def test_drawing_shows_its_knobs_and_the_same_link_draws_the_same(engine):
     assert not drawn().slider
     query = {"decode__temperature": "1.3", "decode__top_k": "20", "decode__seed": "7", "decode__n": "5"}
@@ -164,6 +165,7 @@ def test_a_link_with_forks_writes_the_same_again(engine):
     }
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("model", FAMILY)
 def test_a_beam_shows_its_tree_and_what_its_best_text_scores(engine, model):
     test = drawn(model=model, text="a white car", decode__beam="4", decode__length="0.7", decode__n="5")
@@ -192,6 +194,7 @@ def test_further_filters_are_drawn_and_named(engine):
     assert not test.exception and len(test.slider) == 4
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("wrong", ["1:9.", "3:1.2:1", "1:999999", "<b>"])
 def test_a_broken_fork_in_the_link_is_told_and_the_text_goes_on(engine, wrong):
     test = drawn(decode__n="3", decode__force=wrong)
@@ -253,6 +256,7 @@ def test_a_long_prompt_says_which_part_is_read_and_keeps_the_text(engine):
     assert test.text_input[0].value == text
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("text", ["", "   ", "car " * 400, "\x00", "😀😀😀", "<b>x</b>", "<|end|> <start>"])
 @pytest.mark.parametrize("model", FAMILY)
 def test_bad_text_gets_a_sentence_and_stays_in_the_box(engine, model, text):

@@ -113,6 +113,7 @@ def test_the_lines_of_python_print_the_text_that_is_followed(engine, node):
     assert folds.arrays(shown, controls.ALL)["attention_cross"].shape[0] == len(steps)
 
 
+@pytest.mark.slow
 def test_the_page_shows_the_steps_of_the_core(engine):
     data = page.compute(page.replace(P, n=6))
     want = list(decode(engine.models[P.model], P.text, Beam(3), max_new_tokens=120))

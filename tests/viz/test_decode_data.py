@@ -82,6 +82,7 @@ def test_a_step_forward_is_computed_once_and_a_step_back_not_at_all(engine):
     assert len(again.steps) == 5
 
 
+@pytest.mark.slow
 def test_steps_beyond_the_end_are_not_shown(engine):
     data = page.compute(page.Params(model="gpt-mini", n=10**6))
     assert data.last.done

@@ -53,6 +53,7 @@ def test_a_word_can_be_picked_and_counts_as_if_it_were_typed(engine):
     assert [one.label for one in test.button] == [one.label for one in typed.button]
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("wrong", ["", "two words"])
 def test_a_guess_that_is_none_is_told_and_comes_back(engine, wrong):
     test = drawn(decode__show=GUESS, text="once upon a time")
@@ -134,6 +135,7 @@ def test_a_translator_offers_no_guessing_and_a_link_to_it_is_mended(engine):
     assert not test.exception and "cannot be shown" in said(test)
 
 
+@pytest.mark.slow
 def test_you_are_welcome_is_trained_place_by_place(engine):
     test = drawn(model="translator-en-es", text="You are welcome.", decode__show=FORCING)
     found = side_by_side(engine.models["translator-en-es"], "You are welcome.", "De nada.")

@@ -89,6 +89,7 @@ def by_hand(text: str) -> tuple[np.ndarray, np.ndarray]:
     return np.array(found[0]), np.array(found[1])
 
 
+@pytest.mark.slow
 def test_each_words_probability_both_ways_waits_for_the_guess():
     """C108."""
     forward, backward = by_hand(TEXT)
@@ -205,6 +206,7 @@ def test_a_model_without_a_recorded_mixture_says_how_to_learn_one(monkeypatch):
     assert not test.exception and "core.training.finetune.mixing" in said(test)
 
 
+@pytest.mark.slow
 def test_bank_again_beside_bert():
     word = senses.WORDS["bank"]
     texts, kinds = [text for text, _ in word.uses], [kind for _, kind in word.uses]
@@ -224,6 +226,7 @@ def test_bank_again_beside_bert():
     assert chart(after)[0][-1]["said"] == f"{other:.3f}"
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("step", [1, 2, 3, 5])
 @pytest.mark.parametrize(
     ("text", "words"), [("", "no text"), ("word " * 900, "tokens"), ("猫が好きです", ""), ("cat", "")]

@@ -77,6 +77,7 @@ def test_one_layer_in_numbers_for_one_word(data):
     assert figure(test)["data"][0]["z"]["shape"].replace(" ", "") == f"7,{data.states.shape[2]}"
 
 
+@pytest.mark.quick(1)
 def test_the_stack_is_read_after_n_layers_and_equals_a_loop(data):
     """C067, C068."""
     n = data.run.model.config.n_layers

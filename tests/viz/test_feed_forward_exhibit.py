@@ -70,6 +70,7 @@ def test_the_hidden_layer_is_covered_until_one_guessed_and_is_the_runs_own():
     assert f"about half of them, {data.act.shape[1] // 2:,}, would be" in said(told)
 
 
+@pytest.mark.slow
 def test_another_word_and_another_model_have_other_answers():
     found = {
         answer(page(word=str(word), model=model))

@@ -50,6 +50,7 @@ def head_of(name: str) -> Head:
     return Head(model, HeadRef("causal" if model == "tiny-gpt" else "self", layer, head))
 
 
+@pytest.mark.slow
 def test_the_nearest_head_is_named_with_its_distance(engine):
     found = find.compute(find.Params("tiny-gpt", kind="causal", layer=1, head=1))
     assert {head.model for head in found.pool.heads} == set(MODELS)

@@ -80,6 +80,7 @@ def patterns(test: AppTest) -> list[dict]:
     return [packet for packet in found if packet.get("scale") == "pattern"]
 
 
+@pytest.mark.slow
 def test_for_which_task_the_head_is_enough(runs, body):
     """C090: side by side, and the answer is what was measured."""
     hidden = page(*FOLDS)
@@ -155,6 +156,7 @@ def test_how_far_the_body_went(runs, body):
     assert tuning.moved(frozen.model("x"), body, frozen.job).body == 0
 
 
+@pytest.mark.slow
 def test_attention_before_frozen_and_in_full(runs, body):
     """C090: frozen, exactly as before."""
     assert len(patterns(page(*FOLDS, step="5"))) == 2

@@ -83,6 +83,7 @@ def test_the_head_reads_the_last_place():
     assert len(answers) == 2
 
 
+@pytest.mark.slow
 def test_four_tasks_as_rows():
     """C103: as many rows as answers; similarity is symmetric."""
     for answers in ("sour, delicious, bitter, bad", "good, bad"):
@@ -103,6 +104,7 @@ def test_four_tasks_as_rows():
         assert ("sum" in words(test)) == (task == SIMILARITY) == ("swapped" in said(test))
 
 
+@pytest.mark.slow
 def test_what_extract_says_and_where_it_looks():
     for task in TASKS:
         found = heard(task)

@@ -162,6 +162,7 @@ def test_a_moment_opens_on_other_pages_and_no_menu_lists_it():
     assert "has no weights of step 640" in said(test) and "643" in said(test)
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("task", toy_training.Recorded.names())
 def test_a_recorded_run_is_shown_as_recorded(task):
     test = page("growth", **{"growth.of": "here", "growth.task": task})

@@ -152,6 +152,7 @@ def test_kinds_are_those_measured_over_many_sentences():
     )
 
 
+@pytest.mark.slow
 def test_without_a_head_the_output_changes_by_what_was_computed():
     """C046."""
     covered = page(step="5")

@@ -32,6 +32,7 @@ def data(text: str = OWN) -> maths.Data:
     return exhibit.compute(Params(text=text))
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("text", [OWN, *EXAMPLES.values(), "whale"])
 def test_weights_of_words_of_sentences_and_their_products_sum_to_one(text):
     """C023."""
@@ -101,6 +102,7 @@ def test_six_kinds_and_what_one_of_ours_is_meant_as():
     assert "no class for any other text" in said(page(4, "kind", data().classes[data().told], OWN))
 
 
+@pytest.mark.slow
 def test_a_deleted_sentence_moves_the_class_or_does_not():
     for text in (OWN, *EXAMPLES.values()):
         found = data(text)
@@ -145,6 +147,7 @@ def test_the_record_is_told_beside_its_baselines_and_our_texts_as_they_come_out(
     assert all(one.says in said(told) for one in wrong) and wrong, "a case where it is wrong is told"
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize(
     "text", ["word " * 900, "Слово. Другое слово! Третье?", "你好。再见！", "?", "a" * 3000]
 )

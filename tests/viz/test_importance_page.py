@@ -125,6 +125,7 @@ def test_the_head_of_the_link_is_chosen_and_goes_on_to_the_other_pages(engine):
         )
 
 
+@pytest.mark.slow
 def test_over_many_sentences_it_is_the_rise_of_the_loss(engine):
     model = engine.open("tiny-gpt")
     _, values = picture(page(model="tiny-gpt", text=TEXT, importance__by="many"))

@@ -107,6 +107,7 @@ def test_nonsense_in_the_link_is_told_and_the_page_shows_its_opening(engine, cel
     assert len([c for c in data(charts(test)[0]) if c["chosen"]]) == 1 and "cannot be shown" in said(test)
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("model", MODELS)
 def test_who_wrote_it_adds_up_to_the_logit(engine, model):
     text = "She has a [MASK] car." if model in ("tiny-bert", "tiny-albert", "tiny-bigbird") else TEXT

@@ -230,6 +230,7 @@ def test_no_markup_is_ever_made_from_data() -> None:
             assert bad not in text, f"{bad} in {file.name}"
 
 
+@pytest.mark.slow
 def test_instruments_need_no_model() -> None:
     """Arrays and labels only: torch and models stay out."""
     code = "import sys, viz.instruments; print(sorted({'torch', 'core.model'} & set(sys.modules)))"

@@ -290,6 +290,7 @@ def test_what_a_browser_kept_is_judged_as_a_file_is(monkeypatch: pytest.MonkeyPa
 # ---------------------------------------------------------------- the page
 
 
+@pytest.mark.slow
 def test_a_lesson_is_taken_ordered_shortened_brought_back_and_named() -> None:
     test = AppTest.from_string(
         "from viz.workspace.lessons import page\npage.page()", default_timeout=60

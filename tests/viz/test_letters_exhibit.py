@@ -48,6 +48,7 @@ def recording(samples, rate=16000, channels=1):
     return file.getvalue()
 
 
+@pytest.mark.slow
 def test_letters_over_frames_is_a_map_whose_rows_sum_to_one_and_walk_along_the_sound():
     """C053."""
     data, run = maths.listened(TEXT), core.open_model(maths.MODEL).run(TEXT)

@@ -31,8 +31,8 @@ READS = {
     "snail-recall": "k3Fm7Qk3?",
     "speller": "4 7 voice=Linda",
 }
-ALIKE = ("tiny-llama", "prompt-tiny", "tiny-albert", "tiny-bigbird")
-"""What links as tiny-gpt or tiny-bert does: the same kinds of attention on the same pages."""
+ALIKE = ("tiny-llama", "tiny-t5", "prompt-tiny", "tiny-albert", "tiny-bigbird")
+"""What links as tiny-gpt, tiny-translator or tiny-bert does: the same kinds of attention on the same pages."""
 HEAD = {"look": {"view": "full"}, "inside": {"inside.by": "who"}}
 """What a page shows its links with."""
 

@@ -93,6 +93,7 @@ def test_choosing_a_guess_writes_it_into_the_sentence(model):
     )
 
 
+@pytest.mark.slow
 def test_the_guesses_stay_so_that_another_can_be_tried_and_the_blank_comes_back(model):
     run = model.run(TEXT)
     best = [word for word, _ in guesses(run, run.tokens.index("[MASK]"))]
@@ -173,6 +174,7 @@ def test_text_that_does_not_fit_offers_a_window(model):
     assert test.slider and len(words(test)["keys"]) <= model.config.n_ctx
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("typed", ["She has a ___ car.", "She has a <mask> car.", "She has a [mask] car."])
 def test_a_blank_may_be_typed_in_other_ways(model, typed):
     assert list(blank(look(text=typed)).options) == list(blank(look(text=TEXT)).options)

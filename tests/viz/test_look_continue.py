@@ -144,6 +144,7 @@ def test_a_character_is_written_with_its_last_byte(of_bytes, at):
     assert go_on.text_of(run, steps, at) == ("\u054d", "\u054d", "\u054df")[at]
 
 
+@pytest.mark.slow
 def test_names_of_bytes_and_marks_are_not_offered_as_text(of_bytes):
     test = look(model=of_bytes.name, text="an a")
     group = offered(test)

@@ -85,6 +85,7 @@ def test_all_heads_are_one_picture_on_one_scale(run):
     assert header["kinds"][header["kind"][1][5]] == measured.word(1, 5)
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("kind", ["cross", "self", "causal"])
 def test_the_heatmap_holds_the_exact_values_of_the_run(run, kind):
     test = page("look", view="full", kind=kind, layer="2", head="3", **{"look.beside": "lines"})
@@ -177,6 +178,7 @@ def test_rollout_is_not_offered_between_two_texts():
     assert "Rollout" not in bar.options and bar.value == "one"
 
 
+@pytest.mark.slow
 def test_a_sink_is_named_where_there_is_one_and_not_elsewhere():
     def cautioned(layer: int, head: int) -> str:
         test = page(
@@ -269,6 +271,7 @@ def test_of_words_with_several_pieces_the_heaviest_pair_is_calculated_and_said_s
     assert not several or (percent(row.max()) in said[0] and percent(pattern.max()) in said[0])
 
 
+@pytest.mark.slow
 def test_a_text_beyond_the_context_says_what_is_read_and_lets_it_be_moved():
     text = " ".join(f"word{i}" for i in range(400))
     tokens = len([span for span in core.open_model("gpt-mini").tokenizer.encode(text).spans if span])
@@ -289,6 +292,7 @@ def test_a_text_beyond_the_context_says_what_is_read_and_lets_it_be_moved():
     assert keys[-1] == "word399" and keys[0] != "word0" and text.endswith(" ".join(keys[1:]))
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize(
     ("model", "text", "told"),
     [
@@ -305,6 +309,7 @@ def test_what_a_model_fails_at_is_told_below_the_picture(model: str, text: str, 
     assert told in said(page("look", model=model, text=text))
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize(
     ("model", "link"),
     [

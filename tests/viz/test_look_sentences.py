@@ -106,6 +106,7 @@ def test_a_page_that_cannot_says_why_and_keeps_the_text(slug, why):
     assert test.text_input[0].value == TEXT and (test.pills or test.button)
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("kind", ["words", "sentences"])
 @pytest.mark.parametrize("name", ["words", "heatmap", "strip", "head_view", "grid", "arithmetic", "source"])
 def test_a_notebook_draws_both_weightings(engine, name, kind):

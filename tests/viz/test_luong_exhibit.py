@@ -71,6 +71,7 @@ def matrix(test: AppTest) -> dict:
     )
 
 
+@pytest.mark.slow
 def test_the_page_opens_without_luongs_model_and_says_what_is_missing(only):
     for step in range(1, 5):
         test = page(step)
@@ -79,6 +80,7 @@ def test_the_page_opens_without_luongs_model_and_says_what_is_missing(only):
     assert maths.CONCAT in matrix(page())["title"]
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize(
     ("score", "model"), [("concat", maths.CONCAT), ("general", maths.GENERAL), ("dot", maths.GENERAL)]
 )

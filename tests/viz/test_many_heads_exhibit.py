@@ -125,6 +125,7 @@ def test_the_merge_without_the_swap():
     assert written(test, 2)[:8] == ["we"] * 8 and hues(test, 2)[:8] == [0] * 4 + [1] * 4
 
 
+@pytest.mark.slow
 def test_head_1_drawn_anew_and_only_head_1_changes():
     """C048, E15."""
     covered = page(step="5")
@@ -171,6 +172,7 @@ def test_the_numbers_of_a_row_stand_below_the_equation():
     assert "The second repeat of attention" in said(page("Many heads.documents", step="3"))
 
 
+@pytest.mark.slow
 def test_the_smallest_and_the_largest_sizes():
     every: tuple[tuple[dict[str, Any], tuple[int, ...]], ...] = (
         ({"b": "1", "n": "2", "d": "2", "h": "1"}, (1, 4, 5)),
@@ -232,6 +234,7 @@ def hues(test: Any, place: int) -> list[int]:
     return [theme.HEADS.index(cell["colour"]) for cell in chart(test, place)[0]]
 
 
+@pytest.mark.slow
 def test_before_a_room_the_merge_has_three_grids_without_code():
     test = drawn("many_heads", {"present": "1", "many_heads.step": "4"}, {})
     assert not test.exception and len(test.get("vega_lite_chart")) == 3

@@ -47,6 +47,7 @@ def bert():
     return core.serving.engine.default().open("bert-mini")
 
 
+@pytest.mark.slow
 def test_the_blank_is_covered_until_one_guessed_and_is_the_models_own():
     params = Params(text=TEXT, word=1)
     text = exhibit.compute(params)

@@ -189,6 +189,7 @@ def test_a_link_restores_a_drawn_mask():
 # ------------------------------------------------------------------ the folds
 
 
+@pytest.mark.slow
 def test_a_fold_tells_what_belongs_in_it():
     every = ("masks.change.5", "masks.finite", "masks.equation", "masks.looking", "Masks.documents")
     test = page(*every, text="I am a student.", kind="strict")

@@ -71,6 +71,7 @@ def test_the_bars_are_the_conditionals_and_wait_for_the_guess():
     assert len(answers) == 2
 
 
+@pytest.mark.slow
 def test_the_block_is_the_transformers_without_cross_attention():
     """C100: the diagram, struck out after the guess."""
     assert steps.missing() == "cross-attention"
@@ -94,6 +95,7 @@ def test_the_block_is_the_transformers_without_cross_attention():
         )
 
 
+@pytest.mark.slow
 def test_both_masks_stand_side_by_side():
     """C100: BERT and GPT masks for the same sentence."""
     counts = set()

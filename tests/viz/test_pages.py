@@ -58,7 +58,7 @@ def words(test: AppTest) -> str:
     return "\n".join(str(element.value) for kind in kinds for element in kind)
 
 
-@pytest.mark.quick(30)
+@pytest.mark.quick(10)
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.slug)
 def test_a_page_survives_a_nonsense_link(entry: Entry) -> None:
     test = drawn(
@@ -221,6 +221,7 @@ for slug in sys.argv[1:]:
 """
 
 
+@pytest.mark.slow
 def test_opening_a_page_imports_no_other() -> None:
     opened = ("about", "scaling", "look")
     answer = subprocess.run(

@@ -72,6 +72,7 @@ def test_it_opens_with_the_homework_question_and_hides_what_comes_out():
     assert "Right." in said(same)
 
 
+@pytest.mark.slow
 def test_rows_move_along_change_with_positions_and_the_mean_stays():
     """C038."""
     data = exhibit.compute(Params())
@@ -130,6 +131,7 @@ def test_both_homework_questions_are_answered_with_numbers():
     assert data.counted < 1e-12
 
 
+@pytest.mark.slow
 def test_under_a_mask_rows_with_the_same_past_stay():
     covered = page(step="6")
     assert "rows keep their numbers: " not in said(covered)
@@ -148,6 +150,7 @@ def test_under_a_mask_rows_with_the_same_past_stay():
     assert "It is “4”" in said(last)
 
 
+@pytest.mark.slow
 def test_the_order_is_changed_by_touch_and_by_buttons_and_stands_in_the_link():
     test = page(step="3")
     test.button(key="permutation.As written").click().run()

@@ -105,6 +105,7 @@ def test_what_is_filled_in_is_the_decoders_at_hidden_places_and_the_drawing_else
     assert f"{error:.4f}" not in said(before)
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("own", [BLACK, "doodle:nonsense", "a cat", "\ud800", FISH + " hidden:ffff"])
 @pytest.mark.parametrize("step", [1, 2, 3])
 def test_odd_doodles_are_answered_calmly(step, own):

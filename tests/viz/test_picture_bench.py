@@ -88,6 +88,7 @@ def test_what_each_head_does_for_a_class_is_what_plain_runs_say(model: Model, as
     assert "“cat” against “eye” goes from" in said(other)
 
 
+@pytest.mark.slow
 def test_over_many_drawings_it_is_the_rise_of_the_loss_of_their_classes(model: Model) -> None:
     test = page("importance", importance__by="many")
     heat = next(data for data in packets_of(test) if opened(data)[0].get("axis") == ["layer", "head"])
@@ -102,6 +103,7 @@ def test_over_many_drawings_it_is_the_rise_of_the_loss_of_their_classes(model: M
     assert mean_loss(model, read) == pytest.approx(plain, abs=1e-5)
 
 
+@pytest.mark.slow
 def test_patches_are_read_in_every_way_and_erased(model: Model, asked: Asked) -> None:
     test = page("importance", importance__by="words")
     ((head, values),) = pictures(test).values()
@@ -133,6 +135,7 @@ def test_patches_are_read_in_every_way_and_erased(model: Model, asked: Asked) ->
     assert "Left out of attention everywhere, “row" in said(test)
 
 
+@pytest.mark.slow
 def test_erased_in_an_order_is_said_as_the_core_measures_it(model: Model, asked: Asked) -> None:
     test = page("importance", importance__by="words")
     test.session_state["fold:importance.words.erasing"] = True
@@ -146,6 +149,7 @@ def test_erased_in_an_order_is_said_as_the_core_measures_it(model: Model, asked:
     assert f"attention {percent(erasing.mean_left(counts, curve))}" in said(test)
 
 
+@pytest.mark.slow
 def test_a_patched_position_restores_what_the_core_says(model: Model) -> None:
     test = page("importance", importance__by="patch", importance__other=CAT)
     ((head, values),) = pictures(test).values()
@@ -243,6 +247,7 @@ def test_heads_that_look_alike_are_found_on_our_drawings(
     assert f"Jensen-Shannon divergence {bits.min():.2f} bits (maximum 1) on 3 drawings" in said(test)
 
 
+@pytest.mark.slow
 def test_scores_of_heads_are_what_is_counted_on_the_drawings(model: Model) -> None:
     test = page("find", find__by="kinds", kind="self", layer="2", head="2")
     on_lines, far = [], []

@@ -151,6 +151,7 @@ def test_a_trained_model_without_its_positions():
     assert not told.exception
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("step", ["1", "6"])
 def test_any_sentence_can_be_typed(step):
     for text in (" ", "dog", "word " * 300, "<b>$x$ ![a](b)"):

@@ -69,6 +69,7 @@ def rows(*kinds: str) -> list:
     return [row for row in texts("presets") if row.kind in kinds]
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize(
     ("model", "kinds"),
     [("bahdanau", ("translate",)), ("tiny-gpt", ("continue",)), ("tiny-bert", ("fill", "pair"))],
@@ -152,6 +153,7 @@ def test_every_ready_made_sentence_can_be_read(engine):
             assert len(row.note) <= 160, "kept short: it stands in a list"
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize(
     ("name", "model", "kind"), [("look", "copy-lstm-attention", "copy"), ("decode", "prompt-tiny", "prompt")]
 )

@@ -13,8 +13,8 @@ from viz.shell import pages
 
 EXHIBITS = {entry.slug: entry.module.LESSON for entry in pages.exhibits()}
 STATES = [(slug, preset) for slug, lesson in EXHIBITS.items() for preset in range(len(lesson.presets) + 1)]
-QUICK = {(slug, 0) for slug in EXHIBITS} | set([state for state in STATES if state[1]][::7])
-"""Every exhibit as it opens, and every seventh preset."""
+QUICK = {(slug, 0) for slug in EXHIBITS} | set([state for state in STATES if state[1]][::20])
+"""Every exhibit as it opens, and every twentieth preset."""
 PLACEHOLDER = re.compile(r"\{[a-z_]+(\.[a-z_]+)*\}")
 
 

@@ -52,6 +52,7 @@ def test_one_set_of_weights_and_the_word_chooses_the_task():
             np.testing.assert_allclose([tile["shade"] for tile in tiles], found[task].p, rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_held_out_strings_by_length_with_the_recorded_measure():
     """C105."""
     found = {n: solved(tiny(), steps.EACH, n) for n in range(1, params.LONGEST + 1)}
@@ -105,6 +106,7 @@ def test_the_documents_example_and_what_a_small_model_says():
     assert f"in {right} of {len(ASKED)} prompts" in said(after)
 
 
+@pytest.mark.slow
 def test_examples_in_front_are_measured():
     model, told = default().open(params.MODEL), set()
     for name in ("opposites", "repeat", "homes"):

@@ -88,6 +88,7 @@ def test_the_line_comes_from_the_model():
     assert lines["copy-gru-attention"] == "Reads no language. Letters."
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize(
     ("name", "model"),
     [("look", "translator-en-es"), ("decode", "gpt-twin"), ("what_if", "gpt-twin"), ("compare", "gpt-twin")],
@@ -159,6 +160,7 @@ def test_every_box_for_a_sentence_names_the_model_that_reads_it():
     assert set(NO_SENTENCE) <= {file for file, _ in missing}
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize(
     ("slug", "model", "most"),
     [

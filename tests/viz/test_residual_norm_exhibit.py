@@ -65,6 +65,7 @@ def test_the_sum_is_covered_until_one_guessed_and_is_the_models_own():
     assert f"{percent(ratio)} of it" not in said(before)
 
 
+@pytest.mark.slow
 def test_the_answer_follows_the_model_and_the_word():
     right = set()
     for name, layer, word in (
@@ -87,6 +88,7 @@ def test_a_long_text_is_told_in_words():
     assert not test.exception and f"This page draws sentences of up to {LONGEST}." in said(test)
 
 
+@pytest.mark.slow
 def test_the_switch_takes_the_sums_out_and_signal_and_gradient_are_drawn_by_depth():
     """C063."""
     found = {
@@ -160,6 +162,7 @@ def test_layer_norm_moves_one_word_and_batch_norm_all():
     assert not single.exception
 
 
+@pytest.mark.slow
 def test_the_three_orders_with_their_drawing_and_their_effect_by_depth():
     """C065."""
     found = norms.by_order(0.5)

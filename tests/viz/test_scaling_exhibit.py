@@ -44,6 +44,7 @@ def titles(test: AppTest) -> list[str]:
     return [row["text"] for row in chart(test)[-1]]
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize(
     ("step", "guess"),
     [(1, None), (1, ("spread", "about 1")), (2, None), (3, None), (4, None), (5, ("overflow", "1.00"))],

@@ -298,6 +298,7 @@ def test_any_sentence(text):
         np.testing.assert_array_equal(seen[:, 0], seen[:, 3])
 
 
+@pytest.mark.slow
 def test_every_fold_opens_with_the_numbers_of_its_step():
     for step in range(1, 7):
         test = page(*FOLDS, f"self_attention.change.{step - 1}", step=str(step))

@@ -48,6 +48,7 @@ def bert():
     return core.serving.engine.default().open("bert-mini")
 
 
+@pytest.mark.slow
 def test_what_cls_says_is_covered_until_one_guessed():
     """C084."""
     chance = next_sentence.follows(bert(), [(A, B)])[0]

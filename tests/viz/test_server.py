@@ -105,6 +105,7 @@ def test_the_settings_that_a_class_needs_are_the_defaults() -> None:
     assert settings["runner"]["postScriptGC"] is False and settings["server"]["fileWatcherType"] == "none"
 
 
+@pytest.mark.slow
 def test_a_server_that_cannot_draw_its_first_screen_does_not_call_itself_healthy(tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text(SCRIPT, "utf-8")
     before = os.environ.get("PYTHONPATH", "")

@@ -151,6 +151,7 @@ def test_a_touched_patch_asks(monkeypatch):
     assert not written
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("beta", ["0", "100"])
 @pytest.mark.parametrize("step", ["1", "2", "3", "4", "5"])
 def test_every_step_at_both_ends_of_sharpness(step, beta):

@@ -66,6 +66,7 @@ def opening(body: str = "full") -> maths.Answer:
     )
 
 
+@pytest.mark.slow
 def test_one_marks_the_answer_and_then_sees_where_it_starts_and_ends(sent):
     """C088."""
     one = opening()

@@ -67,10 +67,12 @@ def bars(test: AppTest) -> list[dict]:
     return chart(test)[0]
 
 
+@pytest.mark.slow
 def test_no_step_needs_plotly():
     assert not any(page(step).get("plotly_chart") for step in range(1, 7))
 
 
+@pytest.mark.slow
 def test_the_shift_is_covered_and_then_shown():
     """C055."""
     found = at_once(model(), "You are welcome.", "De nada.")
@@ -120,6 +122,7 @@ def test_step_by_step_has_the_same_scores():
     assert len([text for text in texts(first) if text.startswith(("0.", "1."))]) == 2
 
 
+@pytest.mark.slow
 def test_a_press_takes_one_step_and_leaves_the_shipped_weights():
     weights = {name: value.clone() for name, value in model().network.state_dict().items()}
     steps = list(teacher_forcing_steps.teach(model(), "You are welcome.", "De nada."))
@@ -167,6 +170,7 @@ def test_the_bars_of_the_last_layer_add_up_and_follow_the_temperature():
         assert sum(shares) == pytest.approx(1) and f"they add up to {p.sum():.6f}" in said(test)
 
 
+@pytest.mark.slow
 def test_greedy_is_not_always_best():
     """E54, C077."""
     before, after = page(6, *FOLDS), page(6, guess=("best", "b"))
@@ -195,6 +199,7 @@ def test_an_example_sets_both_sentences():
     )
 
 
+@pytest.mark.slow
 def test_the_lines_to_take_away_make_the_same_numbers(monkeypatch):
     monkeypatch.setattr("core.open_model", lambda name: model())
     names: dict[str, object] = {}
@@ -240,6 +245,7 @@ def test_the_two_rows_and_their_arrows():
     assert [row["text"] for row in values(straight[3])][:8] == ["<b>"] * 8  # a text mark, never markup
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("n", [2, 5, 11])
 def test_the_passes_as_tiles(n):
     read, p = ["START", *(f"w{t}" for t in range(1, n))], np.linspace(0.3, 0.9, n)

@@ -32,6 +32,7 @@ def test_sums_alone_grow_by_hundreds_and_without_them_the_first_layers_cannot_le
     assert off.gradient[0] < 0.1 * off.gradient[-1], "“the first layers can hardly learn” without"
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("lot", range(4))
 def test_of_three_orders_one_does_not_notice_how_small_its_parts_are(lot: int):
     grown = {

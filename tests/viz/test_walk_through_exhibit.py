@@ -113,6 +113,7 @@ def test_every_box_opens_with_the_tensors_of_this_run(data):
         assert inside.explained(box) is not None
 
 
+@pytest.mark.slow
 def test_the_words_and_the_pictures_of_all_boxes(data):
     way = journey(data.run, 3)
     assert [station.box for station in way] == list(data.boxes)
@@ -134,6 +135,7 @@ def test_the_words_and_the_pictures_of_all_boxes(data):
     assert weight == pattern[:, 3].max() == pattern[head, 3, key]
 
 
+@pytest.mark.slow
 def test_the_target_is_shifted_right_behind_start(data):
     """C055."""
     target = [token.removeprefix(" ") for token in data.run.tokens[1:]]

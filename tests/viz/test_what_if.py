@@ -273,6 +273,7 @@ def test_a_link_takes_no_positions_from_a_model_that_adds_none(engine, raw):
     assert "has no value at" in said(test) and len(chips(test)) == 1
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("model", MODELS)
 def test_the_folds_hold_what_they_say(engine, model):
     test = page(

@@ -84,6 +84,7 @@ def test_other_places_another_answer():
 # ------------------------------------------------------------------ trained
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("three", READY)
 def test_a_sum_of_ones_own_is_the_nearest_by_brute_force(three):
     """C010, words that a visitor types."""

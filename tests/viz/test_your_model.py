@@ -58,6 +58,7 @@ def test_without_a_model_the_page_says_how_to_bring_one(monkeypatch) -> None:
         assert command in code
 
 
+@pytest.mark.slow
 def test_what_was_found_is_told_and_the_heads_are_surveyed_behind_the_page(
     brought: Engine, shelf: Path
 ) -> None:
@@ -119,6 +120,7 @@ def test_every_page_of_the_workspace_shows_it(brought: Engine, slug: str, name: 
     assert "cannot" not in said and any(len(test.get(kind)) for kind in PICTURES)
 
 
+@pytest.mark.slow
 def test_the_hub_is_asked_by_name_sizes_first_and_a_refusal_keeps_the_name(
     brought: Engine, monkeypatch
 ) -> None:
