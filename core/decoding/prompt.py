@@ -32,7 +32,7 @@ class Names(Protocol):
 class Prompt:
     """The given side: `ids` as the network reads them; the first `hidden` of them (START) are no text.
 
-    `source` and `source_tokens` belong to a model that reads another sequence; both are empty for one that continues.
+    `source`, `source_tokens` and the places of its marks belong to a model that reads another sequence; all are empty for one that continues.
     `values` (token number) are the numbers behind the source's tokens, where these are no words.
     `room` is how many tokens the network reads at most; `end` ends a text, and so do `ends`; `never` is what may not be written.
     """
@@ -44,6 +44,7 @@ class Prompt:
     end: int | None = None
     source: tuple[int, ...] = ()
     source_tokens: tuple[str, ...] = ()
+    source_marks: tuple[int, ...] = ()
     note: str = ""
     never: Words = ()
     values: NDArray[np.float32] | None = field(default=None, compare=False, repr=False)
@@ -127,7 +128,8 @@ def prompt_of(m: Model, text: str, prefix: str = "") -> Prompt:
     begun = tokenizer.placed(tokenizer.encode(prefix)).ids if prefix else ()
     _check_room(1 + len(begun), room - 1, "The beginning", m.name)
     given = (_start(m), *begun)
-    source = {"source": read.ids, "source_tokens": read.tokens, "values": read.values}
+    marks = () if read.values is not None else tuple(i for i, span in enumerate(read.spans) if span is None)
+    source = {"source": read.ids, "source_tokens": read.tokens, "source_marks": marks, "values": read.values}
     return Prompt(given, tokenizer, room, 1, tokenizer.end, never=m.never, ends=m.ends, **source)
 
 

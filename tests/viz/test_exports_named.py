@@ -21,19 +21,34 @@ FOLDS = {
     "find": ("find", {}, {"head"}, ("bits",)),
     "inside": ("inside.guesses", {}, {"after", "position", "rank"}, ("ids", "probabilities")),
     "importance": ("importance.heads", {}, {"layer", "head"}, ("change", "by gradient")),
+    "inside-who": (
+        "inside.who",
+        {"inside.by": "who"},
+        {"part", "layer", "head"},
+        ("heads, causal", "feed-forward", "every part"),
+    ),
+    "importance-words": ("importance.words", {"importance.by": "words"}, {"word"}, ("attention", "rollout")),
+    "compare": ("compare", {}, {"query", "key"}, ("A", "difference", "bits")),
+    "be_the_head": ("be_the_head", {}, {"key"}, ("you",)),
+    "decode": ("decode", {"decode.n": "2"}, {"step", "candidate", "key"}, ("ids", "attention_causal")),
+    "growth": ("growth", {}, {"step", "layer", "head", "query", "key"}, ("now", "loss", "scores")),
     "what_if": ("what_if", {}, {"query", "key", "layer", "head"}, ("before", "after", "moved_causal")),
 }
 
+SLOW = ("find", "growth", "compare")
+
 
 @pytest.mark.parametrize(
-    "page", [pytest.param(page, marks=pytest.mark.slow) if page == "find" else page for page in FOLDS]
+    "page", [pytest.param(page, marks=pytest.mark.slow) if page in SLOW else page for page in FOLDS]
 )
 def test_numbers_to_take_away_have_names(page, monkeypatch):
     key, link, axes, arrays = FOLDS[page]
     kept = {}
     monkeypatch.setattr(export, "csv", lambda data, real=export.csv: kept.setdefault("csv", real(data)))
     monkeypatch.setattr(export, "npz", lambda data, real=export.npz: kept.setdefault("npz", real(data)))
-    test = AppTest.from_string(f"from viz.workspace.{page} import page\npage.page()", default_timeout=120)
+    test = AppTest.from_string(
+        f"from viz.workspace.{page.partition('-')[0]} import page\npage.page()", default_timeout=120
+    )
     for name, value in ({"model": "gpt-mini", "text": TEXT} | link).items():
         test.query_params[name] = value
     test.session_state[f"fold:{key}.take"] = True

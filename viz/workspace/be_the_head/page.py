@@ -15,6 +15,7 @@ from viz.labels import bare_token, distinct, head_name, literal, percent, visibl
 from viz.shell import errors, state
 from viz.shell.pages import Cite, Page
 from viz.widgets import controls, page_parts
+from viz.widgets.export import Labelled
 from viz.workspace.be_the_head import data, row, whole_class
 from viz.workspace.be_the_head.data import WHOLE, Game
 from viz.workspace.be_the_head.whole_class import Class
@@ -279,5 +280,13 @@ def _folds(found: Game, shares: tuple[int, ...], put: bool, room: Class | None) 
         target=target,
     )
     page_parts.take_away(
-        lambda: {"you": weights} | ({"head": found.true_row} if put else {}), code, key="be_the_head"
+        lambda: {
+            name: Labelled(np.asarray(row), {"key": distinct(found.names)})
+            for name, row in {
+                "you": np.array(shares) / WHOLE,
+                **({"the head": found.true_row} if put else {}),
+            }.items()
+        },
+        code,
+        key="be_the_head",
     )

@@ -9,9 +9,10 @@ import streamlit as st
 from core.analysis.attention.measures import distance, entropy
 from core.analysis.heads.habits import WORDS, Heads
 from core.analysis.heads.patch_habits import mean_distance
-from viz.labels import head_name
+from viz.labels import distinct, head_name
 from viz.shell.pages import Page
 from viz.widgets import page_parts
+from viz.widgets.export import Labelled
 from viz.widgets.pins import AGGREGATES
 from viz.workspace.compare.compared import LETTERS, Compared, Pair, Pane
 from viz.workspace.shared import head_picker
@@ -120,10 +121,17 @@ def _equation(found: Compared, pair: Pair) -> None:
     )
 
 
-def _arrays(found: Compared, pair: Pair) -> dict[str, np.ndarray]:
-    named = {LETTERS[pane]: weights for pane, weights in enumerate(found.weights)}
-    words = {side: np.array(found.words(side, pair.a)) for side in ("queries", "keys")}
-    return named | words | {"difference": pair.difference, "bits": pair.likeness.rows}
+def _arrays(found: Compared, pair: Pair) -> dict[str, np.ndarray | Labelled]:
+    """The patterns on common words, their difference and how far apart rows are, with the words of both axes."""
+    words = {side: distinct(found.words(side, pair.a)) for side in ("queries", "keys")}
+    axes = {"query": words["queries"], "key": words["keys"]}
+    named = {LETTERS[pane]: Labelled(weights, axes) for pane, weights in enumerate(found.weights)}
+    return {
+        **named,
+        **{side: np.array(names) for side, names in words.items()},
+        "difference": Labelled(pair.difference, axes),
+        "bits": Labelled(pair.likeness.rows, {"query": words["queries"]}),
+    }
 
 
 def code(a: Pane, b: Pane, pair: Pair, by: str) -> str:

@@ -10,9 +10,10 @@ import pandas as pd
 import streamlit as st
 
 from core.decoding import Beam, Step
-from viz.labels import percent, visible
+from viz.labels import distinct, percent, visible
 from viz.shell.pages import Page
 from viz.widgets import errata, page_parts
+from viz.widgets.export import Labelled
 from viz.workspace.decode import pictures, player
 from viz.workspace.decode.maths.sampling_arithmetic import title, way
 
@@ -32,7 +33,7 @@ def show(
     _looking(data)
     page_parts.documents(info, lambda: errata.show("E54"))
     _tables(data, beam)
-    page_parts.take_away(lambda: arrays(data, head), code(params, data, node), key="decode")
+    page_parts.take_away(lambda: labelled(data, head), code(params, data, node), key="decode")
 
 
 def _equation(params: Any, step: Step) -> None:
@@ -159,6 +160,20 @@ def step_table(steps: tuple[Step, ...]) -> pd.DataFrame:
             "cache, KB",
         ],
     )
+
+
+def labelled(data: Any, head: tuple[int, int]) -> dict[str, np.ndarray | Labelled]:
+    """Return `arrays` with the tokens of their steps, candidates and keys as names of the axes."""
+    last, found = data.last, arrays(data, head)
+    steps = {"step": [f"{step.index} {visible(step.token)}" for step in data.steps]}
+    best = {"candidate": distinct(c.token for c in last.candidates)}
+    axes: dict[str, dict[str, list[str] | None]] = {
+        **dict.fromkeys(("ids", "probability", "entropy_nats"), steps),
+        **{name: best for name in found if name.startswith("candidate_")},
+        "candidate_scores": {**best, "filter": [title(each) for each in last.filters]},
+        **{f"attention_{kind}": {**steps, "key": distinct(last.keys[kind])} for kind in last.attention},
+    }
+    return {name: Labelled(values, axes[name]) if name in axes else values for name, values in found.items()}
 
 
 def arrays(data: Any, head: tuple[int, int]) -> dict[str, np.ndarray]:

@@ -11,7 +11,7 @@ import streamlit as st
 
 from core.analysis.loops import looping
 from core.analysis.promised import translated
-from core.decoding import Candidate, Step
+from core.decoding import Candidate, Step, prompt_of
 from viz.instruments import WRITING, Sentences, candidates, heatmap, timeline, words_view
 from viz.instruments.candidates.candidates import Bar, Lot, Way
 from viz.instruments.kit import origin
@@ -129,7 +129,7 @@ def _alignment(data: Any, head: tuple[int, int]) -> None:
     heatmap(
         weights,
         pieces([step.token for step in data.steps], [len(data.steps) - 1] if data.last.ends else ()),
-        pieces(data.last.keys[kind]),
+        pieces(data.last.keys[kind], prompt_of(data.model, data.window.text).source_marks),
         key="decode.alignment",
         allowed=allowed,
         selected=(len(weights) - 1, int(weights[-1].argmax())),

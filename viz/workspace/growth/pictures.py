@@ -12,10 +12,11 @@ from core.serving.resolve import task_of
 from core.serving.trainer import YOURS
 from viz.instruments import clicked, grid_packet, heatmap, show_grid
 from viz.instruments.kit import origin
-from viz.labels import head_name, visible
+from viz.labels import distinct, head_name, visible
 from viz.shell import state
 from viz.shell.pages import Page
 from viz.widgets import controls, page_parts
+from viz.widgets.export import Labelled
 from viz.workspace.growth import charts
 from viz.workspace.growth.course import NEXT, Course, table
 
@@ -153,12 +154,15 @@ def folds(
         layer=layer,
         head=number,
     )
+    by_head = {"layer": [f"L{i}" for i in range(course.scores.shape[1])]}
+    by_head |= {"head": [f"H{i}" for i in range(course.scores.shape[2])]}
+    by_step = {"step": [str(each) for each in course.measured]}
     data = {
-        "now": now.weights,
-        "then": then.weights,
-        "steps": np.array(course.measured),
-        "loss": np.array(course.loss),
-        "scores": course.scores,
+        name: Labelled(each.weights, {**by_head, "query": distinct(each.queries), "key": distinct(each.keys)})
+        for name, each in (("now", now), ("then", then))
+    } | {
+        "loss": Labelled(np.array(course.loss), by_step),
+        "scores": Labelled(course.scores, by_step | by_head),
     }
     page_parts.take_away(lambda: data, code, key="growth")
 

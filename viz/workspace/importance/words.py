@@ -26,9 +26,10 @@ from core.trace import Edit
 from viz.charts.training import learning
 from viz.instruments import heatmap
 from viz.instruments.picture import patches
-from viz.labels import percent
+from viz.labels import distinct, percent
 from viz.shell.pages import Page
 from viz.widgets import engine_client, page_parts
+from viz.widgets.export import Labelled
 from viz.workspace.importance import heads
 from viz.workspace.importance.work import cost, each, short
 from viz.workspace.shared import target_picker
@@ -198,7 +199,13 @@ def _folds(
         kind=kind,
         n=len(words),
     )
-    page_parts.take_away(lambda: found | {"change without the word": -drops}, code, key="importance.words")
+    key = "patch" if patches.reads(run.model) else "word"
+    arrays = found | {"change without the word": -drops}
+    page_parts.take_away(
+        lambda: {name: Labelled(values, {key: distinct(words)}) for name, values in arrays.items()},
+        code,
+        key="importance.words",
+    )
 
 
 def _erasing(params: Any, run: Run, asked: Asked, kind: str, found: dict[str, np.ndarray]) -> None:
