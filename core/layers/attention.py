@@ -10,22 +10,28 @@ from torch import Tensor, nn
 
 from core.layers.cache import NO_STORE, KeysValues, Project, Store
 from core.layers.linear import HALF, Linear, PackedWeight, State, lasting, state_of
+from core.layers.score_terms import Term, product, scale
 from core.layers.sdpa import attend
 from core.trace import OFF, Tap
 
 
-def masked_softmax(scores: Tensor, allowed: Tensor, times: Tensor | None = None) -> Tensor:
+def masked_softmax(
+    scores: Tensor, allowed: Tensor, times: Tensor | None = None, sink: Tensor | None = None
+) -> Tensor:
     """Softmax over the keys that may be attended; forbidden cells are exactly 0. `times`: how often a key counts.
 
     A row with nothing allowed gives zeros: by decision, where other code gives NaN or a uniform row.
-    scores and allowed (True = may attend) are (batch head query key), or broadcast to it.
+    scores and allowed (True = may attend) are (batch head query key), or broadcast to it. `sink` (batch head query one) is a
+    score that counts beside those of the keys: it takes its weight from them.
 
     >>> masked_softmax(torch.zeros(2, 2), torch.tensor([[True, False], [False, False]])).tolist()
     [[1.0, 0.0], [0.0, 0.0]]
     """
     counted = scores if times is None else scores + times.log().to(scores.dtype)
     filled = torch.where(allowed, counted, torch.finfo(scores.dtype).min)
-    return torch.where(allowed, filled.softmax(dim=-1), 0.0)
+    if sink is not None:
+        filled = torch.cat((filled, sink), dim=-1)
+    return torch.where(allowed, filled.softmax(dim=-1)[..., : scores.shape[-1]], 0.0)
 
 
 class Sight(Protocol):
@@ -117,6 +123,10 @@ class MultiHeadAttention(nn.Module):
             mixed = pattern.to(v.dtype) @ v
         heads = tap("heads", mixed, "batch head query d_head")
         return tap("out", self.to_out(self._merge(heads)), "batch query d_model")
+
+    def score_terms(self) -> tuple[Term, ...]:
+        """How a score is made, step by step."""
+        return product(), scale(self.d_head, self.d_head)
 
     def _sides(self, x: Tensor, source: Tensor) -> tuple[Tensor, Project]:
         """The queries, and how to get keys and values. A frozen layer that looks at itself multiplies once for all three."""

@@ -226,13 +226,18 @@ def waves(angle: Tensor, dtype: torch.dtype = torch.float32) -> Waves:
 
 
 def turned(x: Tensor, angle: Tensor | Waves, *, interleaved: bool = False) -> Tensor:
-    """Each pair of features turned by its angle: x (.. pos d_head), angle (pos d_head/2) or its `waves` -> the shape and dtype of x; see `rotary`."""
+    """Turn each pair of features by its angle: x (.. pos d_head), angle (pos pair) or its `waves` -> the shape and dtype of x; see `rotary`.
+
+    Features beyond the first 2 pair stay as they are: partly rotary positions (GPT-NeoX).
+    """
     cos, sin = (side.to(x.dtype) for side in (angle if isinstance(angle, Waves) else waves(angle, x.dtype)))
+    x, rest = x.tensor_split([2 * cos.shape[-1]], dim=-1)
     if interleaved:
         a, b = x[..., 0::2], x[..., 1::2]
-        return torch.stack((a * cos - b * sin, b * cos + a * sin), dim=-1).flatten(-2)
+        found = torch.stack((a * cos - b * sin, b * cos + a * sin), dim=-1).flatten(-2)
+        return torch.cat((found, rest), dim=-1)
     a, b = x.chunk(2, dim=-1)
-    return torch.cat((a * cos - b * sin, b * cos + a * sin), dim=-1)
+    return torch.cat((a * cos - b * sin, b * cos + a * sin, rest), dim=-1)
 
 
 def alibi_slopes(n_heads: int) -> Tensor:

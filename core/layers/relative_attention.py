@@ -8,10 +8,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from core.layers.attention import masked_softmax
 from core.layers.cache import NO_STORE, KeysValues, Store
+from core.layers.from_scores import FromScores
 from core.layers.init import normal
 from core.layers.linear import Linear
+from core.layers.score_terms import CONTENT_POSITION, POSITION_CONTENT, Term, product, scale
 from core.trace import OFF, Tap
 
 
@@ -59,11 +60,12 @@ class RelativeBias(nn.Module):
         return buckets(distance, both=self.both, n=len(self.weight), furthest=self.furthest)
 
 
-class RelativeAttention(nn.Module):
+class RelativeAttention(FromScores):
     """softmax(Q K^T / divisor + bias) V in each head, heads merged by W_O.
 
     `divisor` is sqrt(d_head) where it is `scaled`, otherwise 1 (T5, GPT-Neo). The bias (broadcastable to batch head query key)
-    is that of the stack, None where a layer has none: then nothing is tapped as `bias`. x (batch query d_model), source
+    is that of the stack, None where a layer has none: then nothing is tapped as `bias`, and `addition`, its term, is None too.
+    x (batch query d_model), source
     (batch key d_model), allowed broadcastable to (batch head query key) -> (batch query d_model).
 
     >>> attend = RelativeAttention(6, 4, 2, scaled=False)
@@ -71,9 +73,6 @@ class RelativeAttention(nn.Module):
     >>> attend(x, x, torch.ones(3, 3, dtype=torch.bool), torch.zeros(1, 4, 3, 3)).shape
     torch.Size([1, 3, 6])
     """
-
-    mixes = True
-    """There is a W_O."""
 
     def __init__(
         self,
@@ -84,9 +83,10 @@ class RelativeAttention(nn.Module):
         scaled: bool = True,
         bias: bool = False,
         out_bias: bool = False,
+        addition: Term | None = None,
     ) -> None:
         super().__init__()
-        self.n_heads, self.d_head = n_heads, d_head
+        self.n_heads, self.d_head, self.scaled, self.addition = n_heads, d_head, scaled, addition
         self.divisor = math.sqrt(d_head) if scaled else 1.0
         self.to_q, self.to_k, self.to_v = (Linear(d_model, n_heads * d_head, bias=bias) for _ in range(3))
         self.to_out = Linear(n_heads * d_head, d_model, bias=out_bias)
@@ -100,24 +100,22 @@ class RelativeAttention(nn.Module):
         tap: Tap = OFF,
         store: Store = NO_STORE,
     ) -> Tensor:
-        q = tap("q", self._split(self.to_q(x)), "batch head query d_head")
+        q = tap("q", self.split(self.to_q(x)), "batch head query d_head")
         k, v = store(self._project, source)
         k = tap("k", k, "batch head key d_head")
         v = tap("v", v, "batch head key d_head")
         scores = q @ k.mT / self.divisor
         if bias is not None:
             scores = scores + tap("bias", bias.expand_as(scores), "batch head query key")
-        scores = tap("scores", scores, "batch head query key")
-        allowed = tap("allowed", allowed.expand_as(scores), "batch head query key")
-        pattern = tap("pattern", masked_softmax(scores, allowed), "batch head query key")
-        heads = tap("heads", pattern.to(v.dtype) @ v, "batch head query d_head")
-        return tap("out", self.to_out(heads.transpose(1, 2).flatten(-2)), "batch query d_model")
+        return self.attend(scores, allowed, v, tap)
+
+    def score_terms(self) -> tuple[Term, ...]:
+        """How a score is made, step by step."""
+        scales = (scale(self.d_head, self.d_head),) if self.scaled else ()
+        return product(), *scales, *((self.addition,) if self.addition else ())
 
     def _project(self, source: Tensor) -> KeysValues:
-        return self._split(self.to_k(source)), self._split(self.to_v(source))
-
-    def _split(self, x: Tensor) -> Tensor:
-        return x.unflatten(-1, (self.n_heads, self.d_head)).transpose(1, 2)
+        return self.split(self.to_k(source)), self.split(self.to_v(source))
 
 
 def log_buckets(distance: Tensor, *, n: int, furthest: int) -> Tensor:
@@ -136,7 +134,7 @@ def log_buckets(distance: Tensor, *, n: int, furthest: int) -> Tensor:
     return torch.where(distance.abs() <= middle, distance, far * distance.sign())
 
 
-class DisentangledAttention(nn.Module):
+class DisentangledAttention(FromScores):
     """softmax((Q K^T + Q K_r^T + K Q_r^T) / sqrt(parts d_head)) V in each head (He et al. 2021, Eqs. (2)-(4)).
 
     A vector for each distance is mapped as tokens are: what the content of the query says to the place of a key is
@@ -149,9 +147,6 @@ class DisentangledAttention(nn.Module):
     >>> attend(torch.ones(1, 4, 6), torch.ones(7, 6), torch.ones(4, 4, dtype=torch.bool)).shape
     torch.Size([1, 4, 6])
     """
-
-    mixes = True
-    """There is a W_O."""
 
     def __init__(
         self,
@@ -167,30 +162,28 @@ class DisentangledAttention(nn.Module):
         self.to_q, self.to_k, self.to_v, self.to_out = (Linear(d_model, d_model) for _ in range(4))
         self.to_place_k = None if shared or not to_place else Linear(d_model, d_model)
         self.to_place_q = None if shared or not from_place else Linear(d_model, d_model)
-        there = {"content_position": to_place, "position_content": from_place}
-        self.added = tuple(name for name, present in there.items() if present)
-        self.divisor = math.sqrt((1 + len(self.added)) * self.d_head)
+        there = {CONTENT_POSITION: to_place, POSITION_CONTENT: from_place}
+        self.additions = tuple(term for term, present in there.items() if present)
+        self.under = (1 + len(self.additions)) * self.d_head
 
     def forward(self, x: Tensor, places: Tensor, allowed: Tensor, tap: Tap = OFF) -> Tensor:
-        q = tap("q", self._split(self.to_q(x)), "batch head query d_head")
-        k = tap("k", self._split(self.to_k(x)), "batch head key d_head")
-        v = tap("v", self._split(self.to_v(x)), "batch head key d_head")
-        scores = tap("content", q @ k.mT / self.divisor, "batch head query key")
+        q = tap("q", self.split(self.to_q(x)), "batch head query d_head")
+        k = tap("k", self.split(self.to_k(x)), "batch head key d_head")
+        v = tap("v", self.split(self.to_v(x)), "batch head key d_head")
+        divisor = math.sqrt(self.under)
+        scores = tap("content", q @ k.mT / divisor, "batch head query key")
         at = torch.arange(x.shape[1], device=x.device)
         apart = (at[:, None] - at + len(at) - 1).expand_as(scores)  # the row of `places` for query and key
-        if "content_position" in self.added:
-            place_k = self._split((self.to_place_k or self.to_k)(places)[None])
-            found = (q @ place_k.mT).gather(-1, apart) / self.divisor
+        if CONTENT_POSITION in self.additions:
+            place_k = self.split((self.to_place_k or self.to_k)(places)[None])
+            found = (q @ place_k.mT).gather(-1, apart) / divisor
             scores = scores + tap("content_position", found, "batch head query key")
-        if "position_content" in self.added:
-            place_q = self._split((self.to_place_q or self.to_q)(places)[None])
-            found = (k @ place_q.mT).gather(-1, apart.mT).mT / self.divisor
+        if POSITION_CONTENT in self.additions:
+            place_q = self.split((self.to_place_q or self.to_q)(places)[None])
+            found = (k @ place_q.mT).gather(-1, apart.mT).mT / divisor
             scores = scores + tap("position_content", found, "batch head query key")
-        scores = tap("scores", scores, "batch head query key")
-        allowed = tap("allowed", allowed.expand_as(scores), "batch head query key")
-        pattern = tap("pattern", masked_softmax(scores, allowed), "batch head query key")
-        heads = tap("heads", pattern.to(v.dtype) @ v, "batch head query d_head")
-        return tap("out", self.to_out(heads.transpose(1, 2).flatten(-2)), "batch query d_model")
+        return self.attend(scores, allowed, v, tap)
 
-    def _split(self, x: Tensor) -> Tensor:
-        return x.unflatten(-1, (self.n_heads, self.d_head)).transpose(1, 2)
+    def score_terms(self) -> tuple[Term, ...]:
+        """How a score is made, step by step."""
+        return product(), scale(self.under, self.d_head), *self.additions

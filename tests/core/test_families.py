@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from core import edits, masks
+from core.layers.score_terms import compose, leaves
 from core.models import Batch, families
 from core.trace import OFF, Recorder
 
@@ -213,6 +214,27 @@ def test_law_5_the_identities_hold(case):
         kind.path(layer, "pattern") for kind in family.kinds for layer in range(kind.n_layers(network.cfg))
     }
     assert stacked == set(own(trace, "pattern"))
+
+
+def test_law_6_a_score_is_what_its_attention_says():
+    """Of every family, variant and kind of attention: the steps that it names make its scores, and the softmax its weights."""
+    seen = set()
+    for case in CASES:
+        family, network = build(*case)
+        trace = traced(network, example(family))[1]
+        for kind in filter(lambda kind: kind.layered, family.kinds_of(network.cfg)):
+            for layer in range(kind.n_layers(network.cfg)):
+                terms = kind.module(network, layer).score_terms()
+                part = {leaf: trace[kind.path(layer, leaf)] for leaf in ("q", "k", "scores", *leaves(terms))}
+                dots = part["q"].double() @ part["k"].double().mT
+                made = torch.as_tensor(compose(terms, dots.numpy(), {n: x.numpy() for n, x in part.items()}))
+                torch.testing.assert_close(made, part["scores"].double(), rtol=1e-6, atol=1e-5)
+                columns = [part[term.leaf].double() for term in terms if term.column]
+                open_ = made.masked_fill(~trace[kind.path(layer, "allowed")], -torch.inf)
+                weights = torch.cat([open_, *columns], dim=-1).softmax(-1)[..., : made.shape[-1]]
+                torch.testing.assert_close(weights.float(), trace[kind.path(layer, "pattern")])
+                seen |= {term.name for term in terms}
+    assert seen >= {"product", "scale", "cap", "bias", "content_position", "position_content"}
 
 
 @pytest.mark.quick(16)

@@ -118,12 +118,14 @@ def test_what_is_exported_opens_there_and_here(written, tmp_path):
 
 def test_a_score_is_the_sum_of_its_parts_and_that_is_on_screen(written):
     run = open_model(written[0]).run(TEXT)
-    added = run.model.network.layers[1].self_attn.added
+    _, scale, *added = run.model.network.layers[1].self_attn.score_terms()
+    added = [term.name for term in added]
     parts = [run.trace[f"layer.1.self_attn.{part}"] for part in ("content", *added)]
     np.testing.assert_allclose(sum(parts), run.trace["layer.1.self_attn.scores"], atol=1e-5)
     assert len(parts) > 1 and all(np.ptp(part) > 0 for part in parts)
     row, lines = row_of(run, "self", 1, 0, 3), lines_of(run, "self", 1, 0, 3, 2)
-    assert row.residue < 1e-4 and tuple(row.added) == added and round(row.divisor**2) % row.d_head == 0
+    assert row.residue < 1e-4 and [*row.added] == added
+    assert scale.where == f"d = {(1 + len(added)) * row.d_head}"
     assert lines.residue < 1e-3 and all(part in lines for part in added)
     assert log_sums(run, "self", 1, 0) is not None
     if "logits" in run.model.outputs:

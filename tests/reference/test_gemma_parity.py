@@ -128,8 +128,16 @@ def test_the_arithmetic_on_screen_is_that_of_the_run(written):
     run = open_model(written[0]).run(TEXT)
     for layer in range(2):
         row, lines = row_of(run, "causal", layer, 0, 5), lines_of(run, "causal", layer, 0, 5, 4)
-        assert row.residue < 1e-4 and row.cap == run.model.config.score_cap
-        assert lines.residue < 1e-3 and ("cap" in lines) == (row.cap > 0) and "behind" in lines
+        assert (
+            row.residue < 1e-4
+            and [term.name for term in row.terms][1:3]
+            == ["scale", "cap"][: 1 + bool(run.model.config.score_cap)]
+        )
+        assert (
+            lines.residue < 1e-3
+            and ("cap" in lines) == (run.model.config.score_cap > 0)
+            and "behind" in lines
+        )
         assert log_sums(run, "causal", layer, 0) is not None
     parts = attribute(run, Asked(5, 7, 9))
     assert parts.total == pytest.approx(parts.logit, abs=1e-3)

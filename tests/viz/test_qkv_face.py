@@ -33,7 +33,8 @@ def test_the_five_scenes_show_the_numbers_of_the_run(
     allowed = trace("allowed")[query]
     q, k = np.array(sent["q"]), np.array(sent["k"])
     assert np.array_equal(q, trace("q")[query]) and np.array_equal(k, trace("k")[allowed])
-    assert np.allclose(k @ q / sent["scale"], sent["scores"], atol=1e-4)
+    assert np.allclose(k @ q / np.sqrt(len(q)), sent["scores"], atol=1e-4)
+    assert sent["formula"] == f"q · k / √{len(q)}" and sent["steps"] == [f"divided by √{len(q)}"]
     powers = np.exp(np.array(sent["scores"]) - max(sent["scores"]))
     assert np.allclose(powers / powers.sum(), sent["weights"], atol=1e-5)
     assert np.allclose(sent["output"], trace("heads")[query], atol=1e-4)

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from core.analysis.arithmetic.digits import Array
-from core.analysis.arithmetic.distance import compared_lines, scored
 from core.analysis.arithmetic.lines import Line, Lines
 from core.analysis.arithmetic.scores import (
     LEARNED,
     SCORED,
     Pair,
     learned_lines,
+    term_lines,
 )
 from core.analysis.arithmetic.softmax import EQUATION_5, EQUATION_8, Cell, mask_line, softmax_lines
 from core.analysis.arithmetic.weighted_sum import (
@@ -28,6 +28,7 @@ from core.analysis.arithmetic.weighted_sum import (
 )
 from core.analysis.arithmetic.window import gaussian_lines, window_lines
 from core.errors import InputError
+from core.layers.score_terms import Terms, compose, leaves
 from core.models import Kind
 from core.run import Run
 
@@ -36,10 +37,10 @@ from core.run import Run
 class Row:
     """One query's row in one head, by key (tokens): dot products, scores, exponentials, weights.
 
-    `dots` = q . k, `scores` = q . k / `divisor` (sqrt(d_head), 1 in T5), kept within `cap` (0: not) and with all that is `added`
-    for the distance, by the leaf it is recorded as, `exps` = e^(score - largest score) and 0 where forbidden,
-    `total` their sum, `weights` = exps / total, which is the recorded pattern (checked by `residue`).
-    In the alignment of a recurrent decoder a small network compares: `dots` is None and `scores` are those of the run.
+    `dots` = q . k, `scores` what the `terms` of the attention make of it with all that is `added`, by the leaf it is recorded as,
+    `exps` = e^(score - largest score) and 0 where forbidden, `total` their sum, `weights` = exps / total, which is the recorded
+    pattern (checked by `residue`). In the alignment of a recurrent decoder a small network compares: there are no `terms`,
+    `dots` is None and `scores` are those of the run.
     Local attention multiplies the weights by `gaussian`.
     """
 
@@ -47,8 +48,7 @@ class Row:
     keys: tuple[str, ...]
     d_head: int
     dots: Array | None
-    divisor: float
-    cap: float
+    terms: Terms
     added: Mapping[str, Array]
     scores: Array
     allowed: Array
@@ -62,36 +62,32 @@ class Row:
 def needed(run: Run, kind: str, layer: int) -> tuple[str, ...]:
     """The paths that `row_of` reads."""
     found = run.model.spec.kind(kind)
-    leaves = ["scores", "allowed", "pattern"]
+    wanted = ["scores", "allowed", "pattern"]
     if found.layered:
-        leaves = ["q", "k", *leaves, *_added(run, found, layer)]
+        wanted = ["q", "k", *wanted, *leaves(_terms(run, found, layer))]
     elif getattr(run.model.config, "attention", "") == "luong-local-p":
-        leaves.append("gaussian")
-    return tuple(found.path(layer, leaf) for leaf in leaves)
+        wanted.append("gaussian")
+    return tuple(found.path(layer, leaf) for leaf in wanted)
 
 
-def _added(run: Run, kind: Kind, layer: int) -> tuple[str, ...]:
-    """What is added to the scores of this attention, if anything is: T5's and MPNet's number for each distance."""
-    if kind.leaf not in getattr(run.model.network, "biased", ()):
-        return ()
-    return getattr(kind.module(run.model.network, layer), "added", ("bias",))
+def _terms(run: Run, kind: Kind, layer: int) -> Terms:
+    return kind.module(run.model.network, layer).score_terms() if kind.layered else ()
 
 
 def row_of(run: Run, kind: str, layer: int, head: int, query: int) -> Row:
     """The row of `query` (a token index) in one head; needs the paths of `needed` in the trace.
 
-    scores = q k^T / sqrt(d_head); weights = softmax of the allowed scores (Vaswani et al. 2017, Eq. 1;
-    Ghojogh and Ghodsi 2020, Eqs. (8) and (10)).
+    scores = q k^T / sqrt(d_head), or what the attention says; weights = softmax of the allowed scores (Vaswani et al. 2017,
+    Eq. 1; Ghojogh and Ghodsi 2020, Eqs. (8) and (10)).
     """
     found = run.model.spec.kind(kind)
     row = {path.rpartition(".")[2]: run.trace[path][head] for path in needed(run, kind, layer)}
     keys, queries = run.axis(found.keys), run.axis(found.queries)
     recorded = row["scores"][query].astype(np.float64)
     dots = row["k"].astype(np.float64) @ row["q"][query].astype(np.float64) if "q" in row else None
-    module, d_head = found.module(run.model.network, layer), run.model.config.d_head
-    leaves = _added(run, found, layer) if found.layered else ()
-    added = {leaf: row[leaf][query].astype(np.float64) for leaf in leaves}
-    own = recorded if dots is None else scored(module, d_head, dots, added)
+    terms = _terms(run, found, layer)
+    added = {leaf: row[leaf][query].astype(np.float64) for leaf in leaves(terms)}
+    own = recorded if dots is None else compose(terms, dots, added)
     may = row["allowed"][query]
     largest = own[may].max() if may.any() else 0.0
     exps = np.where(may, np.exp(np.where(may, own - largest, 0.0)), 0.0)
@@ -102,10 +98,9 @@ def row_of(run: Run, kind: str, layer: int, head: int, query: int) -> Row:
     return Row(
         queries.tokens[query],
         keys.tokens,
-        d_head,
+        run.model.config.d_head,
         dots,
-        getattr(module, "divisor", d_head**0.5),
-        getattr(module, "cap", 0.0),
+        terms,
         added,
         own,
         may,
@@ -120,22 +115,22 @@ def row_of(run: Run, kind: str, layer: int, head: int, query: int) -> Row:
 def needed_lines(run: Run, kind: str, layer: int) -> tuple[str, ...]:
     """The paths that `lines_of` reads, for `keep`."""
     found, config = run.model.spec.kind(kind), run.model.config
-    leaves = ["q", "k", "v", "scores", "allowed", "pattern", "heads"]
+    wanted = ["q", "k", "v", "scores", "allowed", "pattern", "heads"]
     if found.layered:
         added = (
             (found.path(layer, "out"), *_stream_paths(run, kind, layer))
             if found.module(run.model.network, layer).mixes
             else ()
         )
-        leaves += _added(run, found, layer)
-        return (*(found.path(layer, leaf) for leaf in leaves), *added)
+        wanted += leaves(_terms(run, found, layer))
+        return (*(found.path(layer, leaf) for leaf in wanted), *added)
     if found.learned:
-        return tuple(found.path(layer, leaf) for leaf in leaves)
+        return tuple(found.path(layer, leaf) for leaf in wanted)
     local = config.attention.startswith("luong-local")
-    leaves += (["centre"] if local else []) + (
+    wanted += (["centre"] if local else []) + (
         ["align", "gaussian"] if config.attention == "luong-local-p" else []
     )
-    return (*(found.path(layer, leaf) for leaf in leaves), *_written_paths(run, kind).values())
+    return (*(found.path(layer, leaf) for leaf in wanted), *_written_paths(run, kind).values())
 
 
 def lines_of(
@@ -170,10 +165,10 @@ def lines_of(
     pair = Pair(q_at, k, key, cell.score, paths("q"), paths("k"), paths("scores"))
     if found.layered:
         module = found.module(run.model.network, layer)
-        leaves = _added(run, found, layer)
-        added = {leaf: float(part(leaf)[query, key]) for leaf in leaves}
-        compared = compared_lines(pair, module, added, {leaf: paths(leaf) for leaf in leaves})
-        lines = [*compared, mask_line(cell), *softmax_lines(cell, "pattern", EQUATION_8)]
+        terms = module.score_terms()
+        added = {leaf: float(part(leaf)[query, key]) for leaf in leaves(terms)}
+        lines = term_lines(pair, terms, added, {leaf: paths(leaf) for leaf in added})
+        lines += [mask_line(cell), *softmax_lines(cell, "pattern", EQUATION_8)]
         heads = run.trace[paths("heads")][:, query]
         lines += mixing_lines(
             pattern[head, query], part("v"), heads[head], key, keys.tokens, element, paths, MIXED, ("v", "z")

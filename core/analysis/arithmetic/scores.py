@@ -7,7 +7,7 @@ recorded q and k, and its last line is compared with the recorded score.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,16 +16,13 @@ from torch import Tensor
 
 from core.analysis.arithmetic.digits import Array
 from core.analysis.arithmetic.lines import Citation, Line, adds, puts
+from core.layers import score_terms as terms
 from core.layers import scores
+from core.layers.score_terms import listed
 
-SURVEY, SLIDES, TABLE = "ghojogh2020", "ghojogh2023", ("beigy2021", "table of alignment score functions")
+TABLE, PRODUCT = ("beigy2021", "table of alignment score functions"), terms.product()
 LEARNED: tuple[Citation, ...] = (("yang2016", "2.2", "Eqs. (5)-(10)"),)
 LUONG_SCORE: Citation = ("luong2015", "3.1", "score")
-
-
-def listed(equation: str) -> tuple[Citation, ...]:
-    """A similarity of the survey's and the slides' list."""
-    return (SURVEY, "2.4.2", equation), (SLIDES, "query-retrieval modeling", equation)
 
 
 def plain(weight: Tensor) -> Array:
@@ -60,41 +57,54 @@ def dot_lines(pair: Pair, score: Any) -> list[Line]:
     return [product(pair, **pair.scored, cites=(*listed("Eq. (9)"), (*TABLE, "dot-product"), LUONG_SCORE))]
 
 
-def scaled_lines(pair: Pair, score: Any = None) -> list[Line]:
-    """q · k, then divided by sqrt(d_head): the Transformer's score too."""
-    cites = (
-        *listed("Eq. (10)"),
-        ("vaswani2017", "3.2.1", "Eq. (1)"),
-        ("lifei2022", "practical considerations", "s = q·k / √d"),
-    )
-    first = product(pair, cites=listed("Eq. (9)"))
-    width = len(pair.q)
-    return [
-        first,
-        puts(
-            "scale",
-            f"divided by √{width}",
-            f"Divided by the square root of the head's width, √{width}, so that wide heads do not get larger scores. This is the score.",
-            "s_{ij} = q_{i} · k_{j} / √d",
-            cites,
-            form="{} / √" + str(width),
-            formula=lambda x: x / math.sqrt(width),
-            values=[first.value],
-            size=pair.size / math.sqrt(width),
-            reads=[pair.q_path, pair.k_path],
-            **pair.scored,
-        ),
-    ]
+def scaled_lines(pair: Pair, score: Any) -> list[Line]:
+    """q · k, then divided by sqrt(d_head)."""
+    return term_lines(pair, (terms.product(), terms.scale(len(pair.q), len(pair.q))), {}, {})
+
+
+def term_lines(
+    pair: Pair, made: terms.Terms, parts: Mapping[str, float], paths: Mapping[str, str]
+) -> list[Line]:
+    """A line for each step of a score that an attention describes; `parts` and `paths`: by leaf, its number here and where it is recorded."""
+    first, *others = terms.steps(made)
+    ends = {} if others else pair.scored
+    lines = [product(pair, cites=first.cites, words=first.words, **ends)]
+    equation, size = first.equation, pair.size
+    for term in others:
+        part = [parts[term.leaf]] if term.leaf else []
+        equation, size = term.equation % equation, abs(float(term.of(size, *map(abs, part))))
+        last = term is others[-1]
+        lines.append(
+            puts(
+                term.name,
+                term.title,
+                term.words + (" This is the score." if last else ""),
+                f"s_{{ij}} = {equation}",
+                term.cites,
+                form=term.form,
+                formula=term.of,
+                values=[lines[-1].value, *part],
+                size=size,
+                reads=[pair.q_path, pair.k_path, *([paths[term.leaf]] if term.leaf else [])],
+                **(pair.scored if last else {}),
+            )
+        )
+    return lines
 
 
 def product(
-    pair: Pair, *, cites: tuple[Citation, ...], recorded: float | None = None, path: str = ""
+    pair: Pair,
+    *,
+    cites: tuple[Citation, ...],
+    words: str = PRODUCT.words,
+    recorded: float | None = None,
+    path: str = "",
 ) -> Line:
     return adds(
         "product",
-        "query · key",
-        "Each number of {query}'s query times the number of {key}'s key at the same index; all products added.",
-        "q_{i} · k_{j} = Σ_{e} q_{ie} k_{je}",
+        PRODUCT.title,
+        words,
+        f"{PRODUCT.equation} = Σ_{{e}} q_{{ie}} k_{{je}}",
         cites,
         columns={"q": pair.q, "k": pair.k},
         recorded=recorded,

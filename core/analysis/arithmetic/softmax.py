@@ -10,7 +10,7 @@ import numpy as np
 
 from core.analysis.arithmetic.digits import Array
 from core.analysis.arithmetic.lines import Citation, Line, adds, puts
-from core.analysis.arithmetic.scores import SLIDES, SURVEY
+from core.layers.score_terms import SLIDES, SURVEY
 
 EQUATION_8: tuple[Citation, ...] = (
     (SURVEY, "2.4.2", "Eq. (8)"),

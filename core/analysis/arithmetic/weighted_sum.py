@@ -11,7 +11,8 @@ import numpy as np
 
 from core.analysis.arithmetic.digits import Array
 from core.analysis.arithmetic.lines import Citation, Line, adds, beside, puts
-from core.analysis.arithmetic.scores import SLIDES, SURVEY, plain
+from core.analysis.arithmetic.scores import plain
+from core.layers.score_terms import SLIDES, SURVEY
 
 MIXED: tuple[Citation, ...] = (
     (SURVEY, "2.4.2", "Eq. (6)"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.analysis.arithmetic.distance import scored
+from core.layers.score_terms import compose, leaves
 from core.run import Run, Side
 
 Array = np.ndarray
@@ -63,20 +63,19 @@ def log_sums(
 ) -> Array | None:
     """ln of the softmax's denominator of each query: a score before the softmax is ln(weight) + this.
 
-    From queries and keys, which are small where scores are not: q k^T / sqrt(d_head), as the layer calculates them; where it
-    adds something for the distance or does not divide, as `core.layers.relative_attention` does, so is it done here. None
-    where `lenses` has no scores, where the run recorded no queries and keys, and where the weights are not the softmax of
-    these scores (an edit).
+    From queries and keys, which are small where scores are not, as the layer says that it makes its scores. None where `lenses`
+    has no scores, where the run did not record what they are made of, and where the weights are not the softmax of these
+    scores (an edit).
     """
     found = run.model.spec.kind(kind)
-    q, k, patterns = (found.path(layer, leaf) for leaf in ("q", "k", "pattern"))
-    if q not in run.trace or k not in run.trace or not has_lenses(run, kind, by, writing=writing):
+    if not has_lenses(run, kind, by, writing=writing):
         return None
-    module = found.module(run.model.network, layer)
-    recorded = {leaf: found.path(layer, leaf) for leaf in getattr(module, "added", ("bias",))}
-    added = {leaf: run.trace[path][head] for leaf, path in recorded.items() if path in run.trace}
-    dots, pattern = run.trace[q][head] @ run.trace[k][head].T, run.trace[patterns][head]
-    scores = scored(module, run.model.config.d_head, dots, added)
+    terms = found.module(run.model.network, layer).score_terms()
+    read = {leaf: found.path(layer, leaf) for leaf in ("q", "k", *leaves(terms), "pattern")}
+    if any(path not in run.trace for path in read.values()):
+        return None
+    parts = {leaf: run.trace[path][head] for leaf, path in read.items()}
+    scores, pattern = compose(terms, parts["q"] @ parts["k"].T, parts), parts["pattern"]
     looked = np.where(pattern > 0, scores, -np.inf)
     most = looked.max(1, keepdims=True)
     sums = most + np.log(np.exp(looked - most).sum(1, keepdims=True))

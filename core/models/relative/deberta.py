@@ -120,9 +120,6 @@ class Deberta(Reader):
     torch.Size([1, 3, 29])
     """
 
-    biased = ("self_attn",)
-    """Which of its attentions have something added to their scores."""
-
     def __init__(self, cfg: DebertaConfig) -> None:
         super().__init__()
         self.cfg = cfg

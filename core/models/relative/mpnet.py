@@ -20,6 +20,7 @@ from core.layers.linear import Linear
 from core.layers.norm import LayerNorm
 from core.layers.positions import LearnedPositions, rows_of_places
 from core.layers.relative_attention import RelativeAttention, RelativeBias
+from core.layers.score_terms import DISTANCE
 from core.models import Batch, Family, Kind, Output
 from core.models.bert import MaskedLM, Reader
 from core.trace import OFF, Tap
@@ -86,7 +87,9 @@ class MPNetBlock(nn.Module):
 
     def __init__(self, cfg: MPNetConfig) -> None:
         super().__init__()
-        self.self_attn = RelativeAttention(cfg.d_model, cfg.n_heads, cfg.d_head, bias=True, out_bias=True)
+        self.self_attn = RelativeAttention(
+            cfg.d_model, cfg.n_heads, cfg.d_head, bias=True, out_bias=True, addition=DISTANCE
+        )
         self.ffn = FeedForward(cfg.d_model, cfg.d_ff, activation=cfg.activation)
         self.norm1, self.norm2 = (LayerNorm(cfg.d_model, eps=cfg.eps) for _ in range(2))
         self.drop = dropout(cfg.dropout)
@@ -111,9 +114,6 @@ class MPNet(Reader):
     >>> net.logits(net(Batch(ids=ids, real=ids >= 0))).shape
     torch.Size([1, 3, 29])
     """
-
-    biased = ("self_attn",)
-    """Which of its attentions have something added to their scores."""
 
     def __init__(self, cfg: MPNetConfig) -> None:
         super().__init__()

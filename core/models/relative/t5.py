@@ -21,6 +21,7 @@ from core.layers.feedforward import FeedForward, GatedFeedForward
 from core.layers.linear import Linear
 from core.layers.norm import RMSNorm
 from core.layers.relative_attention import RelativeAttention, RelativeBias
+from core.layers.score_terms import DISTANCE, Term
 from core.models import Batch, Family, Kind
 from core.trace import OFF, Tap
 
@@ -82,8 +83,8 @@ class T5Config:
         )
 
 
-def _attention(cfg: T5Config) -> RelativeAttention:
-    return RelativeAttention(cfg.d_model, cfg.n_heads, cfg.d_head, scaled=False)
+def _attention(cfg: T5Config, addition: Term | None = None) -> RelativeAttention:
+    return RelativeAttention(cfg.d_model, cfg.n_heads, cfg.d_head, scaled=False, addition=addition)
 
 
 def _feed_forward(cfg: T5Config) -> nn.Module:
@@ -97,7 +98,7 @@ class T5EncoderBlock(nn.Module):
 
     def __init__(self, cfg: T5Config) -> None:
         super().__init__()
-        self.self_attn, self.ffn = _attention(cfg), _feed_forward(cfg)
+        self.self_attn, self.ffn = _attention(cfg, DISTANCE), _feed_forward(cfg)
         self.norm1, self.norm2 = (RMSNorm(cfg.d_model, eps=cfg.eps) for _ in range(2))
         self.drop = dropout(cfg.dropout)
 
@@ -124,7 +125,8 @@ class T5DecoderBlock(nn.Module):
 
     def __init__(self, cfg: T5Config) -> None:
         super().__init__()
-        self.self_attn, self.cross_attn, self.ffn = _attention(cfg), _attention(cfg), _feed_forward(cfg)
+        self.self_attn, self.cross_attn = _attention(cfg, DISTANCE), _attention(cfg)
+        self.ffn = _feed_forward(cfg)
         self.norm1, self.norm2, self.norm3 = (RMSNorm(cfg.d_model, eps=cfg.eps) for _ in range(3))
         self.drop = dropout(cfg.dropout)
 
@@ -154,9 +156,6 @@ class T5(nn.Module):
     >>> net.logits(net(Batch(ids=ids, real=ids >= 0, source=ids))).shape
     torch.Size([1, 3, 29])
     """
-
-    biased = ("self_attn",)
-    """Which of its attentions have something added to their scores."""
 
     def __init__(self, cfg: T5Config) -> None:
         super().__init__()

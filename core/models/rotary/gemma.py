@@ -19,7 +19,7 @@ from core.layers.config_checks import check_flags, check_layers, check_shape, ch
 from core.layers.dropout import dropout
 from core.layers.embedding import TokenEmbedding
 from core.layers.feedforward import GatedFeedForward
-from core.layers.grouped_attention import CappedAttention, Turn, capped
+from core.layers.grouped_attention import GroupedQueryAttention, Turn, capped
 from core.layers.linear import Linear
 from core.layers.norm import RMSNorm
 from core.layers.positions import frequencies, turned, waves
@@ -109,7 +109,7 @@ class GemmaBlock(nn.Module):
         self.norm1, self.after1, self.norm2, self.after2 = (
             RMSNorm(cfg.d_model, eps=cfg.eps) for _ in range(4)
         )
-        self.self_attn = CappedAttention(
+        self.self_attn = GroupedQueryAttention(
             cfg.d_model,
             cfg.n_heads,
             cfg.n_kv_heads,

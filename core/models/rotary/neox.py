@@ -21,7 +21,7 @@ from core.layers.feedforward import FeedForward
 from core.layers.grouped_attention import GroupedQueryAttention, Turn
 from core.layers.linear import Linear
 from core.layers.norm import LayerNorm
-from core.layers.positions import Waves, frequencies, turned, waves
+from core.layers.positions import frequencies, turned, waves
 from core.models import Batch, Family, Kind
 from core.trace import OFF, Tap
 
@@ -85,7 +85,13 @@ class NeoXBlock(nn.Module):
         super().__init__()
         self.norm1, self.norm2 = (LayerNorm(cfg.d_model, eps=cfg.eps) for _ in range(2))
         self.self_attn = GroupedQueryAttention(
-            cfg.d_model, cfg.n_heads, cfg.n_heads, cfg.d_head, bias=cfg.bias, out_bias=cfg.bias
+            cfg.d_model,
+            cfg.n_heads,
+            cfg.n_heads,
+            cfg.d_head,
+            bias=cfg.bias,
+            out_bias=cfg.bias,
+            n_turned=cfg.d_rotary,
         )
         self.ffn = FeedForward(cfg.d_model, cfg.d_ff, activation=cfg.activation)
         self.drop = dropout(cfg.dropout)
@@ -140,16 +146,12 @@ class NeoX(nn.Module):
         by = waves(angle, x.dtype)
         for i, block in enumerate(self.layers):
             store = cache.self_attn[i] if cache else NO_STORE
-            x = block(x, allowed, lambda each: self._turned(each, by), tap / f"layer.{i}", store)
+            x = block(x, allowed, lambda each: turned(each, by), tap / f"layer.{i}", store)
         return tap("final_norm.out", self.final_norm(x), RESID)
 
     def logits(self, hidden: Tensor, tap: Tap = OFF) -> Tensor:
         found = self.embed["token"].scores(hidden) if self.to_logits is None else self.to_logits(hidden)
         return tap("logits", found, "batch pos vocab")
-
-    def _turned(self, each: Tensor, by: Waves) -> Tensor:
-        n = self.cfg.d_rotary
-        return torch.cat((turned(each[..., :n], by), each[..., n:]), dim=-1)
 
 
 FAMILY = Family(

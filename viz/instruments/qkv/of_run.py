@@ -8,6 +8,7 @@ import numpy as np
 
 from core.analysis.arithmetic.cell import row_of
 from core.errors import InputError
+from core.layers.score_terms import in_short
 from core.run import Run
 from viz.instruments.kit.picture import CROSSING, lines, seen
 from viz.instruments.qkv.qkv import QkvSequence
@@ -43,8 +44,8 @@ def sequence_of(run: Run, kind: str, layer: int, head: int, query: int, **option
         scores=row.scores[allowed],
         weights=row.weights[allowed],
         width=run.model.config.d_model,
-        scale=row.divisor,
-        added=bool(row.added),
+        formula=in_short(row.terms),
+        steps=[term.title for term in row.terms[1:]],
         writing=writing,
         python=lines(run, "qkv", layer=layer, head=head, query=query, kind=kind),
         **options,

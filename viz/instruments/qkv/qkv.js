@@ -89,7 +89,7 @@ function fill(view) {
   strip(query, head.q, most([head.q]));
   row("read", "reads", (cell, at) => make("span", "word", cell, visible(head.keys[at])));
   row("key", "key k", (cell, at) => strip(cell, head.k[at], most(head.k)));
-  row("score", `score ${head.scale === 1 ? "q \u00b7 k" : `q \u00b7 k / ${head.scale.toFixed(2)}`}${head.added ? " + \u2026" : ""}`, (cell, at) => make("span", "number", cell, head.scores[at] === null ? "masked" : numbered(head.scores[at])));
+  row("score", `score ${head.formula}`, (cell, at) => make("span", "number", cell, head.scores[at] === null ? "masked" : numbered(head.scores[at])));
   row("weight", "weight", (cell, at) => {
     const bar = make("i", "bar", cell);
     bar.style.height = `${Math.max(1, 34 * head.weights[at])}px`;
@@ -127,13 +127,13 @@ function show(view) {
       ? "The model is about to write {word}. That position, and every token that it has read, is a vector of {width} numbers."
       : "The model reads {word}. This position, and every other one, is a vector of {width} numbers.",
     "Learned matrices make shorter vectors of {d} numbers: one query for {word}, what it looks for; for each token a key, what it can be found by, and a value, what it passes on.",
-    `Score: the query times a key, number by number, added up${head.scale === 1 ? "" : ", divided by {scale}"}${head.added ? ", plus what the model adds for the distance" : ""}. The largest is {best}, for {key}.`,
+    `Score: ${["the query times a key, number by number, added up", ...head.steps].join(", ")}. The largest is {best}, for {key}.`,
     `Softmax turns the scores into attention weights: none is negative, and together they are 100%. {key} gets {weight}.${rest}`,
     "The output of the head: each value times its weight, added up. The value of {key} has the largest part in it, {weight}. The next layers read this output.",
   ];
   speak(view.told, sentences[scene], {
     word: { word: head.word }, key: { word: head.keys[at] }, width: head.width, d: head.q.length,
-    scale: head.scale.toFixed(2), best: numbered(head.scores[at]), weight: percent(head.weights[at]), rest: percent(head.rest),
+    best: numbered(head.scores[at]), weight: percent(head.weights[at]), rest: percent(head.rest),
   });
   paintStrips(view);
 }

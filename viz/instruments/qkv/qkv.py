@@ -25,8 +25,8 @@ MOST_KEYS = 9
 class QkvSequence(Spec):
     """One row of a head as a sequence of five pictures.
 
-    word: the query's word. keys: the words that are read, in order. q: (d). k, v: (key, d). scores: (key), after the division.
-    weights: (key). scale: the number that divides q · k, 1 for none. added: whether the model adds something to the scores.
+    word: the query's word. keys: the words that are read, in order. q: (d). k, v: (key, d). scores: (key).
+    weights: (key). formula: how a score is made, in one line. steps: what is done to q · k, in words, one after the other.
     writing: whether the query's word is being written and not read. width: numbers in a position's vector.
 
     Raises ValueError where the number of keys differs between the arrays.
@@ -46,8 +46,8 @@ class QkvSequence(Spec):
     scores: ArrayLike
     weights: ArrayLike
     width: int
-    scale: float = 1.0
-    added: bool = False
+    formula: str = "q · k"
+    steps: Sequence[str] = ()
     writing: bool = False
     title: str = ""
 
@@ -78,7 +78,8 @@ class QkvSequence(Spec):
                 "scores": [float(score) if np.isfinite(score) else None for score in scores],
                 "weights": weights.tolist(),
                 "output": (weights @ v).tolist(),
-                **self.plain("width", "scale", "added", "writing", "title", "python"),
+                **self.plain("width", "formula", "writing", "title", "python"),
+                "steps": list(self.steps),
             }
         )
 

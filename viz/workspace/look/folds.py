@@ -8,6 +8,7 @@ import streamlit as st
 
 from core.analysis.arithmetic.cell import Row, row_of
 from core.analysis.heads.habits import Heads
+from core.layers.score_terms import in_latex, in_short
 from core.run import Run
 from viz.labels import distinct, visible
 from viz.shell.pages import Page
@@ -70,50 +71,19 @@ def show(page: Page, run: Run, heads: Heads, place: HeadRef, seen: HeadView, pie
     )
 
 
-ADDED = {
-    "bias": ("added for the distance", "b_{j-i}", "b"),
-    "content_position": ("query · place", r"\frac{q_i \cdot k^r_{i-j}}{\sqrt{d}}", "query · place"),
-    "position_content": ("place · key", r"\frac{q^r_{i-j} \cdot k_j}{\sqrt{d}}", "place · key"),
-}
-"""What may be added to a score, by the leaf it is recorded as: its column, in LaTeX, in a column's name."""
-
-
-def _scored(row: Row) -> str:
-    """How a score is computed, in LaTeX: divided or not, capped or not, with something added for the distance or not.
-
-    >>> "sqrt" in _scored(row_of(open_model("gpt-mini").run("The cat"), "causal", 0, 0, 1))   # doctest: +SKIP
-    True
-    """
-    divided = row.divisor != 1.0
-    score = r"\frac{q_i \cdot k_j}{\sqrt{d}}" if divided else r"q_i \cdot k_j"
-    score = rf"{row.cap:g} \tanh\left(\frac{{1}}{{{row.cap:g}}} {score}\right)" if row.cap else score
-    added = "".join(f" + {ADDED[leaf][1]}" for leaf in row.added)
-    return rf", \qquad s_{{ij}} = {score}{added}" + (
-        rf", \qquad d = {round(row.divisor**2)}" if divided else ""
-    )
-
-
-def _score_name(row: Row) -> str:
-    if row.dots is None:
-        return "score"
-    product = f"q · k{f' / √{round(row.divisor**2)}' if row.divisor != 1.0 else ''}"
-    product = f"{row.cap:g} tanh({product} / {row.cap:g})" if row.cap else product
-    return f"s = {product}{''.join(f' + {ADDED[leaf][2]}' for leaf in row.added)}"
-
-
 def _row(row: Row) -> None:
     """The whole row of the chosen query, from scores to weights."""
-    dotted = row.dots is not None
     page_parts.equation(
         r"a_{ij} = \frac{e^{s_{ij}}}{\sum_{k} e^{s_{ik}}}"
-        + (_scored(row) if dotted else r", \qquad s_{ij} = \mathrm{score}(q_i, k_j)")
+        + r", \qquad "
+        + (in_latex(row.terms) if row.terms else r"s_{ij} = \mathrm{score}(q_i, k_j)")
         + ("" if row.gaussian is None else r", \qquad a'_{ij} = a_{ij}\, e^{-(j - p_i)^2 / 2\sigma^2}")
     )
     columns = {
         "key": [visible(key) for key in row.keys],
         "q · k": row.dots,
-        **{ADDED[leaf][0]: values for leaf, values in row.added.items()},
-        _score_name(row): row.scores,
+        **{term.letter: row.added[term.leaf] for term in row.terms if term.leaf},
+        f"s = {in_short(row.terms)}" if row.terms else "score": row.scores,
         "allowed": row.allowed,
         "exp(s − max)": row.exps,
         "Gaussian": row.gaussian,
@@ -122,7 +92,8 @@ def _row(row: Row) -> None:
     found = {name: values for name, values in columns.items() if values is not None}
     page_parts.dataframe(pd.DataFrame(found), hide_index=True, key="look.arithmetic.table")
     st.caption(
-        f"The row of the chosen query, by tokens; recomputed here in float64, it differs from the tensor of the run by at most {row.residue:.1e}."
+        f"The row of the chosen query, by tokens; recomputed here in float64, it differs from the tensor of the run by at most {row.residue:.1e}. "
+        + " ".join(term.note for term in row.terms if term.note)
     )
 
 

@@ -19,6 +19,7 @@ from core.edits import (
     Uniform,
 )
 from core.errors import InputError
+from core.layers.score_terms import scale
 from core.run import Side
 from core.trace import Edit
 from viz.instruments.picture import patches
@@ -108,7 +109,9 @@ def _temperature(change: Change) -> None:
 
 
 def _scale(change: Change) -> None:
-    if hasattr(change.kind.module(change.before.model.network, 0), "divisor"):
+    width = change.before.model.config.d_head
+    terms = change.kind.module(change.before.model.network, change.place.layer).score_terms()
+    if [*terms[1:]] != [scale(width, width)]:
         st.caption(
             "Scores of this model are not simply queries times keys divided by √d: there is no 1/√d to leave out."
         )
@@ -120,7 +123,7 @@ def _scale(change: Change) -> None:
     _button(
         "Leave 1/√d out",
         change,
-        NoScale(f"{kind.stack}.*.{kind.leaf}.scores", change.before.model.config.d_head),
+        NoScale(f"{kind.stack}.*.{kind.leaf}.scores", width),
     )
 
 

@@ -1,0 +1,200 @@
+"""How an attention makes its scores, as a list that the attention itself gives: `score_terms()`.
+
+The first term is the product of query and key; each further one makes something of the score before it. Arithmetic, lenses and
+pages walk the list and ask no model of which kind it is: a new kind of score is a term here and its line in the attention.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+SURVEY, SLIDES = "ghojogh2020", "ghojogh2023"
+Citation = tuple[str, str, str]
+
+
+def listed(equation: str) -> tuple[Citation, ...]:
+    """A similarity of the survey's and the slides' list."""
+    return (SURVEY, "2.4.2", equation), (SLIDES, "query-retrieval modeling", equation)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Term:
+    """One step of a score: what it computes, and how pages name, write and cite it.
+
+    `of` gives the score after it from the one before and, where it reads a `leaf` of the trace, that number (or arrays of both).
+    `form` is the step with numbers, `equation` and `latex` with letters; the first gap is the score so far, a second one in
+    `form` the leaf's number, whose `letter` heads a column. `words` is a sentence with {query} and {key}, `where` says what a
+    letter stands for, `note` is a sentence on a whole row of weights.
+    A `column` is no step: it is a score of its own that the softmax counts beside those of the keys.
+    """
+
+    name: str
+    title: str
+    words: str
+    form: str
+    equation: str
+    latex: str
+    cites: tuple[Citation, ...]
+    of: Callable[..., Any] = field(compare=False)
+    leaf: str = ""
+    letter: str = ""
+    where: str = ""
+    note: str = ""
+    column: bool = False
+
+
+def product(n_turned: int = 0, width: int = 0) -> Term:
+    """q · k, of which rotary positions turned the first `n_turned` of `width` numbers before (0: none)."""
+    words = "Each number of {query}'s query times the number of {key}'s key at the same index; all products added."
+    part = "" if n_turned == width else f", in the first {n_turned} of {width} numbers"
+    note = f"Queries and keys were rotated by their positions before{part} (rotary position embedding)."
+    return Term(
+        name="product",
+        title="query · key",
+        words=f"{words} {note}" if n_turned else words,
+        form="q · k",
+        equation="q_{i} · k_{j}",
+        latex=r"q_i \cdot k_j",
+        cites=listed("Eq. (9)"),
+        of=lambda dots: dots,
+        note=note if n_turned else "",
+    )
+
+
+def scale(under: float, width: int) -> Term:
+    """Divided by √under; `width` is that of a head."""
+    written = str(round(under)) if float(under).is_integer() else repr(float(under))
+    why = f"Divided by √{written}, a number of this model's own in the place of the head's width, {width}."
+    if under == width:
+        why = f"Divided by the square root of the head's width, √{written}, so that wide heads do not get larger scores."
+    elif under % width == 0:
+        why = f"Divided by √{written}: {round(under / width)} products of {width} numbers each are added up, and more numbers shall not make larger scores."
+    return Term(
+        name="scale",
+        title=f"divided by √{written}",
+        words=why,
+        form="{} / √" + written,
+        equation="%s / √d",
+        latex=r"\frac{%s}{\sqrt{d}}",
+        cites=(
+            *listed("Eq. (10)"),
+            ("vaswani2017", "3.2.1", "Eq. (1)"),
+            ("lifei2022", "practical considerations", "s = q·k / √d"),
+        ),
+        of=lambda score: score / math.sqrt(under),
+        where=f"d = {written}",
+    )
+
+
+def cap(limit: float) -> Term:
+    """Kept between -limit and limit: limit · tanh(s / limit)."""
+    form = f"{limit:g} tanh({{}} / {limit:g})"
+    return Term(
+        name="cap",
+        title=f"kept below {limit:g}",
+        words=f"Squashed by {form.format('s')}: hardly changed near 0, and never larger than {limit:g} either way.",
+        form=form,
+        equation=form.format("%s"),
+        latex=rf"{limit:g} \tanh\left(\frac{{1}}{{{limit:g}}} %s\right)",
+        cites=(("gemma2024", "2", "logit soft-capping"),),
+        of=lambda score: limit * np.tanh(score / limit),
+    )
+
+
+def addition(
+    leaf: str, letter: str, title: str, words: str, equation: str, latex: str, cite: Citation
+) -> Term:
+    """A number of the trace, `leaf`, added to the score; equation and latex are those of the number."""
+    return Term(
+        name=leaf,
+        title=f"plus {title}",
+        words=words,
+        form="{} + {}",
+        equation=f"%s + {equation}",
+        latex=f"%s + {latex}",
+        cites=(cite,),
+        of=lambda score, part: score + part,
+        leaf=leaf,
+        letter=letter,
+    )
+
+
+DISTANCE = addition(
+    "bias",
+    "b(j − i)",
+    "what the distance adds",
+    "A number that this head has learned for how far {key} stands from {query} is added.",
+    "b_{j-i}",
+    "b_{j-i}",
+    ("raffel2020", "2.1", "position embeddings"),
+)
+CONTENT_POSITION = addition(
+    "content_position",
+    "query · place",
+    "what the query says to the place of the key",
+    "{query}'s query times the key of the vector for how far {key} stands from it, divided by the same root, is added.",
+    "q_{i} · k^{r}_{i-j} / √d",
+    r"\frac{q_i \cdot k^r_{i-j}}{\sqrt{d}}",
+    ("he2021", "3.1", "Eq. (4)"),
+)
+POSITION_CONTENT = addition(
+    "position_content",
+    "place · key",
+    "what the place of the query says to the key",
+    "The query of the vector for that distance times {key}'s key, divided by the same root, is added.",
+    "q^{r}_{i-j} · k_{j} / √d",
+    r"\frac{q^r_{i-j} \cdot k_j}{\sqrt{d}}",
+    ("he2021", "3.1", "Eq. (4)"),
+)
+Terms = Sequence[Term]
+
+
+def leaves(terms: Terms) -> tuple[str, ...]:
+    """The leaves of the trace that they read beside queries and keys."""
+    return tuple(term.leaf for term in terms if term.leaf)
+
+
+def steps(terms: Terms) -> Terms:
+    """The terms that make a score of a query and a key: all but columns of their own."""
+    return [term for term in terms if not term.column]
+
+
+def compose(terms: Terms, dots: Any, parts: Mapping[str, Any]) -> Any:
+    """Return the scores of products `dots`; `parts` holds what the trace has of each leaf that is read.
+
+    >>> compose((product(), scale(4, 4), DISTANCE), np.array([6.0]), {"bias": np.array([0.5])})
+    array([3.5])
+    """
+    for term in steps(terms):
+        dots = term.of(dots, *((parts[term.leaf],) if term.leaf else ()))
+    return dots
+
+
+def in_latex(terms: Terms) -> str:
+    """A score with letters, and what they stand for.
+
+    >>> in_latex((product(), scale(4, 4), DISTANCE))
+    's_{ij} = \\\\frac{q_i \\\\cdot k_j}{\\\\sqrt{d}} + b_{j-i}, \\\\qquad d = 4'
+    """
+    score, beside = "", ""
+    for term in steps(terms):
+        score = term.latex % score if "%s" in term.latex else term.latex
+        beside += rf", \qquad {term.where}" if term.where else ""
+    return f"s_{{ij}} = {score}{beside}"
+
+
+def in_short(terms: Terms) -> str:
+    """A score in one line of text.
+
+    >>> in_short((product(), scale(4, 4), cap(50.0), DISTANCE))
+    '50 tanh(q · k / √4 / 50) + b(j − i)'
+    """
+    score = ""
+    for term in steps(terms):
+        score = term.form.format(score, term.letter)
+    return score
