@@ -42,6 +42,7 @@ ROUTES = [
 """The routes that are not Streamlit's, behind `--server.baseUrlPath` as well. No Mount: it would answer for Streamlit's own addresses below it."""
 
 MIDDLEWARE = [
+    Middleware(start.WordedFailure),
     Middleware(security.SecurityHeaders),
     Middleware(security.SameOrigin),
     Middleware(admission.Door),
@@ -83,6 +84,9 @@ async def lifespan(_: st.App) -> AsyncIterator[dict[str, object]]:
     if keeper.sessions.problem:
         start.REPORT.behind += (keeper.sessions.problem,)
     await start.first_screen()
+    if problem := start.memory_problem():
+        start.REPORT.problem = problem
+        raise MemoryError(problem)
     start.the_rest(then=keeper.settle)
     keeping = [asyncio.create_task(each) for each in (keeper.keep(), routes.keep_clean(server))]
     yield {}

@@ -19,6 +19,8 @@ except ImportError:  # Windows names no such limit
 
 VARIABLE, UPLOAD, HUB = "ATLAS_MEMORY", "ATLAS_UPLOAD", "ATLAS_HUB"
 UPLOADED = 2**29
+SHARE = 0.9
+"""Of the cap of memory, the share at which nobody new is let in."""
 UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30}
 FILES = next((folder for folder in ("/proc/self/fd", "/dev/fd") if os.path.isdir(folder)), "")
 
@@ -78,7 +80,7 @@ def hub() -> bool:
 def room() -> float:
     """Bytes that are free for one more model; without a cap as many as one likes."""
     most = most_memory()
-    return 0.9 * most - memory() if most else math.inf
+    return SHARE * most - memory() if most else math.inf
 
 
 def _size(variable: str) -> int:
@@ -97,6 +99,6 @@ def full(spare_files: int) -> str:
     """Why nobody more can be let in, in words; "" while there is room. `spare_files` must stay free for those inside."""
     if (most := most_files()) and open_files() > most - spare_files:
         return f"All of its {most:,} open files are in use."
-    if (most := most_memory()) and memory() > 0.9 * most:
+    if (most := most_memory()) and memory() > SHARE * most:
         return f"Its {most / 2**20:,.0f} MB of memory are in use."
     return ""

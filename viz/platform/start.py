@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
+import math
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -16,6 +17,7 @@ from dataclasses import dataclass
 from functools import partial
 
 import streamlit as st
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 import core.serving.engine
 from viz.platform import limits, run_context, visits, warm
@@ -24,6 +26,8 @@ from viz.shell import errors
 log = logging.getLogger("atlas")
 PAUSE = 0.01
 """Seconds between two parts of the rest, for those who wait already."""
+VISITORS = 2**28
+"""Bytes that a cap of memory should leave for visitors."""
 
 
 @dataclass
@@ -36,6 +40,33 @@ class Report:
 
 
 REPORT = Report()
+
+
+class WordedFailure:
+    """A middleware that lets a start that fails end in the sentence that `lifespan` raised, without a trace."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def worded(message: Message) -> None:
+            if message["type"] == "lifespan.startup.failed" and REPORT.problem:
+                message = {**message, "message": REPORT.problem}
+            await send(message)
+
+        await self.app(scope, receive, worded if scope["type"] == "lifespan" else send)
+
+
+def memory_problem() -> str:
+    """Return why nobody can be let in though nobody is there; "" where there is room for visitors."""
+    most, now = limits.most_memory(), limits.memory()
+    if not most or now <= limits.SHARE * most:
+        return ""
+    needed = math.ceil((now / limits.SHARE + VISITORS) / 2**20 / 100) * 100
+    return (
+        f"{limits.VARIABLE} allows {most / 2**20:,.0f} MB, and the app alone takes {now / 2**20:,.0f} MB: nobody could be let in. "
+        f"Set it to {needed}M or more, or leave it out."
+    )
 
 
 async def first_screen() -> None:
@@ -68,6 +99,9 @@ def the_rest(then: Callable[[], None]) -> None:
             time.sleep(PAUSE)
         REPORT.over = True
         then()
+        if problem := memory_problem():
+            REPORT.behind += (problem,)
+            log.critical("%s", problem)
 
     threading.Thread(target=load, name="warm-up", daemon=True).start()
 

@@ -12,7 +12,7 @@ TESTED = {
     "altair": ("6", "7"),
     "plotly": ("7", "8"),
     "torch": ("2.10", "2.14"),
-    "starlette": ("1.0", "2"),
+    "starlette": ("1", "2"),
     "uvicorn": ("0.44", "1"),
 }
 """From this version on, and below that one: libraries whose inner names or measured behaviour the app relies on."""
