@@ -105,8 +105,8 @@ def test_whatever_one_folder_does_the_others_are_listed(shelved, monkeypatch, er
     ("change", "why"),
     [
         (
-            {"config": CONFIG | {"model_type": "mamba"}},
-            f"model_type is 'mamba'. Kinds read here: {', '.join(sorted(formats()))}",
+            {"config": CONFIG | {"model_type": "xlnet"}},
+            f"model_type is 'xlnet'. Kinds read here: {', '.join(sorted(formats()))}",
         ),
         ({"tokenizer": False}, "tokenizer.json"),
     ],

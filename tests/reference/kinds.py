@@ -200,6 +200,8 @@ CASES: dict[str, Case] = {
     "distilbert, body": Case(
         BODY, hf.DistilBertConfig, {**DISTIL, "sinusoidal_pos_embds": True, "n_heads": 1}
     ),
+    "bert, pretraining": Case(hf.AutoModelForPreTraining, hf.BertConfig, BERT),
+    "albert, pretraining": Case(hf.AutoModelForPreTraining, hf.AlbertConfig, {**BERT, "embedding_size": 7}),
     "albert": Case(READS, hf.AlbertConfig, {**BERT, "embedding_size": 7}),
     "albert, nothing shared": Case(
         BODY, hf.AlbertConfig, {**BERT, "embedding_size": 12, "num_hidden_groups": 3}

@@ -5,15 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from parity import SAME, redraw, variant
-from transformers import BigBirdConfig, BigBirdForMaskedLM, BigBirdForPreTraining, BigBirdModel
+from parity import SAME, redraw
+from transformers import BigBirdConfig, BigBirdForPreTraining, BigBirdModel
 
 from core.checkpoints import open_model
 from core.checkpoints.foreign import formats
 from core.layers.block_sparse import layout
 from core.models import Batch, families
 from core.text.learn import wordpiece
-from core.tools import export
 
 WORDS = "the animal didn't cross the street because it was too tired and she has a white car once upon a time"
 TEXT = " ".join((f"{WORDS} " * 6).split()[:110])
@@ -152,36 +151,6 @@ def test_the_blocks_that_are_read_are_those_of_the_library():
     assert (
         found["random"][0, 1:-1].sum(-1).tolist() == [3] * (n_blocks - 2) and not found["random"][0, 0].any()
     )
-
-
-@pytest.mark.parametrize(
-    ("config", "said"),
-    [
-        ({"use_bias": False}, "use_bias"),
-        ({"rescale_embeddings": True}, "rescale_embeddings"),
-        ({"attention_type": "dense"}, "attention_type"),
-        ({"block_size": 0}, "block_size"),
-        ({"block_size": 4096}, "block_size"),
-        ({"num_random_blocks": -1}, "num_random_blocks"),
-        ({"is_decoder": True}, "is_decoder"),
-    ],
-)
-def test_what_is_not_implemented_is_refused_by_name(backend, tmp_path, config, said):
-    written = saved(theirs(BigBirdForMaskedLM, backend.get_vocab_size()), backend, tmp_path / "model")
-    with pytest.raises(ValueError, match=said):
-        open_model(variant(written, tmp_path, config=config))
-
-
-def test_a_folder_is_written_and_opened_again(backend, tmp_path):
-    model = theirs(BigBirdForMaskedLM, backend.get_vocab_size())
-    opened = open_model(saved(model, backend, tmp_path / "model"))
-    again = open_model(export.export_model(opened, tmp_path / "out"))
-    assert again.config == opened.config
-    np.testing.assert_array_equal(again.run(TEXT).logits, opened.run(TEXT).logits)
-    back, loaded = BigBirdForMaskedLM.from_pretrained(tmp_path / "out", output_loading_info=True)
-    assert not loaded["missing_keys"] and not loaded["unexpected_keys"]
-    run = opened.run(TEXT)
-    close(run.logits, asked(back.eval(), run).logits[0])
 
 
 def test_base_has_the_parameters_of_the_library():

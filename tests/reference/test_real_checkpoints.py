@@ -16,8 +16,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from parity import SAME
-from test_llama_parity import reference
+from parity import SAME, by_head, of_row, watched
 
 from core.checkpoints import find, open_model
 from core.checkpoints.gguf_file import gguf_in
@@ -52,6 +51,34 @@ def lacking(*packages):
     """The reason to skip a test, where a package is not here."""
     missing = [name for name in packages if find_spec(name) is None]
     return pytest.mark.skipif(bool(missing), reason=f"not installed: {', '.join(missing)}")
+
+
+def reference(model, ids):
+    """Every value of the other implementation under our path names, (..) without the batch axis."""
+    body, n = model.model, model.config.num_attention_heads
+    with watched() as (found, keep), torch.no_grad():
+        keep(body.embed_tokens, "embed.token")
+        for i, block in enumerate(body.layers):
+            here, attn = f"layer.{i}", block.self_attn
+            keep(block, f"{here}.resid_in", before=True)
+            keep(block.input_layernorm, f"{here}.norm1.out")
+            normed = hasattr(attn, "q_norm")
+            q = attn.q_norm if normed else attn.q_proj
+            keep(q, f"{here}.self_attn.q_plain", (lambda v: v.transpose(1, 2)) if normed else by_head(n))
+            k, groups = (attn.k_norm if normed else attn.k_proj), model.config.num_key_value_heads
+            keep(k, f"{here}.self_attn.k_plain", (lambda v: v.transpose(1, 2)) if normed else by_head(groups))
+            keep(attn.o_proj, f"{here}.self_attn.heads", by_head(n), before=True)
+            keep(attn.o_proj, f"{here}.self_attn.out")
+            keep(block.post_attention_layernorm, f"{here}.resid_mid", before=True)
+            keep(block.post_attention_layernorm, f"{here}.norm2.out")
+            keep(block.mlp.gate_proj, f"{here}.ffn.pre")
+            keep(block.mlp.up_proj, f"{here}.ffn.up")
+            keep(block.mlp.down_proj, f"{here}.ffn.act", before=True)
+            keep(block.mlp.down_proj, f"{here}.ffn.out")
+            keep(block, f"{here}.resid_out")
+        keep(body.norm, "final_norm.out")
+        out = model(torch.tensor([ids]), output_attentions=True, output_hidden_states=True)
+    return of_row(found | {"logits": out.logits}, out)
 
 
 @pytest.fixture(scope="module")

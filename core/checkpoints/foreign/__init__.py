@@ -38,6 +38,30 @@ UNREAD: Mapping[str, tuple[str, str]] = {
         "Speech is read here by our own speller alone.",
         "Open a model of text or of pictures; how attention aligns letters with sounds is shown with the speller.",
     ),
+    **dict.fromkeys(
+        ("mamba", "mamba2", "falcon_mamba", "rwkv", "xlstm"),
+        (
+            "It has no attention: each token changes a state that is handed on, so there are no patterns to show.",
+            "Open a model with attention, such as HuggingFaceTB/SmolLM2-135M.",
+        ),
+    ),
+    **dict.fromkeys(
+        (
+            "jamba",
+            "bamba",
+            "zamba",
+            "zamba2",
+            "nemotron_h",
+            "falcon_h1",
+            "qwen3_next",
+            "lfm2",
+            "recurrent_gemma",
+        ),
+        (
+            "Most of its layers have no attention; they hand on a state, which is not computed here.",
+            "Open a model whose layers all have attention, such as HuggingFaceTB/SmolLM2-135M.",
+        ),
+    ),
 }
 """Kinds that people bring and that are not read: why, and what to do."""
 
@@ -159,7 +183,9 @@ def _named(values: Mapping[str, Any]) -> Format | None:
     first = classes[0] if isinstance(classes, list) and classes and isinstance(classes[0], str) else None
     for kind, (why, remedy) in UNREAD.items():
         if given == kind or (
-            given is None and first and re.match(f"{kind}For(Cond|AudioClass)", first, re.I)
+            given is None
+            and first
+            and re.match(f"{kind.replace('_', '')}For(Cond|AudioClass|Causal)", first, re.I)
         ):
             raise InputError(f"config.json: this is a {kind}, which is not read.", why, remedy)
     if given is None and first is None:

@@ -77,6 +77,8 @@ STACKS = {
 }
 MARIAN = Format(
     model_type="marian",
+    like="Helsinki-NLP/opus-mt-en-de",
+    shows="two stacks and what looks across; positions with sines before cosines; Opus-MT folders as they are on the Hub: `source.spm` cuts what is read, `target.spm` what is written, a language code (`>>fra<<`) is one token; what `bad_words_ids` names is never written",
     architecture="Marian",
     config=TransformerConfig,
     fields=(
@@ -104,6 +106,8 @@ MARIAN = Format(
 BART = replace(
     MARIAN,
     model_type="bart",
+    like="facebook/bart-base",
+    shows="two stacks, learned positions, normed embeddings",
     architecture="Bart",
     fields=(
         only("normalize_embedding", True, "The embeddings of this kind are normed."),

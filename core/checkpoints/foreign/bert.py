@@ -108,6 +108,8 @@ def _bert_class(name: str) -> Any:
 
 BERT = Format(
     model_type="bert",
+    like="google-bert/bert-base-uncased",
+    shows="heads both ways, segments, hidden words, next sentence",
     architecture="Bert",
     config=BERTConfig,
     fields=(*BASE, GELU),
@@ -156,6 +158,8 @@ EXACT = Field(read=_exact)
 ROBERTA = replace(
     BERT,
     model_type="roberta",
+    like="FacebookAI/roberta-base",
+    shows="BERT's heads; positions from the row behind the padding's",
     architecture="Roberta",
     alike={"xlm-roberta": "XLMRoberta", "camembert": "Camembert"},
     fields=(*BASE, LATER, EXACT, GELU),
@@ -173,6 +177,8 @@ ROBERTA = replace(
 DISTILBERT = replace(
     BERT,
     model_type="distilbert",
+    like="distilbert/distilbert-base-uncased",
+    shows="BERT's heads without segments and pooler",
     architecture="DistilBert",
     fields=(
         *sizes(
@@ -213,6 +219,8 @@ DISTILBERT = replace(
 ALBERT = replace(
     BERT,
     model_type="albert",
+    like="albert/albert-base-v2",
+    shows="one layer used at every depth, or none shared",
     architecture="Albert",
     config=ALBERTConfig,
     fields=(
@@ -280,6 +288,8 @@ def _groups(cfg: ALBERTConfig) -> Values:
 ELECTRA = replace(
     BERT,
     model_type="electra",
+    like="google/electra-small-generator",
+    shows="BERT's heads; embeddings that may be narrower than the layers; what tells replaced tokens is not read",
     architecture="Electra",
     config=lambda given: BERTConfig if given.get("d_embed") == given.get("d_model") else ALBERTConfig,
     telling="embedding_size",
@@ -308,6 +318,8 @@ ELECTRA = replace(
 BIGBIRD = replace(
     BERT,
     model_type="big_bird",
+    like="google/bigbird-roberta-base",
+    shows="a mask in blocks, or the full one",
     architecture="BigBird",
     config=BigBirdConfig,
     telling="block_size",
@@ -333,6 +345,8 @@ BUCKETS, FURTHEST, PADDING = 32, 128, 1
 MPNET = replace(
     ROBERTA,
     model_type="mpnet",
+    like="sentence-transformers/all-mpnet-base-v2",
+    shows="BERT's heads without segments; what the distance adds to the scores, as a table of heads and distances too",
     architecture="MPNet",
     config=MPNetConfig,
     alike={},
@@ -397,6 +411,8 @@ def _parts(fields: Fields, given: Values) -> Values:
 DEBERTA = replace(
     BERT,
     model_type="deberta-v2",
+    like="microsoft/deberta-v3-small",
+    shows="BERT's heads; a score as the sum of its three parts: content with content, and with places both ways",
     architecture="DebertaV2",
     config=DebertaConfig,
     telling="pos_att_type",

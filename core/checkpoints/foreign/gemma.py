@@ -30,6 +30,8 @@ COMMON = (
 GEMMA = replace(
     llama.LLAMA,
     model_type="gemma",
+    like="google/gemma-2b",
+    shows="Llama's heads with scaled embeddings, one key head or several",
     architecture="Gemma",
     telling="hidden_activation",
     fields=(*COMMON, llama.TURNED),
@@ -56,6 +58,8 @@ def _same_base(fields: Fields, given: Values) -> dict[str, Any]:
 GEMMA2 = replace(
     GEMMA,
     model_type="gemma2",
+    like="google/gemma-2-2b",
+    shows="Llama's heads with a norm behind each sub-layer too, layers with and without a window; capped scores and logits",
     architecture="Gemma2",
     config=GemmaConfig,
     telling="query_pre_attn_scalar",
@@ -91,6 +95,8 @@ GEMMA2 = replace(
 GEMMA3 = replace(
     GEMMA2,
     model_type="gemma3_text",
+    like="google/gemma-3-1b-it",
+    shows="Llama's heads with two bases of the turn and norms of each head's queries and keys; of a `gemma3` the text model alone",
     architecture="Gemma3",
     bare="TextModel",
     fields=(

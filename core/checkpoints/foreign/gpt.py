@@ -57,6 +57,8 @@ LAYER = under(
 """`c_attn` holds query, key and value side by side; all matrices of the layers are (in, out)."""
 GPT2 = Format(
     model_type="gpt2",
+    like="openai-community/gpt2",
+    shows="causal heads, learned positions",
     architecture="GPT2",
     config=GPTConfig,
     fields=(
@@ -104,6 +106,8 @@ def _four(fields: Fields, given: Values) -> Values:
 GPT1 = replace(
     GPT2,
     model_type="openai-gpt",
+    like="openai-community/openai-gpt",
+    shows="causal heads, norms behind the sub-layers",
     architecture="OpenAIGPT",
     fields=(
         *SIZES,
@@ -157,6 +161,8 @@ def _said_local(cfg: GPTNeoConfig) -> Values:
 
 GPT_NEO = Format(
     model_type="gpt_neo",
+    like="roneneldan/TinyStories-33M",
+    shows="scores that are not divided, layers with and without a window",
     architecture="GPTNeo",
     config=GPTNeoConfig,
     fields=(

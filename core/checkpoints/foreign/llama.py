@@ -42,6 +42,8 @@ NORMS = {"input_layernorm": "norm1", "post_attention_layernorm": "norm2"}
 ENDS = {"embed_tokens": "embed.token", "norm": "final_norm"}
 LLAMA = Format(
     model_type="llama",
+    like="HuggingFaceTB/SmolLM2-135M",
+    shows="turned queries and keys beside the plain ones, heads that share a key head; positions stretched as in Llama 3.1",
     architecture="Llama",
     config=LlamaConfig,
     tables=False,
@@ -58,6 +60,8 @@ LLAMA = Format(
 MISTRAL = replace(
     LLAMA,
     model_type="mistral",
+    like="mistralai/Mistral-7B-v0.1",
+    shows="Llama's heads through a window",
     architecture="Mistral",
     telling="sliding_window",
     fields=(*BASE, window(default=4096)),
@@ -65,6 +69,8 @@ MISTRAL = replace(
 QWEN2 = replace(
     LLAMA,
     model_type="qwen2",
+    like="Qwen/Qwen2.5-0.5B",
+    shows="Llama's heads with biases on queries, keys and values",
     architecture="Qwen2",
     fields=(*BASE, window(switch="use_sliding_window")),
     fixed={"qkv_bias": True},
@@ -72,6 +78,8 @@ QWEN2 = replace(
 QWEN3 = replace(
     QWEN2,
     model_type="qwen3",
+    like="Qwen/Qwen3-0.6B",
+    shows="Llama's heads with norms on each head's queries and keys",
     architecture="Qwen3",
     fields=(UNBIASED, *QWEN2.fields),
     fixed={"qk_norm": True},

@@ -36,6 +36,8 @@ TUNED = HeadSpec(
 )
 FORMAT = Format(
     model_type="modernbert",
+    like="answerdotai/ModernBERT-base",
+    shows="BERT's heads without segments; turned queries and keys, layers that look everywhere or near by, a gated feed-forward network",
     architecture="ModernBert",
     config=ModernBERTConfig,
     tables=False,

@@ -10,6 +10,8 @@ from core.models.rotary.neox import NeoXConfig
 
 NEOX = Format(
     model_type="gpt_neox",
+    like="EleutherAI/pythia-70m",
+    shows="queries and keys before and behind the turn of a share of their features; both sub-layers on one stream",
     architecture="GPTNeoX",
     config=NeoXConfig,
     tables=False,

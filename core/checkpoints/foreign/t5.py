@@ -98,6 +98,8 @@ def _weights(cfg: T5Config) -> dict[str, Row | str]:
 
 T5 = Format(
     model_type="t5",
+    like="google-t5/t5-small",
+    shows="two stacks; what the distance adds to the scores, which are not divided, as a table of heads and distances too",
     architecture="T5",
     config=T5Config,
     tables=False,
@@ -116,6 +118,8 @@ T5 = Format(
 MT5 = replace(
     T5,
     model_type="mt5",
+    like="google/mt5-small",
+    shows="T5's heads; a gate where nothing is said",
     architecture="MT5",
     telling="model_type",  # its tensors are those of a T5, so it is never guessed
     fields=(

@@ -50,12 +50,13 @@ SILUS = {"silu": "silu", "swish": "silu"}
 class Field:
     """A row of config.json: `read` gives values of ours, from the checked fields and the values so far, `write` what is said of a config.
 
-    `names` are those of the file by ours, for errors.
+    `names` are those of the file by ours, for errors; `only` are switches that may have one value.
     """
 
     read: Callable[[Fields, Values], Values] = lambda fields, given: {}
     write: Callable[[Any], Values] = lambda cfg: {}
     names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    only: tuple[str, ...] = ()
 
 
 def _value(ours: str, theirs: tuple[str, ...], read: Callable[[Fields, Values], Any]) -> Field:
@@ -128,7 +129,7 @@ def only(theirs: str, value: Any, why: str, remedy: str = ELSEWHERE) -> Field:
         fields.only(theirs, right(given), why, remedy)
         return {}
 
-    return Field(read=read, write=lambda cfg: {theirs: right(vars(cfg))})
+    return Field(read=read, write=lambda cfg: {theirs: right(vars(cfg))}, only=(theirs,))
 
 
 def dropouts(*theirs: str, zero: str = "") -> Field:
@@ -211,7 +212,7 @@ class Format:
     a config that gives neither is not taken for this kind: what tells it from a kind with the same tensors.
     `ties`: a config that says it is not tied must come with an output layer.
     `tasks` are its heads of fine-tuning, by what the class's name ends in; `wrapped` is another prefix, that of classes with such a head.
-    `tokenizer` names what a model of a config reads where that is no text, and its folders have none. `likes` names models of the kind.
+    `tokenizer` names what a model of a config reads where that is no text, and its folders have none. `like` names a model of the kind, `shows` says what of it is seen, for README.
     """
 
     model_type: str
@@ -221,7 +222,8 @@ class Format:
     weights: Weights | Callable[[Any], Weights]
     fixed: Values = field(default_factory=dict)
     stored: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    likes: str = ""
+    like: str = ""
+    shows: str = ""
     prefix: str = ""
     output: str = "lm_head"
     outside: str | tuple[str, ...] = "lm_head."

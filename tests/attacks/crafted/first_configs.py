@@ -51,7 +51,12 @@ LIES: dict[str, dict[str, tuple[Any, ...]]] = {
         "quantised": ({"quantization_config": {"bits": 4}}, "quantization_config"),
         "heads cut out": ({"pruned_heads": {"0": [1]}}, "pruned_heads"),
         "untied without a head": ({"tie_word_embeddings": False}, "tie_word_embeddings"),
-        "another kind": ({"model_type": "mamba"}, "model_type is 'mamba'"),
+        "another kind": ({"model_type": "xlnet"}, "model_type is 'xlnet'"),
+        "no attention": ({"model_type": "mamba"}, "this is a mamba, which is not read"),
+        "no attention, by its class": (
+            {"model_type": None, "architectures": ["FalconMambaForCausalLM"]},
+            "this is a falcon_mamba, which is not read",
+        ),
         "kind that is a number": ({"model_type": 5}, "model_type is '5'"),
         "kind that is a list": ({"model_type": ["gpt2"]}, "model_type"),
         "a kind that has other tensors": ({"model_type": "bert"}, "num_hidden_layers is missing"),
