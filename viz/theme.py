@@ -157,6 +157,8 @@ INK_TURNS = 0.589
 READABLE = 4.5
 """The least contrast of type with its ground (Web Content Accessibility Guidelines 2.1, 1.4.3)."""
 ROOM = 18  # pixels: the smallest type that is shown to a room
+TIMES = 1.5
+"""By how much type is larger before a room."""
 FONT, SERIF, MONO = "Inter, sans-serif", "ReaderSerif, serif", "JetBrains Mono, monospace"
 
 
@@ -221,15 +223,17 @@ def _swap(tree: Any, pairs: dict[str, str]) -> Any:
 
 
 def for_a_room(tree: Any, font: bool = False) -> Any:
-    """The same figure (as a tree of dicts and lists) with its type half as large again, and never below 18 px.
+    """The same figure (as a tree of dicts and lists) with its type half as large again, and never below 18 px; names have as much more room.
 
-    >>> for_a_room({"tickfont": {"size": 13}, "marker": {"size": 6}, "labelFontSize": 10})
-    {'tickfont': {'size': 19.5}, 'marker': {'size': 6}, 'labelFontSize': 18}
+    >>> for_a_room({"tickfont": {"size": 13}, "marker": {"size": 6}, "labelFontSize": 10, "labelLimit": 180})
+    {'tickfont': {'size': 19.5}, 'marker': {'size': 6}, 'labelFontSize': 18, 'labelLimit': 270.0}
     """
     if isinstance(tree, dict):
         return {
             name: _in_a_room(value)
             if name.endswith("ontSize") or (font and name == "size")
+            else TIMES * value
+            if name == "labelLimit"
             else for_a_room(value, name.endswith("font"))
             for name, value in tree.items()
         }
@@ -241,7 +245,7 @@ def for_a_room(tree: Any, font: bool = False) -> Any:
 def _in_a_room(size: Any) -> Any:
     if isinstance(size, (list, tuple)):
         return [_in_a_room(value) for value in size]
-    return max(ROOM, 1.5 * size) if isinstance(size, (int, float)) else size
+    return max(ROOM, TIMES * size) if isinstance(size, (int, float)) else size
 
 
 @functools.cache
@@ -295,6 +299,7 @@ def altair_config() -> dict[str, Any]:
         "titleFontSize": 13,
         "titleFontWeight": "normal",
         "titlePadding": 10,
+        "labelLimit": 180,
     }
     return {
         "font": FONT,

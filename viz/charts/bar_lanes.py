@@ -17,8 +17,8 @@ from viz.labels import phrase, shorten, visible
 
 Array = np.ndarray[Any, np.dtype[Any]]
 LETTERS = 10
-TITLE = 24
-"""Pixels above a lane for its name."""
+TITLE = 34
+"""Pixels above a lane for its name, in the type of a room, and for the number at the foot of the lane before."""
 BETWEEN = 0.16
 """Lanes side by side stand this share of their width apart: their numbers have room there."""
 
@@ -84,7 +84,7 @@ def bar_lanes(
         edges = {"x": begin - 0.6, "x2": begin + n - 0.4}
         if lane.band:
             around.append(edges | {"y": strip.at(lane.band[0]), "y2": strip.at(lane.band[1])})
-        for value in panels.steps(*ends, 4):
+        for value in panels.steps(*ends, 4) if free or lane.limits else (0.0,):
             text = f"{value:,g}".replace("-", "−")
             widest = max(widest, len(text)) if begin == 0 else widest
             lines.append(edges | {"y": strip.at(value), "text": text, "zero": value == 0})

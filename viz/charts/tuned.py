@@ -89,7 +89,7 @@ def shares(
             "chance:Q",
             title=None,
             axis=alt.Axis(values=[0, 0.5, 1], format="%", grid=False),
-            scale=vega.span(0, 1.35),
+            scale=vega.span(0, 1.55),
         ),
         y=alt.Y(
             "label:N",

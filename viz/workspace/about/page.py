@@ -117,7 +117,7 @@ def page() -> None:
         st.markdown(literal(line))
     st.header("What the models have read", anchor=False)
     st.markdown(
-        "For the translators, too: a phrasebook of everyday English-Spanish pairs, written for this project."
+        "The translators were also trained on a phrasebook of everyday English-Spanish pairs, written for this project."
     )
     for attribution, models in made.sources:
         st.markdown(f"{literal(attribution)} :gray[{literal(', '.join(models))}]")

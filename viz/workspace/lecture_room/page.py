@@ -22,8 +22,8 @@ PAGE = Page(
     claim="A class follows on its phones what you show here, answers your questions, and sends you sentences.",
 )
 HOW = (
-    "Open a room, show the code on the wall, and go on as always: the page that you open, the sentence that you type and the word that you touch appear "
-    "for everybody who has joined. Every question of the course becomes the room's question, and *Ask* in the bar asks one of your own. "
+    "Open a room, show the code on the wall, and teach as always: the page that you open, the sentence that you type and the word that you touch appear "
+    "on the phones of all who have joined. Every question of the course becomes the room's question, and *Ask* in the bar asks one of your own. "
     "Nobody needs an account, a name or an app."
 )
 KEEPS = (

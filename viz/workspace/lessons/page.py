@@ -42,7 +42,7 @@ READY = (
     "attention_in_90_minutes",
 )
 HOW = (
-    "Walking through a lesson, Page down and Page up (the keys of a presenter's remote) go from stop to stop, on every page and in Present; "
+    "In a lesson, Page down and Page up (the keys of a presenter's remote) go from stop to stop, on every page and in Present. "
     "*Notes* shows what to say, the clock and what comes next, and opens in a second window. With a lecture room open, that window is *Control*, and the room answers the questions."
 )
 COLLECT = (

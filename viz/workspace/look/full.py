@@ -107,7 +107,7 @@ def _choices(run: Run, place: HeadRef, *, joins: bool) -> tuple[str, str]:
             _ways_out(joins)
     if run.target_text is not None:
         with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-            with st.container(width="stretch"):
+            with st.container(width="stretch", key="look-target"):
                 controls.text(
                     f"Its {written_by(run.model)}: the model's own, or type another to see how it would be written",
                     "target",

@@ -100,7 +100,7 @@ def sharing(params: Params, _: object) -> Folds:
     places = maths.addresses(shared, n)
     distinct = len({place.address for place in places})
     page_parts.show(
-        charts.owners([astuple(place) for place in places], height=lesson.fit(150, 130)),
+        charts.owners([astuple(place) for place in places], height=lesson.fit(150, 210)),
         SLUG + "owners",
         f"{n} layers of two parts each; {distinct} different addresses in memory.",
     )

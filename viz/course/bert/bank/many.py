@@ -45,7 +45,9 @@ def matrix(params: Params, held: senses.Word) -> Folds:
     numbers = [str(place + 1) for place in range(len(kinds))]
     rows = [f"{number} {meanings[kind]}" for number, kind in zip(numbers, kinds, strict=True)]
     low = float(np.floor(10 * min(now.min(), 0.9)) / 10)
-    picture = squares(now, rows, numbers, covered=not told, height=320, low=low, number="{:.2f}")
+    picture = squares(
+        now, rows, numbers, covered=not told, height=lesson.fit(320, 390), low=low, number="{:.2f}"
+    )
     left, side = (st.container(), None) if lesson.presenting() else st.columns([3, 2], gap="medium")
     with left:
         page_parts.show(
@@ -67,7 +69,7 @@ def matrix(params: Params, held: senses.Word) -> Folds:
         f"At “{at}” {same:.3f} on average between sentences of one meaning, {other:.3f} between the two; "
         f"for {in_context.agree(now[:k, :k], ours)} of {k} the nearest sentence has the same meaning.{yours}"
         if told
-        else f"{len(kinds)} sentences, {len(kinds) * (len(kinds) - 1) // 2} cosines. The meaning is given in brackets after each number."
+        else f"{len(kinds)} sentences, {len(kinds) * (len(kinds) - 1) // 2} cosines. The meaning follows each number."
     )
     return Folds(
         lambda: pd.DataFrame(now, index=numbers, columns=numbers),
@@ -169,7 +171,7 @@ def whole(params: Params, held: senses.Word) -> Folds:
     won = int((same > alike).sum())
     low = max(-1.0, float(np.floor(10 * min(same.min(), alike.min())) / 10))
     texts, partners = [row.text for row in triples], [(row.same, row.alike) for row in triples]
-    left, right = st.columns([2, 3], gap="medium")
+    left, right = st.columns([2, lesson.fit(3, 4)], gap=lesson.fit("medium", "small"))
     with left:
         rows = [
             (shown(how), each_way.right / each_way.n, how == params.how)
@@ -178,7 +180,14 @@ def whole(params: Params, held: senses.Word) -> Folds:
         st.markdown("**Trained classifier, correct**")
         page_parts.show(
             bars(
-                [(name, value if told else 0.0, own) for name, value, own in rows]
+                [
+                    (
+                        lesson.fit(name, name.removeprefix("mean of all ").removeprefix("mean of ")),
+                        value if told else 0.0,
+                        own,
+                    )
+                    for name, value, own in rows
+                ]
                 + [("by chance", topics.chance(), False)],
                 "{:.0%}" if told else "?",
                 1.0,
@@ -191,7 +200,7 @@ def whole(params: Params, held: senses.Word) -> Folds:
     with right:
         st.markdown("**Cosine alone, nothing trained**")
         page_parts.show(
-            charts.nearer(texts, partners, same if told else None, alike, low=low, high=26),
+            charts.nearer(texts, partners, same if told else None, alike, low=low, high=lesson.fit(26, 30)),
             SLUG + "whole",
             f"{won} of {n} sentences are nearer to the one that means the same."
             if told

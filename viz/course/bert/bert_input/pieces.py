@@ -100,7 +100,7 @@ def vocabularies(params: Params, data: Sum) -> Folds:
         for word, a, b in zip(words[shown], ours, real, strict=False)
     )
     page_parts.show(
-        token_rows([Row("word", words[shown]), *rows], across=lesson.fit(6, 4)),
+        token_rows([Row("word", words[shown]), *rows], across=lesson.fit(6, 4), room=lesson.fit(0, 330)),
         SLUG + "both",
         f"Each word with its pieces in both vocabularies: {told}.",
     )
@@ -144,14 +144,13 @@ def marks(params: Params, data: Sum) -> Folds:
     hues = [A if segment == 0 else B for segment in row.segments]
     odd = [ODD if token == UNKNOWN else hue for token, hue in zip(row.tokens, hues, strict=True)]
     texts = ["AB"[segment] for segment in row.segments]
-    table = [Row(name, ["?"] * n_words) for name in ("token", "text", "place")]
+    table = [Row(name, ["?"] * n_words) for name in ("token", "segment", "position")]
     if told:
         places = [str(place) for place in row.positions]
-        table = [Row("token", row.tokens, odd), Row("text", texts, hues), Row("place", places)]
+        table = [Row("token", row.tokens, odd), Row("segment", texts, hues), Row("position", places)]
     counts = f"{first} of text A, {n - first} of text B"
-    high = lesson.fit(34, 42)
     page_parts.show(
-        token_rows(table, across=8, breaks=[first] if told else [], high=high),
+        token_rows(table, across=8, breaks=[first] if told else [], high=34, room=lesson.fit(0, 330)),
         SLUG + "marks",
         f"{listed(row.tokens)}; {counts}; positions 0 to {n - 1}." if told else "Covered until you guess.",
     )
@@ -160,7 +159,7 @@ def marks(params: Params, data: Sum) -> Folds:
     )
     tokens = [visible(token) for token in row.tokens]
     return Folds(
-        {"token": tokens, "text": texts, "place": row.positions},
+        {"token": tokens, "segment": texts, "position": row.positions},
         {"segments": row.segments, "positions": row.positions},
         known=told,
         equations={"bert.input": {}},

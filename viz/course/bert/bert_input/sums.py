@@ -93,7 +93,7 @@ def without(params: Params, data: Sum) -> Folds:
     ]
     turned = ": " + ", ".join(f"{NAMES[part]} {mean:.3f}" for part, mean in means.items()) + "."
     page_parts.show(
-        bar_lanes(lanes, labels=names, height=lesson.fit(430, 380)),
+        bar_lanes(lanes, labels=names, height=lesson.fit(430, 470)),
         SLUG + "without",
         "How much the last vector of each token changes without each of the three"
         + (turned if told else "; covered until you guess."),

@@ -14,6 +14,8 @@ from viz.charts.parts import vega
 from viz.charts.parts.kept import kept
 
 Array = np.ndarray[Any, np.dtype[Any]]
+NARROW = 52
+"""Pixels of a place below which a number has two decimals: with three it would touch the next one."""
 
 
 @kept
@@ -43,10 +45,10 @@ def by_layer(
     axis = alt.Axis(
         values=list(range(n)),
         grid=False,
-        labelExpr=json.dumps(list(names)) + "[datum.value]",
+        labelExpr=json.dumps([name.split() for name in names]) + "[datum.value]",
         labelAngle=0,
         labelFontSize=13,
-        labelOverlap=False,
+        labelOverlap="greedy",
     )
     base = vega.rows(
         cells,
@@ -55,12 +57,13 @@ def by_layer(
         color=vega.hue("line:N", {word: theme.CATEGORICAL[0]}),
         tooltip=vega.told(("line:N", "of"), ("said:N", "cosine")),
     )
+    said = alt.ExprRef(f"width / {n} < {NARROW} ? format(datum.value, '.2f') : datum.said")
     layers: list[Any] = [base.mark_line(strokeWidth=3), base.mark_circle(size=90, opacity=1)]
     for fell, aside in ((False, -14), (True, 17)):  # a number stands where the line does not come from
         layers.append(
             base.transform_filter(f"datum.fell == {str(fell).lower()}")
-            .mark_text(dy=aside, fontSize=13, fontWeight=600)
-            .encode(text="said:N", color=alt.value(theme.TEXT))
+            .mark_text(dy=aside, fontSize=13, fontWeight=600, text=said)
+            .encode(color=alt.value(theme.TEXT))
         )
     if cut < n:
         middle = vega.rows([{"at": (cut + n - 1) / 2, "value": (low + 1) / 2}], x="at:Q", y="value:Q")

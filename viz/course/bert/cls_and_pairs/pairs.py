@@ -46,7 +46,7 @@ def pairs(params: Params, used: Using) -> Folds:
     )
     origin.tell(model=model, text=a, beside=b)
     shown = dict(zip(WAYS, (now, swapped if told else None), strict=True))
-    beside(shown, WORDS, f"{SLUG}pair", 1, lesson.fit(190, 270))
+    beside(shown, WORDS, f"{SLUG}pair", 1, lesson.fit(190, 380))
     on, off = found[True][0], found[False][0]
     moved = 0.5 * float(np.abs(on - off).sum())
     page_parts.numbers(

@@ -43,7 +43,7 @@ def one_vector(params: Params, used: Using) -> Folds:
         f"{_listed(chances)}. Of synthetic texts that were not in its training, it classifies {percent(used.reports[-1].right)} correctly.",
     )
     named = {"Before: a new head": first, "After tuning": chances if told else None}
-    beside(named, CLASSES, f"{SLUG}said", 5, lesson.fit(150, 250))
+    beside(named, CLASSES, f"{SLUG}said", 5, lesson.fit(150, 400))
     n, d = len(data.tokens), len(data.said.hidden)
     page_parts.numbers(
         f"{n} tokens, {n} vectors of {d} numbers; the head reads one of them. "

@@ -71,10 +71,10 @@ def gradient(params: Params, used: Using) -> Folds:
             allowed=found[::-1] > 0,
             axis=("where", "token"),
             title="Share of the gradient; hatched: exactly 0",
-            height=lesson.fit(300, 200),
+            height=lesson.fit(300, 260),
         )
     else:
-        covered("The gradient, layer by layer", lesson.fit(300, 330))
+        covered("The gradient, layer by layer", lesson.fit(300, 380))
     top = int(found[0].argmax())
     told_beside(
         f"Out of the last layer: {count} of {n} positions. Into it: {below} of {n}, "

@@ -119,7 +119,7 @@ def course(params: Params, task: read.Task) -> Folds:
         for way, found in reports.items()
     }
     level = 1 / len(GOALS[task.name].labels) if task.name in ("opinions", "pairs") else None
-    title, height = f"{task.ways[FULL].counted} right (synthetic)", lesson.fit(250, 330)
+    title, height = f"{task.ways[FULL].counted} right (synthetic)", lesson.fit(250, 390)
     page_parts.show(
         courses(lines, over=over, title=title, ends=(0, 1), level=level, height=height),
         SLUG + "course.picture",

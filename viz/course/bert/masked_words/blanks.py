@@ -45,7 +45,7 @@ def blank(params: Params, text: Text) -> Folds:
         f"{first} {percent(chances[first])}; the sentence has “{truth}”, which gets {percent(found.wanted)}.",
     )
     marked = [0 if at == place else None for at in range(len(text.tokens))]
-    picture = token_rows([Row("reads", read, marked)], across=6, high=26)
+    picture = token_rows([Row("reads", read, marked)], across=6, high=26, room=lesson.fit(0, 110))
     page_parts.show(picture, SLUG + "reads", "The sentence with one word hidden.")
     rows = [(name, chance, name == truth) for name, chance in chances.items()]
     if truth not in chances:

@@ -89,7 +89,7 @@ def drawn(params: Params, run: Run) -> Folds:
     encode = default().open(MODEL).tokenizer.encode
     a = ["[CLS]", *encode(last.first).tokens, "[SEP]"]
     b = [*encode(last.second).tokens, "[SEP]"]
-    high = lesson.fit(34, 30)
+    high = lesson.fit(34, 52)
     left, right = st.columns([3, 2], gap="medium")
     with left:
         segments = [0] * len(a) + [1] * len(b)
@@ -104,7 +104,7 @@ def drawn(params: Params, run: Run) -> Folds:
             (ANSWERS[1], found.n - found.follow, found.n - found.expected, found.deviation),
         ]
         page_parts.show(
-            sentence_pairs.counters(counts, found.n),
+            sentence_pairs.counters(counts, found.n, high=lesson.fit(46, 90)),
             SLUG + "counts",
             f"{found.follow} of {found.n} draws follow; {found.expected:g} are expected.",
         )
@@ -156,7 +156,7 @@ def known(params: Params, run: Run) -> Folds:
     now, (better, firsts) = next_pairs.right(values, rows, cut), next_pairs.preferred(values)
     texts = [f"{a} / {b}" for a, b in pairs]
     page_parts.show(
-        sentence_pairs.judged(values if told else None, follows, texts, cut, height=225),
+        sentence_pairs.judged(values if told else None, follows, texts, cut, height=lesson.fit(225, 380)),
         SLUG + "known",
         f"Each pair at its P(IsNext); with the threshold at {percent(cut)} {now} of {n} are correct."
         if told

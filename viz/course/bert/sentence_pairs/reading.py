@@ -189,7 +189,8 @@ def swapped(params: Params, run: Run) -> Folds:
     every = listed(found)
     page_parts.show(
         sentence_pairs.chances(
-            [(way, value if told or way == WAYS[0] else None) for way, value in found.items()], high=48
+            [(way, value if told or way == WAYS[0] else None) for way, value in found.items()],
+            high=lesson.fit(48, 84),
         ),
         SLUG + "ways",
         f"P(IsNext): {every}."

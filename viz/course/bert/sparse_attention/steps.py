@@ -158,7 +158,7 @@ def path(params: Params, data: Mask) -> Folds:
     )
     shown = found if found.steps is not None else replace(found, path=(), parts=())
     page_parts.show_large(
-        charts.way(shown.reached, shown.path, shown.parts, source, target, covered=not known, height=300),
+        charts.way(shown.reached, shown.path, shown.parts, source, target, covered=not known, height=330),
         SLUG + "path.picture",
         f"From block {source} to block {target}" + (f": {answer} layers. {far}" if known else "."),
         270,

@@ -64,7 +64,7 @@ def guess(params: Params, data: Both) -> Folds:
             names,
             found.logprobs if known else None,
             marked=lowest,
-            height=lesson.fit(330, 290),
+            height=lesson.fit(330, 340),
         ),
         SLUG + "bars",
         "ln P of each token: " + listed(zip(names, found.logprobs, strict=True), "{:.2f}")
@@ -274,7 +274,7 @@ def window(params: Params, data: Both) -> Folds:
             names,
             near.logprobs if known else None,
             full.logprobs,
-            height=lesson.fit(330, 290),
+            height=lesson.fit(330, 340),
         ),
         SLUG + "window",
         f"ln P of each token given {near.k} tokens, and given all."

@@ -35,6 +35,7 @@ def by_part(params: Params, data: Data) -> Folds:
             rows,
             f"{name}: {shape.n_layers} layers, width {shape.d_model:,}, {shape.n_heads} heads",
             covered=not told,
+            row=lesson.fit(38, 54),
         ),
         SLUG + "parts",
         f"Parameters of {name} by part"
@@ -82,7 +83,7 @@ def variants(params: Params, data: Data) -> Folds:
         for each in order
     ]
     page_parts.show(
-        charts.bars(rows, "Parameters of BERT and its variants", covered=not told, row=30),
+        charts.bars(rows, "Parameters of BERT and its variants", covered=not told, row=lesson.fit(30, 32)),
         SLUG + "variants",
         "Parameters: " + ", ".join(f"{maths.shown(each)} {data.total(each):,}" for each in order)
         if told

@@ -17,6 +17,7 @@ from viz.course.look_up.hierarchy import maths
 from viz.course.look_up.hierarchy.params import EXAMPLES, SLUG, Params
 from viz.instruments import SUMMING, arithmetic, marked, strip
 from viz.labels import distinct, percent
+from viz.shell import present_layout
 from viz.widgets import controls, engine_client, lesson, page_parts
 
 WHOLE = "the whole text"
@@ -68,7 +69,8 @@ def inside(params: Params, data: maths.Data) -> Folds:
         f"“{words[top]}” gets {percent(weights[top], 2)} of the attention over {len(words)} words and punctuation marks; with uniform weights it would be "
         f"{percent(1 / len(words), 2)}. The query u_w is the same vector in every sentence of every text.",
     )
-    _text(data, at if told else None)
+    with present_layout.wide():
+        _text(data, at if told else None)
     said = f"Sentence {1 + at} of {len(data.whole)}: “{data.whole[at]}”"
     if told:
         most = [places[i] for i in np.argsort(-weights, kind="stable")[:3]]
@@ -98,7 +100,8 @@ def product(params: Params, data: maths.Data) -> Folds:
         "1",
         f"Inside sentence i the weights sum to 1, so its words have a_i together; and the a_i sum to 1. For this text: {total:.4f}.",
     )
-    _text(data, n if told else None)
+    with present_layout.wide():
+        _text(data, n if told else None)
     listed = ", ".join(
         f"“{data.words[i]}” {percent(data.sentences[data.numbers[i]], 1)} × {percent(data.inside[i], 1)} = {percent(data.products[i], 2)}"
         for i in most[:3]
@@ -159,6 +162,7 @@ def without(params: Params, data: maths.Data) -> Folds:
         bar_lanes(lanes, labels=[str(1 + i) for i in range(n)], x_title="sentence"),
         f"{SLUG}.without",
         "For each sentence its weight, and what the class loses without it.",
+        room=460,
     )
     return _told(_lost(data, lost) if told else " ", params, data, data.heaviest, told, ("levels.document",))
 
@@ -236,8 +240,8 @@ def _bars(names: Sequence[str], values: np.ndarray, top: int, key: str, alt: str
     _chart(scores.bars(scores.lit(names, values, top), SHARE, 1.0), key, alt)
 
 
-def _chart(figure: Any, key: str, alt: str) -> None:
-    page_parts.show_large(figure, key, alt, ROOM)
+def _chart(figure: Any, key: str, alt: str, room: int = ROOM) -> None:
+    page_parts.show_large(figure, key, alt, room)
 
 
 def _offered(weights: np.ndarray) -> list[int]:

@@ -63,7 +63,7 @@ def guess(params: Params, data: Data) -> Folds:
         if (found := data.halves[part])
     ]
     page_parts.show(
-        charts.answers(rows, right, height=lesson.fit(56, 70)),
+        charts.answers(rows, right, height=lesson.fit(56, 100)),
         f"{SLUG}.answers",
         f"Probability of {visible(right)} with both kinds of block and with each alone.",
     )

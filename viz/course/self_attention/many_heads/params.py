@@ -31,7 +31,7 @@ def _row(_name: str, _opening: int, params: Params, names: Callable[[str], str])
     with st.container(horizontal=True, gap=gap, vertical_alignment="bottom", key="many-heads-sizes"):
         for field, (label, low, high) in CHOICES.items():
             with st.container(width=ROOM[field] if room else 165):
-                said = label.replace(" a word", "") if room else label
+                said = label.replace(" per word", "") if room else label
                 controls.number(said, low, high, names(field), getattr(type(params), field))
         controls.draw(names("draw"), 0, 99, again="Again" if room else "Draw again")
 

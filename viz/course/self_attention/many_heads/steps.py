@@ -138,7 +138,7 @@ def merge(params: Params, data: Ways) -> Folds:
     grids("merge", named(found, *names), note=str(forgot))
     # before a room the switch stands beside the sentence
     said, switch = (
-        st.columns([4, 1], vertical_alignment="center") if room else (st.container(), st.container())
+        st.columns([5, 2], vertical_alignment="center") if room else (st.container(), st.container())
     )
     with said:
         rest = "." if room else ": from here on no number belongs to one head."

@@ -49,7 +49,7 @@ def guess(params: Params, _: object) -> Folds:
     lines = found.lines if known else {read.WITH: with_}
     tallest = max(1.0, max(float(line.max()) for line in found.lines.values()))
     page_parts.show(
-        codes.by_layer(lines, top=tallest, height=250 if lesson.presenting() else 300),
+        codes.by_layer(lines, top=tallest, height=lesson.fit(300, 400)),
         f"{SLUG}.twins",
         f"Distance of the two vectors of {word} after each layer: {', '.join(lines)}.",
     )
@@ -87,7 +87,7 @@ def two_ideas(params: Params, _: object) -> Folds:
         0.01,
     )
     page_parts.show(
-        codes.ideas(short, long, covered=not known, height=250 if lesson.presenting() else 300),
+        codes.ideas(short, long, covered=not known, height=lesson.fit(300, 390)),
         f"{SLUG}.ideas",
         f"Sentences of {short} and {long} words as fractions of the way and counted.",
     )
@@ -116,9 +116,8 @@ def criteria(params: Params, data: read.Judged) -> Folds:
     chosen = names.index(params.code) if params.code in names else 0
     rests = [ideas.grounds(verdict, params.short, params.long) for verdict in data.verdicts]
     marks = [["✓" if good else "✗" for good in row] for row in kept]
-    height = 300 if lesson.presenting() else 320
     page_parts.show(
-        codes.ticks(names, SHORT, kept, rests, chosen=chosen, height=height),
+        codes.ticks(names, SHORT, kept, rests, chosen=chosen, height=lesson.fit(320, 365)),
         f"{SLUG}.ticks",
         "Ticks: " + "; ".join(f"{name} {''.join(row)}" for name, row in zip(names, marks, strict=True)),
     )
@@ -154,7 +153,7 @@ def wave(params: Params, _: object) -> Folds:
             angles,
             rim,
             [f"{value:.3g}° per step" for value in turn],
-            height=250 if lesson.presenting() else 270,
+            height=lesson.fit(270, 370),
         ),
         f"{SLUG}.clocks",
         f"{PAIRS} clocks at position {at}; their hands turn by "
@@ -195,9 +194,7 @@ def table(params: Params, _: object) -> Folds:
     drawn = {name: ideas.thread(each) for name, each in tables.items()}
     learned, sinusoids = (percent(ideas.neighbours(each)) for each in tables.values())
     page_parts.show(
-        plane.paths(
-            {name: places for name, (places, _) in drawn.items()}, height=290 if lesson.presenting() else 330
-        ),
+        plane.paths({name: places for name, (places, _) in drawn.items()}, height=lesson.fit(330, 370)),
         f"{SLUG}.paths",
         f"The first {SEEN} position vectors of {model} and of the sinusoids, as paths in the plane.",
     )

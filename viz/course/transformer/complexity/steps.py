@@ -48,7 +48,7 @@ def count(params: Params, data: Data) -> Folds:
         picture,
         SLUG + "count.picture",
         f"Multiplications over the number of words, on logarithmic axes{meet}.",
-        275,
+        315,
     )
     page_parts.numbers(
         f"n = {n:,}, p = {p:,}: {sums}, {times(ratio)}."
@@ -148,14 +148,14 @@ def path(params: Params, data: Data) -> Folds:
                 charts.reach(params.n),
                 SLUG + "path.picture",
                 f"Recurrence: {r.path:,} steps from the first word to the last; self-attention: 1.",
-                250,
+                380,
             )
         else:
             page_parts.show_large(
                 charts.reach(4),
                 SLUG + "path.small",
                 "For four words: recurrence 3 steps from the first to the last, self-attention 1.",
-                250,
+                380,
             )
     page_parts.numbers(
         f"n = {params.n:,}: {r.path:,} steps against {data.attention.path}. If each step kept 90% of a "
@@ -195,7 +195,7 @@ def memory(params: Params, data: Data) -> Folds:
         SLUG + "memory.picture",
         f"Bytes over the number of words: the scores of a layer {scores:,}, its states {states:,} at n = "
         f"{n:,}.",
-        330,
+        370,
     )
     twice = maths.score_bytes(2 * n)
     page_parts.numbers(

@@ -191,7 +191,7 @@ def once(params: Params, data: Data) -> Folds:
     )
     source, anew = (found.source, found.anew) if told else ((0,) * m, ())
     said = "Rows of the decoder's own words that each step computes; those of the source are shown after the guess."
-    picture = charts.computed(found.own, source, anew, distinct(data.written), height=330)
+    picture = charts.computed(found.own, source, anew, distinct(data.written), height=lesson.fit(330, 410))
     page_parts.show(
         picture, SLUG + "once.picture", "Rows of keys and values computed at each step." if told else said
     )

@@ -20,7 +20,7 @@ from viz.course.transformer.encoder.params import Params
 from viz.instruments import grid, heatmap
 from viz.instruments.kit import origin
 from viz.labels import distinct, head_name, percent
-from viz.shell import state
+from viz.shell import present_layout, state
 from viz.widgets import controls, lesson, page_parts
 
 SLUG = "encoder."
@@ -122,8 +122,9 @@ def guess(params: Params, data: Data) -> Folds:
         + (f" Before any layer the nearest was “{said[before]}”." if before != best else "")
         + f" The cosine of “{said[word]}” with its own vector before any layer is {number(float(data.depth.kept[-1, word]))}.",
     )
-    height = lesson.fit(300, 150)
-    left, right = st.columns(2, gap="medium")
+    height = lesson.fit(300, 170)
+    with present_layout.wide():
+        left, right = st.columns(2, gap="medium")
     with left:
         _alike(data, 0, "before", height)
     with right:
@@ -235,7 +236,7 @@ def depth(params: Params, data: Data) -> Folds:
     if len(data.words) > 1:
         curves.append(("with the other words, mean", found.others))
     page_parts.show(
-        over_layers(curves, data.words, word, height=330),
+        over_layers(curves, data.words, word, height=lesson.fit(330, 400)),
         f"{SLUG}depth",
         "Cosine of each word with itself and with the others, by layer.",
     )
@@ -257,7 +258,7 @@ def count(params: Params, data: Data) -> Folds:
     matrices = maths.counted(data.run.model) if own else maths.by_formula(d, f)
     values = np.array([[count] for count in matrices.values()], float)
     figure = bars(values, list(matrices), ["parameters"], f"One layer: d = {d}, {f:,} inner units", places=0)
-    page_parts.show(figure, f"{SLUG}count", "Parameters of one layer, matrix by matrix.")
+    page_parts.show_large(figure, f"{SLUG}count", "Parameters of one layer, matrix by matrix.", 400)
     total, formula = sum(matrices.values()), sizes.encoder_layer(d, f)
     page_parts.numbers(
         f"One layer, {'counted in the network' if own else 'by the formula'}: {total:,}. 4(d² + d) + 2 d "

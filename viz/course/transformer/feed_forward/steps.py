@@ -69,7 +69,7 @@ def through(params: Params, data: Inner) -> Folds:
         f", its {d_ff} hidden units and the {d} numbers that come out." if told else "; the rest is covered."
     )
     page_parts.show(
-        charts.through(tiles, height=lesson.fit(340, 250)),
+        charts.through(tiles, height=lesson.fit(340, 320)),
         SLUG + "through",
         f"One word as {d} numbers" + rest,
     )
@@ -126,7 +126,7 @@ def activations(params: Params, data: Inner) -> Folds:
     ]
     told, pre, act = at_point(params.at), data.pre[word], data.act[word]
     picture = charts.activations(
-        curves, pre, act, params.at, list(told.values()), highest=HIGHEST, height=lesson.fit(420, 270)
+        curves, pre, act, params.at, list(told.values()), highest=HIGHEST, height=lesson.fit(420, 390)
     )
     page_parts.show(
         picture, SLUG + "curves", f"Relu and gelu over their input, with {len(pre)} units of one word."
@@ -159,7 +159,7 @@ def sentence(params: Params, data: Inner) -> Folds:
     share, counts = 100 * data.fires.mean(1), data.counts
     most, least = int(share.argmax()), int(share.argmin())
     left, right = st.columns([3, 2], gap="medium")
-    tall = lesson.fit(340, 270)
+    tall = lesson.fit(340, 420)
     with left:
         lane = Lane(
             "Units that are on, percent",
@@ -241,7 +241,7 @@ def alone(params: Params, data: Inner) -> Folds:
         Lane(f"{name}: {moves}", values, hue, marked=frozenset([word]), limits=limits[name])
         for hue, (name, values) in zip((1, 0), shown.items(), strict=True)
     ]
-    picture = bar_lanes(lanes, labels=names, across=lesson.presenting(), height=lesson.fit(370, 270))
+    picture = bar_lanes(lanes, labels=names, across=lesson.presenting(), height=lesson.fit(370, 350))
     page_parts.show(
         picture, SLUG + "alone", f"How far each word's output moves when “{names[word]}” becomes −x."
     )

@@ -115,7 +115,7 @@ def count(params: Params, data: Inner) -> Folds:
     ]
     told = listed(counted, "{:,}")
     page_parts.show(
-        charts.shares(rows, pieces, height=lesson.fit(300, 230)),
+        charts.shares(rows, pieces, height=lesson.fit(300, 380)),
         SLUG + "count",
         f"Parameters of one layer, by part: {told}.",
     )

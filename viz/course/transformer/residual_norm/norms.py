@@ -64,7 +64,7 @@ def norm(params: Params, data: Sum) -> Folds:
         ),
     ]
     under = f"first {FIRST} of {h} numbers; shaded: mean ± standard deviation"
-    picture = bar_lanes(lanes, x_title=under, across=lesson.presenting(), height=lesson.fit(360, 210))
+    picture = bar_lanes(lanes, x_title=under, across=lesson.presenting(), height=lesson.fit(360, 390))
     page_parts.show(picture, SLUG + "norm", f"{h} numbers before and after layer norm.")
     page_parts.numbers(
         f"{h} numbers: mean {number(float(x.mean()))}, variance {number(float(x.var()))}. After subtracting the mean and dividing by σ = "

@@ -87,7 +87,7 @@ def add(params: Params, data: Sum) -> Folds:
         lanes,
         x_title=f"the first {FIRST} of {len(x)} numbers",
         across=lesson.presenting(),
-        height=lesson.fit(340, 210),
+        height=lesson.fit(340, 370),
     )
     rest = ", what attention adds, and the sum." if told else ". The rest is covered."
     page_parts.show(picture, SLUG + "add", "Bars of one word: as the layer receives it" + rest)
@@ -134,7 +134,7 @@ def without(params: Params, data: Sum) -> Folds:
     """Signal and gradient by depth in a drawn stack, with its sums and without."""
     found, chosen = stacks(params.size, params.draw), SHOWN_AS[params.residual]
     panels = signal_and_gradient(found)
-    picture = by_depth(panels, HUES, strong=[chosen], across=lesson.presenting(), height=lesson.fit(430, 260))
+    picture = by_depth(panels, HUES, strong=[chosen], across=lesson.presenting(), height=lesson.fit(430, 320))
     page_parts.show(
         picture,
         SLUG + "without",
@@ -212,7 +212,7 @@ def real(params: Params, data: Sum) -> Folds:
         Panel(size, {name: d.signal for name, d in depths.items()}),
     ]
     picture = by_depth(
-        panels, HUES, covered=() if told else (OFF,), across=lesson.presenting(), height=lesson.fit(350, 250)
+        panels, HUES, covered=() if told else (OFF,), across=lesson.presenting(), height=lesson.fit(350, 390)
     )
     which = ", with sums and without." if told else " as it was trained."
     page_parts.show(

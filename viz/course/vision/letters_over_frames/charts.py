@@ -18,10 +18,12 @@ from viz.charts.parts.kept import kept
 from viz.labels import percent, visible
 
 Array = NDArray[Any]
-SOUND = 0.28
+SOUND = 0.2
 """The share of the height that the spectrogram takes, and the line of words below it."""
-WORDS = 0.07
-CROWDED = 22
+WORDS = 0.06
+END = 1.9
+"""Where the axis of the rates ends: what was written has its place behind the longest bar."""
+CROWDED = 16
 """Pixels of a row below which letters, in the type of Present, touch those of the next row."""
 
 
@@ -110,7 +112,7 @@ def over_frames(
         axis=vega.quiet(
             values=list(names),
             labelExpr=vega.named(names),
-            labelFontSize=13,
+            labelFontSize=12,
             labelOverlap=False if 2 * tall * height >= CROWDED else "greedy",
         ),
     )
@@ -194,7 +196,7 @@ def rates(found: Sequence[tuple[str, float | None, str]], *, height: float = 44)
     across = alt.X(
         "from:Q",
         title="letter error (synthetic speech)",
-        scale=vega.span(0, 1.9),
+        scale=vega.span(0, END),
         axis=vega.quiet(values=[0, 0.25, 0.5, 0.75, 1], format=".0%"),
     )
     down = vega.places([name for name, *_ in found], apart=(0.35, 0.2), labelLimit=200)
@@ -204,9 +206,13 @@ def rates(found: Sequence[tuple[str, float | None, str]], *, height: float = 44)
         base.mark_bar(color=theme.CATEGORICAL[0]).encode(
             x=across, x2="share:Q", tooltip=vega.told(("name:N", " "), ("exact:N", "letter error"))
         ),
-        base.mark_text(align="left", dx=6, fontSize=14, color=theme.TEXT).encode(
-            x=panels.on(across, "share:Q"), text="said:N"
-        ),
+        base.mark_text(
+            align="left",
+            dx=6,
+            fontSize=14,
+            color=theme.TEXT,
+            limit=alt.ExprRef(f"width * (1 - datum.share / {END}) - 12"),
+        ).encode(x=panels.on(across, "share:Q"), text="said:N"),
     ]
     return vega.framed(*layers, height=height * len(found) + 10)
 

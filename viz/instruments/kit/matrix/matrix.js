@@ -52,7 +52,7 @@ export function setMatrix(view, contents) {
   const { title, ...others } = contents;
   Object.assign(view, others);
   view.title.textContent = title;
-  view.queryNames = contents.queries.map((w) => cut(visible(w), 16));
+  view.queryNames = contents.queries.map((w) => cut(visible(w), 28));
   view.keyNames = contents.keys.map((w) => cut(visible(w), 16));
   recolour(view, contents.shades);
   redraw(view);

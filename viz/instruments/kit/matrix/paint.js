@@ -84,7 +84,7 @@ function writeCells(pen, view) {
 
 /** The pen in the place of a label: in its middle line, at the end that the cells are at. */
 function atLabel(pen, view, axis, i, strong, paint) {
-  const { theme, left, top } = view, row = axis === "query", name = row ? view.queryNames[i] : view.keyNames[i], turned = !row && !view.flat;
+  const { theme, left, top } = view, row = axis === "query", name = row ? view.rowNames[i] : view.keyNames[i], turned = !row && !view.flat;
   pen.save();
   pen.font = `${strong ? "600 " : ""}${LABEL}px ${theme.font}`;
   pen.textBaseline = "middle";

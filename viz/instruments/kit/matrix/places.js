@@ -1,19 +1,28 @@
 // Where the cells, the labels and the rim of a matrix are, and which of them the pointer is on.
 
-import { leftBelow, magnify, probe, spotOn } from "../common.js";
+import { cut, leftBelow, magnify, probe, spotOn } from "../common.js";
 
 export const LABEL = 13;      // pixels of the type of a label
 export const THIN = 17;       // of the closest labels
 export const LARGEST = 48;    // of the largest cell
+const NARROWED = 0.8;         // of its usual width, of the narrowest type: a name that needs more is cut
 const WIDEST = 3.5;           // of its height, of a cell in Present, where a picture has more width than height
+
+/** A name as long as there is room for. */
+function shortened(pen, name, most) {
+  let letters = name.length;
+  while (letters > 2 && pen.measureText(name).width > most) name = cut(name, --letters);
+  return name;
+}
 
 export function place(view) {
   const times = magnify(view, view.frame), width = (view.root.clientWidth - view.aside) / times;
   if (width <= 0 || !view.rows || !view.cols) return;
   const phone = width < 560, pen = probe, { rows, cols, rim } = view;
   pen.font = `${LABEL}px ${view.theme.font}`;
-  const widest = (names) => Math.min(phone ? 84 : 130, Math.ceil(Math.max(...names.map((n) => pen.measureText(n).width))));
-  const side = widest(view.queryNames), up = view.up = widest(view.keyNames);   // a longer name is written narrower
+  const widest = (names, most) => Math.min(most, Math.ceil(Math.max(...names.map((n) => pen.measureText(n).width))));
+  const side = widest(view.queryNames, Math.min(190, Math.max(84, 0.34 * width))), up = view.up = widest(view.keyNames, phone ? 84 : 130);
+  view.rowNames = view.queryNames.map((name) => shortened(pen, name, side / NARROWED));
   pen.font = `600 12px ${view.theme.font}`;
   view.axisNames = view.axis.map((name, axis) => (phone ? plainAxis(view, axis) : name));
   const corner = Math.ceil(Math.max(...view.axisNames.map((name) => pen.measureText(`${name} \u2192`).width)));
