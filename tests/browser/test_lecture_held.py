@@ -144,6 +144,13 @@ def test_a_lecture(visitor: Any, follow: Any, app_url: str) -> None:
     desktop.get_by_role("button", name="Back to the lecture").click()
     expect(desktop.locator("#title")).to_have_text(phone.locator("#title").inner_text())
 
+    # a chart whose legends stand side by side on the wall has them in rows on a phone
+    phone.locator("#ask").get_by_role("button", name="Send").click()
+    expect(bar).to_contain_text("1 answered")
+    bar.get_by_role("button", name="Reveal").click()
+    expect(phone.locator(".vega .role-legend text")).to_have_count(3)
+    assert phone.evaluate(CUT) == []
+
     # an own question, asked from the bar beside the picture: to the character on every screen, whatever signs it has
     control = lecturer.context.new_page()
     control.goto(f"{app_url}/room/{code.replace(' ', '')}/presenter")
@@ -205,7 +212,7 @@ def test_a_lecture(visitor: Any, follow: Any, app_url: str) -> None:
     for one in (*everybody, late, control):
         expect(one.locator("#ended h1")).to_have_text("The lecture has ended")
         expect(one.locator("#ended li a", has_text="Why divide by √d")).to_be_visible()
-        expect(one.locator("#ended .bars")).to_have_count(2)
+        expect(one.locator("#ended .bars")).to_have_count(3)
         assert one.get_by_role("link", name="Download the votes").count() == (one is control)
     assert phone.evaluate("document.documentElement.scrollWidth") <= 390
     assert control.context.request.get(f"{app_url}/room/{code.replace(' ', '')}/votes").text().count("\n") > 5

@@ -41,7 +41,7 @@ def position(chance: random.Random) -> Exercise:
         for i, name in enumerate(("sin", "cos"))
     ]
     return Exercise(
-        f"The sinusoidal position encoding of width $d = {d}$ gives position $t$ the numbers $sin ( t · theta_j )$ and $cos ( t · theta_j )$ with $theta_j = {BASE} ^{{ - 2 j / d }}$, for $j = 0$ and $j = 1$, a sine and a cosine in turn. Which vector has position {at}? Angles in radians, three decimals.",
+        f"The sinusoidal position encoding of width $d = {d}$ gives position $t$ the numbers $sin ( t · theta_j )$ and $cos ( t · theta_j )$ with $theta_j = {BASE} ^{{ - 2 j / d }}$, for $j = 0$ and $j = 1$, a sine and a cosine in turn. What is the vector of position {at}? Angles in radians, three decimals.",
         f"$[ {' ; '.join(shown(one, 3) for one in vector_)} ]$.",
         (
             Step(
@@ -159,7 +159,10 @@ def heads(chance: random.Random) -> Exercise:
         f"{d_head} numbers; queries {h} × {n} × {d_head}; weights {h} × {n} × {n}, that is {result[1]}; {result[2]} parameters. The number of parameters does not change with $h$; the others do.",
         (
             Step("The heads share the width:", f"frac{{ d }}{{ h }} = frac{{ {d} }}{{ {h} }} = {d_head}"),
-            Step("Each head weighs each token for each token:", f"h · n · n = {h} · {n} · {n} = {result[1]}"),
+            Step(
+                "Each head has a weight for each pair of tokens:",
+                f"h · n · n = {h} · {n} · {n} = {result[1]}",
+            ),
             Step(
                 "Four matrices and their biases:",
                 f"4 · ( d ^2 + d ) = 4 · ( {d * d} + {d} ) = {result[2]}",

@@ -97,7 +97,7 @@ def perplexity(chance: random.Random) -> Exercise:
     loss, answer = agreed(mean, exact, 3), agreed(math.exp(mean), math.exp(exact), 1)
     return Exercise(
         f"{WRITER} gave the next {n} tokens of a text these probabilities. What is the cross-entropy per token (the mean of $- ln p$, in nats; three decimals), and what the perplexity (one decimal)?",
-        f"Cross-entropy {listed([loss], 3)} nats; perplexity {listed([answer], 1)}: as uncertain as between so many equally probable tokens.",
+        f"Cross-entropy {listed([loss], 3)} nats; perplexity {listed([answer], 1)}, the uncertainty of a choice among that many equally probable tokens.",
         (
             Step(
                 "The surprisal of each token:",

@@ -113,6 +113,25 @@ function slanted(tree) {
   return datasets ? { ...found, datasets } : found;
 }
 
+/** Whether a legend is wider than the drawing, which cuts it. */
+function hasCutLegend(root) {
+  const edge = root.querySelector("svg").getBoundingClientRect().right;
+  return [...root.querySelectorAll(".role-legend text")].some((text) => text.getBoundingClientRect().right > edge + 1);
+}
+
+const ROWS = { direction: "vertical", anchor: "start" };
+
+/** The chart with its legends one below the other, each entry on a line of its own. */
+function stacked(spec) {
+  const rows = (tree) => {
+    if (Array.isArray(tree)) return tree.map(rows);
+    if (!tree || typeof tree !== "object") return tree;
+    const found = Object.fromEntries(Object.entries(tree).map(([name, value]) => [name, ["data", "datasets"].includes(name) ? value : rows(value)]));
+    return found.legend ? { ...found, legend: { ...found.legend, direction: "vertical", columns: 1 } } : found;
+  };
+  return { ...rows(spec), config: { ...spec.config, legend: { ...spec.config?.legend, layout: { top: ROWS, bottom: ROWS } } } };
+}
+
 async function chart(root, { chart: spec, alt, key }) {
   const name = document.body.dataset.vega;
   if (!name) return;
@@ -123,10 +142,11 @@ async function chart(root, { chart: spec, alt, key }) {
   root.setAttribute("aria-label", alt);
   const width = Math.max(280, root.clientWidth - 16), own = spec.width === "container" || spec.width === undefined;
   const composed = ["hconcat", "vconcat", "concat", "facet", "repeat", "spec"].some((name) => name in spec);
-  const shown = fitted(dark.matches ? swapped(spec) : spec, width);
   const draw = (tree) => embed(root, { ...tree, ...(own && !composed ? { width, autosize: { type: "fit", contains: "padding" } } : {}) },
     { actions: false, ast: true, expr: expressionInterpreter, renderer: "svg", tooltip: { disableDefaultStyle: false } });
+  let shown = fitted(dark.matches ? swapped(spec) : spec, width);
   await draw(shown);
+  if (hasCutLegend(root)) await draw(shown = stacked(shown));
   if (isCrowded(root)) await draw(slanted(shown));
   root.dataset.drawn = key;
 }
