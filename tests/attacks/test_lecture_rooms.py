@@ -129,7 +129,12 @@ def test_a_seat_that_nobody_gave_out_sends_nothing(room, seat):
 
 @pytest.mark.parametrize(
     "body",
-    [b"[]", b"1", b'"a"', b"{", b"\xff\xfe", b"[" * 4000, b'{"a":' * 800, b"null", b"{}" * 2],
+    [
+        *(b"[]", b"1", b'"a"', b"{", b"\xff\xfe", b"[" * 4000, b'{"a":' * 800, b"null", b"{}" * 2),
+        b'{"sentence":"a\\ud800b"}',
+        b'{"door":"\\udfff","secret":"\\udfff"}',
+        b'{"sentence":NaN}',
+    ],
     ids=lambda body: repr(body[:8]),
 )
 @pytest.mark.parametrize("path", ["join", "lead", "answer", "say"])
@@ -143,6 +148,46 @@ def test_more_than_a_message_is_not_read(room, student, path):
     answer = student.post(f"/room/{room.code}/{path}", {"sentence": "x" * 100_000})
     assert answer.status in (403, 413) and len(answer.body) < 500
     assert room.sentences() == []
+
+
+def test_half_a_character_does_not_reach_the_lecturers_page(room, student):
+    for name in ("sentence", "question", "answer", "\ud800"):
+        student.post(
+            f"/room/{room.code}/say", raw=json.dumps({"sentence": "fine", name: "a\ud800b"}).encode()
+        )
+    assert (
+        room.sentences() == []
+        and json.dumps(room.since(0, leads=True), default=str, ensure_ascii=False).encode()
+    )
+
+
+def test_a_sentence_of_nothing_to_see_is_refused_and_none_turns_what_follows(room, student):
+    for empty in ("\u200b\u200d", "\u2060", "\ufeff \u00ad", "\u202e\u202c"):
+        assert student.post(f"/room/{room.code}/say", {"sentence": empty}).status == 400
+    assert (
+        student.post(
+            f"/room/{room.code}/say", {"sentence": "a \u202eb \u0915\u093f \U0001f469\u200d\U0001f52c"}
+        ).status
+        == 200
+    )
+    assert room.sentences() == ["a b \u0915\u093f \U0001f469\u200d\U0001f52c"]
+
+
+def test_one_seat_has_few_streams_and_a_full_server_opens_none(room, student, monkeypatch):
+    path, seat = f"/room/{room.code}/events", student.cookies["atlas_seat"][1]
+    monkeypatch.setattr(routes, "_streams", routes.Counter({(room.code, seat): routes.STREAMS[False]}))
+    refused = student.get(path)
+    assert refused.status == 503 and "open too often" in refused.told["error"]
+    other = Visitor()
+    other.join(room.code)
+    assert other.stream(path) and not routes._streams[room.code, other.cookies["atlas_seat"][1]]
+    monkeypatch.setattr(routes.limits, "full", lambda spare: "All of its files are in use.")
+    assert other.get(path).status == 503
+
+
+def test_a_part_of_a_room_does_not_say_whether_there_is_one(room):
+    for code in (room.code, "222222"):
+        assert Visitor().get(f"/room/{code}/part/x").status == 403
 
 
 def test_a_code_cannot_be_guessed_by_trying(room):
@@ -188,6 +233,19 @@ def test_ten_thousand_seats_are_refused_in_words_and_who_sits_stays(room, studen
     answer = Visitor().join(room.code)
     assert answer.status == 503 and "The room is full." in answer.told["error"]
     assert student.join(room.code).status == 200
+
+
+def test_seats_that_nobody_sits_in_are_free_again_at_once_when_the_room_is_full():
+    clock = [0.0]
+    full = seats.Seats(lambda: clock[0])
+    here, away = full.sit("", ()), full.sit("", ())
+    for seat in (here, away):
+        full.connect(seat, 1)
+    full.connect(away, -1)
+    for _ in range(seats.MOST_SEATS - 2):
+        full.sit("", ())
+    clock[0] = seats.NEVER_HERE + 1
+    assert full.sit("", ()) and here in full and away in full and len(full._by_name) == 3
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import asyncio
 import json
 import re
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from http.cookies import SimpleCookie
 from typing import Any
@@ -21,6 +22,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from core.errors import InputError
+from viz.platform import limits
 from viz.server.rooms import store
 from viz.server.rooms.light_pages import asset, handout, notes, page, presenter
 from viz.server.rooms.room import LASTS, Room
@@ -42,6 +44,18 @@ STRANGER = (
     "Only the person who opened it may do so.",
     "Join as a student, or use the lecturer's own link.",
 )
+
+STREAMS = {False: 4, True: 16}
+"""Streams that one seat may have open, and one that leads: wall, control, presenter's view and bar on several devices."""
+RETURNING = 16
+"""Open files that must stay free for those inside."""
+CROWDED = (
+    503,
+    "This page is open too often.",
+    f"A student has {STREAMS[False]} connections to a room at most, and the server keeps some files free.",
+    "Close other windows of this room, or try again in a minute.",
+)
+_streams: Counter[tuple[str, str]] = Counter()
 
 
 async def join(request: Request) -> Response:
@@ -98,6 +112,8 @@ async def events(request: Request) -> Response:
     leads = request.query_params.get("as") == "lead"
     room = _led(request) if leads else _joined(request)
     seat = "" if leads else request.cookies.get(SEAT, "")
+    if _streams[room.code, seat] >= STREAMS[leads] or limits.full(RETURNING):
+        raise Refusal(*CROWDED)
     last = request.headers.get("last-event-id", "")
     start = int(last) if last.isascii() and last.isdecimal() and len(last) < 16 else 0
     return StreamingResponse(
@@ -108,6 +124,7 @@ async def events(request: Request) -> Response:
 
 
 async def _stream(room: Room, seat: str, seen: int, leads: bool) -> AsyncIterator[str]:
+    global _streams
     loop, changed, fresh, waits = asyncio.get_running_loop(), asyncio.Event(), seen == 0, False
     own: Any = None
 
@@ -117,6 +134,7 @@ async def _stream(room: Room, seat: str, seen: int, leads: bool) -> AsyncIterato
 
     deaf = room.listen(wake, leads=leads)
     room.connect(seat, 1)
+    _streams[room.code, seat] += 1
     try:
         yield "retry: 1000\n\n"
         while True:
@@ -155,13 +173,15 @@ async def _stream(room: Room, seat: str, seen: int, leads: bool) -> AsyncIterato
     finally:
         deaf()
         room.connect(seat, -1)
+        _streams[room.code, seat] -= 1
+        _streams += Counter()  # what fell to 0 goes
 
 
 async def part(request: Request) -> Response:
     """Send a part of a picture that is too large for the stream."""
-    room = _room(request)
-    if not room.sits(request.cookies.get(SEAT, "")) and not _leads(request, room):
-        raise Refusal(*CLOSED)
+    room = store.ROOMS.find(request.path_params["code"])
+    if room is None or not (room.sits(request.cookies.get(SEAT, "")) or _leads(request, room)):
+        raise Refusal(*CLOSED)  # the same where there is no room, or codes could be tried here uncounted
     data = room.part(request.path_params["identity"])
     if data is None:
         return Response(status_code=404)
@@ -274,12 +294,17 @@ async def _body(request: Request) -> dict[str, Any]:
                 413, "The message is too long.", f"It has {MOST_BODY:,} bytes at most.", "Shorten it."
             )
     try:
-        message = json.loads(data or b"{}")
+        message = json.loads(data or b"{}", parse_constant=_no_number)
+        json.dumps(message, ensure_ascii=False).encode()  # half of a surrogate pair could be sent to nobody
     except (ValueError, RecursionError):
         message = None
     if not isinstance(message, dict):
         raise InputError("The message cannot be read.", "It is a JSON object.", "Reload the page.")
     return message
+
+
+def _no_number(name: str) -> None:
+    raise ValueError(f"{name} is no number of JSON")
 
 
 def _home(request: Request, message: dict[str, Any]) -> str:

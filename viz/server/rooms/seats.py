@@ -12,8 +12,8 @@ from core.errors import InputError
 
 LEAD, SEAT = "atlas_lead", "atlas_seat"
 """Cookies of a browser: that it leads a room (its code and secret), that it follows (its seat)."""
-MOST_SEATS, AWAY = 1000, 120.0
-"""Followers of one room; seconds without a connection after which a seat without an answer may be given to another."""
+MOST_SEATS, AWAY, NEVER_HERE = 1000, 120.0, 10.0
+"""Followers of one room; seconds without a connection after which a seat without an answer may be given to another, one that never had a connection sooner."""
 BURST, RATE = 10.0, 4.0
 """Messages that one seat may send at once, and per second after that."""
 
@@ -47,11 +47,12 @@ CLOSED = (403, "You are not in this room.", "Only those who have joined can see 
 
 @dataclass
 class Seat:
-    """One browser that follows: through which servers it is connected, when that changed last, and what it may still send."""
+    """One browser that follows: whether it ever connected, through which servers it is connected, when that changed last, and what it may still send."""
 
     left: float
     sent: float
     allowance: float = BURST
+    connected: bool = False
     through: dict[str, int] = field(default_factory=dict)
 
 
@@ -92,7 +93,9 @@ class Seats:
                 gone = [
                     name
                     for name, one in self._by_name.items()
-                    if not one.through and now - one.left > AWAY and name not in busy
+                    if not one.through
+                    and now - one.left > (AWAY if one.connected else NEVER_HERE)
+                    and name not in busy
                 ]
                 for name in gone:
                     del self._by_name[name]
@@ -113,7 +116,7 @@ class Seats:
                 self._through(one, server, int(seat in seats))
 
     def _through(self, one: Seat, server: str, connections: int) -> None:
-        one.left = self._now()
+        one.left, one.connected = self._now(), True
         one.through[server] = connections
         if connections <= 0:
             del one.through[server]

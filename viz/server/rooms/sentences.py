@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+import re
+import unicodedata
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from core.errors import InputError
 
 MOST, LONGEST, MOST_ON_WALL = 200, 300, 12
+TURNS = re.compile("[\u202a-\u202e\u2066-\u2069]")
+"""Characters that turn the direction of what follows, on the lecturer's page too."""
 
 
 class Sentences:
@@ -34,8 +38,8 @@ class Sentences:
 
     def say(self, seat: str, sentence: str) -> None:
         """Note the sentence of a seat in place of the one before. Raises InputError: it is empty or too long, or there are too many."""
-        words = " ".join(sentence.split())
-        if not words:
+        words = " ".join(TURNS.sub("", sentence).split())
+        if all(unicodedata.category(letter)[0] in "CZ" for letter in words):
             raise InputError(
                 "The sentence is empty.", f"It has 1 to {LONGEST} characters.", "Write a sentence."
             )

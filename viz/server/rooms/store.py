@@ -15,8 +15,8 @@ from viz.server.rooms.seats import Refusal
 
 SIGNS, LENGTH = "23456789BCDFGHJKMNPQRSTVWXYZ", 6
 """No character that is mistaken for another (0 O, 1 I L), and no vowel, so that no word comes out."""
-MOST_ROOMS, IDLE = 100, 600.0
-"""Rooms at a time; seconds after which one without anybody may give its place to another."""
+MOST_ROOMS, IDLE = 100, 60.0
+"""Rooms at a time; seconds after which one without anybody, the lecturer included, gives its place to another where there is none left."""
 WINDOW, MOST_WRONG, MOST_WRONG_IN_ALL = 60.0, 20, 300
 """Seconds in which one address may try so many wrong codes, and all addresses together."""
 NO_ROOM = (
