@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -50,11 +50,11 @@ def boxes(model: Model) -> tuple[Box, ...]:
             "The map draws a Transformer with the norm before each sub-layer.",
             "Open the translator.",
         )
-    return tuple(_all(model.config.n_layers))
+    return tuple(_all({"encoder": model.config.n_layers, "decoder": model.config.decoder_layers}))
 
 
-def _all(n_layers: int) -> Iterator[Box]:
-    for side in ("encoder", "decoder"):
+def _all(depths: Mapping[str, int]) -> Iterator[Box]:
+    for side, n_layers in depths.items():
         yield Box(
             f"{side}.embed",
             "embed",

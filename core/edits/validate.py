@@ -87,10 +87,11 @@ def shapes(run: Run) -> dict[str, Shape]:
             if name == "decoder" and run.source is not None:  # an encoder that is no stack: that of a picture
                 found.setdefault("encoder.embed.position", (len(run.source.ids), config.d_model))
         entering, leaving = run.model.spec.stream
-        widths = getattr(config, "widths", (config.d_model,) * (config.n_layers + 1))
+        depth = run.model.spec.depth(config, stack)
+        widths = getattr(config, "widths", (config.d_model,) * (depth + 1))
         found |= {
             f"{stack}.{layer}.{leaf}": (1, n, width)
-            for layer in range(config.n_layers)
+            for layer in range(depth)
             for leaf, width in (
                 (entering, widths[layer]),
                 ("resid_mid", widths[layer]),

@@ -177,6 +177,11 @@ class Family:
         """The kinds that a network with this config has."""
         return tuple(kind for kind in self.kinds if kind.n_layers(config))
 
+    def depth(self, config: Any, stack: str) -> int:
+        """Return how many layers the stack at a path has: those of its attention, of which the two stacks of a model may have different numbers."""
+        inside = (kind.depth for kind in self.kinds if kind.layered and kind.stack == stack)
+        return getattr(config, next(inside, "n_layers"))
+
     def kind(self, name: str) -> Kind:
         for kind in self.kinds:
             if kind.name == name:

@@ -7,8 +7,9 @@ cosines; BART (Lewis et al. 2020) has a learned table of positions and a norm be
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -31,7 +32,7 @@ POSITIONS = ("sinusoidal", "halves", "learned")
 
 @dataclass(frozen=True, kw_only=True)
 class TransformerConfig:
-    """The shape; the defaults are the paper's base model. `n_layers` counts each stack.
+    """The shape; the defaults are the paper's base model. `n_layers` counts each stack, or the encoder where `n_decoder_layers` counts the decoder.
 
     `positions` are "sinusoidal", the same with all sines before all cosines ("halves"), or "learned", the first token reading
     the row `first_place`. `scaled`: tokens are multiplied by the root of the width; `embed_norm`: their sum with the position
@@ -42,6 +43,7 @@ class TransformerConfig:
     ValueError: positions='rotary' is not one of sinusoidal, halves, learned
     """
 
+    least: ClassVar[Mapping[str, int]] = {"n_decoder_layers": 0}
     n_layers: int = 6
     n_heads: int = 8
     d_model: int = 512
@@ -52,6 +54,7 @@ class TransformerConfig:
     order: str = "post"
     eps: float = 1e-5
     dropout: float = 0.0
+    n_decoder_layers: int = 0
     positions: str = "sinusoidal"
     first_place: int = 0
     scaled: bool = True
@@ -64,6 +67,11 @@ class TransformerConfig:
             raise ValueError(f"positions={self.positions!r} is not one of {', '.join(POSITIONS)}")
         check_whole(self, first_place=0)
         check_flags(self, "scaled", "embed_norm", "output_bias")
+
+    @property
+    def decoder_layers(self) -> int:
+        """The layers of the decoder: as many as the encoder's, if nothing else is given."""
+        return self.n_decoder_layers or self.n_layers
 
     @property
     def d_head(self) -> int:
@@ -199,7 +207,7 @@ class Transformer(nn.Module):
         self.source_embed: Any = nn.ModuleDict(_placing(cfg)) if own else None
         self.drop = dropout(cfg.dropout)
         self.encoder = nn.ModuleList(ENCODER_BLOCKS[cfg.order](cfg) for _ in range(cfg.n_layers))
-        self.decoder = nn.ModuleList(DECODER_BLOCKS[cfg.order](cfg) for _ in range(cfg.n_layers))
+        self.decoder = nn.ModuleList(DECODER_BLOCKS[cfg.order](cfg) for _ in range(cfg.decoder_layers))
         norms = (
             [LayerNorm(cfg.d_model, eps=cfg.eps) for _ in range(2)] if cfg.order == "pre" else [None, None]
         )
@@ -207,7 +215,7 @@ class Transformer(nn.Module):
         self.logits_bias = nn.Parameter(torch.zeros(1, cfg.n_vocab)) if cfg.output_bias else None
 
     def new_cache(self) -> Cache:
-        return Cache(self.cfg.n_layers)
+        return Cache(self.cfg.decoder_layers)
 
     def encode(self, batch: Batch, tap: Tap = OFF) -> Tensor:
         tap = tap / "encoder"
@@ -266,8 +274,8 @@ FAMILY = Family(
     network=Transformer,
     kinds=(
         Kind(name="self", stack="encoder.layer", queries="source", keys="source"),
-        Kind(name="causal", stack="decoder.layer"),
-        Kind(name="cross", stack="decoder.layer", leaf="cross_attn", keys="source"),
+        Kind(name="causal", stack="decoder.layer", depth="decoder_layers"),
+        Kind(name="cross", stack="decoder.layer", leaf="cross_attn", keys="source", depth="decoder_layers"),
     ),
     stacks={"encoder": "encoder.layer", "decoder": "decoder.layer"},
     has_source=True,

@@ -345,7 +345,8 @@ class Run:
             raise InputError(
                 f"There is no side '{side}'.", f"This model has {', '.join(stacks)}.", "Choose one of them."
             )
-        stack, n, (entering, leaving) = stacks[side], self.model.config.n_layers, self.model.spec.stream
+        stack, (entering, leaving) = stacks[side], self.model.spec.stream
+        n = self.model.spec.depth(self.model.config, stack)
         paths = [f"{stack}.{i}.{entering}" for i in range(n)] + [f"{stack}.{n - 1}.{leaving}"]
         read = self.source if side == "encoder" and self.source else self.side
         found = [read.cut(self.trace[path]) for path in paths]

@@ -242,6 +242,9 @@ CASES: dict[str, Case] = {
     "marian, odd": Case(
         TWO, hf.MarianConfig, {**STACKS, "d_model": 33, "encoder_layers": 1, "decoder_layers": 1}
     ),
+    "marian, two depths": Case(TWO, hf.MarianConfig, {**STACKS, "encoder_layers": 3, "decoder_layers": 1}),
+    "bart, two depths": Case(TWO, hf.BartConfig, {**STACKS, "encoder_layers": 1, "decoder_layers": 2}),
+    "t5, two depths": Case(TWO, hf.T5Config, {**T5, "num_layers": 3, "num_decoder_layers": 1}),
     "bart": Case(TWO, hf.BartConfig, {**STACKS, "decoder_start_token_id": 1}),
     "bart, scaled": Case(
         TWO, hf.BartConfig, {**STACKS, "scale_embedding": True, "activation_function": "relu"}

@@ -148,7 +148,8 @@ REFUSED = {
         ({"tie_word_embeddings": False}, "tie_word_embeddings"),
     ],
     "t5": [
-        ({"num_decoder_layers": 1}, "num_decoder_layers is 1"),
+        ({"num_decoder_layers": 1}, "left over: decoder.block.1"),
+        ({"num_decoder_layers": 10**6}, "num_decoder_layers is 1000000"),
         ({"feed_forward_proj": "gated-magic"}, "feed_forward_proj is 'gated-magic'"),
         ({"feed_forward_proj": "gated-relu"}, "missing"),
         ({"is_encoder_decoder": False}, "is_encoder_decoder is False"),
@@ -161,7 +162,7 @@ REFUSED = {
         ({"scale_decoder_outputs": "yes"}, "scale_decoder_outputs is 'yes'"),
     ],
     "marian": [
-        ({"decoder_layers": 1}, "decoder_layers is 1"),
+        ({"decoder_layers": 1}, "left over: decoder.layers.1"),
         ({"decoder_attention_heads": 1}, "decoder_attention_heads is 1"),
         ({"decoder_ffn_dim": 10**9}, "decoder_ffn_dim is 1000000000"),
         ({"encoder_layers": 10**6, "decoder_layers": 10**6}, "encoder_layers is 1000000"),

@@ -106,6 +106,7 @@ SHAPES: Mapping[str, Shape] = {
     "deberta-alone": _framed("deberta", masked_lm=False),
     "writes-nothing": Shape("transformer", {"output_bias": True}, after=_silent),
     "translator-of-16": Shape("transformer", {"n_ctx": 16}),
+    "two-depths": Shape("transformer", {"n_layers": 3, "n_decoder_layers": 1}),
     "context-of-16": Shape("gpt", {"n_ctx": 16}),
     "blanks-of-16": _framed(n_ctx=16),
     "one-head": Shape("gpt", {"n_layers": 1, "n_heads": 1, "d_model": 8}),

@@ -78,13 +78,13 @@ def attribute(run: Run, asked: Asked) -> Attribution:
             attribute(run, replace(asked, token=at, against=None)) for at in (asked.token, asked.against)
         )
         return _minus(one, other, logit)
-    shape = (model.config.n_layers, model.config.n_heads)
+    shape = (model.spec.depth(model.config, stack), model.config.n_heads)
     heads, biases = {k.name: np.zeros(shape) for k in kinds}, {k.name: np.zeros(shape[0]) for k in kinds}
     feed_forward, embedding, rest = np.zeros(shape[0]), dict[str, float](), 0.0
     read = positions(run, asked)
     for position in read:
         walk = _Walk(run, position)
-        walk.output(network, walk.trace(f"{stack}.{model.config.n_layers - 1}.resid_out"), asked)
+        walk.output(network, walk.trace(f"{stack}.{shape[0] - 1}.resid_out"), asked)
         walk.c, walk.rest = walk.c / len(read), walk.rest / len(read)
         for layer in reversed(range(shape[0])):
             _layer(walk, kinds, stack, layer, heads, biases, feed_forward)

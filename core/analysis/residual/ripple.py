@@ -116,7 +116,7 @@ def reach(run: Run, of: str = "target") -> Array:
         else np.zeros((n, len(run.source.ids) if run.source else 0), dtype=bool)
     )
     read = _through_encoder(run) if of == "source" else None
-    for layer in range(run.model.config.n_layers):
+    for layer in range(spec.depth(run.model.config, stack)):
         found = found | _joined(_mask(run, inside["target"].path(layer, "allowed")), found)
         if read is not None:
             found = found | _joined(_mask(run, inside["source"].path(layer, "allowed")), read)
@@ -127,7 +127,7 @@ def _through_encoder(run: Run) -> Array:
     """Which source words are in which vector of the encoder's output."""
     kind = run.model.spec.kind("self")
     found = np.eye(len(run.source.ids) if run.source else 0, dtype=bool)
-    for layer in range(run.model.config.n_layers):
+    for layer in range(kind.n_layers(run.model.config)):
         found = found | _joined(_mask(run, kind.path(layer, "allowed")), found)
     return found
 

@@ -14,6 +14,7 @@ from core.checkpoints.foreign.table import (
     Field,
     Format,
     Values,
+    decoder_layers,
     dropouts,
     flag,
     only,
@@ -27,11 +28,10 @@ from core.checkpoints.task_heads import TWO_STACKS
 from core.models.transformer import TransformerConfig
 
 ALIKE = {
-    "decoder_layers": ("encoder_layers", "n_layers"),
     "decoder_attention_heads": ("encoder_attention_heads", "n_heads"),
     "decoder_ffn_dim": ("encoder_ffn_dim", "d_ff"),
 }
-EQUAL = "Open a model of this kind whose encoder and decoder are alike, as in facebook/bart-base and the Opus-MT translators."
+EQUAL = "Open a model of this kind whose encoder and decoder are equally wide, as in facebook/bart-base and the Opus-MT translators."
 WHOLE = "Open the whole model of which this is a part, saved as ForConditionalGeneration or MTModel."
 
 
@@ -39,7 +39,7 @@ def _alike(fields: Fields, given: Values) -> Values:
     for theirs, (_, ours) in ALIKE.items():
         value = given[ours]
         fields.whole(theirs, largest=RANGES["d_ff"], default=value)
-        fields.only(theirs, value, f"Both stacks are of one shape here: the encoder has {value:,}.", EQUAL)
+        fields.only(theirs, value, f"Both stacks are of one width here: the encoder has {value:,}.", EQUAL)
     return {}
 
 
@@ -56,6 +56,7 @@ COMMON = (
         n_vocab="vocab_size",
         n_ctx="max_position_embeddings",
     ),
+    decoder_layers("decoder_layers"),
     Field(read=_alike, write=lambda cfg: {theirs: getattr(cfg, ours) for theirs, (_, ours) in ALIKE.items()}),
     word("activation_function", {**GELUS, **SILUS}, "gelu"),
     flag("scale_embedding", "scaled", False),

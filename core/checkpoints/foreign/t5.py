@@ -10,6 +10,7 @@ from core.checkpoints.foreign.table import (
     Format,
     Row,
     Values,
+    decoder_layers,
     dropouts,
     only,
     row,
@@ -34,7 +35,6 @@ FEED_FORWARD: dict[str, tuple[str, bool]] = {
     "gated-relu": ("relu", True),
 }
 """What `feed_forward_proj` names: the activation, and whether there is a gate. With a gate, gelu is its tanh form."""
-EQUAL = "Open a T5 whose encoder and decoder have as many layers, as google-t5/t5-small."
 WHOLE = "Open the whole model of which this is the encoder, as google-t5/t5-small."
 N_CTX = 512
 """Tokens read at once where the config does not say: what the shipped models were trained with; nothing in them ends there."""
@@ -57,12 +57,7 @@ def _fields(feed_forward: str) -> tuple[Field, ...]:
             d_ff="d_ff",
             n_vocab="vocab_size",
         ),
-        only(
-            "num_decoder_layers",
-            lambda given: given["n_layers"],
-            "Both stacks have as many layers here.",
-            EQUAL,
-        ),
+        decoder_layers("num_decoder_layers"),
         word("feed_forward_proj", FEED_FORWARD, feed_forward, "activation", "gated"),
         whole("d_head", "d_kv", default=64),
         whole("n_ctx", "n_positions", default=N_CTX),

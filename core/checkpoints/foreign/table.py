@@ -99,6 +99,18 @@ def positive(theirs: str, ours: str, default: float) -> Field:
     return replace(row, write=lambda cfg: {theirs: getattr(cfg, ours) or None})
 
 
+def decoder_layers(theirs: str) -> Field:
+    """Name the layers of the decoder, which are as many as the encoder's where the config says no number."""
+
+    def read(fields: Fields, given: Values) -> Values:
+        found = fields.whole(theirs, largest=RANGES["n_decoder_layers"], default=given["n_layers"])
+        return {"n_decoder_layers": 0 if found == given["n_layers"] else found}
+
+    return Field(
+        read=read, write=lambda cfg: {theirs: cfg.decoder_layers}, names={"n_decoder_layers": (theirs,)}
+    )
+
+
 def flag(theirs: str, ours: str, default: bool) -> Field:
     """Name a value that is true or false."""
     return _value(ours, (theirs,), lambda fields, given: bool(fields.flag(theirs, default)))
@@ -308,7 +320,8 @@ class Format:
 
     def check_depth(self, config: Any, stored: Collection[str]) -> None:
         """Refuse a config with more layers than there are tensors, before a network of so many is made. Raises InputError."""
-        depth = 1 if getattr(config, "shared", "") == "all" else config.n_layers
+        most = max(config.n_layers, getattr(config, "n_decoder_layers", 0))
+        depth = 1 if getattr(config, "shared", "") == "all" else most
         if depth > len(stored):
             there = {number for name in stored for number in NUMBER.findall(f".{name}")}
             first = next(str(i) for i in range(depth) if str(i) not in there)

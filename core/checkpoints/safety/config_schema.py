@@ -12,6 +12,7 @@ from core.errors import InputError
 
 RANGES: Mapping[str, int] = {
     "n_layers": 512,
+    "n_decoder_layers": 512,
     "n_heads": 1024,
     "d_model": 2**16,
     "d_ff": 2**20,

@@ -30,7 +30,7 @@ RESID = "batch pos d_model"
 
 @dataclass(frozen=True, kw_only=True)
 class T5Config:
-    """The shape; the defaults are T5 small. `n_layers` counts each stack.
+    """The shape; the defaults are T5 small. `n_layers` counts each stack, or the encoder where `n_decoder_layers` counts the decoder.
 
     `n_buckets` and `furthest`: see `core.layers.relative_attention.buckets`. `gated`: the feed-forward has a gate. `tied`: the
     output layer reads the table of tokens; `scaled_output`: what it reads is divided by the root of the width.
@@ -41,6 +41,7 @@ class T5Config:
     """
 
     order: ClassVar[str] = "pre"
+    least: ClassVar[Mapping[str, int]] = {"n_decoder_layers": 0}
     n_layers: int = 6
     n_heads: int = 8
     d_model: int = 512
@@ -54,6 +55,7 @@ class T5Config:
     gated: bool = False
     eps: float = 1e-6
     dropout: float = 0.0
+    n_decoder_layers: int = 0
     tied: bool = True
     scaled_output: bool = True
 
@@ -67,6 +69,11 @@ class T5Config:
                 f"furthest={self.furthest!r} must be larger than half of n_buckets={self.n_buckets}"
             )
         check_flags(self, "gated", "tied", "scaled_output")
+
+    @property
+    def decoder_layers(self) -> int:
+        """The layers of the decoder: as many as the encoder's, if nothing else is given."""
+        return self.n_decoder_layers or self.n_layers
 
     @classmethod
     def tiny(cls) -> T5Config:
@@ -167,7 +174,7 @@ class T5(nn.Module):
             for both in (True, False)
         )
         self.encoder = nn.ModuleList(T5EncoderBlock(cfg) for _ in range(cfg.n_layers))
-        self.decoder = nn.ModuleList(T5DecoderBlock(cfg) for _ in range(cfg.n_layers))
+        self.decoder = nn.ModuleList(T5DecoderBlock(cfg) for _ in range(cfg.decoder_layers))
         self.encoder_norm, self.decoder_norm = (RMSNorm(cfg.d_model, eps=cfg.eps) for _ in range(2))
         self.to_logits = None if cfg.tied else Linear(cfg.d_model, cfg.n_vocab, bias=False)
         self.output_scale = cfg.d_model**-0.5 if cfg.scaled_output else 1.0
@@ -178,7 +185,7 @@ class T5(nn.Module):
         return {"self": self.encoder_bias, "causal": self.decoder_bias}
 
     def new_cache(self) -> Cache:
-        return Cache(self.cfg.n_layers)
+        return Cache(self.cfg.decoder_layers)
 
     def encode(self, batch: Batch, tap: Tap = OFF) -> Tensor:
         tap, ids = tap / "encoder", batch.read()
@@ -220,8 +227,8 @@ FAMILY = Family(
     network=T5,
     kinds=(
         Kind(name="self", stack="encoder.layer", queries="source", keys="source"),
-        Kind(name="causal", stack="decoder.layer"),
-        Kind(name="cross", stack="decoder.layer", leaf="cross_attn", keys="source"),
+        Kind(name="causal", stack="decoder.layer", depth="decoder_layers"),
+        Kind(name="cross", stack="decoder.layer", leaf="cross_attn", keys="source", depth="decoder_layers"),
     ),
     stacks={"encoder": "encoder.layer", "decoder": "decoder.layer"},
     has_source=True,

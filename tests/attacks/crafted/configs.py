@@ -183,7 +183,7 @@ LIES: dict[str, dict[str, tuple[Any, ...]]] = {
         "100,000 layers of the same weights": ({"num_hidden_layers": 100_000}, "num_hidden_layers is 100000"),
     },
     "t5": {
-        "two depths": ({"num_decoder_layers": 3}, "num_decoder_layers is 3"),
+        "two depths": ({"num_decoder_layers": 3}, "Weights missing", "decoder.block.2"),
         "no buckets": ({"relative_attention_num_buckets": 0}, "relative_attention_num_buckets is 0"),
         "more buckets than distances": (
             {"relative_attention_max_distance": 1},
@@ -203,7 +203,7 @@ LIES: dict[str, dict[str, tuple[Any, ...]]] = {
             {"share_encoder_decoder_embeddings": False},
             "share_encoder_decoder_embeddings",
         ),
-        "two depths": ({"decoder_layers": 6}, "decoder_layers is 6"),
+        "two depths": ({"decoder_layers": 6}, "Weights missing", "decoder.layers"),
         "positions of half a gigabyte": (
             {
                 "max_position_embeddings": 2**20,

@@ -117,13 +117,10 @@ def show(page: Page, params: Any, run: Run) -> None:
     key = (params.model, params.text, other, run.target_text)
     if what == "places":
         columns = _columns(pair, side)
-        short(run, len(columns), run.model.config.n_layers)
+        depth = run.model.spec.depth(run.model.config, stack)
+        short(run, len(columns), depth)
         shares = _swept(
-            [
-                (key, stack, layer, place)
-                for layer in range(run.model.config.n_layers)
-                for place in range(len(columns))
-            ],
+            [(key, stack, layer, place) for layer in range(depth) for place in range(len(columns))],
             lambda _, *at: at_position(pair, *at),
             pair,
             cost(run),

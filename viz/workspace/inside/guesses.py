@@ -57,7 +57,7 @@ def show(page: Page, params: Any, run: Run) -> None:
         lambda: logit_lens(run, MANY if run.model.asked == "classes" else TOP),
         cost=2.0 * len(run.ids) * run.model.config.n_layers,
     )
-    n, layers = lens.ids.shape[1], run.model.config.n_layers
+    layers, n = lens.ids.shape[0] - 1, lens.ids.shape[1]
     target_picker.forget("inside.lens.sentence", target_picker.told(run), "inside.cell", "inside.from")
     first = int(controls.slider("Shown from token", 0, n - SHOWN, "inside.from", 0)) if n > SHOWN else 0
     places = range(first, min(n, first + SHOWN))

@@ -238,7 +238,11 @@ def _facts(model: Any, terms: Shipped | None) -> tuple[tuple[str, str], ...]:
     config = model.config
     facts = [("Family", literal(str(model.family)))]
     if config.n_layers:
-        facts += [("Layers", f"{config.n_layers}"), ("Heads", f"{config.n_heads}")]
+        own = getattr(config, "n_decoder_layers", 0) if model.spec.has_source else 0
+        facts += [
+            ("Layers", f"{config.n_layers} and {own}" if own else f"{config.n_layers}"),
+            ("Heads", f"{config.n_heads}"),
+        ]
     facts += [
         ("Width", f"{config.d_model}"),
         ("Vocabulary", f"{config.n_vocab:,}"),

@@ -51,7 +51,7 @@ def held(model: Model, n: int, source: int = 1) -> tuple[Held, ...]:
     )
     return tuple(
         Held(layer, kind, what, tuple(value.shape), value.nbytes)
-        for layer in range(model.config.n_layers)
+        for layer in range(len(cache.self_attn))
         for kind, each in stores
         for what, value in zip(("keys", "values"), each[layer].tensors() or (), strict=False)
     )
@@ -107,7 +107,7 @@ def products(model: Model, n: int, *, cached: bool, source: int = 1) -> Products
         projections += rows * 2 * d * d + (0 if cached and n > 1 else 2 * source * d * d)
     hidden = 0 if getattr(cfg, "attention_only", False) else 2 * rows * d * cfg.d_ff
     attention = rows * n * d + across
-    times = cfg.n_layers
+    times = getattr(cfg, "decoder_layers", cfg.n_layers)
     return Products(
         times * projections, times * attention, times * attention, times * hidden, d * cfg.n_vocab
     )
