@@ -97,6 +97,7 @@ CHANGES = """() => {
 }"""
 
 
+@pytest.mark.slow
 def test_one_key_in_the_heatmap_is_told_once_and_in_parts(visitor: Any, app_url: str) -> None:
     visitor.goto(app_url + "/?view=full&look.beside=lines")
     visitor.locator(".matrix .frame").wait_for()

@@ -147,6 +147,7 @@ def says(page: Any, text: str) -> None:
     page.get_by_text(text, exact=True).wait_for()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("model", "kind"), sampled(MODELS))
 def test_the_text_of_the_page_adds_up_folded_and_open(visit: Any, model: str, kind: str) -> None:
     page = visit(f"lines&model={model}&kind={kind}")

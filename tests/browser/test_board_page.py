@@ -16,6 +16,7 @@ def shown(page, grid: str, row: int, column: int) -> float:
     return float(cell(page, grid, row, column).inner_text().replace("−", "-"))
 
 
+@pytest.mark.slow
 def test_a_weight_a_word_and_the_convention(visitor, app_url) -> None:
     visitor.goto(f"{app_url}/self_attention?self_attention.step=2")
     visitor.wait_for_selector(".board td.cell")

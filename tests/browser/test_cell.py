@@ -64,6 +64,7 @@ def test_the_sum_of_the_opening_cell_is_there_and_scrolling_asks_for_nothing(vis
     )
 
 
+@pytest.mark.slow
 def test_figures_of_another_cell_never_stay(visitor: Any) -> None:
     when(visitor, lambda page: page["light"] == "false" and page["source"] == 1)
     settle(visitor)

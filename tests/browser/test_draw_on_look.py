@@ -51,6 +51,7 @@ def linked(page: Any) -> str:
     return parse_qs(urlsplit(page.url).query).get("text", [""])[0]
 
 
+@pytest.mark.slow
 def test_a_doodle_drawn_by_a_finger_is_told_and_its_map_is_shown(phone: Any, app_url: str) -> None:
     phone.goto(app_url)
     settle(phone)

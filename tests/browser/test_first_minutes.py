@@ -31,6 +31,7 @@ def opened_menu(page) -> None:
     assert not shut(page)
 
 
+@pytest.mark.slow
 def test_the_menu_of_a_narrow_window_shuts_behind_a_choice_and_stays_shut_after_a_reload(visitor, app_url):
     visitor.set_viewport_size({"width": 700, "height": 900})
     arrived(visitor, app_url + "/")
@@ -76,6 +77,7 @@ def test_the_list_of_keys_is_there_without_a_keyboard_and_in_present_escape_shut
     assert not visitor.locator(KEYS).is_visible() and "present=1" in visitor.url
 
 
+@pytest.mark.slow
 def test_a_question_mark_in_a_box_is_a_letter(visitor, app_url):
     arrived(visitor, app_url + "/")
     box = visitor.get_by_test_id("stTextInput").get_by_role("textbox").first

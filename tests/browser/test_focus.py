@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from settling import settle
 
 FOCUSED = "(name) => document.activeElement?.className.includes(name)"
@@ -9,6 +10,7 @@ IN_SIGHT = "(place) => { const box = document.querySelector(place).getBoundingCl
 SUM = ".st-key-landing-sum"
 
 
+@pytest.mark.slow
 def test_how_is_it_computed_leads_to_the_sum_and_your_own_into_the_empty_box(visitor, app_url):
     visitor.goto(app_url + "/")
     visitor.wait_for_selector("[data-words]")
@@ -38,6 +40,7 @@ def test_an_answer_by_keyboard_leads_to_its_verdict_and_one_by_pointer_moves_not
     assert "It is" in (said := visitor.evaluate("document.activeElement.innerText")) or "Right" in said
 
 
+@pytest.mark.slow
 def test_the_right_arrow_writes_a_token_whichever_control_the_mouse_used_last(visitor, app_url):
     visitor.goto(app_url + "/decode")
     steps = '.atlas.timeline[data-steps="{}"]'

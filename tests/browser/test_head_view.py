@@ -160,6 +160,7 @@ def test_a_line_for_each_weight_that_can_be_seen_and_the_others_are_told(visit: 
     assert "weaker lines" in note.inner_text()
 
 
+@pytest.mark.slow
 def test_a_touched_token_keeps_its_lines_and_the_others_fade(visit: Any) -> None:
     seen = visit("known")
     before = len(seen.sent)
@@ -307,6 +308,7 @@ def test_views_of_a_group_hear_each_other(visit: Any) -> None:
     assert len(seen.sent) == before
 
 
+@pytest.mark.slow
 def test_python_hears_what_was_pinned_only_if_it_asked(visit: Any) -> None:
     seen = visit("asked")
     before = len(seen.sent)

@@ -55,6 +55,7 @@ def test_the_visitor_turns_the_picture(visit: Any) -> None:
     assert right[0] > left[0]
 
 
+@pytest.mark.slow
 def test_texts_from_the_right(visit: Any) -> None:
     seen = visit("arabic")
     assert (seen.get("dir"), seen.get("layout")) == ("rtl,rtl", "rows")

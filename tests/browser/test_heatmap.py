@@ -298,6 +298,7 @@ def test_the_page_that_stands_alone_opens_as_the_picture_is_now(
     assert saved.state("hover") == "271,271"
 
 
+@pytest.mark.slow
 def test_odd_values_and_words_are_marked_and_literal(visit: Any) -> None:
     seen = visit("odd", scheme="dark")
     legend = seen.atlas.locator(".legend").inner_text()

@@ -13,6 +13,7 @@ from test_heatmap import Seen as Seen
 from test_heatmap import entropy, head
 
 
+@pytest.mark.slow
 def test_wheel_zooms_only_with_focus_or_control(visit: Any) -> None:
     seen = visit("lenses&n=64", height=700)
     scrolled = "() => document.querySelector('[data-testid=stMain]').scrollTop"

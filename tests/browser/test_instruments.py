@@ -155,6 +155,7 @@ def test_the_keyboard_reaches_every_word(visit: Any) -> None:
     assert len(seen.sent) == before
 
 
+@pytest.mark.slow
 def test_a_link_restores_the_touched_word(visit: Any) -> None:
     seen = visit("words")
     seen.word("source", 4).click()
@@ -238,6 +239,7 @@ def test_labels_stick_while_cells_scroll(visit: Any) -> None:
     assert seen.page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
+@pytest.mark.slow
 def test_a_mask_of_the_page_takes_the_place_of_what_was_painted(visit: Any) -> None:
     seen = visit("mask")
     seen.page.get_by_text(f"mask {CAUSAL}").wait_for()

@@ -100,6 +100,7 @@ def test_a_lesson_from_two_views_to_the_wall(visitor: Any, app_url: str, tmp_pat
     settle(page)
 
 
+@pytest.mark.slow
 def test_notes_in_a_second_window_follow_and_the_last_stop_leads_to_the_end(
     visitor: Any, app_url: str
 ) -> None:

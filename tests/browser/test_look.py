@@ -55,6 +55,7 @@ def test_the_first_screen_shows_the_crossing_and_a_touch_or_another_head_changes
     assert len(tops) >= 2
 
 
+@pytest.mark.slow
 def test_all_heads_and_the_full_view(visitor, app_url):
     opened(visitor, app_url + "/")
     visitor.get_by_role("button", name="See all heads").click()
@@ -95,6 +96,7 @@ def test_in_the_full_view_heatmap_and_lines_mark_the_same_word_and_a_choice_is_c
     assert visitor.locator(".arith").get_attribute("data-weight") != before
 
 
+@pytest.mark.slow
 def test_a_link_restores_the_view(visitor, app_url):
     opened(visitor, f"{app_url}/?model=translator-en-es&text=The+red+house+is+old.&layer=0&head=3&view=heads")
     assert "red" in data(visitor, "words")
@@ -120,6 +122,7 @@ def test_markup_in_the_sentence_stays_text(visitor, app_url):
     assert visitor.locator('[data-testid="stMain"] img[src="x"]').count() == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", sampled(["%00", "%F0%9F%98%80", "", "%20%20", "%3C%7Cendoftext%7C%3E"]))
 def test_odd_text_keeps_the_page_alive(visitor, app_url, text):
     visitor.goto(f"{app_url}/?model=gpt-mini&text={text}")

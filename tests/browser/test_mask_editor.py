@@ -143,6 +143,7 @@ def test_a_drag_is_a_stroke_and_with_shift_a_rectangle_from_corner_to_corner(vis
     is_(seen, wanted)
 
 
+@pytest.mark.slow
 def test_everything_works_by_keyboard(visit: Visitor) -> None:
     seen = visit("mask")
     keys(seen, "ArrowDown", "ArrowRight", "Space")  # the first arrow shows where one is

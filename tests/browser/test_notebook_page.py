@@ -54,6 +54,7 @@ def page(chromium: Any, kept: Path) -> Iterator[Any]:
     context.close()
 
 
+@pytest.mark.slow
 def test_each_picture_is_drawn_at_its_own_height_and_can_be_touched(page: Any) -> None:
     for i, name in enumerate(("words", "heatmap", "lines", "heads", "strip", "arith", "source", "picture")):
         frame = page.locator("iframe").nth(i)

@@ -85,6 +85,7 @@ def test_a_chosen_word_shades_the_cells_and_the_server_hears_nothing(visit: Visi
     assert len(seen.sent) == before and "look=one.q1" in seen.page.url
 
 
+@pytest.mark.slow
 def test_a_chosen_cell_looks_and_python_hears_of_it(visit: Visitor) -> None:
     seen = visit("cells")
     seen.says("query None")
@@ -128,6 +129,7 @@ def test_another_head_of_the_grid_is_drawn_from_the_stack(visit: Visitor) -> Non
     assert seen.page.locator(".picture .legend").inner_text().split()[:3] == ["weight", "0", "1"]
 
 
+@pytest.mark.slow
 def test_a_finger_chooses_and_reads_the_weight(visit: Visitor) -> None:
     seen = visit("cells", width=390, has_touch=True, is_mobile=True)
     key(seen, 12).tap()

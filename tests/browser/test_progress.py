@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
 from settling import settle
 
 STORED = "localStorage.getItem('atlas.progress') ?? ''"
 TICKED = '[class*="st-key-course-tile-masks"] [data-testid="stIconMaterial"]'
 
 
+@pytest.mark.slow
 def test_answers_and_ticks_survive_a_reload_until_they_are_forgotten(visitor, app_url):
     visitor.goto(app_url + "/masks?masks.step=1")
     first = visitor.locator('[class*="st-key-asked-"] button').first

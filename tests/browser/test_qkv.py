@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from settling import settle
 
 SENTENCE = ".qkv .told"
@@ -35,6 +36,7 @@ def test_the_sequence_opens_from_the_first_screen_and_is_walked_by_keyboard(
     assert share in visitor.locator(".words .sentence").first.inner_text()
 
 
+@pytest.mark.slow
 def test_nothing_moves_by_itself_where_motion_is_not_wanted(chromium: Any, app_url: str) -> None:
     context = chromium.new_context(reduced_motion="reduce")
     page = context.new_page()
@@ -46,6 +48,7 @@ def test_nothing_moves_by_itself_where_motion_is_not_wanted(chromium: Any, app_u
     context.close()
 
 
+@pytest.mark.slow
 def test_on_a_projector_the_sequence_is_whole_and_enlarged(visitor: Any, app_url: str) -> None:
     for window in ((1280, 720), (1920, 1080)):
         visitor.set_viewport_size({"width": window[0], "height": window[1]})

@@ -26,6 +26,7 @@ def found(page) -> dict:
     return json.loads(page.locator(".plane").get_attribute("data-found"))
 
 
+@pytest.mark.slow
 def test_a_dragged_query_changes_weights_and_mix_in_the_page_and_in_python(visitor, app_url) -> None:
     """C015."""
     visitor.goto(f"{app_url}/retrieval?retrieval.step=3&retrieval.sharpness=2")

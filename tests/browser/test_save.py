@@ -68,6 +68,7 @@ ENGLISH, SPANISH = ["She", "has", "a", "white", "car", "."], ["Ella", "tiene", "
 SVG = "{http://www.w3.org/2000/svg}"
 
 
+@pytest.mark.slow
 def test_the_menu_by_keyboard(visit: Visitor) -> None:
     seen = visit("words")
     before, button = len(seen.sent), seen.page.get_by_role("button", name="Save", exact=True)

@@ -76,6 +76,7 @@ def test_a_doodle_drawn_by_touch_arrives_as_the_text_that_python_reads(visit: Vi
     assert seen.page.evaluate("scrollY") == 0, "drawing does not scroll"
 
 
+@pytest.mark.slow
 def test_undo_redo_clear_and_a_sample_to_draw_on(visit: Visitor) -> None:
     seen = visit("")
 

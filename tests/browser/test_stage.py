@@ -116,6 +116,7 @@ WORST = ["scaling-4", "weighting-1", "alignment-4", "score_functions-1", "retrie
 """Steps whose question and picture stood below each other once, and the tallest picture."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("at", sampled(WORST))
 def test_question_and_picture_are_on_one_screen(page: Any, app_url: str, at: str) -> None:
     slug, step = at.split("-")
@@ -248,7 +249,7 @@ def _fits(page: Any, address: str, window: tuple[int, int]) -> None:
     assert max((right - left) / width, (bottom - top) / height) > 0.85, (address, seen)
 
 
-@pytest.mark.parametrize("address", sampled(WHOLE, quick=2))
+@pytest.mark.parametrize("address", sampled(WHOLE))
 @pytest.mark.parametrize(("width", "height"), sampled([(1280, 720), (1920, 1080)]))
 def test_the_picture_in_the_whole_window_fits_it_both_ways(
     page: Any, app_url: str, width: int, height: int, address: str
@@ -293,6 +294,7 @@ def test_no_buttons_of_a_chart_cover_a_sentence_in_present(page: Any, app_url: s
     assert page.locator(f".st-key-atlas-page :is({BUTTONS_OF_A_CHART})").evaluate_all(visible) == 0
 
 
+@pytest.mark.slow
 def test_a_finger_leaves_present_and_walks_by_the_rail(chromium: Any, app_url: str) -> None:
     context = chromium.new_context(viewport={"width": 1280, "height": 720}, has_touch=True)
     page = context.new_page()

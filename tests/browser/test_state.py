@@ -93,6 +93,7 @@ def test_the_fonts_are_loaded_what_travels_comes_along_and_back_takes_one_press_
     assert query(page)["text"] == "mine & <b>"
 
 
+@pytest.mark.slow
 def test_r_brings_the_opening_state_back(page, app_url: str) -> None:
     visit(page, f"{app_url}{PAGE}?positional_encoding.d=60&layer=2")
     assert query(page)["positional_encoding.d"] == "60"
@@ -102,6 +103,7 @@ def test_r_brings_the_opening_state_back(page, app_url: str) -> None:
     assert query(page) == {}
 
 
+@pytest.mark.slow
 def test_nonsense_in_the_address_is_told_and_put_right(page, app_url: str) -> None:
     visit(page, f"{app_url}{PAGE}?positional_encoding.d=abc")
     assert page.get_by_text("The link says positional_encoding.d=abc, and that cannot be shown.").is_visible()

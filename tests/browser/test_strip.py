@@ -183,6 +183,7 @@ def test_two_texts_shade_each_other(visit: Visitor) -> None:
     assert weight(seen, 3, 4) == "0.9810"
 
 
+@pytest.mark.slow
 def test_odd_tokens_are_literal_and_bytes_are_one_character(visit: Visitor) -> None:
     seen = visit("odd")
     assert (

@@ -171,6 +171,7 @@ def test_a_click_reaches_python_and_the_address(visit: Visitor) -> None:
     visit("few&tree=%3Cb%3E").says("chosen None")
 
 
+@pytest.mark.slow
 def test_the_keyboard_alone_walks_and_chooses(visit: Visitor) -> None:
     seen = visit("few")
     frame = seen.page.locator(".tree .frame")
@@ -230,6 +231,7 @@ def test_500_nodes_stay_quick(visit: Visitor, show: str) -> None:
     assert len(seen.sent) == before
 
 
+@pytest.mark.slow
 def test_a_phone_scrolls_the_frame_and_a_finger_reads_before_it_chooses(visit: Visitor) -> None:
     for show in ("large", "few"):
         seen = visit(show, width=390, height=760, has_touch=True)

@@ -113,6 +113,7 @@ def test_an_older_answer_does_not_turn_back(visit: Any, answer: Path) -> None:
     assert kept == ["0,1", "0,2"]
 
 
+@pytest.mark.slow
 def test_the_numbers_are_those_of_the_head(visit: Any) -> None:
     seen = visit("now")
     for head in (1, 2):

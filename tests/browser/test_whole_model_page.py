@@ -45,6 +45,7 @@ def test_the_right_end_follows_temperature_and_top_k_as_the_decoder_does(visitor
         assert len([p for p in seen if p > 0]) == (k or len(seen))
 
 
+@pytest.mark.slow
 def test_a_token_is_clicked_a_head_chosen_and_a_part_opened(visitor: Any, app_url: str) -> None:
     visitor.goto(f"{app_url}/whole_model?model=translator-en-es&text=She+has+a+white+car.")
     picture = visitor.locator(PICTURE)
