@@ -66,6 +66,12 @@
   Element.prototype.attachShadow = function (how) { const root = attachShadow.call(this, how); observed(root); return root; };
   observed(document);
 
+  addEventListener("DOMContentLoaded", () => {   // what fades or turns ends at once: a page at rest looks the same, and its frames cost more than its runs
+    const ended = new CSSStyleSheet();
+    ended.replaceSync("*, ::before, ::after { animation: none !important; transition: none !important; }");
+    document.adoptedStyleSheets.push(ended);
+  });
+
   const calm = (also) => {
     const same = wire.changes === wire.seen && !wire.waiting.size && also;
     wire.seen = wire.changes;
