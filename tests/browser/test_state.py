@@ -70,6 +70,7 @@ def test_a_choice_is_in_the_address_and_back_undoes_it(page, app_url: str) -> No
     assert other.get_attribute("aria-checked") == "true"
 
 
+@pytest.mark.slow
 def test_the_fonts_are_loaded_what_travels_comes_along_and_back_takes_one_press_a_page(
     page, app_url: str
 ) -> None:

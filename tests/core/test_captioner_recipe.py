@@ -90,6 +90,7 @@ def test_its_vocabulary_has_every_word_of_the_grammar(task):
     assert read(written(scenes[0])) and len(task.tokenizer) == recipes()["captioner"].config.n_vocab
 
 
+@pytest.mark.slow
 def test_the_measure_counts_whole_captions_and_cells_under_nouns(task, network, monkeypatch):
     """With what is said and looked at put in its place, all shares are known."""
     recipe = recipes()["captioner"]

@@ -18,6 +18,7 @@ def trained() -> dict[str, leaking.Learned]:
     return {sees: leaking.learned(sees, 4) for sees in leaking.SEES}
 
 
+@pytest.mark.slow
 def test_who_sees_the_next_digit_copies_it_and_who_does_not_is_left_with_chance(trained):
     for sees in ("all", "next"):
         found = trained[sees]

@@ -196,6 +196,7 @@ def test_one_way_is_the_top_of_the_whole_pass(network):
         torch.testing.assert_close(network.one_way(batch, direction), whole)
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("n_ctx", [7, 8])
 def test_both_directions_are_scored_as_a_token_by_token_computation_does(n_ctx, monkeypatch):
     monkeypatch.setattr(language, "BATCH_TOKENS", 3 * n_ctx)

@@ -71,6 +71,7 @@ def test_beam_equals_a_slow_search(width, alpha, seed):
     assert found == expected
 
 
+@pytest.mark.slow
 def test_searches_of_the_test_above_end_in_both_ways():
     """Some by END after different numbers of tokens, some by the limit; otherwise the comparison would prove little."""
     lengths = []

@@ -114,6 +114,7 @@ def test_configs_vary(written, bert, tmp_path, config):
     assert agree(variant(written, tmp_path, config=config), bert).tokenizer.end == 3
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize(
     ("theirs", "ours"), [("gelu_new", "gelu_tanh"), ("gelu_pytorch_tanh", "gelu_tanh"), ("relu", "relu")]
 )

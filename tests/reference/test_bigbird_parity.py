@@ -75,6 +75,7 @@ def test_a_folder_gives_the_numbers_of_the_library(backend, tmp_path, attention,
         close(run.attention().weights, torch.cat(out.attentions))
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("n", [98, 99, 128])
 def test_blocks_alone_give_the_numbers_of_the_library(backend, tmp_path, n):
     """Nobody asks for a pattern: keys are gathered; with padding at the end, and without."""

@@ -96,6 +96,7 @@ def test_it_writes_what_the_library_writes(llama, bonus):
     assert list(steps[-1].ids) == theirs[len(ids) :]
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("place", [0, 3])
 def test_a_translation_ends_at_each_of_its_ends(place):
     model = core.open_model("translator-en-es")

@@ -133,6 +133,7 @@ def test_both_kinds_of_gpt(tmp_path, changes, kind):
     close(run.logits, out.logits)
 
 
+@pytest.mark.slow
 def test_bert_with_all_its_heads(tmp_path):
     model = made(tmp_path / "model", eps=3e-4)
     folder = export.export_model(model, tmp_path / "out")

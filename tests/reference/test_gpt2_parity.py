@@ -224,6 +224,7 @@ def test_names_vary(written, gpt2, tmp_path, change):
     agree(variant(written, tmp_path, change), gpt2)
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float64])
 def test_number_formats_vary(written, gpt2, tmp_path, dtype):
     agree(*narrowed(written, tmp_path, gpt2, dtype))

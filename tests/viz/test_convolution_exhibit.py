@@ -94,6 +94,7 @@ def test_the_tree_is_the_field_that_gradients_find():
     assert np.flatnonzero(slope).tolist() == list(levels[0])
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("at", [3, 20, 38])
 def test_another_sign_moves_the_top_inside_the_field_and_nowhere_else(at):
     """C062: the shade of the signs, against runs of one sentence each."""

@@ -138,6 +138,7 @@ def test_the_course_over_steps_and_over_seconds(runs):
         ]
 
 
+@pytest.mark.slow
 def test_how_far_the_body_went(runs, body):
     """C090: frozen 0, in full what `tuning.moved` says."""
     run = tuning.Recorded.read("tags-full")

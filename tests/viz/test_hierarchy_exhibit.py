@@ -117,6 +117,7 @@ def test_a_deleted_sentence_moves_the_class_or_does_not():
     assert "nothing is left to read" in said(page(5, text="whale"))
 
 
+@pytest.mark.slow
 def test_rank_correlation_is_spearmans():
     from scipy.stats import spearmanr
 

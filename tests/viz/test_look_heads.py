@@ -19,6 +19,7 @@ from viz.workspace.compare import data, folds
 from viz.workspace.shared import head_picker
 
 
+@pytest.mark.slow
 def test_compare_opens_with_two_different_heads_and_their_difference(run):
     test = page("compare", model=MODEL, text=TEXT)
     drawn = named(test, "scale", "axis")

@@ -65,6 +65,7 @@ def test_the_models_page_names_what_is_damaged(monkeypatch: pytest.MonkeyPatch) 
     assert "http://127.0.0.1" not in words(test)
 
 
+@pytest.mark.slow
 def test_the_models_page_draws_each_score_beside_its_baselines() -> None:
     drawn_rows: set[str] = set()
     for model in page.compute():

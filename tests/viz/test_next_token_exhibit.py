@@ -124,6 +124,7 @@ def test_both_masks_stand_side_by_side():
     assert len(counts) == 2
 
 
+@pytest.mark.slow
 def test_the_window_forgets():
     """E51, C101: k."""
     model, text = default().open(steps.MODEL), exhibit.Params.text

@@ -141,6 +141,7 @@ PROMISES: dict[str, Callable[[data.Compared, np.ndarray], bool]] = {
 """What the line beside each ready-made pair says, as a condition on its rows."""
 
 
+@pytest.mark.quick(4)
 @pytest.mark.parametrize("pair", presets.TELLING, ids=lambda pair: pair.name)
 def test_what_is_said_of_a_ready_made_pair_is_so(pair: presets.Telling):
     found = page.compute(page.Params(views=pair.views))

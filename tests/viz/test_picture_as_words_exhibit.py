@@ -41,6 +41,7 @@ def test_the_shape_of_the_shipped_models_is_what_the_controls_offer():
     assert tuple(vit.config.classes) == doodles.NAMES
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("patch", maths.SIZES)
 def test_the_patches_stand_in_a_row_behind_the_class_token(patch):
     """C096."""

@@ -81,6 +81,7 @@ def test_held_out_strings_by_length_with_the_recorded_measure():
     )
 
 
+@pytest.mark.slow
 def test_the_documents_example_and_what_a_small_model_says():
     """C105: the triple of the documents."""
     for at in (params.Params.asked, 3):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from exhibit_pages import chart, drawn, said
 from streamlit.testing.v1 import AppTest
 
@@ -116,6 +117,7 @@ def test_the_race_on_a_logarithmic_axis():
     ) == "even" and f"= {174_604_259_328 / maths.total(maths.RACE['Turing-NLG']):,.1f}" in said(other)
 
 
+@pytest.mark.slow
 def test_the_calculator_and_its_memory():
     """C107: 12 L d² of any shape, and what it leaves out."""
     shape = maths.Shape(n_layers=24, d_model=1024, n_heads=16, n_vocab=30_522, n_ctx=512)

@@ -162,6 +162,7 @@ def press(test, label: str) -> None:
     next(button for button in test.button if label in button.label.replace("\\", "")).click().run()
 
 
+@pytest.mark.slow
 def test_an_upload_is_offered_with_its_limit_where_the_server_takes_any(brought: Engine, monkeypatch) -> None:
     monkeypatch.setenv("ATLAS_UPLOAD", "300M")
     test = drawn("your_model")
