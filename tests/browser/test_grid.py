@@ -108,6 +108,7 @@ def test_order_and_colour_are_chosen_in_the_instrument_without_a_message(visit: 
     seen.page.wait_for_function("location.search.includes('grid=m0.m1')")
 
 
+@pytest.mark.slow
 def test_many_layers_go_across_where_there_is_room(visit: Visitor) -> None:
     seen = visit("deep")
     assert (seen.attribute("columns"), tiles(seen)[:2]) == ("14", ["L0.H0", "L1.H0"])

@@ -125,6 +125,7 @@ class Seen(Visit):
 INK = "(c) => new Set(new Uint32Array(c.getContext('2d').getImageData(0, 0, c.width, c.height).data.buffer)).size"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("query", sampled(["pair", "arabic", "lines", "lines&n=30&h=8", "chinese"]))
 def test_draws_in_both_themes_and_anew_when_the_theme_changes(visit: Any, query: str) -> None:
     seen, canvas = visit(query), "(c) => c.toDataURL()"

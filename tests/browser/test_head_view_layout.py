@@ -23,7 +23,6 @@ from test_head_view import Seen as Seen
             ("chinese&times=4", 1280, "columns"),
             ("lines&layout=columns", 1280, "columns"),
         ],
-        quick=3,
     ),
 )
 def test_the_layout_is_what_fits(visit: Any, query: str, width: int, layout: str) -> None:
@@ -136,6 +135,7 @@ def test_the_keyboard_reaches_every_token(visit: Any) -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "query",
     sampled(["lines&n=30&h=12", "pair", "arabic", "chinese", "lines&h=8", "lines&n=120&h=8&layout=rows"]),

@@ -80,6 +80,7 @@ def test_zoom_keeps_the_cell_under_the_pointer_and_walking_scrolls_along(visit: 
     assert seen.zoom() == 1
 
 
+@pytest.mark.slow
 def test_two_fingers_zoom_and_one_scrolls_the_page(visit: Any) -> None:
     seen = visit("lenses&n=24", width=390, height=700, has_touch=True)
     seen.pane.scroll_into_view_if_needed()
@@ -209,6 +210,7 @@ def test_a_small_brush_is_dragged_too(visit: Any) -> None:
     assert seen.window() == [[100, 147], [200, 297]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "query", sampled(["lenses&n=300", "odd", "lenses&n=12", "lenses&n=64", "tall&n=200"])
 )

@@ -122,6 +122,7 @@ def test_the_menu_by_keyboard(visit: Visitor) -> None:
     assert len(seen.sent) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("show", "scheme"), sampled([("one", "dark"), ("words", "light")]))
 def test_a_phone_sees_the_whole_menu(visit: Visitor, show: str, scheme: str) -> None:
     seen = visit(show, width=390, height=600, scheme=scheme, has_touch=True)

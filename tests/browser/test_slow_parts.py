@@ -72,6 +72,7 @@ def test_a_packet_that_another_one_overtakes_leaves_one_picture(visit) -> None:
     assert page.locator(".editor").get_attribute("data-allowed") == "15"
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("answered", [False, True], ids=["before the answer", "before it is drawn"])
 def test_a_part_that_asks_while_a_link_is_followed_does_not_empty_the_new_page(
     visitor, app_url: str, answered: bool

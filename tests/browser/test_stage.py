@@ -285,7 +285,7 @@ def test_the_whole_window_follows_the_picture_and_ends_with_the_step(page: Any, 
 BUTTONS_OF_A_CHART = '[data-testid="stElementToolbar"], .modebar-container, .vega-actions, details[title]'
 
 
-@pytest.mark.parametrize("at", ["masks?masks.step=1", "scaling?scaling.step=2"])
+@pytest.mark.parametrize("at", sampled(["masks?masks.step=1", "scaling?scaling.step=2"]))
 def test_no_buttons_of_a_chart_cover_a_sentence_in_present(page: Any, app_url: str, at: str) -> None:
     chart = ':is([data-testid="stVegaLiteChart"], [data-testid="stPlotlyChart"])'
     visit(page, f"{app_url}/{at}&present=1", f".st-key-atlas-page {chart}")

@@ -262,6 +262,7 @@ def test_512_tokens_stay_quick_and_inside(visit: Visitor) -> None:
     assert not seen.page.get_by_role("button", name="A line for each word").is_visible()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("show", sampled(["fbi&mode=lines", "odd", "fbi", "pair", "pair&mode=lines", "long"]))
 def test_a_phone_needs_no_sideways_scroll(visit: Visitor, show: str) -> None:
     assert visit(show, width=390, height=760, has_touch=True).width() <= 390
@@ -297,6 +298,7 @@ def test_choices_outlive_another_head_and_travel_in_the_address(visit: Visitor) 
     assert visit("fbi&strip=nonsense").attribute("selected") == "8"
 
 
+@pytest.mark.slow
 def test_linked_views_hear_and_are_heard(visit: Visitor) -> None:
     seen = visit("linked")
     seen.page.evaluate("""() => {
