@@ -9,7 +9,25 @@ from core.checkpoints.foreign import formats
 from core.models import families
 
 LATER = {"n_segments": 1, "first_place": 2, "next_sentence": False}
+PARALLEL = {"norm": "layer", "block": "one norm", "gated": False, "activation": "gelu_tanh"}
+BIASED = {"qkv_bias": True, "out_bias": True, "ffn_bias": True}
 SHAPES: dict[str, dict[str, Any]] = {
+    "smollm3": {"unturned": (1,), "tied": True},
+    "olmo2": {"block": "behind", "wide_norm": True},
+    "granite": {"embed_scale": 3.0, "output_scale": 0.25, "scale": 25.0},
+    "phi3": {"d_rotary": 4},
+    "stablelm": {"norm": "layer", "d_rotary": 4, "d_model": 48},
+    "cohere": {"norm": "layer, unbiased", "block": "one norm", "output_scale": 0.25, "tied": True},
+    "phi": {**PARALLEL, **BIASED, "logits_bias": True, "d_rotary": 4},
+    "gptj": {
+        **PARALLEL,
+        "ffn_bias": True,
+        "logits_bias": True,
+        "d_rotary": 4,
+        "d_model": 48,
+        "n_kv_heads": 6,
+    },
+    "falcon": {**PARALLEL, "activation": "gelu", "n_kv_heads": 1, "d_model": 48, "tied": True},
     "gpt2": {"order": "pre"},
     "openai-gpt": {"order": "post", "d_ff": 132, "activation": "gelu_tanh"},
     "mistral": {"sliding_window": 3, "tied": True},

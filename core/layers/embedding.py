@@ -13,7 +13,7 @@ from core.layers.linear import PackedWeight, State, in_float32, state_of, weight
 
 
 class TokenEmbedding(nn.Module):
-    """A row of a table for each token, optionally times sqrt(d_model) (Vaswani et al. 2017, section 3.4).
+    """A row of a table for each token, optionally times sqrt(d_model) (Vaswani et al. 2017, section 3.4) or a `scale`.
 
     ids (batch pos) -> (batch pos d_model). `scores` reads the same table the other way: the tied output layer,
     (batch pos d_model) -> (batch pos vocab), without the scaling.
@@ -27,12 +27,12 @@ class TokenEmbedding(nn.Module):
     as_it_lies = False
     _laid: tuple[State, PackedWeight] | None = None
 
-    def __init__(self, n_vocab: int, d_model: int, *, scaled: bool = False) -> None:
+    def __init__(self, n_vocab: int, d_model: int, *, scaled: bool = False, scale: float = 1.0) -> None:
         super().__init__()
         self.register_parameter(
             "weight", nn.Parameter(normal(n_vocab, d_model, std=d_model**-0.5 if scaled else 0.02))
         )
-        self.scale = math.sqrt(d_model) if scaled else 1.0
+        self.scale = math.sqrt(d_model) if scaled else scale
 
     @property
     def weight(self) -> Any:

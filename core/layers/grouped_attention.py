@@ -24,7 +24,7 @@ class GroupedQueryAttention(FromScores):
 
     Ainslie et al. 2023; with as many of both it is multi-head attention, with one key head multi-query attention (Shazeer
     2019). Queries and keys are turned by their positions (rotary, Su et al. 2021) after they were normed, where `qk_norm`
-    asks for it, in their first `n_turned` numbers (None: in all). x (batch query d_model), allowed
+    asks for it, head by head, or all heads together where the norm is `wide_norm` (OLMo 2), in their first `n_turned` numbers (None: in all). x (batch query d_model), allowed
     broadcastable to (batch head query key) -> (batch query d_model).
 
     Scores are divided by the root of `scale`, which is d_head where a model says nothing else, and kept between -cap and cap by
@@ -50,6 +50,7 @@ class GroupedQueryAttention(FromScores):
         bias: bool = False,
         out_bias: bool = False,
         qk_norm: bool = False,
+        wide_norm: bool = False,
         eps: float = 1e-6,
         n_turned: int | None = None,
         scale: float | None = None,
@@ -65,19 +66,18 @@ class GroupedQueryAttention(FromScores):
         self.to_k = Linear(d_model, n_kv_heads * d_head, bias=bias)
         self.to_v = Linear(d_model, n_kv_heads * d_head, bias=bias)
         self.to_out = Linear(n_heads * d_head, d_model, bias=out_bias)
-        self.q_norm = RMSNorm(d_head, eps=eps) if qk_norm else None
-        self.k_norm = RMSNorm(d_head, eps=eps) if qk_norm else None
+        self.wide_norm = wide_norm
+        widths = (n_heads * d_head, n_kv_heads * d_head) if wide_norm else (d_head, d_head)
+        self.q_norm, self.k_norm = (RMSNorm(n, eps=eps) if qk_norm or wide_norm else None for n in widths)
 
     def forward(
         self, x: Tensor, allowed: Tensor, turn: Turn, tap: Tap = OFF, store: Store = NO_STORE
     ) -> Tensor:
-        q = self.split(self.to_q(x))
-        q = tap("q_plain", q if self.q_norm is None else self.q_norm(q), "batch head query d_head")
+        q = tap("q_plain", self._normed(self.to_q(x), self.q_norm), "batch head query d_head")
         q = tap("q", turn(q), "batch head query d_head")
 
         def project(source: Tensor) -> KeysValues:
-            k = self.split(self.to_k(source))
-            k = tap("k_plain", k if self.k_norm is None else self.k_norm(k), "batch kv_head key d_head")
+            k = tap("k_plain", self._normed(self.to_k(source), self.k_norm), "batch kv_head key d_head")
             return turn(k), self.split(self.to_v(source))
 
         k, v = store(project, x)
@@ -98,6 +98,11 @@ class GroupedQueryAttention(FromScores):
         [0, 0, 1, 1]
         """
         return head * self.n_kv_heads // self.n_heads
+
+    def _normed(self, x: Tensor, norm: RMSNorm | None) -> Tensor:
+        if norm is None:
+            return self.split(x)
+        return self.split(norm(x)) if self.wide_norm else norm(self.split(x))
 
     def _shared(self, each: Tensor) -> Tensor:
         """A copy of each key or value head for every query head of its group."""

@@ -22,6 +22,16 @@ LLAMA = {
 }
 WIDTHS = {"head_dim": None, "hidden_size": 48}
 """For configs that have no width of a head of its own."""
+SHARED = {"num_attention_heads": 4, "num_key_value_heads": 4, "hidden_size": 64}
+FALCON = {
+    "num_hidden_layers": 3,
+    "num_attention_heads": 4,
+    "hidden_size": 48,
+    "ffn_hidden_size": 41,
+    "layer_norm_epsilon": 3e-4,
+    **PLACES,
+    **MARKS,
+}
 BERT = {**SHORT_OF, **PLACES, "num_attention_heads": 3, "hidden_size": 33, "layer_norm_eps": 3e-4}
 ONE = {**BERT, "type_vocab_size": 1}
 DISTIL = {"n_layers": 2, "n_heads": 3, "dim": 33, "hidden_dim": 41, **PLACES}
@@ -183,6 +193,41 @@ CASES: dict[str, Case] = {
         WRITES,
         hf.Gemma3TextConfig,
         {**LATER_GEMMA, "final_logit_softcapping": 3.0, "layer_types": ["full_attention"] * 3},
+    ),
+    "smollm3": Case(WRITES, hf.SmolLM3Config, {**LLAMA, "no_rope_layers": [1, 0, 1]}),
+    "olmo2": Case(WRITES, hf.Olmo2Config, {**LLAMA, **WIDTHS}),
+    "granite": Case(
+        WRITES,
+        hf.GraniteConfig,
+        {
+            **LLAMA,
+            **WIDTHS,
+            "embedding_multiplier": 3.0,
+            "logits_scaling": 4.0,
+            "residual_multiplier": 0.5,
+            "attention_multiplier": 0.2,
+            "tie_word_embeddings": True,
+        },
+    ),
+    "phi3": Case(WRITES, hf.Phi3Config, {**LLAMA, **WIDTHS}),
+    "phi3, share": Case(
+        WRITES, hf.Phi3Config, {**LLAMA, **WIDTHS, "partial_rotary_factor": 0.5, "sliding_window": 4}
+    ),
+    "stablelm": Case(WRITES, hf.StableLmConfig, {**NEOX, **SHARED, "num_key_value_heads": 2}),
+    "stablelm, parallel": Case(
+        WRITES, hf.StableLmConfig, {**NEOX, **SHARED, "use_parallel_residual": True, "use_qkv_bias": True}
+    ),
+    "cohere": Case(
+        WRITES, hf.CohereConfig, {**NEOX, **SHARED, "num_key_value_heads": 2, "logit_scale": 0.25}
+    ),
+    "phi": Case(WRITES, hf.PhiConfig, {**NEOX, **SHARED}),
+    "gptj": Case(WRITES, hf.GPTJConfig, {**GPT, "n_embd": 48, "rotary_dim": 8}),
+    "falcon": Case(WRITES, hf.FalconConfig, {**FALCON}),
+    "falcon, new": Case(
+        WRITES, hf.FalconConfig, {**FALCON, "new_decoder_architecture": True, "num_kv_heads": 2, "bias": True}
+    ),
+    "falcon, one after the other": Case(
+        WRITES, hf.FalconConfig, {**FALCON, "parallel_attn": False, "multi_query": False}
     ),
     "bert": Case(READS, hf.BertConfig, BERT),
     "bert, body": Case(BODY, hf.BertConfig, {**BERT, "hidden_act": "gelu_new"}),

@@ -93,10 +93,10 @@ def _read(form: Format, values: Mapping[str, Any], weights: Weights) -> tuple[Pl
     for name, why in form.refused.items():
         fields.absent(name, why)
     weights = weights.renamed(unwrapped(form, weights)).renamed(form.plain)
-    config = form.read(fields, weights.entries.keys())
+    config, given = form.read_all(fields, weights.entries.keys())
     form.check_depth(config, weights.entries.keys())
     head, own = read_head(form.tasks, fields, weights.entries, config.d_model) if form.tasks else (None, ())
-    takes = (*form.takes(config), *own)
+    takes = (*form.takes(config, given), *own)
     untied = form.ties and fields.raw("tie_word_embeddings") is False
     weights = weights.renamed(stand_ins(takes, weights, untied=untied))
     spec = family_of(type(config))

@@ -38,7 +38,8 @@ EPS = small("layer_norm_epsilon", 1e-5)
 DROPS = dropouts("embd_pdrop", "resid_pdrop", zero="attn_pdrop")
 
 
-def _wide(given: Values) -> int:
+def four_times(given: Values) -> int:
+    """Return the width of a feed-forward network that config.json does not give."""
     return 4 * int(given["d_model"])
 
 
@@ -77,7 +78,7 @@ GPT2 = Format(
             "Only learned absolute positions are implemented for this kind.",
         ),
         *SIZES,
-        whole("d_ff", "n_inner", default=_wide),
+        whole("d_ff", "n_inner", default=four_times),
         word("activation_function", GELUS, "gelu_new"),
         EPS,
         DROPS,
@@ -100,7 +101,7 @@ def _four(fields: Fields, given: Values) -> Values:
     if fields.raw("n_inner"):
         why = "The feed-forward network of this kind is always four times as wide as the model."
         raise InputError("config.json: n_inner is set.", why, ELSEWHERE)
-    return {"d_ff": _wide(given)}
+    return {"d_ff": four_times(given)}
 
 
 GPT1 = replace(
@@ -173,7 +174,7 @@ GPT_NEO = Format(
             n_vocab="vocab_size",
             n_ctx="max_position_embeddings",
         ),
-        whole("d_ff", "intermediate_size", default=_wide),
+        whole("d_ff", "intermediate_size", default=four_times),
         whole("window", "window_size", default=256),
         Field(read=_local, write=_said_local),
         word("activation_function", GELUS, "gelu_new"),

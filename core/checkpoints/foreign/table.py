@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -116,6 +117,12 @@ def flag(theirs: str, ours: str, default: bool) -> Field:
     return _value(ours, (theirs,), lambda fields, given: bool(fields.flag(theirs, default)))
 
 
+def choice(theirs: str, ours: str, default: bool, *, yes: Any, no: Any) -> Field:
+    """Name a switch by which one of two values is chosen."""
+    row = _value(ours, (theirs,), lambda fields, given: yes if fields.flag(theirs, default) else no)
+    return replace(row, write=lambda cfg: {theirs: getattr(cfg, ours) == yes})
+
+
 def word(theirs: str, known: Values, default: str, *ours: str) -> Field:
     """Name a word out of a list and what it means here: the activation, or several values."""
     ours = ours or ("activation",)
@@ -154,7 +161,8 @@ class Row:
     """A row of tensors: into which of ours a stored one goes. A star stands for the number of a layer; the ends .weight and .bias follow.
 
     `turned`, `plus` and `again` as in `Take`, but here `again` are names without an end; `heads` counts those of a tensor of packed parts for a config,
-    `shape` gives that of the stored tensor where ours is another.
+    `shape` gives that of the stored tensor where ours is another; `times` names a value of config.json that it is multiplied by while it is read;
+    `pairs` gives heads and turned features as in `Take`.
     """
 
     into: tuple[str, ...]
@@ -163,6 +171,8 @@ class Row:
     plus: float = 0.0
     again: tuple[str, ...] = ()
     shape: Callable[[Any], tuple[int, ...]] | None = None
+    times: str = ""
+    pairs: Callable[[Any], tuple[int, int]] | None = None
 
 
 Weights = Mapping[str, str | Row]
@@ -285,6 +295,10 @@ class Format:
 
     def read(self, fields: Fields, stored: Collection[str] = ()) -> Any:
         """Return our config of a config.json, with the names of what is stored. Raises InputError for what is not computed here."""
+        return self.read_all(fields, stored)[0]
+
+    def read_all(self, fields: Fields, stored: Collection[str]) -> tuple[Any, Values]:
+        """Return our config and every value that was read, also those that are no part of it."""
         given: dict[str, Any] = dict(self.fixed)
         given |= {
             ours: any(name.startswith(begins) for name in stored) for ours, begins in self.stored.items()
@@ -296,7 +310,8 @@ class Format:
             known = kind.__dataclass_fields__
             if "headless" in known:
                 given["headless"] = _headless(fields, stored, f"{self.output}.weight")
-            return built(kind, {ours: given[ours] for ours in given if ours in known}, tables=self.tables)
+            ours = {name: value for name, value in given.items() if name in known}
+            return built(kind, ours, tables=self.tables), given
         except InputError as error:
             names = {ours: theirs for each in self.fields for ours, theirs in each.names.items()}
             raise fields.in_their_words(error, names) from None
@@ -309,8 +324,7 @@ class Format:
             read = self.read(Fields(full), [take.name for take in self.takes(config)])
         except (InputError, AttributeError, KeyError):
             return None
-        drops = {"dropout": config.dropout} if hasattr(config, "dropout") else {}
-        return said if type(read) is type(config) and replace(read, **drops) == config else None
+        return said if type(read) is type(config) and _same(vars(read), vars(config)) else None
 
     def class_of(self, config: Any) -> str:
         """Return the class of the transformers library for a config."""
@@ -332,11 +346,11 @@ class Format:
         rows = _rows(self.weights if isinstance(self.weights, Mapping) else self.weights(config))
         return rows | (_rows({self.output: "to_logits"}) if self.output else {})
 
-    def takes(self, config: Any) -> tuple[Take, ...]:
-        """Return every tensor of a model of a config, by the names of the network that it is for."""
-        return tuple(self._takes(config))
+    def takes(self, config: Any, given: Values | None = None) -> tuple[Take, ...]:
+        """Return every tensor of a model of a config; `given` are the values that were read, of which some are multiplied into weights."""
+        return tuple(self._takes(config, given or {}))
 
-    def _takes(self, config: Any) -> Iterator[Take]:
+    def _takes(self, config: Any, given: Values) -> Iterator[Take]:
         ours, done = shapes(config), set[str]()
         own = any(name.startswith("to_logits.") for name in ours)
         tied = self.output and not own and writes(config)
@@ -353,7 +367,8 @@ class Format:
             again = tuple(f"{copy}{end}" for copy in each.again)
             if name == "embed.token.weight" and tied:
                 again += (f"{self.output}.weight",)
-            yield _take(config, each, stored, into, again, [ours[part] for part in into])
+            take = _take(config, each, stored, into, again, [ours[part] for part in into])
+            yield replace(take, times=given.get(each.times, 1.0)) if each.times else take
 
 
 def _take(
@@ -370,13 +385,23 @@ def _take(
         return Take(stored, each.shape(config), into, ours=first)
     if len(parts) == 1:
         shape = first[::-1] if turned else first
-        return Take(stored, shape, into, turned=turned, plus=each.plus, again=again)
+        pairs = each.pairs(config) if each.pairs else (0, 0)
+        return Take(stored, shape, into, turned=turned, plus=each.plus, again=again, pairs=pairs)
     n_rows = sum(part[0] for part in parts)
     if each.heads is None:
         return Take(stored, (*first[:0:-1], n_rows), into, turned=turned)
     heads = each.heads(config)
     return Take(
         stored, (n_rows, *first[1:]), into, heads=heads, widths=tuple(part[0] // heads for part in parts)
+    )
+
+
+def _same(read: Values, config: Values) -> bool:
+    """Return whether two configs are one but for the dropout of a training, and the last digit of a number that was divided and multiplied."""
+    return all(
+        math.isclose(read[name], value, rel_tol=1e-12) if isinstance(value, float) else read[name] == value
+        for name, value in config.items()
+        if name != "dropout"
     )
 
 

@@ -116,14 +116,10 @@ class Fields:
         """A positive number; absence gives the default, null 0."""
         value = self._values.get(name, default)
         value = 0.0 if value is None else value
-        if (
-            type(value) not in (int, float)
-            or not 0 <= value <= LARGEST
-            or (value == 0 and self._values.get(name) == 0)
-        ):
-            raise self._wrong(
-                f"{name} is {self._said(value)}", f"It must be a positive number of at most {LARGEST:,}."
-            )
+        least = 0 if self._values.get(name) is None else SMALLEST
+        if type(value) not in (int, float) or not least <= value <= LARGEST:
+            rule = f"It must be a positive number from {SMALLEST} to {LARGEST:,}."
+            raise self._wrong(f"{name} is {self._said(value)}", rule)
         return float(value)
 
     def flag(self, name: str, default: bool | None) -> bool | None:

@@ -34,7 +34,9 @@ ONE_MARK: Mapping[str, str] = {"start": "<|endoftext|>", "end": "<|endoftext|>"}
 class Take:
     """One stored tensor and where it goes: cut into equal parts along its last axis, each turned if `turned`; views where that can be.
 
-    `plus` is added to what is stored (the gains of Gemma's norms are stored less 1). With `heads` it is cut along its first axis instead, head by head: the rows are (head, part), as GPT-NeoX packs them,
+    `plus` is added to what is stored (the gains of Gemma's norms are stored less 1), and it is multiplied by `times` (Granite's sub-layers).
+    `pairs`: of each of so many heads the first so many rows are stored with the two of a turned pair as neighbours (GPT-J), here pair by
+    pair in two halves. With `heads` it is cut along its first axis instead, head by head: the rows are (head, part), as GPT-NeoX packs them,
     and `widths` are those of each part.
 
     `turned` is for matrices stored (in, out), where a linear layer here holds (out, in). `again` names those under
@@ -52,6 +54,8 @@ class Take:
     heads: int = 0
     widths: tuple[int, ...] = ()
     plus: float = 0.0
+    times: float = 1.0
+    pairs: tuple[int, int] = (0, 0)
     again: str | tuple[str, ...] = ""
     ours: tuple[int, ...] = ()
 
@@ -69,17 +73,31 @@ class Take:
             parts = value.chunk(len(self.into), dim=-1) if len(self.into) > 1 else (value,)
         for ours, part in zip(self.into, parts, strict=True):
             part = part + self.plus if self.plus else part
-            yield ours, part.T if self.turned else part
+            part = part * self.times if self.times != 1.0 else part
+            yield ours, part.T if self.turned else _in_order(part, self.pairs)
 
     def from_parts(self, state: Mapping[str, Tensor]) -> Tensor:
         """What is stored, from our weights: `into_parts` the other way round."""
-        if self.plus:
-            state = {ours: state[ours] - self.plus for ours in self.into}
+        if self.plus or self.times != 1.0 or self.pairs[0]:
+            state = {
+                ours: _in_order((state[ours] - self.plus) / self.times, self.pairs, back=True)
+                for ours in self.into
+            }
         if self.heads:
             rows = [state[ours].unflatten(0, (self.heads, -1)) for ours in self.into]
             return torch.cat(rows, dim=1).flatten(0, 1)
         whole = torch.cat([state[ours].T if self.turned else state[ours] for ours in self.into], dim=-1)
         return whole.reshape(self.shape).contiguous()
+
+
+def _in_order(value: Tensor, pairs: tuple[int, int], *, back: bool = False) -> Tensor:
+    """Return rows, or numbers, with each head's pairs in two halves; `back` as neighbours again."""
+    heads, n = pairs
+    if not heads:
+        return value
+    rows = value.unflatten(0, (heads, -1))
+    halves = torch.cat((torch.arange(0, n, 2), torch.arange(1, n, 2), torch.arange(n, rows.shape[1])))
+    return rows[:, halves.argsort() if back else halves].flatten(0, 1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -196,7 +214,7 @@ def keeping(takes: tuple[Take, ...], weights: Weights) -> Mapping[str, int]:
     for take in takes:
         stored = weights.entries[take.name].dtype
         matrix = len(take.shape) == 2 and not any(TABLES.match(ours) for ours in take.into)
-        if weights.keeps(take.name) and not take.plus and (matrix or stored == "F32"):
+        if weights.keeps(take.name) and not take.plus and take.times == 1.0 and (matrix or stored == "F32"):
             found[take.name] = MAPPED[stored]
     return found
 

@@ -1,13 +1,16 @@
 """Llama and its kin: causal blocks with rotary positions, grouped queries, root-mean-square norms and a gated feed-forward.
 
 Touvron et al. 2023; Mistral (Jiang et al. 2023) adds a sliding window, Qwen2 biases on queries, keys and values, Qwen3 a norm
-on each head's queries and keys, Gemma (Gemma Team 2024) embeddings times the root of the width.
+on each head's queries and keys, Gemma (Gemma Team 2024) embeddings times the root of the width. Others of this build differ in
+single places, each an option here: SmolLM3, OLMo 2, Granite, StableLM, Cohere, Phi, GPT-J, Falcon.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import torch
@@ -15,19 +18,37 @@ from torch import Tensor, nn
 
 from core import masks
 from core.layers.cache import NO_STORE, Cache, Store
-from core.layers.config_checks import check_flags, check_shape, check_whole
+from core.layers.config_checks import check_flags, check_layers, check_shape, check_whole
 from core.layers.dropout import dropout
 from core.layers.embedding import TokenEmbedding
-from core.layers.feedforward import GatedFeedForward
+from core.layers.feedforward import FeedForward, GatedFeedForward
 from core.layers.grouped_attention import GroupedQueryAttention, Turn
 from core.layers.linear import Linear
-from core.layers.norm import RMSNorm
+from core.layers.norm import LayerNorm, RMSNorm
 from core.layers.positions import frequencies, turned, waves
 from core.models import Batch, Family, Kind
 from core.trace import OFF, Tap
 
 RESID = "batch pos d_model"
-NUMBERS = ("rope_base", "rope_factor", "rope_low", "rope_high")
+NUMBERS = ("rope_base", "rope_factor", "rope_low", "rope_high", "embed_scale", "output_scale")
+NORMS: Mapping[str, Callable[..., nn.Module]] = {
+    "rms": RMSNorm,
+    "layer": LayerNorm,
+    "layer, unbiased": partial(LayerNorm, bias=False),
+}
+FLAGS = (
+    "qkv_bias",
+    "out_bias",
+    "ffn_bias",
+    "logits_bias",
+    "qk_norm",
+    "wide_norm",
+    "tied",
+    "scaled",
+    "headless",
+)
+BLOCKS = ("before", "behind", "parallel", "one norm")
+"""Where norms stand: before each sub-layer; behind each (OLMo 2); before two that read the same stream; one before both of these."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +58,9 @@ class LlamaConfig:
     `sliding_window` is how many tokens a query sees, itself included (0: all before it). `rope_original` is the context
     before the rotary frequencies were stretched by `rope_factor` (Llama 3.1; 0: they were not): wavelengths above
     rope_original / rope_low grow by the factor, those below rope_original / rope_high stay, between them both are blended.
+    Of a head's features the first `d_rotary` are turned (0: all), in the layers in `unturned` none. `norm` and `block` are keys of
+    `NORMS` and `BLOCKS`; the feed-forward network is `gated` or has two maps. Scores are divided by the root of `scale` (0: of d_head),
+    embeddings and scores of words multiplied by `embed_scale` and `output_scale`.
 
     >>> LlamaConfig(n_kv_heads=5)
     Traceback (most recent call last):
@@ -58,6 +82,18 @@ class LlamaConfig:
     sliding_window: int = 0
     qkv_bias: bool = False
     qk_norm: bool = False
+    wide_norm: bool = False
+    out_bias: bool = False
+    ffn_bias: bool = False
+    logits_bias: bool = False
+    norm: str = "rms"
+    block: str = "before"
+    gated: bool = True
+    d_rotary: int = 0
+    unturned: tuple[int, ...] = ()
+    scale: float = 0.0
+    embed_scale: float = 1.0
+    output_scale: float = 1.0
     tied: bool = False
     scaled: bool = False
     rope_base: float = 10000.0
@@ -69,18 +105,26 @@ class LlamaConfig:
 
     def __post_init__(self) -> None:
         check_shape(self)
-        check_whole(self, n_kv_heads=1, d_head=2, sliding_window=0, rope_original=0)
+        check_whole(self, n_kv_heads=1, d_head=2, sliding_window=0, rope_original=0, d_rotary=0)
+        object.__setattr__(self, "unturned", check_layers(self, "unturned"))
         if self.n_heads % self.n_kv_heads:
             raise ValueError(f"n_kv_heads={self.n_kv_heads} does not divide n_heads={self.n_heads}")
         if self.d_head % 2:
             raise ValueError(f"d_head={self.d_head} must be even: rotary positions turn pairs of features")
-        for name in NUMBERS:
+        if self.d_rotary % 2 or self.d_rotary > self.d_head:
+            raise ValueError(
+                f"d_rotary={self.d_rotary} must be an even number up to d_head={self.d_head}: rotary positions turn pairs of features"
+            )
+        for name in (*NUMBERS, *(("scale",) if self.scale else ())):
             value = getattr(self, name)
             if type(value) not in (int, float) or not (math.isfinite(value) and value > 0):
                 raise ValueError(f"{name}={value!r} must be a positive number")
+        for name, known in (("norm", NORMS), ("block", BLOCKS)):
+            if getattr(self, name) not in known:
+                raise ValueError(f"{name}={getattr(self, name)!r} is not one of {'; '.join(known)}")
         if self.rope_original and not self.rope_low < self.rope_high:
             raise ValueError(f"rope_low={self.rope_low} must be smaller than rope_high={self.rope_high}")
-        check_flags(self, "qkv_bias", "qk_norm", "tied", "scaled", "headless")
+        check_flags(self, *FLAGS, "gated")
 
     @classmethod
     def tiny(cls) -> LlamaConfig:
@@ -93,7 +137,7 @@ def rope_frequencies(cfg: LlamaConfig) -> Tensor:
     >>> rope_frequencies(LlamaConfig.tiny())
     tensor([1.0000, 0.1000, 0.0100, 0.0010], dtype=torch.float64)
     """
-    w = frequencies(cfg.d_head, cfg.rope_base)[::2]
+    w = frequencies(cfg.d_rotary or cfg.d_head, cfg.rope_base)[::2]
     if not cfg.rope_original:
         return w
     turns = cfg.rope_original * w / (2 * math.pi)  # full turns within the original context
@@ -102,21 +146,31 @@ def rope_frequencies(cfg: LlamaConfig) -> Tensor:
 
 
 class LlamaBlock(nn.Module):
-    """x + sublayer(norm(x)), twice."""
+    """x + sublayer(norm(x)), twice; or with norms behind, or both sub-layers reading x."""
 
-    def __init__(self, cfg: LlamaConfig) -> None:
+    def __init__(self, cfg: LlamaConfig, *, unturned: bool = False) -> None:
         super().__init__()
-        self.norm1, self.norm2 = (RMSNorm(cfg.d_model, eps=cfg.eps) for _ in range(2))
+        norm = partial(NORMS[cfg.norm], cfg.d_model, eps=cfg.eps)
+        behind = cfg.block == "behind"
+        self.block = cfg.block
+        self.norm1 = nn.Identity() if behind else norm()
+        self.norm2 = nn.Identity() if behind or cfg.block == "one norm" else norm()
+        self.after1, self.after2 = (norm(), norm()) if behind else (None, None)
         self.self_attn = GroupedQueryAttention(
             cfg.d_model,
             cfg.n_heads,
             cfg.n_kv_heads,
             cfg.d_head,
             bias=cfg.qkv_bias,
+            out_bias=cfg.out_bias,
             qk_norm=cfg.qk_norm,
+            wide_norm=cfg.wide_norm,
             eps=cfg.eps,
+            n_turned=0 if unturned else cfg.d_rotary or None,
+            scale=cfg.scale or None,
         )
-        self.ffn = GatedFeedForward(cfg.d_model, cfg.d_ff, activation=cfg.activation)
+        feed_forward = GatedFeedForward if cfg.gated else FeedForward
+        self.ffn = feed_forward(cfg.d_model, cfg.d_ff, activation=cfg.activation, bias=cfg.ffn_bias)
         self.drop = dropout(cfg.dropout)
 
     def forward(
@@ -124,9 +178,15 @@ class LlamaBlock(nn.Module):
     ) -> Tensor:
         x = tap("resid_in", x, RESID)
         y = tap("norm1.out", self.norm1(x), RESID)
-        x = tap("resid_mid", x + self.drop(self.self_attn(y, allowed, turn, tap / "self_attn", store)), RESID)
-        y = tap("norm2.out", self.norm2(x), RESID)
-        return tap("resid_out", x + self.drop(self.ffn(y, tap / "ffn")), RESID)
+        out = self.self_attn(y, allowed, turn, tap / "self_attn", store)
+        if self.after1 is not None:
+            out = tap("after1.out", self.after1(out), RESID)
+        mid = tap("resid_mid", x + self.drop(out), RESID)
+        read = {"parallel": x, "one norm": y}.get(self.block, mid)
+        out = self.ffn(tap("norm2.out", self.norm2(read), RESID), tap / "ffn")
+        if self.after2 is not None:
+            out = tap("after2.out", self.after2(out), RESID)
+        return tap("resid_out", mid + self.drop(out), RESID)
 
 
 class Llama(nn.Module):
@@ -145,12 +205,16 @@ class Llama(nn.Module):
         super().__init__()
         self.cfg = cfg
         self.embed: Any = nn.ModuleDict(
-            {"token": TokenEmbedding(cfg.n_vocab, cfg.d_model, scaled=cfg.scaled)}
+            {"token": TokenEmbedding(cfg.n_vocab, cfg.d_model, scaled=cfg.scaled, scale=cfg.embed_scale)}
         )
         self.drop = dropout(cfg.dropout)
-        self.layers = nn.ModuleList(LlamaBlock(cfg) for _ in range(cfg.n_layers))
-        self.final_norm = RMSNorm(cfg.d_model, eps=cfg.eps)
+        self.layers = nn.ModuleList(LlamaBlock(cfg, unturned=i in cfg.unturned) for i in range(cfg.n_layers))
+        self.final_norm = NORMS[cfg.norm](cfg.d_model, eps=cfg.eps)
         self.to_logits = None if cfg.tied or cfg.headless else Linear(cfg.d_model, cfg.n_vocab, bias=False)
+        biased = cfg.logits_bias and not cfg.headless
+        self.logits_bias = nn.Parameter(torch.zeros(1, cfg.n_vocab)) if biased else None
+        self.output_scale = cfg.output_scale
+        self.norms_behind = cfg.block == "behind"
 
     def new_cache(self) -> Cache:
         return Cache(self.cfg.n_layers)
@@ -170,11 +234,20 @@ class Llama(nn.Module):
         by = waves(places[:, None] * rope_frequencies(self.cfg).to(device), x.dtype)
         for i, block in enumerate(self.layers):
             store = cache.self_attn[i] if cache else NO_STORE
-            x = block(x, allowed, lambda each: turned(each, by), tap / f"layer.{i}", store)
+            plain = i in self.cfg.unturned
+            x = block(
+                x,
+                allowed,
+                lambda each, plain=plain: each if plain else turned(each, by),
+                tap / f"layer.{i}",
+                store,
+            )
         return tap("final_norm.out", self.final_norm(x), RESID)
 
     def logits(self, hidden: Tensor, tap: Tap = OFF) -> Tensor:
+        hidden = hidden if self.output_scale == 1.0 else hidden * self.output_scale
         found = self.embed["token"].scores(hidden) if self.to_logits is None else self.to_logits(hidden)
+        found = found if self.logits_bias is None else found + self.logits_bias[0]
         return tap("logits", found, "batch pos vocab")
 
 

@@ -94,6 +94,51 @@ LIES: dict[str, dict[str, tuple[Any, ...]]] = {
             "differs from 'embed_tokens.weight'",
         ),
     },
+    "smollm3": {
+        "turns of three layers": ({"no_rope_layers": [1, 0, 1]}, "no_rope_layers is [1, 0, 1]"),
+        "turns of a thousand lists": ({"no_rope_layers": [DEEP, 1]}, "no_rope_layers is [[["),
+        "no turns at all": (
+            {"no_rope_layers": None, "no_rope_layer_interval": 0},
+            "no_rope_layer_interval is 0",
+        ),
+        "a window": ({"use_sliding_window": True}, "use_sliding_window is True"),
+    },
+    "olmo2": {"biases": ({"attention_bias": True}, "attention_bias is True")},
+    "granite": {
+        "a factor of nothing": ({"residual_multiplier": 0}, "residual_multiplier is 0"),
+        "a factor below zero": ({"logits_scaling": -8.0}, "logits_scaling is -8.0"),
+        "a factor of 1e-300": ({"attention_multiplier": 1e-300}, "attention_multiplier is 1e-300"),
+        "a factor of text": ({"embedding_multiplier": "12"}, "embedding_multiplier is '12'"),
+        "a factor of 0.22, which opens": ({"residual_multiplier": 0.22},),
+    },
+    "phi3": {
+        "turned by more than all": ({"partial_rotary_factor": 1.5}, "partial_rotary_factor, is 1.5"),
+        "positions for long texts": (
+            {"rope_scaling": {"type": "longrope", "long_factor": [1.0], "short_factor": [1.0]}},
+            "kind 'longrope'",
+        ),
+        "more heads that answer than are packed": ({"num_key_value_heads": 6}, "qkv_proj.weight"),
+    },
+    "stablelm": {
+        "norms of heads": ({"qk_layernorm": True}, "qk_layernorm is True"),
+        "both at once in words": ({"use_parallel_residual": "yes"}, "use_parallel_residual is 'yes'"),
+        "a norm too many": ({"use_parallel_residual": True}, "left over"),
+    },
+    "cohere": {
+        "norms of heads": ({"use_qk_norm": True}, "use_qk_norm is True"),
+        "scores of words times text": ({"logit_scale": "1"}, "logit_scale is '1'"),
+    },
+    "phi": {"an odd share": ({"partial_rotary_factor": 0.4}, "must be an even number up to d_head")},
+    "gptj": {
+        "turned by more than a head": ({"rotary_dim": 64}, "rotary_dim=64"),
+        "an odd turn": ({"rotary_dim": 3}, "rotary_dim=3"),
+    },
+    "falcon": {
+        "a bias of distance": ({"alibi": True}, "alibi is True"),
+        "key heads that do not divide": ({"num_kv_heads": 4}, "num_kv_heads=4"),
+        "three norms": ({"num_ln_in_parallel_attn": 3}, "num_ln_in_parallel_attn is 3"),
+        "other norms": ({"num_ln_in_parallel_attn": 2}, "missing", "ln_attn"),
+    },
     "mistral": {
         "a window of nothing": ({"sliding_window": 0}, "sliding_window is 0"),
         "a window below zero": ({"sliding_window": -3}, "sliding_window is -3"),
