@@ -389,6 +389,7 @@ WRONG = [
         {"rope_factor": 0.0},
     ),
     *({"local": (2,)}, {"local": (1, 0)}, {"local": 1}, {"local": (1, 1)}),
+    *({"norm": "batch"}, {"block": "around"}, {"unturned": (2,)}, {"embed_scale": 0.0}, {"wide_norm": 1}),
     *({"n_buckets": 5}, {"furthest": 2}, {"gated": 1}, {"scaled_output": "no"}),
     *({"scaled": 1}, {"embed_norm": "yes"}, {"output_bias": 0}),
     *({"d_hidden": 0}, {"residual": "yes"}, {"n_levels": 0}, {"n_bands": 1.5}),
@@ -409,7 +410,7 @@ REFUSED = [
     for name, family in families().items()
     for wrong in WRONG
     if wrong.keys() <= {part.name for part in fields(family.config)}
-    and (wrong, name) != ({"n_heads": 2}, "t5")
+    and (wrong, name) not in (({"n_heads": 2}, "t5"), ({"d_rotary": 0}, "llama"), ({"scale": 0}, "llama"))
 ]
 
 
