@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from exhibit_pages import drawn, figure, said
+from exhibit_pages import chart, drawn, figure, said
 from packets import opened
 from streamlit.testing.v1 import AppTest
 
@@ -110,7 +110,7 @@ def test_shapes_are_those_of_the_run():
     test = page(TABLE, step="2")
     data = exhibit.compute(Params())
     config, n, m = data.run.model.config, len(data.read), len(data.written)
-    notes = [note["text"] for note in figure(test)["layout"]["annotations"]]
+    notes = [line["words"] for line in chart(test)[3]]
     assert (
         f"Q: {config.n_heads} × {m} × {config.d_head}" in notes
         and f"V: {config.n_heads} × {n} × {config.d_head}" in notes
@@ -176,7 +176,8 @@ def test_a_layer_has_two_maps_and_an_encoder_layer_inside():
 
 
 def test_figures_and_the_small_picture():
-    assert [note.text for note in flow(3, 5, 8, 2, 4).layout.annotations].count("times W of Q") == 1
+    arrows = flow(3, 5, 8, 2, 4).to_dict()["layer"][0]["data"]["values"]
+    assert [each["words"] for each in arrows].count("times W of Q") == 1
     assert computed([1], [2], [], ["<b>"]).layout.xaxis.ticktext == ("&lt;b&gt;",)
     assert exhibit.thumbnail().count("<rect") > 20
     with pytest.raises(core.InputError, match="24"):

@@ -4,29 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import altair as alt
 import plotly.graph_objects as go
 
 from viz import theme
+from viz.charts.parts import panels, vega
 from viz.charts.parts.kept import kept
-from viz.charts.parts.plotted import HIDDEN, QUIET, arrow, framed, key, note, said
+from viz.charts.parts.plotted import QUIET, framed, key
 from viz.labels import plain
 
 TARGET, SOURCE = theme.CATEGORICAL[1], theme.CATEGORICAL[0]
 HALF = (0.46, 0.27)
 """Half the width and half the height of a box."""
+TALLER = 0.36
+"""How much higher a box of two lines is."""
 
 
 @kept
-def flow(n: int, m: int, d: int, heads: int, d_head: int, *, height: int = 400) -> go.Figure:
+def flow(n: int, m: int, d: int, heads: int, d_head: int, *, height: int = 400) -> vega.Layers:
     """Boxes from top to bottom, each with its shape: queries from the decoder, keys and values from the encoder.
 
     `n` source and `m` target tokens, `d` numbers a word.
 
-    >>> figure = flow(6, 7, 256, 8, 32)
-    >>> [note.text for note in figure.layout.annotations if note.text.startswith("K:")]
+    >>> words = flow(6, 7, 256, 8, 32).to_dict()["layer"][3]["data"]["values"]
+    >>> [line["words"] for line in words if line["words"].startswith("K:")]
     ['K: 8 × 6 × 32']
     """
-    figure = go.Figure()
     boxes = (
         (0.0, 4, HALF[0], TARGET, "decoder", f"{m} × {d}"),
         (1.5, 4, 0.96, SOURCE, "encoder’s output", f"{n} × {d}"),
@@ -35,38 +38,49 @@ def flow(n: int, m: int, d: int, heads: int, d_head: int, *, height: int = 400) 
         (2.0, 3, HALF[0], SOURCE, "V", f"{heads} × {n} × {d_head}"),
         (0.5, 2, 0.96, theme.MUTED, "softmax(Q Kᵀ / √d)", f"{heads} × {m} × {n}"),
         (1.25, 1, 1.2, theme.MUTED, "weights times V", f"{heads} × {m} × {d_head}"),
-        (1.25, 0, 1.2, TARGET, "output projection, to the decoder", f"{m} × {d}"),
+        (1.25, 0, 1.2, TARGET, "output projection", f"{m} × {d}"),
     )
-    for x, y, half, colour, name, shape in boxes:
-        tall = HALF[1] + (0.13 if y == 4 else 0)
-        figure.add_shape(
-            type="rect",
-            x0=x - half,
-            x1=x + half,
-            y0=y - HALF[1],
-            y1=y - HALF[1] + 2 * tall,
-            line={"color": colour, "width": 2},
-            fillcolor=theme.BACKGROUND,
-            layer="below",
-        )
-        note(figure, f"{said(name)}{'<br>' if y == 4 else ': '}{shape}", x, y - HALF[1] + tall)
+    drawn = [
+        {
+            "x": x - half,
+            "x2": x + half,
+            "y": y - HALF[1],
+            "y2": y + HALF[1] + TALLER * (y == 4),
+            "colour": colour,
+        }
+        for x, y, half, colour, *_ in boxes
+    ]
+    words = [
+        {"x": x, "y": y + lift, "words": line}
+        for x, y, _, _, name, shape in boxes
+        for lift, line in (((TALLER, name), (0, shape)) if y == 4 else ((0, f"{name}: {shape}"),))
+    ]
     arrows = (
-        (0, 4, 0, 3, "times W of Q"),
-        (1, 4, 1, 3, "times W of K"),
-        (2, 4, 2, 3, "times W of V"),
-        (0, 3, 0, 2, ""),
-        (1, 3, 1, 2, ""),
-        (0.5, 2, 0.5, 1, ""),
-        (2, 3, 2, 1, ""),
-        (1.25, 1, 1.25, 0, ""),
+        (0, 4, 3, "times W of Q"),
+        (1, 4, 3, "times W of K"),
+        (2, 4, 3, "times W of V"),
+        *((x, y, to, "") for x, y, to in ((0, 3, 2), (1, 3, 2), (0.5, 2, 1), (2, 3, 1), (1.25, 1, 0))),
     )
-    for x, y, to_x, to_y, name in arrows:
-        arrow(figure, (x, y - HALF[1]), (to_x, to_y + HALF[1]), arrowwidth=1.6)
-        if name:
-            note(figure, name, x, y - 0.5, 13, theme.MUTED, xanchor="left", xshift=7)
-    figure.update_xaxes(range=[-0.5, 2.5], **HIDDEN)
-    figure.update_yaxes(range=[-0.32, 4.58], **HIDDEN)
-    return framed(figure, height, (2, 2, 2, 2), showlegend=False)
+    ways = [
+        {"x": x, "y": y - HALF[1], "y2": to + HALF[1] + 0.03, "words": name, "middle": y - 0.5}
+        for x, y, to, name in arrows
+    ]
+    across, up = vega.plane((-0.5, 2.75), (-0.32, 4.68))
+    way, box = vega.rows(ways, x=across, y=up), vega.rows(drawn, x=across, y=up)
+    return vega.framed(
+        way.mark_rule(color=theme.TEXT, strokeWidth=1.6).encode(y2="y2"),
+        way.mark_point(shape="triangle-down", filled=True, size=70, color=theme.TEXT, opacity=1).encode(
+            y=panels.on(up, "y2:Q")
+        ),
+        box.mark_rect(fill=theme.BACKGROUND, strokeWidth=2).encode(
+            x2="x2", y2="y2", stroke=vega.own(channel=alt.Stroke)
+        ),
+        vega.rows(words, x=across, y=up, text="words:N").mark_text(fontSize=14, color=theme.TEXT),
+        way.mark_text(fontSize=13, color=theme.MUTED, align="left", dx=7).encode(
+            y=panels.on(up, "middle:Q"), text="words:N"
+        ),
+        height=height,
+    )
 
 
 @kept
