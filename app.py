@@ -8,7 +8,7 @@ import streamlit as st
 
 from viz.platform import versions
 
-with versions.explained():
+with versions.explain():
     from viz.platform import application
 
 application.check_settings()

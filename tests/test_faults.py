@@ -78,7 +78,7 @@ def test_the_web_server_is_known_by_its_signal_and_its_wait_has_an_end(monkeypat
 
 
 def _ended(port: int, **variables: str) -> tuple[int, str]:
-    """The status and the words of a start that ends by itself."""
+    """Return the status and the words of a start that ends by itself."""
     found = subprocess.run(
         [*COMMAND, str(port)],
         cwd=ROOT,
@@ -91,7 +91,7 @@ def _ended(port: int, **variables: str) -> tuple[int, str]:
 
 
 def _fake(folder: Path, version: str, customized: str = "") -> dict[str, str]:
-    """Variables with which Streamlit calls itself by another version."""
+    """Return variables with which Streamlit calls itself by another version."""
     info = folder / f"streamlit-{version}.dist-info"
     info.mkdir()
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: streamlit\nVersion: {version}\n", "utf-8")

@@ -60,7 +60,7 @@ def test_another_streamlit_is_named_in_a_sentence(monkeypatch, version, error, s
     )
     ended = ""
     try:
-        with versions.explained():
+        with versions.explain():
             if error:
                 raise error
     except SystemExit as end:
@@ -69,7 +69,7 @@ def test_another_streamlit_is_named_in_a_sentence(monkeypatch, version, error, s
 
 
 def test_an_error_of_our_own_is_not_blamed_on_a_version():
-    with pytest.raises(ImportError), versions.explained():
+    with pytest.raises(ImportError), versions.explain():
         raise ImportError("viz.nothing")
 
 

@@ -99,7 +99,7 @@ def test_nothing_else_is_kept(site: Site) -> None:
 
 
 def test_a_page_names_plotlys_script_once_it_drew_by_it(monkeypatch) -> None:
-    monkeypatch.setattr(static_files, "_drawn_by_plotly", {"scaling"})
+    monkeypatch.setattr(static_files, "_plotly_pages", {"scaling"})
     html = [(b"content-type", b"text/html; charset=utf-8")]
     link = dict(answered(Preloaded(Site(html, PARTS)), "/base/scaling")[0]["headers"])[b"link"].decode()
     name = link.removeprefix("<./").removesuffix(">; rel=modulepreload")

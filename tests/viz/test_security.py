@@ -12,7 +12,7 @@ import streamlit as st
 from starlette.datastructures import Headers
 
 from viz.platform import security, static_files
-from viz.platform.security import SameOrigin, SecurityHeaders, own
+from viz.platform.security import SameOrigin, SecurityHeaders, sent_by_us
 
 
 def _answered(headers: list[tuple[bytes, bytes]]) -> dict[str, str]:
@@ -97,18 +97,18 @@ HERE = "atlas.example.edu:8501"
     ids=str,
 )
 def test_where_a_request_comes_from(headers, allowed):
-    assert own(Headers({"host": HERE} | headers)) is allowed
+    assert sent_by_us(Headers({"host": HERE} | headers)) is allowed
 
 
 def test_streamlits_own_settings_open_it_further(monkeypatch):
     evil = Headers({"host": HERE, "origin": "https://other.example"})
     settings = {"server.enableCORS": True, "server.corsAllowedOrigins": ["https://other.example"]}
     monkeypatch.setattr(st, "get_option", settings.get)
-    assert own(evil)
+    assert sent_by_us(evil)
     settings["server.corsAllowedOrigins"] = []
-    assert not own(evil)
+    assert not sent_by_us(evil)
     settings["server.enableCORS"] = False
-    assert own(evil)
+    assert sent_by_us(evil)
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import logging
+from pathlib import Path
 
 import pytest
 from streamlit.components.v2.bidi_component.main import _make_trigger_id
@@ -74,8 +75,6 @@ def test_a_patch_says_what_it_is_for():
 
 
 def _upstream() -> str:
-    from pathlib import Path
-
     return Path(streamlit_patches.__file__).with_name("UPSTREAM.md").read_text("utf-8")
 
 
@@ -92,7 +91,7 @@ def _widget(key: str, fragment: str | None = None) -> WidgetMetadata:
 
 
 def test_a_widget_that_is_not_drawn_any_more_is_forgotten_one_run_later():
-    states, remove = WStates(), forget_widgets.forgetting(ORIGINAL)
+    states, remove = WStates(), forget_widgets.forget_after(ORIGINAL)
     for key in ("here", "gone", "back"):
         states.set_widget_metadata(_widget(key))
     states.set_widget_metadata(_widget("outside", fragment="other"))
@@ -112,7 +111,7 @@ def test_a_widget_that_is_not_drawn_any_more_is_forgotten_one_run_later():
 
 def test_what_a_component_says_is_heard_as_long_as_it_is_drawn():
     """Its events are a widget of their own, which no run calls drawn."""
-    states, remove = WStates(), forget_widgets.forgetting(ORIGINAL)
+    states, remove = WStates(), forget_widgets.forget_after(ORIGINAL)
     events = _make_trigger_id("stage", "events")
     for key in ("stage", events):
         states.set_widget_metadata(_widget(key))
@@ -133,7 +132,7 @@ def test_what_callbacks_were_given_does_not_pile_up():
         "st.button('always', key='always')"
     )
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(WStates, "remove_stale_widgets", forget_widgets.forgetting(ORIGINAL))
+        patch.setattr(WStates, "remove_stale_widgets", forget_widgets.forget_after(ORIGINAL))
         for _ in range(8):
             test.run()
             test.button(key="always").click()

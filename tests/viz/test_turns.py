@@ -27,7 +27,7 @@ class Clock:
 
     def ask(self, visitor: str, data: str = "") -> None:
         self.visitor = visitor
-        with turns.taken(), turns.taken():  # a page, and a part of it
+        with turns.take_turn(), turns.take_turn():  # a page, and a part of it
             self.draw(data)
 
 

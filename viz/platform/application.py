@@ -31,9 +31,6 @@ from viz.server.uploads import routes as uploads
 from viz.server.uploads.held import UPLOADS
 from viz.shell import errors
 
-COPIES = 2**26
-"""Bytes for weights in the processor's own layout: enough for the models of a lesson, and a class of a hundred fits into 1.2 GB beside them."""
-
 BASE = f"/{path}" if (path := str(st.get_option("server.baseUrlPath") or "").strip("/")) else ""
 ROUTES = [
     Route(BASE + route.path, route.endpoint, methods=route.methods)
@@ -75,7 +72,7 @@ async def lifespan(_: st.App) -> AsyncIterator[dict[str, object]]:
     threadpoolctl.threadpool_limits(1, "blas")
     schemapi.disable_debug_mode()  # the tests hold every chart against Vega-Lite's schema: 0.2 s a chart that no visitor has to wait for again
     limits.raise_files()
-    core.layers.linear.ROOM.most = COPIES
+    core.layers.linear.ROOM.most = 0  # copies of weights in the processor's own layout: 240 MB of a class of thirty, and no bar needs them
     core.serving.engine.default().room(limits.room)
     server = shutdown.web_server()
     shutdown.limit_the_wait(server)

@@ -100,7 +100,7 @@ class SameOrigin:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         socket = scope["type"] == "websocket"
-        if not (socket or (scope["type"] == "http" and scope["method"] in UNSAFE)) or own(
+        if not (socket or (scope["type"] == "http" and scope["method"] in UNSAFE)) or sent_by_us(
             Headers(scope=scope)
         ):
             await self.app(scope, receive, send)
@@ -112,7 +112,7 @@ class SameOrigin:
             await JSONResponse({"error": refusal}, 403)(scope, receive, send)
 
 
-def own(headers: Headers) -> bool:
+def sent_by_us(headers: Headers) -> bool:
     """Return whether a request comes from a page of this app, or from no page at all.
 
     A browser that names the relation (`Sec-Fetch-Site`) is believed, for a page cannot write that header. Of others the
@@ -127,10 +127,10 @@ def own(headers: Headers) -> bool:
     if relation:
         return False
     hosts = (headers.get("host", ""), headers.get("x-forwarded-host", ""))
-    return any(host and _same(origin, host) for host in hosts)
+    return any(host and _same_host(origin, host) for host in hosts)
 
 
-def _same(origin: str, host: str) -> bool:
+def _same_host(origin: str, host: str) -> bool:
     try:
         page, asked = urlsplit(origin), urlsplit(f"//{host}")
         port = page.port or PORTS.get(page.scheme)

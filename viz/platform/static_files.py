@@ -80,17 +80,17 @@ class Preloaded:
                 message = {**message, "headers": [*headers, (b"link", self.link)]}
             await send(message)
 
-        ahead = scope["type"] == "http" and self.link and _page(scope["path"]) in _drawn_by_plotly
+        ahead = scope["type"] == "http" and self.link and _page(scope["path"]) in _plotly_pages
         await self.app(scope, receive, named if ahead else send)
 
 
-_drawn_by_plotly: set[str] = set()
+_plotly_pages: set[str] = set()
 
 
-def drawn_by_plotly() -> None:
+def note_plotly() -> None:
     """Note that the page of this visit draws by Plotly."""
-    if st.context.url and len(_drawn_by_plotly) < Preloaded.MOST:
-        _drawn_by_plotly.add(_page(urlsplit(st.context.url).path))
+    if st.context.url and len(_plotly_pages) < Preloaded.MOST:
+        _plotly_pages.add(_page(urlsplit(st.context.url).path))
 
 
 def _page(path: str) -> str:

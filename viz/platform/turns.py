@@ -75,7 +75,7 @@ _inside = threading.local()
 
 
 @contextmanager
-def taken() -> Iterator[None]:
+def take_turn() -> Iterator[None]:
     """Draw in turn what is drawn within; once taken, taken again is nothing. Outside a run of a page there are no turns."""
     visitor = run_context.session()
     if not visitor or getattr(_inside, "run", False):

@@ -45,8 +45,8 @@ def problems() -> dict[bool, list[str]]:
 
 
 @contextmanager
-def explained() -> Iterator[None]:
-    """Import the app within: the start ends in a sentence where a library is too old, or too new for what is imported.
+def explain() -> Iterator[None]:
+    """Explain a start that fails: import the app within; it ends in a sentence where a library is too old, or too new for what is imported.
 
     Raises:
         SystemExit: with that sentence.

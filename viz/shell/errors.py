@@ -31,7 +31,7 @@ def guard() -> Iterator[None]:
     is also in the log. Streamlit's own stop and rerun pass through.
     """
     try:
-        with turns.taken():
+        with turns.take_turn():
             yield
     except run_context.CONTROL:
         raise

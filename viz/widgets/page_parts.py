@@ -72,7 +72,7 @@ def show(
         lambda: _in_plotly(figure, *looks) if isinstance(figure, go.Figure) else _in_vega(figure, *looks),
     )
     if isinstance(figure, go.Figure) or isinstance(shown, _Read):
-        static_files.drawn_by_plotly()
+        static_files.note_plotly()
         witness.saw(key, None)
         chosen: dict[str, Any] = {"on_select": on_pick, "selection_mode": "points"} if on_pick else {}
         st.plotly_chart(

@@ -20,7 +20,7 @@ class Widgets(dict[str, Any]):
     stale: frozenset[str] = frozenset()
 
 
-def forgetting(remove: Callable[..., None]) -> Callable[..., None]:
+def forget_after(remove: Callable[..., None]) -> Callable[..., None]:
     """Return `remove`, which then lets go of each widget that two runs in a row did not draw; one run later, for a click that is on its way."""
     from streamlit.components.v2.bidi_component.constants import EVENT_DELIM
     from streamlit.runtime.state import session_state
@@ -60,5 +60,5 @@ PATCH = Patch(
         f"{COMPONENT}.constants:EVENT_DELIM": "c1b70cf57bb5c538",
     },
     without="the memory of a visitor who stays for hours grows with every new sentence",
-    make=forgetting,
+    make=forget_after,
 )
