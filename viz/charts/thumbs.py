@@ -14,6 +14,8 @@ import numpy as np
 from viz import theme
 
 WIDE, TALL, EDGE = 240, 132, 14
+LETTER = 0.6
+"""The mean width of a letter, of the size of its type."""
 Drawn = str
 
 
@@ -53,7 +55,8 @@ def bars(values: Sequence[float] | np.ndarray, names: Sequence[str] = (), marked
             f'<rect x="{left}" y="{y + top * 0.14:.2f}" width="{max(1.0, long):.2f}" height="{top * 0.72:.2f}" rx="2" fill="{fill}"/>'
         )
         if names:
-            shapes.append(_word(left - 8, y + top * 0.72, names[i], "end", size=min(15.0, top * 0.8)))
+            fits = (left - 8) / (LETTER * max(1, len(names[i])))
+            shapes.append(_word(left - 8, y + top * 0.72, names[i], "end", size=min(15.0, top * 0.8, fits)))
     return _svg(*shapes)
 
 

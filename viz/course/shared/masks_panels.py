@@ -75,7 +75,7 @@ def three(data: Any, params: Any, python: str) -> tuple[int, int]:
             name, ", ".join([numbers, "run.tokens", "run.tokens", *more]), origin.now()
         )
 
-    names, chosen, height = labels(data.tokens), _cell(data), 190 if state.presenting() else None
+    names, chosen, height = labels(data.tokens), _cell(data), 170 if state.presenting() else None
     limit = float(np.abs(data.scores).max()) or 1.0
     left, middle, right = st.columns(3, gap="medium")
     both: dict[str, Any] = {"selected": chosen, "numbers": True, "height": height}

@@ -76,7 +76,7 @@ function column(view, box, side, values, hue, i, told) {
   const share = values[i], bar = make("i", "", place), number = make("span", "share", place);
   bar.style.height = `calc(${Math.min(1, share / view.head.most).toFixed(4)} * (100% - 1.15em))`;
   bar.style.background = view.colours[hue];
-  number.textContent = share >= 0.03 * view.head.most ? percent(share) : "";
+  number.textContent = share >= Math.max(0.005, 0.03 * view.head.most) ? percent(share) : "";
   if (side === "up") place.append(bar); else place.prepend(bar);
   told.push(`${view.head.names[hue]} ${(100 * share).toFixed(1)}%`);
 }

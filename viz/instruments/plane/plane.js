@@ -123,6 +123,7 @@ function buildRows(view) {
   rows.replaceChildren(...(words ? [{ label: "distance" }] : head.scores).map((score, n) => {
     const table = make("div", "table"), several = head.scores.length > 1;
     table.classList.toggle("shown", several && n === head.shown);
+    table.classList.toggle("distances", words);
     const top = make("div", "row top quiet", table);
     for (const text of words ? ["", "distance from the sum", ""] : [several ? score.label : "key", "score s", "weight a"]) make("span", "", top, text);
     names.forEach((_, i) => {

@@ -72,7 +72,7 @@ def lost(params: Params, _: object) -> Folds:
     here = f"; with {p} numbers {percent(data.lost, 2)} of the letters." if told else ", still covered."
     page_parts.show(
         charts.lost(found.floors, found.learned, p, covered=not told),
-        f"{SLUG}.lost",
+        f"{SLUG}.lost.{told}",
         f"What is lost by the size of the context{here}",
     )
     course = found.course
