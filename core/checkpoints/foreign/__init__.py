@@ -32,7 +32,7 @@ AROUND = ("module.", "model.", "auto_model.", "base_model.")
 UNREAD: Mapping[str, tuple[str, str]] = {
     "gemma3": (
         "Pictures are not read by a model of text here; of a Gemma 3 its text model is.",
-        "Open a gemma3_text such as google/gemma-3-1b-it, or save the text model of this one alone, model.model.language_model.save_pretrained(folder), with its tokenizer.",
+        "Open a gemma3_text such as google/gemma-3-1b-it, or save the text model of this one alone: text = transformers.Gemma3ForCausalLM(model.config.text_config); text.model = model.model.language_model; text.lm_head = model.lm_head; text.save_pretrained(folder); and put its tokenizer beside it.",
     ),
     "whisper": (
         "Speech is read here by our own speller alone.",
