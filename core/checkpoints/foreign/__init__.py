@@ -182,10 +182,9 @@ def _named(values: Mapping[str, Any]) -> Format | None:
         return formats()[given]
     first = classes[0] if isinstance(classes, list) and classes and isinstance(classes[0], str) else None
     for kind, (why, remedy) in UNREAD.items():
+        ending = "For(Cond|AudioClass)" if f"{kind}_text" in formats() else "For(Cond|AudioClass|Causal)"
         if given == kind or (
-            given is None
-            and first
-            and re.match(f"{kind.replace('_', '')}For(Cond|AudioClass|Causal)", first, re.I)
+            given is None and first and re.match(kind.replace("_", "") + ending, first, re.I)
         ):
             raise InputError(f"config.json: this is a {kind}, which is not read.", why, remedy)
     if given is None and first is None:
