@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from playwright.sync_api import expect
 from sampling import sampled
 from settling import apart, asked, settle
 
@@ -93,7 +94,7 @@ def test_in_the_full_view_heatmap_and_lines_mark_the_same_word_and_a_choice_is_c
     visitor.keyboard.press("Enter")
     settle(visitor)
     assert heatmap.get_attribute("data-cell").split(",")[0] == row
-    assert visitor.locator(".arith").get_attribute("data-weight") != before
+    expect(visitor.locator(".arith")).not_to_have_attribute("data-weight", before)
 
 
 @pytest.mark.slow
