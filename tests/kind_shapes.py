@@ -12,6 +12,11 @@ LATER = {"n_segments": 1, "first_place": 2, "next_sentence": False}
 PARALLEL = {"norm": "layer", "block": "one norm", "gated": False, "activation": "gelu_tanh"}
 BIASED = {"qkv_bias": True, "out_bias": True, "ffn_bias": True}
 SHAPES: dict[str, dict[str, Any]] = {
+    "starcoder2": {**PARALLEL, **BIASED, "block": "before", "d_model": 48, "tied": True},
+    "opt": {"first_place": 2, "activation": "relu"},
+    "mbart": {"order": "pre", "positions": "learned", "first_place": 2, "embed_norm": True},
+    "pegasus": {"order": "pre", "positions": "halves", "output_bias": True},
+    "m2m_100": {"order": "pre", "positions": "spread", "first_place": 2, "d_model": 36},
     "smollm3": {"unturned": (1,), "tied": True},
     "olmo2": {"block": "behind", "wide_norm": True},
     "granite": {"embed_scale": 3.0, "output_scale": 0.25, "scale": 25.0},

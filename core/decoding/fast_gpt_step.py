@@ -38,7 +38,10 @@ class OneToken:
     """
 
     def __init__(self, network: GPT) -> None:
-        self._token, self._position = network.embed["token"].weight, network.embed["position"].weight
+        self._token, self._position = (
+            network.embed["token"].weight,
+            network.embed["position"].weight[network.cfg.first_place :],
+        )
         self._layers = [_layer(block) for block in network.layers]
         self._norm: Any = network.final_norm
         self._scores: PackedWeight = network.embed["token"].laid()

@@ -120,7 +120,8 @@ def sinusoidal(
 class Sinusoidal(nn.Module):
     """The sinusoidal table as a part of a model: nothing to learn, nothing saved.
 
-    Equation: see `sinusoidal` (Vaswani et al. 2017, section 3.5); with `halves` all sines stand before all cosines.
+    Equation: see `sinusoidal` (Vaswani et al. 2017, section 3.5); with `halves` all sines stand before all cosines, with `spread` too, and
+    the j-th of n frequencies is base ** (-j / (n - 1)), so that the last is 1 / base (M2M100).
     Shapes: positions (pos,) or (batch, pos), integers -> (..., pos, d_model).
     Errors: IndexError from torch for a position outside 0 .. n_positions - 1: the table does not grow.
 
@@ -131,17 +132,28 @@ class Sinusoidal(nn.Module):
     table: Tensor
 
     def __init__(
-        self, n_positions: int, d_model: int, base: float = 10000.0, *, halves: bool = False
+        self,
+        n_positions: int,
+        d_model: int,
+        base: float = 10000.0,
+        *,
+        halves: bool = False,
+        spread: bool = False,
     ) -> None:
         super().__init__()
-        self._how = n_positions, d_model, base, halves
+        self._how = n_positions, d_model, base, halves, spread
         self.register_buffer(
             "table", torch.empty(n_positions, d_model) if shapes_only() else self.computed(), persistent=False
         )
 
     def computed(self) -> Tensor:
         """The table in numbers, also where the network was built without any (core.checkpoints.safety.load_plan)."""
-        n_positions, d_model, base, halves = self._how
+        n_positions, d_model, base, halves, spread = self._how
+        if spread:
+            n = d_model // 2
+            w = base ** (-torch.arange(n, dtype=torch.float64) / (n - 1))
+            angle = torch.arange(n_positions, dtype=torch.float64)[:, None] * w
+            return torch.cat((angle.sin(), angle.cos()), dim=1).float()
         table = sinusoidal(n_positions, d_model, base)
         return torch.cat((table[:, 0::2], table[:, 1::2]), dim=1) if halves else table
 

@@ -17,7 +17,7 @@ from core import masks
 from core.errors import InputError
 from core.layers.attention import MultiHeadAttention
 from core.layers.cache import NO_STORE, Cache, Store
-from core.layers.config_checks import check_flags, check_shape
+from core.layers.config_checks import check_flags, check_shape, check_whole
 from core.layers.dropout import dropout
 from core.layers.embedding import TokenEmbedding
 from core.layers.feedforward import FeedForward
@@ -32,7 +32,7 @@ from core.trace import OFF, Tap
 class GPTConfig:
     """The shape of a GPT; the defaults are GPT-2 small.
 
-    With `attention_only` a layer has no feed-forward network (Elhage et al. 2021), and d_ff no meaning. The head of
+    The first token reads the row `first_place` of the table of positions (OPT). With `attention_only` a layer has no feed-forward network (Elhage et al. 2021), and d_ff no meaning. The head of
     fine-tuning is there when it is asked for. `headless`: there is no output layer, and nothing is written.
 
     >>> GPTConfig(d_model=10, n_heads=3)
@@ -50,6 +50,7 @@ class GPTConfig:
     order: str = "pre"
     eps: float = 1e-5
     dropout: float = 0.0
+    first_place: int = 0
     attention_only: bool = False
     n_classes: int = 0
     headless: bool = False
@@ -57,6 +58,7 @@ class GPTConfig:
     def __post_init__(self) -> None:
         check_shape(self)
         check_flags(self, "attention_only", "headless")
+        check_whole(self, first_place=0)
         if type(self.n_classes) is not int or self.n_classes < 0:
             raise ValueError(f"n_classes={self.n_classes!r} must be a whole number, 0 for no such head")
         if self.attention_only and self.order != "pre":
@@ -158,7 +160,7 @@ class GPT(nn.Module):
         self.embed: Any = nn.ModuleDict(
             {
                 "token": TokenEmbedding(cfg.n_vocab, cfg.d_model),
-                "position": LearnedPositions(cfg.n_ctx, cfg.d_model),
+                "position": LearnedPositions(cfg.first_place + cfg.n_ctx, cfg.d_model),
             }
         )
         self.drop = dropout(cfg.dropout)
@@ -177,11 +179,8 @@ class GPT(nn.Module):
         if not cache:
             allowed = allowed & masks.not_padding(batch.real)
         token = tap("embed.token", self.embed["token"](batch.ids), "batch pos d_model")
-        position = tap(
-            "embed.position",
-            self.embed["position"](torch.arange(past, past + n, device=batch.ids.device)),
-            "pos d_model",
-        )
+        places = self.cfg.first_place + torch.arange(past, past + n, device=batch.ids.device)
+        position = tap("embed.position", self.embed["position"](places), "pos d_model")
         x = tap("embed.out", self.drop(token + position), "batch pos d_model")
         for i, block in enumerate(self.layers):
             x = block(x, allowed, tap / f"layer.{i}", cache.self_attn[i] if cache else NO_STORE)

@@ -27,20 +27,20 @@ from core.models import Batch, Family, Kind
 from core.trace import OFF, Tap
 
 RESID = "batch pos d_model"
-POSITIONS = ("sinusoidal", "halves", "learned")
+POSITIONS = ("sinusoidal", "halves", "spread", "learned")
 
 
 @dataclass(frozen=True, kw_only=True)
 class TransformerConfig:
     """The shape; the defaults are the paper's base model. `n_layers` counts each stack, or the encoder where `n_decoder_layers` counts the decoder.
 
-    `positions` are "sinusoidal", the same with all sines before all cosines ("halves"), or "learned", the first token reading
+    `positions` are "sinusoidal", the same with all sines before all cosines ("halves"), these with the last frequency 1 / 10,000 ("spread", M2M100), or "learned", the first token reading
     the row `first_place`. `scaled`: tokens are multiplied by the root of the width; `embed_norm`: their sum with the position
     is normed; `output_bias`: there is a number for each word that its score gets.
 
     >>> TransformerConfig(positions="rotary")
     Traceback (most recent call last):
-    ValueError: positions='rotary' is not one of sinusoidal, halves, learned
+    ValueError: positions='rotary' is not one of sinusoidal, halves, spread, learned
     """
 
     least: ClassVar[Mapping[str, int]] = {"n_decoder_layers": 0}
@@ -65,6 +65,10 @@ class TransformerConfig:
         check_shape(self)
         if self.positions not in POSITIONS:
             raise ValueError(f"positions={self.positions!r} is not one of {', '.join(POSITIONS)}")
+        if self.positions == "spread" and (self.d_model % 2 or self.d_model < 4):
+            raise ValueError(
+                f"d_model={self.d_model} must be even and at least 4: half of it are sines, half cosines"
+            )
         check_whole(self, first_place=0)
         check_flags(self, "scaled", "embed_norm", "output_bias")
 
@@ -263,7 +267,7 @@ def _placing(cfg: TransformerConfig) -> dict[str, nn.Module]:
     places: dict[str, nn.Module] = {
         "position": LearnedPositions(rows, cfg.d_model)
         if learned
-        else Sinusoidal(rows, cfg.d_model, halves=cfg.positions == "halves")
+        else Sinusoidal(rows, cfg.d_model, halves=cfg.positions == "halves", spread=cfg.positions == "spread")
     }
     return places | ({"norm": LayerNorm(cfg.d_model, eps=cfg.eps)} if cfg.embed_norm else {})
 

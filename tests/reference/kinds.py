@@ -229,6 +229,16 @@ CASES: dict[str, Case] = {
     "falcon, one after the other": Case(
         WRITES, hf.FalconConfig, {**FALCON, "parallel_attn": False, "multi_query": False}
     ),
+    "helium": Case(WRITES, hf.HeliumConfig, {**LLAMA, "hidden_size": 48}),
+    "starcoder2": Case(
+        WRITES, hf.Starcoder2Config, {**NEOX, **SHARED, "num_key_value_heads": 2, "sliding_window": 4}
+    ),
+    "opt": Case(
+        WRITES, hf.OPTConfig, {**NEOX, **PLACES, "ffn_dim": 41, "word_embed_proj_dim": 48, "pad_token_id": 1}
+    ),
+    "mbart": Case(TWO, hf.MBartConfig, {**STACKS, "scale_embedding": True}),
+    "pegasus": Case(TWO, hf.PegasusConfig, {**STACKS, "scale_embedding": True}),
+    "m2m_100": Case(TWO, hf.M2M100Config, {**STACKS, "d_model": 36, "decoder_start_token_id": 1}),
     "bert": Case(READS, hf.BertConfig, BERT),
     "bert, body": Case(BODY, hf.BertConfig, {**BERT, "hidden_act": "gelu_new"}),
     "roberta": Case(READS, hf.RobertaConfig, ONE),

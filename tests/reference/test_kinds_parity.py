@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 import torch
@@ -57,7 +59,7 @@ def saved(case: Case, folder):
     model = case.model(backend.get_vocab_size() + 9)
     fixed = {name: value.clone() for name, value in model.state_dict().items() if "embed_positions" in name}
     redraw(model)
-    if model.config.model_type == "marian":
+    if model.config.model_type in ("marian", "pegasus"):
         model.load_state_dict(fixed, strict=False)
     if hasattr(model, "final_logits_bias"):
         model.final_logits_bias.normal_(generator=torch.Generator().manual_seed(1))
@@ -162,8 +164,6 @@ def test_a_folder_gives_the_numbers_of_the_library_and_is_written(name, tmp_path
     assert again.config == opened.config
     auto = case.auto if "logits" in opened.outputs else BODY
     loaded, info = auto.from_pretrained(out, attn_implementation="eager", output_loading_info=True)
-    assert (
-        not info["unexpected_keys"]
-        and {name for name in info["missing_keys"] if "pooler" not in name} == set()
-    )
+    computed = re.compile(r".*(pooler|embed_positions)\..*")  # made anew there: of no use, or sines
+    assert not info["unexpected_keys"] and all(map(computed.fullmatch, info["missing_keys"]))
     agree(again, loaded.eval(), runs_of(again, side)[:1], case.times)

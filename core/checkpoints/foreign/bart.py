@@ -1,4 +1,4 @@
-"""Marian (Junczys-Dowmunt et al. 2018, the translators Opus-MT) and BART (Lewis et al. 2020) in Hugging Face format: post-norm, all tied.
+"""Marian (Junczys-Dowmunt et al. 2018, the translators Opus-MT), BART (Lewis et al. 2020), mBART, Pegasus and M2M100 in Hugging Face format, all tied.
 
 The tokenizer of a Marian is a tokenizer.json, or, as on the Hub, `source.spm` and `target.spm` with one vocab.json (`core.text.PieceTokenizer`).
 """
@@ -43,10 +43,24 @@ def _alike(fields: Fields, given: Values) -> Values:
     return {}
 
 
-COMMON = (
-    only("is_encoder_decoder", True, "This kind of model has two stacks here.", WHOLE),
+POST = (
     only("normalize_before", False, "Norms before the sub-layers are not implemented for this kind."),
     only("add_final_layer_norm", False, "A norm behind the last layer is not implemented for this kind."),
+)
+PRE = (
+    only("normalize_before", True, "Norms stand before the sub-layers in this kind."),
+    only("add_final_layer_norm", True, "There is a norm behind the last layer in this kind."),
+)
+SINES = (
+    only("normalize_embedding", False, "A norm behind the embeddings is not implemented for this kind."),
+    only("static_position_embeddings", True, "Positions of this kind are sinusoids."),
+)
+LEARNED = (
+    only("normalize_embedding", True, "The embeddings of this kind are normed."),
+    only("static_position_embeddings", False, "Positions of this kind are learned."),
+)
+COMMON = (
+    only("is_encoder_decoder", True, "This kind of model has two stacks here.", WHOLE),
     only("is_decoder", False, "The decoder alone is not read."),
     *sizes(
         n_layers="encoder_layers num_hidden_layers",
@@ -84,8 +98,8 @@ MARIAN = Format(
     config=TransformerConfig,
     fields=(
         only("share_encoder_decoder_embeddings", True, "Both sides read one table of tokens here."),
-        only("normalize_embedding", False, "A norm behind the embeddings is not implemented for this kind."),
-        only("static_position_embeddings", True, "Positions of this kind are sinusoids."),
+        *SINES,
+        *POST,
         *COMMON,
         only("decoder_vocab_size", lambda given: given["n_vocab"], "Both sides have one vocabulary here."),
     ),
@@ -110,11 +124,7 @@ BART = replace(
     like="facebook/bart-base",
     shows="two stacks, learned positions, normed embeddings",
     architecture="Bart",
-    fields=(
-        only("normalize_embedding", True, "The embeddings of this kind are normed."),
-        only("static_position_embeddings", False, "Positions of this kind are learned."),
-        *COMMON,
-    ),
+    fields=(*LEARNED, *POST, *COMMON),
     fixed={"eps": 1e-5, "order": "post", "positions": "learned", "first_place": 2, "embed_norm": True},
     weights={
         **MARIAN.weights,
@@ -128,4 +138,50 @@ BART = replace(
     tasks=TWO_STACKS,
 )
 """The first token reads the third row of the tables of positions, whatever the number of the padding is."""
-FORMATS = (BART, MARIAN)
+ENDS = {"encoder.layer_norm": "encoder_norm", "decoder.layer_norm": "decoder_norm"}
+MBART = replace(
+    BART,
+    model_type="mbart",
+    like="facebook/mbart-large-50-many-to-many-mmt",
+    shows="BART's stacks with a norm before each sub-layer and one at the end; no language is forced on what is written",
+    architecture="MBart",
+    telling="add_final_layer_norm",
+    fields=(*LEARNED, *PRE, *COMMON),
+    fixed={**BART.fixed, "order": "pre"},
+    weights={**BART.weights, **ENDS},
+)
+PEGASUS = replace(
+    MARIAN,
+    model_type="pegasus",
+    like="google/pegasus-xsum",
+    shows="Marian's stacks with a norm before each sub-layer and one at the end",
+    architecture="Pegasus",
+    telling="extra_pos_embeddings",
+    fields=(*SINES, *PRE, *COMMON),
+    fixed={**MARIAN.fixed, "order": "pre"},
+    weights={**MARIAN.weights, **ENDS},
+    writer="ForConditionalGeneration",
+)
+M2M100 = replace(
+    PEGASUS,
+    model_type="m2m_100",
+    like="facebook/nllb-200-distilled-600M",
+    shows="Pegasus' stacks; positions from the row behind the padding's, their frequencies spread otherwise; no language is forced on what is written",
+    architecture="M2M100",
+    telling="model_type",  # its tensors are those of a Pegasus, so it is never guessed
+    fields=(
+        *SINES,
+        *PRE,
+        *COMMON,
+        Field(
+            read=lambda fields, given: {
+                "first_place": 1
+                + fields.whole("pad_token_id", largest=given["n_vocab"] - 1, default=1, least=0)
+            },
+            write=lambda cfg: {"pad_token_id": cfg.first_place - 1},
+        ),
+    ),
+    fixed={**PEGASUS.fixed, "positions": "spread"},
+    passed=r"(encoder|decoder)\.(embed_positions\.weights?|version)",
+)
+FORMATS = (BART, MARIAN, MBART, PEGASUS, M2M100)

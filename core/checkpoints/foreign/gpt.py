@@ -201,4 +201,56 @@ GPT_NEO = Format(
     passed=r"h\.\d+\.attn\.attention\.bias",
     tasks=of_decoder("classifier"),
 )
-FORMATS = (GPT2, GPT_NEO, GPT1)
+OPT = Format(
+    model_type="opt",
+    like="facebook/opt-125m",
+    shows="causal heads, positions from the third row",
+    architecture="OPT",
+    config=GPTConfig,
+    telling="word_embed_proj_dim",
+    fields=(
+        *sizes(
+            n_layers="num_hidden_layers",
+            n_heads="num_attention_heads",
+            d_model="hidden_size",
+            d_ff="ffn_dim",
+            n_vocab="vocab_size",
+            n_ctx="max_position_embeddings",
+        ),
+        only("do_layer_norm_before", True, "Norms behind the sub-layers are not computed for this kind."),
+        only("_remove_final_layer_norm", False, "There is a norm behind the last layer in this kind."),
+        only(
+            "word_embed_proj_dim",
+            lambda given: given["d_model"],
+            "Embeddings are as wide as the layers here.",
+        ),
+        only("enable_bias", True, "Maps without a bias are not computed for this kind."),
+        only("layer_norm_elementwise_affine", True, "Norms without a gain are not computed."),
+        word("activation_function", {"relu": "relu", **GELUS}, "relu"),
+        dropouts("dropout", zero="attention_dropout"),
+    ),
+    fixed={"order": "pre", "eps": 1e-5, "first_place": 2},
+    weights=under(
+        "decoder.",
+        "",
+        {
+            "embed_tokens": "embed.token",
+            "embed_positions": "embed.position",
+            **under(
+                "layers.*.",
+                "layers.*.",
+                {
+                    **{f"self_attn.{part}_proj": f"self_attn.to_{part}" for part in ("q", "k", "v", "out")},
+                    "self_attn_layer_norm": "norm1",
+                    "fc1": "ffn.to_hidden",
+                    "fc2": "ffn.to_out",
+                    "final_layer_norm": "norm2",
+                },
+            ),
+            "final_layer_norm": "final_norm",
+        },
+    ),
+    prefix="model.",
+    tasks=of_decoder("score"),
+)
+FORMATS = (GPT2, GPT_NEO, GPT1, OPT)

@@ -456,8 +456,49 @@ FALCON = replace(
     prefix="transformer.",
     wrapped="",
 )
+HELIUM = replace(
+    LLAMA,
+    model_type="helium",
+    like="kyutai/helium-1-preview-2b",
+    shows="Llama's heads; turned pairs, neighbours in the file, are the two halves of a head here",
+    architecture="Helium",
+    telling="model_type",  # its tensors are those of a Llama
+    fields=(UNBIASED, *BASE),
+    weights=neighbours(LLAMA.weights),
+)
+STARCODER2 = replace(
+    LLAMA,
+    model_type="starcoder2",
+    like="bigcode/starcoder2-3b",
+    shows="Llama's heads with biases, norms that take the mean away and a feed-forward network of two maps; a window where one is set",
+    architecture="Starcoder2",
+    telling="use_bias",
+    fields=(
+        only("use_bias", True, "Maps without a bias are not computed for this kind."),
+        *SIZES,
+        GROUPS,
+        SHARED_WIDTH,
+        word("hidden_act", GELUS, "gelu_pytorch_tanh"),
+        flag("tie_word_embeddings", "tied", True),
+        small("norm_epsilon", 1e-5),
+        TURNED,
+        window(),
+        dropouts("residual_dropout", "embedding_dropout"),
+    ),
+    fixed={"norm": "layer", "gated": False} | BIASED,
+    weights={
+        **ENDS,
+        **under(
+            "layers.*.",
+            "layers.*.",
+            {**ATTENTION, "mlp.c_fc": "ffn.to_hidden", "mlp.c_proj": "ffn.to_out", **NORMS},
+        ),
+    },
+)
 FORMATS = (
     LLAMA,
+    HELIUM,
+    STARCODER2,
     MISTRAL,
     QWEN2,
     QWEN3,

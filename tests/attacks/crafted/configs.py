@@ -94,6 +94,19 @@ LIES: dict[str, dict[str, tuple[Any, ...]]] = {
             "differs from 'embed_tokens.weight'",
         ),
     },
+    "helium": {"an odd width of a head": ({"head_dim": 7}, "head_dim=7")},
+    "starcoder2": {"no biases": ({"use_bias": False}, "use_bias is False")},
+    "opt": {
+        "norms behind": ({"do_layer_norm_before": False}, "do_layer_norm_before is False"),
+        "narrow embeddings": ({"word_embed_proj_dim": 8}, "word_embed_proj_dim is 8"),
+        "fewer positions than rows": ({"max_position_embeddings": 19}, "(19, 33)", "(21, 33)"),
+    },
+    "mbart": {"norms behind": ({"normalize_before": False}, "normalize_before is False")},
+    "pegasus": {"no norm at the end": ({"add_final_layer_norm": False}, "add_final_layer_norm is False")},
+    "m2m_100": {
+        "a padding below zero": ({"pad_token_id": -1}, "pad_token_id is -1"),
+        "a padding of a million": ({"pad_token_id": 10**6}, "pad_token_id is 1000000"),
+    },
     "smollm3": {
         "turns of three layers": ({"no_rope_layers": [1, 0, 1]}, "no_rope_layers is [1, 0, 1]"),
         "turns of a thousand lists": ({"no_rope_layers": [DEEP, 1]}, "no_rope_layers is [[["),
