@@ -52,7 +52,7 @@ def by_layer(
     )
     base = vega.rows(
         cells,
-        x=alt.X("at:Q", title=None, scale=vega.span(-0.4, n - 0.5), axis=axis),
+        x=alt.X("at:Q", title=None, scale=vega.span(-0.4, n - 0.4), axis=axis),
         y=alt.Y("value:Q", title="cosine", scale=vega.span(low, 1.06), axis=alt.Axis(tickCount=5)),
         color=vega.hue("line:N", {word: theme.CATEGORICAL[0]}),
         tooltip=vega.told(("line:N", "of"), ("said:N", "cosine")),

@@ -105,16 +105,17 @@ def cards(
     *,
     across: int = 3,
     letters: int = 20,
+    gap: float = 0.12,
     height: float = 210,
 ) -> alt.LayerChart:
-    """Small scenes, each with its caption below it; framed by whether that is right, where it is told. `height` is of a row.
+    """Small scenes, each with its caption below it; framed by whether that is right, where it is told. `height` is of a row, `gap` a share of a scene's width.
 
     >>> white = np.full((10, 10, 3), 255, dtype=np.uint8)
     >>> chart = cards([(white, "a cat .", True), (white, "a tree .", None)]).to_dict()
     >>> [row["text"] for row in chart["layer"][2]["data"]["values"]]
     ['a cat .', 'right', 'a tree .']
     """
-    gap, below = 0.12, 4 * LINE
+    below = 4 * LINE
     pictures, frames, lines = [], [], []
     for number, (pixels, text, right) in enumerate(shown):
         row, column = divmod(number, across)

@@ -105,14 +105,17 @@ def draw(params: Params, data: Told) -> Folds:
         _row([(f"filter {i}", as_colours(found.low[i])) for i in low], "low", "Filters of the first layer")
         _row(
             [
-                (f"filter {i} responds", np.repeat((found.maps[i] / found.maps[i].max())[..., None], 3, -1))
+                (
+                    lesson.fit(f"filter {i} responds", f"map {i}"),
+                    np.repeat((found.maps[i] / found.maps[i].max())[..., None], 3, -1),
+                )
                 for i in low
             ],
             "maps",
             "Where in the scene these filters respond",
         )
         _row(
-            [(f"second layer, {i}", as_colours(found.high[i])) for i in high],
+            [(lesson.fit(f"second layer, {i}", f"pattern {i}"), as_colours(found.high[i])) for i in high],
             "high",
             "Patterns of the second layer",
         )

@@ -44,7 +44,7 @@ def judge(params: Params, _: object) -> Folds:
     ]
     shown = picked if known else picked[:1]
     page_parts.show(
-        charts.cards(shown, height=lesson.fit(290, 300)),
+        charts.cards(shown, gap=lesson.fit(0.12, 0.32), height=lesson.fit(290, 300)),
         f"{SLUG}.cards.{known}",
         "; ".join(f"{text} {'' if fine is None else (RIGHT if fine else WRONG)}" for _, text, fine in shown),
     )
