@@ -119,6 +119,12 @@ function hasCutLegend(root) {
   return [...root.querySelectorAll(".role-legend text")].some((text) => text.getBoundingClientRect().right > edge + 1);
 }
 
+/** How many pixels of a word are cut by the right edge of the drawing. */
+function overhang(root) {
+  const edge = root.querySelector("svg").getBoundingClientRect().right;
+  return Math.max(0, ...[...root.querySelectorAll("svg text")].map((text) => text.getBoundingClientRect()).filter(({ width }) => width).map(({ right }) => right - edge));
+}
+
 const ROWS = { direction: "vertical", anchor: "start" };
 
 /** The chart with its legends one below the other, each entry on a line of its own. */
@@ -138,16 +144,20 @@ async function chart(root, { chart: spec, alt, key }) {
   const vega = await import(new URL(`static/js/${name}#${lost}`, document.baseURI)).catch((error) => { lost += 1; throw error; });
   const { embed, expressionInterpreter } = await vega.t();
   root.className = "vega";
+  delete root.dataset.drawn;   // until it is drawn as it stays
   root.setAttribute("role", "img");
   root.setAttribute("aria-label", alt);
   const width = Math.max(280, root.clientWidth - 16), own = spec.width === "container" || spec.width === undefined;
   const composed = ["hconcat", "vconcat", "concat", "facet", "repeat", "spec"].some((name) => name in spec);
-  const draw = (tree) => embed(root, { ...tree, ...(own && !composed ? { width, autosize: { type: "fit", contains: "padding" } } : {}) },
+  const draw = (tree, wide = width) => embed(root, { ...tree, ...(own && !composed ? { width: wide, autosize: { type: "fit", contains: "padding" } } : {}) },
     { actions: false, ast: true, expr: expressionInterpreter, renderer: "svg", tooltip: { disableDefaultStyle: false } });
   let shown = fitted(dark.matches ? swapped(spec) : spec, width);
   await draw(shown);
   if (hasCutLegend(root)) await draw(shown = stacked(shown));
-  if (isCrowded(root)) await draw(slanted(shown));
+  if (isCrowded(root)) await draw(shown = slanted(shown));
+  for (let wide = width, over, pass = 0; own && !composed && pass < 4 && (over = overhang(root)) > 1; pass++) await draw(shown, wide += (1 + pass) * over + 4);
+  const svg = root.querySelector("svg");   // drawn wider than the screen, so that no word is cut, it is shown smaller
+  if (svg.getBoundingClientRect().width > root.clientWidth) Object.assign(svg.style, { width: "100%", height: "auto" });
   root.dataset.drawn = key;
 }
 
