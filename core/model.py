@@ -274,7 +274,8 @@ class Model:
                 )
             return replace(self._fitting(text, encoded), segments=numbered(text, encoded.spans))
         if isinstance(reader, Tokenizer) and (encoded.ids or not self.spec.has_source):
-            encoded = reader.placed(encoded, whole=self.spec.has_source and not start)
+            whole = (self.spec.has_source or not self.spec.writes) and not start
+            encoded = reader.placed(encoded, whole=whole)
         return self._started(text, encoded) if start or not encoded.ids else self._fitting(text, encoded)
 
     def _started(self, text: str, encoded: Encoded) -> Side:

@@ -338,7 +338,6 @@ def test_a_vocabulary_of_another_model_is_refused(tmp_path):
     [
         ("bart", {"decoder_attention_heads": 1}, "facebook/bart-base"),
         ("marian", {"decoder_ffn_dim": 99}, "facebook/bart-base"),
-        ("mt5", {"is_encoder_decoder": False}, "google-t5/t5-small"),
         ("bart", {"is_encoder_decoder": False}, "ForConditionalGeneration"),
     ],
 )

@@ -152,7 +152,7 @@ REFUSED = {
         ({"num_decoder_layers": 10**6}, "num_decoder_layers is 1000000"),
         ({"feed_forward_proj": "gated-magic"}, "feed_forward_proj is 'gated-magic'"),
         ({"feed_forward_proj": "gated-relu"}, "missing"),
-        ({"is_encoder_decoder": False}, "is_encoder_decoder is False"),
+        ({"is_encoder_decoder": False}, "left over: decoder.block.0"),
         ({"relative_attention_num_buckets": 7}, "relative_attention_num_buckets=7"),
         ({"relative_attention_num_buckets": 10**9}, "relative_attention_num_buckets is 1000000000"),
         ({"relative_attention_max_distance": 3}, "relative_attention_max_distance=3"),

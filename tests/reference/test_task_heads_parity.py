@@ -103,8 +103,8 @@ KINDS: dict[str, tuple[str, dict[str, Any], str]] = {
     "gemma2": ("Gemma2", {**TURNED, "query_pre_attn_scalar": 8}, "ST"),
     "gemma3": ("Gemma3Text", {**TURNED, "query_pre_attn_scalar": 8}, "S"),
     "bart": ("Bart", STACKS, "SA"),
-    "t5": ("T5", T5, "SA"),
-    "mt5": ("MT5", {**T5, "tie_word_embeddings": True}, "S"),
+    "t5": ("T5", T5, "STA"),
+    "mt5": ("MT5", {**T5, "tie_word_embeddings": True}, "ST"),
 }
 TASKS = {"S": "SequenceClassification", "T": "TokenClassification", "A": "QuestionAnswering"}
 CASES = [f"{kind} {TASKS[task]}" for kind, (_, _, tasks) in KINDS.items() for task in tasks]

@@ -123,6 +123,7 @@ SHAPES: Mapping[str, Shape] = {
     "tuned-stacks": _tuned("bart", CLASSES, 3),
     "gpt-classes": Shape("gpt", {"n_classes": 3}),
     "t5": Shape("t5"),
+    "t5-encoder": Shape("t5_encoder"),
     "recurrent": Shape("seq2seq", {"attention": "bahdanau"}),
     "without-attention": Shape("seq2seq", {"attention": "none"}),
     "vit": Shape("vit", {"classes": ("fish", "cat", "hat")}, lambda: whole_words(["0"], 4), {"pad": 0}),

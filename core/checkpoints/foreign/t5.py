@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 from core.checkpoints.foreign.table import (
     REFUSED,
@@ -12,7 +15,6 @@ from core.checkpoints.foreign.table import (
     Values,
     decoder_layers,
     dropouts,
-    only,
     row,
     sizes,
     small,
@@ -21,8 +23,9 @@ from core.checkpoints.foreign.table import (
     word,
 )
 from core.checkpoints.safety.config_schema import Fields
-from core.checkpoints.task_heads import TWO_STACKS
+from core.checkpoints.task_heads import TAGGER, TAGS, TWO_STACKS
 from core.models.relative.t5 import T5Config
+from core.models.relative.t5_encoder import T5EncoderConfig
 
 FEED_FORWARD: dict[str, tuple[str, bool]] = {
     "relu": ("relu", False),
@@ -35,7 +38,6 @@ FEED_FORWARD: dict[str, tuple[str, bool]] = {
     "gated-relu": ("relu", True),
 }
 """What `feed_forward_proj` names: the activation, and whether there is a gate. With a gate, gelu is its tanh form."""
-WHOLE = "Open the whole model of which this is the encoder, as google-t5/t5-small."
 N_CTX = 512
 """Tokens read at once where the config does not say: what the shipped models were trained with; nothing in them ends there."""
 
@@ -47,9 +49,25 @@ def _tied(fields: Fields, given: Values) -> Values:
     return {"tied": tied or not given["own_output"], "scaled_output": bool(scaled)}
 
 
+ALONE = re.compile("M?T5(EncoderModel|ForTokenClassification)")
+"""The classes that have an encoder and no decoder."""
+
+
+def _of_both(write: Callable[[Any], Values]) -> Callable[[Any], Values]:
+    """Return a writer that says nothing of an encoder alone."""
+    return lambda cfg: write(cfg) if isinstance(cfg, T5Config) else {}
+
+
+def _alone(fields: Fields, given: Values) -> Values:
+    """Read whether a folder holds the encoder alone: its class, or the switch, says so."""
+    classes = fields.raw("architectures")
+    first = str(classes[0]) if isinstance(classes, list) and classes else ""
+    return {"alone": fields.flag("is_encoder_decoder", True) is False or bool(ALONE.fullmatch(first))}
+
+
 def _fields(feed_forward: str) -> tuple[Field, ...]:
     return (
-        only("is_encoder_decoder", True, "The encoder alone is not read.", WHOLE),
+        Field(read=_alone, write=lambda cfg: {"is_encoder_decoder": isinstance(cfg, T5Config)}),
         *sizes(
             n_layers="num_layers num_hidden_layers",
             n_heads="num_heads num_attention_heads",
@@ -57,26 +75,27 @@ def _fields(feed_forward: str) -> tuple[Field, ...]:
             d_ff="d_ff",
             n_vocab="vocab_size",
         ),
-        decoder_layers("num_decoder_layers"),
+        *(replace(each, write=_of_both(each.write)) for each in (decoder_layers("num_decoder_layers"),)),
         word("feed_forward_proj", FEED_FORWARD, feed_forward, "activation", "gated"),
         whole("d_head", "d_kv", default=64),
         whole("n_ctx", "n_positions", default=N_CTX),
         whole("n_buckets", "relative_attention_num_buckets", default=32),
         whole("furthest", "relative_attention_max_distance", default=128),
         small("layer_norm_epsilon", 1e-6),
-        Field(read=_tied, write=lambda cfg: {"tie_word_embeddings": cfg.scaled_output}),
+        Field(read=_tied, write=_of_both(lambda cfg: {"tie_word_embeddings": cfg.scaled_output})),
         dropouts("dropout_rate"),
     )
 
 
-def _weights(cfg: T5Config) -> dict[str, Row | str]:
+def _weights(cfg: T5Config | T5EncoderConfig) -> dict[str, Row | str]:
     found: dict[str, Row | str] = {
         "shared": row("embed.token", again=("encoder.embed_tokens", "decoder.embed_tokens"))
     }
     inner = {"wi_0": "to_gate", "wi_1": "to_hidden"} if cfg.gated else {"wi": "to_hidden"}
     attention = {"q": "to_q", "k": "to_k", "v": "to_v", "o": "to_out"}
     kinds = {"SelfAttention": "self_attn", "EncDecAttention": "cross_attn"}
-    for side, n in {"encoder": 1, "decoder": 2}.items():
+    both = isinstance(cfg, T5Config)
+    for side, n in ({"encoder": 1, "decoder": 2} if both else {"encoder": 1}).items():
         parts = {
             f"layer.{i}.{kind}.{theirs}": f"{leaf}.{ours}"
             for i, (kind, leaf) in enumerate(list(kinds.items())[:n])
@@ -87,7 +106,7 @@ def _weights(cfg: T5Config) -> dict[str, Row | str]:
         parts |= {f"layer.{i}.layer_norm": f"norm{i + 1}" for i in range(n + 1)}
         found |= under(f"{side}.block.*.", f"{side}.*.", parts)
         found[f"{side}.block.0.layer.0.SelfAttention.relative_attention_bias"] = f"{side}_bias"
-        found[f"{side}.final_layer_norm"] = f"{side}_norm"
+        found[f"{side}.final_layer_norm"] = f"{side}_norm" if both else "final_norm"
     return found
 
 
@@ -96,7 +115,7 @@ T5 = Format(
     like="google-t5/t5-small",
     shows="two stacks; what the distance adds to the scores, which are not divided, as a table of heads and distances too",
     architecture="T5",
-    config=T5Config,
+    config=lambda given: T5EncoderConfig if given.get("alone") else T5Config,
     tables=False,
     fields=_fields("relu"),
     stored={"own_output": ("lm_head.",)},
@@ -104,9 +123,10 @@ T5 = Format(
     marks={"start": "<pad>", "end": "</s>", "pad": "<pad>"},
     outside=(),
     writer="ForConditionalGeneration",
+    bare="EncoderModel",
     passed=r"decoder\.block\.0\.layer\.1\.EncDecAttention\.relative_attention_bias\.weight",
     ties=False,
-    tasks=TWO_STACKS,
+    tasks=TWO_STACKS | {TAGS: TAGGER},
     wrapped="transformer.",
     refused={name: why for name, why in REFUSED.items() if name != "is_encoder_decoder"},
 )
@@ -121,7 +141,7 @@ MT5 = replace(
         *_fields("gated-gelu"),
         Field(
             read=lambda fields, given: {"scaled_output": False},
-            write=lambda cfg: {"tie_word_embeddings": cfg.tied},
+            write=_of_both(lambda cfg: {"tie_word_embeddings": cfg.tied}),
         ),
     ),
 )

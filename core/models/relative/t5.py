@@ -62,12 +62,7 @@ class T5Config:
     def __post_init__(self) -> None:
         check_shape(self)
         check_whole(self, d_head=1)
-        if type(self.n_buckets) is not int or self.n_buckets < 4 or self.n_buckets % 2:
-            raise ValueError(f"n_buckets={self.n_buckets!r} must be an even number of at least 4")
-        if type(self.furthest) is not int or self.furthest <= self.n_buckets // 2:
-            raise ValueError(
-                f"furthest={self.furthest!r} must be larger than half of n_buckets={self.n_buckets}"
-            )
+        check_distances(self)
         check_flags(self, "gated", "tied", "scaled_output")
 
     @property
@@ -90,11 +85,19 @@ class T5Config:
         )
 
 
-def _attention(cfg: T5Config, addition: Term | None = None) -> RelativeAttention:
+def check_distances(cfg: Any) -> None:
+    """Raise a ValueError for buckets of distances that do not fit."""
+    if type(cfg.n_buckets) is not int or cfg.n_buckets < 4 or cfg.n_buckets % 2:
+        raise ValueError(f"n_buckets={cfg.n_buckets!r} must be an even number of at least 4")
+    if type(cfg.furthest) is not int or cfg.furthest <= cfg.n_buckets // 2:
+        raise ValueError(f"furthest={cfg.furthest!r} must be larger than half of n_buckets={cfg.n_buckets}")
+
+
+def _attention(cfg: Any, addition: Term | None = None) -> RelativeAttention:
     return RelativeAttention(cfg.d_model, cfg.n_heads, cfg.d_head, scaled=False, addition=addition)
 
 
-def _feed_forward(cfg: T5Config) -> nn.Module:
+def _feed_forward(cfg: Any) -> nn.Module:
     if cfg.gated:
         return GatedFeedForward(cfg.d_model, cfg.d_ff, activation=cfg.activation)
     return FeedForward(cfg.d_model, cfg.d_ff, activation=cfg.activation, bias=False)
@@ -103,7 +106,7 @@ def _feed_forward(cfg: T5Config) -> nn.Module:
 class T5EncoderBlock(nn.Module):
     """Two sub-layers, each x + sublayer(norm(x))."""
 
-    def __init__(self, cfg: T5Config) -> None:
+    def __init__(self, cfg: Any) -> None:
         super().__init__()
         self.self_attn, self.ffn = _attention(cfg, DISTANCE), _feed_forward(cfg)
         self.norm1, self.norm2 = (RMSNorm(cfg.d_model, eps=cfg.eps) for _ in range(2))

@@ -251,7 +251,7 @@ LIES: dict[str, dict[str, tuple[Any, ...]]] = {
             {"feed_forward_proj": "gated-swish2"},
             "feed_forward_proj is 'gated-swish2'",
         ),
-        "the encoder alone": ({"is_encoder_decoder": False}, "is_encoder_decoder is False"),
+        "the encoder alone": ({"is_encoder_decoder": False}, "Weights left over", "decoder.block"),
         "two names of one size": ({"num_hidden_layers": 3}, "num_layers is 2", "num_hidden_layers is 3"),
         "heads of no width": ({"d_kv": 0}, "d_kv is 0"),
     },

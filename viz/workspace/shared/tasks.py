@@ -39,6 +39,10 @@ class Task:
 TRANSLATE = Task("Translate", "translator-en-es", "She has a white car.", "A sentence in English")
 WRITE = Task("Read and write", "", TRANSLATE.text, "A text to read")
 """What an encoder-decoder does that somebody brought: into what it turns a text, only its makers know."""
+READ = Task(
+    "Read a text", "", "The animal didn't cross the street because it was too tired.", "A text to read"
+)
+"""What an encoder alone does that frames no text and fills no blanks."""
 CONTINUE = Task(
     "Continue",
     "gpt-mini",
@@ -65,7 +69,7 @@ TAG = Task("Tag words", "", "Anna Smith lives in Berlin.", "A sentence to tag")
 ANSWER = Task("Find an answer", "", "Who lives in Berlin? Anna lives in Berlin.", "A question and a passage")
 TUNED = {"embedding": ALIKE, "classes": CLASSIFY, "score": SCORE, "tags": TAG, "answer": ANSWER}
 """The tasks of fine-tuned models, by what a folder's head outputs (`Listing.does`)."""
-TASKS = (TRANSLATE, WRITE, CONTINUE, FILL, *TUNED.values(), TELL, SEE, TOYS)
+TASKS = (TRANSLATE, WRITE, READ, CONTINUE, FILL, *TUNED.values(), TELL, SEE, TOYS)
 
 
 def asked_of(model: str, family: Family) -> Task:
@@ -78,6 +82,8 @@ def asked_of(model: str, family: Family) -> Task:
         return TELL
     if family.reads and not family.has_source:
         return SEE
+    if not family.framed and not family.writes:
+        return READ
     if family.has_source:
         return TRANSLATE if reads.ours(model) else WRITE
     return FILL if family.framed else CONTINUE
