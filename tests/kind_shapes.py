@@ -54,6 +54,8 @@ SHAPES: dict[str, dict[str, Any]] = {
     "marian": {"positions": "halves", "output_bias": True},
     "bart": {"positions": "learned", "first_place": 2, "embed_norm": True},
     "gpt_neox": {"tied": False},
+    "bloom": {"d_ff": 132},
+    "mpt": {"d_ff": 132, "bias": False, "embed_norm": False, "activation": "gelu"},
     "mpnet": {"n_buckets": 32, "furthest": 128},
     "electra": {"pooler": False, "next_sentence": False},
     "deit": {"distilled": True, "two_heads": True},

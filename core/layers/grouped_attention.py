@@ -6,13 +6,14 @@ import math
 from collections.abc import Callable
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from core.layers.cache import NO_STORE, KeysValues, Store
 from core.layers.from_scores import FromScores
+from core.layers.init import normal
 from core.layers.linear import Linear
 from core.layers.norm import RMSNorm
-from core.layers.score_terms import Term, cap, product, scale
+from core.layers.score_terms import SINK, Term, cap, product, scale
 from core.trace import OFF, Tap
 
 Turn = Callable[[Tensor], Tensor]
@@ -29,6 +30,8 @@ class GroupedQueryAttention(FromScores):
 
     Scores are divided by the root of `scale`, which is d_head where a model says nothing else, and kept between -cap and cap by
     cap tanh(s / cap) where there is a `cap` (0: none): Gemma 2 (Gemma Team 2024, section 2; Bello et al. 2017).
+
+    With `sinks` each head has a learned score that counts beside those of the keys and has no value (gpt-oss, OpenAI 2025).
 
     In the trace `q_plain` and `k_plain` are what is turned; `k` and `v` are what each query head reads, so those of one
     group are equal. The store holds the turned keys of the groups alone.
@@ -55,6 +58,7 @@ class GroupedQueryAttention(FromScores):
         n_turned: int | None = None,
         scale: float | None = None,
         cap: float = 0.0,
+        sinks: bool = False,
     ) -> None:
         super().__init__()
         if n_heads % n_kv_heads:
@@ -69,6 +73,7 @@ class GroupedQueryAttention(FromScores):
         self.wide_norm = wide_norm
         widths = (n_heads * d_head, n_kv_heads * d_head) if wide_norm else (d_head, d_head)
         self.q_norm, self.k_norm = (RMSNorm(n, eps=eps) if qk_norm or wide_norm else None for n in widths)
+        self.sinks = nn.Parameter(normal(n_heads, std=0.02)) if sinks else None
 
     def forward(
         self, x: Tensor, allowed: Tensor, turn: Turn, tap: Tap = OFF, store: Store = NO_STORE
@@ -84,12 +89,16 @@ class GroupedQueryAttention(FromScores):
         k = tap("k", self._shared(k), "batch head key d_head")
         v = tap("v", self._shared(v), "batch head key d_head")
         scores = capped(q @ k.mT / math.sqrt(self.scale), self.cap)
-        return self.attend(scores, allowed, v, tap)
+        if self.sinks is None:
+            return self.attend(scores, allowed, v, tap)
+        sink = self.sinks.to(scores.dtype)[:, None, None].expand(*scores.shape[:-1], 1)
+        return self.attend(scores, allowed, v, tap, tap("sink", sink, "batch head query one"))
 
     def score_terms(self) -> tuple[Term, ...]:
         """How a score is made, step by step."""
         caps = (cap(self.cap),) if self.cap else ()
-        return product(self.n_turned, self.d_head), scale(self.scale, self.d_head), *caps
+        sinks = () if self.sinks is None else (SINK,)
+        return product(self.n_turned, self.d_head), scale(self.scale, self.d_head), *caps, *sinks
 
     def group_of(self, head: int) -> int:
         """The key and value head that a query head reads.

@@ -237,6 +237,27 @@ def waves(angle: Tensor, dtype: torch.dtype = torch.float32) -> Waves:
     return Waves(angle.cos().to(dtype), angle.sin().to(dtype))
 
 
+def yarn(
+    positions: Tensor, d_head: int, base: float, factor: float, original: int, rounds: tuple[float, float]
+) -> Waves:
+    """Return the waves of positions (pos,) in a context that is `factor` times the `original` one (YaRN, Peng et al. 2023, sections 3.2 and 3.4).
+
+    A pair of features that turns more than rounds[0] times within the original context keeps its angles, one that turns less than
+    rounds[1] times has them divided by the factor, between them both are blended; all are larger by 0.1 ln(factor) + 1.
+
+    >>> yarn(torch.zeros(1), 4, 100.0, 1.0, 8, (32.0, 1.0)).cos
+    tensor([[1., 1.]])
+    """
+    w, pairs = frequencies(d_head, base)[::2].to(positions.device), d_head // 2
+    low, high = (d_head * math.log(original / (n * 2 * math.pi)) / (2 * math.log(base)) for n in rounds)
+    low, high = max(low, 0.0), min(high, d_head - 1.0)
+    ramp = (torch.arange(pairs, device=w.device) - low) / (high - low if high != low else 0.001)
+    blend = ramp.clamp(0, 1)
+    cos, sin = waves(positions.to(torch.float64)[:, None] * w * (1 - blend + blend / factor))
+    size = 0.1 * math.log(factor) + 1.0
+    return Waves(size * cos, size * sin)
+
+
 def turned(x: Tensor, angle: Tensor | Waves, *, interleaved: bool = False) -> Tensor:
     """Turn each pair of features by its angle: x (.. pos d_head), angle (pos pair) or its `waves` -> the shape and dtype of x; see `rotary`.
 
@@ -272,6 +293,36 @@ def alibi_slopes(n_heads: int) -> Tensor:
 
     extra = geometric(2 * below)[0::2][: n_heads - below]
     return torch.cat((geometric(below), extra)).to(torch.float32)
+
+
+class Alibi(nn.Module):
+    """ALiBi as a table of distances, for what reads the tables of relative biases: nothing is learned, and it has no end.
+
+    `forward` lays it out for `n_query` queries, the last of `n_key` positions: (1 head query key). `furthest` is how far a table of it goes.
+
+    >>> Alibi(2).weight[:3]
+    tensor([[ 0.0000,  0.0000],
+            [-0.0625, -0.0039],
+            [-0.1250, -0.0078]])
+    """
+
+    both = endless = False
+
+    def __init__(self, n_heads: int, furthest: int = 24) -> None:
+        super().__init__()
+        self.n_heads, self.furthest = n_heads, furthest
+
+    def forward(self, n_query: int, n_key: int) -> Tensor:
+        return alibi_bias(self.n_heads, n_query, n_key)[None]
+
+    def bucket(self, distance: Tensor) -> Tensor:
+        """Return the row of the table for a distance (key minus query, not above 0)."""
+        return -distance
+
+    @property
+    def weight(self) -> Tensor:
+        """The table (distance head)."""
+        return -torch.arange(self.furthest + 2)[:, None] * alibi_slopes(self.n_heads)
 
 
 def alibi_bias(n_heads: int, n_query: int, n_key: int) -> Tensor:

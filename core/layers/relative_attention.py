@@ -47,7 +47,7 @@ class RelativeBias(nn.Module):
 
     def __init__(self, n_buckets: int, n_heads: int, *, both: bool, furthest: int) -> None:
         super().__init__()
-        self.both, self.furthest = both, furthest
+        self.both, self.furthest, self.endless = both, furthest, True
         self.weight = nn.Parameter(normal(n_buckets, n_heads, std=0.02))
 
     def forward(self, n_query: int, n_key: int) -> Tensor:

@@ -133,6 +133,15 @@ DISTANCE = addition(
     "b_{j-i}",
     ("raffel2020", "2.1", "position embeddings"),
 )
+ALIBI = addition(
+    "bias",
+    "−m(i − j)",
+    "less for each token of distance",
+    "For each token that {key} stands away from {query} this head takes off the same number m, which is fixed and not learned (ALiBi).",
+    "m (j - i)",
+    r"m\,(j - i)",
+    ("press2022", "3", "attention with linear biases"),
+)
 CONTENT_POSITION = addition(
     "content_position",
     "query · place",
@@ -151,6 +160,19 @@ POSITION_CONTENT = addition(
     r"\frac{q^r_{i-j} \cdot k_j}{\sqrt{d}}",
     ("he2021", "3.1", "Eq. (4)"),
 )
+SINK = Term(
+    name="sink",
+    title="the learned sink",
+    words="A learned number of this head, the sink, counts in the softmax beside the scores of the keys.",
+    form="",
+    equation="e^{σ}",
+    latex=r"e^{\sigma}",
+    cites=(("openai2025", "2.2", "a learned bias in the denominator of the softmax"),),
+    of=lambda score: score,
+    leaf="sink",
+    note="A learned sink takes weight and gives no value: the weights of a row add up to less than 100%.",
+    column=True,
+)
 Terms = Sequence[Term]
 
 
@@ -162,6 +184,11 @@ def leaves(terms: Terms) -> tuple[str, ...]:
 def steps(terms: Terms) -> Terms:
     """The terms that make a score of a query and a key: all but columns of their own."""
     return [term for term in terms if not term.column]
+
+
+def columns(terms: Terms) -> Terms:
+    """The terms that are scores of their own beside those of the keys."""
+    return [term for term in terms if term.column]
 
 
 def compose(terms: Terms, dots: Any, parts: Mapping[str, Any]) -> Any:

@@ -11,6 +11,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from core.layers.score_terms import Terms
 from core.layers.task_head import Head, Pooling
 from core.text import Reader
 from core.trace import OFF, Tap
@@ -99,6 +100,10 @@ class Kind:
             )
         stack = self.stack.removesuffix(".layer") if "." in self.stack else f"{self.stack}s"
         return network.get_submodule(f"{stack}.{layer}.{self.leaf}")
+
+    def terms(self, network: nn.Module, layer: int) -> Terms:
+        """Return how an attention in layers makes its scores, as it says itself; nothing of another."""
+        return self.module(network, layer).score_terms() if self.layered else ()
 
 
 ENTERS, LEAVES = "*resid_in|*features_in", "*resid_out|*features_out"

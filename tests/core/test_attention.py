@@ -324,3 +324,14 @@ def test_the_path_of_training_is_the_explicit_one(allowed, way, at_once, monkeyp
     assert taken
     for ours, theirs in zip(learnt, explicit, strict=True):
         torch.testing.assert_close(ours, theirs, atol=2e-5, rtol=2e-5)
+
+
+def test_a_sink_takes_weight_from_the_keys_as_a_column_that_is_dropped():
+    """The library's way (gpt-oss): softmax over keys and sink, then the last column is cut off; a masked row stays empty."""
+    scores, sink = torch.randn(2, 3, 4, 5), torch.randn(2, 3, 4, 1)
+    allowed = torch.ones(4, 5, dtype=torch.bool).tril(-1)
+    beside = torch.cat([scores.masked_fill(~allowed, -torch.inf), sink], dim=-1).softmax(-1)
+    found = masked_softmax(scores, allowed, sink=sink)
+    torch.testing.assert_close(found, beside[..., :-1])
+    torch.testing.assert_close(found.sum(-1, keepdim=True)[:, :, 1:], 1 - beside[..., 1:, -1:])
+    assert (found[:, :, 0] == 0).all()

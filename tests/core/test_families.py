@@ -35,6 +35,7 @@ VARIANTS = {  # the field that makes the largest difference, by what a family's 
     },
     "reach": {1: {}, 2: {"local": (0, 1), "activation": "relu"}},
     "window": {2: {}},
+    "embed_norm": {True: {}, False: {"bias": False}},
     "n_kv_heads": {
         1: {"tied": True, "sliding_window": 3},
         3: {"qk_norm": True, "rope_original": 8, "rope_factor": 4.0},
@@ -205,7 +206,11 @@ def test_law_5_the_identities_hold(case):
         pattern, allowed = trace[path], trace[path.replace("pattern", "allowed")]
         align = path.replace("pattern", "align")  # where something is multiplied to the weights: before that
         weights = trace[align if align in trace else path]
-        torch.testing.assert_close(weights.sum(-1), torch.ones(pattern.shape[:-1]), rtol=0, atol=1e-6)
+        whole = torch.ones(pattern.shape[:-1])
+        if (sink := path.replace("pattern", "sink")) in trace:  # which takes the rest
+            scores = trace[path.replace("pattern", "scores")].masked_fill(~allowed, -torch.inf)
+            whole = 1 - torch.cat([scores, trace[sink]], dim=-1).softmax(-1)[..., -1]
+        torch.testing.assert_close(weights.sum(-1), whole, rtol=0, atol=1e-6)
         assert (pattern[~allowed] == 0).all() and (pattern >= 0).all()
         v, heads = (trace[path.replace("pattern", leaf)] for leaf in ("v", "heads"))
         torch.testing.assert_close(pattern @ v, heads)
@@ -226,14 +231,16 @@ def test_law_6_a_score_is_what_its_attention_says():
                 terms = kind.module(network, layer).score_terms()
                 part = {leaf: trace[kind.path(layer, leaf)] for leaf in ("q", "k", "scores", *leaves(terms))}
                 dots = part["q"].double() @ part["k"].double().mT
-                made = torch.as_tensor(compose(terms, dots.numpy(), {n: x.numpy() for n, x in part.items()}))
+                made = torch.as_tensor(
+                    compose(terms, dots.numpy(), {n: x.detach().numpy() for n, x in part.items()})
+                )
                 torch.testing.assert_close(made, part["scores"].double(), rtol=1e-6, atol=1e-5)
                 columns = [part[term.leaf].double() for term in terms if term.column]
                 open_ = made.masked_fill(~trace[kind.path(layer, "allowed")], -torch.inf)
                 weights = torch.cat([open_, *columns], dim=-1).softmax(-1)[..., : made.shape[-1]]
                 torch.testing.assert_close(weights.float(), trace[kind.path(layer, "pattern")])
                 seen |= {term.name for term in terms}
-    assert seen >= {"product", "scale", "cap", "bias", "content_position", "position_content"}
+    assert seen >= {"product", "scale", "cap", "bias", "content_position", "position_content", "sink"}
 
 
 @pytest.mark.quick(16)

@@ -47,6 +47,8 @@ NEO = {
     **PLACES,
     **MARKS,
 }
+BLOOM = {"n_layer": 3, "n_head": 4, "hidden_size": 32, "layer_norm_epsilon": 3e-4, **MARKS}
+MPT = {"n_layers": 3, "n_heads": 4, "d_model": 32, "max_seq_len": 61, "layer_norm_epsilon": 3e-4, **MARKS}
 GEMMA = {**LLAMA, "num_attention_heads": 4, "hidden_size": 32, "head_dim": 6}
 LATER_GEMMA = {**GEMMA, "query_pre_attn_scalar": 11, "sliding_window": 4}
 CAPS = {"attn_logit_softcapping": 2.0, "final_logit_softcapping": 5.0}
@@ -59,6 +61,23 @@ STRETCHED = {
     "original_max_position_embeddings": 16,
 }
 WIDE = {"rope_type": "linear", "factor": 8.0, "rope_theta": 5e3}
+OSS = {
+    **LLAMA,
+    "hidden_size": 32,
+    "intermediate_size": 44,
+    "sliding_window": 4,
+    "num_local_experts": 5,
+    "num_experts_per_tok": 2,
+    "rope_parameters": {
+        "rope_theta": 500.0,
+        "rope_type": "yarn",
+        "factor": 4.0,
+        "beta_fast": 3.0,
+        "beta_slow": 1.0,
+        "truncate": False,
+        "original_max_position_embeddings": 16,
+    },
+}
 NEAR = {"rope_type": "default", "rope_theta": 70.0}
 DEBERTA = {
     **BERT,
@@ -145,6 +164,10 @@ CASES: dict[str, Case] = {
         hf.GPTNeoConfig,
         {**NEO, "attention_types": [[["local"], 1], [["global", "global"], 1]], "num_layers": 3},
     ),
+    "bloom": Case(WRITES, hf.BloomConfig, BLOOM),
+    "bloom, five heads": Case(WRITES, hf.BloomConfig, {**BLOOM, "n_head": 5, "hidden_size": 40}),
+    "mpt": Case(WRITES, hf.MptConfig, MPT),
+    "mpt, three heads": Case(WRITES, hf.MptConfig, {**MPT, "n_heads": 3, "d_model": 33}),
     "gpt_neox": Case(WRITES, hf.GPTNeoXConfig, NEOX),
     "gpt_neox, one after the other": Case(
         WRITES, hf.GPTNeoXConfig, {**NEOX, "use_parallel_residual": False, "hidden_act": "gelu_new"}
@@ -239,6 +262,12 @@ CASES: dict[str, Case] = {
     "mbart": Case(TWO, hf.MBartConfig, {**STACKS, "scale_embedding": True}),
     "pegasus": Case(TWO, hf.PegasusConfig, {**STACKS, "scale_embedding": True}),
     "m2m_100": Case(TWO, hf.M2M100Config, {**STACKS, "d_model": 36, "decoder_start_token_id": 1}),
+    "gpt_oss": Case(WRITES, hf.GptOssConfig, OSS),
+    "gpt_oss, one expert": Case(
+        WRITES,
+        hf.GptOssConfig,
+        {**OSS, "num_experts_per_tok": 1, "layer_types": ["full_attention"] * 3, "num_key_value_heads": 6},
+    ),
     "bert": Case(READS, hf.BertConfig, BERT),
     "bert, body": Case(BODY, hf.BertConfig, {**BERT, "hidden_act": "gelu_new"}),
     "roberta": Case(READS, hf.RobertaConfig, ONE),

@@ -124,6 +124,8 @@ SHAPES: Mapping[str, Shape] = {
     "gpt-classes": Shape("gpt", {"n_classes": 3}),
     "t5": Shape("t5"),
     "t5-encoder": Shape("t5_encoder"),
+    "alibi": Shape("bloom"),
+    "sink": Shape("gpt_oss"),
     "recurrent": Shape("seq2seq", {"attention": "bahdanau"}),
     "without-attention": Shape("seq2seq", {"attention": "none"}),
     "vit": Shape("vit", {"classes": ("fish", "cat", "hat")}, lambda: whole_words(["0"], 4), {"pad": 0}),

@@ -28,8 +28,7 @@ from core.analysis.arithmetic.weighted_sum import (
 )
 from core.analysis.arithmetic.window import gaussian_lines, window_lines
 from core.errors import InputError
-from core.layers.score_terms import Terms, compose, leaves
-from core.models import Kind
+from core.layers.score_terms import Terms, columns, compose, leaves, steps
 from core.run import Run
 
 
@@ -41,7 +40,7 @@ class Row:
     `exps` = e^(score - largest score) and 0 where forbidden, `total` their sum, `weights` = exps / total, which is the recorded
     pattern (checked by `residue`). In the alignment of a recurrent decoder a small network compares: there are no `terms`,
     `dots` is None and `scores` are those of the run.
-    Local attention multiplies the weights by `gaussian`.
+    Local attention multiplies the weights by `gaussian`. `sunk` is the weight of a learned sink, which counts in `total`.
     """
 
     query: str
@@ -57,6 +56,7 @@ class Row:
     gaussian: Array | None
     weights: Array
     residue: float
+    sunk: float = 0.0
 
 
 def needed(run: Run, kind: str, layer: int) -> tuple[str, ...]:
@@ -64,14 +64,10 @@ def needed(run: Run, kind: str, layer: int) -> tuple[str, ...]:
     found = run.model.spec.kind(kind)
     wanted = ["scores", "allowed", "pattern"]
     if found.layered:
-        wanted = ["q", "k", *wanted, *leaves(_terms(run, found, layer))]
+        wanted = ["q", "k", *wanted, *leaves(found.terms(run.model.network, layer))]
     elif getattr(run.model.config, "attention", "") == "luong-local-p":
         wanted.append("gaussian")
     return tuple(found.path(layer, leaf) for leaf in wanted)
-
-
-def _terms(run: Run, kind: Kind, layer: int) -> Terms:
-    return kind.module(run.model.network, layer).score_terms() if kind.layered else ()
 
 
 def row_of(run: Run, kind: str, layer: int, head: int, query: int) -> Row:
@@ -85,13 +81,18 @@ def row_of(run: Run, kind: str, layer: int, head: int, query: int) -> Row:
     keys, queries = run.axis(found.keys), run.axis(found.queries)
     recorded = row["scores"][query].astype(np.float64)
     dots = row["k"].astype(np.float64) @ row["q"][query].astype(np.float64) if "q" in row else None
-    terms = _terms(run, found, layer)
-    added = {leaf: row[leaf][query].astype(np.float64) for leaf in leaves(terms)}
+    terms = found.terms(run.model.network, layer)
+    added = {term.leaf: row[term.leaf][query].astype(np.float64) for term in steps(terms) if term.leaf}
     own = recorded if dots is None else compose(terms, dots, added)
     may = row["allowed"][query]
     largest = own[may].max() if may.any() else 0.0
     exps = np.where(may, np.exp(np.where(may, own - largest, 0.0)), 0.0)
-    total = float(exps.sum())
+    beside = (
+        sum(float(np.exp(row[term.leaf][query, 0] - largest)) for term in columns(terms))
+        if may.any()
+        else 0.0
+    )
+    total = float(exps.sum()) + beside
     gaussian = row["gaussian"][query].astype(np.float64) if "gaussian" in row else None
     weights = (exps / total if total else exps) * (1.0 if gaussian is None else gaussian)
     residue = float(max(np.abs(weights - row["pattern"][query]).max(), np.abs(own - recorded).max()))
@@ -109,6 +110,7 @@ def row_of(run: Run, kind: str, layer: int, head: int, query: int) -> Row:
         gaussian,
         weights,
         residue,
+        beside / total if total else 0.0,
     )
 
 
@@ -122,7 +124,7 @@ def needed_lines(run: Run, kind: str, layer: int) -> tuple[str, ...]:
             if found.module(run.model.network, layer).mixes
             else ()
         )
-        wanted += leaves(_terms(run, found, layer))
+        wanted += leaves(found.terms(run.model.network, layer))
         return (*(found.path(layer, leaf) for leaf in wanted), *added)
     if found.learned:
         return tuple(found.path(layer, leaf) for leaf in wanted)
@@ -166,9 +168,9 @@ def lines_of(
     if found.layered:
         module = found.module(run.model.network, layer)
         terms = module.score_terms()
-        added = {leaf: float(part(leaf)[query, key]) for leaf in leaves(terms)}
+        added = {term.leaf: float(part(term.leaf)[query, key]) for term in steps(terms) if term.leaf}
         lines = term_lines(pair, terms, added, {leaf: paths(leaf) for leaf in added})
-        lines += [mask_line(cell), *softmax_lines(cell, "pattern", EQUATION_8)]
+        lines += [mask_line(cell), *softmax_lines(cell, "pattern", EQUATION_8, columns(terms))]
         heads = run.trace[paths("heads")][:, query]
         lines += mixing_lines(
             pattern[head, query], part("v"), heads[head], key, keys.tokens, element, paths, MIXED, ("v", "z")

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from core.analysis.arithmetic.digits import Array
 from core.analysis.arithmetic.lines import Citation, Line, adds, puts
-from core.layers.score_terms import SLIDES, SURVEY
+from core.layers.score_terms import SLIDES, SURVEY, Term
 
 EQUATION_8: tuple[Citation, ...] = (
     (SURVEY, "2.4.2", "Eq. (8)"),
@@ -63,12 +63,15 @@ def mask_line(cell: Cell) -> Line:
     )
 
 
-def softmax_lines(cell: Cell, leaf: str, cites: tuple[Citation, ...]) -> list[Line]:
-    """Numerator, denominator, weight. `leaf` is what the run records the softmax as."""
+def softmax_lines(
+    cell: Cell, leaf: str, cites: tuple[Citation, ...], columns: Sequence[Term] = ()
+) -> list[Line]:
+    """Numerator, denominator, weight. `leaf` is what the run records the softmax as, `columns` are scores beside those of the keys."""
     open_keys = np.flatnonzero(cell.allowed)
     recorded = float(cell.part(leaf)[cell.query, cell.key])
+    below = " + ".join(["Σ_{k} e^{s_{ik}}", *(term.equation for term in columns)])
     equation, ends = (
-        "a_{ij} = e^{s_{ij}} / Σ_{k} e^{s_{ik}}",
+        "a_{ij} = e^{s_{ij}} / " + (f"({below})" if columns else below),
         {"path": cell.paths(leaf), "reads": [cell.paths("scores"), cell.paths("allowed")]},
     )
     if not len(open_keys):
@@ -87,7 +90,8 @@ def softmax_lines(cell: Cell, leaf: str, cites: tuple[Citation, ...]) -> list[Li
                 **ends,
             )
         ]
-    scores = cell.part("scores")[cell.query][open_keys].astype(np.float64)
+    scores = cell.part("scores")[cell.query][open_keys]
+    scores = np.append(scores, [cell.part(term.leaf)[cell.query, 0] for term in columns]).astype(np.float64)
     largest = int(np.argmax(scores))
     top, place = np.full(len(scores), scores[largest]), np.flatnonzero(open_keys == cell.key)
     off = "The largest unmasked score of the row is subtracted from every score first: all weights stay the same, and no e to the s can grow too large."
@@ -110,6 +114,7 @@ def softmax_lines(cell: Cell, leaf: str, cites: tuple[Citation, ...]) -> list[Li
     words = "The same for every unmasked key of the row, added" + (
         f"; the {shut} masked ones add exactly 0." if shut else "."
     )
+    words = " ".join([words, *(term.words for term in columns)])
     chosen = int(place[0]) if len(place) else None
     below = adds(
         "denominator",
@@ -120,17 +125,18 @@ def softmax_lines(cell: Cell, leaf: str, cites: tuple[Citation, ...]) -> list[Li
         columns={"s": scores, "max": top},
         form="e^({} − {})",
         axis="key",
-        labels=cell.keys,
-        at=open_keys,
+        labels=(*cell.keys, *(term.title for term in columns)),
+        at=np.append(open_keys, len(cell.keys) + np.arange(len(columns))),
         chosen=chosen,
         shared=True,
-        reads=[cell.paths("scores"), cell.paths("allowed")],
+        reads=[cell.paths(leaf) for leaf in ("scores", "allowed", *(term.leaf for term in columns))],
     )
     share = (
         "The share of {key} in the row: its weight."
         if len(place)
         else "Masked: its weight in the row is exactly 0."
     )
+    share = " ".join([share, *(term.note for term in columns)])
     over = lines[0].value if lines else 0.0
     return [
         *lines,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.layers.score_terms import compose, leaves
+from core.layers.score_terms import columns, compose, leaves
 from core.run import Run, Side
 
 Array = np.ndarray
@@ -70,15 +70,16 @@ def log_sums(
     found = run.model.spec.kind(kind)
     if not has_lenses(run, kind, by, writing=writing):
         return None
-    terms = found.module(run.model.network, layer).score_terms()
+    terms = found.terms(run.model.network, layer)
     read = {leaf: found.path(layer, leaf) for leaf in ("q", "k", *leaves(terms), "pattern")}
     if any(path not in run.trace for path in read.values()):
         return None
     parts = {leaf: run.trace[path][head] for leaf, path in read.items()}
     scores, pattern = compose(terms, parts["q"] @ parts["k"].T, parts), parts["pattern"]
     looked = np.where(pattern > 0, scores, -np.inf)
+    looked = np.concatenate([looked, *(parts[term.leaf] for term in columns(terms))], axis=1)
     most = looked.max(1, keepdims=True)
     sums = most + np.log(np.exp(looked - most).sum(1, keepdims=True))
-    if not np.allclose(np.exp(looked - sums), pattern, atol=1e-4):
+    if not np.allclose(np.exp(looked - sums)[:, : pattern.shape[1]], pattern, atol=1e-4):
         return None
     return sums[_cells(run, kind, by, writing)[0], 0]

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from core.layers.positions import Alibi
 from core.layers.relative_attention import RelativeBias
 from core.model import Model
 
@@ -49,6 +50,11 @@ class ByDistance:
     values: NDArray[np.float32]
 
     @property
+    def endless(self) -> bool:
+        """Whether the farthest distances share a number; otherwise the table goes on as it begins (ALiBi)."""
+        return self.buckets[0].first is None
+
+    @property
     def shared(self) -> int:
         return abs(self.buckets[0].near)
 
@@ -62,14 +68,15 @@ class ByDistance:
 def by_distance(model: Model, kind: str) -> ByDistance | None:
     """The table of a kind of attention of this model, by distance; None where nothing is added for it.
 
-    T5 (Raffel et al. 2020, section 2.1) and MPNet: score = q . k (T5) or q . k / sqrt d (MPNet) + b[bucket of j - i, head].
+    T5 (Raffel et al. 2020, section 2.1) and MPNet: score = q . k (T5) or q . k / sqrt d (MPNet) + b[bucket of j - i, head];
+    Bloom and MPT: q . k / sqrt d - m[head] (i - j) (ALiBi, Press et al. 2022), whose nearest distances are given.
     Distances that no key can have (behind the query in a decoder) are left out.
 
     >>> import core
     >>> by_distance(core.open_model("bert-mini"), "self") is None
     True
     """
-    biases: Mapping[str, RelativeBias] = getattr(model.network, "biases", {})
+    biases: Mapping[str, RelativeBias | Alibi] = getattr(model.network, "biases", {})
     if kind not in biases:
         return None
     table = biases[kind]
@@ -82,7 +89,8 @@ def by_distance(model: Model, kind: str) -> ByDistance | None:
             found[-1] = Bucket(row, found[-1].first, distance)
         else:
             found.append(Bucket(row, distance, distance))
-    found[0] = Bucket(found[0].number, None, found[0].last)
+    if table.endless:
+        found[0] = Bucket(found[0].number, None, found[0].last)
     if table.both:
         found[-1] = Bucket(found[-1].number, found[-1].first, None)
     values = table.weight.detach()[[bucket.number for bucket in found]].T.float().cpu().numpy()

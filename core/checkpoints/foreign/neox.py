@@ -8,6 +8,16 @@ from core.checkpoints.foreign.table import GELUS, Format, dropouts, flag, row, s
 from core.checkpoints.task_heads import of_decoder
 from core.models.rotary.neox import NeoXConfig
 
+LAYER = {
+    "attention.query_key_value": row(
+        *(f"self_attn.to_{part}" for part in "qkv"), heads=lambda cfg: cfg.n_heads
+    ),
+    "attention.dense": "self_attn.to_out",
+    "input_layernorm": "norm1",
+    "post_attention_layernorm": "norm2",
+    "mlp.dense_h_to_4h": "ffn.to_hidden",
+    "mlp.dense_4h_to_h": "ffn.to_out",
+}
 NEOX = Format(
     model_type="gpt_neox",
     like="EleutherAI/pythia-70m",
@@ -27,20 +37,7 @@ NEOX = Format(
     ),
     weights={
         "embed_in": "embed.token",
-        **under(
-            "layers.*.",
-            "layers.*.",
-            {
-                "attention.query_key_value": row(
-                    *(f"self_attn.to_{part}" for part in "qkv"), heads=lambda cfg: cfg.n_heads
-                ),
-                "attention.dense": "self_attn.to_out",
-                "input_layernorm": "norm1",
-                "post_attention_layernorm": "norm2",
-                "mlp.dense_h_to_4h": "ffn.to_hidden",
-                "mlp.dense_4h_to_h": "ffn.to_out",
-            },
-        ),
+        **under("layers.*.", "layers.*.", LAYER),
         "final_layer_norm": "final_norm",
     },
     prefix="gpt_neox.",

@@ -19,11 +19,23 @@ STRETCHED = {
 }
 """What the rope type llama3 names, and what it is here."""
 LINEAR = {"factor": "rope_factor"}
-KINDS: Mapping[str, Mapping[str, str]] = {"default": {}, "linear": LINEAR, "llama3": STRETCHED}
+YARN = {
+    "factor": "rope_factor",
+    "beta_fast": "rope_fast",
+    "beta_slow": "rope_slow",
+    "original_max_position_embeddings": "rope_original",
+}
+KINDS: Mapping[str, Mapping[str, str]] = {
+    "default": {},
+    "linear": LINEAR,
+    "llama3": STRETCHED,
+    "yarn": YARN,
+}
 RULES = {
     "default": "as they are (default)",
     "linear": "divided by a factor (linear)",
     "llama3": f"stretched as in Llama 3.1 (llama3, with {', '.join(STRETCHED)})",
+    "yarn": f"stretched as in gpt-oss (yarn, with {', '.join(YARN)} and truncate = false)",
 }
 SHARE = "partial_rotary_factor"
 
@@ -56,8 +68,9 @@ def turned(
         return {**found, **_stretched(said, kinds)}
 
     def write(cfg: Any) -> Values:
-        kind = "llama3" if getattr(cfg, "rope_original", 0) else "default"
+        kind = kinds[-1] if getattr(cfg, "rope_original", 0) else "default"
         more = {theirs: getattr(cfg, ours) for theirs, ours in KINDS[kind].items()}
+        more |= {"truncate": False} if kind == "yarn" else {}
         part = {share[0]: cfg.d_rotary / cfg.d_head} if share else {}
         return {base: cfg.rope_base, "rope_scaling": {"rope_type": kind, **more} if more else None, **part}
 
@@ -74,6 +87,8 @@ def _stretched(said: dict[str, Any], kinds: Sequence[str]) -> Values:
     named = [str(said.pop(name, "default")) for name in ("rope_type", "type")]
     kind = next((each for each in named if each != "default"), "default")
     more = {name: value for name, value in said.items() if value is not None}
+    if kind == "yarn" and more.get("truncate") is False:
+        del more["truncate"]
     if (
         kind not in kinds
         or (more.keys() | {"factor"} if kind == "linear" else more.keys()) != KINDS[kind].keys()

@@ -8,7 +8,7 @@ import numpy as np
 
 from core.analysis.arithmetic.cell import row_of
 from core.errors import InputError
-from core.layers.score_terms import in_short
+from core.layers.score_terms import in_short, steps
 from core.run import Run
 from viz.instruments.kit.picture import CROSSING, lines, seen
 from viz.instruments.qkv.qkv import QkvSequence
@@ -45,7 +45,8 @@ def sequence_of(run: Run, kind: str, layer: int, head: int, query: int, **option
         weights=row.weights[allowed],
         width=run.model.config.d_model,
         formula=in_short(row.terms),
-        steps=[term.title for term in row.terms[1:]],
+        steps=[term.title for term in steps(row.terms)[1:]],
+        sunk=row.sunk,
         writing=writing,
         python=lines(run, "qkv", layer=layer, head=head, query=query, kind=kind),
         **options,

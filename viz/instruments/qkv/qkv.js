@@ -128,12 +128,12 @@ function show(view) {
       : "The model reads {word}. This position, and every other one, is a vector of {width} numbers.",
     "Learned matrices make shorter vectors of {d} numbers: one query for {word}, what it looks for; for each token a key, what it can be found by, and a value, what it passes on.",
     `Score: ${["the query times a key, number by number, added up", ...head.steps].join(", ")}. The largest is {best}, for {key}.`,
-    `Softmax turns the scores into attention weights: none is negative, and together they are 100%. {key} gets {weight}.${rest}`,
+    `Softmax turns the scores into attention weights: none is negative, and together ${head.sunk ? "with the {sunk} that a learned sink takes " : ""}they are 100%. {key} gets {weight}.${rest}`,
     "The output of the head: each value times its weight, added up. The value of {key} has the largest part in it, {weight}. The next layers read this output.",
   ];
   speak(view.told, sentences[scene], {
     word: { word: head.word }, key: { word: head.keys[at] }, width: head.width, d: head.q.length,
-    best: numbered(head.scores[at]), weight: percent(head.weights[at]), rest: percent(head.rest),
+    sunk: percent(head.sunk), best: numbered(head.scores[at]), weight: percent(head.weights[at]), rest: percent(head.rest),
   });
   paintStrips(view);
 }

@@ -27,7 +27,7 @@ class QkvSequence(Spec):
 
     word: the query's word. keys: the words that are read, in order. q: (d). k, v: (key, d). scores: (key).
     weights: (key). formula: how a score is made, in one line. steps: what is done to q · k, in words, one after the other.
-    writing: whether the query's word is being written and not read. width: numbers in a position's vector.
+    sunk: the weight that a learned sink takes. writing: whether the query's word is being written and not read. width: numbers in a position's vector.
 
     Raises ValueError where the number of keys differs between the arrays.
 
@@ -48,6 +48,7 @@ class QkvSequence(Spec):
     width: int
     formula: str = "q · k"
     steps: Sequence[str] = ()
+    sunk: float = 0.0
     writing: bool = False
     title: str = ""
 
@@ -78,7 +79,7 @@ class QkvSequence(Spec):
                 "scores": [float(score) if np.isfinite(score) else None for score in scores],
                 "weights": weights.tolist(),
                 "output": (weights @ v).tolist(),
-                **self.plain("width", "formula", "writing", "title", "python"),
+                **self.plain("width", "formula", "sunk", "writing", "title", "python"),
                 "steps": list(self.steps),
             }
         )

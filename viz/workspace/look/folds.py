@@ -8,9 +8,10 @@ import streamlit as st
 
 from core.analysis.arithmetic.cell import Row, row_of
 from core.analysis.heads.habits import Heads
+from core.layers.score_terms import columns as beside_keys
 from core.layers.score_terms import in_latex, in_short
 from core.run import Run
-from viz.labels import distinct, visible
+from viz.labels import distinct, percent, visible
 from viz.shell.pages import Page
 from viz.widgets import page_parts
 from viz.widgets.export import Labelled
@@ -73,8 +74,9 @@ def show(page: Page, run: Run, heads: Heads, place: HeadRef, seen: HeadView, pie
 
 def _row(row: Row) -> None:
     """The whole row of the chosen query, from scores to weights."""
+    below = " + ".join([r"\sum_{k} e^{s_{ik}}", *(term.latex for term in beside_keys(row.terms))])
     page_parts.equation(
-        r"a_{ij} = \frac{e^{s_{ij}}}{\sum_{k} e^{s_{ik}}}"
+        rf"a_{{ij}} = \frac{{e^{{s_{{ij}}}}}}{{{below}}}"
         + r", \qquad "
         + (in_latex(row.terms) if row.terms else r"s_{ij} = \mathrm{score}(q_i, k_j)")
         + ("" if row.gaussian is None else r", \qquad a'_{ij} = a_{ij}\, e^{-(j - p_i)^2 / 2\sigma^2}")
@@ -82,7 +84,7 @@ def _row(row: Row) -> None:
     columns = {
         "key": [visible(key) for key in row.keys],
         "q · k": row.dots,
-        **{term.letter: row.added[term.leaf] for term in row.terms if term.leaf},
+        **{term.letter: row.added[term.leaf] for term in row.terms if term.leaf in row.added},
         f"s = {in_short(row.terms)}" if row.terms else "score": row.scores,
         "allowed": row.allowed,
         "exp(s − max)": row.exps,
@@ -94,6 +96,7 @@ def _row(row: Row) -> None:
     st.caption(
         f"The row of the chosen query, by tokens; recomputed here in float64, it differs from the tensor of the run by at most {row.residue:.1e}. "
         + " ".join(term.note for term in row.terms if term.note)
+        + (f" Here the keys have {percent(1 - row.sunk)}, the sink {percent(row.sunk)}." if row.sunk else "")
     )
 
 

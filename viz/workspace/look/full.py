@@ -12,6 +12,7 @@ from core.analysis.attention.cautions import Caution, cautions
 from core.analysis.attention.lenses import has_lenses, lenses, log_sums
 from core.analysis.attention.measures import entropy
 from core.analysis.heads.habits import Heads
+from core.layers.score_terms import columns
 from core.run import Run
 from viz.instruments import READING, WRITING, head_view, heatmap, strip
 from viz.instruments.kit.head_stack import HEAD, LAYER
@@ -66,8 +67,9 @@ def show(page: Page, run: Run, measured: Mapping[str, Heads], place: HeadRef) ->
         left, right = st.columns([5, 6], gap="large")
     with left:
         query, key = _heatmap(run, place, seen, by, how)
-        within = run.model.spec.kind(place.kind).within
-        st.caption("  \n".join([*care(seen, query, how, within=within), EXPLAINS]))
+        kind = run.model.spec.kind(place.kind)
+        taken = [term.note for term in columns(kind.terms(run.model.network, place.layer))]
+        st.caption("  \n".join([*care(seen, query, how, within=kind.within), *taken, EXPLAINS]))
         onward(place, run, how)
         also = controls.offered(
             "The same weights", ("lines", "text"), "look.beside", controls.AWAY, ALSO.__getitem__

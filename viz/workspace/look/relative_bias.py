@@ -1,4 +1,4 @@
-"""What a model adds to its scores for the distance of two positions, head by head: T5's and MPNet's table of relative biases."""
+"""What a model adds to its scores for the distance of two positions, head by head: T5's and MPNet's table of relative biases, ALiBi's slopes."""
 
 from __future__ import annotations
 
@@ -33,6 +33,11 @@ def show(run: Run, place: HeadRef) -> None:
 def told(found: ByDistance, place: HeadRef) -> str:
     """What the picture says of the head in view, and what its columns are."""
     row = found.values[place.head]
+    if not found.endless:
+        return (
+            f"Head {place.head} takes {abs(row[-2]):.3g} off the score for each token that a key stands further away, whatever the words are. "
+            "The slope is fixed, not learned (ALiBi), the same in all layers, and distances beyond the picture go on in the same way."
+        )
     best, least = (found.buckets[int(place)] for place in (row.argmax(), row.argmin()))
     return (
         f"Head {place.head} adds most, {_number(row.max())}, to a key {_where(best)}, and least, {_number(row.min())}, to one {_where(least)}, "
@@ -59,7 +64,11 @@ def picture(found: ByDistance, head: int) -> vega.Layers:
         for j, bucket in enumerate(found.buckets)
     ]
     near = [f"{bucket.near:+d}".replace("-", "−") if bucket.near else "0" for bucket in found.buckets]
-    ends = [f"≤ {near[0]}", *near[1:-1], near[-1] if found.buckets[-1].last is not None else f"≥ {near[-1]}"]
+    ends = [
+        f"≤ {near[0]}" if found.endless else near[0],
+        *near[1:-1],
+        near[-1] if found.buckets[-1].last is not None else f"≥ {near[-1]}",
+    ]
     axis = vega.quiet(labelExpr=vega.named(ends), labelAngle=0, labelOverlap="greedy", orient="bottom")
     across = alt.X("column:O", title="where the key stands, in tokens from the query", axis=axis)
     colour = alt.Color(

@@ -19,7 +19,7 @@ from core.edits import (
     Uniform,
 )
 from core.errors import InputError
-from core.layers.score_terms import scale
+from core.layers.score_terms import scale, steps
 from core.run import Side
 from core.trace import Edit
 from viz.instruments.picture import patches
@@ -110,8 +110,8 @@ def _temperature(change: Change) -> None:
 
 def _scale(change: Change) -> None:
     width = change.before.model.config.d_head
-    terms = change.kind.module(change.before.model.network, change.place.layer).score_terms()
-    if [*terms[1:]] != [scale(width, width)]:
+    terms = change.kind.terms(change.before.model.network, change.place.layer)
+    if steps(terms)[1:] != [scale(width, width)]:
         st.caption(
             "Scores of this model are not simply queries times keys divided by √d: there is no 1/√d to leave out."
         )

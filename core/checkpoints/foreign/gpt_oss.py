@@ -1,0 +1,52 @@
+"""gpt-oss (OpenAI 2025) in Hugging Face format, as it is saved in whole numbers; the quantised files of the Hub are refused by name."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from core.checkpoints.foreign.bert import SIZES
+from core.checkpoints.foreign.llama import ATTENTION, LLAMA, NORMS
+from core.checkpoints.foreign.rope import local, turned
+from core.checkpoints.foreign.table import flag, only, small, under, whole
+from core.models.rotary.gpt_oss import GptOssConfig
+
+EXPERTS = {
+    "mlp.router": "ffn.router",
+    "mlp.experts.gate_up_proj": "ffn.to_hidden",
+    "mlp.experts.gate_up_proj_bias": "ffn.to_hidden_bias",
+    "mlp.experts.down_proj": "ffn.to_out",
+    "mlp.experts.down_proj_bias": "ffn.to_out_bias",
+}
+GATE = "The experts of this kind have one gate, as in gpt-oss."
+GPT_OSS = replace(
+    LLAMA,
+    model_type="gpt_oss",
+    architecture="GptOss",
+    like="openai/gpt-oss-20b, not quantised",
+    shows="Llama's heads, each with a learned sink, which takes weight and gives no value; layers with and without a window; experts with their router",
+    config=GptOssConfig,
+    fields=(
+        only("attention_bias", True, "Queries, keys, values and the output of this kind have biases."),
+        only("hidden_act", "silu", GATE),
+        only("swiglu_alpha", 1.702, GATE),
+        only("swiglu_limit", 7.0, GATE),
+        *SIZES,
+        whole("n_kv_heads", "num_key_value_heads", default=lambda given: given["n_heads"]),
+        whole("d_head", "head_dim", default=64),
+        whole("window", "sliding_window", default=128),
+        whole("n_experts", "num_local_experts", default=128, most=4096),
+        whole("n_active", "num_experts_per_tok", default=4, most=4096),
+        local(lambda fields, n: range(0, n, 2)),
+        small("rms_norm_eps", 1e-5),
+        flag("tie_word_embeddings", "tied", False),
+        turned(default=150000.0, kinds=("yarn",)),
+    ),
+    weights={
+        "embed_tokens": "embed.token",
+        "norm": "final_norm",
+        **under(
+            "layers.*.", "layers.*.", {**ATTENTION, "self_attn.sinks": "self_attn.sinks", **NORMS, **EXPERTS}
+        ),
+    },
+)
+FORMATS = (GPT_OSS,)

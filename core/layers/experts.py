@@ -1,0 +1,55 @@
+"""A feed-forward network of several experts, of which a router chooses a few for each token."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from core.layers.init import normal
+from core.layers.linear import Linear
+from core.trace import OFF, Tap
+
+SHARPER, LIMIT = 1.702, 7.0
+"""How steep the gate is, and where gate and values are cut off (OpenAI 2025)."""
+
+
+class Experts(nn.Module):
+    """The `n_active` experts with the largest scores of a router, weighted by the softmax of these scores (Shazeer et al. 2017).
+
+    Each is a gated network with biases, R = W_2 ((u + 1) g sigmoid(1.702 g)) with g and u cut off at 7: gpt-oss. The columns of `to_hidden`
+    are g and u by turns. x (batch pos d_model) -> the same. In the trace `router` are the scores, `routed` the weights, 0 for those not chosen.
+
+    >>> Experts(2, 3, n_experts=4, n_active=2)(torch.zeros(1, 5, 2)).shape
+    torch.Size([1, 5, 2])
+    """
+
+    def __init__(self, d_model: int, d_ff: int, *, n_experts: int, n_active: int) -> None:
+        super().__init__()
+        self.n_active = n_active
+        self.router = Linear(d_model, n_experts)
+        self.to_hidden = nn.Parameter(normal(n_experts, d_model, 2 * d_ff, std=0.02))
+        self.to_hidden_bias = nn.Parameter(normal(n_experts, 2 * d_ff, std=0.02))
+        self.to_out = nn.Parameter(normal(n_experts, d_ff, d_model, std=0.02))
+        self.to_out_bias = nn.Parameter(normal(n_experts, d_model, std=0.02))
+
+    def forward(self, x: Tensor, tap: Tap = OFF) -> Tensor:
+        scores = tap("router", self.router(x), "batch pos expert")
+        best = scores.topk(self.n_active, dim=-1)
+        weights = torch.zeros_like(scores).scatter(-1, best.indices, best.values.softmax(-1))
+        weights = tap("routed", weights, "batch pos expert")
+        out = torch.zeros_like(x)
+        for number in range(weights.shape[-1]):
+            weight = weights[..., number, None]
+            if (
+                weight.any()
+            ):  # then for all tokens: so no later one changes the sums of an earlier one by a bit
+                out = out + weight * self.expert(number, x)
+        return tap("out", out, "batch pos d_model")
+
+    def expert(self, number: int, x: Tensor) -> Tensor:
+        """Return what one expert makes of tokens (.. d_model)."""
+        hidden = x @ self.to_hidden[number] + self.to_hidden_bias[number]
+        gate, up = hidden[..., ::2].clamp(max=LIMIT), hidden[..., 1::2].clamp(-LIMIT, LIMIT)
+        return ((up + 1) * gate * torch.sigmoid(SHARPER * gate)) @ self.to_out[number] + self.to_out_bias[
+            number
+        ]
