@@ -17,6 +17,7 @@ from core.serving.engine import Engine, Listing
 from core.serving.surveys import Surveys
 from core.text import Tokenizer
 from core.text.learn import byte_level_bpe, wordpiece
+from viz.workspace.compare import data as compare
 from viz.workspace.decode import pictures
 from viz.workspace.shared import head_picker, presets, reads, tasks
 
@@ -147,4 +148,11 @@ def test_the_head_that_a_link_opens_does_not_wait_for_the_survey(brought, monkey
         for kind, one in before.items()
     }
     assert head_picker.chosen(before, run) == head_picker.chosen(turned, run)
+    monkeypatch.setattr(head_picker.engine_client, "run", lambda *_, **__: run)
+    monkeypatch.setattr(head_picker, "opened", lambda _: brought)
+    pairs = []
+    for survey in (before, turned):
+        monkeypatch.setattr(head_picker, "survey", lambda _, held=survey: held)
+        pairs.append(compare.opening(brought.name, text))
+    assert pairs[0] == pairs[1]  # Compare opens on the same two heads, too
     assert head_picker.chosen(before, run).kind in brought.run(text).kinds

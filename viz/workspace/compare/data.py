@@ -83,7 +83,7 @@ def opening(
     model: str, text: str, kind: str | None = None, place: tuple[int, int] | None = None
 ) -> tuple[View, View]:
     """A telling pair: the head in view (or the clearest of all), and the clearest one that does something else."""
-    heads = head_picker.survey(model)
+    heads = head_picker.of_text(model, text)
     if not head_picker.several(heads):
         kind = kind if kind is not None and kind in heads else next(reversed([*heads]), "")
         return View(model, text, kind), _counterpart(model, text, kind)

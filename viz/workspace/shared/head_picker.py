@@ -298,6 +298,18 @@ def chosen(measured: Mapping[str, Heads], run: Run | None = None) -> HeadRef:
     )
 
 
+def of_text(model: str, text: str) -> Mapping[str, Heads]:
+    """Return the habits by which a pair of heads opens: of a shipped model those of its survey, of another those of this text, which do not wait for one."""
+    measured = survey(model)
+    if reads.ours(model):
+        return measured
+    try:
+        found = _of_run(engine_client.run(model, text, keep=()))
+    except InputError:  # where the text is drawn the page says why it cannot be read
+        return measured
+    return found if found.keys() == measured.keys() else measured
+
+
 def _of_run(run: Run) -> Mapping[str, Heads]:
     """The habits of all heads on the text of one run."""
     model, text, target = run.model, (run.source or run.side).text, run.target_text
