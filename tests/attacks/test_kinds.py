@@ -93,3 +93,13 @@ def test_more_layers_than_are_stored_cost_nothing(kind):
 def test_what_no_kind_computes_is_refused(kind, switch):
     values, entries = folder(kind)
     assert next(iter(switch)) in problem({**values, **switch}, entries)
+
+
+def test_a_config_of_all_kinds_at_once_costs_little():
+    """Without a kind each format is tried: none makes a network of 512 layers for tensors that are not its own."""
+    said = {}
+    for name in formats():
+        said |= {key: value for key, value in folder(name)[0].items() if not key.startswith("rope_")}
+    deep = {key: 512 for key in said if key.endswith(("layers", "n_layer"))}
+    entries = {f"x.{i}.weight": Entry(Path("w"), "F32", (4, 4)) for i in range(600)}
+    assert "no kind that is read here" in problem({**said, **deep, "model_type": None}, entries)

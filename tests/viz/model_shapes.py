@@ -113,6 +113,8 @@ SHAPES: Mapping[str, Shape] = {
     "one-head-encoder": _framed(n_layers=1, n_heads=1),
     "letters": Shape("gpt", {}, _letters),
     "bytes": Shape("llama", {}, _bytes),
+    "one-stream": Shape("llama", {**kind_shapes.SHAPES["phi"], "unturned": (1,), "output_scale": 0.5}),
+    "norms-behind": Shape("llama", kind_shapes.SHAPES["olmo2"]),
     "embedder": _tuned("distilbert", "", 0),
     "tuned-classes": _tuned("distilbert", CLASSES, 3, id2label={"0": "dull", "1": "so so", "2": "fun"}),
     "tuned-several": _tuned("roberta", CLASSES, 3, problem_type="multi_label_classification"),

@@ -88,13 +88,17 @@ def plan_foreign(values: Mapping[str, Any], weights: Weights) -> tuple[Plan, Wei
     return _fitting(values, weights) if form is None else _read(form, values, weights)
 
 
-def _read(form: Format, values: Mapping[str, Any], weights: Weights) -> tuple[Plan, Weights]:
+def _read(
+    form: Format, values: Mapping[str, Any], weights: Weights, *, guess: bool = False
+) -> tuple[Plan, Weights]:
     fields = Fields(values)
     for name, why in form.refused.items():
         fields.absent(name, why)
     weights = weights.renamed(unwrapped(form, weights)).renamed(form.plain)
     config, given = form.read_all(fields, weights.entries.keys())
     form.check_depth(config, weights.entries.keys())
+    if guess and not form.has_table(config, weights.entries.keys()):
+        raise _unknown("its table of tokens has another name")
     head, own = read_head(form.tasks, fields, weights.entries, config.d_model) if form.tasks else (None, ())
     takes = (*form.takes(config, given), *own)
     untied = form.ties and fields.raw("tie_word_embeddings") is False
@@ -204,7 +208,7 @@ def _fitting(values: Mapping[str, Any], weights: Weights) -> tuple[Plan, Weights
         if form.model_type in found or (form.telling and form.telling not in values):
             continue
         with suppress(InputError):
-            found[form.model_type] = _read(form, values, weights)
+            found[form.model_type] = _read(form, values, weights, guess=True)
     if len(found) == 1:
         return next(iter(found.values()))
     if not found:

@@ -342,6 +342,12 @@ class Format:
             names = [f"{_numbered(theirs, [first])}.weight" for theirs in self._rows(config) if "*" in theirs]
             raise unfit("missing", names, f"at least {depth:,}")
 
+    def has_table(self, config: Any, stored: Collection[str]) -> bool:
+        """Return whether a table of tokens is stored under any of its names, without making a network; true where there is none."""
+        rows = {theirs: each for theirs, each in self._rows(config).items() if "embed.token" in each.into}
+        names = {name for theirs, each in rows.items() for name in (theirs, *each.again, self.output)}
+        return not rows or any(f"{name}.weight" in stored for name in names)
+
     def _rows(self, config: Any) -> dict[str, Row]:
         rows = _rows(self.weights if isinstance(self.weights, Mapping) else self.weights(config))
         return rows | (_rows({self.output: "to_logits"}) if self.output else {})

@@ -336,7 +336,7 @@ TEXTS: dict[str, tuple[Any, ...]] = {
     "a web page": (b"<!doctype html><html></html>", "cannot be read"),
     "only a name": (b'{"model_type": "llama"}', "num_hidden_layers is missing"),
     "nothing in it": (b"{}", "model_type is missing"),
-    "an unknown kind": (b'{"model_type": "mamba"}', "model_type is 'mamba'"),
+    "an unknown kind": (b'{"model_type": "xlnet"}', "model_type is 'xlnet'"),
     "a kind of markup": (b'{"model_type": "<script>alert(1)</script>"}', "model_type is '<script>"),
     "a kind that turns the text round": (
         '{"model_type": "\u202ellama"}'.encode(),
