@@ -19,7 +19,7 @@ from pathlib import Path
 
 import core.serving.engine
 from core.analysis.heads.habits import Heads
-from core.analysis.heads.head_file import read_heads, write_heads
+from core.analysis.heads.head_file import METHOD, read_heads, write_heads
 from core.analysis.heads.head_survey import Told, lines_of, named_by, readings, summed, tried
 from core.data.texts import Example
 from core.errors import InputError
@@ -205,6 +205,8 @@ def _kept(folder: Path, model: Model) -> Mapping[str, Heads] | None:
     }
     if found is None or {name: heads.shape for name, heads in found.trained.items()} != kinds:
         return None
+    if model.spec.has_source and found.method < METHOD:
+        return None
     return found.trained if found.of(folder) else None
 
 
@@ -213,7 +215,7 @@ def _keep(folder: Path, heads: Mapping[str, Heads], *, own: bool) -> bool:
     if not os.access(folder, os.W_OK):
         return False
     try:
-        write_heads(folder, heads, {}, 0, own=own)
+        write_heads(folder, heads, {}, 0, own=own, method=METHOD)
     except (OSError, InputError):
         return False
     return True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import fields
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,12 +13,13 @@ import core
 from core.analysis.attention import measures
 from core.analysis.heads import head_survey
 from core.analysis.heads.habits import Heads, averages
-from core.analysis.heads.head_file import FILE, read_heads, write_heads
+from core.analysis.heads.head_file import FILE, METHOD, read_heads, write_heads
 from core.checkpoints.manifest import read_manifest, shipped_folder
 from core.data.texts import Sentence, texts
 from core.errors import InputError
 from core.models import families
 from core.run import Attention
+from core.serving import surveys
 from core.tools.survey import untrained
 
 TEXT = "Why did the fox run?"
@@ -104,6 +106,12 @@ def test_heads_json_is_read_as_it_was_written(tmp_path):
             np.testing.assert_allclose(getattr(held.trained["causal"], kind)[name], table, atol=6e-5)
     assert held.untrained["causal"].scores["spread"].min() == 1 and held.trained["causal"].n == 7
     assert held.of(tmp_path)
+    for reads_a_source, method, kept in ((False, 0, True), (True, 0, False), (True, METHOD, True)):
+        write_heads(tmp_path, made, {}, 0, method=method)
+        kinds = (SimpleNamespace(name="causal", n_layers=lambda _: 2),)
+        spec = SimpleNamespace(has_source=reads_a_source, kinds_of=lambda _, all=kinds: all)
+        model = SimpleNamespace(spec=spec, config=SimpleNamespace(n_heads=3))
+        assert (surveys._kept(tmp_path, model) is not None) == kept
     (tmp_path / "model.safetensors").write_bytes(b"others")
     assert not held.of(tmp_path)
 

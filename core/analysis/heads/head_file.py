@@ -22,6 +22,8 @@ from core.checkpoints.weights import SINGLE
 from core.errors import InputError
 
 FILE = "heads.json"
+METHOD = 1
+"""The present way to measure a brought model. Before it, one that reads a text and writes another was given our Spanish as what it writes."""
 DIGITS = 4
 
 
@@ -37,6 +39,8 @@ class Surveyed:
     trained: Mapping[str, Heads]
     untrained: Mapping[str, Heads]
     own: bool = False
+    method: int = 0
+    """How the app measured the heads of a brought model, see `METHOD`; 0 of a shipped one."""
 
     def of(self, folder: Path) -> bool:
         """Whether the weights in the folder are those that were measured."""
@@ -58,6 +62,7 @@ def write_heads(
     seed: int,
     *,
     own: bool = False,
+    method: int = 0,
 ) -> Surveyed:
     """Write what was measured of the weights in the folder, and of its untrained copy if there is one."""
     kinds = {
@@ -69,6 +74,7 @@ def write_heads(
         "weights": stamp(folder),
         "seed": seed,
         **({"own": True} if own else {}),
+        **({"method": method} if method else {}),
         "kinds": kinds,
     }
     (folder / FILE).write_text(
@@ -102,7 +108,12 @@ def read_heads(folder: Path) -> Surveyed | None:
     try:
         trained, untrained = (_heads(held["kinds"], copy) for copy in ("trained", "untrained"))
         return Surveyed(
-            _text(held["weights"]), int(held["seed"]), trained, untrained, held.get("own") is True
+            _text(held["weights"]),
+            int(held["seed"]),
+            trained,
+            untrained,
+            held.get("own") is True,
+            int(held.get("method", 0)),
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise InputError(
