@@ -266,7 +266,7 @@ CASES: dict[str, Case] = {
     "gpt_oss, one expert": Case(
         WRITES,
         hf.GptOssConfig,
-        {**OSS, "num_experts_per_tok": 1, "layer_types": ["full_attention"] * 3, "num_key_value_heads": 6},
+        {**OSS, "num_experts_per_tok": 1, "layer_types": ["full_attention"] * 3, "num_key_value_heads": 3},
     ),
     "bert": Case(READS, hf.BertConfig, BERT),
     "bert, body": Case(BODY, hf.BertConfig, {**BERT, "hidden_act": "gelu_new"}),
