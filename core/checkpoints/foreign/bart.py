@@ -13,6 +13,7 @@ from core.checkpoints.foreign.table import (
     SILUS,
     Field,
     Format,
+    Row,
     Values,
     decoder_layers,
     dropouts,
@@ -90,6 +91,18 @@ STACKS = {
     **under("encoder.layers.*.", "encoder.*.", {**SELF, **FEED, "final_layer_norm": "norm2"}),
     **under("decoder.layers.*.", "decoder.*.", {**SELF, **CROSS, **FEED, "final_layer_norm": "norm3"}),
 }
+WEIGHTS: dict[str, str | Row] = {
+    "shared": row("embed.token", again=("encoder.embed_tokens", "decoder.embed_tokens")),
+    **STACKS,
+    "final_logits_bias": "logits_bias",
+}
+LEARNED_WEIGHTS: dict[str, str | Row] = {
+    **WEIGHTS,
+    "encoder.embed_positions": "source_embed.position",
+    "decoder.embed_positions": "embed.position",
+    "encoder.layernorm_embedding": "source_embed.norm",
+    "decoder.layernorm_embedding": "embed.norm",
+}
 MARIAN = Format(
     model_type="marian",
     like="Helsinki-NLP/opus-mt-en-de",
@@ -105,11 +118,7 @@ MARIAN = Format(
     ),
     fixed={"eps": 1e-5, "order": "post", "positions": "halves"},
     stored={"output_bias": ("final_logits_bias",)},
-    weights={
-        "shared": row("embed.token", again=("encoder.embed_tokens", "decoder.embed_tokens")),
-        **STACKS,
-        "final_logits_bias": "logits_bias",
-    },
+    weights=WEIGHTS,
     marks={"end": "</s>", "pad": "<pad>"},
     prefix="model.",
     outside=("lm_head.", "final_logits_bias"),
@@ -126,13 +135,7 @@ BART = replace(
     architecture="Bart",
     fields=(*LEARNED, *POST, *COMMON),
     fixed={"eps": 1e-5, "order": "post", "positions": "learned", "first_place": 2, "embed_norm": True},
-    weights={
-        **MARIAN.weights,
-        "encoder.embed_positions": "source_embed.position",
-        "decoder.embed_positions": "embed.position",
-        "encoder.layernorm_embedding": "source_embed.norm",
-        "decoder.layernorm_embedding": "embed.norm",
-    },
+    weights=LEARNED_WEIGHTS,
     writer="ForConditionalGeneration",
     passed=r"(encoder|decoder)\.version",
     tasks=TWO_STACKS,
@@ -148,7 +151,7 @@ MBART = replace(
     telling="add_final_layer_norm",
     fields=(*LEARNED, *PRE, *COMMON),
     fixed={**BART.fixed, "order": "pre"},
-    weights={**BART.weights, **ENDS},
+    weights={**LEARNED_WEIGHTS, **ENDS},
 )
 PEGASUS = replace(
     MARIAN,
@@ -159,7 +162,7 @@ PEGASUS = replace(
     telling="extra_pos_embeddings",
     fields=(*SINES, *PRE, *COMMON),
     fixed={**MARIAN.fixed, "order": "pre"},
-    weights={**MARIAN.weights, **ENDS},
+    weights={**WEIGHTS, **ENDS},
     writer="ForConditionalGeneration",
 )
 M2M100 = replace(

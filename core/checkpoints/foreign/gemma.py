@@ -36,7 +36,7 @@ GEMMA = replace(
     telling="hidden_activation",
     fields=(*COMMON, llama.TURNED),
     fixed={"scaled": True, "activation": "gelu_tanh"},
-    weights=changed(llama.LLAMA.weights, "norm$", plus=1.0),
+    weights=changed(llama.WEIGHTS, "norm$", plus=1.0),
 )
 SCORES, LOGITS = "attn_logit_softcapping", "final_logit_softcapping"
 LATER = (

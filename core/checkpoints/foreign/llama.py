@@ -74,6 +74,7 @@ GATED = {
 }
 NORMS = {"input_layernorm": "norm1", "post_attention_layernorm": "norm2"}
 ENDS = {"embed_tokens": "embed.token", "norm": "final_norm"}
+WEIGHTS = {**ENDS, **under("layers.*.", "layers.*.", {**ATTENTION, **GATED, **NORMS})}
 LLAMA = Format(
     model_type="llama",
     like="HuggingFaceTB/SmolLM2-135M",
@@ -86,7 +87,7 @@ LLAMA = Format(
         only("pretraining_tp", 1, "Products cut into slices, as in the pretraining, are not implemented."),
         *BASE,
     ),
-    weights={**ENDS, **under("layers.*.", "layers.*.", {**ATTENTION, **GATED, **NORMS})},
+    weights=WEIGHTS,
     prefix="model.",
     tasks=of_decoder("score"),
     wrapped="transformer.",
@@ -211,7 +212,7 @@ GRANITE = replace(
         _factor("attention_multiplier", "scale", root=True),
         _factor("residual_multiplier", "branch"),
     ),
-    weights=changed(LLAMA.weights, r"o_proj|down_proj", times="branch"),
+    weights=changed(WEIGHTS, r"o_proj|down_proj", times="branch"),
 )
 PHI3 = replace(
     LLAMA,
@@ -297,7 +298,7 @@ COHERE = replace(
         positive("logit_scale", "output_scale", 0.0625),
     ),
     fixed={"norm": "layer, unbiased", "block": "one norm"},
-    weights=neighbours(LLAMA.weights),
+    weights=neighbours(WEIGHTS),
 )
 PHI = replace(
     LLAMA,
@@ -464,7 +465,7 @@ HELIUM = replace(
     architecture="Helium",
     telling="model_type",  # its tensors are those of a Llama
     fields=(UNBIASED, *BASE),
-    weights=neighbours(LLAMA.weights),
+    weights=neighbours(WEIGHTS),
 )
 STARCODER2 = replace(
     LLAMA,

@@ -141,7 +141,7 @@ LIES: dict[str, dict[str, tuple[Any, ...]]] = {
         "norms of heads": ({"use_qk_norm": True}, "use_qk_norm is True"),
         "scores of words times text": ({"logit_scale": "1"}, "logit_scale is '1'"),
     },
-    "phi": {"an odd share": ({"partial_rotary_factor": 0.4}, "must be an even number up to d_head")},
+    "phi": {"an odd share": ({"partial_rotary_factor": 0.4}, "must be an even number up to head_dim")},
     "gptj": {
         "turned by more than a head": ({"rotary_dim": 64}, "rotary_dim=64"),
         "an odd turn": ({"rotary_dim": 3}, "rotary_dim=3"),
