@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-MOST = 400
+MOST = 800
 """Letters of one part: what was given, and is named in it, may be a million letters long."""
 
 
@@ -15,7 +15,7 @@ class InputError(ValueError):
     >>> error.remedy
     'Type a word.'
     >>> len(InputError(f"There is no model '{'x' * 10**6}'.", "", "").wrong)
-    400
+    800
     """
 
     def __init__(self, wrong: str, rule: str, remedy: str) -> None:

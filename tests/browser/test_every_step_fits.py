@@ -32,6 +32,15 @@ def _resize(page: Any, window: tuple[int, int]) -> None:
     settle(page)
 
 
+def _has_scale(page: Any, scale: float) -> None:
+    """Assert this size of the page; it is sought some frames after the window has changed."""
+    with suppress(PlaywrightTimeout):
+        page.wait_for_function(
+            f"(scale) => Math.abs(({LAYOUT})()[0] - scale) < 0.001", arg=scale, timeout=REMAINS
+        )
+    assert page.evaluate(LAYOUT)[0] == pytest.approx(scale)
+
+
 def _has_layout(page: Any, layout: list[float], how: str) -> None:
     """Assert this layout of the page; a chart is drawn again some frames after its frame has changed."""
     settle(page)
@@ -113,7 +122,7 @@ def test_link_button_and_an_enlarged_window_give_one_layout(visitor: Any, app_ur
     visitor.get_by_role("button", name="Present", exact=True).click()
     _has_layout(visitor, linked, "by the button")
     _resize(visitor, (1280, 720))
-    assert visitor.evaluate(LAYOUT)[0] == pytest.approx(1)
+    _has_scale(visitor, 1)
     _resize(visitor, PROJECTOR)
     _has_layout(visitor, linked, "in an enlarged window")
 

@@ -31,10 +31,12 @@ def batch_of(m):
 def test_the_families_that_write_are_those_with_a_source_or_a_causal_mask():
     assert {name for name, family in families().items() if family.writes} == {
         *(
+            "bloom",
             "captioner",
             "gemma",
             "gpt",
             "gpt_neo",
+            "gpt_oss",
             "las",
             "llama",
             "neox",

@@ -235,7 +235,7 @@ def test_the_list_of_names_covers_every_weight_once_and_turns_back(name):
         (
             "seq2seq",
             {},
-            r"model is a seq2seq, which has no Hugging Face format\. Families that are written: albert, bert, bigbird, deberta, gemma, gpt, gpt_neo, llama, modernbert, mpnet, neox, t5, transformer, vit\.",
+            r"model is a seq2seq, which has no Hugging Face format\. Families that are written: albert, bert, bigbird, bloom, deberta, gemma, gpt, gpt_neo, gpt_oss, llama, modernbert, mpnet, neox, t5, transformer, vit\.",
         ),
         ("transformer", {}, "No Hugging Face format holds a transformer of this shape"),
         (

@@ -13,6 +13,7 @@ from core.analysis.heads.head_file import read_heads
 from core.checkpoints.manifest import shipped_folder
 from core.checkpoints.record import read_training
 from core.checkpoints.scores import read_scores
+from core.models import families
 from core.serving.engine import Listing
 from core.tools.card_heads import habits, linked
 from viz.workspace.models import page
@@ -40,6 +41,7 @@ class _Engine:
             name=name,
             family="gpt",
             config=config,
+            spec=families()["gpt"],
             n_parameters=2_500_000,
             card="![x](http://127.0.0.1/x.png) my own model",
         )

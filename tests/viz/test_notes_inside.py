@@ -55,7 +55,7 @@ def test_what_matters_names_the_head_and_the_word_that_matter(model: str):
 def test_a_word_is_said_to_cost_most_only_where_one_costs(drops: list[float]):
     worth = np.maximum(drops, 0)
     found = {"attention": np.array([0.5, 0.3, 0.2]), words.TAKEN: worth / (worth.sum() or 1)}
-    said = words._sentence(found, ["a", "b", "c"], np.array(drops), "words")
+    said = words._sentence(found, ["a", "b", "c"], np.array(drops), "words", " nats")
     assert ("“b” costs most (1.50 nats)" in said) == (max(drops) > 0) and (
         "none of the words costs anything" in said
     ) == (max(drops) <= 0)

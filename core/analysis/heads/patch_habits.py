@@ -123,10 +123,17 @@ def mean_distance(weights: Array) -> Array:
     return mean[..., known.any(-1)].mean(-1)
 
 
+def _mean_of_numbers(rows: Array) -> Array:
+    """Return the mean over the last axis of what is not NaN; NaN where nothing is, as for the lines of a blank picture."""
+    numbers = ~np.isnan(rows)
+    count = numbers.sum(-1)
+    return np.where(count > 0, np.where(numbers, rows, 0).sum(-1) / np.maximum(count, 1), np.nan)
+
+
 def measures(run: Run, attention: Attention) -> tuple[Mapping[str, Array], Mapping[str, Array]]:
     """Every measure, (layer, head) each, and what uniform attention would give to lines and ground: the controls."""
     ink = inked(run)
-    found = {name: np.nanmean(each_row(attention, name, ink), axis=-1) for name in (*COUNTED, FAR)}
+    found = {name: _mean_of_numbers(each_row(attention, name, ink)) for name in (*COUNTED, FAR)}
     uniform = attention.allowed / np.maximum(attention.allowed.sum(-1, keepdims=True), 1)
     counted = cells(attention.keys, ink)
     controls = {
