@@ -11,6 +11,7 @@ from core.models import families
 LATER = {"n_segments": 1, "first_place": 2, "next_sentence": False}
 PARALLEL = {"norm": "layer", "block": "one norm", "gated": False, "activation": "gelu_tanh"}
 BIASED = {"qkv_bias": True, "out_bias": True, "ffn_bias": True}
+MOE = {"n_experts": 3, "n_active": 2}
 SHAPES: dict[str, dict[str, Any]] = {
     "starcoder2": {**PARALLEL, **BIASED, "block": "before", "d_model": 48, "tied": True},
     "opt": {"first_place": 2, "activation": "relu"},
@@ -47,6 +48,9 @@ SHAPES: dict[str, dict[str, Any]] = {
     "deberta-v2": {"n_segments": 2, "absolute": True},
     "qwen2": {"qkv_bias": True},
     "qwen3": {"qk_norm": True},
+    "mixtral": MOE,
+    "qwen3_moe": {**MOE, "qk_norm": True},
+    "olmoe": {**MOE, "wide_norm": True, "among_chosen": False, "d_model": 48},
     "roberta": LATER,
     "xlm-roberta": LATER,
     "camembert": LATER,

@@ -38,6 +38,7 @@ VARIANTS = {  # the field that makes the largest difference, by what a family's 
     "embed_norm": {True: {}, False: {"bias": False}},
     "n_kv_heads": {
         1: {"tied": True, "sliding_window": 3},
+        2: {"n_experts": 3, "n_active": 2, "among_chosen": False},
         3: {"qk_norm": True, "rope_original": 8, "rope_factor": 4.0},
         6: {"qkv_bias": True},
     },

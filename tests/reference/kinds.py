@@ -78,6 +78,13 @@ OSS = {
         "original_max_position_embeddings": 16,
     },
 }
+MOE = {
+    **LLAMA,
+    "hidden_size": 32,
+    "intermediate_size": 44,
+    "num_local_experts": 5,
+    "num_experts_per_tok": 2,
+}
 NEAR = {"rope_type": "default", "rope_theta": 70.0}
 DEBERTA = {
     **BERT,
@@ -262,6 +269,18 @@ CASES: dict[str, Case] = {
     "mbart": Case(TWO, hf.MBartConfig, {**STACKS, "scale_embedding": True}),
     "pegasus": Case(TWO, hf.PegasusConfig, {**STACKS, "scale_embedding": True}),
     "m2m_100": Case(TWO, hf.M2M100Config, {**STACKS, "d_model": 36, "decoder_start_token_id": 1}),
+    "mixtral": Case(WRITES, hf.MixtralConfig, MOE),
+    "mixtral, one expert": Case(
+        WRITES, hf.MixtralConfig, {**MOE, "num_experts_per_tok": 1, "sliding_window": 4}
+    ),
+    "qwen3_moe": Case(WRITES, hf.Qwen3MoeConfig, {**MOE, "moe_intermediate_size": 20}),
+    "qwen3_moe, shares of the chosen": Case(
+        WRITES, hf.Qwen3MoeConfig, {**MOE, "moe_intermediate_size": 20, "norm_topk_prob": True}
+    ),
+    "olmoe": Case(WRITES, hf.OlmoeConfig, {**MOE, **WIDTHS}),
+    "olmoe, shares of the chosen": Case(
+        WRITES, hf.OlmoeConfig, {**MOE, **WIDTHS, "norm_topk_prob": True, "tie_word_embeddings": True}
+    ),
     "gpt_oss": Case(WRITES, hf.GptOssConfig, OSS),
     "gpt_oss, one expert": Case(
         WRITES,

@@ -496,8 +496,80 @@ STARCODER2 = replace(
         ),
     },
 )
+EVERYWHERE = "Layers of which some have experts and some have none are not computed for this kind."
+ROUTER = whole("n_active", "num_experts_per_tok", default=8, most=4096)
+NORMED = flag("norm_topk_prob", "among_chosen", False)
+
+
+def _experts(theirs: str, n: int) -> Field:
+    return whole("n_experts", "num_local_experts", theirs, default=n, most=4096)
+
+
+def _routed(mlp: str, gate: str, up: str, down: str) -> Weights:
+    """Name the tensors of blocks with a router and its experts, by what the four parts are called."""
+    experts = {gate: "to_gate", up: "to_hidden", down: "to_out"}
+    experts = {f"{mlp}.experts.*.{theirs}": f"ffn.experts.*.{ours}" for theirs, ours in experts.items()}
+    block = {**ATTENTION, **NORMS, f"{mlp}.gate": "ffn.router", **experts}
+    return {**ENDS, **under("layers.*.", "layers.*.", block)}
+
+
+ROUTED = _routed("mlp", "gate_proj", "up_proj", "down_proj")
+MIXTRAL = replace(
+    LLAMA,
+    model_type="mixtral",
+    like="mistralai/Mixtral-8x7B-v0.1",
+    shows="Llama's heads; experts with their router",
+    architecture="Mixtral",
+    telling="num_local_experts",
+    fields=(
+        *BASE,
+        window(),
+        _experts("num_experts", 8),
+        whole("n_active", "num_experts_per_tok", default=2, most=4096),
+    ),
+    weights=_routed("block_sparse_moe", "w1", "w3", "w2"),
+)
+QWEN3_MOE = replace(
+    QWEN3,
+    model_type="qwen3_moe",
+    like="Qwen/Qwen3-30B-A3B",
+    shows="Qwen3's heads; experts with their router",
+    architecture="Qwen3Moe",
+    telling="moe_intermediate_size",
+    fields=(
+        *QWEN3.fields,
+        only("decoder_sparse_step", 1, EVERYWHERE),
+        only("mlp_only_layers", [], EVERYWHERE),
+        whole("d_ff", "moe_intermediate_size", default=768),
+        _experts("num_experts", 128),
+        ROUTER,
+        NORMED,
+    ),
+    weights=ROUTED,
+)
+OLMOE = replace(
+    LLAMA,
+    model_type="olmoe",
+    like="allenai/OLMoE-1B-7B-0924",
+    shows="Llama's heads with norms of all queries and all keys together; experts with their router, whose weights sum to less than 1",
+    architecture="Olmoe",
+    telling="norm_topk_prob",
+    fields=(
+        UNBIASED,
+        only("clip_qkv", None, "Queries, keys and values that are cut off are not computed for this kind."),
+        *BASE,
+        _experts("num_experts", 64),
+        ROUTER,
+        NORMED,
+    ),
+    fixed={"wide_norm": True},
+    weights=ROUTED,
+)
 FORMATS = (
     LLAMA,
+    MIXTRAL,
+    QWEN3_MOE,
+    OLMOE,
     HELIUM,
     STARCODER2,
     MISTRAL,

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
+from itertools import product
 from typing import Any
 
 import tokenizers
@@ -336,11 +337,17 @@ class Format:
         """Refuse a config with more layers than there are tensors, before a network of so many is made. Raises InputError."""
         most = max(config.n_layers, getattr(config, "n_decoder_layers", 0))
         depth = 1 if getattr(config, "shared", "") == "all" else most
-        if depth > len(stored):
-            there = {number for name in stored for number in NUMBER.findall(f".{name}")}
-            first = next(str(i) for i in range(depth) if str(i) not in there)
-            names = [f"{_numbered(theirs, [first])}.weight" for theirs in self._rows(config) if "*" in theirs]
-            raise unfit("missing", names, f"at least {depth:,}")
+        rows, experts = self._rows(config), getattr(config, "n_experts", 0)
+        stars = 2 if any(theirs.count("*") == 2 for theirs in rows) else 1
+        least = depth * (experts if stars == 2 else 1)
+        if least > len(stored):
+            there = {tuple(NUMBER.findall(f".{name}")[:stars]) for name in stored}
+            every = product(map(str, range(depth)), *([map(str, range(experts))] if stars == 2 else []))
+            first = next(numbers for numbers in every if numbers not in there)
+            names = [
+                f"{_numbered(theirs, list(first))}.weight" for theirs in rows if theirs.count("*") == stars
+            ]
+            raise unfit("missing", names, f"at least {least:,}")
 
     def has_table(self, config: Any, stored: Collection[str]) -> bool:
         """Return whether a table of tokens is stored under any of its names, without making a network; true where there is none."""

@@ -2,7 +2,8 @@
 
 Touvron et al. 2023; Mistral (Jiang et al. 2023) adds a sliding window, Qwen2 biases on queries, keys and values, Qwen3 a norm
 on each head's queries and keys, Gemma (Gemma Team 2024) embeddings times the root of the width. Others of this build differ in
-single places, each an option here: SmolLM3, OLMo 2, Granite, StableLM, Cohere, Phi, GPT-J, Falcon.
+single places, each an option here: SmolLM3, OLMo 2, Granite, StableLM, Cohere, Phi, GPT-J, Falcon; Mixtral (Jiang et al. 2024), Qwen3-MoE
+and OLMoE have experts with a router in the place of the feed-forward network.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from core.layers.cache import NO_STORE, Cache, Store
 from core.layers.config_checks import check_flags, check_layers, check_shape, check_whole
 from core.layers.dropout import dropout
 from core.layers.embedding import TokenEmbedding
+from core.layers.experts import GatedExperts
 from core.layers.feedforward import FeedForward, GatedFeedForward
 from core.layers.grouped_attention import GroupedQueryAttention, Turn
 from core.layers.linear import Linear
@@ -43,6 +45,7 @@ FLAGS = (
     "logits_bias",
     "qk_norm",
     "wide_norm",
+    "among_chosen",
     "tied",
     "scaled",
     "headless",
@@ -60,7 +63,8 @@ class LlamaConfig:
     rope_original / rope_low grow by the factor, those below rope_original / rope_high stay, between them both are blended.
     Of a head's features the first `d_rotary` are turned (0: all), in the layers in `unturned` none. `norm` and `block` are keys of
     `NORMS` and `BLOCKS`; the feed-forward network is `gated` or has two maps. Scores are divided by the root of `scale` (0: of d_head),
-    embeddings and scores of words multiplied by `embed_scale` and `output_scale`.
+    embeddings and scores of words multiplied by `embed_scale` and `output_scale`. With `n_experts` (0: one network) `n_active` of them compute each
+    token, weighted by a softmax `among_chosen` ones or among all.
 
     >>> LlamaConfig(n_kv_heads=5)
     Traceback (most recent call last):
@@ -89,6 +93,9 @@ class LlamaConfig:
     norm: str = "rms"
     block: str = "before"
     gated: bool = True
+    n_experts: int = 0
+    n_active: int = 0
+    among_chosen: bool = True
     d_rotary: int = 0
     unturned: tuple[int, ...] = ()
     scale: float = 0.0
@@ -106,6 +113,9 @@ class LlamaConfig:
     def __post_init__(self) -> None:
         check_shape(self)
         check_whole(self, n_kv_heads=1, d_head=2, sliding_window=0, rope_original=0, d_rotary=0)
+        check_whole(self, n_experts=0, n_active=1 if self.n_experts else 0)
+        if self.n_active > self.n_experts:
+            raise ValueError(f"n_active={self.n_active} is more than n_experts={self.n_experts}")
         object.__setattr__(self, "unturned", check_layers(self, "unturned"))
         if self.n_heads % self.n_kv_heads:
             raise ValueError(f"n_kv_heads={self.n_kv_heads} does not divide n_heads={self.n_heads}")
@@ -145,6 +155,20 @@ def rope_frequencies(cfg: LlamaConfig) -> Tensor:
     return w * (blend + (1 - blend) / cfg.rope_factor)
 
 
+def _feed_forward(cfg: LlamaConfig) -> nn.Module:
+    if cfg.n_experts:
+        return GatedExperts(
+            cfg.d_model,
+            cfg.d_ff,
+            n_experts=cfg.n_experts,
+            n_active=cfg.n_active,
+            among_chosen=cfg.among_chosen,
+            activation=cfg.activation,
+        )
+    kind = GatedFeedForward if cfg.gated else FeedForward
+    return kind(cfg.d_model, cfg.d_ff, activation=cfg.activation, bias=cfg.ffn_bias)
+
+
 class LlamaBlock(nn.Module):
     """x + sublayer(norm(x)), twice; or with norms behind, or both sub-layers reading x."""
 
@@ -169,8 +193,7 @@ class LlamaBlock(nn.Module):
             n_turned=0 if unturned else cfg.d_rotary or None,
             scale=cfg.scale or None,
         )
-        feed_forward = GatedFeedForward if cfg.gated else FeedForward
-        self.ffn = feed_forward(cfg.d_model, cfg.d_ff, activation=cfg.activation, bias=cfg.ffn_bias)
+        self.ffn = _feed_forward(cfg)
         self.drop = dropout(cfg.dropout)
 
     def forward(

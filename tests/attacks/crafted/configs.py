@@ -94,6 +94,17 @@ LIES: dict[str, dict[str, tuple[Any, ...]]] = {
             "differs from 'embed_tokens.weight'",
         ),
     },
+    "mixtral": {
+        "more chosen than there are": ({"num_experts_per_tok": 4}, "num_experts_per_tok=4"),
+        "no expert": ({"num_local_experts": 0}, "num_local_experts is 0"),
+        "4,096 experts": ({"num_local_experts": 4096}, "experts.3.w1.weight"),
+        "experts below zero": ({"num_experts_per_tok": -1}, "num_experts_per_tok is -1"),
+    },
+    "qwen3_moe": {
+        "layers without experts": ({"mlp_only_layers": [0]}, "mlp_only_layers is [0]"),
+        "a step of a list": ({"decoder_sparse_step": DEEP}, "decoder_sparse_step is"),
+    },
+    "olmoe": {"queries cut off": ({"clip_qkv": 8.0}, "clip_qkv is 8.0")},
     "helium": {"an odd width of a head": ({"head_dim": 7}, "head_dim=7")},
     "starcoder2": {"no biases": ({"use_bias": False}, "use_bias is False")},
     "opt": {
