@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -53,13 +55,27 @@ def _has_layout(page: Any, layout: list[float], how: str) -> None:
     assert page.evaluate(LAYOUT) == pytest.approx(layout, abs=SLACK), how
 
 
-def _steps() -> list[tuple[pages.Entry, int]]:
-    return [(entry, step) for entry in pages.exhibits() for step in range(1, max(1, len(entry.steps)) + 1)]
+def _steps(*exhibits: pages.Entry) -> list[tuple[pages.Entry, int]]:
+    """Return the steps of these exhibits, or of all."""
+    return [
+        (entry, step)
+        for entry in exhibits or pages.exhibits()
+        for step in range(1, max(1, len(entry.steps)) + 1)
+    ]
 
 
-def _cut_off(page: Any, app_url: str, windows: list[tuple[tuple[int, int], ...]]) -> dict[str, list[str]]:
-    """Return what is cut off, by step and window; one load in the first window, then steps and exhibits by the right arrow key."""
-    steps, cut = _steps(), {}
+def _cut_off(
+    page: Any,
+    app_url: str,
+    steps: list[tuple[pages.Entry, int]],
+    windows: list[tuple[tuple[int, int], ...]],
+    before: Callable[[Any], None] = lambda page: None,
+) -> dict[str, list[str]]:
+    """Return what is cut off, by step and window; one load in the first window, then steps and exhibits by the right arrow key.
+
+    `before` does something with each step before it is looked at.
+    """
+    cut = {}
     for at, ((entry, step), sizes) in enumerate(zip(steps, windows, strict=True)):
         page.set_viewport_size({"width": sizes[0][0], "height": sizes[0][1]})
         if at:
@@ -71,6 +87,7 @@ def _cut_off(page: Any, app_url: str, windows: list[tuple[tuple[int, int], ...]]
         else:
             page.goto(f"{app_url}/{entry.slug}?present=1")
         settle(page)
+        before(page)
         for size in sizes:
             if page.viewport_size != {"width": size[0], "height": size[1]}:
                 _resize(page, size)
@@ -88,22 +105,47 @@ def _still_cut_off(page: Any) -> list[str]:
 
 
 def test_every_step_is_whole_on_a_projector(visitor: Any, app_url: str) -> None:
-    assert _cut_off(visitor, app_url, [(PROJECTOR,)] * len(_steps())) == {}
+    steps = _steps()
+    assert _cut_off(visitor, app_url, steps, [(PROJECTOR,)] * len(steps)) == {}
 
 
 @pytest.mark.slow
 def test_a_fifth_of_the_steps_is_whole_when_the_window_changes(visitor: Any, app_url: str) -> None:
+    steps = _steps()
     windows = [
         (PROJECTOR, OTHERS[at // FIFTH % len(OTHERS)], PROJECTOR) if at % FIFTH == 0 else (PROJECTOR,)
-        for at in range(len(_steps()))
+        for at in range(len(steps))
     ]
-    assert _cut_off(visitor, app_url, windows) == {}
+    assert _cut_off(visitor, app_url, steps, windows) == {}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("window", OTHERS, ids=str)
 def test_every_step_is_whole_at_the_other_sizes(visitor: Any, app_url: str, window: tuple[int, int]) -> None:
-    assert _cut_off(visitor, app_url, [(window,)] * len(_steps())) == {}
+    steps = _steps()
+    assert _cut_off(visitor, app_url, steps, [(window,)] * len(steps)) == {}
+
+
+OPEN = '[class*="st-key-asked-"]:not(:has([class*="st-key-verdict-"])) button:enabled'
+"""The options of a question that is not answered yet, or the button that commits a number."""
+
+
+def _answer(page: Any) -> None:
+    """Answer every question of a step by its first option, or by the number at which its slider stands; a page answers in its own time."""
+    while page.locator(OPEN).count():
+        asked = page.locator('[class*="st-key-verdict-"]').count()
+        page.locator(OPEN).first.click()
+        page.wait_for_function(
+            "(asked) => document.querySelectorAll('[class*=\"st-key-verdict-\"]').length > asked", arg=asked
+        )
+        settle(page)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("entry", pages.exhibits(), ids=attrgetter("slug"))
+def test_every_step_is_whole_once_it_is_answered(visitor: Any, app_url: str, entry: pages.Entry) -> None:
+    steps = _steps(entry)
+    assert _cut_off(visitor, app_url, steps, [(PROJECTOR,)] * len(steps), _answer) == {}
 
 
 CHARTED = ("feed_forward?feed_forward.step=3", "residual_norm?residual_norm.step=2")

@@ -10,6 +10,8 @@ import altair as alt
 LINE = "M-1.4,-0.2h2.8v0.4h-2.8Z"
 DOTTED = "M-1.4,-0.2h0.6v0.4h-0.6ZM-0.3,-0.2h0.6v0.4h-0.6ZM0.8,-0.2h0.6v0.4h-0.6Z"
 DOT = "circle"
+ROOM = "isFinite(containerSize()[0]) ? containerSize()[0] - 80 : width"
+"""The pixels for a key, as an expression: its chart's place less an axis. The width of the view is known only once the key is laid out, and no room is made for rows that come then."""
 
 
 def key(
@@ -31,7 +33,7 @@ def key(
         title=None,
         orient=orient,
         direction="horizontal",
-        columns=alt.ExprRef(f"ceil({len(names)} / ceil({len(names)} / max(1, floor(width / {wide}))))"),
+        columns=alt.ExprRef(f"ceil({len(names)} / ceil({len(names)} / max(1, floor(({ROOM}) / {wide}))))"),
         symbolSize=90,
         symbolOpacity=1,
         symbolStrokeWidth=0,

@@ -8,7 +8,7 @@ from typing import Any
 import altair as alt
 
 from viz import theme
-from viz.charts.parts import vega
+from viz.charts.parts import keys, vega
 from viz.charts.parts.kept import kept
 
 PICKED = "picked"
@@ -32,7 +32,7 @@ def habits(cells: Sequence[tuple[int, int, str, float]], words: Sequence[str]) -
     legend = alt.Legend(
         title=None,
         orient="top",
-        columns=alt.ExprRef("width < 400 ? 1 : 4"),
+        columns=alt.ExprRef(f"({keys.ROOM}) < 400 ? 1 : 4"),
         labelLimit=0,
         symbolType="square",
     )

@@ -75,7 +75,10 @@ def inside(params: Params, data: maths.Data) -> Folds:
     if told:
         most = [places[i] for i in np.argsort(-weights, kind="stable")[:3]]
         listed = ", ".join(f"“{data.words[i]}” {percent(data.inside[i], 2)}" for i in most)
-        said = f"Largest weights in sentence {1 + at}: {listed}; all its words together {percent(round(weights.sum(), 5), 2)}."
+        said = lesson.fit(
+            f"Largest weights in sentence {1 + at}: {listed}; all its words together {percent(round(weights.sum(), 5), 2)}.",
+            "",  # the verdict and the picture have these numbers
+        )
     return _told(
         said,
         params,

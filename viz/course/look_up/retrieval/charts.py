@@ -9,7 +9,7 @@ import altair as alt
 import numpy as np
 
 from viz import theme
-from viz.charts.parts import panels, vega
+from viz.charts.parts import keys, panels, vega
 from viz.charts.parts.kept import kept
 from viz.labels import phrase, shorten
 
@@ -156,7 +156,7 @@ def sharpening(
         symbolStrokeWidth=2.5,
         symbolSize=300,
         labelFontSize=13,
-        columns=alt.ExprRef(f"width < {130 * len(names)} ? 2 : {max(1, len(names))}"),
+        columns=alt.ExprRef(f"({keys.ROOM}) < {130 * len(names)} ? 2 : {max(1, len(names))}"),
         offset=4,
     )
     of: dict[str, Any] = {"sort": numbered, "legend": key if legend else None}
