@@ -27,6 +27,7 @@ def hostile(tmp_path, monkeypatch, code, behind=FOUND):
     return good_folder(tmp_path / "model") / "tokenizer.json"
 
 
+@pytest.mark.slow
 def test_time_is_limited(tmp_path, monkeypatch):
     path = hostile(tmp_path, monkeypatch, "while True: pass")
     with pytest.raises(InputError, match="1 seconds"):

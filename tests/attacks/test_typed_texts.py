@@ -123,6 +123,7 @@ def test_a_text_of_which_no_word_is_read_is_told_in_words(case, text):
     assert not [line.value for line in test.text if line.value.startswith("Something went wrong")]
 
 
+@pytest.mark.slow
 def test_the_words_after_each_layer_take_little_room():
     """Of a text as long as the model reads: less than the probabilities of all words after every layer by far."""
     reader = core.open_model("gpt-mini")

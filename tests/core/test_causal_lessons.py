@@ -32,6 +32,7 @@ def test_who_sees_the_next_digit_copies_it_and_who_does_not_is_left_with_chance(
     assert abs(past.losses[-20:].mean() - chance) < 0.05 and trained["all"].losses[-20:].mean() < chance / 4
 
 
+@pytest.mark.slow
 def test_the_same_draw_learns_the_same_and_fewer_digits_are_easier_to_guess(trained):
     again = leaking.learned("past", 4)
     assert np.array_equal(again.right, trained["past"].right)

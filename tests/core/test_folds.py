@@ -53,6 +53,7 @@ def test_too_few_books_for_the_folds_are_refused(data, tmp_path, n):
         folds.split_by_book(data, tmp_path / "work", n, seed=0)
 
 
+@pytest.mark.slow
 def test_a_fold_is_trained_on_the_other_books_and_measured_on_its_own(data, tmp_path):
     folder = folds.split_by_book(data, tmp_path / "work", 2, seed=0)[0]
 

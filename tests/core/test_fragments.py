@@ -126,6 +126,7 @@ def test_the_translators_second_stage_is_the_first_on_more():
     assert then.lr < first.lr / 10 and then.matrix_lr < first.matrix_lr / 10
 
 
+@pytest.mark.slow
 def test_the_command_goes_through_both_stages(monkeypatch, tmp_path):
     config = replace(families()["transformer"].config.tiny(), n_vocab=400, n_ctx=32)
 

@@ -159,6 +159,7 @@ def test_labelled_texts_are_right():
         )
 
 
+@pytest.mark.slow
 def test_both_terms_by_hand_and_lambda_zero_is_the_label_alone(body, tuned):
     """C102."""
     for task in TASKS:

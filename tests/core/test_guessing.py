@@ -194,6 +194,7 @@ def test_equal_texts_offer_equal_words_and_their_place_tells_nothing(mini):
     )
 
 
+@pytest.mark.slow
 def test_a_word_that_is_picked_is_the_word_that_is_typed(mini):
     game = Round(mini, "The king said to the")
     for word in choices(game):

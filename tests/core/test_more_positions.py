@@ -40,6 +40,7 @@ def before(table):
     return float(given[:, OLD + 1 :].mean()), float(given[:, : OLD - 1].mean())
 
 
+@pytest.mark.slow
 def test_the_head_of_the_word_before_finds_it_at_positions_it_never_learnt(monkeypatch):
     monkeypatch.setattr(fitted, "LAYERS", 1)
     monkeypatch.setattr(fitted, "TEXTS", 4)

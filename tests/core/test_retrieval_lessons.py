@@ -97,6 +97,7 @@ def test_a_query_that_would_take_long_is_stopped():
     assert time.monotonic() - began < 2
 
 
+@pytest.mark.slow
 @given(some.text(max_size=60))
 def test_no_text_does_more_than_answer_or_refuse(text):
     for sql in (text, f"SELECT ID FROM PERSONS WHERE {text}"):

@@ -65,6 +65,7 @@ def test_the_tasks_are_what_they_say():
     assert answer == f"{asked[5:]}-{month:02}-{asked[:2]}"
 
 
+@pytest.mark.slow
 def test_a_training_learns_and_reports():
     found = list(toy_training.training(TASKS["copy"], steps=60))
     reports = [report for report, _ in found]

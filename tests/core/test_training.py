@@ -187,6 +187,7 @@ def test_it_runs_outside_the_main_thread(tmp_path):
     assert found == [2]
 
 
+@pytest.mark.slow
 def test_minutes_end_in_time(tmp_path):
     begun = time.perf_counter()
     outcome = train(recipe(steps=10**9), Copies(), plan(tmp_path, minutes=0.02), CPU)

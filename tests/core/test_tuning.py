@@ -178,6 +178,7 @@ def test_a_fitted_head_is_at_the_bottom_of_its_loss():
     assert fitted_head.chosen_decay(vectors, wanted, 3, 0, most=30) in fitted_head.DECAYS
 
 
+@pytest.mark.slow
 def test_a_recorded_frozen_head_is_fitted_to_all_its_texts(body):
     job = Tuning(name="quick", goal="pairs", learns=0, steps=3, longer=200, n_texts=20, converges=True)
     assert not job.fits and job.recorded.fits and (job.recorded.n_rows, job.recorded.n_texts) == (60, 60)
@@ -199,6 +200,7 @@ def test_a_tuning_ends_with_its_time(body):
     assert last.step < 10**6 and last.seconds >= 0.5
 
 
+@pytest.mark.slow
 def test_a_tuned_model_runs_as_any_other(body):
     job, found = tuned(body, "answers", 0)
     model = tuning.model(job, found[-1][1], "mine", of=body)

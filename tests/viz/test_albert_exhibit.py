@@ -64,6 +64,7 @@ def test_the_tables_have_the_numbers_of_the_slides_and_break_even_where_they_sho
     assert areas == pytest.approx([23_440_896, 3_906_816, 98_304])  # to scale: an area is a count
 
 
+@pytest.mark.slow
 def test_sliders_move_the_counts_and_a_wide_table_is_told():
     wide = commit(page(1, E="1000"), "even")
     assert "times as many: E is above 749.1" in said(wide)
@@ -97,12 +98,14 @@ def test_four_choices_with_counts_and_the_same_memory(shared):
     assert f"{12 * (4 * 768**2 + 2 * 768 * 3072):,} multiplications" in said(told)
 
 
+@pytest.mark.slow
 def test_both_ratios_of_the_erratum():
     for shape, ratio in (("Base", "9.37"), ("Large", "18.95")):
         told = page(2, shape=shape, state={f"predict:{SLUG}fewest.{shape}": "feed-forward"})
         assert f"{ratio} times as many" in said(told)
 
 
+@pytest.mark.slow
 def test_how_alike_the_layers_are_is_measured_on_the_visitors_sentence():
     test = page(2, folds=("alike",), text="She has a white car.")
     for name in ("bert-mini", "albert-mini"):

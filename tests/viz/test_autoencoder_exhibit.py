@@ -30,6 +30,7 @@ def notes(test: AppTest) -> list[str]:
     return [note["text"] for note in chart(test)[5]]
 
 
+@pytest.mark.slow
 def test_the_page_opens_with_a_question_whose_answer_is_covered():
     test = page()
     data = exhibit.compute(Params())
@@ -39,6 +40,7 @@ def test_the_page_opens_with_a_question_whose_answer_is_covered():
     assert "Right." in said(told) and data.exits["french"] in notes(told)
 
 
+@pytest.mark.slow
 def test_another_size_changes_the_question_and_its_answer():
     few, many = exhibit.compute(Params(p=1)), exhibit.compute(Params(p=24))
     assert many.exits["french"] == "l'éléphant" != few.exits["french"]

@@ -70,6 +70,7 @@ def bert():
     return core.serving.engine.default().open("bert-mini")
 
 
+@pytest.mark.slow
 def test_the_two_vectors_of_bank_are_covered_but_for_the_table():
     """C091."""
     found = in_context.uses(bert(), senses.DOCUMENTS, "bank")
@@ -94,6 +95,7 @@ def test_the_two_vectors_of_bank_are_covered_but_for_the_table():
     assert other.session_state["atlas.chosen"][SLUG + "word"] == "see" and not other.exception
 
 
+@pytest.mark.slow
 def test_the_matrix_of_many_sentences_and_the_visitors_own():
     held = senses.WORDS["bank"]
     own = "We went to the bank today."
@@ -143,6 +145,7 @@ def test_the_map_and_the_one_vector_of_the_table():
     assert f"{same:.3f} between uses of one meaning, {other:.3f} between the two" in said(told)
 
 
+@pytest.mark.slow
 def test_sentences_and_what_is_nearer():
     wins = {}
     for how in in_context.HOWS:

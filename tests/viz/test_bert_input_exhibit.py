@@ -49,6 +49,7 @@ def looks(test: AppTest, place: int = 0) -> list[str]:
     return [f"{look['piece']}: {look['told']}" for look in chart(test, place)[0]]
 
 
+@pytest.mark.slow
 def test_playing_is_cut_into_play_and_ing_and_what_follows_is_covered():
     """C081."""
     before = page()
@@ -60,6 +61,7 @@ def test_playing_is_cut_into_play_and_ing_and_what_follows_is_covered():
     assert "7 letters, 5 lookups in a vocabulary of 8, 2 pieces" in said(told)
 
 
+@pytest.mark.slow
 def test_another_vocabulary_has_another_answer_and_buttons_edit_it():
     test = page(pieces="my dog play ##in ##g", word="6")
     assert test.session_state[f"predict:{SLUG}cut:asked"]["of"][
@@ -89,6 +91,7 @@ def test_both_vocabularies_stand_beside_each_other_and_unknown_words_are_red():
     assert "Your 8 pieces: 5 tokens, 1 unknown" in said(test)
 
 
+@pytest.mark.slow
 def test_the_table_of_the_documents():
     """C080."""
     before = page(3)

@@ -53,6 +53,7 @@ def test_the_context_is_the_gated_mean_of_the_cells(data):
     )
 
 
+@pytest.mark.slow
 def test_hard_attention_reads_one_drawn_cell_a_word(data):
     one, again = maths.told(TEXT, 3), maths.told(TEXT, 3)
     assert set(np.unique(one.weights)) == {0, 1} and (one.weights.sum(1) == 1).all()

@@ -116,6 +116,7 @@ def test_what_cls_reads_before_and_after_side_by_side():
     assert engine.open(SINGLE).run(TEXT).tokens[int(gain.argmax())] in right(test, "gains")
 
 
+@pytest.mark.slow
 def test_the_arithmetic_is_that_of_the_run():
     told = of(SINGLE, TEXT)
     test = page(3, *FOLDS, text=TEXT, label="0")
@@ -149,6 +150,7 @@ def test_the_gradient_reaches_one_place_directly():
     assert f"Out of the last layer: 1 of {n} positions. Into it: {n} of {n}" in said(test)
 
 
+@pytest.mark.slow
 def test_a_pair_is_swapped_and_read_without_segments():
     """C087."""
     a, b = PAIRS[0]
@@ -195,6 +197,7 @@ def test_the_errors_are_those_of_the_model_and_wait_for_the_guess():
     assert not pairs.exception and "pairs were right" in said(pairs)
 
 
+@pytest.mark.slow
 def test_without_recorded_runs_every_step_offers_the_live_one(tmp_path, monkeypatch):
     monkeypatch.setattr(records, "RUNS", tmp_path)
     for step in range(1, 7):

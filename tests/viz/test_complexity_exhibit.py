@@ -31,6 +31,7 @@ def texts(test: AppTest) -> list[str]:
     return [row["text"] for rows in chart(test) for row in rows if "text" in row]
 
 
+@pytest.mark.slow
 def test_the_curves_wait_for_the_guess_and_their_crossing_is_marked():
     """C079: sliders n and p; the crossing at n = p."""
     before, after = page(1, *FOLDS), page(1, guess=RIGHT)

@@ -184,6 +184,7 @@ def test_odd_texts_are_answered_calmly(step, text):
         assert f"At most {maths.LONGEST} symbols are read" in said(test)
 
 
+@pytest.mark.slow
 def test_a_sign_with_no_convolution_is_alone_and_a_chart_draws_only_lines_between_lit_dots():
     picture = layers(charts.field(list("abcdef"), [(5,)] * 3, (1, 2)))
     assert [(line["x"], line["x2"]) for line in picture[1]] == [(5, 5), (5, 5)]

@@ -62,6 +62,7 @@ def test_the_map_has_both_sentences_as_axes_and_comes_after_the_guess():
     np.testing.assert_allclose(names["found"].weights[data.layer, data.head], weights, atol=1e-6)  # pyright: ignore[reportAttributeAccessIssue]
 
 
+@pytest.mark.slow
 def test_the_opening_sentence_shows_the_lesson_and_nothing_is_said_before_the_guess():
     data = exhibit.compute(Params())
     assert len(data.read) != len(data.written), "a map that is no square"
@@ -150,6 +151,7 @@ def test_the_source_is_computed_once():
     )
 
 
+@pytest.mark.slow
 def test_padding_is_hidden_by_three_masks_and_its_content_changes_nothing():
     """C071."""
     test = page(step="5")

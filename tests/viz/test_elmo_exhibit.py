@@ -106,6 +106,7 @@ def test_each_words_probability_both_ways_waits_for_the_guess():
     assert bars(after) == wanted
 
 
+@pytest.mark.slow
 def test_the_loss_is_the_sum_of_both():
     """C108."""
     forward, backward = by_hand(TEXT)
@@ -141,6 +142,7 @@ def test_in_reverse_the_backward_weights_give_the_same_and_the_forward_ones_do_n
     assert bars(after)[len(turned) :] == [f"{value:,.3f}" for value in shown]
 
 
+@pytest.mark.slow
 def test_both_products_of_a_table_are_its_probability():
     """C108: 0.0276221835 both ways."""
     for draw in range(5):
@@ -159,6 +161,7 @@ def test_both_products_of_a_table_are_its_probability():
     assert f"{p:.10f}" in said(other)
 
 
+@pytest.mark.slow
 def test_the_mixture_is_the_softmax_times_the_layers_and_one_hot_returns_one():
     """C109."""
     layers = mixed.layers_of(elmo(), TEXT)[:, 2]

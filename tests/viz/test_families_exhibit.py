@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from exhibit_pages import drawn, said
 from packets import opened
 from streamlit.testing.v1 import AppTest
@@ -63,6 +64,7 @@ def test_one_word_moves_what_comes_after_it():
     assert "GPT 1 of 6" in said(test) and f"BERT {n + 2} of {n + 2}" in said(test)
 
 
+@pytest.mark.slow
 def test_who_moves_whom_is_what_the_masks_allow():
     """C110."""
     assert len(packets(page(*FOLDS, step="3"))) == 2

@@ -52,6 +52,7 @@ def answer(test: AppTest) -> float:
     return test.session_state[f"predict:{SLUG}on:asked"]["of"][3]
 
 
+@pytest.mark.slow
 def test_the_hidden_layer_is_covered_until_one_guessed_and_is_the_runs_own():
     """C066."""
     data = exhibit.compute(Params(text=TEXT))

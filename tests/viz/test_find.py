@@ -70,6 +70,7 @@ def test_the_nearest_head_is_named_with_its_distance(engine):
     )
 
 
+@pytest.mark.slow
 def test_distances_are_those_of_a_plain_calculation(engine):
     found = find.compute(find.Params("tiny-gpt", kind="causal", layer=0, head=0))
     own = found.pool.of("tiny-gpt", "causal")

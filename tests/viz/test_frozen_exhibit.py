@@ -98,6 +98,7 @@ def test_for_which_task_the_head_is_enough(runs, body):
         write(runs, "opinions-frozen", RIGHT["opinions"][0], body)
 
 
+@pytest.mark.slow
 def test_how_many_weights_learn_follows_the_task(runs, body):
     """C090: the count of what learns."""
     for task, answer in (("opinions", "514"), ("tags", "3,084"), ("pairs", "771")):

@@ -63,6 +63,7 @@ def words(test: AppTest, place: int = 0) -> list[str]:
     return [row["text"] for row in tables(test, place) if "text" in row]
 
 
+@pytest.mark.slow
 def test_the_head_reads_the_last_place():
     """C103."""
     answers = set()
@@ -126,6 +127,7 @@ def test_the_recorded_models_know_the_opening_texts():
         assert heard(task).said.probabilities.argmax() == RIGHT[task], task
 
 
+@pytest.mark.slow
 def test_both_terms_and_lambda():
     """C102: L by hand on the page; λ = 0 is pure L_2."""
     for weight in ("0", "0.25"):
@@ -155,6 +157,7 @@ def answered():
     return live.verdict(*(live.share(run, half) for run in runs))
 
 
+@pytest.mark.slow
 def test_recorded_runs():
     """C102: the curves are those of the log."""
     runs = {weight: gpt_tuning.Recorded.read(named(CLASSIFICATION, weight)) for weight in (0.0, 0.5)}

@@ -86,6 +86,7 @@ def test_another_sentence_has_another_answer():
     assert "It is “1”" in said(test) and "[SEP]" in said(test)
 
 
+@pytest.mark.slow
 def test_all_heads_of_a_layer_are_one_picture_on_one_scale():
     """C043."""
     data = exhibit.compute(Params())

@@ -140,6 +140,7 @@ def test_garbage_waits_until_no_run_is_under_way(monkeypatch) -> None:
     in_a_house(test, monkeypatch)
 
 
+@pytest.mark.slow
 def test_the_interpreter_itself_leaves_the_oldest_generation_alone(monkeypatch) -> None:
     class Ring:
         def __init__(self) -> None:
@@ -198,6 +199,7 @@ def test_garbage_is_bounded_and_what_the_last_visitor_left_is_freed_even_if_froz
     in_a_house(test, monkeypatch)
 
 
+@pytest.mark.slow
 def test_the_whole_heap_is_walked_when_it_is_quiet_and_in_a_class_that_works_after_minutes(
     monkeypatch,
 ) -> None:
@@ -240,6 +242,7 @@ def test_without_streamlits_list_of_sessions_the_server_runs_and_says_so(monkeyp
         gc.unfreeze()
 
 
+@pytest.mark.slow
 def test_near_the_cap_of_memory_what_was_computed_is_forgotten(monkeypatch) -> None:
     forgot: list[int] = []
 

@@ -64,6 +64,7 @@ def test_letters_over_frames_is_a_map_whose_rows_sum_to_one_and_walk_along_the_s
     assert rows[0]["weight"] == percent(float(data.weights[data.weights >= 0.004][0]), 1)
 
 
+@pytest.mark.slow
 def test_the_guess_is_about_the_weights_of_one_row_and_tells_nothing_before():
     data = maths.listened(TEXT)
     shares = [data.share(5, word) for word in data.words]
@@ -74,6 +75,7 @@ def test_the_guess_is_about_the_weights_of_one_row_and_tells_nothing_before():
     assert f"“7” has {percent(shares[1])} of the weight" in said(page(1))
 
 
+@pytest.mark.slow
 def test_the_weights_follow_a_stretched_sound():
     one = maths.listened(TEXT)
     for speed in (0.6, 1.6):
@@ -83,6 +85,7 @@ def test_the_weights_follow_a_stretched_sound():
     assert maths.slope(one, maths.listened("yes")) is None
 
 
+@pytest.mark.slow
 def test_the_pyramid_halves_and_the_page_counts_the_weights():
     shapes = maths.levels(TEXT)
     assert [n for n, _ in shapes.values()] == [96, 96, 48, 24] and shapes["frames"][1] == 24

@@ -111,6 +111,7 @@ def test_the_asked_row_is_left_out_until_the_guess_and_the_answer_is_the_runs(ev
     assert asked(after, "global")[2] == answer
 
 
+@pytest.mark.slow
 def test_another_sentence_is_another_question(every):
     for text in (TEXT, "The red house on the hill is old."):
         data = exhibit.compute(Params(text, "general"))
@@ -155,6 +156,7 @@ def test_sigma_follows_the_window_until_it_is_moved(every):
     assert "σ = 2.00" in said(page(3, window="4")) and "σ = 0.50" in said(page(3, window="4", sigma="0.5"))
 
 
+@pytest.mark.slow
 def test_the_cost_is_what_the_model_does_inside_the_windows(every):
     data = exhibit.compute(Params(TEXT, "concat"))
     centres = tuple(luong.monotonic(t, len(data.source)) for t in range(len(data.written)))
@@ -180,6 +182,7 @@ def test_training_with_windows_keeps_the_quality_as_the_cards_record_it(monkeypa
     assert steps._with_windows() == ""
 
 
+@pytest.mark.slow
 def test_the_trained_centres_are_offered_where_their_model_is(every):
     data = exhibit.compute(Params(TEXT, "concat"))
     run = core.serving.engine.default().open(maths.PREDICTIVE).run(TEXT, target=data.target)

@@ -39,6 +39,7 @@ def told(name: str, answer: object) -> dict[str, object]:
     return {f"predict:many_heads.{name}": answer}
 
 
+@pytest.mark.slow
 def test_the_page_opens_with_a_question_and_covers_the_projection():
     test = page()
     assert not test.exception and test.title[0].value == exhibit.LESSON.text.info.title
@@ -67,6 +68,7 @@ def test_the_page_opens_with_a_question_and_covers_the_projection():
     assert "It is “All 12 numbers”" in said(wider)
 
 
+@pytest.mark.slow
 def test_the_shape_stands_at_every_step():
     """C040."""
     way = exhibit.compute(Params(3, 3, 6, 2)).way
@@ -85,6 +87,7 @@ def test_the_shape_stands_at_every_step():
     assert values[:4] == [f"{value:.1f}" for value in DATA.way.pattern[0, 0, 0]]
 
 
+@pytest.mark.slow
 def test_sizes_can_be_chosen_and_heads_that_do_not_fit_are_told():
     """C041."""
     test = page(d="8", h="3", step="2")
@@ -104,6 +107,7 @@ def test_sizes_can_be_chosen_and_heads_that_do_not_fit_are_told():
     assert "(2, 4, 3, 3)" in said(test).replace("\u00a0", " ") and "cannot be divided among" not in said(test)
 
 
+@pytest.mark.slow
 def test_the_merge_without_the_swap():
     """C042."""
     way = DATA.way

@@ -68,6 +68,7 @@ def test_the_blank_is_covered_until_one_guessed_and_is_the_models_own():
     )
 
 
+@pytest.mark.slow
 def test_one_draw_shows_what_is_read_what_is_to_be_said_and_predictions():
     """C082."""
     params = Params(text=TEXT, draw=5, share=0.5)
@@ -94,6 +95,7 @@ def test_one_draw_shows_what_is_read_what_is_to_be_said_and_predictions():
     assert reads.count("[MASK]") == Params(share=0.5).rates.n_chosen(int((~text.special).sum()))
 
 
+@pytest.mark.slow
 def test_many_draws_are_counted_within_their_range():
     """C083."""
     params = Params(text=TEXT)
@@ -113,6 +115,7 @@ def test_many_draws_are_counted_within_their_range():
     assert "150 become a random word, 150 stay" in said(told)
 
 
+@pytest.mark.slow
 def test_left_right_and_both():
     params = Params(text=TEXT, word=2)
     text = exhibit.compute(params)
@@ -131,6 +134,7 @@ def test_left_right_and_both():
     ) and f"both {percent(found['both'].wanted, 2)}" not in said(before)
 
 
+@pytest.mark.slow
 def test_both_sides_against_the_left_on_every_word():
     text = exhibit.compute(Params(text=TEXT))
     places = blanks.askable(text)

@@ -39,6 +39,7 @@ def packets(test: AppTest) -> list[dict]:
     return [opened(element.proto.bytes)[0] for element in test.get("bidi_component") if element.proto.bytes]
 
 
+@pytest.mark.slow
 def test_the_bars_are_the_conditionals_and_wait_for_the_guess():
     """C101."""
     answers = set()
@@ -148,6 +149,7 @@ def test_the_window_forgets():
         assert ("the numbers are the same" in said(after)) == (k == 40)
 
 
+@pytest.mark.slow
 def test_the_lines_to_take_away_make_the_same_numbers(capsys):
     for step in (1, 3, 4):
         names: dict[str, object] = {}

@@ -43,6 +43,7 @@ def rows_of(layer: list[dict[str, Any]], d: int = steps.DRAWN) -> np.ndarray:
     return np.array([cell["v"] for cell in layer]).reshape(-1, d)
 
 
+@pytest.mark.slow
 def test_it_opens_with_the_homework_question_and_hides_what_comes_out():
     test = page()
     assert not test.exception and test.title[0].value == exhibit.LESSON.text.info.title
@@ -109,6 +110,7 @@ def test_rows_move_along_change_with_positions_and_the_mean_stays():
     assert "not invariant" in said(with_places)
 
 
+@pytest.mark.slow
 def test_both_homework_questions_are_answered_with_numbers():
     """C039."""
     data = exhibit.compute(Params())

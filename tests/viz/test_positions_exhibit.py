@@ -30,6 +30,7 @@ def lines(test: AppTest) -> dict[str, list[float]]:
     return drawn
 
 
+@pytest.mark.slow
 def test_one_word_in_two_places_looks_the_same_without_positions():
     test = page()
     assert (
@@ -55,6 +56,7 @@ def test_one_word_in_two_places_looks_the_same_without_positions():
     assert read.twins("green apples").text == "green apples green"
 
 
+@pytest.mark.slow
 def test_two_ideas_and_what_is_wrong_with_them():
     assert "0.0526" not in said(page(step="2"))
     told = page(
@@ -86,6 +88,7 @@ def ask_of(short: int, long: int) -> tuple[object, ...]:
     )
 
 
+@pytest.mark.slow
 def test_the_ticks_of_the_criteria_are_computed():
     test = page(step="3", code="integer")
     data = exhibit.compute(Params())

@@ -33,6 +33,7 @@ def tiny():
     return default().open(params.TINY)
 
 
+@pytest.mark.slow
 def test_one_set_of_weights_and_the_word_chooses_the_task():
     """C105."""
     for string in ("hello", "Lamp"):

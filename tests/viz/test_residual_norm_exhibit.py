@@ -47,6 +47,7 @@ def page(
     )
 
 
+@pytest.mark.slow
 def test_the_sum_is_covered_until_one_guessed_and_is_the_models_own():
     data = exhibit.compute(Params(text=TEXT, layer=1))
     ratio = np.linalg.norm(data.added[2]) / np.linalg.norm(data.before[2])
@@ -132,6 +133,7 @@ def test_a_trained_model_without_its_sums():
     assert len(told.dataframe) == 1 and len(told.dataframe[0].value.columns) == 6
 
 
+@pytest.mark.slow
 def test_layer_norm_before_and_after_with_gain_bias_and_the_printed_sigma():
     """C064."""
     data = exhibit.compute(Params(text=TEXT, layer=1))

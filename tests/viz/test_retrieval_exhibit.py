@@ -102,6 +102,7 @@ def test_from_uniform_to_one_hot(sharpness, wanted):
     assert len({point["name"] for point in curves}) == 3
 
 
+@pytest.mark.slow
 def test_the_guess_at_twice_the_sharpness_follows_the_query():
     for sql, fits in ((persons.QUERIES[0], [1 / 12, 1, 1 / 12]), (persons.QUERIES[1], [1, 1 / 8, 1])):
         first = page(2, sql=sql)
@@ -153,6 +154,7 @@ def test_score_and_number_of_keys_can_be_changed():
 # ------------------------------------------------------------------ step 4: memory
 
 
+@pytest.mark.slow
 def test_the_memory_is_read_with_beta():
     """C016."""
     ten = params.pack((*memory_read.TEN, (1.0, 1.0, 0.0)))
@@ -162,6 +164,7 @@ def test_the_memory_is_read_with_beta():
     assert "w = ?" in written(page(4))
 
 
+@pytest.mark.slow
 def test_another_memory_reads_another_vector():
     def vector(memory: tuple, **more: str) -> str:
         return said(committed(page(4, memory=params.pack(memory), **more)))

@@ -128,6 +128,7 @@ def test_entropy_over_every_width_with_and_without_scaling():
     )
 
 
+@pytest.mark.slow
 def test_the_real_model_with_and_without_the_division():
     text = "I am a student."
     before, after = (
@@ -161,6 +162,7 @@ def test_the_real_model_with_and_without_the_division():
     )
 
 
+@pytest.mark.slow
 def test_naive_softmax_overflows_and_the_page_shows_it():
     """C032."""
     broken = page(5, guess=("overflow", overflow.NOT_A_NUMBER), score="200")
@@ -174,6 +176,7 @@ def test_naive_softmax_overflows_and_the_page_shows_it():
     assert [row["text"] for row in chart(cured)[-1]] == ["first: 1", "second: 0.37", "third: 0"]
 
 
+@pytest.mark.slow
 def test_a_smaller_score_has_another_answer():
     fits = page(5, guess=("overflow", overflow.NOT_A_NUMBER), score="80")
     assert "It is “0.73”" in said(fits)

@@ -76,6 +76,7 @@ def test_what_cls_says_is_covered_until_one_guessed():
     assert [cell["exact"] for cell in chart(known)[0]][1] == bert().tokenizer.encode(EXAMPLES[2][0]).tokens[0]
 
 
+@pytest.mark.slow
 def test_draws_are_half_and_half_and_counted():
     """C084."""
     rows = next_pairs.draws(4, 30)
@@ -104,6 +105,7 @@ def test_draws_are_half_and_half_and_counted():
     )
 
 
+@pytest.mark.slow
 def test_all_our_pairs_are_judged_and_what_was_recorded_is_said(monkeypatch):
     rows = next_pairs.judged()
     values = next_sentence.follows(bert(), [(row.first, row.second) for row in rows])
@@ -138,6 +140,7 @@ def test_all_our_pairs_are_judged_and_what_was_recorded_is_said(monkeypatch):
     game.scored.cache_clear()
 
 
+@pytest.mark.slow
 def test_who_looks_at_which_text():
     run = exhibit.compute(Params(a=A, b=B))
     found = next_sentence.blocks(run.attention("self").weights, next_sentence.groups(run))
@@ -163,6 +166,7 @@ def test_who_looks_at_which_text():
     ]
 
 
+@pytest.mark.slow
 def test_the_loss_is_two_means_added_and_turning_the_answer_moves_one():
     """C085."""
     rows = [next_pairs.Drawn(A, B, True), *next_pairs.draws(3, 3)]
@@ -190,6 +194,7 @@ def test_the_loss_is_two_means_added_and_turning_the_answer_moves_one():
     assert told.session_state["atlas.chosen"][SLUG + "draw"] == "4"
 
 
+@pytest.mark.slow
 def test_the_order_of_the_texts_and_their_vectors():
     found = next_sentence.ways(bert(), A, B)
     most = max(next_sentence.WAYS[1:], key=lambda way: abs(found[way] - found["as trained"]))

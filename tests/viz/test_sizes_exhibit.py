@@ -59,6 +59,7 @@ def test_bert_by_part_beside_the_stated_sizes():
     exec(next(code.value for code in test.code if "gpt.sizes" in code.value), {})
 
 
+@pytest.mark.slow
 def test_variants_with_bars_and_a_table():
     """C094, E21."""
     hidden = page(step="2")
@@ -101,6 +102,7 @@ def test_the_sizes_of_gpt_2():
     assert f"holds for 1 of {len(maths.GPT2)}: GPT-2 XL with 1,557,611,200" in said(test)
 
 
+@pytest.mark.slow
 def test_the_race_on_a_logarithmic_axis():
     """C107."""
     hidden = page(step="4")

@@ -39,6 +39,7 @@ def pixels(address: str) -> np.ndarray:
     return np.asarray(Image.open(io.BytesIO(base64.b64decode(address.partition(",")[2]))))
 
 
+@pytest.mark.slow
 def test_the_page_opens_with_a_question_and_covers_what_is_read():
     test = page()
     assert not test.exception and test.title[0].value == exhibit.LESSON.text.info.title
@@ -60,6 +61,7 @@ def test_the_page_opens_with_a_question_and_covers_what_is_read():
         np.testing.assert_allclose(pixels(row["image"]), 255 * image, atol=0.51)
 
 
+@pytest.mark.slow
 def test_weights_are_a_softmax_of_colours_and_the_picture_is_veiled_by_them():
     data = exhibit.compute(Params(asks=2, beta=4))
     far = ((data.values - data.values[2]) ** 2).sum(1)
@@ -77,6 +79,7 @@ def test_weights_are_a_softmax_of_colours_and_the_picture_is_veiled_by_them():
     np.testing.assert_allclose(even.weights, 1 / 24)
 
 
+@pytest.mark.slow
 def test_the_mean_of_hard_draws_approaches_the_soft_read():
     """C020."""
     data = exhibit.compute(Params(draws=5000, draw=3))
@@ -104,6 +107,7 @@ def test_the_mean_of_hard_draws_approaches_the_soft_read():
     )
 
 
+@pytest.mark.slow
 def test_another_draw_is_another_lot():
     test = page(step="3")
     test.button(key="soft_and_hard.draw.again").click().run()

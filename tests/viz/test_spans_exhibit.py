@@ -106,6 +106,7 @@ def test_one_marks_the_answer_and_then_sees_where_it_starts_and_ends(sent):
     assert asked(page(question=other.question, passage=other.passage), "mark")[1] == other.answer
 
 
+@pytest.mark.slow
 def test_a_question_of_each_kind_and_ones_own_text(sent):
     test = page(mark="3-4")
     test.button(key=SLUG + "ask.where").click().run()
@@ -179,6 +180,7 @@ def test_a_push_that_crosses_is_found_for_any_scores():
         assert end < start or one.alone[0] == 0
 
 
+@pytest.mark.slow
 def test_a_tag_for_each_word_at_its_first_piece(sent):
     """C089."""
     text = SENTENCES[-1]
@@ -214,6 +216,7 @@ def test_a_tag_for_each_word_at_its_first_piece(sent):
     )
 
 
+@pytest.mark.slow
 def test_what_a_head_reads_before_and_after(sent):
     before, after = (
         core.serving.engine.default().open(name).run(Params.question, pair=Params.passage).attention().weights

@@ -116,6 +116,7 @@ def test_a_way_is_as_long_as_a_search_by_powers_says():
     assert maths.far(mask, PARTS).most == 2 and maths.far(mask, PARTS[:1]).most == 31
 
 
+@pytest.mark.slow
 def test_the_path_waits_for_the_guess_and_names_its_blocks():
     before = page(3)
     assert not cells(before) and "Longest way" not in said(before)

@@ -88,6 +88,7 @@ def test_the_shift_is_covered_and_then_shown():
     )
 
 
+@pytest.mark.slow
 def test_the_losses_of_all_places_wait_for_the_guess():
     """C074."""
     found = at_once(model(), "You are welcome.", "De nada.")
@@ -108,6 +109,7 @@ def test_the_losses_of_all_places_wait_for_the_guess():
     assert f"cross entropy of PyTorch: }} {found.losses.mean():.4f}" in said_and_set(after)
 
 
+@pytest.mark.slow
 def test_step_by_step_has_the_same_scores():
     """C075."""
     found = at_once(model(), "You are welcome.", "De nada.")
@@ -158,6 +160,7 @@ def test_adam_and_another_rate_are_other_steps():
     assert len({FACTORS, (0.25, 1.0, 4.0)}) == 1
 
 
+@pytest.mark.slow
 def test_the_bars_of_the_last_layer_add_up_and_follow_the_temperature():
     """C073."""
     found = at_once(model(), "You are welcome.", "De nada.")
@@ -188,6 +191,7 @@ def test_greedy_is_not_always_best():
     assert [row["P"] for row in chart(test)[0] if row["way"] == "greedy"][1:] == pytest.approx(first.products)
 
 
+@pytest.mark.slow
 def test_an_example_sets_both_sentences():
     test = page(1)
     pills = next(one for one in test.get("button_group") if one.key == SLUG + "pairs")
@@ -222,6 +226,7 @@ def values(layer: dict) -> list[dict]:
     return layer["data"]["values"]
 
 
+@pytest.mark.slow
 def test_the_two_rows_and_their_arrows():
     drawn_rows = teacher_forcing.rows(["De", "nada", "END"], ["START", "De", None], chosen=1).to_dict()[
         "layer"
@@ -271,6 +276,7 @@ def test_the_passes_as_tiles(n):
     ] == [[f"{value:.4f}" for value in p[: n - 1]]] * 2
 
 
+@pytest.mark.slow
 def test_bars_behind_bars_and_names_at_the_ends():
     chart = learned_task.losses(
         ["START", "De"], ["De", "END"], np.array([0.5, 0.25]), np.array([0.25, 0.75])

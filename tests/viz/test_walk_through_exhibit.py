@@ -86,6 +86,7 @@ def test_the_question_is_answered_by_this_sentence_and_nothing_tells_before(data
     assert len(answers) == 2
 
 
+@pytest.mark.slow
 def test_every_box_opens_with_the_tensors_of_this_run(data):
     """C054."""
     for role, path, layer in (

@@ -154,6 +154,7 @@ def test_surprise_of_the_shipped_model():
     assert informative.min() > small.max(), "names and nouns surprise more than is, a, by"
 
 
+@pytest.mark.slow
 def test_the_picture_is_lit_where_the_patch_is():
     test = page(step="5", part="hands")
     veils = [row["veil"] for row in chart(test)[1]]

@@ -91,6 +91,7 @@ def test_what_was_found_is_told_and_the_heads_are_surveyed_behind_the_page(
     assert kept._held[model].total == 0, "what lies beside the weights is read, not measured again"
 
 
+@pytest.mark.slow
 def test_two_checkpoints_of_one_shape_are_compared_head_by_head(brought: Engine) -> None:
     test = drawn("your_model", **{"your_model.which": "tiny-llama", "your_model.other": "tiny-llama@later"})
     said = words(test)
