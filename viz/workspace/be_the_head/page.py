@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from core.layers.score_terms import columns
 from viz.charts.label_reveal import revealed
 from viz.instruments import heatmap
 from viz.instruments.kit import origin
@@ -35,8 +36,8 @@ PAGE = Page(
 )
 EQUATION = r"z = \sum_j a_j\, v_j, \qquad a_j \ge 0, \quad \sum_j a_j = 1"
 LOOKING = (
-    "A head makes, for each word, a row of weights that add up to 1: how much of each word's value it fetches. Here you write that row for one word and one head; "
-    "all other heads of the model work as usual. You do not choose what is fetched, only from where: the values are the model's own. The head was chosen by a measurement: of all heads, it is the one whose uniform row lowers the probability of the right word most. You may do better than the head: it was trained on all sentences at once, not on this one."
+    "A head makes, for each word, a row of weights that add up to {whole}: how much of each word's value it fetches. Here you write that row for one word and one head; "
+    "all other heads of the model work as usual. You do not choose what is fetched, only from where: the values are the model's own. The head was chosen by a measurement: of all heads, it is the one whose uniform row lowers the probability of the right word most. You may do better than the head: it was trained on all sentences at once, not on this one.{sink}"
 )
 CODE = """import core
 
@@ -239,6 +240,17 @@ def _better(found: Game, shares: tuple[int, ...], yours: float) -> str:
     )
 
 
+def _looking(found: Game) -> str:
+    kind = found.run.model.spec.kind(found.place.kind)
+    if not columns(kind.terms(found.run.model.network, found.place.layer)):
+        return LOOKING.format(whole=1, sink="")
+    spent = percent(found.true_row.sum())
+    return LOOKING.format(
+        whole="1, or to less where a learned sink takes some",
+        sink=f" Its own row gives {spent} to the tokens, the sink takes the rest. You may spend the whole 100% on tokens, which the head itself cannot.",
+    )
+
+
 def _folds(found: Game, shares: tuple[int, ...], put: bool, room: Class | None) -> None:
     with page_parts.fold(page_parts.EQUATION, "be_the_head.equation") as fold:
         if fold.open:
@@ -253,7 +265,7 @@ def _folds(found: Game, shares: tuple[int, ...], put: bool, room: Class | None) 
             )
     with page_parts.fold(page_parts.LOOKING, "be_the_head.looking") as fold:
         if fold.open:
-            st.markdown(LOOKING)
+            st.markdown(_looking(found))
     page_parts.documents(PAGE)
     page_parts.as_table(
         lambda: pd.DataFrame(
