@@ -37,7 +37,7 @@ class Model:
 
     `files` is false once a file that it reads from was written to; `never` are words, as ids, that it is not to write,
     `ends` the tokens besides its end mark that end what it writes, `head` is that of its fine-tuning, if one was read, `pooling` makes
-    one vector of a text where it is a sentence embedder."""
+    one vector of a text where it is a sentence embedder, `first` is the token that an encoder-decoder always writes first."""
 
     name: str
     spec: Family
@@ -50,6 +50,7 @@ class Model:
     ends: tuple[int, ...] = ()
     head: Head | None = None
     pooling: Pooling | None = None
+    first: int | None = None
 
     def __post_init__(self) -> None:
         linear.settle(self.network.eval().requires_grad_(False))
@@ -276,6 +277,9 @@ class Model:
         if isinstance(reader, Tokenizer) and (encoded.ids or not self.spec.has_source):
             whole = (self.spec.has_source or not self.spec.writes) and not start
             encoded = reader.placed(encoded, whole=whole)
+        if start and self.first is not None and encoded.ids[:1] != (self.first,):
+            name = self.tokenizer.token(self.first)
+            encoded = Encoded((self.first, *encoded.ids), (name, *encoded.tokens), (None, *encoded.spans))
         return self._started(text, encoded) if start or not encoded.ids else self._fitting(text, encoded)
 
     def _started(self, text: str, encoded: Encoded) -> Side:
@@ -365,6 +369,7 @@ class Model:
                 edits=edits,
                 never=self.never,
                 ends=self.ends,
+                first=self.first,
             )
         return [self._started(*self.tokenizer.written(row)) for row in rows]
 

@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from core.checkpoints.files import Unchanged, beginning, inside, json_object, shown
-from core.checkpoints.foreign import BAD_WORDS, ENDS, MORE_ENDS, plan_foreign
+from core.checkpoints.foreign import BAD_WORDS, ENDS, FIRST, MORE_ENDS, plan_foreign
 from core.checkpoints.gguf_file import SUFFIX, gguf_card, gguf_in, gguf_reading, plan_gguf
 from core.checkpoints.native_format import plan_own
 from core.checkpoints.pooling import read_pooling
@@ -58,11 +58,11 @@ def inspect(folder: Path) -> tuple[Plan, Weights]:
 
 
 def _generation(folder: Path) -> dict[str, Any]:
-    """What stands in generation_config.json and is read here: what is not to be written, and what ends a text."""
+    """What stands in generation_config.json and is read here: what is not to be written, what is always written first, and what ends a text."""
     if inside(folder, GENERATION) is None:
         return {}
     given = json_object(folder, GENERATION)
-    return {BAD_WORDS: given.get(BAD_WORDS), MORE_ENDS: given.get(ENDS)}
+    return {BAD_WORDS: given.get(BAD_WORDS), FIRST: given.get(FIRST), MORE_ENDS: given.get(ENDS)}
 
 
 def load_model(folder: Path, name: str, *, shipped: bool = False) -> Model:
@@ -93,7 +93,7 @@ def _loaded(folder: Path, name: str, shipped: bool) -> Model:
 
     def model(network: nn.Module, tokenizer: Tokenizer) -> Model:
         given = name, plan.spec, plan.config, network, tokenizer, card, files, plan.never, plan.ends
-        return Model(*given, head=plan.head, pooling=plan.pooling)
+        return Model(*given, head=plan.head, pooling=plan.pooling, first=plan.first)
 
     if shipped:
         return model(build(plan, weights), shipped_tokenizer(folder, plan))

@@ -14,7 +14,7 @@ import tokenizers
 import torch
 from torch import Tensor, nn
 
-from core.checkpoints.foreign import ENDS, MORE_ENDS, plan_foreign
+from core.checkpoints.foreign import ENDS, FIRST, MORE_ENDS, plan_foreign
 from core.checkpoints.safety.load_plan import Plan, build
 from core.checkpoints.safety.safetensors_header import Entry
 from core.checkpoints.tokenizer import check_rows, marked
@@ -73,13 +73,15 @@ def wrap(network: Any, tokenizer: Any = None, name: str = "") -> Model:
             "Load it without device_map or init_empty_weights; with nnsight, give dispatch=True.",
         )
     values = {**json.loads(network.config.to_json_string(use_diff=False)), "architectures": [called]}
-    values[MORE_ENDS] = getattr(getattr(network, "generation_config", None), ENDS, None)
+    said = getattr(network, "generation_config", None)
+    values |= {MORE_ENDS: getattr(said, ENDS, None), FIRST: getattr(said, FIRST, None)}
     with _in_memory(called):
         plan, weights = plan_foreign(values, Held.of(stored))
         ours = _tokenizer(tokenizer, plan)
         built = build(plan, weights)
     title = name or Path(str(values.get("_name_or_path") or "")).name or values["model_type"]
-    return Model(title, plan.spec, plan.config, built, ours, never=plan.never, ends=plan.ends, head=plan.head)
+    writing = {"never": plan.never, "ends": plan.ends, "first": plan.first}
+    return Model(title, plan.spec, plan.config, built, ours, **writing, head=plan.head)
 
 
 def _as_saved(network: Any) -> Mapping[str, Tensor]:

@@ -167,7 +167,8 @@ def search(
         if index in forced:  # all groups write it, so it costs none of them
             diversity = 0.0
             others = np.arange(log_p.shape[1]) != forced[index]
-            log_p = np.where(others, -np.inf, log_p)
+            free = index == 0 and forced[index] == prompt.first  # what is no choice costs nothing
+            log_p = np.where(others, -np.inf, np.zeros_like(log_p) if free else log_p)
         labels = [given + text.tokens for text in texts]
         keys = [
             {kind.name: prompt.source_tokens if kind.keys == "source" else label for kind in reader.kinds}

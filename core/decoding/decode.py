@@ -54,6 +54,8 @@ def decode(
 
 def write(reader: Reads, prompt: Prompt, strategy: Strategy, limit: int, forced: Forced) -> Iterator[Step]:
     """The steps of any strategy over anything that reads."""
+    if prompt.first is not None:
+        forced = {0: prompt.first, **forced}
     if isinstance(strategy, Beam):
         return beam.search(reader, prompt, strategy, limit, forced)
     return _one_by_one(reader, prompt, strategy, limit, forced)
@@ -86,7 +88,7 @@ def _one_by_one(
             index=index,
             token=prompt.name(choice.id),
             id=choice.id,
-            chosen_by=choice.chosen_by,
+            chosen_by="rule" if index == 0 and choice.id == prompt.first else choice.chosen_by,
             draw=choice.draw,
             candidates=choice.candidates,
             kept=choice.kept,

@@ -34,7 +34,7 @@ class Prompt:
 
     `source`, `source_tokens` and the places of its marks belong to a model that reads another sequence; all are empty for one that continues.
     `values` (token number) are the numbers behind the source's tokens, where these are no words.
-    `room` is how many tokens the network reads at most; `end` ends a text, and so do `ends`; `never` is what may not be written.
+    `room` is how many tokens the network reads at most; `end` ends a text, and so do `ends`; `never` is what may not be written, `first` is always written first.
     """
 
     ids: tuple[int, ...]
@@ -49,6 +49,7 @@ class Prompt:
     never: Words = ()
     values: NDArray[np.float32] | None = field(default=None, compare=False, repr=False)
     ends: tuple[int, ...] = ()
+    first: int | None = None
 
     def ended(self, index: int) -> bool:
         """Whether this token ends a text."""
@@ -126,11 +127,14 @@ def prompt_of(m: Model, text: str, prefix: str = "") -> Prompt:
     read = tokenizer.placed(m.reader.encode(text), whole=True)
     _check_room(len(read.ids), room, "The source", m.name)
     begun = tokenizer.placed(tokenizer.encode(prefix)).ids if prefix else ()
+    first = None if begun else m.first
+    if begun and m.first is not None and begun[0] != m.first:
+        begun = (m.first, *begun)
     _check_room(1 + len(begun), room - 1, "The beginning", m.name)
     given = (_start(m), *begun)
     marks = () if read.values is not None else tuple(i for i, span in enumerate(read.spans) if span is None)
     source = {"source": read.ids, "source_tokens": read.tokens, "source_marks": marks, "values": read.values}
-    return Prompt(given, tokenizer, room, 1, tokenizer.end, never=m.never, ends=m.ends, **source)
+    return Prompt(given, tokenizer, room, 1, tokenizer.end, never=m.never, ends=m.ends, first=first, **source)
 
 
 def _start(m: Model) -> int:

@@ -15,7 +15,7 @@ from core.decoding.tree import Tree
 class Step:
     """One step of writing.
 
-    token, id: what was written (END is named so). chosen_by: "argmax", "draw" (then `draw` says how), "forced" or
+    token, id: what was written (END is named so). chosen_by: "argmax", "draw" (then `draw` says how), "forced", "rule" (always written first) or
     "beam". candidates: the most probable tokens, the chosen one among them; `kept` tokens were left by the
     filters, `cuts` says what each filter took. logprob: ln p of the token as the model gives it, before any filter;
     surprise: the same in bits; entropy: of that distribution, in nats; log_total: ln sum exp of the logits; log_kept:

@@ -27,10 +27,11 @@ def greedy(
     edits: Sequence[Edit] = (),
     never: Words = (),
     ends: Sequence[int] = (),
+    first: int | None = None,
 ) -> list[list[int]]:
     """The most probable token at each step, for each row of `batch.source`, until `end`, one of `ends` or `limit` tokens; none that completes a word in `never`.
 
-    `network` is an encoder-decoder; `batch.ids` is not used. Neither START nor END is in the result.
+    `network` is an encoder-decoder; `batch.ids` is not used. `first` is written first, whatever the scores. Neither START nor END is in the result.
     With edits the whole prefix is read anew at each step, so that an edit of query 3 meets the same cell each time.
     """
     assert batch.source is not None
@@ -45,6 +46,8 @@ def greedy(
         for row, text in enumerate(written if never else ()):
             scores[row, barred(never, [start, *text])] = -torch.inf
         chosen = scores.argmax(-1)
+        if first is not None and not any(written):
+            chosen = torch.full_like(chosen, first)
         for row, token in enumerate(chosen.tolist()):
             if going[row]:
                 if token == end or token in ends:

@@ -17,7 +17,7 @@ from safetensors.torch import save_file
 
 from core.checkpoints import open_model
 from core.checkpoints.files import shown
-from core.checkpoints.foreign import BAD_WORDS, Format, formats
+from core.checkpoints.foreign import BAD_WORDS, FIRST, Format, formats
 from core.checkpoints.load import GENERATION
 from core.checkpoints.tokenizer import FILE, RULES
 from core.checkpoints.weights import SINGLE
@@ -64,8 +64,9 @@ def export_model(model: Model, out: Path, dtype: str = "float32") -> Path:
     with whole_folder(out) as new:
         save_file(stored, new / SINGLE, metadata={"format": "pt"})
         write_json(new / "config.json", {**_ids(model), **said, "torch_dtype": dtype})
-        if model.never:
-            write_json(new / GENERATION, {**_ids(model), BAD_WORDS: model.never})
+        writing = {BAD_WORDS: model.never or None, FIRST: model.first}
+        if any(value is not None for value in writing.values()):
+            write_json(new / GENERATION, {**_ids(model), **writing})
         for file, held in files.items():
             (new / file).write_bytes(held)
         write_json(new / RULES, {**marks, "tokenizer_class": reader, **_reading(model)})

@@ -19,6 +19,8 @@ from core.checkpoints.weights import Weights
 from core.errors import InputError
 
 BAD_WORDS = "bad_words_ids"
+FIRST = "forced_bos_token_id"
+"""The token that an encoder-decoder always writes first: of many translators the target language."""
 ENDS, MORE_ENDS = "eos_token_id", "generation.eos_token_id"
 """The ends of a text in config.json, and those in generation_config.json."""
 """Where a config lists the words, each as ids, that are never written."""
@@ -124,6 +126,7 @@ def _read(
         kept=keeping(takes, weights),
         never=_never(fields, config.n_vocab, ids.get("end")) if spec.writes else (),
         ends=_ends(fields, config.n_vocab)[1:] if spec.writes else (),
+        first=fields.token_id(FIRST, config.n_vocab) if spec.writes and spec.has_source else None,
         head=head,
     )
     return plan, weights

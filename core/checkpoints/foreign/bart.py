@@ -146,7 +146,7 @@ MBART = replace(
     BART,
     model_type="mbart",
     like="facebook/mbart-large-50-many-to-many-mmt",
-    shows="BART's stacks with a norm before each sub-layer and one at the end; no language is forced on what is written",
+    shows="BART's stacks with a norm before each sub-layer and one at the end; the target language that the folder names is written first",
     architecture="MBart",
     telling="add_final_layer_norm",
     fields=(*LEARNED, *PRE, *COMMON),
@@ -169,7 +169,7 @@ M2M100 = replace(
     PEGASUS,
     model_type="m2m_100",
     like="facebook/nllb-200-distilled-600M",
-    shows="Pegasus' stacks; positions from the row behind the padding's, their frequencies spread otherwise; no language is forced on what is written",
+    shows="Pegasus' stacks; positions from the row behind the padding's, their frequencies spread otherwise; the target language that the folder names is written first",
     architecture="M2M100",
     telling="model_type",  # its tensors are those of a Pegasus, so it is never guessed
     fields=(

@@ -109,7 +109,7 @@ class Plan:
     and not read; `tokenizer` names what is read where that follows from the config, and no file is asked for.
     `kept` are the tensors that stay as they are stored, mapped from the file, with the bytes of a number; all others are
     read into memory in float32. `never` are the words, as ids, that the model is not to write, `ends` the tokens besides the
-    end mark that end what it writes. `head` is that of its fine-tuning, `pooling` that of a sentence embedder.
+    end mark that end what it writes, `first` the one that it always writes first. `head` is that of its fine-tuning, `pooling` that of a sentence embedder.
     """
 
     spec: Family
@@ -124,6 +124,7 @@ class Plan:
     ends: tuple[int, ...] = ()
     head: Head | None = None
     pooling: Pooling | None = None
+    first: int | None = None
 
     @property
     def does(self) -> str:

@@ -21,7 +21,12 @@ Forced = tuple[tuple[int, int], ...]
 MOST_BRANCHES = 24
 OTHER = "decode.with"
 _SEEN = "decode.seen"
-WHY = {"forced": "put in by you", "draw": "drawn", "argmax": "the most probable"}
+WHY = {
+    "forced": "put in by you",
+    "draw": "drawn",
+    "argmax": "the most probable",
+    "rule": "always written first",
+}
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,2}")
 
 

@@ -25,7 +25,7 @@ from viz.workspace.shared import one_vector
 ROWS, IN_A_ROOM = 10, 6
 """Candidates that are listed; before a room fewer, so that the page fits its window."""
 CANDIDATES, TIMELINE = "decode.candidates", "decode.timeline"
-WHY = {"forced": "put in by you", "draw": "drawn"}
+WHY = {"forced": "put in by you", "draw": "drawn", "rule": "always written first"}
 ONE = replace(WRITING, spreads=WRITING.spreads.replace("words", "tokens"))
 MANY = Sentences(
     **{
