@@ -55,7 +55,7 @@ def grouped(
     ).mark_tick(thickness=2, color=theme.TEXT, bandSize=30)
     said = base.mark_text(align="left", dx=5, fontSize=12).encode(text="told:N", color=alt.value(theme.TEXT))
     layers = [base.mark_bar(cornerRadiusEnd=2), *([ticks] if at_first else []), said]
-    return alt.layer(*layers).properties(width="container", height=height)
+    return alt.layer(*layers).properties(width="container", height=height, padding=vega.AROUND)
 
 
 @kept
@@ -91,4 +91,4 @@ def courses(
         layers.append(
             vega.rows([{"value": level}], y="value:Q").mark_rule(strokeDash=[4, 4], color=theme.MUTED)
         )
-    return alt.layer(*layers).properties(width="container", height=height)
+    return alt.layer(*layers).properties(width="container", height=height, padding=vega.AROUND)

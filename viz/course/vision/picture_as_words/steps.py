@@ -13,6 +13,7 @@ from viz.course.vision.picture_as_words.params import LAYERS, SLUG, Params
 from viz.instruments import picture_view
 from viz.instruments.kit import origin
 from viz.labels import percent
+from viz.shell import present_layout
 from viz.widgets import engine_client, lesson, page_parts
 
 CLASS = "class token"
@@ -116,14 +117,16 @@ def looks(params: Params, data: Seen) -> Folds:
         key=f"{SLUG}.look",
     )
     if known:
-        page_parts.show(
-            charts.classes(data.classes, data.chances, height=lesson.fit(30, 34)),
-            f"{SLUG}.classes",
-            "The probability of each class: "
-            + ", ".join(
-                f"{name} {percent(chance)}" for name, chance in zip(data.classes, data.chances, strict=True)
-            ),
-        )
+        with present_layout.side():
+            page_parts.show(
+                charts.classes(data.classes, data.chances, height=lesson.fit(30, 34)),
+                f"{SLUG}.classes",
+                "The probability of each class: "
+                + ", ".join(
+                    f"{name} {percent(chance)}"
+                    for name, chance in zip(data.classes, data.chances, strict=True)
+                ),
+            )
     row = weights[0]
     on = float(row[1:][inked].sum())
     page_parts.numbers(

@@ -42,7 +42,9 @@ def token_costs(
     if not costs:
         middle = {"x": alt.value(alt.expr("width / 2")), "y": alt.value(height / 2)}
         cover = vega.rows([{"at": 0}], **middle).mark_text(text="?", fontSize=40, color=theme.MUTED)
-        return alt.layer(bar, cover).properties(width="container", height=height)
+        return alt.layer(bar, cover).properties(width="container", height=height, padding=vega.AROUND)
     hues = vega.hue("model:N", dict(zip(costs, theme.CATEGORICAL, strict=False)), vega.legend())
     beside = alt.XOffset("model:N", sort=list(costs))
-    return alt.layer(bar.encode(xOffset=beside, color=hues)).properties(width="container", height=height)
+    return alt.layer(bar.encode(xOffset=beside, color=hues)).properties(
+        width="container", height=height, padding=vega.AROUND
+    )

@@ -86,7 +86,9 @@ def losses(
 
 
 def _bare(layers: Sequence[alt.Chart], height: int) -> Chart:
-    return alt.layer(*layers).properties(width="container", height=height, view=vega.BARE)
+    return alt.layer(*layers).properties(
+        width="container", height=height, padding=vega.AROUND, view=vega.BARE
+    )
 
 
 @kept

@@ -80,7 +80,9 @@ def rows(
     ]
     layers = [_tiles(tiles, x, y), *_arrows(moves, x, y), *words, *notes]
     height = 60 + 36 * n if upright else 240
-    return alt.layer(*layers).properties(width="container", height=height, view=vega.BARE)
+    return alt.layer(*layers).properties(
+        width="container", height=height, padding=vega.AROUND, view=vega.BARE
+    )
 
 
 @kept
@@ -131,7 +133,9 @@ def passes(read: Sequence[str], wanted: Sequence[str], one: Array, step: Array, 
         layers += [_words(numbers, at, y, fontSize=14), _words(heads, at, y, **QUIET)]
     layers.append(_words([{"x": -0.47, "y": -0.5, "text": "read at this step"}], x, y, **QUIET, align="left"))
     height = 70 + (46 if few else 34) * n
-    return alt.layer(*layers).properties(width="container", height=height, view=vega.BARE)
+    return alt.layer(*layers).properties(
+        width="container", height=height, padding=vega.AROUND, view=vega.BARE
+    )
 
 
 def token_name(token: str) -> str:
