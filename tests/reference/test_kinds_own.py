@@ -109,7 +109,7 @@ def test_of_a_gemma_with_a_vision_tower_the_text_model_opens_as_the_refusal_says
     )
     whole = redraw(hf.Gemma3ForConditionalGeneration(config))
     whole.save_pretrained(tmp_path / "whole")
-    with pytest.raises(InputError, match="this is a gemma3, which is not read") as refused:
+    with pytest.raises(InputError, match="its kind is gemma3, which is not read") as refused:
         open_model(tmp_path / "whole")
     lines = re.search(r"text = .*\(folder\);", refused.value.remedy)
     assert lines is not None

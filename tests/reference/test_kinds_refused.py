@@ -98,7 +98,7 @@ REFUSED = {
             },
             "kind 'linear'",
         ),
-        ({"model_type": "gemma3"}, "this is a gemma3, which is not read"),
+        ({"model_type": "gemma3"}, "its kind is gemma3, which is not read"),
         ({"model_type": "gemma"}, "left over"),
     ],
     "modernbert": [

@@ -115,7 +115,7 @@ def test_a_wrapped_bert_frames_its_text_whatever_its_tokenizer_would_cut(pieces_
 def test_what_cannot_be_wrapped_is_refused_in_words(bytes_of):
     small = {"vocab_size": 300, "n_layer": 1, "n_head": 1, "n_embd": 4, "n_positions": 8}
     there = GPT2LMHeadModel(GPT2Config(**small))
-    with pytest.raises(InputError, match="this is a whisper, which is not read.*our own speller"):
+    with pytest.raises(InputError, match="its kind is whisper, which is not read.*our own speller"):
         core.wrap(
             WhisperModel(
                 WhisperConfig(

@@ -19,13 +19,11 @@ from core.checkpoints.weights import Weights
 from core.errors import InputError
 
 BAD_WORDS = "bad_words_ids"
+"""Where a config lists the words, each as ids, that are never written."""
 FIRST = "forced_bos_token_id"
 """The token that an encoder-decoder always writes first: of many translators the target language."""
 ENDS, MORE_ENDS = "eos_token_id", "generation.eos_token_id"
 """The ends of a text in config.json, and those in generation_config.json."""
-"""Where a config lists the words, each as ids, that are never written."""
-
-
 WRAPPERS = re.compile(r"(?:_orig_mod|_fsdp_wrapped_module|_checkpoint_wrapped_module)\.")
 """Parts of tensor names that compiling and sharding add, at their beginning or within."""
 AROUND = ("module.", "model.", "auto_model.", "base_model.")
@@ -39,6 +37,14 @@ UNREAD: Mapping[str, tuple[str, str]] = {
     "whisper": (
         "Speech is read here by our own speller alone.",
         "Open a model of text or of pictures; how attention aligns letters with sounds is shown with the speller.",
+    ),
+    "esm": (
+        "Embeddings that are scaled by how many tokens are hidden, as in ESM-2, are not computed here.",
+        "Open another model that fills in hidden words, such as google-bert/bert-base-uncased.",
+    ),
+    "nomic_bert": (
+        "Turned queries and keys with norms behind the sub-layers are not computed here.",
+        "Open another embedder, such as sentence-transformers/all-MiniLM-L6-v2.",
     ),
     **dict.fromkeys(
         ("mamba", "mamba2", "falcon_mamba", "rwkv", "xlstm"),
@@ -193,7 +199,7 @@ def _named(values: Mapping[str, Any]) -> Format | None:
         if given == kind or (
             given is None and first and re.match(kind.replace("_", "") + ending, first, re.I)
         ):
-            raise InputError(f"config.json: this is a {kind}, which is not read.", why, remedy)
+            raise InputError(f"config.json: its kind is {kind}, which is not read.", why, remedy)
     if given is None and first is None:
         return None
     if given is None:

@@ -52,10 +52,15 @@ LIES: dict[str, dict[str, tuple[Any, ...]]] = {
         "heads cut out": ({"pruned_heads": {"0": [1]}}, "pruned_heads"),
         "untied without a head": ({"tie_word_embeddings": False}, "tie_word_embeddings"),
         "another kind": ({"model_type": "xlnet"}, "model_type is 'xlnet'"),
-        "no attention": ({"model_type": "mamba"}, "this is a mamba, which is not read"),
+        "proteins": ({"model_type": "esm"}, "its kind is esm, which is not read"),
+        "an embedder that is turned": (
+            {"model_type": "nomic_bert"},
+            "its kind is nomic_bert, which is not read",
+        ),
+        "no attention": ({"model_type": "mamba"}, "its kind is mamba, which is not read"),
         "no attention, by its class": (
             {"model_type": None, "architectures": ["FalconMambaForCausalLM"]},
-            "this is a falcon_mamba, which is not read",
+            "its kind is falcon_mamba, which is not read",
         ),
         "kind that is a number": ({"model_type": 5}, "model_type is '5'"),
         "kind that is a list": ({"model_type": ["gpt2"]}, "model_type"),
@@ -63,7 +68,7 @@ LIES: dict[str, dict[str, tuple[Any, ...]]] = {
         "no kind, and no sizes": ({"model_type": None, "n_layer": None}, "model_type is missing"),
         "Whisper by its class": (
             {"model_type": None, "architectures": ["WhisperForConditionalGeneration"]},
-            "this is a whisper, which is not read",
+            "its kind is whisper, which is not read",
         ),
         "no kind and an unknown class": (
             {"model_type": None, "architectures": ["GPT2000"]},
