@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from exhibit_pages import chart
+from model_shapes import write as write_shape
 from streamlit.testing.v1 import AppTest
 from tiny_models import served
 
-from core import edits
+from core import edits, open_model
 from core.analysis.guesses import probabilities
 from core.analysis.heads.compare import jensen_shannon
 from viz.labels import percent
@@ -18,6 +20,7 @@ from viz.server.rooms import store
 from viz.workspace.be_the_head import data
 from viz.workspace.be_the_head import page as be_the_head
 from viz.workspace.be_the_head.data import evenly, last_word, read_row
+from viz.workspace.shared.head_picker import HeadRef
 
 TEXT = "She has a white car."
 
@@ -223,3 +226,16 @@ def test_the_mean_row_of_a_class_is_the_row_of_the_run(engine, monkeypatch):
     assert f"mean row (3 answers) “{found.word.strip()}” has {percent(wanted)}" in said(
         test
     ) and f"{bits:.2f} bits" in said(test)
+
+
+def test_a_head_with_a_sink_is_said_to_give_less_than_all_to_the_tokens(tmp_path):
+    run = open_model(write_shape(tmp_path / "sink", "sink")).run(TEXT)
+    own = run.attention().weights[1, 2, -1]
+    sentence = be_the_head._looking(SimpleNamespace(run=run, place=HeadRef("causal", 1, 2), true_row=own))
+    assert own.sum() < 0.99 and f"Its own row gives {percent(own.sum())} to the tokens" in sentence
+    assert "1, or to less" in sentence
+
+
+def test_a_head_without_one_gives_all(engine):
+    found = be_the_head.compute(be_the_head.Params("tiny-gpt", TEXT))
+    assert "add up to 1:" in be_the_head._looking(found) and found.true_row.sum() == pytest.approx(1)
