@@ -125,7 +125,7 @@ class MultiHeadAttention(nn.Module):
         return tap("out", self.to_out(self._merge(heads)), "batch query d_model")
 
     def score_terms(self) -> tuple[Term, ...]:
-        """How a score is made, step by step."""
+        """Return the terms of a score, in the order in which they are computed."""
         return product(), scale(self.d_head, self.d_head)
 
     def _sides(self, x: Tensor, source: Tensor) -> tuple[Tensor, Project]:

@@ -95,7 +95,7 @@ class GroupedQueryAttention(FromScores):
         return self.attend(scores, allowed, v, tap, tap("sink", sink, "batch head query one"))
 
     def score_terms(self) -> tuple[Term, ...]:
-        """How a score is made, step by step."""
+        """Return the terms of a score, in the order in which they are computed."""
         caps = (cap(self.cap),) if self.cap else ()
         sinks = () if self.sinks is None else (SINK,)
         return product(self.n_turned, self.d_head), scale(self.scale, self.d_head), *caps, *sinks

@@ -110,7 +110,7 @@ class RelativeAttention(FromScores):
         return self.attend(scores, allowed, v, tap)
 
     def score_terms(self) -> tuple[Term, ...]:
-        """How a score is made, step by step."""
+        """Return the terms of a score, in the order in which they are computed."""
         scales = (scale(self.d_head, self.d_head),) if self.scaled else ()
         return product(), *scales, *((self.addition,) if self.addition else ())
 
@@ -185,5 +185,5 @@ class DisentangledAttention(FromScores):
         return self.attend(scores, allowed, v, tap)
 
     def score_terms(self) -> tuple[Term, ...]:
-        """How a score is made, step by step."""
+        """Return the terms of a score, in the order in which they are computed."""
         return product(), scale(self.under, self.d_head), *self.additions

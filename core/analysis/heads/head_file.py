@@ -40,7 +40,7 @@ class Surveyed:
     untrained: Mapping[str, Heads]
     own: bool = False
     method: int = 0
-    """How the app measured the heads of a brought model, see `METHOD`; 0 of a shipped one."""
+    """The way in which the app measured the heads of a brought model, see `METHOD`; 0 of a shipped one."""
 
     def of(self, folder: Path) -> bool:
         """Whether the weights in the folder are those that were measured."""

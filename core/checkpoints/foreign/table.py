@@ -222,7 +222,7 @@ def writes(config: Any) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class Format:
-    """How a folder whose config.json names `model_type` becomes one of our networks, and is written.
+    """A format: how a folder whose config.json names `model_type` becomes one of our networks, and is written.
 
     `config` is our class, or chooses one by the values that are read: those of `fields`, the `fixed` ones, and the
     `stored` ones, which are true where the name of a stored tensor begins so. `weights` are all tensors, without the `prefix`

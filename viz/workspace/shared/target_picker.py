@@ -217,7 +217,7 @@ def activation_code(found: Asked) -> str:
 
 
 def question(run: Run, found: Asked) -> str:
-    """What is asked, in words: "was", or "was" against "is"; of a score "the score"."""
+    """Return what is asked in words: "was", or "was" against "is"; of a score "the score"."""
     if run.model.asked == "score":
         return "the score"
     against = "" if found.against is None else f" against “{named(run, found.against)}”"

@@ -278,7 +278,7 @@ def offers_rows(run: Run, row: int) -> bool:
 
 
 def outcome(change: Change) -> Outcome | None:
-    """What the model says before and after; None for a text without a blank. Of a few classes all."""
+    """Return what the model predicts before and after; None for a text without a blank. Of a few classes all."""
     model, row = change.before.model, change.row
     if change.before.source is not None and model.asked == "logits":
         return written_words(change.before, change.after)

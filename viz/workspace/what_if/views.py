@@ -98,7 +98,7 @@ def _open(change: Change) -> None:
 
 
 def says(change: Change, found: Outcome | None) -> None:
-    """What the model says before and after."""
+    """Show what the model predicts before and after."""
     if found is None:
         st.text(
             "Write [MASK] in the place of a word, and the page shows which word the model expects there before and after."
