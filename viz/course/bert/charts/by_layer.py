@@ -68,4 +68,4 @@ def by_layer(
     if cut < n:
         middle = vega.rows([{"at": (cut + n - 1) / 2, "value": (low + 1) / 2}], x="at:Q", y="value:Q")
         layers.append(middle.mark_text(text="?", fontSize=34, color=theme.MUTED))
-    return alt.layer(*layers).properties(view=vega.BARE, height=290)
+    return alt.layer(*layers).properties(padding=vega.AROUND, view=vega.BARE, height=290)
