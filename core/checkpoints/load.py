@@ -58,7 +58,7 @@ def inspect(folder: Path) -> tuple[Plan, Weights]:
 
 
 def _generation(folder: Path) -> dict[str, Any]:
-    """The settings of generation_config.json that are read: what is not to be written, what is always written first, and what ends a text."""
+    """Return the settings of generation_config.json that are read: what is not to be written, what is always written first, and what ends a text."""
     if inside(folder, GENERATION) is None:
         return {}
     given = json_object(folder, GENERATION)
