@@ -42,7 +42,7 @@ def mistakes(page: str, charts: list[Chart]) -> list[tuple[str, Any]]:
 def test_no_chart_is_saved_without_saying_what_it_shows(walked: list[Met]) -> None:
     assert [wrong for page in walked for wrong in mistakes(page.slug, page.charts)] == []
     drawn = [(page.slug, chart) for page in walked for chart in page.charts]
-    assert len(drawn) > 4 and {slug for slug, _ in drawn} == {slug for slug, chart in drawn if chart.file}
+    assert drawn and {slug for slug, _ in drawn} == {slug for slug, chart in drawn if chart.file}
 
 
 @pytest.mark.slow

@@ -247,7 +247,7 @@ def _looking(found: Game) -> str:
     spent = percent(found.true_row.sum())
     return LOOKING.format(
         whole="1, or to less where a learned sink takes some",
-        sink=f" Its own row gives {spent} to the tokens, the sink takes the rest. You may spend the whole 100% on tokens, which the head itself cannot.",
+        sink=f" Its own row gives {spent} to the tokens, the sink takes the rest. You may spend all of the weight on tokens, which the head itself cannot.",
     )
 
 
