@@ -57,14 +57,14 @@ POOLS: Mapping[str, Callable[[Tensor, Tensor], Tensor]] = {
 class Pooling:
     """How a sentence embedder makes one vector of a text: a key of `POOLS`, and whether its length is then made 1.
 
-    >>> Pooling("max", True).of(torch.tensor([[[3.0, 0.0], [0.0, 4.0]]]), torch.ones(1, 2, dtype=torch.bool)).tolist()
+    >>> Pooling("max", True).sentence_vector(torch.tensor([[[3.0, 0.0], [0.0, 4.0]]]), torch.ones(1, 2, dtype=torch.bool)).tolist()
     [[0.6000000238418579, 0.800000011920929]]
     """
 
     pool: str
     normalized: bool
 
-    def of(self, hidden: Tensor, real: Tensor) -> Tensor:
+    def sentence_vector(self, hidden: Tensor, real: Tensor) -> Tensor:
         pooled = POOLS[self.pool](hidden, real)
         return nn.functional.normalize(pooled, dim=-1) if self.normalized else pooled
 

@@ -38,7 +38,7 @@ def stream_moved(before: Run, after: Run, side: str | None = None) -> Array:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What the model says before and after: words (tokens by themselves) with their probabilities; where in the text (a row). `score`: the
+    """The predictions of a model before and after an edit: words (tokens by themselves) with their probabilities; where in the text (a row). `score`: the
     numbers are scores, and no probabilities."""
 
     words: tuple[str, ...]

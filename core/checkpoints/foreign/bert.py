@@ -20,7 +20,7 @@ from core.checkpoints.foreign.table import (
     sizes,
     small,
     under,
-    whole,
+    whole_number,
     word,
 )
 from core.checkpoints.safety.config_schema import RANGES, Fields
@@ -42,7 +42,7 @@ SIZES = sizes(
     n_vocab="vocab_size",
     n_ctx="max_position_embeddings",
 )
-SEGMENTS = whole("n_segments", "type_vocab_size")
+SEGMENTS = whole_number("n_segments", "type_vocab_size")
 EPS = small("layer_norm_eps", 1e-12)
 DROPS = dropouts("hidden_dropout_prob", zero="attention_probs_dropout_prob")
 BASE = (
@@ -53,7 +53,7 @@ BASE = (
     EPS,
     DROPS,
 )
-"""What the configs of all kinds with BERT's layers say, but for the activation."""
+"""The fields of config.json that all kinds with BERT's layers share, without the activation."""
 GELU = word("hidden_act", GELUS, "gelu")
 NEXT = "cls.seq_relationship"
 EMBEDDINGS = under(
@@ -225,7 +225,7 @@ ALBERT = replace(
     config=ALBERTConfig,
     fields=(
         *BASE,
-        whole("d_embed", "embedding_size"),
+        whole_number("d_embed", "embedding_size"),
         only("inner_group_num", 1, "A group of several layers that are different is not implemented."),
         Field(
             read=lambda fields, given: {"shared": _shared(fields, given["n_layers"])},
@@ -295,7 +295,7 @@ ELECTRA = replace(
     telling="embedding_size",
     fields=(
         *BASE,
-        whole("d_embed", "embedding_size", default=lambda given: given["d_model"]),
+        whole_number("d_embed", "embedding_size", default=lambda given: given["d_model"]),
         EXACT,
         GELU,
     ),
@@ -327,8 +327,10 @@ BIGBIRD = replace(
         only("use_bias", True, "Maps to queries, keys and values without a bias are not implemented."),
         only("rescale_embeddings", False, "Token vectors times the root of their width are not implemented."),
         *BASE,
-        whole("n_random", "num_random_blocks", default=3, least=0, most=RANGES["n_layers"]),
-        whole("block", "block_size", default=lambda given: min(64, given["n_ctx"]), most=RANGES["n_ctx"]),
+        whole_number("n_random", "num_random_blocks", default=3, least=0, most=RANGES["n_layers"]),
+        whole_number(
+            "block", "block_size", default=lambda given: min(64, given["n_ctx"]), most=RANGES["n_ctx"]
+        ),
         Field(read=lambda fields, given: {"full_up_to": (5 + 2 * given["n_random"]) * given["block"]}),
         word("attention_type", {"block_sparse": "sparse", "original_full": "full"}, "block_sparse", "layout"),
         word("hidden_act", GELUS, "gelu_new"),
@@ -436,7 +438,7 @@ DEBERTA = replace(
         only("is_decoder", False, ONE_WAY),
         only("conv_kernel_size", 0, "The convolution beside the first layer is not implemented."),
         Field(write=lambda cfg: {"legacy": True}),
-        whole("n_segments", "type_vocab_size", default=0, least=0),
+        whole_number("n_segments", "type_vocab_size", default=0, least=0),
         _distances("n_buckets", "position_buckets"),
         _distances("furthest", "max_relative_positions"),
         Field(

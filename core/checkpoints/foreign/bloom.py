@@ -17,7 +17,7 @@ from core.checkpoints.foreign.table import (
     sizes,
     small,
     under,
-    whole,
+    whole_number,
 )
 from core.checkpoints.safety.config_schema import ELSEWHERE, Fields
 from core.checkpoints.task_heads import of_decoder
@@ -48,7 +48,7 @@ BLOOM = Format(
             d_model="hidden_size n_embed",
             n_vocab="vocab_size",
         ),
-        whole("n_ctx", "seq_length", default=2048),
+        whole_number("n_ctx", "seq_length", default=2048),
         WIDE,
         EPS,
         dropouts("hidden_dropout", zero="attention_dropout"),
@@ -74,7 +74,7 @@ PARTS: Values = {
     "softmax_scale": None,
     "attn_uses_sequence_id": False,
 }
-"""What MPT's attn_config must say, as far as it says it."""
+"""The values that MPT's attn_config must have where it has them."""
 
 
 def _attention(fields: Fields, given: Values) -> Values:
@@ -105,7 +105,7 @@ MPT = Format(
             d_model="d_model hidden_size",
             n_vocab="vocab_size",
         ),
-        whole("n_ctx", "max_seq_len", default=2048),
+        whole_number("n_ctx", "max_seq_len", default=2048),
         only(
             "expansion_ratio",
             4,

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 from core.checkpoints.foreign import llama
-from core.checkpoints.foreign.rope import every, local, turned, two_turns
-from core.checkpoints.foreign.table import Field, Values, changed, flag, only, positive, under, whole
+from core.checkpoints.foreign.rope import every, local, rope_field, two_turns
+from core.checkpoints.foreign.table import Field, Values, changed, flag, only, positive, under, whole_number
 from core.checkpoints.safety.config_schema import RANGES, Fields
 from core.models.rotary.gemma import GemmaConfig
 
@@ -41,7 +41,7 @@ GEMMA = replace(
 SCORES, LOGITS = "attn_logit_softcapping", "final_logit_softcapping"
 LATER = (
     *COMMON,
-    whole("window", "sliding_window", default=4096),
+    whole_number("window", "sliding_window", default=4096),
     Field(
         read=lambda fields, given: {
             "scale": float(fields.whole("query_pre_attn_scalar", largest=RANGES["d_model"], default=256))
@@ -67,7 +67,7 @@ GEMMA2 = replace(
         *LATER,
         positive(SCORES, "score_cap", 50.0),
         positive(LOGITS, "logit_cap", 30.0),
-        turned(),
+        rope_field(),
         Field(read=_same_base),
         local(lambda fields, n: range(0, n, 2)),
     ),

@@ -18,7 +18,7 @@ from core.checkpoints.foreign.table import (
     sizes,
     small,
     under,
-    whole,
+    whole_number,
     word,
 )
 from core.checkpoints.safety.config_schema import ELSEWHERE, RANGES, Fields
@@ -78,7 +78,7 @@ GPT2 = Format(
             "Only learned absolute positions are implemented for this kind.",
         ),
         *SIZES,
-        whole("d_ff", "n_inner", default=four_times),
+        whole_number("d_ff", "n_inner", default=four_times),
         word("activation_function", GELUS, "gelu_new"),
         EPS,
         DROPS,
@@ -174,8 +174,8 @@ GPT_NEO = Format(
             n_vocab="vocab_size",
             n_ctx="max_position_embeddings",
         ),
-        whole("d_ff", "intermediate_size", default=four_times),
-        whole("window", "window_size", default=256),
+        whole_number("d_ff", "intermediate_size", default=four_times),
+        whole_number("window", "window_size", default=256),
         Field(read=_local, write=_said_local),
         word("activation_function", GELUS, "gelu_new"),
         EPS,

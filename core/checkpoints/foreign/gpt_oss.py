@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from core.checkpoints.foreign.bert import SIZES
 from core.checkpoints.foreign.llama import ATTENTION, LLAMA, NORMS
-from core.checkpoints.foreign.rope import local, turned
-from core.checkpoints.foreign.table import flag, only, small, under, whole
+from core.checkpoints.foreign.rope import local, rope_field
+from core.checkpoints.foreign.table import flag, only, small, under, whole_number
 from core.models.rotary.gpt_oss import GptOssConfig
 
 EXPERTS = {
@@ -31,15 +31,15 @@ GPT_OSS = replace(
         only("swiglu_alpha", 1.702, GATE),
         only("swiglu_limit", 7.0, GATE),
         *SIZES,
-        whole("n_kv_heads", "num_key_value_heads", default=lambda given: given["n_heads"]),
-        whole("d_head", "head_dim", default=64),
-        whole("window", "sliding_window", default=128),
-        whole("n_experts", "num_local_experts", default=128, most=4096),
-        whole("n_active", "num_experts_per_tok", default=4, most=4096),
+        whole_number("n_kv_heads", "num_key_value_heads", default=lambda given: given["n_heads"]),
+        whole_number("d_head", "head_dim", default=64),
+        whole_number("window", "sliding_window", default=128),
+        whole_number("n_experts", "num_local_experts", default=128, most=4096),
+        whole_number("n_active", "num_experts_per_tok", default=4, most=4096),
         local(lambda fields, n: range(0, n, 2)),
         small("rms_norm_eps", 1e-5),
         flag("tie_word_embeddings", "tied", False),
-        turned(default=150000.0, kinds=("yarn",)),
+        rope_field(default=150000.0, kinds=("yarn",)),
     ),
     weights={
         "embed_tokens": "embed.token",

@@ -8,7 +8,7 @@ from typing import Any
 from core.checkpoints.files import shown
 from core.checkpoints.foreign import gpt
 from core.checkpoints.foreign.bert import SIZES
-from core.checkpoints.foreign.rope import SHARE, turned, window
+from core.checkpoints.foreign.rope import SHARE, rope_field, window
 from core.checkpoints.foreign.table import (
     GELUS,
     SILUS,
@@ -27,7 +27,7 @@ from core.checkpoints.foreign.table import (
     sizes,
     small,
     under,
-    whole,
+    whole_number,
     word,
 )
 from core.checkpoints.safety.config_schema import RANGES, Fields
@@ -38,8 +38,8 @@ from core.models.rotary.llama import LlamaConfig
 UNBIASED = only(
     "attention_bias", False, "Biases on queries, keys, values and the output are not implemented."
 )
-GROUPS = whole("n_kv_heads", "num_key_value_heads", default=lambda given: given["n_heads"])
-WIDTH = whole("d_head", "head_dim", default=lambda given: given["d_model"] // given["n_heads"])
+GROUPS = whole_number("n_kv_heads", "num_key_value_heads", default=lambda given: given["n_heads"])
+WIDTH = whole_number("d_head", "head_dim", default=lambda given: given["d_model"] // given["n_heads"])
 SHARED_WIDTH = Field(read=lambda fields, given: {"d_head": given["d_model"] // given["n_heads"]})
 """For kinds whose heads share the width."""
 SHAPE = (
@@ -54,14 +54,14 @@ TIED = flag("tie_word_embeddings", "tied", False)
 PARALLEL = {"norm": "layer", "block": "one norm", "gated": False}
 BIASED = dict.fromkeys(("qkv_bias", "out_bias", "ffn_bias"), True)
 OUT_BIAS = row("logits_bias", shape=lambda cfg: (cfg.n_vocab,))
-TURNED = turned(kinds=("default", "llama3"))
+TURNED = rope_field(kinds=("default", "llama3"))
 BASE = (
     *SHAPE,
     ACTIVATION,
     TIED,
     TURNED,
 )
-"""What the configs of Llama and its kin say alike."""
+"""The fields of config.json that Llama and its kin share."""
 ATTENTION = {
     **{f"self_attn.{part}_proj": f"self_attn.to_{part}" for part in "qkv"},
     "self_attn.o_proj": "self_attn.to_out",
@@ -152,7 +152,7 @@ SMOLLM3 = replace(
         *SHAPE,
         ACTIVATION,
         flag("tie_word_embeddings", "tied", True),
-        turned(default=2000000.0, kinds=("default", "llama3")),
+        rope_field(default=2000000.0, kinds=("default", "llama3")),
         Field(
             read=_unturned,
             write=lambda cfg: {"no_rope_layers": [int(i not in cfg.unturned) for i in range(cfg.n_layers)]},
@@ -225,7 +225,7 @@ PHI3 = replace(
         *SHAPE,
         ACTIVATION,
         TIED,
-        turned(share=(SHARE, 1.0)),
+        rope_field(share=(SHARE, 1.0)),
         window(),
         dropouts("resid_pdrop", "embd_pdrop"),
     ),
@@ -261,7 +261,7 @@ STABLELM = replace(
         small("layer_norm_eps", 1e-5),
         flag("use_qkv_bias", "qkv_bias", False),
         choice("use_parallel_residual", "block", False, yes="one norm", no="before"),
-        turned(share=(SHARE, 0.25)),
+        rope_field(share=(SHARE, 0.25)),
         dropouts("hidden_dropout"),
     ),
     fixed={"norm": "layer"},
@@ -294,7 +294,7 @@ COHERE = replace(
         ACTIVATION,
         small("layer_norm_eps", 1e-5),
         flag("tie_word_embeddings", "tied", True),
-        turned(default=500000.0),
+        rope_field(default=500000.0),
         positive("logit_scale", "output_scale", 0.0625),
     ),
     fixed={"norm": "layer, unbiased", "block": "one norm"},
@@ -315,7 +315,7 @@ PHI = replace(
         word("hidden_act", GELUS, "gelu_new"),
         TIED,
         small("layer_norm_eps", 1e-5),
-        turned(share=(SHARE, 0.5)),
+        rope_field(share=(SHARE, 0.5)),
         dropouts("resid_pdrop", "embd_pdrop"),
     ),
     fixed=PARALLEL | BIASED | {"logits_bias": True},
@@ -354,7 +354,7 @@ GPTJ = replace(
             write=lambda cfg: {"rotary_dim": cfg.d_rotary},
             names={"d_rotary": ("rotary_dim",)},
         ),
-        whole("d_ff", "n_inner", default=gpt.four_times),
+        whole_number("d_ff", "n_inner", default=gpt.four_times),
         word("activation_function", GELUS, "gelu_new"),
         TIED,
         gpt.EPS,
@@ -415,8 +415,8 @@ FALCON = replace(
             d_model="hidden_size n_embed",
             n_vocab="vocab_size",
         ),
-        whole("n_ctx", "max_position_embeddings", default=2048),
-        whole("d_ff", "ffn_hidden_size", default=gpt.four_times),
+        whole_number("n_ctx", "max_position_embeddings", default=2048),
+        whole_number("d_ff", "ffn_hidden_size", default=gpt.four_times),
         SHARED_WIDTH,
         Field(
             read=_falcon,
@@ -433,7 +433,7 @@ FALCON = replace(
         word("activation", GELUS, "gelu"),
         flag("tie_word_embeddings", "tied", True),
         small("layer_norm_epsilon", 1e-5),
-        turned(),
+        rope_field(),
         dropouts("hidden_dropout"),
     ),
     fixed={"norm": "layer", "gated": False},
@@ -497,12 +497,12 @@ STARCODER2 = replace(
     },
 )
 EVERYWHERE = "Layers of which some have experts and some have none are not computed for this kind."
-ROUTER = whole("n_active", "num_experts_per_tok", default=8, most=4096)
+ROUTER = whole_number("n_active", "num_experts_per_tok", default=8, most=4096)
 NORMED = flag("norm_topk_prob", "among_chosen", False)
 
 
 def _experts(theirs: str, n: int) -> Field:
-    return whole("n_experts", "num_local_experts", theirs, default=n, most=4096)
+    return whole_number("n_experts", "num_local_experts", theirs, default=n, most=4096)
 
 
 def _routed(mlp: str, gate: str, up: str, down: str) -> Weights:
@@ -525,7 +525,7 @@ MIXTRAL = replace(
         *BASE,
         window(),
         _experts("num_experts", 8),
-        whole("n_active", "num_experts_per_tok", default=2, most=4096),
+        whole_number("n_active", "num_experts_per_tok", default=2, most=4096),
     ),
     weights=_routed("block_sparse_moe", "w1", "w3", "w2"),
 )
@@ -540,7 +540,7 @@ QWEN3_MOE = replace(
         *QWEN3.fields,
         only("decoder_sparse_step", 1, EVERYWHERE),
         only("mlp_only_layers", [], EVERYWHERE),
-        whole("d_ff", "moe_intermediate_size", default=768),
+        whole_number("d_ff", "moe_intermediate_size", default=768),
         _experts("num_experts", 128),
         ROUTER,
         NORMED,

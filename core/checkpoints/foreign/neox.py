@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from core.checkpoints.foreign.bert import SIZES
-from core.checkpoints.foreign.rope import turned
+from core.checkpoints.foreign.rope import rope_field
 from core.checkpoints.foreign.table import GELUS, Format, dropouts, flag, row, small, under, word
 from core.checkpoints.task_heads import of_decoder
 from core.models.rotary.neox import NeoXConfig
@@ -32,7 +32,7 @@ NEOX = Format(
         flag("use_parallel_residual", "parallel", True),
         flag("attention_bias", "bias", True),
         flag("tie_word_embeddings", "tied", False),
-        turned("rotary_emb_base", share=("rotary_pct", 0.25)),
+        rope_field("rotary_emb_base", share=("rotary_pct", 0.25)),
         dropouts("hidden_dropout"),
     ),
     weights={

@@ -17,7 +17,7 @@ STRETCHED = {
     "high_freq_factor": "rope_high",
     "original_max_position_embeddings": "rope_original",
 }
-"""What the rope type llama3 names, and what it is here."""
+"""The fields of the rope type llama3, with their names in our config."""
 LINEAR = {"factor": "rope_factor"}
 YARN = {
     "factor": "rope_factor",
@@ -40,7 +40,7 @@ RULES = {
 SHARE = "partial_rotary_factor"
 
 
-def turned(
+def rope_field(
     base: str = "rope_theta",
     default: float = 10000.0,
     kinds: Sequence[str] = ("default",),

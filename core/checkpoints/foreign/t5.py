@@ -19,7 +19,7 @@ from core.checkpoints.foreign.table import (
     sizes,
     small,
     under,
-    whole,
+    whole_number,
     word,
 )
 from core.checkpoints.safety.config_schema import Fields
@@ -37,7 +37,7 @@ FEED_FORWARD: dict[str, tuple[str, bool]] = {
     "gated-silu": ("silu", True),
     "gated-relu": ("relu", True),
 }
-"""What `feed_forward_proj` names: the activation, and whether there is a gate. With a gate, gelu is its tanh form."""
+"""The values of `feed_forward_proj`: the activation, and whether there is a gate. With a gate, gelu is its tanh form."""
 N_CTX = 512
 """Tokens read at once where the config does not say: what the shipped models were trained with; nothing in them ends there."""
 
@@ -77,10 +77,10 @@ def _fields(feed_forward: str) -> tuple[Field, ...]:
         ),
         *(replace(each, write=_of_both(each.write)) for each in (decoder_layers("num_decoder_layers"),)),
         word("feed_forward_proj", FEED_FORWARD, feed_forward, "activation", "gated"),
-        whole("d_head", "d_kv", default=64),
-        whole("n_ctx", "n_positions", default=N_CTX),
-        whole("n_buckets", "relative_attention_num_buckets", default=32),
-        whole("furthest", "relative_attention_max_distance", default=128),
+        whole_number("d_head", "d_kv", default=64),
+        whole_number("n_ctx", "n_positions", default=N_CTX),
+        whole_number("n_buckets", "relative_attention_num_buckets", default=32),
+        whole_number("furthest", "relative_attention_max_distance", default=128),
         small("layer_norm_epsilon", 1e-6),
         Field(read=_tied, write=_of_both(lambda cfg: {"tie_word_embeddings": cfg.scaled_output})),
         dropouts("dropout_rate"),

@@ -12,7 +12,7 @@ from typing import Any
 
 import tokenizers
 
-from core.checkpoints.safety.config_schema import ELSEWHERE, RANGES, Fields, built, named
+from core.checkpoints.safety.config_schema import ELSEWHERE, RANGES, Fields, built, name_for
 from core.checkpoints.safety.load_plan import ONE_MARK, Take, blank, unfit
 from core.checkpoints.task_heads import HeadSpec
 from core.errors import InputError
@@ -25,7 +25,7 @@ REFUSED: Mapping[str, str] = {
     "is_encoder_decoder": "This kind of model has one stack here.",
     "add_cross_attention": "This kind of model has no cross-attention here.",
 }
-"""What must not be set in a config, unless a format says otherwise."""
+"""Settings that a config must not turn on, unless a format allows it."""
 WRITERS = re.compile(r"LMHead|DoubleHeads|CausalLM|Generation|PreTraining|MTModel")
 """Parts of the names of classes whose models output words."""
 BUFFERS = r"(.*\.)?(rotary_emb\.inv_freq|position_ids|token_type_ids|masked_bias)"
@@ -45,7 +45,7 @@ GELUS = {
     "relu": "relu",
 }
 SILUS = {"silu": "silu", "swish": "silu"}
-"""What configs call the activations, and what they are here; of several the first is written."""
+"""Names of activations in configs, with ours; of several names for one the first is written."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,7 +69,7 @@ def _value(ours: str, theirs: tuple[str, ...], read: Callable[[Fields, Values], 
     )
 
 
-def whole(
+def whole_number(
     ours: str,
     *theirs: str,
     default: int | Callable[[Values], int] | None = None,
@@ -87,7 +87,7 @@ def whole(
 
 def sizes(**names: str) -> tuple[Field, ...]:
     """Name several sizes that every config of a kind gives, each with its other names behind it."""
-    return tuple(whole(ours, *theirs.split()) for ours, theirs in names.items())
+    return tuple(whole_number(ours, *theirs.split()) for ours, theirs in names.items())
 
 
 def small(theirs: str, default: float, ours: str = "eps") -> Field:
@@ -134,7 +134,7 @@ def word(theirs: str, known: Values, default: str, *ours: str) -> Field:
 
     def write(cfg: Any) -> Values:
         meant = tuple(getattr(cfg, name) for name in ours)
-        return {theirs: named(known, meant if len(ours) > 1 else meant[0])}
+        return {theirs: name_for(known, meant if len(ours) > 1 else meant[0])}
 
     return Field(read=read, write=write, names=dict.fromkeys(ours, (theirs,)))
 

@@ -184,7 +184,7 @@ class Fields:
         return InputError(f"{self._where}: {what}.", rule, remedy)
 
 
-def named(known: Mapping[str, Value], value: Value) -> str | None:
+def name_for(known: Mapping[str, Value], value: Value) -> str | None:
     """The word that `one_of` would translate into this value: the first, if there are several; None for none."""
     return next((word for word, meant in known.items() if meant == value), None)
 
