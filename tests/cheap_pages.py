@@ -4,16 +4,15 @@ For each test Streamlit's AppTest looks through the metadata of every installed 
 Every millisecond it takes the interpreter from the script to ask whether the script has ended: here it waits for its thread.
 Altair holds each chart against its schema each time that it is drawn, which takes
 longer than the page: here it does so where all steps and all pages are drawn (`HELD`) and in the long tests.
-For each field that is named by a text Altair hashes the schemas of all its classes, and it copies the rows of a chart that
-is laid into another: here it hashes once a process, and rows are shared.
+For a channel whose class it does not know Altair hashes the schemas of all its classes, 5 ms: no chart of ours may cost that
+(`viz.charts.parts.vega.Chart`), so here it fails.
 """
 
 from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
 import pytest
 from altair.utils import schemapi
@@ -36,16 +35,14 @@ def _ended(runner: local_script_runner.LocalScriptRunner, timeout: float = 3) ->
     ASKED(runner, max(timeout + begun - time.monotonic(), 0.1))
 
 
-def _share_rows(copy: Callable[..., Any], part: Any, by_ref: set[str]) -> Any:
-    return copy(part, by_ref | {"values"})
+def _not_for_visitors(classes: object) -> None:
+    raise AssertionError("a channel that is no object of Altair's: draw with vega.rows or vega.Chart, or name its class")
 
 
 @functools.cache
 def begin() -> None:
     """Spare all pages of this process what they need not repeat."""
-    builders = functools.cache(schemapi._FromDict)
-    schemapi._FromDict = lambda classes: builders(tuple(classes))
-    schemapi._deep_copy = functools.partial(_share_rows, schemapi._deep_copy)
+    schemapi._FromDict = _not_for_visitors
     manifest_scanner.scan_component_manifests = functools.cache(manifest_scanner.scan_component_manifests)
     local_script_runner.require_widgets_deltas = _ended
 

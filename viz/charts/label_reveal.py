@@ -34,7 +34,7 @@ def revealed(rows: Sequence[tuple[str, float | None, bool]]) -> vega.Layers:
         for place, (_, value, own) in enumerate(rows)
     ]
     most = max([value or 0.0 for _, value, _ in rows] + [0.05]) * 1.02
-    base = alt.Chart().encode(
+    base = vega.Chart().encode(
         x=alt.X("value:Q", axis=None, scale=vega.span(0, most)),
         y=vega.places(names, apart=(0.4, 0.2), labelFontSize=15, labelLimit=220),
         tooltip=vega.told(("name:N", " "), ("said:N", "probability")),
@@ -43,6 +43,6 @@ def revealed(rows: Sequence[tuple[str, float | None, bool]]) -> vega.Layers:
         color=alt.condition("datum.own", alt.value(theme.PRIMARY), alt.value(theme.SEQUENTIAL[3]))
     )
     said = base.mark_text(fontSize=15, align="left", dx=6, color=theme.TEXT).encode(text="said:N")
-    return alt.layer(bar, said, data=alt.Data(values=bars)).properties(
+    return alt.layer(bar, said, data=vega.Rows(values=bars)).properties(
         width="container", height=ROW * len(rows), padding=vega.AROUND | {"right": 64}, view=vega.BARE
     )

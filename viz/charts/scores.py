@@ -57,7 +57,7 @@ def bars(
         "value": "normal",
     }
     most = end or max([value for _, value, _ in rows] + [1e-9])
-    base = alt.Chart().encode(
+    base = vega.Chart().encode(
         x=alt.X("value:Q", axis=None, scale=vega.span(0, most)),
         y=vega.places(
             [lines if len(lines) > 1 else lines[0] for lines in names],
@@ -72,6 +72,6 @@ def bars(
     )
     said = base.mark_text(fontSize=14, align="left", dx=5, color=theme.TEXT).encode(alt.Text("said:N"))
     height = 6 + len(rows) * (ROW + 12 * max([len(lines) - 1 for lines in names], default=0))
-    return alt.layer(bar, said, data=alt.Data(values=values)).properties(
+    return alt.layer(bar, said, data=vega.Rows(values=values)).properties(
         width="container", height=height, padding=vega.AROUND | {"right": 62}, view=vega.BARE
     )

@@ -15,6 +15,7 @@ import altair as alt
 import numpy as np
 
 from viz import theme
+from viz.charts.parts import vega
 
 Axis = TypeVar("Axis", alt.X, alt.Y)
 WHOLE = 10_000
@@ -95,7 +96,7 @@ def notes(
     'left'
     """
     edge = "right" if right else "left"
-    chart = alt.Chart(alt.Data(values=[{"y": height, "text": text} for height, text in rows]))
+    chart = vega.rows({"y": height, "text": text} for height, text in rows)
     return chart.mark_text(
         align=edge, baseline="bottom", fontSize=size, fontWeight=weight, color=theme.TEXT, dy=-3
     ).encode(x=alt.value("width" if right else 0), y="y:Q", text="text:N")

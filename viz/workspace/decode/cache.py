@@ -10,7 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from core.model import Model
-from viz.charts.parts.vega import Layers
+from viz.charts.parts import vega
 from viz.widgets import engine_client, page_parts
 from viz.workspace.decode.maths.cache_cost import Products, held, products, timed
 
@@ -87,14 +87,14 @@ def _lengths(most: int) -> list[int]:
     return [*(2**i for i in range(most.bit_length()) if 2**i < most), most]
 
 
-def _chart(lengths: list[int], values: dict[str, list[float]], what: str) -> Layers:
+def _chart(lengths: list[int], values: dict[str, list[float]], what: str) -> vega.Layers:
     rows = [
         {"place": n, "way": way, "value": value}
         for way, row in values.items()
         for n, value in zip(lengths, row, strict=True)
     ]
     lines = (
-        alt.Chart(alt.Data(values=rows))
+        vega.rows(rows)
         .mark_line(point=True)
         .encode(
             x=alt.X(

@@ -53,7 +53,7 @@ def bars(rows: Sequence[Bar], title: str, *, covered: bool = False, row: int = 3
         for place, each in enumerate(rows)
     ]
     most = max(each.value for each in rows) or 1.0
-    base = alt.Chart().encode(
+    base = vega.Chart().encode(
         x=alt.X("value:Q", axis=None, scale=vega.span(0, 1.5 * most)),
         y=vega.places(
             [lines if len(lines) > 1 else lines[0] for lines in names],

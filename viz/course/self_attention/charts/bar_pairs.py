@@ -53,7 +53,7 @@ def bar_pairs(
         for j, column in enumerate(columns)
     ]
     called = list(dict.fromkeys(columns))
-    base = alt.Chart().encode(
+    base = vega.Chart().encode(
         x=alt.X("value:Q", axis=None, scale=vega.span(0, 1.22 * (float(shown.max(initial=0)) or 1.0))),
         y=alt.Y(
             "place:O",
@@ -83,7 +83,7 @@ def bar_pairs(
     heading = alt.TitleParams(
         phrase(title), font=theme.FONT, fontSize=14, fontWeight="normal", color=theme.TEXT, offset=8
     )
-    return alt.layer(base.mark_bar().encode(color=hue), said, data=alt.Data(values=bars)).properties(
+    return alt.layer(base.mark_bar().encode(color=hue), said, data=vega.Rows(values=bars)).properties(
         title=heading,
         view=vega.BARE,
         height=height or 94 + 26 * len(rows) * len(called),

@@ -105,7 +105,7 @@ def head_grid(
     )
     ups: dict[str, Any] = {"title": None, "scale": vega.span(float(y[-1]), 0), "axis": axis}
     across, down = alt.X("x:Q", **sides), alt.Y("y:Q", **ups)
-    base = alt.Chart().encode(x=across, y=down)
+    base = vega.Chart().encode(x=across, y=down)
     tips = [] if covered else vega.told(("text:N", visible(title)), ("told:N", "of"))
     boxes = base.mark_rect(fillOpacity=TINT, stroke=theme.BACKGROUND, strokeWidth=1.5).encode(
         x2="x2:Q", y2="y2:Q", fill=alt.Fill("colour:N", scale=None), tooltip=tips
@@ -130,7 +130,7 @@ def head_grid(
     if covered:
         mark = vega.rows([{"x": float(x[-1]) / 2, "y": float(y[-1] + top) / 2}])
         layers.append(mark.mark_text(text="?", fontSize=30, color=theme.TEXT).encode(x=across, y=down))
-    return alt.layer(*layers, data=alt.Data(values=drawn)).properties(
+    return alt.layer(*layers, data=vega.Rows(values=drawn)).properties(
         view=vega.BARE, padding=AROUND, height=round(float(y[-1])) + AROUND["bottom"]
     )
 
@@ -201,13 +201,13 @@ def per_head(
     axis = marks and alt.Axis(values=list(marks), labelExpr=vega.named(marks), orient="top", **bare)
     scale = vega.span(low - (room if low < 0 else 0), high + room)
     across: dict[str, Any] = {"title": None, "axis": axis or None, "scale": scale}
-    base = alt.Chart().encode(
+    base = vega.Chart().encode(
         x=alt.X("value:Q", **across),
         y=vega.places([row["name"] for row in rows], labelLimit=200),
         tooltip=vega.told(("name:N", "head"), ("said:N", title or "change")),
     )
     bars = base.mark_bar(height={"band": 0.66}).encode(color=vega.own())
-    nought = alt.Chart().mark_rule(color=theme.LINE, strokeWidth=1).encode(x=alt.X(datum=0, **across))
+    nought = vega.Chart().mark_rule(color=theme.LINE, strokeWidth=1).encode(x=alt.X(datum=0, **across))
     sides: tuple[tuple[str, Any, int], ...] = ((">=", "left", 6), ("<", "right", -6))
     said = [
         base.transform_filter(f"datum.value {side} 0")
@@ -218,7 +218,7 @@ def per_head(
     heading = alt.TitleParams(
         phrase(title), font=theme.FONT, fontSize=15, fontWeight="normal", color=theme.MUTED, offset=10
     )
-    return alt.layer(bars, nought, *said, data=alt.Data(values=rows)).properties(
+    return alt.layer(bars, nought, *said, data=vega.Rows(values=rows)).properties(
         view=vega.BARE,
         height=38 * bool(title) + 26 * bool(marks) + 10 + 30 * len(values),
         padding={"left": 4, "right": 4, "top": 2, "bottom": 2},

@@ -79,7 +79,7 @@ def looks(
     )
     hue = vega.hue("head:N", {f"H{head}": colour(head) for head in heads}, key)
     tips = vega.told("head:N", ("word:N", "attends to"), ("weight:Q", "", ".1%"))
-    base = alt.Chart().encode(y=y, tooltip=tips)
+    base = vega.Chart().encode(y=y, tooltip=tips)
     bars = (
         base.mark_bar()
         .encode(
@@ -100,7 +100,7 @@ def looks(
     if only is not None:
         at: dict[str, Any] = {"x": alt.ExprRef("width * 0.85"), "y": alt.ExprRef("height / 2")}
         layers.append(vega.rows([{}]).mark_text(text="?", fontSize=40, color=theme.MUTED, **at))
-    return alt.layer(*layers, data=alt.Data(values=pieces)).properties(
+    return alt.layer(*layers, data=vega.Rows(values=pieces)).properties(
         view=vega.BARE,
         height=36 + pixels * len(words),
         padding={"left": 4, "right": 4, "top": 2, "bottom": 2},

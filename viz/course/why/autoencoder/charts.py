@@ -96,10 +96,10 @@ def boxes(
     down = alt.Y("top:Q", axis=None, scale=alt.Scale(domain=[1, 0], nice=False))
 
     def framed(rows: Sequence[Mapping[str, Any]]) -> alt.Chart:
-        return _chart(rows).encode(x=across, x2="right:Q", y=down, y2="bottom:Q")
+        return vega.rows(rows).encode(x=across, x2="right:Q", y=down, y2="bottom:Q")
 
     def centred(rows: Sequence[Mapping[str, Any]]) -> alt.Chart:
-        return _chart(rows).encode(x=panels.on(across, "x:Q"), y=panels.on(down, "y:Q"))
+        return vega.rows(rows).encode(x=panels.on(across, "x:Q"), y=panels.on(down, "y:Q"))
 
     hue = alt.Color(
         "value:Q",
@@ -130,7 +130,7 @@ def boxes(
         .encode(color=hue, tooltip=told)
     )
     zero = (
-        _chart([{"left": middle, "top": TOP, "bottom": FOOT}])
+        vega.rows([{"left": middle, "top": TOP, "bottom": FOOT}])
         .mark_rule(color=theme.MUTED)
         .encode(x=across, y=down, y2="bottom:Q")
     )
@@ -156,10 +156,6 @@ def boxes(
     return alt.layer(tile, dot, zero, bar, frames, text).properties(
         width="container", height=height, padding=vega.AROUND, view=vega.BARE
     )
-
-
-def _chart(rows: Sequence[Mapping[str, Any]]) -> alt.Chart:
-    return alt.Chart(alt.Data(values=list(rows)))
 
 
 def _tiles(values: Array) -> list[dict[str, float]]:
@@ -270,7 +266,7 @@ def lost(
     ]
 
     def placed(rows: Sequence[Mapping[str, Any]]) -> alt.Chart:
-        return _chart(rows).encode(x=across, y=up)
+        return vega.rows(rows).encode(x=across, y=up)
 
     line = placed(lines).mark_line(strokeWidth=2).encode(color=hue)
     dot = (

@@ -136,7 +136,7 @@ def unrolled(
         scale=alt.Scale(domain=[-limit, limit], range=theme.DIVERGING, interpolate="rgb", clamp=True),
     )
     cell = (
-        _chart(tiles)
+        vega.rows(tiles)
         .transform_calculate(number="sequence(length(datum.value))")
         .transform_flatten(["value", "number"])
         .transform_calculate(
@@ -162,7 +162,7 @@ def unrolled(
         )
     )
     framed = (
-        alt.Chart(alt.Data(values=frames))
+        vega.rows(frames)
         .mark_rect(filled=False)
         .encode(
             x=panels.on(across, "left:Q"),
@@ -183,7 +183,7 @@ def unrolled(
         "align": alt.ExprRef("datum.name ? 'left' : 'center'"),
         "baseline": "bottom",
     }
-    word = _chart(words).encode(x=across, y=down, text="text:N")
+    word = vega.rows(words).encode(x=across, y=down, text="text:N")
     halo = word.transform_filter("datum.name").mark_text(
         **said, stroke=theme.BACKGROUND, strokeWidth=9 * large, strokeJoin="round", color=theme.BACKGROUND
     )
@@ -216,7 +216,7 @@ def _arrows(
     dx, dy = f"((datum.x2 - datum.x) * width / {longest})", f"((datum.y2 - datum.y) * height / {top})"
     back = f"{head} / 2 / max(1, sqrt({dx} * {dx} + {dy} * {dy}))"
     line = (
-        _chart(rows)
+        vega.rows(rows)
         .mark_rule(
             strokeWidth=thick,
             color=theme.MUTED,
@@ -226,7 +226,7 @@ def _arrows(
         .encode(x=across, x2="x2:Q", y=down, y2="y2:Q")
     )
     point = (
-        _chart(rows)
+        vega.rows(rows)
         .mark_point(
             shape="M-0.5,-0.45L0.5,0L-0.5,0.45Z",
             filled=True,
@@ -240,10 +240,6 @@ def _arrows(
         .encode(x=panels.on(across, "x2:Q"), y=panels.on(down, "y2:Q"))
     )
     return line, point
-
-
-def _chart(rows: Sequence[Mapping[str, Any]]) -> alt.Chart:
-    return alt.Chart(alt.Data(values=list(rows)))
 
 
 def tiled(states: np.ndarray, rows: int, places: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
