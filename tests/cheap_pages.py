@@ -36,7 +36,9 @@ def _ended(runner: local_script_runner.LocalScriptRunner, timeout: float = 3) ->
 
 
 def _not_for_visitors(classes: object) -> None:
-    raise AssertionError("a channel that is no object of Altair's: draw with vega.rows or vega.Chart, or name its class")
+    raise AssertionError(
+        "a channel that is no object of Altair's: draw with vega.rows or vega.Chart, or name its class"
+    )
 
 
 @functools.cache

@@ -1,4 +1,4 @@
-"""The one door to computing for many people at once: models, a fair gate and a cache, one of each a process.
+"""The one door to computing for many people at once: models, a scheduler and a cache, one of each a process.
 
 Pages ask here and nowhere else. Equal questions share one forward, a new question of a visitor replaces the
 visitor's older one, nobody is starved, and what was answered is kept within a budget of bytes.
@@ -16,8 +16,8 @@ import torch
 from core.edits import Function
 from core.errors import InputError
 from core.serving.cache import MISSING, ByteCache
-from core.serving.executor import Busy, Gate, Superseded
 from core.serving.registry import Listing, Registry, log
+from core.serving.scheduler import Busy, Scheduler, Superseded
 
 __all__ = ["Busy", "Engine", "Listing", "RunRequest", "Superseded", "default"]
 
@@ -85,7 +85,7 @@ class Engine:
     """Models that a browser cannot clear, one running forward, one budget of bytes.
 
     `opener(name)` loads a model, `listing()` says which there are, and `aside(name)` what else can be opened by name;
-    without them, those of `core`. The rules of the gate are told at `core.serving.executor.Gate`. `on_slow_open(name)` is called
+    without them, those of `core`. The rules of the order are those of `core.serving.scheduler.Scheduler`. `on_slow_open(name)` is called
     every half second in the thread of whoever waits for a model to be loaded (the app says so there); `forwards` counts the
     runs that were computed. Every function runs in inference mode; arrays in what it returns become read-only.
 
@@ -120,14 +120,14 @@ class Engine:
         )
         self._cache = ByteCache(cache_bytes, heavy_bytes)
         self._registry.gone = self._cache.drop
-        self._gate = Gate(self._cache, max_waiting=max_waiting, max_cost=max_cost)
+        self._scheduler = Scheduler(self._cache, max_waiting=max_waiting, max_cost=max_cost)
 
     def run(
         self, request: RunRequest, session: str = "", on_wait: Callable[[int], None] | None = None
     ) -> Any:
         """The `Run` of a request. `on_wait(place)` is called every half second while it waits, in this thread.
 
-        A page that will read `run.logits` says so in `keep`: then they, too, are computed inside the gate.
+        A page that will read `run.logits` says so in `keep`: then they, too, are computed by the scheduler.
 
         Raises InputError (unknown model, text the model cannot read), Superseded, Busy.
         """
@@ -144,7 +144,7 @@ class Engine:
         session: str = "",
         on_wait: Callable[[int], None] | None = None,
     ) -> Any:
-        """The value of any pure function through the same gate and cache: same key, same value.
+        """The value of any pure function through the same scheduler and cache: same key, same value.
 
         `cost` is in characters times layers of a forward (about 50 units a millisecond). The function may itself
         call `run` and `submit`: they then compute on the spot.
@@ -200,7 +200,7 @@ class Engine:
 
     def place(self, session: str) -> int | None:
         """Where the session's request stands: 0 running, 1 next, and so on; None if it has none."""
-        return self._gate.place(session)
+        return self._scheduler.place(session)
 
     @property
     def cached_bytes(self) -> int:
@@ -230,7 +230,7 @@ class Engine:
 
     def close(self) -> None:
         """End the worker thread. Whoever waits gets RuntimeError."""
-        self._gate.close()
+        self._scheduler.close()
 
     def __enter__(self) -> Engine:
         return self
@@ -269,7 +269,7 @@ class Engine:
             with torch.inference_mode():
                 return fn()
 
-        return self._gate.ask(key, inferred, cost, session, on_wait)
+        return self._scheduler.ask(key, inferred, cost, session, on_wait)
 
 
 _default: Engine | None = None

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from core.errors import InputError
-from core.serving.turn import turn
+from core.serving.scheduler import TURNS
 
 log = logging.getLogger(__name__)
 MOST_ASIDE = 2**23
@@ -136,7 +136,7 @@ class Registry:
             if name in self._open:
                 return self._open[name]
             opening = self._opening.get(name) or self._begin(name)
-        with turn.given_up():
+        with TURNS.give_up():
             while not wait([opening], PATIENCE).done:
                 on_wait()
         return opening.result()

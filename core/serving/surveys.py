@@ -25,7 +25,7 @@ from core.data.texts import Example
 from core.errors import InputError
 from core.model import Model
 from core.serving import bounds
-from core.serving.executor import Busy
+from core.serving.scheduler import Busy
 
 log = logging.getLogger(__name__)
 COST = 60.0

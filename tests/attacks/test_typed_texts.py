@@ -18,7 +18,7 @@ from core.edits import ZeroHead
 from core.errors import InputError
 from core.serving import bounds, engine
 from core.serving.cache import ByteCache
-from core.serving.executor import Gate
+from core.serving.scheduler import Scheduler
 from core.text import Tokenizer
 from core.text.tokenizer import LONGEST
 from viz.course.look_up.scaling import steps as scaling
@@ -77,9 +77,9 @@ def fresh(monkeypatch):
     """An engine that remembers the models and no answer."""
     served = engine.default()
     monkeypatch.setattr(served, "_cache", ByteCache(2**28))
-    monkeypatch.setattr(served, "_gate", Gate(served._cache))
+    monkeypatch.setattr(served, "_scheduler", Scheduler(served._cache))
     yield
-    served._gate.close()
+    served._scheduler.close()
 
 
 @pytest.mark.quick(3)

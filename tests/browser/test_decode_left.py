@@ -15,7 +15,7 @@ PATIENCE = 60.0
 APP = f"""
 import runpy, time
 import core.serving.engine
-from core.serving.executor import Gate
+from core.serving.scheduler import Scheduler
 from streamlit.runtime.websocket_session_manager import WebsocketSessionManager
 
 def note(word):
@@ -30,7 +30,7 @@ if not hasattr(core.serving.engine, "noted"):
         note("left")
 
     WebsocketSessionManager.disconnect_session = left
-    core.serving.engine.noted, value = True, Gate._value
+    core.serving.engine.noted, value = True, Scheduler._value
 
     def slow(gate, key, fn):
         def work():
@@ -40,7 +40,7 @@ if not hasattr(core.serving.engine, "noted"):
             return fn()
         return value(gate, key, work)
 
-    Gate._value = slow
+    Scheduler._value = slow
 note("begin")
 try:
     runpy.run_path({str(ROOT / "viz" / "frame.py")!r})

@@ -66,10 +66,14 @@ class Steps:
     def ask(self, name: str, session: str | None = None, cost: float = 1.0) -> Caller:
         """Ask in a thread of its own; returns once the request has its place (session: the name)."""
         session = name if session is None else session
-        before = self.engine._gate._sessions.get(session)
+        before = self.engine._scheduler._sessions.get(session)
         caller = Caller(lambda: self.engine.submit(name, lambda: self._run(name), cost, session))
         self._callers.append(caller)
-        until(lambda: self.engine._gate._sessions.get(session) not in (None, before) or not caller.is_alive())
+        until(
+            lambda: (
+                self.engine._scheduler._sessions.get(session) not in (None, before) or not caller.is_alive()
+            )
+        )
         return caller
 
     def begin(self, name: str = "blocker") -> Caller:
@@ -82,10 +86,10 @@ class Steps:
     def step(self, count: int = 1) -> None:
         """End what runs, `count` times, each time waiting for the next to begin (if any waits)."""
         for _ in range(count):
-            running, begun = self.engine._gate._running, len(self.begun)
-            more = bool(self.engine._gate._waiting)
+            running, begun = self.engine._scheduler._running, len(self.begun)
+            more = bool(self.engine._scheduler._waiting)
             self._go.release()
-            until(lambda running=running: self.engine._gate._running is not running)
+            until(lambda running=running: self.engine._scheduler._running is not running)
             until(lambda begun=begun, more=more: not more or len(self.begun) > begun)
 
     def finish(self) -> list[str]:

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 import streamlit as st
 
 from core.errors import InputError
-from viz.platform import run_context, turns
+from core.serving.scheduler import TURNS
+from viz.platform import run_context
 from viz.shell import notices
 
 _LOG = logging.getLogger("atlas")
@@ -31,7 +32,7 @@ def guard() -> Iterator[None]:
     is also in the log. Streamlit's own stop and rerun pass through.
     """
     try:
-        with turns.take_turn():
+        with TURNS.draw(run_context.session()):
             yield
     except run_context.CONTROL:
         raise

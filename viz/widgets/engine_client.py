@@ -1,4 +1,4 @@
-"""Computing on behalf of one browser session: everything goes through the one engine (its gate and its cache)."""
+"""Computing on behalf of one browser session: everything goes through the one engine (its scheduler and its cache)."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def run(model: str, text: str, **options: Any):
 
 
 def submit(key: Hashable, fn: Callable[[], T], cost: float) -> T:
-    """Any pure computation through the same gate and cache; `key` says all that the answer depends on."""
+    """Compute anything pure through the same scheduler and cache; `key` says all that the answer depends on."""
     with many() as ask:
         return ask(key, fn, cost)
 

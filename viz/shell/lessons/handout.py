@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import urlencode
 
-from core.serving.turn import turn
+from core.serving.scheduler import TURNS
 from viz.platform.visits import visit_from_thread
 from viz.server.rooms.shown import Parts, Shown
 from viz.shell.lessons import views
@@ -46,7 +46,7 @@ def _stop(stop: Stop, parts: dict[str, str]) -> dict[str, Any]:
         if shown := pictures.shown(key, picture):
             seen[key] = shown
 
-    with turn.given_up():
+    with TURNS.give_up():
         after = visit_from_thread(view.entry.slug, urlencode(view.query), {lecture.LOOKS_ON: see})
     drawn = []
     for key, shown in Parts().keep(seen).items():

@@ -85,5 +85,5 @@ def each(work: Sequence[tuple[Hashable, Callable[[], T]]], cost: float, doing: s
 
 
 def cost(run: Run) -> float:
-    """What one run of these texts costs the gate."""
+    """Return what one run of these texts costs the scheduler."""
     return 4.0 * tokens(run) * run.model.config.n_layers

@@ -1,40 +1,43 @@
-"""One gate for all computing: one thing runs, the rest waits in a fair and bounded order.
+"""Who goes next: one rule for the pages that are drawn and for what they ask to be computed.
 
-The order is that of fair queueing (Demers, Keshav and Shenker, "Analysis and simulation of a fair queueing algorithm",
-1989): the request that goes next is the one that would be ready first if all waiting sessions were served at once, each
-at an equal share. It is due at *virtual time when it came + its cost*; serving a cost among n requests moves virtual
-time on by cost / n. So a short request passes long ones, also a crowd of them; a long one ages while short ones
-pass, so no stream of them keeps it waiting for ever; requests of like cost go in order of arrival. Costs are
-rounded up to powers of 4 for this: between sentences of like length, arrival decides.
+Whoever comes is due at that moment plus the seconds that the work is expected to take, and the first one due goes first. So
+short work passes long work, long work ages meanwhile, so that no stream of short work keeps it waiting for ever, and among
+work of like length arrival decides.
 
-Callers never compute and never hold the lock while they wait: a worker thread of the gate computes, callers wait for
-its answer. A caller that is killed while it waits (a stopped script, Ctrl-C) leaves nothing behind.
+- `Turns`: threads that draw or compute take turns. The interpreter runs one thread at a time and hands over every 5 ms; a
+  forward gives it up at each of its hundred products and waits up to 5 ms for it again as long as others draw their pages:
+  7 ms become 60. One after the other, each is done sooner.
+- `Scheduler`: computations, one at a time, in a thread of their own. Short ones take a turn among the pages, long ones run
+  beside them. Equal questions share one run.
+
+A caller that is killed while it waits (a stopped script, Ctrl-C) leaves nothing behind.
 """
 
 from __future__ import annotations
 
+import heapq
 import itertools
 import math
 import threading
 import time
-from collections.abc import Callable, Hashable
-from contextlib import nullcontext
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from typing import Any
 
 from core.errors import InputError
 from core.serving.cache import MISSING, ByteCache, seal
-from core.serving.turn import turn
 
 SECONDS_A_UNIT = 20e-6
 """First guess of the seconds one unit of cost (a character times a layer) takes; measured from then on."""
 
 SHORT = 2000.0
-"""What costs at most this, some 40 ms, takes its turn among the threads that compute; what is longer runs beside them."""
+"""Work of at most this cost, some 40 ms, takes its turn among the threads that compute; longer work runs beside them."""
 
-PATIENCE = 0.5
-"""Seconds after which, and then again and again, a waiting caller is told its place."""
+NOTICE = 0.5
+"""Seconds after which, and then again and again, a waiting caller hears its place."""
 
 
 class Superseded(Exception):
@@ -43,6 +46,133 @@ class Superseded(Exception):
 
 class Busy(InputError):
     """Too much is waiting already. Worded like any InputError, so that a page shows it in the same calm way."""
+
+
+@dataclass(order=True, slots=True)
+class _Place:
+    """A thread that waits for its turn, or has it. `called` is set when the turn comes."""
+
+    due: float
+    order: int
+    called: threading.Event = field(default_factory=threading.Event, compare=False)
+
+    def wait(self, until: float) -> bool:
+        """Wait for the turn until then at most; return whether it came."""
+        return self.called.wait(until - time.monotonic())
+
+
+class Turns:
+    """Turns of threads: a courtesy, no lock. A thread that holds its turn longer than `patience` seconds goes on beside the next, so nothing stands still.
+
+    A thread that gives its turn up for a while comes back with its old due time: work that is half done is finished before
+    something new is begun.
+
+    >>> turns = Turns()
+    >>> with turns.take():
+    ...     with turns.give_up():
+    ...         other = threading.Thread(target=turns.take().__enter__); other.start(); other.join()
+    """
+
+    AGAIN, LAG, MOST, VISITORS = 1.0, 3.0, 0.2, 1024
+    """A visitor who comes back within `AGAIN` seconds, as one who drags a slider, is due `LAG` times as late; `MOST` seconds at most. So many visitors are remembered."""
+
+    def __init__(self, patience: float = 0.1) -> None:
+        self._patience, self._lock, self._thread = patience, threading.Lock(), threading.local()
+        self._order = itertools.count()
+        self._waiting: list[_Place] = []
+        self._holder: _Place | None = None
+        self._until = 0.0
+        self._last: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    @contextmanager
+    def take(self, after: float = 0.0) -> Iterator[None]:
+        """Compute the block alone, if possible; due `after` seconds from now (`-math.inf`: before all). Within a turn a second one is nothing."""
+        if self._mine:
+            yield
+            return
+        self._enter(time.monotonic() + after)
+        try:
+            yield
+        finally:
+            self._end()
+
+    @contextmanager
+    def draw(self, visitor: str) -> Iterator[None]:
+        """Draw a visitor's page, or a part of it, in turn; expected to take as long as the visitor's last one. Nobody's ("") takes no turn."""
+        if not visitor or self._mine:
+            yield
+            return
+        with self.take(self.lag(visitor, time.monotonic())):
+            begun = time.monotonic()
+            try:
+                yield
+            finally:
+                with self._lock:
+                    self._last[visitor] = begun, time.monotonic()
+                    self._last.move_to_end(visitor)
+                    while len(self._last) > self.VISITORS:
+                        self._last.popitem(last=False)
+
+    def lag(self, visitor: str, now: float) -> float:
+        """Return the seconds by which a visitor who comes now lets others go first; none for a newcomer."""
+        with self._lock:
+            begun, ended = self._last.get(visitor, (now, now))
+        return min((self.LAG if now - ended < self.AGAIN else 1.0) * (ended - begun), self.MOST)
+
+    @contextmanager
+    def give_up(self) -> Iterator[None]:
+        """Wait for something within the block without keeping anybody from a turn."""
+        mine = self._mine
+        self._end()
+        try:
+            yield
+        finally:
+            if mine:
+                self._enter(mine.due)
+
+    @property
+    def _mine(self) -> _Place | None:
+        return getattr(self._thread, "place", None)
+
+    def _enter(self, due: float) -> None:
+        place = _Place(due, next(self._order))
+        with self._lock:
+            heapq.heappush(self._waiting, place)
+            self._call()
+        try:
+            while not place.wait(self._until):
+                with self._lock:
+                    self._call()
+        except BaseException:
+            with self._lock:
+                self._remove(place)
+            raise
+        self._thread.place = place
+
+    def _call(self) -> None:
+        """Call the next thread, if nobody holds the turn or its holder has held it for long."""
+        now = time.monotonic()
+        if self._waiting and (self._holder is None or now >= self._until):
+            self._holder, self._until = heapq.heappop(self._waiting), now + self._patience
+            self._holder.called.set()
+
+    def _remove(self, place: _Place) -> None:
+        if place in self._waiting:
+            self._waiting.remove(place)
+            heapq.heapify(self._waiting)
+        if self._holder is place:
+            self._holder = None
+            self._call()
+
+    def _end(self) -> None:
+        if place := self._mine:
+            self._thread.place = None
+            with self._lock:
+                self._remove(place)
+
+
+TURNS = Turns()
+"""The turns of the process: it has one interpreter."""
 
 
 @dataclass(eq=False, slots=True)
@@ -69,8 +199,8 @@ class _Waiter:
     bell: SimpleQueue[tuple[bool, Any]] = field(default_factory=SimpleQueue)
 
 
-class Gate:
-    """Runs functions one at a time in a thread of its own, and keeps what they return in `cache`.
+class Scheduler:
+    """Runs functions one at a time in a thread of its own, the first one due first, and keeps what they return in `cache`.
 
     - One waiting place a session: a newer request takes the older one's place, whose thread gets Superseded at once;
       a request that runs already ends and goes to the cache. The session "" stands for nobody: never replaced.
@@ -78,14 +208,21 @@ class Gate:
     - At most `max_waiting` requests wait, of at most `max_cost` together (one alone may cost more); beyond that, Busy.
     - Errors reach everyone who shares the run and are not kept.
 
-    >>> gate = Gate(ByteCache(10_000))
-    >>> gate.ask("six times seven", lambda: 6 * 7, cost=1)
+    >>> scheduler = Scheduler(ByteCache(10_000))
+    >>> scheduler.ask("six times seven", lambda: 6 * 7, cost=1)
     42
-    >>> gate.close()
+    >>> scheduler.close()
     """
 
-    def __init__(self, cache: ByteCache, *, max_waiting: int = 128, max_cost: float = 500_000) -> None:
-        self._cache, self._max_waiting, self._max_cost = cache, max_waiting, max_cost
+    def __init__(
+        self,
+        cache: ByteCache,
+        *,
+        max_waiting: int = 128,
+        max_cost: float = 500_000,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._cache, self._max_waiting, self._max_cost, self._now = cache, max_waiting, max_cost, now
         self._lock = threading.Lock()
         self._ready = threading.Condition(self._lock)
         self._sessions: dict[str, _Waiter] = {}
@@ -93,7 +230,6 @@ class Gate:
         self._running: _Job | None = None
         self._worker: threading.Thread | None = None
         self._closed = False
-        self._now = 0.0
         self._order = itertools.count()
         self._spent, self._served = SECONDS_A_UNIT * 1000, 1000.0
 
@@ -105,13 +241,13 @@ class Gate:
         session: str = "",
         on_wait: Callable[[int], None] | None = None,
     ) -> Any:
-        """The value of `fn()`, from the cache, from a run shared with others, or from a run of its own.
+        """Return the value of `fn()`, from the cache, from a run shared with others, or from a run of its own.
 
         `cost` is in characters times layers. While the request waits, `on_wait(place)` is called in the caller's
         thread every half second (0 = running, 1 = next); it may raise to give up. Called from within a running
         function, `ask` computes on the spot.
 
-        Raises Superseded, Busy, whatever `fn` raised, RuntimeError once the gate is closed.
+        Raises Superseded, Busy, whatever `fn` raised, RuntimeError once the scheduler is closed.
         """
         if threading.current_thread() is self._worker:
             return self._value(key, fn)
@@ -129,7 +265,7 @@ class Gate:
                 self._leave(waiter)
 
     def place(self, session: str) -> int | None:
-        """Where the session's request stands: 0 running, 1 next, and so on; None if it has none."""
+        """Return where the session's request stands: 0 running, 1 next, and so on; None if it has none."""
         with self._lock:
             waiter = self._sessions.get(session)
             return self._place(waiter) if waiter else None
@@ -154,7 +290,7 @@ class Gate:
         if self._closed:
             raise RuntimeError("The engine was closed.")
         older = self._sessions.get(waiter.session)  # never of the session ""
-        waiter.since, waiter.order = self._now, next(self._order)
+        waiter.since, waiter.order = self._now(), next(self._order)
         if older and older.job and not older.job.running:
             waiter.since, waiter.order = older.since, older.order
         known = self._cache.get(key)
@@ -177,7 +313,7 @@ class Gate:
             self._sessions[waiter.session] = waiter
         job.waiters.append(waiter)
         if not job.running:
-            job.due = min(job.due, waiter.since + _weight(job.cost))
+            job.due = min(job.due, waiter.since + self._seconds(_rounded(job.cost)))
             job.order = min(job.order, waiter.order)
             self._waiting[job.key] = job
 
@@ -195,7 +331,7 @@ class Gate:
         if len(self._waiting) < self._max_waiting and (not self._waiting or waiting + cost <= self._max_cost):
             return
         ahead = waiting + (self._running.cost if self._running else 0.0)
-        seconds = max(1, math.ceil(ahead * self._spent / self._served))
+        seconds = max(1, math.ceil(self._seconds(ahead)))
         raise Busy(
             f"The server is busy: {len(self._waiting)} requests are waiting, about {seconds} s of work.",
             "Beyond that nobody is let in, so that those who wait are served soon.",
@@ -221,7 +357,7 @@ class Gate:
             waiter.bell.put(outcome)
 
     def _next(self) -> _Job | None:
-        """The job that is due first, now running; waits for one; None when this worker is to end."""
+        """Return the job that is due first, now running; wait for one; None when this worker is to end."""
         while not self._waiting and not self._closed:
             self._ready.wait()
         if self._closed or self._worker is not threading.current_thread():
@@ -231,16 +367,19 @@ class Gate:
         del self._waiting[job.key]
         return job
 
-    def _done(self, job: _Job, outcome: tuple[bool, Any], seconds: float) -> None:
+    def _end(self, job: _Job, outcome: tuple[bool, Any], seconds: float) -> None:
         self._running = None
-        self._now += _weight(job.cost) / (1 + len(self._waiting))
         self._spent, self._served = 0.9 * self._spent + seconds, 0.9 * self._served + job.cost
         self._tell(job, outcome)
+
+    def _seconds(self, cost: float) -> float:
+        """Return the seconds that work of this cost takes, by what was measured."""
+        return cost * self._spent / self._served
 
     # Below: without the lock.
 
     def _value(self, key: Hashable, fn: Callable[[], Any]) -> Any:
-        """From the cache, or computed and kept."""
+        """Return the value from the cache, or compute and keep it."""
         value = self._cache.get(key)
         if value is MISSING:
             value = fn()
@@ -249,12 +388,12 @@ class Gate:
         return value
 
     def _answer(self, waiter: _Waiter, on_wait: Callable[[int], None] | None) -> tuple[bool, Any]:
-        if not waiter.bell.empty():  # known: who has his turn keeps it
+        if not waiter.bell.empty():  # known already: the caller's turn goes on
             return waiter.bell.get()
         while True:
             try:
-                with turn.given_up():
-                    return waiter.bell.get(timeout=PATIENCE)
+                with TURNS.give_up():
+                    return waiter.bell.get(timeout=NOTICE)
             except Empty:
                 with self._lock:
                     place = self._place(waiter)
@@ -270,16 +409,20 @@ class Gate:
             start = time.perf_counter()
             try:
                 first = -math.inf  # somebody waits for it
-                with turn.taken(first) if job.cost <= SHORT else nullcontext():
+                with TURNS.take(first) if job.cost <= SHORT else nullcontext():
                     outcome = True, self._value(job.key, job.fn)
             except BaseException as error:  # noqa: BLE001 - a Rust panic is no Exception; it is the callers' to handle
                 outcome = False, error
             seconds = time.perf_counter() - start
             with self._lock:
-                self._done(job, outcome, seconds)
+                self._end(job, outcome, seconds)
             del job, outcome  # an idle worker keeps no result alive
 
 
-def _weight(cost: float) -> float:
-    """The cost rounded up to a power of 4."""
+def _rounded(cost: float) -> float:
+    """Return the cost rounded up to a power of 4: among sentences of like length arrival decides.
+
+    >>> _rounded(700), _rounded(1000), _rounded(1025)
+    (1024.0, 1024.0, 4096.0)
+    """
     return 4.0 ** math.ceil(math.log(cost, 4))

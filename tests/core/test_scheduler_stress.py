@@ -1,4 +1,4 @@
-"""The gate under stress: too many requests, errors, callers that are killed. Nothing leaves it locked."""
+"""The scheduler under stress: too many requests, errors, callers that are killed. Nothing leaves it locked."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from engine_helpers import Caller, Steps, serving, until
 
-from core.serving import cache, executor
+from core.serving import cache, scheduler
 from core.serving import engine as engine_module
 from core.serving.engine import Busy, Engine, Superseded
 
@@ -46,14 +46,14 @@ def test_beyond_the_total_cost_requests_are_refused_but_one_alone_may_cost_more(
 
 def test_the_estimate_follows_what_was_measured():
     with serving(max_waiting=1) as engine:
-        engine._gate._spent, engine._gate._served = 30.0, 10.0  # as measured: 3 s a unit
+        engine._scheduler._spent, engine._scheduler._served = 30.0, 10.0  # as measured: 3 s a unit
         steps = Steps(engine)
         steps.begin()
         steps.ask("waits", cost=4)
         with pytest.raises(Busy, match="about 15 s of work"):
             engine.submit("refused", lambda: None, 1)
         steps.finish()
-        assert engine._gate._spent / engine._gate._served < 2.0
+        assert engine._scheduler._spent / engine._scheduler._served < 2.0
 
 
 # Errors
@@ -112,7 +112,7 @@ class Killer:
     interrupts (the lock would stay taken by anybody's `with`), so those moments are passed over.
     """
 
-    FILES = frozenset({executor.__file__, cache.__file__, engine_module.__file__})
+    FILES = frozenset({scheduler.__file__, cache.__file__, engine_module.__file__})
 
     def __init__(self, line: int) -> None:
         self.left, self.fired = line, False
@@ -150,8 +150,8 @@ def killed_at(line: int, ask: Any) -> tuple[Caller, Killer]:
 
 
 @pytest.mark.parametrize("crowded", [False, True], ids=["alone", "others wait"])
-def test_a_caller_killed_at_any_line_leaves_the_gate_open(crowded, monkeypatch):
-    monkeypatch.setattr(executor, "PATIENCE", 0.005)
+def test_a_caller_killed_at_any_line_leaves_the_scheduler_open(crowded, monkeypatch):
+    monkeypatch.setattr(scheduler, "NOTICE", 0.005)
     line = 0
     while True:
         line += 1
@@ -178,9 +178,9 @@ def test_a_caller_killed_at_any_line_leaves_the_gate_open(crowded, monkeypatch):
             assert engine.submit("mine again", lambda: "served", 1, session="me") == "served"
             steps.finish()
             assert older is None or older.answer == "older" or isinstance(older.error, Superseded)
-            assert engine._gate._lock.acquire(timeout=1)
-            engine._gate._lock.release()
-            assert not engine._gate._waiting
+            assert engine._scheduler._lock.acquire(timeout=1)
+            engine._scheduler._lock.release()
+            assert not engine._scheduler._waiting
         if not killer.fired:
             break
     assert line > 40  # the lines of one request: all were tried
@@ -188,7 +188,7 @@ def test_a_caller_killed_at_any_line_leaves_the_gate_open(crowded, monkeypatch):
 
 
 def test_a_caller_that_gives_up_while_waiting_leaves_nothing_behind(monkeypatch):
-    monkeypatch.setattr(executor, "PATIENCE", 0.01)
+    monkeypatch.setattr(scheduler, "NOTICE", 0.01)
 
     def give_up(place: int) -> None:
         raise Killed
@@ -205,7 +205,7 @@ def test_a_caller_that_gives_up_while_waiting_leaves_nothing_behind(monkeypatch)
 
 
 def test_a_caller_that_gives_up_on_a_run_leaves_it_to_the_cache(monkeypatch):
-    monkeypatch.setattr(executor, "PATIENCE", 0.01)
+    monkeypatch.setattr(scheduler, "NOTICE", 0.01)
 
     def give_up(place: int) -> None:
         raise Killed
