@@ -97,7 +97,7 @@ def redis_server(redis_process: Redis) -> Redis:
 @pytest.fixture(params=["memory", "redis"])
 def new_rooms(request: pytest.FixtureRequest) -> Iterator[Callable[..., Any]]:
     """Lecture rooms, kept in memory and shared through Redis; called with a clock where time matters."""
-    from viz.server.rooms.store import InMemory
+    from viz.classroom.store import InMemory
 
     opened: list[Any] = []
 
@@ -105,7 +105,7 @@ def new_rooms(request: pytest.FixtureRequest) -> Iterator[Callable[..., Any]]:
         if request.param == "memory":
             opened.append(InMemory(**clock))
         else:
-            from viz.server.rooms.shared import RedisRooms
+            from viz.classroom.shared import RedisRooms
 
             opened.append(RedisRooms(request.getfixturevalue("redis_server").url, **clock))
         return opened[-1]

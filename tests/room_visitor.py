@@ -10,7 +10,7 @@ from typing import Any
 
 from starlette.applications import Starlette
 
-from viz.server.rooms import routes
+from viz.classroom import routes
 
 APP = Starlette(routes=routes.ROUTES)
 

@@ -218,7 +218,8 @@ def test_the_lower_floor_of_viz_draws_nothing() -> None:
     drawing = (
         "streamlit",
         "viz.widgets",
-        "viz.server",
+        "viz.classroom",
+        "viz.uploads",
         "viz.platform",
         "viz.instruments",
         "viz.charts",

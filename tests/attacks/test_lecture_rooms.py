@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from room_visitor import Visitor
 
-from viz.server.rooms import routes, seats, store
-from viz.server.rooms.ask import Form, Question
-from viz.server.rooms.room import Room
-from viz.server.rooms.shown import Shown
+from viz.classroom import routes, seats, store
+from viz.classroom.ask import Form, Question
+from viz.classroom.pictures import RoomPicture
+from viz.classroom.room import Room
 
 MARKUP = "<img src=x onerror=alert(1)><script>alert(1)</script>"
 
@@ -22,7 +22,7 @@ def room(monkeypatch, new_rooms) -> Room:
     """A room with a view and an open question, and beside it another one."""
     monkeypatch.setattr(store, "ROOMS", rooms := new_rooms())
     room, _ = rooms.open()
-    room.show({"title": "Look"}, {"a": Shown({}, {"part": b"1"})})
+    room.show({"title": "Look"}, {"a": RoomPicture({}, {"part": b"1"})})
     room.asks(Question("own", "Which?", Form("choice", ("a", "b"))))
     return room
 

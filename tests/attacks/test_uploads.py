@@ -23,8 +23,8 @@ from core.checkpoints.safety.load_plan import Plan
 from core.errors import InputError
 from core.serving import brought, resolve
 from core.serving.engine import Engine, RunRequest
-from viz.server.uploads import held, routes
-from viz.server.uploads.held import UPLOADS
+from viz.uploads import routes, store
+from viz.uploads.store import UPLOADS
 
 
 @pytest.fixture(scope="module")
@@ -36,13 +36,13 @@ def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def sender(good: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sender]:
     """A visitor of a server that takes a megabyte of weights."""
     monkeypatch.setenv("ATLAS_UPLOAD", "1M")
-    monkeypatch.setattr(UPLOADS, "_held", {})
+    monkeypatch.setattr(UPLOADS, "_uploads", {})
     monkeypatch.setattr(brought.SHELF, "_held", {})
     monkeypatch.setattr(routes, "SPARE", 0)
     with Engine() as engine:
         monkeypatch.setattr(core.serving.engine, "_default", engine)
         yield Sender.of(good)
-        UPLOADS.left(())
+        UPLOADS.forget_absent(())
 
 
 def header(values: dict[str, Any]) -> Callable[[Sender], bytes]:
@@ -81,7 +81,7 @@ def test_a_good_model_opens_for_its_visitor_alone_and_goes_with_him(sender: Send
     assert again != name and not folder.exists() and list(resolve.brought_by_me()) == [again], "one a visitor"
     folder, before = brought.SHELF.find(again, "Ana").folder, engine.cached_bytes
     engine.run(RunRequest(again, "the street"), session="Ana")
-    UPLOADS.left({"Ben"})
+    UPLOADS.forget_absent({"Ben"})
     assert not folder.exists() and not UPLOADS and engine.cached_bytes <= before
     with pytest.raises(InputError, match="no longer here"):
         engine.open(again)
@@ -136,7 +136,7 @@ def test_the_files_come_in_order_and_for_a_known_visit(sender: Sender, monkeypat
     UPLOADS.find(UPLOADS.ticket("Ana")).busy = True
     refused(sender.send(TOKENIZER), "being sent already")
     UPLOADS.find(UPLOADS.ticket("Ana")).busy = False
-    monkeypatch.setattr(held, "VISITORS", 1)
+    monkeypatch.setattr(store, "VISITORS", 1)
     refused(Sender(sender.files, "Ben").send(CONFIG), "At most 1 may")
     monkeypatch.delenv("ATLAS_UPLOAD")
     refused(sender.send(CONFIG), "Nothing can be uploaded")

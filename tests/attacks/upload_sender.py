@@ -13,8 +13,8 @@ from typing import Any
 
 from starlette.applications import Starlette
 
-from viz.server.uploads import routes
-from viz.server.uploads.held import UPLOADS
+from viz.uploads import routes
+from viz.uploads.store import UPLOADS
 
 APP = Starlette(routes=routes.ROUTES)
 CONFIG, TOKENIZER, HEAD, WEIGHTS = "config.json", "tokenizer.json", "head", "model.safetensors"

@@ -15,8 +15,8 @@ from tiny_models import served
 from core import edits, open_model
 from core.analysis.guesses import probabilities
 from core.analysis.heads.compare import jensen_shannon
+from viz.classroom import store
 from viz.labels import percent
-from viz.server.rooms import store
 from viz.workspace.be_the_head import data
 from viz.workspace.be_the_head import page as be_the_head
 from viz.workspace.be_the_head.data import evenly, last_word, read_row

@@ -14,8 +14,8 @@ import core.serving.engine
 import viz
 from core.analysis.heads.compare import jensen_shannon
 from core.analysis.heads.similar import TextPatterns
-from viz.server.rooms import addresses, store
-from viz.server.rooms.store import InMemory
+from viz.classroom import addresses, store
+from viz.classroom.store import InMemory
 from viz.workspace.lecture_room.heads_beside import can_read, ranked, words_of
 
 PAGE = """

@@ -9,10 +9,10 @@ import pytest
 from deep import deep
 from streamlit.testing.v1 import AppTest
 
+from viz.classroom import store
+from viz.classroom.room import Room
+from viz.classroom.store import InMemory
 from viz.course.sheets.kinds import KINDS, of, sheet
-from viz.server.rooms import store
-from viz.server.rooms.room import Room
-from viz.server.rooms.store import InMemory
 from viz.shell import pages
 from viz.shell.lessons import handout, views, walking, written
 from viz.shell.lessons.plan import Plan, Stop

@@ -9,9 +9,9 @@ import pytest
 import uvicorn
 from room_visitor import Visitor
 
-from viz.server.rooms import light_pages, routes, store
-from viz.server.rooms.ask import Form, Question
-from viz.server.rooms.shown import Shown
+from viz.classroom import light_pages, routes, store
+from viz.classroom.ask import Form, Question
+from viz.classroom.pictures import RoomPicture
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def test_the_page_finds_its_way_below_an_operators_path():
 
 def test_who_joins_gets_a_seat_and_the_view_and_comes_back_to_what_is_new(led):
     room, _ = led
-    room.show({"title": "Look"}, {"words": Shown({"header": {}})})
+    room.show({"title": "Look"}, {"words": RoomPicture({"header": {}})})
     student = Visitor()
     assert student.join(room.code).told == {"code": room.code}  # the page asks in capitals: follow.js
     (first,) = student.stream(f"/room/{room.code}/events")
@@ -103,7 +103,7 @@ def test_the_lecturers_devices_steer(led):
 
 def test_a_part_is_for_those_inside_and_stays_in_their_browser(led):
     room, _ = led
-    room.show({}, {"grid": Shown({}, {"abc": b"numbers"})})
+    room.show({}, {"grid": RoomPicture({}, {"abc": b"numbers"})})
     student = Visitor()
     assert student.get(f"/room/{room.code}/part/abc").status == 403
     student.join(room.code)

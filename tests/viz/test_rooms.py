@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from core.errors import InputError
-from viz.server.rooms.ask import Form, Question
-from viz.server.rooms.record import Record
-from viz.server.rooms.room import LASTS, Room
-from viz.server.rooms.seats import AWAY, BURST, MOST_SEATS, Seats
-from viz.server.rooms.sentences import MOST as MOST_SENTENCES
-from viz.server.rooms.shown import MOST_PICTURES, Shown
-from viz.server.rooms.store import IDLE, LENGTH, MOST_ROOMS, SIGNS, Rooms
+from viz.classroom.ask import Form, Question
+from viz.classroom.pictures import MOST_PICTURES, RoomPicture
+from viz.classroom.record import Record
+from viz.classroom.room import LASTS, Room
+from viz.classroom.seats import AWAY, BURST, MOST_SEATS, Seats
+from viz.classroom.sentences import MOST as MOST_SENTENCES
+from viz.classroom.store import IDLE, LENGTH, MOST_ROOMS, SIGNS, Rooms
 
 
 @pytest.fixture
@@ -41,8 +41,8 @@ def told(room: Room, since: int = 0, *, leads: bool = False) -> dict[str, Any]:
     return {topic: json.loads(text) for topic, _, text in room.since(since, leads=leads)}
 
 
-def picture(key: str, value: int = 0, size: int = 1) -> Shown:
-    return Shown({"value": value}, {f"{key}-part": bytes(size)})
+def picture(key: str, value: int = 0, size: int = 1) -> RoomPicture:
+    return RoomPicture({"value": value}, {f"{key}-part": bytes(size)})
 
 
 def test_a_latecomer_gets_all_as_it_is_and_who_was_there_gets_what_changed(room):

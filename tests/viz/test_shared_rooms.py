@@ -13,13 +13,13 @@ import pytest
 import redis
 
 from core.errors import InputError
-from viz.server.rooms import choose, shared, store
-from viz.server.rooms.ask import Form, Question
-from viz.server.rooms.room import LASTS
-from viz.server.rooms.seats import Refusal
-from viz.server.rooms.shared import RedisRooms
-from viz.server.rooms.shown import Shown
-from viz.server.rooms.store import MOST_WRONG
+from viz.classroom import choose, shared, store
+from viz.classroom.ask import Form, Question
+from viz.classroom.pictures import RoomPicture
+from viz.classroom.room import LASTS
+from viz.classroom.seats import Refusal
+from viz.classroom.shared import RedisRooms
+from viz.classroom.store import MOST_WRONG
 
 
 @pytest.fixture
@@ -85,7 +85,7 @@ def test_a_seat_that_answers_at_both_copies_counts_once(two):
 
 def test_who_comes_back_at_another_copy_goes_on_where_he_was(two):
     room, _ = two[0].open()
-    room.show({"title": "Look"}, {"grid": Shown({"header": 1}, {"abc": b"\x00numbers"})})
+    room.show({"title": "Look"}, {"grid": RoomPicture({"header": 1}, {"abc": b"\x00numbers"})})
     level(*two)
     other, seen = two[1].find(room.code), room.number
     assert other.since(seen) == [] and other.since(0) == room.since(0) != []
@@ -110,7 +110,9 @@ def test_copies_that_act_at_once_come_to_the_same_room(two, copy):
                 if what == 0:
                     mine.asks(choice(f"own{rng.randrange(4)}"))
                 elif what == 1:
-                    mine.show({"n": n}, {"a": Shown({"n": n}, {f"part{at}{n}": bytes(rng.randrange(9))})})
+                    mine.show(
+                        {"n": n}, {"a": RoomPicture({"n": n}, {f"part{at}{n}": bytes(rng.randrange(9))})}
+                    )
                 elif what == 2:
                     mine.say(seats[at], f"sentence {n}")
                 elif what == 3:
@@ -133,9 +135,9 @@ def test_copies_that_act_at_once_come_to_the_same_room(two, copy):
 
 
 def test_a_log_that_was_cut_is_gone_on_with_by_who_comes_later(two, copy, redis_server, monkeypatch):
-    monkeypatch.setattr("viz.server.rooms.log.KEPT", 0.0)
+    monkeypatch.setattr("viz.classroom.log.KEPT", 0.0)
     room, _ = two[0].open()
-    room.show({"title": "Look"}, {"grid": Shown({}, {"abc": b"1"})})
+    room.show({"title": "Look"}, {"grid": RoomPicture({}, {"abc": b"1"})})
     room.asks(choice())
     room.answer(room.sit(""), room.question.id, 1)
     two[0]._cut()
@@ -205,8 +207,8 @@ def test_wrong_codes_are_counted_over_all_copies(two):
 
 @pytest.mark.parametrize("lost", [True, False], ids=["with its memory", "for a while"])
 def test_redis_goes_and_comes_back(two, redis_server, lost, monkeypatch):
-    monkeypatch.setattr("viz.server.rooms.log.AGAIN", 0.05)
-    monkeypatch.setattr("viz.server.rooms.log.PATIENCE", 0.3)
+    monkeypatch.setattr("viz.classroom.log.AGAIN", 0.05)
+    monkeypatch.setattr("viz.classroom.log.PATIENCE", 0.3)
     room, secret = two[0].open()
     room.show({"title": "Look"}, {})
     room.asks(choice())

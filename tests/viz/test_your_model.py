@@ -20,7 +20,7 @@ from core.serving import surveys
 from core.serving.engine import Engine
 from core.serving.fetching import FETCHER
 from core.serving.surveys import Surveys
-from viz.server.uploads.held import UPLOADS
+from viz.uploads.store import UPLOADS
 
 TEXT = "She has a white car."
 

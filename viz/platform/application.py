@@ -15,6 +15,7 @@ from starlette.routing import Route
 
 import core.layers.linear
 import core.serving.engine
+from viz.classroom import choose, routes
 from viz.platform import (
     admission,
     housekeeping,
@@ -26,10 +27,9 @@ from viz.platform import (
     static_files,
     streamlit_patches,
 )
-from viz.server.rooms import choose, routes
-from viz.server.uploads import routes as uploads
-from viz.server.uploads.held import UPLOADS
 from viz.shell import errors
+from viz.uploads import routes as uploads
+from viz.uploads.store import UPLOADS
 
 BASE = f"/{path}" if (path := str(st.get_option("server.baseUrlPath") or "").strip("/")) else ""
 ROUTES = [
@@ -89,4 +89,4 @@ async def lifespan(_: st.App) -> AsyncIterator[dict[str, object]]:
     yield {}
     for each in keeping:
         each.cancel()
-    UPLOADS.left(())
+    UPLOADS.forget_absent(())

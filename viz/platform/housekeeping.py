@@ -18,7 +18,7 @@ from streamlit.runtime.app_session import AppSession
 
 import core.serving.engine
 from viz.platform import limits
-from viz.server.uploads.held import UPLOADS
+from viz.uploads.store import UPLOADS
 
 log = logging.getLogger("atlas")
 BEAT = 0.1
@@ -102,7 +102,7 @@ class Upkeep:
         """Close the sessions of visitors who have gone; collect, if it is due and nobody's run is under way."""
         self._left |= self.sessions.close_expired()
         if UPLOADS and not self.sessions.problem:
-            UPLOADS.left({session.id for session in self.sessions.present()})
+            UPLOADS.forget_absent({session.id for session in self.sessions.present()})
         now, most, running = time.monotonic(), limits.most_memory(), self.sessions.running()
         if running:
             self._ran = now

@@ -13,8 +13,8 @@ from typing import Any
 
 import streamlit as st
 
+from viz.classroom.ask import Form, Question
 from viz.labels import formulas, literal, spoken
-from viz.server.rooms.ask import Form, Question
 from viz.shell import present_layout, progress, state
 from viz.shell.room_bar import lecture
 from viz.widgets import answers, page_parts

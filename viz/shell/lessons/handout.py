@@ -12,8 +12,8 @@ from typing import Any
 from urllib.parse import urlencode
 
 from core.serving.scheduler import TURNS
+from viz.classroom.pictures import Parts, RoomPicture
 from viz.platform.visits import visit_from_thread
-from viz.server.rooms.shown import Parts, Shown
 from viz.shell.lessons import views
 from viz.shell.lessons.plan import Plan, Stop
 from viz.shell.pages import Exhibit
@@ -40,7 +40,7 @@ def make(lesson: Plan, tell: Callable[[float, str], object] = lambda share, name
 
 
 def _stop(stop: Stop, parts: dict[str, str]) -> dict[str, Any]:
-    view, seen = views.view(stop.view), dict[str, Shown]()
+    view, seen = views.view(stop.view), dict[str, RoomPicture]()
 
     def see(key: str, picture: Seen) -> None:
         if shown := pictures.shown(key, picture):

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from core.errors import InputError
-from viz.server.rooms.ask import Form, Question
+from viz.classroom.ask import Form, Question
 
 LONGEST_WORDS, LONGEST_OPTION, LONGEST_REASON, LONGEST_UNIT = 480, 200, 4_000, 20
 MOST_OPTIONS = 12

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import streamlit as st
 from streamlit.components import v2
 
-from viz.server.rooms.room import Room
+from viz.classroom.room import Room
 from viz.shell import notices, present_layout, state
 from viz.shell.pages import Entry, Exhibit
 from viz.shell.room_bar import lecture

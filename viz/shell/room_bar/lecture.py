@@ -14,14 +14,14 @@ from urllib.parse import parse_qsl, urlencode
 import streamlit as st
 
 from viz import witness
+from viz.classroom import store
+from viz.classroom.ask import OWN as OWN
+from viz.classroom.ask import Question
+from viz.classroom.pictures import RoomPicture
+from viz.classroom.room import Room
+from viz.classroom.seats import LEAD
 from viz.course.sheets.kinds import of
 from viz.platform import run_context
-from viz.server.rooms import store
-from viz.server.rooms.ask import OWN as OWN
-from viz.server.rooms.ask import Question
-from viz.server.rooms.room import Room
-from viz.server.rooms.seats import LEAD
-from viz.server.rooms.shown import Shown
 from viz.shell import state, subject
 from viz.shell.pages import HOME, Entry
 from viz.shell.room_bar import pictures
@@ -147,7 +147,7 @@ class _Drawn:
 
     def __init__(self, room: Room, entry: Entry, before: _Drawn | None) -> None:
         self.room, self.entry, self.whole, self.unseen = room, entry, False, False
-        self.pictures: dict[str, Shown] = {}
+        self.pictures: dict[str, RoomPicture] = {}
         self._before = before.pictures if before and before.entry == entry else {}
         self._of: dict[str, str | None] = {}
         self._runs: dict[str | None, object] = {}

@@ -9,8 +9,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from viz.classroom.pictures import RoomPicture
 from viz.instruments.kit.payload import Packet
-from viz.server.rooms.shown import Shown
 from viz.witness import Chart, Seen
 
 INLINE = 40_000
@@ -18,7 +18,7 @@ INLINE = 40_000
 MOST_ROWS = 5_000
 
 
-def shown(key: str, picture: Seen) -> Shown | None:
+def shown(key: str, picture: Seen) -> RoomPicture | None:
     """What is told of it; None for one that the followers cannot draw.
 
     >>> packet = Packet({"kind": "demo"}); packet.add("values", b"12")
@@ -35,16 +35,16 @@ def shown(key: str, picture: Seen) -> Shown | None:
             for name, data in picture.parts.items()
         }
         header = picture.header | {"needs": list(picture.parts)}
-        return Shown({"key": key, "header": header, "parts": parts}, dict(picture.parts))
+        return RoomPicture({"key": key, "header": header, "parts": parts}, dict(picture.parts))
     return _chart(key, picture) if isinstance(picture, Chart) else None
 
 
-def _chart(key: str, chart: Chart) -> Shown | None:
+def _chart(key: str, chart: Chart) -> RoomPicture | None:
     data = {name: _rows(table) for name, table in chart.tree.get("datasets", {}).items()}
     if sum(map(len, data.values())) > MOST_ROWS:
         return None
     tree = json.loads(json.dumps({**chart.tree, "datasets": data}, default=str))
-    return Shown({"key": key, "chart": tree, "alt": chart.alt})
+    return RoomPicture({"key": key, "chart": tree, "alt": chart.alt})
 
 
 def _rows(table: Any) -> list[Any]:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from core.analysis.heads.compare import jensen_shannon
+from viz.classroom.ask import MOST_OPTIONS, Form, Question
+from viz.classroom.room import Room
 from viz.labels import distinct, percent, visible
-from viz.server.rooms.ask import MOST_OPTIONS, Form, Question
-from viz.server.rooms.room import Room
 from viz.shell.room_bar import lecture
 from viz.workspace.be_the_head import data, row
 from viz.workspace.be_the_head.data import WHOLE, Game

@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from viz.classroom.ask import Form, Question
 from viz.instruments import heatmap
 from viz.instruments.kit import origin
 from viz.labels import distinct, fill, literal, query_and_key
-from viz.server.rooms.ask import Form, Question
 from viz.shell import errors, subject
 from viz.shell.room_bar import lecture
 from viz.widgets import engine_client, page_parts

@@ -9,9 +9,9 @@ import streamlit as st
 from streamlit.components import v2
 
 from core.errors import InputError
-from viz.server.rooms import light_pages
-from viz.server.rooms.ask import Form, Question
-from viz.server.rooms.room import Room
+from viz.classroom import light_pages
+from viz.classroom.ask import Form, Question
+from viz.classroom.room import Room
 from viz.shell import notices, subject
 from viz.shell.lessons.plan import NEAR
 from viz.shell.questions import form

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import segno
 import streamlit as st
 
+from viz.classroom import addresses, store
+from viz.classroom.room import Room
 from viz.labels import fill
-from viz.server.rooms import addresses, store
-from viz.server.rooms.room import Room
 from viz.shell import errors, links
 from viz.shell.pages import Page
 from viz.shell.room_bar import bar, lecture

@@ -1,4 +1,4 @@
-"""The box for three files of the visitor's own; what is in them goes to `viz.server.uploads`, not through this page."""
+"""The box for three files of the visitor's own; what is in them goes to `viz.uploads`, not through this page."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from streamlit.components import v2
 
 from core.checkpoints.weights import SINGLE
 from viz.platform import limits
-from viz.server.uploads.held import UPLOADS
-from viz.server.uploads.routes import HEAD, MOST
+from viz.uploads.routes import HEAD, MOST
+from viz.uploads.store import UPLOADS
 from viz.widgets import engine_client
 from viz.workspace.your_model.came import came_in
 

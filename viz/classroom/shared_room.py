@@ -8,11 +8,11 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
-from viz.server.rooms.ask import Question, replaces
-from viz.server.rooms.log import place
-from viz.server.rooms.room import Room
-from viz.server.rooms.seats import Refusal
-from viz.server.rooms.shown import Shown
+from viz.classroom.ask import Question, replaces
+from viz.classroom.log import place
+from viz.classroom.pictures import RoomPicture
+from viz.classroom.room import Room
+from viz.classroom.seats import Refusal
 
 FIRST = 1_767_225_600_000
 """The beginning of 2026 in milliseconds: numbers of changes count from it."""
@@ -145,7 +145,7 @@ class SharedRoom(Room):
     def leaves(self) -> bool:
         return self.rooms.leaves
 
-    def show(self, view: Mapping[str, Any], pictures: Mapping[str, Shown]) -> None:
+    def show(self, view: Mapping[str, Any], pictures: Mapping[str, RoomPicture]) -> None:
         self._show(view, pictures)
 
     def asks(self, question: Question | None) -> None:

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import urlencode
 
+from viz.classroom.ask import Question
 from viz.course.sheets.kinds import NAME
-from viz.server.rooms.ask import Question
 
 MOST_PAGES, MOST_VOTES = 60, 60
 

@@ -22,11 +22,11 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from core.errors import InputError
+from viz.classroom import store
+from viz.classroom.light_pages import asset, handout, notes, page, presenter
+from viz.classroom.room import LASTS, Room
+from viz.classroom.seats import CLOSED, LEAD, SEAT, Refusal
 from viz.platform import limits
-from viz.server.rooms import store
-from viz.server.rooms.light_pages import asset, handout, notes, page, presenter
-from viz.server.rooms.room import LASTS, Room
-from viz.server.rooms.seats import CLOSED, LEAD, SEAT, Refusal
 
 HOME = re.compile(r"/(?:[\w.~%-]+/)*")
 NOTHING: Mapping[str, str] = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from viz.server.rooms import store
+from viz.classroom import store
 
 VARIABLE = "ATLAS_ROOMS"
 
@@ -24,7 +24,7 @@ def begin() -> None:
             "Correct it, or leave it out to keep rooms in the memory of this process."
         )
     try:
-        from viz.server.rooms import shared
+        from viz.classroom import shared
     except ModuleNotFoundError as missing:
         raise ValueError(
             f"{VARIABLE} is set, and the client of Redis is not installed. Copies of the app share rooms through it. "

@@ -1,4 +1,4 @@
-"""Every visitor's upload: its ticket, where its files lie, the model that became of it."""
+"""Every visitor's upload: its ticket, the folder of its files, the name of its model."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from pathlib import Path
 
 import core.serving.engine
 from core.serving.brought import SHELF
-from viz.server.rooms.seats import Refusal
+from viz.classroom.seats import Refusal
 
 VISITORS = 8
-"""So many may have a model of their own here at once."""
+"""The most visitors with a model of their own at once."""
 PREFIX = "atlas-upload-"
-"""How the folders begin, in the system's place for temporary ones; then stands the number of the process."""
+"""The folders' names begin so, in the system's place for temporary ones; the number of the process follows."""
 AGAIN = "Choose the files again, and send them once more."
 
 
 def refusal(status: int, wrong: str, rule: str, remedy: str = AGAIN) -> Refusal:
-    """What is refused, in words, with the status of the answer."""
+    """Return a refusal in words, with the status of the answer."""
     return Refusal(status, wrong, rule, remedy)
 
 
 @dataclass(eq=False)
 class Upload:
-    """What one visitor sends: where it lies, what came so far, and the name of the model once it is open."""
+    """One visitor's upload: its folder, the files that came so far, and the name of the model once it is open."""
 
     session: str
     ticket: str = field(default_factory=lambda: secrets.token_urlsafe(24))
@@ -43,6 +43,7 @@ class Upload:
 
     @property
     def folder(self) -> Path:
+        """The folder of the files, made when first asked for."""
         if self.place is None:
             self.place = tempfile.TemporaryDirectory(prefix=f"{PREFIX}{os.getpid()}-")
         return Path(self.place.name)
@@ -53,20 +54,20 @@ class Uploads:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._held: dict[str, Upload] = {}
+        self._uploads: dict[str, Upload] = {}
 
     def ticket(self, session: str) -> str:
-        """The ticket of a visitor, the same as long as he is here."""
+        """Return the ticket of a visitor, the same during the whole visit."""
         with self._lock:
-            found = next((one for one in self._held.values() if one.session == session), None)
+            found = next((one for one in self._uploads.values() if one.session == session), None)
             if found is None:
                 found = Upload(session)
-                self._held[found.ticket] = found
+                self._uploads[found.ticket] = found
             return found.ticket
 
     def find(self, ticket: str) -> Upload:
-        """Raises Refusal for a ticket of nobody who is here."""
-        found = self._held.get(ticket)
+        """Return the upload of a ticket. Raises Refusal for a ticket of nobody who is here."""
+        found = self._uploads.get(ticket)
         if found is None:
             raise refusal(
                 404,
@@ -77,11 +78,11 @@ class Uploads:
         return found
 
     def begin(self, upload: Upload) -> None:
-        """The first file of a new model comes: the one before goes. Raises Refusal where too many have one."""
+        """Make room for a new model: the one before goes. Raises Refusal where too many have one."""
         self.forget(upload)
-        swept()
+        sweep()
         with self._lock:
-            having = sum(one.place is not None for one in self._held.values())
+            having = sum(one.place is not None for one in self._uploads.values())
         if having >= VISITORS:
             raise refusal(
                 503,
@@ -91,7 +92,7 @@ class Uploads:
             )
 
     def forget(self, upload: Upload) -> None:
-        """Let go of what this visitor sent: model, answers, files."""
+        """Drop all that came of this visitor's files: model, answers, the files."""
         name, place, upload.name, upload.place = upload.name, upload.place, "", None
         upload.came, upload.head, upload.size = set(), b"", 0
         if name:
@@ -100,22 +101,22 @@ class Uploads:
         if place is not None:
             place.cleanup()
 
-    def left(self, here: Collection[str]) -> None:
-        """Forget those whose visitors are not here any more."""
+    def forget_absent(self, here: Collection[str]) -> None:
+        """Forget the uploads of visitors who are not here any more."""
         with self._lock:
-            gone = [one for one in self._held.values() if one.session not in here]
+            gone = [one for one in self._uploads.values() if one.session not in here]
             for one in gone:
-                del self._held[one.ticket]
+                del self._uploads[one.ticket]
         for one in gone:
             self.forget(one)
 
     def __bool__(self) -> bool:
-        return bool(self._held)
+        return bool(self._uploads)
 
 
 @functools.cache
-def swept() -> None:
-    """Before the first upload: away with what servers left that were killed, one with our number among them."""
+def sweep() -> None:
+    """Delete, once, the folders of servers that were killed, one with our number among them."""
     for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*-*"):
         number = folder.name.removeprefix(PREFIX).partition("-")[0]
         if number.isdecimal() and (int(number) == os.getpid() or not _runs(int(number))):
@@ -133,4 +134,4 @@ def _runs(number: int) -> bool:
 
 
 UPLOADS = Uploads()
-"""Those of this process."""
+"""The uploads of this process."""

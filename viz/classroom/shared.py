@@ -23,12 +23,12 @@ from contextlib import suppress
 from typing import Any
 
 from core.errors import InputError
-from viz.server.rooms.ask import Question
-from viz.server.rooms.log import PATIENCE, Entry, Log, place
-from viz.server.rooms.room import LASTS, Room
-from viz.server.rooms.shared_room import ACTS, Gone, SharedRoom
-from viz.server.rooms.shown import Shown
-from viz.server.rooms.store import InMemory
+from viz.classroom.ask import Question
+from viz.classroom.log import PATIENCE, Entry, Log, place
+from viz.classroom.pictures import RoomPicture
+from viz.classroom.room import LASTS, Room
+from viz.classroom.shared_room import ACTS, Gone, SharedRoom
+from viz.classroom.store import InMemory
 
 LOGGER = logging.getLogger(__name__)
 BEAT, SOON, LOST = 5.0, 0.15, 15.0
@@ -292,7 +292,7 @@ def _read(act: str, fields: Mapping[bytes, bytes]) -> tuple[list[Any], dict[str,
     args, more = json.loads(fields[b"args"])
     if act == "show":
         args[1] = {
-            key: Shown(message, {name: fields[f"part {name}".encode()] for name in names})
+            key: RoomPicture(message, {name: fields[f"part {name}".encode()] for name in names})
             for key, (message, names) in args[1].items()
         }
     elif act == "asks" and args[0]:

@@ -1,4 +1,4 @@
-"""A visitor's own model, three files sent to this server: judged before its weights are read, his alone, and gone with him.
+"""A visitor's own model, three files sent to this server: judged before its weights are read, for one visitor alone and as long as the visit.
 
 The page hands its browser a ticket that nobody guesses; with it go, in this order,
 
@@ -32,9 +32,9 @@ from core.checkpoints.weights import SINGLE
 from core.errors import InputError
 from core.serving.brought import SHELF
 from core.serving.registry import Listing
+from viz.classroom.seats import Refusal
 from viz.platform import limits
-from viz.server.rooms.seats import Refusal
-from viz.server.uploads.held import UPLOADS, Upload, refusal
+from viz.uploads.store import UPLOADS, Upload, refusal
 
 log = logging.getLogger("atlas")
 CONFIG, HEAD = "config.json", "head"
@@ -48,17 +48,17 @@ SPARE = 2**30
 
 
 async def part(request: Request) -> Response:
-    """One part of a model."""
+    """Answer a part of a model."""
     try:
-        return JSONResponse(await _taken(request), headers={"Cache-Control": "no-store"})
+        return JSONResponse(await _receive(request), headers={"Cache-Control": "no-store"})
     except InputError as error:
-        told = {"wrong": error.wrong, "rule": error.rule, "remedy": error.remedy}
-        return JSONResponse(told, getattr(error, "status", 400), {"Cache-Control": "no-store"})
+        reason = {"wrong": error.wrong, "rule": error.rule, "remedy": error.remedy}
+        return JSONResponse(reason, getattr(error, "status", 400), {"Cache-Control": "no-store"})
     except ClientDisconnect:
         return Response(status_code=400)
 
 
-async def _taken(request: Request) -> dict[str, str]:
+async def _receive(request: Request) -> dict[str, str]:
     if not limits.most_upload():
         raise refusal(
             403,
@@ -94,7 +94,7 @@ async def _taken(request: Request) -> dict[str, str]:
 
 
 async def _small(upload: Upload, name: str, request: Request) -> dict[str, str]:
-    """config.json or tokenizer.json, whole."""
+    """Receive config.json or tokenizer.json, whole."""
     if name == CONFIG:
         await asyncio.to_thread(UPLOADS.begin, upload)
     elif CONFIG not in upload.came:
@@ -109,7 +109,7 @@ async def _small(upload: Upload, name: str, request: Request) -> dict[str, str]:
 
 
 async def _head(upload: Upload, request: Request) -> dict[str, str]:
-    """The beginning of the weights, and the judgement."""
+    """Receive the beginning of the weights, and judge the model."""
     if CONFIG not in upload.came:
         raise _order(CONFIG)
     said = request.query_params.get("bytes", "")
@@ -130,7 +130,7 @@ async def _head(upload: Upload, request: Request) -> dict[str, str]:
 
 
 def _judge(upload: Upload, head: bytes, size: int) -> None:
-    """All that can be said before a weight is here: the file is as long as it will be, and empty behind its head.
+    """Judge all that can be judged before a weight is here: the file has its full length, and is empty behind its head.
 
     Raises InputError in words.
     """
@@ -150,11 +150,11 @@ def _judge(upload: Upload, head: bytes, size: int) -> None:
             "Choose it, too.",
         )
     read_tokenizer(upload.folder, plan)
-    core.serving.engine.default().fits(Listing(f"This {_called(upload)}", True, memory=plan.memory))
+    core.serving.engine.default().fits(Listing(f"This {_name(upload)}", True, memory=plan.memory))
 
 
 async def _weights(upload: Upload, request: Request) -> dict[str, str]:
-    """The weights, piece by piece into their place; then the model is opened."""
+    """Receive the weights, piece by piece into their place; then open the model."""
     if HEAD not in upload.came:
         raise _order("its beginning")
     size = _announced(request, SINGLE, limits.most_upload())
@@ -179,8 +179,8 @@ async def _weights(upload: Upload, request: Request) -> dict[str, str]:
 
 
 def _open(upload: Upload) -> str:
-    """Onto the shelf, and into memory: what is wrong with the numbers shows here. Raises InputError."""
-    found = SHELF.put(_called(upload), upload.folder, upload.session)
+    """Put the model on the shelf and load it. Raises InputError for what is wrong with its numbers."""
+    found = SHELF.put(_name(upload), upload.folder, upload.session)
     upload.name = found.name
     engine = core.serving.engine.default()
     try:
@@ -198,14 +198,14 @@ def _open(upload: Upload) -> str:
     return found.name
 
 
-def _called(upload: Upload) -> str:
-    """What its config calls it."""
+def _name(upload: Upload) -> str:
+    """Return the name that the config gives."""
     called = json_object(upload.folder, CONFIG).get("model_type")
     return shown(called, 40) if isinstance(called, str) else "model"
 
 
 def _announced(request: Request, name: str, most: int) -> int:
-    """How many bytes the body has, by what was said before it. Raises Refusal for too many, or for none said."""
+    """Return the announced number of bytes of the body. Raises Refusal for too many, or for no number."""
     said = request.headers.get("content-length", "")
     if not (said.isascii() and said.isdecimal() and len(said) < 16):
         raise refusal(411, f"It is not said how long {name} is.", "The length stands before the file.")
@@ -220,7 +220,7 @@ def _announced(request: Request, name: str, most: int) -> int:
 
 
 async def _body(request: Request, name: str, size: int) -> AsyncIterator[bytes]:
-    """The body in pieces, as many bytes as announced; never more is held than a piece. Raises Refusal for any other number, and for a sender who sleeps."""
+    """Yield the body in pieces, as many bytes as announced, at most one piece in memory. Raises Refusal for any other number, and for a slow sender."""
     came, begun, held = 0, time.monotonic(), bytearray()
     stream = request.stream()
     while True:

@@ -12,7 +12,7 @@ MOST_PICTURES, MOST_BYTES = 4, 4_000_000
 
 
 @dataclass(frozen=True)
-class Shown:
+class RoomPicture:
     """One picture: what a browser needs to draw it, as JSON, and the parts that it is made of."""
 
     message: Mapping[str, Any]
@@ -22,7 +22,7 @@ class Shown:
 class Parts:
     """The parts of the pictures in view; not safe to use from several threads by itself.
 
-    >>> parts = Parts(); list(parts.keep({"a": Shown({}, {"x": b"1"})})), parts.part("x"), parts.part("y")
+    >>> parts = Parts(); list(parts.keep({"a": RoomPicture({}, {"x": b"1"})})), parts.part("x"), parts.part("y")
     (['a'], b'1', None)
     """
 
@@ -32,9 +32,9 @@ class Parts:
     def __iter__(self) -> Iterator[str]:
         return iter(self._parts)
 
-    def keep(self, pictures: Mapping[str, Shown]) -> dict[str, Shown]:
+    def keep(self, pictures: Mapping[str, RoomPicture]) -> dict[str, RoomPicture]:
         """Keep the parts of these pictures instead of those before; return the pictures for which there is room."""
-        kept: dict[str, Shown] = {}
+        kept: dict[str, RoomPicture] = {}
         left = MOST_BYTES
         for key, shown in pictures.items():
             size = sum(map(len, shown.parts.values()))

@@ -15,12 +15,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from core.errors import InputError
-from viz.server.rooms.ask import Question, replaces
-from viz.server.rooms.record import Record
-from viz.server.rooms.seats import Seats, hashed
-from viz.server.rooms.sentences import Sentences
-from viz.server.rooms.shown import Parts, Shown
-from viz.server.rooms.topics import LEADING, Topics
+from viz.classroom.ask import Question, replaces
+from viz.classroom.pictures import Parts, RoomPicture
+from viz.classroom.record import Record
+from viz.classroom.seats import Seats, hashed
+from viz.classroom.sentences import Sentences
+from viz.classroom.topics import LEADING, Topics
 
 LASTS = 4 * 3600.0
 """Seconds from the last event to the end, and from the end until what was shown is forgotten."""
@@ -29,7 +29,7 @@ LASTS = 4 * 3600.0
 class Room:
     """An open room; `secret`, of which only a hash is stored, gives control of it and is known to the lecturer alone.
 
-    >>> from viz.server.rooms.ask import Form
+    >>> from viz.classroom.ask import Form
     >>> room = Room("BCDFGH", "secret")
     >>> room.show({"title": "Look"}, {}); seat = room.sit("")
     >>> room.asks(Question("own", "Which?", Form("choice", ("a", "b"))))
@@ -80,7 +80,7 @@ class Room:
 
     # ------------------------------------------------------------- what is shown
 
-    def show(self, view: Mapping[str, Any], pictures: Mapping[str, Shown]) -> None:
+    def show(self, view: Mapping[str, Any], pictures: Mapping[str, RoomPicture]) -> None:
         """Show the lecturer's page and its pictures, in their order; only changes are sent."""
         with self._lock:
             before = set(self._parts)

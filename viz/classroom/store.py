@@ -10,8 +10,8 @@ from collections import OrderedDict, deque
 from collections.abc import Callable
 from typing import Protocol
 
-from viz.server.rooms.room import Room
-from viz.server.rooms.seats import Refusal
+from viz.classroom.room import Room
+from viz.classroom.seats import Refusal
 
 SIGNS, LENGTH = "23456789BCDFGHJKMNPQRSTVWXYZ", 6
 """No character that is mistaken for another (0 O, 1 I L), and no vowel, so that no word comes out."""

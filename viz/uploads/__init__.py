@@ -1,0 +1,1 @@
+"""Models that visitors upload, each for the length of a visit."""
