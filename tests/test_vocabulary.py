@@ -1,0 +1,203 @@
+"""Words that no name has and phrases that no docstring has, in `core` and `viz`: the rules of CONTRIBUTING.md.
+
+Two tables count what older code still has of them, by package. A count may fall at any time and may not rise.
+`python tests/test_vocabulary.py` prints both tables as they are today, and `python tests/test_vocabulary.py core/run` every place of a package.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+WORDS = """
+asked begun brought came chosen drawn found given gone grown held judged kept known laid learnt left lost met moved named offered
+said seen shown spared taken told touched wanted written
+afresh again alike alone anew apart aside at behind beside here of own ours theirs there through whole within without
+what which who whoever why
+"""
+BARE = frozenset(WORDS.split())
+)
+"""Participles, particles and pronouns: they say what happened to a thing or where it is, not which thing it is."""
+OPENING = re.compile(r"(What|Who|Whose|Whoever|Which|Whichever|Whatever|From now on)\b")
+PHRASE = re.compile(
+    r"\b(from now on|anew|told|stands|lies|hand(s|ed)? on|lets? go|comes? about|came about|before a room|he|his|him|himself)\b",
+    re.IGNORECASE,
+)
+
+NAMES = {
+    "core": 9,
+    "core/analysis": 90,
+    "core/checkpoints": 138,
+    "core/data": 34,
+    "core/decoding": 24,
+    "core/edits": 6,
+    "core/glossary": 2,
+    "core/layers": 34,
+    "core/models": 13,
+    "core/run": 6,
+    "core/scoring": 29,
+    "core/serving": 50,
+    "core/text": 15,
+    "core/tools": 14,
+    "core/training": 86,
+    "viz": 5,
+    "viz/charts": 37,
+    "viz/classroom": 56,
+    "viz/course": 656,
+    "viz/instruments": 66,
+    "viz/platform": 8,
+    "viz/shell": 70,
+    "viz/uploads": 3,
+    "viz/widgets": 50,
+    "viz/workspace": 353,
+}
+"""How many functions, classes, parameters, attributes, constants and modules of a package may still be named by one of the words."""
+DOCSTRINGS = {
+    "core": 9,
+    "core/analysis": 81,
+    "core/checkpoints": 57,
+    "core/data": 41,
+    "core/decoding": 20,
+    "core/edits": 9,
+    "core/glossary": 2,
+    "core/layers": 39,
+    "core/models": 31,
+    "core/run": 15,
+    "core/scoring": 19,
+    "core/serving": 41,
+    "core/text": 22,
+    "core/tools": 9,
+    "core/training": 55,
+    "viz": 9,
+    "viz/charts": 16,
+    "viz/classroom": 8,
+    "viz/course": 455,
+    "viz/instruments": 82,
+    "viz/platform": 9,
+    "viz/shell": 27,
+    "viz/widgets": 37,
+    "viz/workspace": 148,
+}
+"""How many docstrings of a package may still open in one of the ways or have one of the phrases."""
+
+
+def definitions(body: list[ast.stmt], inside: str = "") -> Iterator[tuple[str, int]]:
+    """Yield the names that statements define and their lines; a plain variable of a function is none."""
+    for node in body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield node.name, node.lineno
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            args = node.args
+            optional = [arg for arg in (args.vararg, args.kwarg) if arg]
+            yield from (
+                (arg.arg, arg.lineno) for arg in [*args.posonlyargs, *args.args, *args.kwonlyargs, *optional]
+            )
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+                if isinstance(target, ast.Attribute):
+                    yield target.attr, target.lineno
+                elif isinstance(target, ast.Name) and inside != "function":
+                    yield target.id, target.lineno
+        kind = "function" if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) else inside
+        kind = "class" if isinstance(node, ast.ClassDef) else kind
+        for block in blocks(node):
+            yield from definitions(block, kind)
+
+
+def docstrings(body: list[ast.stmt]) -> Iterator[tuple[str, int]]:
+    """Yield the strings that are statements, with their lines: of modules, classes, functions and attributes."""
+    for node in body:
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            if isinstance(node.value.value, str):
+                yield node.value.value, node.lineno
+        else:
+            for block in blocks(node):
+                yield from docstrings(block)
+
+
+def blocks(node: ast.stmt) -> Iterator[list[ast.stmt]]:
+    """Yield the lists of statements inside a statement."""
+    for part in ("body", "orelse", "finalbody"):
+        yield getattr(node, part, [])
+    for part in ("handlers", "cases"):
+        yield from (branch.body for branch in getattr(node, part, []))
+
+
+def bare(source: str) -> list[tuple[str, int]]:
+    """Return the names of a source text that are one of the words, with their lines.
+
+    >>> bare("class Told(Base):\\n    at: int\\n    def _held(self, *, of, place): self.found, told = 1, 2")
+    [('Told', 1), ('at', 2), ('_held', 3), ('of', 3)]
+    """
+    return [pair for pair in definitions(ast.parse(source).body) if pair[0].strip("_").lower() in BARE]
+
+
+@cache
+def survey() -> tuple[dict[str, list[str]], dict[str, list[str]]]:
+    """Return what is left by package, `core/run` or `viz/shell`: of names, then of docstrings, each with file and line."""
+    names: dict[str, list[str]] = {}
+    texts: dict[str, list[str]] = {}
+    for path in sorted(path for home in ("core", "viz") for path in (ROOT / home).rglob("*.py")):
+        where = path.relative_to(ROOT)
+        package = "/".join(where.parts[:-1][:2])
+        body = ast.parse(path.read_text("utf-8")).body
+        module = [(path.stem, 1)] if path.stem in BARE else []
+        names.setdefault(package, []).extend(
+            f"{where}:{line} {name}"
+            for name, line in [*module, *definitions(body)]
+            if name.strip("_").lower() in BARE
+        )
+        texts.setdefault(package, []).extend(
+            f"{where}:{line} “{match[0]}”"
+            for text, line in docstrings(body)
+            if (match := OPENING.match(text) or PHRASE.search(text))
+        )
+    return names, texts
+
+
+@pytest.mark.parametrize("kind", ["names", "docstrings"])
+def test_old_words_become_fewer(kind: str) -> None:
+    places = survey()[kind == "docstrings"]
+    allowed = DOCSTRINGS if kind == "docstrings" else NAMES
+    grown = {package: lines for package, lines in places.items() if len(lines) > allowed.get(package, 0)}
+    assert not grown, "".join(
+        f"\n{package}: {len(lines)} {kind} against CONTRIBUTING.md, {allowed.get(package, 0)} allowed. Yours is one of these:\n"
+        + "\n".join(lines)
+        for package, lines in grown.items()
+    )
+
+
+def test_a_plain_variable_is_free_and_a_definition_is_not() -> None:
+    assert bare("def gather(rows):\n    found = rows\n    class _At: ...") == [("_At", 3)]
+    assert bare("def told(): ...\nasync def f(*of, **at): ...\nOWN = 1") == [
+        ("told", 1),
+        ("of", 2),
+        ("at", 2),
+        ("OWN", 3),
+    ]
+    assert bare("try: ...\nexcept E:\n    why = 1\nmatch x:\n    case 1:\n        self.own: int = 2") == [
+        ("why", 3),
+        ("own", 6),
+    ]
+    assert [*docstrings(ast.parse('"""A."""\nclass B:\n    x = 1\n    """What x is."""').body)] == [
+        ("A.", 1),
+        ("What x is.", 4),
+    ]
+    assert OPENING.match("What reads.") and not OPENING.match("Whatsoever")
+    assert PHRASE.search("Let go of it") and PHRASE.search("of His") and not PHRASE.search("the other")
+
+
+if __name__ == "__main__":
+    for title, places in zip(("NAMES", "DOCSTRINGS"), survey(), strict=True):
+        if sys.argv[1:]:
+            print(title, *(line for package in sys.argv[1:] for line in places.get(package, [])), sep="\n")
+        else:
+            rows = [f'    "{package}": {len(lines)},' for package, lines in places.items() if lines]
+            print(f"{title} = {{", *rows, "}", sep="\n")
