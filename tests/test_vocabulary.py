@@ -23,7 +23,6 @@ afresh again alike alone anew apart aside at behind beside here of own ours thei
 what which who whoever why
 """
 BARE = frozenset(WORDS.split())
-)
 """Participles, particles and pronouns: they say what happened to a thing or where it is, not which thing it is."""
 OPENING = re.compile(r"(What|Who|Whose|Whoever|Which|Whichever|Whatever|From now on)\b")
 PHRASE = re.compile(
