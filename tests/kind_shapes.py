@@ -11,6 +11,7 @@ from core.models import families
 LATER = {"n_segments": 1, "first_place": 2, "next_sentence": False}
 PARALLEL = {"norm": "layer", "block": "one norm", "gated": False, "activation": "gelu_tanh"}
 BIASED = {"qkv_bias": True, "out_bias": True, "ffn_bias": True}
+BEHIND = {"block": "behind", "local": ()}
 MOE = {"n_experts": 3, "n_active": 2}
 SHAPES: dict[str, dict[str, Any]] = {
     "starcoder2": {**PARALLEL, **BIASED, "block": "before", "d_model": 48, "tied": True},
@@ -65,6 +66,16 @@ SHAPES: dict[str, dict[str, Any]] = {
     "deit": {"distilled": True, "two_heads": True},
     "mt5": {"gated": True, "tied": False, "scaled_output": False, "activation": "gelu_tanh"},
     "t5": {"gated": True, "tied": False, "scaled_output": False, "activation": "gelu_tanh"},
+    "nomic_bert": {**BEHIND, "n_segments": 2, "biases": "norms", "activation": "silu", "pooler": True},
+    "jina_bert": {**BEHIND, "n_segments": 2, "biases": "all", "places": "alibi", "pooler": True},
+    "esm": {
+        "local": (),
+        "first_norm": True,
+        "embed_norm": False,
+        "gated": False,
+        "biases": "all",
+        "blank": 4,
+    },
     "distilbert": {"n_segments": 0, "pooler": False, "next_sentence": False},
 }
 """What a tiny config of a kind has that others of its family have not."""

@@ -169,12 +169,13 @@ def given_files(folder: Path) -> tuple[str, list[Path | str]]:
 
 
 def _rules(folder: Path) -> dict[str, bool | None]:
-    """How BERT's old tokenizer normalizes: lower case unless told otherwise, and then without accents."""
+    """How BERT's old tokenizer normalizes: lower case unless told otherwise, and then without accents; or that every letter is a token."""
     said = Fields(json_object(folder, RULES) if inside(folder, RULES) else {}, RULES)
     return {
         "lowercase": said.flag("do_lower_case", True),
         "strip_accents": said.flag("strip_accents", None),
         "handle_chinese_chars": said.flag("tokenize_chinese_chars", True),
+        "letters": said.raw("tokenizer_class") == "EsmTokenizer",
     }
 
 

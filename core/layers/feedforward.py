@@ -69,19 +69,27 @@ class FeedForward(nn.Module):
 class GatedFeedForward(nn.Module):
     """Two maps side by side, one through an activation as the gate of the other, then one back (Shazeer 2020: SwiGLU with silu).
 
-    R = W_2 (act(W_g x) * W_1 x), without biases but where `bias` asks for them; x (batch pos d_model) -> (batch pos d_ff) -> (batch pos d_model). In the trace
+    R = W_2 (act(W_g x) * W_1 x), without biases but where `bias` asks for them, or `out_bias` for that of W_2; x (batch pos d_model) -> (batch pos d_ff) -> (batch pos d_model). In the trace
     `pre` is W_g x, `up` is W_1 x, and `act` their product, what W_2 reads.
 
     >>> GatedFeedForward(2, 3)(torch.zeros(1, 5, 2)).shape
     torch.Size([1, 5, 2])
     """
 
-    def __init__(self, d_model: int, d_ff: int, *, activation: str = "silu", bias: bool = False) -> None:
+    def __init__(
+        self,
+        d_model: int,
+        d_ff: int,
+        *,
+        activation: str = "silu",
+        bias: bool = False,
+        out_bias: bool = False,
+    ) -> None:
         super().__init__()
         self.activation = ACTIVATIONS[activation]
         self.to_gate = Linear(d_model, d_ff, bias=bias)
         self.to_hidden = Linear(d_model, d_ff, bias=bias)
-        self.to_out = Linear(d_ff, d_model, bias=bias)
+        self.to_out = Linear(d_ff, d_model, bias=bias or out_bias)
 
     def forward(self, x: Tensor, tap: Tap = OFF) -> Tensor:
         pre = tap("pre", self.to_gate(x), "batch pos d_ff")

@@ -298,7 +298,9 @@ def alibi_slopes(n_heads: int) -> Tensor:
 class Alibi(nn.Module):
     """ALiBi as a table of distances, for what reads the tables of relative biases: nothing is learned, and it has no end.
 
-    `forward` lays it out for `n_query` queries, the last of `n_key` positions: (1 head query key). `furthest` is how far a table of it goes.
+    `forward` lays it out for `n_query` queries, the last of `n_key` positions: (1 head query key). `furthest` is how far a table of it goes,
+    `both`: keys after the query count too. `divisor` divides all of it; `halved`: slopes, and their products with the numbers of positions, were
+    rounded to bfloat16, so that a score changes by nearly the same for each token of distance (Falcon).
 
     >>> Alibi(2).weight[:3]
     tensor([[ 0.0000,  0.0000],
@@ -306,23 +308,35 @@ class Alibi(nn.Module):
             [-0.1250, -0.0078]])
     """
 
-    both = endless = False
+    endless = False
 
-    def __init__(self, n_heads: int, furthest: int = 24) -> None:
+    def __init__(
+        self,
+        n_heads: int,
+        furthest: int = 24,
+        *,
+        both: bool = False,
+        divisor: float = 1.0,
+        halved: bool = False,
+    ) -> None:
         super().__init__()
-        self.n_heads, self.furthest = n_heads, furthest
+        self.n_heads, self.furthest, self.both = n_heads, furthest, both
+        self.divisor, self.halved = divisor, halved
 
     def forward(self, n_query: int, n_key: int) -> Tensor:
-        return alibi_bias(self.n_heads, n_query, n_key)[None]
+        if not self.halved:
+            return alibi_bias(self.n_heads, n_query, n_key)[None] / self.divisor
+        along = (alibi_slopes(self.n_heads)[:, None].bfloat16() * torch.arange(n_key)).float()
+        return (along[:, None, :] - along[:, n_key - n_query :, None])[None] / self.divisor
 
     def bucket(self, distance: Tensor) -> Tensor:
-        """Return the row of the table for a distance (key minus query, not above 0)."""
-        return -distance
+        """Return the row of the table for a distance (key minus query)."""
+        return distance.abs()
 
     @property
     def weight(self) -> Tensor:
         """The table (distance head)."""
-        return -torch.arange(self.furthest + 2)[:, None] * alibi_slopes(self.n_heads)
+        return -torch.arange(self.furthest + 2)[:, None] * alibi_slopes(self.n_heads) / self.divisor
 
 
 def alibi_bias(n_heads: int, n_query: int, n_key: int) -> Tensor:

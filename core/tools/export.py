@@ -81,9 +81,12 @@ def export_model(model: Model, out: Path, dtype: str = "float32") -> Path:
 def _form(model: Model) -> tuple[Format, dict[str, Any]]:
     """The format that can say this config, and what its config.json says."""
     for form in formats().values():
-        values = form.values(model.config) if form.family == model.family else None
+        values = form.values(model.config)
         if values is not None:
-            head = {"model_type": form.model_type, "architectures": [form.class_of(model.config)]}
+            head = {
+                "model_type": form.said_as or form.model_type,
+                "architectures": [form.class_of(model.config)],
+            }
             return form, {**head, "tie_word_embeddings": True, **values}
     known = ", ".join(sorted({form.family for form in formats().values()}))
     if any(form.family == model.family for form in formats().values()):

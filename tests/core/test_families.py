@@ -21,6 +21,11 @@ VARIANTS = {  # the field that makes the largest difference, by what a family's 
         "halves": {"order": "pre"},
         "learned": {"first_place": 2, "embed_norm": True, "output_bias": True, "scaled": False},
     },
+    "places": {
+        "turned": {},
+        "alibi": {"block": "behind", "biases": "all", "n_segments": 2, "pooler": True},
+        "learned": {"first_norm": True, "embed_norm": False, "gated": False, "biases": "all", "blank": 4},
+    },
     "order": {"pre": {}, "post": {}},
     "attention": {
         "none": {"cell": "rnn", "bidirectional": False},
@@ -397,6 +402,7 @@ WRONG = [
     ),
     *({"local": (2,)}, {"local": (1, 0)}, {"local": 1}, {"local": (1, 1)}),
     *({"norm": "batch"}, {"block": "around"}, {"unturned": (2,)}, {"embed_scale": 0.0}, {"wide_norm": 1}),
+    *({"biases": "some"}, {"places": "rotary"}, {"blank": -2}, {"first_norm": 1}),
     *({"n_buckets": 5}, {"furthest": 2}, {"gated": 1}, {"scaled_output": "no"}),
     *({"scaled": 1}, {"embed_norm": "yes"}, {"output_bias": 0}),
     *({"d_hidden": 0}, {"residual": "yes"}, {"n_levels": 0}, {"n_bands": 1.5}),

@@ -104,6 +104,20 @@ MODERN = {
     "local_attention": 4,
     "pad_token_id": 0,
 }
+NOMIC = {
+    **BERT,
+    "hidden_size": 30,
+    "rope_parameters": {"rope_type": "default", "rope_theta": 1000.0},
+    "pad_token_id": 0,
+}
+ESM = {
+    **BERT,
+    "hidden_size": 30,
+    "position_embedding_type": "rotary",
+    "token_dropout": True,
+    "mask_token_id": 4,
+    "pad_token_id": 0,
+}
 STACKS = {
     "encoder_layers": 2,
     "decoder_layers": 2,
@@ -144,19 +158,20 @@ WRITES, READS, BODY, TWO = (
 class Case:
     """One row: what opens such folders in the library, the class of its config and the values of a tiny one.
 
-    `times` is by how much our last hidden state is larger than theirs: a factor of the logits that is read into the last norm.
+    `how` the library computes: a Falcon with ALiBi adds it twice where it gives its patterns ("eager"), and once otherwise. `times` is by how much our last hidden state is larger than theirs: a factor of the logits that is read into the last norm.
     """
 
     auto: Any
     config: Any
     values: dict[str, Any] = field(default_factory=dict)
     times: float = 1.0
+    how: str = "eager"
 
     def model(self, n_vocab: int) -> Any:
         """A random model of these sizes."""
         values = {name: value for name, value in self.values.items() if (name, value) != ("head_dim", None)}
         config = self.config(**{**values, "vocab_size": n_vocab})
-        return self.auto.from_config(config, attn_implementation="eager")
+        return self.auto.from_config(config, attn_implementation=self.how)
 
 
 CASES: dict[str, Case] = {
@@ -259,6 +274,25 @@ CASES: dict[str, Case] = {
     "falcon, one after the other": Case(
         WRITES, hf.FalconConfig, {**FALCON, "parallel_attn": False, "multi_query": False}
     ),
+    "falcon, ALiBi": Case(
+        WRITES,
+        hf.FalconConfig,
+        {**FALCON, "alibi": True, "parallel_attn": False, "multi_query": False, "bias": True},
+        how="sdpa",
+    ),
+    "falcon, ALiBi of six heads": Case(
+        WRITES,
+        hf.FalconConfig,
+        {
+            **FALCON,
+            "alibi": True,
+            "parallel_attn": False,
+            "multi_query": False,
+            "bias": True,
+            "num_attention_heads": 6,
+        },
+        how="sdpa",
+    ),
     "helium": Case(WRITES, hf.HeliumConfig, {**LLAMA, "hidden_size": 48}),
     "starcoder2": Case(
         WRITES, hf.Starcoder2Config, {**NEOX, **SHARED, "num_key_value_heads": 2, "sliding_window": 4}
@@ -341,6 +375,15 @@ CASES: dict[str, Case] = {
         },
     ),
     "modernbert, body": Case(BODY, hf.ModernBertConfig, {**MODERN, "hidden_activation": "relu"}),
+    "nomic_bert": Case(READS, hf.NomicBertConfig, NOMIC),
+    "nomic_bert, body": Case(
+        BODY, hf.NomicBertConfig, {**NOMIC, "hidden_act": "gelu", "rope_parameters": NEAR}
+    ),
+    "esm": Case(READS, hf.EsmConfig, ESM),
+    "esm, every token counts": Case(
+        READS, hf.EsmConfig, {**ESM, "token_dropout": False, "emb_layer_norm_before": True}
+    ),
+    "esm, table of positions": Case(BODY, hf.EsmConfig, {**ESM, "position_embedding_type": "absolute"}),
     "marian": Case(TWO, hf.MarianConfig, {**STACKS, "scale_embedding": True, "activation_function": "swish"}),
     "marian, odd": Case(
         TWO, hf.MarianConfig, {**STACKS, "d_model": 33, "encoder_layers": 1, "decoder_layers": 1}

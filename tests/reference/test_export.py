@@ -238,11 +238,6 @@ def test_the_list_of_names_covers_every_weight_once_and_turns_back(name):
             r"model is a seq2seq, which has no Hugging Face format\. Families that are written: albert, bert, bigbird, bloom, deberta, gemma, gpt, gpt_neo, gpt_oss, llama, modernbert, mpnet, neox, t5, transformer, vit\.",
         ),
         ("transformer", {}, "No Hugging Face format holds a transformer of this shape"),
-        (
-            "transformer",
-            {"positions": "halves", "order": "pre"},
-            "No Hugging Face format holds a transformer",
-        ),
         ("albert", {"shared": "attention"}, "No Hugging Face format holds a albert of this shape"),
         ("gpt", {"order": "post"}, "No Hugging Face format holds a gpt of this shape"),
         (

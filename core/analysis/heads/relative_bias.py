@@ -69,7 +69,7 @@ def by_distance(model: Model, kind: str) -> ByDistance | None:
     """The table of a kind of attention of this model, by distance; None where nothing is added for it.
 
     T5 (Raffel et al. 2020, section 2.1) and MPNet: score = q . k (T5) or q . k / sqrt d (MPNet) + b[bucket of j - i, head];
-    Bloom and MPT: q . k / sqrt d - m[head] (i - j) (ALiBi, Press et al. 2022), whose nearest distances are given.
+    Bloom, MPT, Falcon, jina v2: q . k / sqrt d - m[head] |i - j| (ALiBi, Press et al. 2022), whose nearest distances are given.
     Distances that no key can have (behind the query in a decoder) are left out.
 
     >>> import core
@@ -91,7 +91,7 @@ def by_distance(model: Model, kind: str) -> ByDistance | None:
             found.append(Bucket(row, distance, distance))
     if table.endless:
         found[0] = Bucket(found[0].number, None, found[0].last)
-    if table.both:
+    if table.endless and table.both:
         found[-1] = Bucket(found[-1].number, found[-1].first, None)
     values = table.weight.detach()[[bucket.number for bucket in found]].T.float().cpu().numpy()
     return ByDistance(tuple(found), values)

@@ -38,14 +38,6 @@ UNREAD: Mapping[str, tuple[str, str]] = {
         "Speech is read here by our own speller alone.",
         "Open a model of text or of pictures; how attention aligns letters with sounds is shown with the speller.",
     ),
-    "esm": (
-        "Embeddings that are scaled by how many tokens are hidden, as in ESM-2, are not computed here.",
-        "Open another model that fills in hidden words, such as google-bert/bert-base-uncased.",
-    ),
-    "nomic_bert": (
-        "Turned queries and keys with norms behind the sub-layers are not computed here.",
-        "Open another embedder, such as sentence-transformers/all-MiniLM-L6-v2.",
-    ),
     **dict.fromkeys(
         ("mamba", "mamba2", "falcon_mamba", "rwkv", "xlstm"),
         (
@@ -191,9 +183,10 @@ CLASS = "(MT)?(LMHead|DoubleHeads|Encoder)?(For[A-Z]|Model)"
 def _named(values: Mapping[str, Any]) -> Format | None:
     """The format that a config names, by its model type or its class; None where it says neither. Raises InputError for a kind that is not read."""
     given, classes = values.get("model_type"), values.get("architectures")
-    if isinstance(given, str) and given in formats():
-        return formats()[given]
     first = classes[0] if isinstance(classes, list) and classes and isinstance(classes[0], str) else None
+    if isinstance(given, str) and given in formats():
+        others = (form for form in formats().values() if form.said_as == given)
+        return next((form for form in others if re.match(form.architecture, first or "")), formats()[given])
     for kind, (why, remedy) in UNREAD.items():
         ending = "For(Cond|AudioClass)" if f"{kind}_text" in formats() else "For(Cond|AudioClass|Causal)"
         if given == kind or (

@@ -7,7 +7,9 @@ from dataclasses import replace
 from core.checkpoints.foreign.bert import SIZES
 from core.checkpoints.foreign.llama import ATTENTION, LLAMA, NORMS
 from core.checkpoints.foreign.rope import local, rope_field
-from core.checkpoints.foreign.table import flag, only, small, under, whole_number
+from core.checkpoints.foreign.table import REFUSED, Field, Values, flag, only, small, under, whole_number
+from core.checkpoints.safety.config_schema import Fields
+from core.errors import InputError
 from core.models.rotary.gpt_oss import GptOssConfig
 
 EXPERTS = {
@@ -17,6 +19,22 @@ EXPERTS = {
     "mlp.experts.down_proj": "ffn.to_out",
     "mlp.experts.down_proj_bias": "ffn.to_out_bias",
 }
+QUANTISED = "quantization_config"
+
+
+def _whole(fields: Fields, given: Values) -> Values:
+    """Refuse what is quantised: in four bits, as on the Hub, with how its whole numbers are had."""
+    said = fields.raw(QUANTISED)
+    if isinstance(said, dict) and said.get("quant_method") == "mxfp4":
+        raise InputError(
+            "config.json: quantization_config says mxfp4.",
+            "Numbers of four bits (MXFP4) are not read.",
+            "Save it in whole numbers and open that folder: transformers.GptOssForCausalLM.from_pretrained(folder, quantization_config=transformers.Mxfp4Config(dequantize=True)).save_pretrained(new); and put its tokenizer beside it.",
+        )
+    fields.absent(QUANTISED, REFUSED[QUANTISED])
+    return {}
+
+
 GATE = "The experts of this kind have one gate, as in gpt-oss."
 GPT_OSS = replace(
     LLAMA,
@@ -25,7 +43,9 @@ GPT_OSS = replace(
     like="openai/gpt-oss-20b, not quantised",
     shows="Llama's heads, each with a learned sink, which takes weight and gives no value; layers with and without a window; experts with their router",
     config=GptOssConfig,
+    refused={name: why for name, why in REFUSED.items() if name != QUANTISED},
     fields=(
+        Field(read=_whole),
         only("attention_bias", True, "Queries, keys, values and the output of this kind have biases."),
         only("hidden_act", "silu", GATE),
         only("swiglu_alpha", 1.702, GATE),

@@ -29,10 +29,12 @@ from core.checkpoints.foreign.table import (
     under,
     whole_number,
     word,
+    written_of,
 )
 from core.checkpoints.safety.config_schema import RANGES, Fields
 from core.checkpoints.task_heads import of_decoder
 from core.errors import InputError
+from core.models.relative.bloom import BloomConfig
 from core.models.rotary.llama import LlamaConfig
 
 UNBIASED = only(
@@ -385,6 +387,9 @@ GPTJ = replace(
 )
 
 
+WITH_ALIBI = "With ALiBi a Falcon is computed whose heads have keys of their own, whose maps have biases and whose sub-layers follow each other."
+
+
 def _falcon(fields: Fields, given: Values) -> Values:
     """Read how many heads give keys, and where norms stand: one key head, or one for each query head, or groups (the new build)."""
     n_heads, new = given["n_heads"], fields.flag("new_decoder_architecture", False)
@@ -393,10 +398,34 @@ def _falcon(fields: Fields, given: Values) -> Values:
     bias = bool(fields.flag("bias", False))
     norms = fields.whole("num_ln_in_parallel_attn", largest=2, default=2 if new else 1)
     together = fields.flag("parallel_attn", True)
+    if alibi := bool(fields.flag("alibi", False)):
+        for name, right, found in (
+            ("new_decoder_architecture", False, new),
+            ("multi_query", False, one),
+            ("parallel_attn", False, together),
+            ("bias", True, bias),
+        ):
+            fields.having(**{name: found}).only(name, right, WITH_ALIBI)
     return {
+        "halved": alibi,
+        "bias": bias,
         "n_kv_heads": said if new else 1 if one else n_heads,
         "block": "before" if not together else "parallel" if new and norms == 2 else "one norm",
         **dict.fromkeys(("qkv_bias", "out_bias", "ffn_bias"), bias),
+    }
+
+
+def _said_of_falcon(cfg: LlamaConfig | BloomConfig) -> Values:
+    if isinstance(cfg, BloomConfig):
+        return {"alibi": True, "multi_query": False, "parallel_attn": False, "bias": cfg.bias}
+    return {
+        "alibi": False,
+        "new_decoder_architecture": cfg.block != "before",
+        "multi_query": False,
+        "num_kv_heads": cfg.n_kv_heads,
+        "num_ln_in_parallel_attn": 1 if cfg.block == "one norm" else 2,
+        "parallel_attn": cfg.block != "before",
+        "bias": cfg.qkv_bias,
     }
 
 
@@ -404,11 +433,10 @@ FALCON = replace(
     LLAMA,
     model_type="falcon",
     like="tiiuae/falcon-rw-1b",
-    shows="queries, keys and values packed group by group, one key head for all or one a group; both sub-layers on one stream",
+    shows="queries, keys and values packed group by group, one key head for all or one a group; both sub-layers on one stream; scores that fall with the distance (ALiBi) in the older ones",
     architecture="Falcon",
     telling="new_decoder_architecture",
     fields=(
-        only("alibi", False, "A bias that grows with the distance (ALiBi) is not computed for this kind."),
         *sizes(
             n_layers="num_hidden_layers n_layer",
             n_heads="num_attention_heads n_head",
@@ -418,25 +446,15 @@ FALCON = replace(
         whole_number("n_ctx", "max_position_embeddings", default=2048),
         whole_number("d_ff", "ffn_hidden_size", default=gpt.four_times),
         SHARED_WIDTH,
-        Field(
-            read=_falcon,
-            write=lambda cfg: {
-                "new_decoder_architecture": cfg.block != "before",
-                "multi_query": False,
-                "num_kv_heads": cfg.n_kv_heads,
-                "num_ln_in_parallel_attn": 1 if cfg.block == "one norm" else 2,
-                "parallel_attn": cfg.block != "before",
-                "bias": cfg.qkv_bias,
-            },
-            names={"n_kv_heads": ("num_kv_heads",)},
-        ),
+        Field(read=_falcon, write=_said_of_falcon, names={"n_kv_heads": ("num_kv_heads",)}),
         word("activation", GELUS, "gelu"),
-        flag("tie_word_embeddings", "tied", True),
+        written_of(LlamaConfig, flag("tie_word_embeddings", "tied", True)),
         small("layer_norm_epsilon", 1e-5),
-        rope_field(),
+        written_of(LlamaConfig, rope_field()),
         dropouts("hidden_dropout"),
     ),
-    fixed={"norm": "layer", "gated": False},
+    config=lambda given: BloomConfig if given.get("halved") else LlamaConfig,
+    fixed={"norm": "layer", "gated": False, "embed_norm": False},
     weights=lambda cfg: {
         "word_embeddings": "embed.token",
         "ln_f": "final_norm",
@@ -445,12 +463,17 @@ FALCON = replace(
             "layers.*.",
             {
                 "self_attention.query_key_value": row(
-                    *(f"self_attn.to_{part}" for part in "qkv"), heads=lambda cfg: cfg.n_kv_heads
+                    *(f"self_attn.to_{part}" for part in "qkv"),
+                    heads=lambda cfg: getattr(cfg, "n_kv_heads", cfg.n_heads),
                 ),
                 "self_attention.dense": "self_attn.to_out",
                 "mlp.dense_h_to_4h": "ffn.to_hidden",
                 "mlp.dense_4h_to_h": "ffn.to_out",
-                **({"ln_attn": "norm1", "ln_mlp": "norm2"} if cfg.block == "parallel" else NORMS),
+                **(
+                    {"ln_attn": "norm1", "ln_mlp": "norm2"}
+                    if getattr(cfg, "block", "") == "parallel"
+                    else NORMS
+                ),
             },
         ),
     },

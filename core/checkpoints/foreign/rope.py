@@ -41,15 +41,17 @@ SHARE = "partial_rotary_factor"
 
 
 def rope_field(
-    base: str = "rope_theta",
+    base: str | tuple[str, ...] = "rope_theta",
     default: float = 10000.0,
     kinds: Sequence[str] = ("default",),
     share: tuple[str, float] | None = None,
 ) -> Field:
     """Name the rotary positions: `rope_parameters` of new configs, `rope_scaling` and fields of their own in old ones.
 
-    `base` is the old field of the base, `share` that of the share of the features that are turned, each with what an absent one means.
+    `base` is the old field of the base, or several, of which the first is written, `share` that of the share of the features that are turned, each with what an absent one means.
     """
+
+    bases = (base,) if isinstance(base, str) else base
 
     def read(fields: Fields, given: Values) -> Values:
         said: dict[str, Any] = {}
@@ -58,7 +60,8 @@ def rope_field(
             if part is not None and not isinstance(part, dict):
                 raise _unread(f"{name} is {shown(repr(part), 40)}", kinds)
             said |= part or {}
-        found = {"rope_base": said.pop("rope_theta", fields.raw(base) or default)}
+        old = next(filter(None, map(fields.raw, bases)), default)
+        found = {"rope_base": said.pop("rope_theta", old)}
         if share:
             old = fields.raw(share[0])
             part = said.pop(SHARE, share[1] if old is None else old)
@@ -72,9 +75,13 @@ def rope_field(
         more = {theirs: getattr(cfg, ours) for theirs, ours in KINDS[kind].items()}
         more |= {"truncate": False} if kind == "yarn" else {}
         part = {share[0]: cfg.d_rotary / cfg.d_head} if share else {}
-        return {base: cfg.rope_base, "rope_scaling": {"rope_type": kind, **more} if more else None, **part}
+        return {
+            bases[0]: cfg.rope_base,
+            "rope_scaling": {"rope_type": kind, **more} if more else None,
+            **part,
+        }
 
-    names = {"rope_base": ("rope_theta", base)} | {ours: (theirs,) for theirs, ours in STRETCHED.items()}
+    names = {"rope_base": ("rope_theta", *bases)} | {ours: (theirs,) for theirs, ours in STRETCHED.items()}
     return Field(read=read, write=write, names=names)
 
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 from core.checkpoints.foreign.table import (
     REFUSED,
@@ -21,6 +19,7 @@ from core.checkpoints.foreign.table import (
     under,
     whole_number,
     word,
+    written_of,
 )
 from core.checkpoints.safety.config_schema import Fields
 from core.checkpoints.task_heads import TAGGER, TAGS, TWO_STACKS
@@ -53,11 +52,6 @@ ALONE = re.compile("M?T5(EncoderModel|ForTokenClassification)")
 """The classes that have an encoder and no decoder."""
 
 
-def _of_both(write: Callable[[Any], Values]) -> Callable[[Any], Values]:
-    """Return a writer that says nothing of an encoder alone."""
-    return lambda cfg: write(cfg) if isinstance(cfg, T5Config) else {}
-
-
 def _alone(fields: Fields, given: Values) -> Values:
     """Read whether a folder holds the encoder alone: its class, or the switch, says so."""
     classes = fields.raw("architectures")
@@ -75,14 +69,14 @@ def _fields(feed_forward: str) -> tuple[Field, ...]:
             d_ff="d_ff",
             n_vocab="vocab_size",
         ),
-        *(replace(each, write=_of_both(each.write)) for each in (decoder_layers("num_decoder_layers"),)),
+        written_of(T5Config, decoder_layers("num_decoder_layers")),
         word("feed_forward_proj", FEED_FORWARD, feed_forward, "activation", "gated"),
         whole_number("d_head", "d_kv", default=64),
         whole_number("n_ctx", "n_positions", default=N_CTX),
         whole_number("n_buckets", "relative_attention_num_buckets", default=32),
         whole_number("furthest", "relative_attention_max_distance", default=128),
         small("layer_norm_epsilon", 1e-6),
-        Field(read=_tied, write=_of_both(lambda cfg: {"tie_word_embeddings": cfg.scaled_output})),
+        written_of(T5Config, Field(read=_tied, write=lambda cfg: {"tie_word_embeddings": cfg.scaled_output})),
         dropouts("dropout_rate"),
     )
 
@@ -139,9 +133,12 @@ MT5 = replace(
     telling="model_type",  # its tensors are those of a T5, so it is never guessed
     fields=(
         *_fields("gated-gelu"),
-        Field(
-            read=lambda fields, given: {"scaled_output": False},
-            write=_of_both(lambda cfg: {"tie_word_embeddings": cfg.tied}),
+        written_of(
+            T5Config,
+            Field(
+                read=lambda fields, given: {"scaled_output": False},
+                write=lambda cfg: {"tie_word_embeddings": cfg.tied},
+            ),
         ),
     ),
 )

@@ -152,6 +152,11 @@ def only(theirs: str, value: Any, why: str, remedy: str = ELSEWHERE) -> Field:
     return Field(read=read, write=lambda cfg: {theirs: right(vars(cfg))}, only=(theirs,))
 
 
+def written_of(kind: type[Any], each: Field) -> Field:
+    """Return a row that is written of configs of one class, and left out of the others that its format has."""
+    return replace(each, write=lambda cfg: each.write(cfg) if isinstance(cfg, kind) else {})
+
+
 def dropouts(*theirs: str, zero: str = "") -> Field:
     """Name the dropouts of a training; they are written alone, a model that is read drops nothing. Attention's is `zero` here."""
     return Field(write=lambda cfg: {**dict.fromkeys(theirs, cfg.dropout), **({zero: 0.0} if zero else {})})
@@ -231,7 +236,8 @@ class Format:
     `refused` as in `REFUSED`. `tables`: the network has a vector for each position.
     `architecture` is how the class names begin that old configs give instead of a model type, `writer` how the name of the class
     ends that gives words or classes, `bare` how that of one without does; `classes` where that is not all. `alike` are other model
-    types of the very same arithmetic and names, each with how its classes begin. `telling` names the field without which
+    types of the very same arithmetic and names, each with how its classes begin. `said_as` is the model type that config.json gives where it is that of
+    another kind, from which the class alone tells it. `telling` names the field without which
     a config that gives neither is not taken for this kind: what tells it from a kind with the same tensors.
     `ties`: a config that says it is not tied must come with an output layer.
     `tasks` are its heads of fine-tuning, by what the class's name ends in; `wrapped` is another prefix, that of classes with such a head.
@@ -259,6 +265,7 @@ class Format:
     tokenizer: Callable[[Any], tokenizers.Tokenizer] | None = None
     refused: Mapping[str, str] = field(default_factory=lambda: REFUSED)
     alike: Mapping[str, str] = field(default_factory=dict)
+    said_as: str = ""
     telling: str = ""
     ties: bool = True
     tables: bool = True

@@ -19,6 +19,13 @@ class Refused(Exception):
     file = ""
 
 
+MARKS = {
+    False: ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"),
+    True: ("<cls>", "<pad>", "<eos>", "<unk>", "<mask>"),
+}
+"""The marks of BERT's vocab.txt, and of ESM's."""
+
+
 def once(pairs: list[tuple[str, Any]]) -> dict:
     """An object whose keys stand once: of two the library might take the other."""
     held = dict(pairs)
@@ -83,22 +90,29 @@ def from_pair(vocab: str, merges: str) -> str:
 
 
 def from_words(vocab: str, rules: str) -> str:
-    """BERT's WordPiece from its one old file, a piece a line."""
+    """BERT's WordPiece from its one old file, a piece a line; or ESM's, whose every letter is a token (`letters`)."""
     import tokenizers
     from tokenizers import decoders, models, normalizers, pre_tokenizers
 
+    how = json.loads(rules)
+    letters = how.pop("letters", False)
+    unknown = "<unk>" if letters else "[UNK]"
     with open(vocab, encoding="utf-8") as file:
         held = {line.rstrip("\n"): index for index, line in enumerate(file)}
-    if "[UNK]" not in held:
-        raise Refused("it has no [UNK] for unknown words")
+    if unknown not in held:
+        raise Refused(f"it has no {unknown} for unknown words")
     held.pop("", None)
-    backend = tokenizers.Tokenizer(models.WordPiece(held, unk_token="[UNK]"))
-    backend.normalizer = normalizers.BertNormalizer(clean_text=True, **json.loads(rules))
-    backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    backend.decoder = decoders.WordPiece(prefix="##")
-    backend.add_special_tokens(
-        [name for name in ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]") if name in held]
-    )
+    if letters:
+        backend = tokenizers.Tokenizer(models.WordLevel(held, unk_token=unknown))
+        each = pre_tokenizers.Split(tokenizers.Regex("."), "isolated")
+        backend.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), each])
+        backend.decoder = decoders.Fuse()
+    else:
+        backend = tokenizers.Tokenizer(models.WordPiece(held, unk_token=unknown))
+        backend.normalizer = normalizers.BertNormalizer(clean_text=True, **how)
+        backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+        backend.decoder = decoders.WordPiece(prefix="##")
+    backend.add_special_tokens([name for name in MARKS[letters] if name in held])
     return backend.to_str()
 
 

@@ -1,10 +1,11 @@
-"""Bloom and MPT: causal blocks without vectors of positions, whose heads take a fixed number off a score for each token of distance (ALiBi).
+"""Bloom, MPT and Falcon with ALiBi: causal blocks without vectors of positions, whose heads take a fixed number off a score for each token of distance.
 
-Le Scao et al. 2022; MosaicML 2023; Press et al. 2022.
+Le Scao et al. 2022; MosaicML 2023; Almazrouei et al. 2023; Press et al. 2022.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -29,7 +30,10 @@ RESID = "batch pos d_model"
 
 @dataclass(frozen=True, kw_only=True)
 class BloomConfig:
-    """The shape; the defaults are Bloom 560M. `bias`: maps and norms have biases; `embed_norm`: the embeddings are normed (both not in MPT)."""
+    """The shape; the defaults are Bloom 560M. `bias`: maps and norms have biases; `embed_norm`: the embeddings are normed (both not in MPT).
+
+    `halved`: what is taken off is divided by the root of the head's width, too, and was rounded (Falcon, see `core.layers.positions.Alibi`).
+    """
 
     order: ClassVar[str] = "pre"
     n_layers: int = 24
@@ -40,6 +44,7 @@ class BloomConfig:
     n_ctx: int = 2048
     bias: bool = True
     embed_norm: bool = True
+    halved: bool = False
     activation: str = "gelu_tanh"
     eps: float = 1e-5
     dropout: float = 0.0
@@ -47,7 +52,7 @@ class BloomConfig:
 
     def __post_init__(self) -> None:
         check_shape(self)
-        check_flags(self, "bias", "embed_norm", "headless")
+        check_flags(self, "bias", "embed_norm", "halved", "headless")
 
     @property
     def d_head(self) -> int:
@@ -100,7 +105,9 @@ class Bloom(nn.Module):
         if cfg.embed_norm:
             self.embed["norm"] = LayerNorm(cfg.d_model, eps=cfg.eps)
         self.drop = dropout(cfg.dropout)
-        self.alibi = Alibi(cfg.n_heads)
+        self.alibi = Alibi(
+            cfg.n_heads, divisor=math.sqrt(cfg.d_head) if cfg.halved else 1.0, halved=cfg.halved
+        )
         self.layers = nn.ModuleList(BloomBlock(cfg) for _ in range(cfg.n_layers))
         self.final_norm = LayerNorm(cfg.d_model, eps=cfg.eps, bias=cfg.bias)
 

@@ -52,11 +52,6 @@ LIES: dict[str, dict[str, tuple[Any, ...]]] = {
         "heads cut out": ({"pruned_heads": {"0": [1]}}, "pruned_heads"),
         "untied without a head": ({"tie_word_embeddings": False}, "tie_word_embeddings"),
         "another kind": ({"model_type": "xlnet"}, "model_type is 'xlnet'"),
-        "proteins": ({"model_type": "esm"}, "its kind is esm, which is not read"),
-        "an embedder that is turned": (
-            {"model_type": "nomic_bert"},
-            "its kind is nomic_bert, which is not read",
-        ),
         "no attention": ({"model_type": "mamba"}, "its kind is mamba, which is not read"),
         "no attention, by its class": (
             {"model_type": None, "architectures": ["FalconMambaForCausalLM"]},

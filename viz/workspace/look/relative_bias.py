@@ -35,7 +35,7 @@ def told(found: ByDistance, place: HeadRef) -> str:
     row = found.values[place.head]
     if not found.endless:
         return (
-            f"Head {place.head} takes {abs(row[-2]):.3g} off the score for each token that a key stands further away, whatever the words are. "
+            f"Head {place.head} takes {abs(row[-2] - row[-1]):.3g} off the score for each token that a key stands further away, whatever the words are. "
             "The slope is fixed, not learned (ALiBi), the same in all layers, and distances beyond the picture go on in the same way."
         )
     best, least = (found.buckets[int(place)] for place in (row.argmax(), row.argmin()))

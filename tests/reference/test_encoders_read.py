@@ -1,0 +1,106 @@
+"""Encoders of the newer kind beside the rows of `kinds.py`: what has no class in the transformers library, and files as the Hub has them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+import transformers as hf
+from kind_shapes import tiny
+from kinds import ESM
+from parity import SAME, redraw
+from safetensors.torch import load_file, save_file
+from test_kinds_parity import SHORT, TEXT, pieces
+
+from core.checkpoints import open_model
+from core.checkpoints.foreign import formats
+from core.tools.export import export_model
+
+AMINO = [*("<cls>", "<pad>", "<eos>", "<unk>"), *"LAGVSERTIDPKQNFYMHWCXBUZO.-", "<null_1>", "<mask>"]
+
+
+def jina(stored, ids, segments, n_heads, n_layers):
+    """The patterns and the logits of a jina v2, by the equations of its makers (Günther et al. 2023, section 2 and figure 1)."""
+
+    def of(name, x):
+        return F.linear(x, stored[f"{name}.weight"], stored.get(f"{name}.bias"))
+
+    def norm(name, x):
+        return F.layer_norm(x, x.shape[-1:], stored[f"{name}.weight"], stored[f"{name}.bias"], 1e-12)
+
+    places = torch.arange(len(ids))
+    power = 2 ** int(np.log2(n_heads))
+    slopes = [2 ** (-8 * i / power) for i in range(1, power + 1)]
+    slopes += [2 ** (-4 * i / power) for i in range(1, 2 * power, 2)][: n_heads - power]
+    alibi = -torch.tensor(slopes)[:, None, None] * (places - places[:, None]).abs()
+    x = stored["bert.embeddings.word_embeddings.weight"][ids]
+    x = norm(
+        "bert.embeddings.LayerNorm", x + stored["bert.embeddings.token_type_embeddings.weight"][segments]
+    )
+    patterns = []
+    for i in range(n_layers):
+        at = f"bert.encoder.layer.{i}."
+        q, k, v = (
+            of(f"{at}attention.self.{part}", x).unflatten(-1, (n_heads, -1)).transpose(0, 1)
+            for part in ("query", "key", "value")
+        )
+        patterns.append((q @ k.mT / q.shape[-1] ** 0.5 + alibi).softmax(-1))
+        mixed = (patterns[-1] @ v).transpose(0, 1).flatten(1)
+        x = norm(f"{at}attention.output.LayerNorm", x + of(f"{at}attention.output.dense", mixed))
+        gate, up = of(f"{at}mlp.gated_layers", x).chunk(2, -1)
+        x = norm(f"{at}mlp.layernorm", x + of(f"{at}mlp.wo", F.gelu(gate) * up))
+    head = "cls.predictions.transform."
+    words = norm(f"{head}LayerNorm", F.gelu(of(f"{head}dense", x)))
+    table = stored["bert.embeddings.word_embeddings.weight"]
+    return torch.stack(patterns), words @ table.T + stored["cls.predictions.bias"]
+
+
+@pytest.mark.parametrize("n_heads", [4, 3])
+def test_a_jina_v2_gives_what_its_equations_give(n_heads, tmp_path):
+    backend, form = pieces(), formats()["jina_bert"]
+    sizes = {"n_heads": n_heads, "d_model": 12, "n_vocab": backend.get_vocab_size(), "n_ctx": 60}
+    unused = {"reach": 64, "rope_base": 160000.0}
+    config = replace(tiny("jina_bert"), eps=1e-12, **sizes, **unused)
+    torch.manual_seed(3)
+    stored = {form.full(take.name): 0.3 * torch.randn(take.shape) for take in form.takes(config)}
+    folder = tmp_path / "jina"
+    folder.mkdir()
+    save_file(stored, folder / "model.safetensors")
+    said = {"model_type": "bert", "architectures": ["JinaBertForMaskedLM"], **(form.values(config) or {})}
+    (folder / "config.json").write_text(json.dumps(said))
+    backend.save(str(folder / "tokenizer.json"))
+    model = open_model(folder)
+    assert model.config.places == "alibi"
+    for run in (model.run(TEXT), model.run(TEXT, pair=SHORT), model.run_many([SHORT, TEXT])[0]):
+        n = run.side.n_real
+        ids, segments = (torch.tensor(each[:n]) for each in (run.side.ids, run.side.segments))
+        patterns, logits = jina(stored, ids, segments, n_heads, config.n_layers)
+        assert np.abs(run.attention().weights[:, :, :n, :n] - patterns.numpy()).max() <= SAME
+        assert np.abs(run.logits[:n] - logits.numpy()).max() <= SAME
+    again = export_model(model, tmp_path / "again")
+    assert json.loads((again / "config.json").read_text())["model_type"] == "bert"
+    assert open_model(again).config == model.config
+    assert load_file(again / "model.safetensors").keys() <= stored.keys()
+
+
+def test_an_esm_reads_its_letters_and_fills_a_hidden_one(tmp_path):
+    (tmp_path / "vocab.txt").write_text("\n".join(AMINO))
+    theirs = hf.EsmTokenizer(str(tmp_path / "vocab.txt"))
+    sizes = {**ESM, "vocab_size": len(AMINO), "pad_token_id": 1, "mask_token_id": AMINO.index("<mask>")}
+    made = redraw(hf.AutoModelForMaskedLM.from_config(hf.EsmConfig(**sizes), attn_implementation="eager"))
+    made.save_pretrained(tmp_path)
+    theirs.save_pretrained(tmp_path)
+    model = open_model(tmp_path)
+    assert model.can("fill_blanks") and model.config.blank == AMINO.index("<mask>")
+    for text in ("MKTAYIAKQR", "MKTA<mask>IAK<mask>R", "MJ1 TA"):
+        run = model.run(text, special=True)
+        ids = theirs(text)["input_ids"]
+        if "1" not in text:  # the library takes letters that it does not know together
+            assert list(run.ids) == ids
+        with torch.no_grad():
+            wanted = made(torch.tensor([run.ids])).logits[0]
+        assert np.abs(run.logits - wanted.numpy()).max() <= SAME
