@@ -11,7 +11,8 @@ from core.models import families
 LATER = {"n_segments": 1, "first_place": 2, "next_sentence": False}
 PARALLEL = {"norm": "layer", "block": "one norm", "gated": False, "activation": "gelu_tanh"}
 BIASED = {"qkv_bias": True, "out_bias": True, "ffn_bias": True}
-BEHIND = {"block": "behind", "local": ()}
+EVERYWHERE = {"local": (), "reach": 64}
+BEHIND = {**EVERYWHERE, "block": "behind", "n_segments": 2, "pooler": True}
 MOE = {"n_experts": 3, "n_active": 2}
 SHAPES: dict[str, dict[str, Any]] = {
     "starcoder2": {**PARALLEL, **BIASED, "block": "before", "d_model": 48, "tied": True},
@@ -66,10 +67,11 @@ SHAPES: dict[str, dict[str, Any]] = {
     "deit": {"distilled": True, "two_heads": True},
     "mt5": {"gated": True, "tied": False, "scaled_output": False, "activation": "gelu_tanh"},
     "t5": {"gated": True, "tied": False, "scaled_output": False, "activation": "gelu_tanh"},
-    "nomic_bert": {**BEHIND, "n_segments": 2, "biases": "norms", "activation": "silu", "pooler": True},
-    "jina_bert": {**BEHIND, "n_segments": 2, "biases": "all", "places": "alibi", "pooler": True},
+    "nomic_bert": {**BEHIND, "biases": "norms", "activation": "silu"},
+    "jina_bert": {**BEHIND, "biases": "all", "places": "alibi", "rope_base": 160000.0},
     "esm": {
-        "local": (),
+        **EVERYWHERE,
+        "first_place": 1,
         "first_norm": True,
         "embed_norm": False,
         "gated": False,

@@ -63,8 +63,7 @@ def jina(stored, ids, segments, n_heads, n_layers):
 def test_a_jina_v2_gives_what_its_equations_give(n_heads, tmp_path):
     backend, form = pieces(), formats()["jina_bert"]
     sizes = {"n_heads": n_heads, "d_model": 12, "n_vocab": backend.get_vocab_size(), "n_ctx": 60}
-    unused = {"reach": 64, "rope_base": 160000.0}
-    config = replace(tiny("jina_bert"), eps=1e-12, **sizes, **unused)
+    config = replace(tiny("jina_bert"), eps=1e-12, **sizes)
     torch.manual_seed(3)
     stored = {form.full(take.name): 0.3 * torch.randn(take.shape) for take in form.takes(config)}
     folder = tmp_path / "jina"
