@@ -17,8 +17,11 @@ from core.layers.feedforward import ACTIVATIONS
 from core.layers.task_head import Head
 
 CLASSES, TAGS, ANSWER = "SequenceClassification", "TokenClassification", "QuestionAnswering"
+CHOICE = "MultipleChoice"
 """What the names of the library's classes end in whose heads are read."""
-OUTPUTS: Mapping[str, str] = {CLASSES: "classes", TAGS: "tags", ANSWER: "answer"}
+OUTPUTS: Mapping[str, str] = {CLASSES: "classes", TAGS: "tags", ANSWER: "answer", CHOICE: "score"}
+EXACT: Mapping[str, int] = {ANSWER: 2, CHOICE: 1}
+"""How many numbers these give: the two ends of an answer, and how well a second text goes with the first."""
 MOST = 2**16
 """Classes that a head may tell apart."""
 THEIRS: Mapping[str, str] = {
@@ -79,8 +82,8 @@ def read_head(
             f"A head has at most {MOST:,} classes here.",
             "Open another model.",
         )
-    alone = n_out == 1 or fields.raw("problem_type") == "regression"
-    if (task == CLASSES and alone and n_out > 1) or (task == ANSWER and n_out != 2):
+    alone = n_out == 1 or (task == CLASSES and fields.raw("problem_type") == "regression")
+    if (task == CLASSES and alone and n_out > 1) or (task in EXACT and n_out != EXACT[task]):
         return None, ()  # several numbers that are no classes, or more than two edges
     width = _rows(entries, spec.dense) if spec.dense else 0
     head = Head(
@@ -93,7 +96,7 @@ def read_head(
         activation=_activation(spec, fields),
         eps=fields.small(spec.eps_field, spec.eps) if spec.norm else 0.0,
         biases=_biases(spec, entries),
-        names=() if task == ANSWER else names(fields.raw("id2label"), n_out),
+        names=() if task in EXACT else names(fields.raw("id2label"), n_out),
         several=fields.raw("problem_type") == "multi_label_classification",
     )
     return head, tuple(_takes(spec, head))
@@ -163,6 +166,7 @@ POOLED: dict[str, HeadSpec] = {
     CLASSES: HeadSpec("classifier", "pooled"),
     TAGS: TAGGER,
     ANSWER: ANSWERER,
+    CHOICE: HeadSpec("classifier", "pooled"),
 }
 """BERT's heads: the classes are read off its own pooled output."""
 

@@ -258,6 +258,24 @@ CASES: dict[str, Case] = {
     "phi3, share": Case(
         WRITES, hf.Phi3Config, {**LLAMA, **WIDTHS, "partial_rotary_factor": 0.5, "sliding_window": 4}
     ),
+    "phi3, long": Case(
+        WRITES,
+        hf.Phi3Config,
+        {
+            **LLAMA,
+            **WIDTHS,
+            "partial_rotary_factor": 0.5,
+            "max_position_embeddings": 488,
+            "original_max_position_embeddings": 61,
+            "rope_parameters": {
+                "rope_type": "longrope",
+                "rope_theta": 500.0,
+                "partial_rotary_factor": 0.5,
+                "short_factor": [1.0, 1.5],
+                "long_factor": [2.0, 9.0],
+            },
+        },
+    ),
     "stablelm": Case(WRITES, hf.StableLmConfig, {**NEOX, **SHARED, "num_key_value_heads": 2}),
     "stablelm, parallel": Case(
         WRITES, hf.StableLmConfig, {**NEOX, **SHARED, "use_parallel_residual": True, "use_qkv_bias": True}

@@ -200,6 +200,28 @@ def test_one_label_is_a_score_of_a_text_or_of_a_pair(kind: str, tmp_path: Path) 
     assert run.score.shape == (1,) and np.abs(run.score - wanted).max() <= SAME
 
 
+CHOOSING = ("bert", "distilbert", "roberta", "deberta", "electra", "mpnet", "albert", "bigbird", "modernbert")
+
+
+@pytest.mark.quick(2)
+@pytest.mark.parametrize("kind", CHOOSING)
+def test_each_answer_that_may_be_chosen_gets_the_score_of_the_library(kind: str, tmp_path: Path) -> None:
+    """Multiple choice: the question with each answer is a pair of texts, and the largest score is the choice."""
+    made = written(tmp_path / "model", f"{kind} MultipleChoice")
+    model = core.open_model(str(tmp_path / "model"))
+    assert model.asked == "score" and model.can("read_pairs") and not model.can("score_words")
+    runs = model.run_many([TEXTS[0]] * 2, pairs=[TEXTS[1], "Once upon a time"])
+    for run in runs:
+        n, parted = (
+            run.side.n_real,
+            getattr(made.config, "type_vocab_size", 0) > 1 and kind not in ("roberta", "mpnet"),
+        )
+        more = {"token_type_ids": torch.tensor([[run.segments[:n]]])} if parted else {}
+        with torch.no_grad():
+            wanted = made(torch.tensor([[run.ids[:n]]]), **more).logits[0].numpy()
+        assert run.score.shape == (1,) and np.abs(run.score - wanted).max() <= SAME
+
+
 PAIRED = (
     *("bert A", "roberta S", "xlm-roberta S", "camembert A", "mpnet S", "distilbert A", "deberta S"),
     *("modernbert-mean S", "electra S", "albert A"),

@@ -24,7 +24,7 @@ from core.checkpoints.foreign.table import (
     word,
 )
 from core.checkpoints.safety.config_schema import RANGES, Fields
-from core.checkpoints.task_heads import CLASSES, POOLED, TAGGER, TAGS, HeadSpec, two_maps
+from core.checkpoints.task_heads import CHOICE, CLASSES, POOLED, TAGGER, TAGS, HeadSpec, two_maps
 from core.errors import InputError
 from core.models.albert import ALBERTConfig
 from core.models.bert import BERTConfig
@@ -214,7 +214,8 @@ DISTILBERT = replace(
     outside="vocab_",
     classes=None,
     endings={},
-    tasks=POOLED | {CLASSES: HeadSpec("classifier", "first", "pre_classifier", "relu")},
+    tasks=POOLED
+    | dict.fromkeys((CLASSES, CHOICE), HeadSpec("classifier", "first", "pre_classifier", "relu")),
 )
 ALBERT = replace(
     BERT,
@@ -312,7 +313,7 @@ ELECTRA = replace(
     outside=("generator_predictions.", "generator_lm_head.", "discriminator_predictions."),
     classes=None,
     endings={},
-    tasks=two_maps("gelu"),
+    tasks=two_maps("gelu") | {CHOICE: HeadSpec("classifier", "first", "sequence_summary.summary", "gelu")},
 )
 """Where the embeddings are as wide as the layers it is a BERT, otherwise an ALBERT that shares nothing. The head that tells replaced tokens from others is not read."""
 BIGBIRD = replace(
@@ -338,7 +339,11 @@ BIGBIRD = replace(
     fixed={"first_place": 0, "window": 3, "n_global": 2, "draw": "first", "seed": 0},
     weights={**EMBEDDINGS, **LAYER, **WORDS, "pooler": "pooler", NEXT: "to_next_sentence"},
     classes=_bert_class("BigBird"),
-    tasks={CLASSES: two_maps("gelu_new", "hidden_act")[CLASSES], TAGS: TAGGER},
+    tasks={
+        CLASSES: two_maps("gelu_new", "hidden_act")[CLASSES],
+        TAGS: TAGGER,
+        CHOICE: POOLED[CHOICE],
+    },
     marks={**MARKS, "pad": "<pad> or [PAD]"},
 )
 """The window is 3 blocks and the first and the last block are global; a text of at most (5 + 2 r) blocks is read in full, and a model
@@ -480,7 +485,10 @@ DEBERTA = replace(
     }
     | {f"{OLD_HEAD}bias": f"{HEAD}bias"}
     | dict(BERT.endings),
-    tasks=POOLED | {CLASSES: HeadSpec("classifier", "first", "pooler.dense", "gelu", "pooler_hidden_act")},
+    tasks=POOLED
+    | dict.fromkeys(
+        (CLASSES, CHOICE), HeadSpec("classifier", "first", "pooler.dense", "gelu", "pooler_hidden_act")
+    ),
     passed=r"embeddings\.position_embeddings\.weight|position_embeddings.*",
 )
 FORMATS = (ALBERT, BERT, BIGBIRD, DEBERTA, DISTILBERT, ELECTRA, MPNET, ROBERTA)

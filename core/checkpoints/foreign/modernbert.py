@@ -22,7 +22,7 @@ from core.checkpoints.foreign.table import (
     word,
 )
 from core.checkpoints.safety.config_schema import RANGES, Fields
-from core.checkpoints.task_heads import ANSWER, CLASSES, POOLED, TAGS, HeadSpec, two_maps
+from core.checkpoints.task_heads import ANSWER, CHOICE, CLASSES, POOLED, TAGS, HeadSpec, two_maps
 from core.models.rotary.modernbert import ModernBERTConfig
 
 WITHOUT = "Only the words' own biases are implemented for this kind."
@@ -100,7 +100,10 @@ FORMAT = Format(
     output="decoder",
     outside=("head.", "decoder.", "classifier."),
     writer="ForMaskedLM",
-    tasks={CLASSES: replace(TUNED, pool_field="classifier_pooling"), TAGS: TUNED, ANSWER: TUNED},
+    tasks={
+        **dict.fromkeys((CLASSES, CHOICE), replace(TUNED, pool_field="classifier_pooling")),
+        **dict.fromkeys((TAGS, ANSWER), TUNED),
+    },
 )
 NEVER = "Only norms behind the sub-layers, and turned queries and keys that look both ways, are computed for this kind."
 
@@ -168,7 +171,7 @@ NOMIC = replace(
     wrapped="bert.",
     output="cls.predictions.decoder",
     outside="cls.",
-    tasks={name: spec for name, spec in POOLED.items() if name != ANSWER},
+    tasks={name: POOLED[name] for name in (CLASSES, TAGS)},
 )
 JINA = replace(
     NOMIC,
@@ -259,6 +262,6 @@ ESM = replace(
     outside="lm_head.",
     endings=bert.BERT.endings,
     passed=r"contact_head\.regression\.(weight|bias)|.*rotary_embeddings\.inv_freq|embeddings\.position_embeddings\.weight",
-    tasks={name: spec for name, spec in two_maps().items() if name != ANSWER},
+    tasks={name: two_maps()[name] for name in (CLASSES, TAGS)},
 )
 FORMATS = (FORMAT, NOMIC, JINA, ESM)

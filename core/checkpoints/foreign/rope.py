@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -35,6 +36,7 @@ RULES = {
     "default": "as they are (default)",
     "linear": "divided by a factor (linear)",
     "llama3": f"stretched as in Llama 3.1 (llama3, with {', '.join(STRETCHED)})",
+    "longrope": "stretched pair by pair as in Phi-3 (longrope, with short_factor and long_factor)",
     "yarn": f"stretched as in gpt-oss (yarn, with {', '.join(YARN)} and truncate = false)",
 }
 SHARE = "partial_rotary_factor"
@@ -68,12 +70,21 @@ def rope_field(
             if type(part) not in (int, float) or not 0 < part <= 1:
                 raise _unread(f"{share[0]}, or {SHARE}, is {shown(repr(part), 40)}", kinds)
             found["d_rotary"] = int(_d_head(given) * part)
+        if "longrope" in kinds and LONG & {said.get("rope_type"), said.get("type")}:
+            return {**found, **_pair_by_pair(fields, said, given, kinds)}
         return {**found, **_stretched(said, kinds)}
 
     def write(cfg: Any) -> Values:
         kind = kinds[-1] if getattr(cfg, "rope_original", 0) else "default"
         more = {theirs: getattr(cfg, ours) for theirs, ours in KINDS[kind].items()}
         more |= {"truncate": False} if kind == "yarn" else {}
+        if each := getattr(cfg, "rope_each", ()):
+            factors = {
+                "short_factor": list(each),
+                "long_factor": list(each),
+                "attention_factor": cfg.rope_size,
+            }
+            kind, more = "longrope", {**factors, "original_max_position_embeddings": cfg.n_ctx}
         part = {share[0]: cfg.d_rotary / cfg.d_head} if share else {}
         return {
             bases[0]: cfg.rope_base,
@@ -81,7 +92,11 @@ def rope_field(
             **part,
         }
 
-    names = {"rope_base": ("rope_theta", *bases)} | {ours: (theirs,) for theirs, ours in STRETCHED.items()}
+    names = {
+        "rope_base": ("rope_theta", *bases),
+        "rope_each": ("short_factor",),
+        "rope_size": ("attention_factor",),
+    } | {ours: (theirs,) for theirs, ours in STRETCHED.items()}
     return Field(read=read, write=write, names=names)
 
 
@@ -103,6 +118,28 @@ def _stretched(said: dict[str, Any], kinds: Sequence[str]) -> Values:
         with_ = f", with {shown(', '.join(sorted(map(str, more))), 80)}" if more else ""
         raise _unread(f"its rotary positions are of the kind '{shown(kind, 40)}'{with_}", kinds)
     return {KINDS[kind][name]: value for name, value in more.items()}
+
+
+LONG = {"longrope", "su"}
+"""The two names of LongRoPE."""
+
+
+def _pair_by_pair(fields: Fields, said: Values, given: Values, kinds: Sequence[str]) -> Values:
+    """Return the factor of each pair of features (LongRoPE): those for texts up to the length of the training, which are the ones that are read."""
+    original = said.get("original_max_position_embeddings") or fields.raw("original_max_position_embeddings")
+    short, n_ctx = said.get("short_factor"), given["n_ctx"]
+    if type(original) is not int or not 1 < original <= RANGES["n_ctx"]:
+        raise _unread(f"original_max_position_embeddings is {shown(repr(original), 40)}", kinds)
+    factor, size = said.get("factor") or n_ctx / original, said.get("attention_factor")
+    if not isinstance(short, list) or not all(
+        type(each) in (int, float) for each in (*short, factor, size or 1)
+    ):
+        raise _unread(
+            f"its rotary positions are of the kind 'longrope', with short_factor {shown(repr(short), 40)}",
+            kinds,
+        )
+    grown = math.sqrt(1 + math.log(factor) / math.log(original)) if factor > 1 else 1.0
+    return {"rope_each": tuple(short), "rope_size": size or grown, "n_ctx": min(n_ctx, original)}
 
 
 def _unread(wrong: str, kinds: Sequence[str]) -> InputError:

@@ -27,12 +27,12 @@ from core.layers.feedforward import FeedForward, GatedFeedForward
 from core.layers.grouped_attention import GroupedQueryAttention, Turn
 from core.layers.linear import Linear
 from core.layers.norm import LayerNorm, RMSNorm
-from core.layers.positions import frequencies, turned, waves
+from core.layers.positions import Waves, frequencies, turned, waves
 from core.models import Batch, Family, Kind
 from core.trace import OFF, Tap
 
 RESID = "batch pos d_model"
-NUMBERS = ("rope_base", "rope_factor", "rope_low", "rope_high", "embed_scale", "output_scale")
+NUMBERS = ("rope_base", "rope_size", "rope_factor", "rope_low", "rope_high", "embed_scale", "output_scale")
 NORMS: Mapping[str, Callable[..., nn.Module]] = {
     "rms": RMSNorm,
     "layer": LayerNorm,
@@ -61,6 +61,7 @@ class LlamaConfig:
     `sliding_window` is how many tokens a query sees, itself included (0: all before it). `rope_original` is the context
     before the rotary frequencies were stretched by `rope_factor` (Llama 3.1; 0: they were not): wavelengths above
     rope_original / rope_low grow by the factor, those below rope_original / rope_high stay, between them both are blended.
+    With `rope_each` each pair of features has a factor of its own, and turned queries and keys grow by `rope_size` (LongRoPE, Ding et al. 2024).
     Of a head's features the first `d_rotary` are turned (0: all), in the layers in `unturned` none. `norm` and `block` are keys of
     `NORMS` and `BLOCKS`; the feed-forward network is `gated` or has two maps. Scores are divided by the root of `scale` (0: of d_head),
     embeddings and scores of words multiplied by `embed_scale` and `output_scale`. With `n_experts` (0: one network) `n_active` of them compute each
@@ -108,6 +109,8 @@ class LlamaConfig:
     rope_low: float = 1.0
     rope_high: float = 4.0
     rope_original: int = 0
+    rope_each: tuple[float, ...] = ()
+    rope_size: float = 1.0
     headless: bool = False
 
     def __post_init__(self) -> None:
@@ -125,8 +128,14 @@ class LlamaConfig:
             raise ValueError(
                 f"d_rotary={self.d_rotary} must be an even number up to d_head={self.d_head}: rotary positions turn pairs of features"
             )
-        for name in (*NUMBERS, *(("scale",) if self.scale else ())):
-            value = getattr(self, name)
+        object.__setattr__(self, "rope_each", tuple(self.rope_each))
+        pairs = (self.d_rotary or self.d_head) // 2
+        if self.rope_each and len(self.rope_each) != pairs:
+            raise ValueError(
+                f"rope_each has {len(self.rope_each)} factors for {pairs} pairs of turned features"
+            )
+        numbers = {name: getattr(self, name) for name in (*NUMBERS, *(("scale",) if self.scale else ()))}
+        for name, value in [*numbers.items(), *(("rope_each", each) for each in self.rope_each)]:
             if type(value) not in (int, float) or not (math.isfinite(value) and value > 0):
                 raise ValueError(f"{name}={value!r} must be a positive number")
         for name, known in (("norm", NORMS), ("block", BLOCKS)):
@@ -148,6 +157,8 @@ def rope_frequencies(cfg: LlamaConfig) -> Tensor:
     tensor([1.0000, 0.1000, 0.0100, 0.0010], dtype=torch.float64)
     """
     w = frequencies(cfg.d_rotary or cfg.d_head, cfg.rope_base)[::2]
+    if cfg.rope_each:
+        return w / torch.tensor(cfg.rope_each, dtype=w.dtype)
     if not cfg.rope_original:
         return w
     turns = cfg.rope_original * w / (2 * math.pi)  # full turns within the original context
@@ -254,7 +265,8 @@ class Llama(nn.Module):
         places = torch.arange(past, past + n, dtype=torch.float64, device=device)
         token = tap("embed.token", self.embed["token"](batch.ids), RESID)
         x = tap("embed.out", self.drop(token), RESID)
-        by = waves(places[:, None] * rope_frequencies(self.cfg).to(device), x.dtype)
+        cos, sin = waves(places[:, None] * rope_frequencies(self.cfg).to(device), x.dtype)
+        by = Waves(cos * self.cfg.rope_size, sin * self.cfg.rope_size)
         for i, block in enumerate(self.layers):
             store = cache.self_attn[i] if cache else NO_STORE
             plain = i in self.cfg.unturned
