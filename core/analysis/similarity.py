@@ -62,13 +62,18 @@ def token_pairs(one: Run, other: Run) -> TokenPairs:
     """Return how the tokens of two runs of one embedder compare.
 
     The mean of the tokens' vectors is (1/n) sum_i h_i, so the cosine of two means is the sum over all pairs of
-    h_i . g_j / (n m |mean h| |mean g|): every pair's part of it.
+    h_i . g_j / (n m |mean h| |mean g|): every pair's part of it. Linear maps behind the mean map each token's vector as well.
     """
     model, sides = one.model, (one.side, other.side)
     vectors = [run.outputs.hidden[0, : run.side.n_real].double().numpy() for run in (one, other)]
     whole = float(cosine(one.embedding[None], other.embedding[None])[0, 0])
     shares = None
-    if model.pooling.pool == "mean":
+    if model.pooling.adds_up:
+        if model.pooling.maps:
+            mapped = model.network.pooled_maps
+            vectors = [
+                mapped(run.outputs.hidden[0, : run.side.n_real]).double().numpy() for run in (one, other)
+            ]
         lengths = [np.linalg.norm(rows.mean(0)) * len(rows) for rows in vectors]
         shares = vectors[0] @ vectors[1].T / max(lengths[0] * lengths[1], 1e-12)
     names = [side.tokens[: side.n_real] for side in sides]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from core.checkpoints.files import Unchanged, beginning, inside, json_object, sh
 from core.checkpoints.foreign import BAD_WORDS, ENDS, FIRST, MORE_ENDS, plan_foreign
 from core.checkpoints.gguf_file import SUFFIX, gguf_card, gguf_in, gguf_reading, plan_gguf
 from core.checkpoints.native_format import plan_own
-from core.checkpoints.pooling import read_pooling
+from core.checkpoints.pooling import pooled
 from core.checkpoints.safety.load_plan import Plan, build
 from core.checkpoints.tokenizer import Reading, shipped_tokenizer
 from core.checkpoints.weights import Weights, find_weights
@@ -54,7 +53,7 @@ def inspect(folder: Path) -> tuple[Plan, Weights]:
         weights = weights.scaled()
         return plan_own(values, weights), weights
     plan, weights = plan_foreign(values | _generation(folder), weights)
-    return replace(plan, pooling=None if plan.head else read_pooling(folder)), weights
+    return (plan, weights) if plan.head else pooled(plan, weights, folder)
 
 
 def _generation(folder: Path) -> dict[str, Any]:

@@ -1,15 +1,20 @@
-"""How a sentence embedder pools its tokens: modules.json and 1_Pooling/config.json, as the sentence-transformers library writes them."""
+"""How a sentence embedder pools its tokens: modules.json, 1_Pooling/config.json and maps behind it (2_Dense), as the sentence-transformers library writes them."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from core.checkpoints.files import inside, shown, small_bytes, strict_json
+from core.checkpoints.safety.config_schema import Fields
+from core.checkpoints.safety.load_plan import Plan, Take
+from core.checkpoints.safety.safetensors_header import Entry, read_header
+from core.checkpoints.weights import SINGLE, Weights
 from core.errors import InputError
-from core.layers.task_head import Pooling
+from core.layers.task_head import Map, Pooling
 
 log = logging.getLogger(__name__)
 MODULES, LARGEST = "modules.json", 2**16
@@ -22,30 +27,59 @@ MODES: Mapping[str, str] = {
 """The switches `pooling_mode_...` of a config that are read, with keys of `POOLS`."""
 NAMED: Mapping[str, str] = {"cls": "first", "mean": "mean", "max": "max", "lasttoken": "last"}
 """The values of `pooling_mode`, which newer configs have in their place."""
-PARTS = ("Transformer", "Pooling", "Normalize")
+BENDS: Mapping[str, str] = {"Identity": "", "Tanh": "tanh", "ReLU": "relu", "GELU": "gelu"}
+"""The classes of torch that a map's config may name as its activation."""
+WIDEST, MOST = 2**16, 4
+"""Numbers of the vector that a map gives, and maps behind a pooling."""
 
 
-def read_pooling(folder: Path) -> Pooling | None:
-    """Return the pooling of a folder that is a sentence embedder; None where it is none, or pools or goes on in a way that is not read."""
+def read_pooling(folder: Path, width: int) -> tuple[Pooling | None, dict[str, Entry]]:
+    """Return the pooling of a folder that is a sentence embedder, of vectors so wide, and the tensors of its maps.
+
+    None where it is no embedder, or pools or goes on in a way that is not read.
+    """
     try:
         parts = _modules(folder)
-        if not parts or set(parts) - set(PARTS) or "Pooling" not in parts:
-            if parts:
-                log.info("%s: modules.json goes on with %s, not read", shown(folder.name), shown(str(parts)))
-            return None
-        path = inside(folder, "config.json", parts["Pooling"])
-        mode = "" if path is None else _mode(strict_json(small_bytes(path, LARGEST), "1_Pooling"))
+        if not parts:
+            return None, {}
+        kinds = [kind for kind, _ in parts]
+        ends = kinds[-1] == "Normalize"
+        middle = parts[2 : len(parts) - ends]
+        if (
+            kinds[:2] != ["Transformer", "Pooling"]
+            or len(middle) > MOST
+            or any(kind != "Dense" for kind, _ in middle)
+        ):
+            log.info("%s: modules.json goes on with %s, not read", shown(folder.name), shown(str(kinds)))
+            return None, {}
+        mode = _mode(_config(folder, parts[1][1]))
+        maps, entries = [], {}
+        for number, (_, where) in enumerate(middle):
+            one, stored = _map(folder, where, width)
+            maps.append(one)
+            width = one.d_out
+            entries |= {f"{number}.{name}": entry for name, entry in stored.items()}
     except InputError as error:
         log.info("%s: pooling not read: %s", shown(folder.name), error)
-        return None
-    return Pooling(mode, "Normalize" in parts) if mode else None
+        return None, {}
+    return (Pooling(mode, ends, tuple(maps)), entries) if mode else (None, {})
 
 
-def _modules(folder: Path) -> dict[str, str]:
+def pooled(plan: Plan, weights: Weights, folder: Path) -> tuple[Plan, Weights]:
+    """Return a plan with the pooling of its folder, and the weights with those of the maps behind it."""
+    pooling, entries = read_pooling(folder, plan.config.d_model)
+    names = {f"pooled_maps.each.{name}": entry for name, entry in entries.items()}
+    takes = tuple(Take(name, entry.shape, (name,)) for name, entry in names.items())
+    stored = {name: f"linear.{name.rpartition('.')[2]}" for name in names}
+    whole = replace(weights, entries={**weights.entries, **names}, stored={**weights.stored, **stored})
+    return replace(plan, pooling=pooling, takes=plan.takes + takes), whole if names else weights
+
+
+def _modules(folder: Path) -> list[tuple[str, str]]:
     """The last word of each module's type, with the folder that it names, which must lie in this one."""
     path = inside(folder, MODULES)
     given: Any = [] if path is None else strict_json(small_bytes(path, LARGEST), MODULES)
-    found: dict[str, str] = {}
+    found: list[tuple[str, str]] = []
     for part in given if isinstance(given, list) else []:
         kind, where = (part.get("type"), part.get("path")) if isinstance(part, dict) else (None, None)
         if (
@@ -55,9 +89,35 @@ def _modules(folder: Path) -> dict[str, str]:
             or ".." in where
             or "\\" in where
         ):
-            return {}
-        found[kind.rpartition(".")[2]] = where
+            return []
+        found.append((kind.rpartition(".")[2], where))
     return found
+
+
+def _config(folder: Path, where: str) -> Any:
+    path = inside(folder, "config.json", where)
+    return {} if path is None else strict_json(small_bytes(path, LARGEST), where)
+
+
+def _map(folder: Path, where: str, width: int) -> tuple[Map, dict[str, Entry]]:
+    """Return one map behind a pooling, of vectors so wide, and its tensors. Raises InputError for another arithmetic."""
+    values = _config(folder, where)
+    fields = Fields(values if isinstance(values, dict) else {}, f"{shown(where)}/config.json")
+    d_in, d_out = (fields.whole(f"{side}_features", largest=WIDEST) for side in ("in", "out"))
+    named = fields.raw("activation_function") or "Tanh"
+    bend = BENDS.get(str(named).rpartition(".")[2])
+    bias = bool(fields.flag("bias", True))
+    path = inside(folder, SINGLE, where)
+    entries = {} if path is None else read_header(path)
+    shapes = {"weight": (d_out, d_in), **({"bias": (d_out,)} if bias else {})}
+    there = {name.removeprefix("linear."): entry for name, entry in entries.items()}
+    if bend is None or d_in != width or {name: entry.shape for name, entry in there.items()} != shapes:
+        raise InputError(
+            f"{shown(where)} is no map from {width:,} numbers to {d_out:,} with {shown(str(named), 60)}.",
+            f"Maps behind a pooling have one of {', '.join(BENDS)} and their numbers in {SINGLE}.",
+            "Save the embedder again.",
+        )
+    return Map(d_in, d_out, bend, bias), there
 
 
 def _mode(values: Any) -> str:

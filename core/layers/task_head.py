@@ -54,8 +54,18 @@ POOLS: Mapping[str, Callable[[Tensor, Tensor], Tensor]] = {
 
 
 @dataclass(frozen=True)
+class Map:
+    """A linear map behind a pooling, with its activation: a key of `BENDS`, or "" for none."""
+
+    d_in: int
+    d_out: int
+    activation: str = ""
+    bias: bool = True
+
+
+@dataclass(frozen=True)
 class Pooling:
-    """How a sentence embedder makes one vector of a text: a key of `POOLS`, and whether its length is then made 1.
+    """How a sentence embedder makes one vector of a text: a key of `POOLS`, maps behind it, and whether its length is then made 1.
 
     >>> Pooling("max", True).sentence_vector(torch.tensor([[[3.0, 0.0], [0.0, 4.0]]]), torch.ones(1, 2, dtype=torch.bool)).tolist()
     [[0.6000000238418579, 0.800000011920929]]
@@ -63,10 +73,36 @@ class Pooling:
 
     pool: str
     normalized: bool
+    maps: tuple[Map, ...] = ()
 
-    def sentence_vector(self, hidden: Tensor, real: Tensor) -> Tensor:
+    @property
+    def adds_up(self) -> bool:
+        """Whether the vector of a text is the mean of a vector of each token."""
+        return self.pool == "mean" and not any(each.activation for each in self.maps)
+
+    def sentence_vector(self, hidden: Tensor, real: Tensor, mapped: nn.Module | None = None) -> Tensor:
         pooled = POOLS[self.pool](hidden, real)
+        pooled = pooled if mapped is None else mapped(pooled)
         return nn.functional.normalize(pooled, dim=-1) if self.normalized else pooled
+
+
+class PooledMaps(nn.Module):
+    """The maps behind a pooling, one after the other: (.. feature) -> (.. feature).
+
+    >>> PooledMaps((Map(2, 5, "tanh"), Map(5, 3)))(torch.zeros(1, 2)).shape
+    torch.Size([1, 3])
+    """
+
+    def __init__(self, maps: tuple[Map, ...]) -> None:
+        super().__init__()
+        self.maps = maps
+        self.each = nn.ModuleList(Linear(one.d_in, one.d_out, bias=one.bias) for one in maps)
+
+    def forward(self, x: Tensor) -> Tensor:
+        for one, layer in zip(self.maps, self.each, strict=True):
+            x = layer(x)
+            x = BENDS[one.activation](x) if one.activation else x
+        return x
 
 
 @dataclass(frozen=True, kw_only=True)

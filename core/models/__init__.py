@@ -126,7 +126,8 @@ class Output:
     def of(self, name: str, network: Any, value: Tensor, real: Tensor, tap: Tap = OFF) -> Tensor:
         """Return this output of a network, from what it reads; `real` (batch pos) is true at tokens that are no padding."""
         if self.pooling is not None:
-            return tap(name, self.pooling.sentence_vector(value, real), "batch feature")
+            mapped = getattr(network, "pooled_maps", None)
+            return tap(name, self.pooling.sentence_vector(value, real, mapped), "batch feature")
         return network.task(value, tap, real=real) if self.task else getattr(network, name)(value, tap)
 
 

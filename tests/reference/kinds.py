@@ -239,6 +239,11 @@ CASES: dict[str, Case] = {
         hf.Gemma3TextConfig,
         {**LATER_GEMMA, "final_logit_softcapping": 3.0, "layer_types": ["full_attention"] * 3},
     ),
+    "gemma3, both ways": Case(
+        BODY,
+        hf.Gemma3TextConfig,
+        {**LATER_GEMMA, "num_hidden_layers": 7, "use_bidirectional_attention": True},
+    ),
     "smollm3": Case(WRITES, hf.SmolLM3Config, {**LLAMA, "no_rope_layers": [1, 0, 1]}),
     "olmo2": Case(WRITES, hf.Olmo2Config, {**LLAMA, **WIDTHS}),
     "granite": Case(

@@ -11,11 +11,12 @@ import torch
 import torch.nn.functional as F
 import transformers as hf
 from kind_shapes import tiny
-from kinds import ESM
+from kinds import CASES, ESM
 from parity import SAME, redraw
 from safetensors.torch import load_file, save_file
-from test_kinds_parity import SHORT, TEXT, pieces
+from test_kinds_parity import SHORT, TEXT, pieces, saved
 
+from core.analysis.similarity import token_pairs
 from core.checkpoints import open_model
 from core.checkpoints.foreign import formats
 from core.tools.export import export_model
@@ -103,3 +104,37 @@ def test_an_esm_reads_its_letters_and_fills_a_hidden_one(tmp_path):
         with torch.no_grad():
             wanted = made(torch.tensor([run.ids])).logits[0]
         assert np.abs(run.logits - wanted.numpy()).max() <= SAME
+
+
+def test_an_embedding_gemma_maps_its_mean_as_its_folder_says(tmp_path):
+    case = CASES["gemma3, both ways"]
+    made, d_model = saved(case, tmp_path), case.values["hidden_size"]
+    torch.manual_seed(5)
+    maps = {"2_Dense": 0.3 * torch.randn(41, d_model), "3_Dense": 0.3 * torch.randn(7, 41)}
+    parts = {
+        "": "Transformer",
+        "1_Pooling": "Pooling",
+        **dict.fromkeys(maps, "Dense"),
+        "4_Normalize": "Normalize",
+    }
+    modules = [{"path": path, "type": f"sentence_transformers.models.{kind}"} for path, kind in parts.items()]
+    (tmp_path / "modules.json").write_text(json.dumps(modules))
+    (tmp_path / "1_Pooling").mkdir()
+    (tmp_path / "1_Pooling" / "config.json").write_text('{"pooling_mode_mean_tokens": true}')
+    for where, weight in maps.items():
+        (tmp_path / where).mkdir()
+        save_file({"linear.weight": weight}, tmp_path / where / "model.safetensors")
+        said = {"in_features": weight.shape[1], "out_features": weight.shape[0], "bias": False}
+        bend = "torch.nn.modules.linear.Identity"
+        (tmp_path / where / "config.json").write_text(json.dumps({**said, "activation_function": bend}))
+    model = open_model(tmp_path)
+    runs = model.run_many([TEXT, SHORT])
+    for run in runs:
+        with torch.no_grad():
+            mean = made(torch.tensor([run.ids[: run.side.n_real]])).last_hidden_state.mean(1)
+        wanted = F.normalize(mean @ maps["2_Dense"].T @ maps["3_Dense"].T, dim=-1)
+        assert np.abs(run.embedding - wanted[0].numpy()).max() <= 1e-5
+    pairs = token_pairs(*(model.run(text) for text in (TEXT, SHORT)))
+    assert pairs.shares is not None and abs(pairs.shares.sum() - pairs.whole) < 1e-5
+    (tmp_path / "3_Dense" / "config.json").write_text('{"in_features": 40, "out_features": 7}')
+    assert open_model(tmp_path).pooling is None, "maps that do not fit make no vector"

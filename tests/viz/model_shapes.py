@@ -127,6 +127,7 @@ SHAPES: Mapping[str, Shape] = {
     "t5": Shape("t5"),
     "t5-encoder": Shape("t5_encoder"),
     "alibi": Shape("bloom"),
+    "alibi-both": _framed("modernbert", places="alibi", block="behind", biases="all", n_segments=2),
     "sink": Shape("gpt_oss"),
     "recurrent": Shape("seq2seq", {"attention": "bahdanau"}),
     "without-attention": Shape("seq2seq", {"attention": "none"}),

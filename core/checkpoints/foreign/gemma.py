@@ -10,6 +10,7 @@ from core.checkpoints.foreign.rope import every, local, rope_field, two_turns
 from core.checkpoints.foreign.table import Field, Values, changed, flag, only, positive, under, whole_number
 from core.checkpoints.safety.config_schema import RANGES, Fields
 from core.models.rotary.gemma import GemmaConfig
+from core.models.rotary.gemma_encoder import GemmaEncoderConfig
 
 GELU, TANH = "gelu_pytorch_tanh", "The feed-forward network of this kind has the tanh form of GELU."
 
@@ -20,9 +21,11 @@ def _tanh(fields: Fields, given: Values) -> Values:
     return {}
 
 
+ONE_WAY = only(
+    "use_bidirectional_attention", False, "A Gemma that looks at what comes after is not implemented."
+)
 COMMON = (
     llama.UNBIASED,
-    only("use_bidirectional_attention", False, "A Gemma that looks at what comes after is not implemented."),
     Field(read=_tanh, write=lambda cfg: {"hidden_act": GELU, "hidden_activation": GELU}),
     *llama.SHAPE,
     flag("tie_word_embeddings", "tied", True),
@@ -34,7 +37,7 @@ GEMMA = replace(
     shows="Llama's heads with scaled embeddings, one key head or several",
     architecture="Gemma",
     telling="hidden_activation",
-    fields=(*COMMON, llama.TURNED),
+    fields=(ONE_WAY, *COMMON, llama.TURNED),
     fixed={"scaled": True, "activation": "gelu_tanh"},
     weights=changed(llama.WEIGHTS, "norm$", plus=1.0),
 )
@@ -64,6 +67,7 @@ GEMMA2 = replace(
     config=GemmaConfig,
     telling="query_pre_attn_scalar",
     fields=(
+        ONE_WAY,
         *LATER,
         positive(SCORES, "score_cap", 50.0),
         positive(LOGITS, "logit_cap", 30.0),
@@ -92,15 +96,32 @@ GEMMA2 = replace(
         plus=1.0,
     ),
 )
+
+
+def _both_ways(fields: Fields, given: Values) -> Values:
+    """Read whether it looks both ways: then half of the window is on each side."""
+    both = bool(fields.flag("use_bidirectional_attention", False))
+    return {"both": both, "window": given["window"] // 2 + 1 if both else given["window"]}
+
+
 GEMMA3 = replace(
     GEMMA2,
     model_type="gemma3_text",
     like="google/gemma-3-1b-it",
-    shows="Llama's heads with two bases of the turn and norms of each head's queries and keys; of a `gemma3` the text model alone",
+    shows="Llama's heads with two bases of the turn and norms of each head's queries and keys; of a `gemma3` the text model alone; EmbeddingGemma (google/embeddinggemma-300m) looks both ways",
+    config=lambda given: GemmaEncoderConfig if given.get("both") else GemmaConfig,
     architecture="Gemma3",
     bare="TextModel",
     fields=(
         *LATER,
+        Field(
+            read=_both_ways,
+            write=lambda cfg: (
+                {"use_bidirectional_attention": True, "sliding_window": 2 * (cfg.window - 1)}
+                if isinstance(cfg, GemmaEncoderConfig)
+                else {}
+            ),
+        ),
         only(SCORES, None, "Scores of a Gemma 3 are not capped."),
         positive(LOGITS, "logit_cap", 0.0),
         two_turns(("rope_theta", "rope_local_base_freq"), (1e6, 1e4), ("default", "linear")),

@@ -19,7 +19,7 @@ from core.errors import InputError
 from core.layers.embedding import TokenEmbedding
 from core.layers.linear import HALF, Linear
 from core.layers.positions import Sinusoidal
-from core.layers.task_head import Head, Pooling, TaskHead
+from core.layers.task_head import Head, PooledMaps, Pooling, TaskHead
 from core.models import Family
 
 FLOAT32 = 4
@@ -191,18 +191,22 @@ def unfit(what: str, names: list[str], wanted: str) -> InputError:
     )
 
 
-def blank(spec: Family, config: Any, head: Head | None = None) -> nn.Module:
+def blank(spec: Family, config: Any, head: Head | None = None, pooling: Pooling | None = None) -> nn.Module:
     """The network without memory for its weights: tells names and shapes."""
     with torch.device("meta"):
         network = spec.network(config)
         if head is not None:
             network.task = TaskHead(head)
+        if pooling is not None and pooling.maps:
+            network.pooled_maps = PooledMaps(pooling.maps)
     return network
 
 
-def unfilled(spec: Family, config: Any, head: Head | None = None) -> nn.Module:
+def unfilled(
+    spec: Family, config: Any, head: Head | None = None, pooling: Pooling | None = None
+) -> nn.Module:
     """The network for weights that somebody has: no number is drawn for them, the tables that are computed and not stored are there."""
-    network = blank(spec, config, head)
+    network = blank(spec, config, head, pooling)
     for part in network.modules():
         if isinstance(part, Sinusoidal):
             part.table = part.computed()
@@ -226,7 +230,7 @@ def build(plan: Plan, weights: Weights, between: Callable[[], object] = lambda: 
     `between` is called before each of them; what it raises ends the reading.
     Half precision stays where a layer multiplies with it in float32 (`core.layers.linear.by_blocks`) or looks up its rows.
     """
-    network = unfilled(plan.spec, plan.config, plan.head)
+    network = unfilled(plan.spec, plan.config, plan.head, plan.pooling)
     halves = {
         f"{name}.weight"
         for name, part in network.named_modules()

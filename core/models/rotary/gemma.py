@@ -135,17 +135,8 @@ class GemmaBlock(nn.Module):
         return tap("resid_out", x + self.drop(y), RESID)
 
 
-class Gemma(nn.Module):
-    """Token embeddings times the root of the width, causal blocks with and without a window, output scores that may be capped.
-
-    `forward` gives the hidden states that the output layer reads (batch pos d_model); `logits` (batch pos vocab): row i
-    scores the token after position i. With a cache the batch holds only the new positions.
-
-    >>> net = Gemma(GemmaConfig.tiny())
-    >>> ids = torch.tensor([[1, 2, 3]])
-    >>> net.logits(net(Batch(ids=ids, real=ids >= 0))).shape
-    torch.Size([1, 3, 29])
-    """
+class GemmaBody(nn.Module):
+    """Token embeddings times the root of the width, blocks with and without a window, a last norm."""
 
     norms_behind = True
     """What a sub-layer gives is normed before it is added."""
@@ -157,17 +148,11 @@ class Gemma(nn.Module):
         self.drop = dropout(cfg.dropout)
         self.layers = nn.ModuleList(GemmaBlock(cfg) for _ in range(cfg.n_layers))
         self.final_norm = RMSNorm(cfg.d_model, eps=cfg.eps)
-        self.to_logits = None if cfg.tied or cfg.headless else Linear(cfg.d_model, cfg.n_vocab, bias=False)
-        self.logit_cap = cfg.logit_cap
-
-    def new_cache(self) -> Cache:
-        return Cache(self.cfg.n_layers)
 
     def forward(self, batch: Batch, tap: Tap = OFF, cache: Cache | None = None) -> Tensor:
         past, cfg = cache.n_read if cache else 0, self.cfg
         n, device = batch.ids.shape[1], batch.ids.device
-        everywhere = masks.causal(n, past=past).to(device)
-        through = everywhere.triu(past - cfg.window + 1)
+        everywhere, through = (sight.to(device) for sight in self.sights(n, past))
         if not cache:
             real = masks.not_padding(batch.real)
             everywhere, through = everywhere & real, through & real
@@ -184,6 +169,32 @@ class Gemma(nn.Module):
             allowed, angle = (through, near) if i in cfg.local else (everywhere, wide)
             x = block(x, allowed, lambda each, by=angle: turned(each, by), tap / f"layer.{i}", store)
         return tap("final_norm.out", self.final_norm(x), RESID)
+
+    def sights(self, n: int, past: int) -> tuple[Tensor, Tensor]:
+        """Return who may attend whom in the layers that look everywhere, and in those with a window."""
+        everywhere = masks.causal(n, past=past)
+        return everywhere, everywhere.triu(past - self.cfg.window + 1)
+
+
+class Gemma(GemmaBody):
+    """Token embeddings times the root of the width, causal blocks with and without a window, output scores that may be capped.
+
+    `forward` gives the hidden states that the output layer reads (batch pos d_model); `logits` (batch pos vocab): row i
+    scores the token after position i. With a cache the batch holds only the new positions.
+
+    >>> net = Gemma(GemmaConfig.tiny())
+    >>> ids = torch.tensor([[1, 2, 3]])
+    >>> net.logits(net(Batch(ids=ids, real=ids >= 0))).shape
+    torch.Size([1, 3, 29])
+    """
+
+    def __init__(self, cfg: GemmaConfig) -> None:
+        super().__init__(cfg)
+        self.to_logits = None if cfg.tied or cfg.headless else Linear(cfg.d_model, cfg.n_vocab, bias=False)
+        self.logit_cap = cfg.logit_cap
+
+    def new_cache(self) -> Cache:
+        return Cache(self.cfg.n_layers)
 
     def logits(self, hidden: Tensor, tap: Tap = OFF) -> Tensor:
         found = self.embed["token"].scores(hidden) if self.to_logits is None else self.to_logits(hidden)

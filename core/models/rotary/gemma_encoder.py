@@ -1,0 +1,47 @@
+"""Gemma 3 as an encoder, as in EmbeddingGemma (Vera et al. 2025): every layer looks both ways, and nothing is written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from core import masks
+from core.models import Family, Kind
+from core.models.rotary.gemma import GemmaBody, GemmaConfig
+
+
+@dataclass(frozen=True, kw_only=True)
+class GemmaEncoderConfig(GemmaConfig):
+    """The shape, see `GemmaConfig`; a token of the layers in `local` sees those that are fewer than `window` tokens away, on both sides."""
+
+    headless: bool = True
+
+    @classmethod
+    def tiny(cls) -> GemmaEncoderConfig:
+        sizes = {"n_layers": 2, "n_heads": 6, "n_kv_heads": 3, "d_model": 30, "d_head": 8, "d_ff": 13}
+        return cls(**sizes, n_vocab=29, n_ctx=17, window=3, local=(0,), scale=11.0, score_cap=4.0)
+
+
+class GemmaEncoder(GemmaBody):
+    """The blocks of a Gemma without its mask: the hidden states of a whole text (batch pos d_model).
+
+    >>> import torch
+    >>> from core.models import Batch
+    >>> net, ids = GemmaEncoder(GemmaEncoderConfig.tiny()), torch.tensor([[1, 2, 3]])
+    >>> net(Batch(ids=ids, real=ids >= 0)).shape
+    torch.Size([1, 3, 30])
+    """
+
+    def sights(self, n: int, past: int) -> tuple[Tensor, Tensor]:
+        return masks.full(n), masks.window(n, self.cfg.window - 1)
+
+
+FAMILY = Family(
+    name="gemma_encoder",
+    config=GemmaEncoderConfig,
+    network=GemmaEncoder,
+    kinds=(Kind(name="self", stack="layer"),),
+    stacks={"encoder": "layer"},
+    outputs=lambda cfg: {},
+)
