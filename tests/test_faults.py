@@ -19,7 +19,9 @@ from websockets.sync.client import connect
 
 from tests import library_sets
 from tests.app_server import ROOT, free_port, started_app
+from tests.bench.wire import Visit
 from viz.platform import application, limits, security, shutdown, start
+from viz.shell import pages
 
 COMMAND = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.headless", "true", "--server.port"]
 
@@ -77,11 +79,11 @@ def test_the_web_server_is_known_by_its_signal_and_its_wait_has_an_end(monkeypat
     shutdown.limit_the_wait(None)
 
 
-def _ended(port: int, **variables: str) -> tuple[int, str]:
+def _ended(port: int, cwd: Path = ROOT, **variables: str) -> tuple[int, str]:
     """Return the status and the words of a start that ends by itself."""
     found = subprocess.run(
         [*COMMAND, str(port)],
-        cwd=ROOT,
+        cwd=cwd,
         env=os.environ | variables,
         capture_output=True,
         text=True,
@@ -138,6 +140,81 @@ def test_a_folder_with_spaces_and_umlauts_that_nobody_may_write_without_a_home(t
     finally:
         for folder in (place, *(one for one in place.rglob("*") if one.is_dir())):
             folder.chmod(0o755)
+
+
+@pytest.fixture
+def checkout(tmp_path):
+    """Return a copy of the project whose files a test may damage."""
+    place = tmp_path / "app"
+    shutil.copytree(ROOT, place, copy_function=os.link, ignore=shutil.ignore_patterns(".git", "__pycache__"))
+    return place
+
+
+def _damage(file: Path, keep: int | None) -> None:
+    """Leave so many bytes of a file, or None of it; the original, which a copy shares, stays whole."""
+    start = file.read_bytes()[:keep]
+    file.unlink()
+    if keep is not None:
+        file.write_bytes(start)
+
+
+async def _read(url: str, visited: dict[str, dict[str, str]]) -> dict[str, bytes]:
+    """Return what each page shows; a page that fails is an error."""
+    seen = {}
+    for page, values in visited.items():
+        visit = await Visit.opened(url, keeps_view=True)
+        answer = await visit.ask(page, values)
+        assert not answer.wrong, (page, answer.wrong)
+        seen[page] = b" ".join(answer.view.values())
+        await visit.close()
+    return seen
+
+
+@pytest.mark.slow
+def test_pages_say_in_a_sentence_which_file_that_ships_is_damaged(tmp_path, checkout):
+    models = checkout / "assets/models"
+    _damage(models / "gpt-mini/model.safetensors", 1000)
+    _damage(models / "bert-mini/config.json", None)
+    _damage(checkout / "assets/sounds/words.npz", 100)
+    for run in (checkout / "assets/runs").glob("*/*.*"):
+        _damage(run, 60)
+    for text in ("heads_en.txt", "concepts.tsv", "battery.tsv"):
+        _damage(checkout / "assets/texts" / text, 30)
+    visited = {
+        "": {"model": "gpt-mini"},
+        "masked_words": {},
+        "letters_over_frames": {},
+        "training": {},
+        "frozen_or_full": {},
+        "find": {"model": "translator-en-es"},
+        "decode": {},
+        "models": {},
+        "about": {},
+        "course": {},
+    }
+    with started_app(tmp_path, cwd=checkout, PYTHONPATH=str(checkout)) as server:
+        seen = asyncio.run(_read(server.url, visited))
+    assert b"gpt-mini/model.safetensors is cut off: 1,000 of" in seen[""]
+    assert b"bert-mini/config.json is missing" in seen["masked_words"]
+    assert b"words.npz, cannot be read" in seen["letters_over_frames"]
+    assert b"bert-mini is not served" in seen["models"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("keep", [None, 50])
+def test_a_text_that_every_page_reads_ends_the_start_in_a_sentence(checkout, keep):
+    _damage(checkout / "assets/texts/presets.tsv", keep)
+    status, words = _ended(free_port(), cwd=checkout, PYTHONPATH=str(checkout))
+    assert status and "presets.tsv" in words and "from the repository again" in words
+    assert "Traceback" not in words
+
+
+@pytest.mark.slow
+def test_every_page_is_drawn_with_all_patches_off(tmp_path):
+    with started_app(tmp_path, ATLAS_PATCHES="off") as server:
+        seen = asyncio.run(_read(server.url, {entry.slug: {} for entry in pages.discover()}))
+    assert len(seen) > 50 and min(map(len, seen.values())) > 1000
+    assert b"no patch of Streamlit is applied" in seen["about"]
 
 
 @pytest.mark.slow

@@ -80,10 +80,9 @@ async def lifespan(_: st.App) -> AsyncIterator[dict[str, object]]:
     keeper = housekeeping.Upkeep()
     if keeper.sessions.problem:
         start.REPORT.behind += (keeper.sessions.problem,)
+    start.end_with(start.text_problem())
     await start.first_screen()
-    if problem := start.memory_problem():
-        start.REPORT.problem = problem
-        raise MemoryError(problem)
+    start.end_with(start.memory_problem())
     start.the_rest(then=keeper.settle)
     keeping = [asyncio.create_task(each) for each in (keeper.keep(), routes.keep_clean(server))]
     yield {}

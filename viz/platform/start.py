@@ -7,6 +7,7 @@ open side by side, and a page is imported when it is opened.
 from __future__ import annotations
 
 import asyncio
+import importlib
 import itertools
 import logging
 import math
@@ -20,6 +21,7 @@ import streamlit as st
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 import core.serving.engine
+from core.errors import InputError
 from viz.platform import limits, run_context, visits, warm
 from viz.shell import errors
 
@@ -55,6 +57,22 @@ class WordedFailure:
             await send(message)
 
         await self.app(scope, receive, worded if scope["type"] == "lifespan" else send)
+
+
+def end_with(problem: str) -> None:
+    """End the start with this sentence; go on where there is none."""
+    if problem:
+        REPORT.problem = problem
+        raise RuntimeError(problem)
+
+
+def text_problem() -> str:
+    """Return what is wrong with the texts that every page reads when it is imported; "" for nothing."""
+    try:
+        importlib.import_module("viz.shell.menu")
+    except InputError as error:
+        return str(error)
+    return ""
 
 
 def memory_problem() -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import zipfile
+import zlib
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -11,6 +13,7 @@ from numpy.typing import NDArray
 
 from core.data.home import assets
 from core.data.speech.waves import Wave, from_bytes, to_bytes
+from core.errors import InputError
 
 DIGITS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 WORDS = (
@@ -84,11 +87,21 @@ def write(path: Path, clips: Mapping[tuple[str, str], Wave]) -> None:
 
 
 def read(path: Path) -> Clips:
-    """The clips of a file, still in bytes."""
-    with np.load(path) as file:
-        parts = np.split(file["codes"], np.cumsum(file["lengths"])[:-1])
-        names = [tuple(name.split(" ", 1)) for name in file["names"].tolist()]
-    return dict(zip(names, parts, strict=True))
+    """Return the clips of a file, still in bytes.
+
+    Raises InputError where the file is missing or damaged.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            parts = np.split(file["codes"], np.cumsum(file["lengths"])[:-1])
+            names = [tuple(name.split(" ", 1)) for name in file["names"].tolist()]
+        return dict(zip(names, parts, strict=True))
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        raise InputError(
+            f"The clips of spoken words, {path.name}, cannot be read ({type(error).__name__}).",
+            "It is an .npz with names, lengths and codes.",
+            "Take the file from the repository again (git checkout -- assets).",
+        ) from None
 
 
 @cache
