@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from core.run import Attention, Run
     from core.trace import OFF, Recorder, Tap, Trace, record
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = [
     "OFF",
     "Attention",

@@ -10,7 +10,23 @@ import pytest
 
 from tests.app_server import ROOT
 
-OURS = {".py", ".md", ".toml", ".css", ".html", ".js", ".svg", ".txt", ".tsv", ".ipynb", ".conf", ".lock", ""}
+OURS = {
+    ".py",
+    ".md",
+    ".toml",
+    ".css",
+    ".html",
+    ".js",
+    ".svg",
+    ".txt",
+    ".tsv",
+    ".ipynb",
+    ".conf",
+    ".lock",
+    ".cff",
+    ".typed",
+    "",
+}
 """Endings of what is written here; a script that somebody has packed is not."""
 LONG = 3000
 """Characters of a line that nobody writes."""

@@ -1,6 +1,6 @@
-"""The table of kinds in README, from the formats themselves: `python -m core.tools.kinds_table` writes it, a test compares.
+"""The table of kinds in core/README.md, from the formats themselves: `python -m core.tools.kinds_table` writes it, a test compares.
 
-Of each kind: by which `model_type` it is known, a model that is of it, what is shown, and the names in config.json of what is not computed.
+A row has the `model_type` of a kind, a model of it, what is shown, and the names in config.json of what is not computed.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from pathlib import Path
 
 from core.checkpoints.foreign import UNREAD, formats
 
-README = Path(__file__).parents[2] / "README.md"
-BEGIN, END = "<!-- kinds: python -m core.tools.kinds_table -->\n", "<!-- /kinds -->\n"
+README = Path(__file__).parents[1] / "README.md"
+COMMAND = "kinds: python -m core.tools.kinds_table"
 HEAD = "| Kind (`model_type`) | For example | What is shown | Refused, where config.json sets it otherwise |\n| --- | --- | --- | --- |\n"
 
 
 def table() -> str:
-    """Return the table as Markdown, a row a format.
+    """Return the table as Markdown, a row per format.
 
     >>> [row.split(" | ")[0] for row in table().splitlines() if "`qwen3`" in row]
     ['| `qwen3`']
@@ -29,21 +29,29 @@ def table() -> str:
 
 
 def refusals() -> str:
-    """Return what is said of kinds that are known and not read, those of one reason together."""
+    """Return the kinds that are known and not read, those of one reason together."""
     by_reason: dict[tuple[str, str], list[str]] = {}
     for kind, reason in UNREAD.items():
         by_reason.setdefault(reason, []).append(f"`{kind}`")
     return "".join(f"- {', '.join(kinds)}: {why} {remedy}\n" for (why, remedy), kinds in by_reason.items())
 
 
-def written(text: str) -> str:
-    """Return the README with today's table."""
-    before, _, rest = text.partition(BEGIN)
-    return (
-        f"{before}{BEGIN}{table()}\nKnown by name, and not read:\n\n{refusals()}{END}{rest.partition(END)[2]}"
-    )
+def with_part(document: str, command: str, text: str) -> str:
+    """Return a document with the text between the mark that names a command and its end replaced.
+
+    >>> with_part("a\\n<!-- b: c -->\\nold\\n<!-- /b -->\\nd", "b: c", "new\\n")
+    'a\\n<!-- b: c -->\\nnew\\n<!-- /b -->\\nd'
+    """
+    begin, end = f"<!-- {command} -->\n", f"<!-- /{command.partition(':')[0]} -->\n"
+    before, _, rest = document.partition(begin)
+    return f"{before}{begin}{text}{end}{rest.partition(end)[2]}"
+
+
+def updated(document: str) -> str:
+    """Return core/README.md with today's table."""
+    return with_part(document, COMMAND, f"{table()}\nKnown by name, and not read:\n\n{refusals()}")
 
 
 if __name__ == "__main__":
-    README.write_text(written(README.read_text(encoding="utf-8")), encoding="utf-8")
-    print(f"wrote {README.name}")
+    README.write_text(updated(README.read_text(encoding="utf-8")), encoding="utf-8")
+    print("wrote core/README.md")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,8 +19,6 @@ from core.checkpoints.inspect import main, report
 from core.checkpoints.store import shipped_folder
 from core.text.learn import wordpiece
 from core.tools import kinds_table
-
-README = Path(__file__).parents[2] / "README.md"
 
 
 @pytest.fixture(scope="module")
@@ -116,8 +113,8 @@ def test_a_shipped_model_is_described_too():
 
 
 def test_the_table_of_kinds_is_that_of_the_formats_and_each_has_a_row_of_parity():
-    text = README.read_text(encoding="utf-8")
-    assert kinds_table.written(text) == text, "python -m core.tools.kinds_table writes it"
+    text = kinds_table.README.read_text(encoding="utf-8")
+    assert kinds_table.updated(text) == text, "python -m core.tools.kinds_table writes it"
     assert all(form.like and form.shows for form in formats().values())
     own_files = {"vit", "deit", "jina_bert"}
     compared = {case.config.model_type for case in CASES.values()} | own_files
