@@ -2,7 +2,7 @@
 
 What stands here is imported when it is asked for, so that who needs only a word or a number of it waits for no torch.
 Its parts from the ground up, each made of itself and of those before it: errors, maths, glossary, trace, masks, text, data, layers, models, abilities, run, model, edits,
-checkpoints, decoding, analysis, scoring, training, serving, tools.
+checkpoints, decoding, analysis, scoring, training, jobs, serving, reading, tools.
 
 >>> import core
 >>> core.masks.causal(2).int().tolist()

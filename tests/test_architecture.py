@@ -34,7 +34,9 @@ FLOORS = (
     "analysis",
     "scoring",
     "training",
+    "jobs",
     "serving",
+    "reading",
     "tools",
 )
 """The files and folders of `core` from the ground up: each takes from itself and from what stands before it."""

@@ -10,7 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core import model
-from core.serving import bounds
+from core.reading import bounds
 from core.text import Tokenizer
 from viz.shell import pages, state
 from viz.widgets import page_parts

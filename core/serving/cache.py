@@ -16,10 +16,10 @@ import torch
 from torch import nn
 
 ENTRY_BYTES = 512
-"""What an entry weighs beside its key and its value, so that a million empty results are not free."""
+"""The bytes of an entry beside its key and its value, so that a million empty results are not free."""
 
 MISSING = object()
-"""What `ByteCache.get` returns for an unknown key: a result may be None."""
+"""The answer of `ByteCache.get` for an unknown key: a result may be None."""
 
 _PASSED_OVER = (
     type,
@@ -40,23 +40,23 @@ class _Kind(NamedTuple):
     passed_over: bool
     mapping: bool
     sequence: bool
-    whole: bool
+    atomic: bool
     slots: tuple[str, ...]
 
 
 @functools.lru_cache(1024)
-def _kind(of: type) -> _Kind:
+def _kind(cls: type) -> _Kind:
     return _Kind(
-        issubclass(of, _PASSED_OVER),
-        issubclass(of, Mapping),
-        issubclass(of, (list, tuple, set, frozenset)),
-        issubclass(of, (np.ndarray, torch.Tensor, str, bytes)),
-        tuple(name for kind in of.__mro__ for name in _slots(kind)),
+        issubclass(cls, _PASSED_OVER),
+        issubclass(cls, Mapping),
+        issubclass(cls, (list, tuple, set, frozenset)),
+        issubclass(cls, (np.ndarray, torch.Tensor, str, bytes)),
+        tuple(name for kind in cls.__mro__ for name in _slots(kind)),
     )
 
 
 def parts(value: object) -> Iterator[Any]:
-    """Every object that a result keeps alive, each once: into containers, attributes and slots.
+    """Yield every object that a result keeps alive, each once: into containers, attributes and slots.
 
     Networks, and models that own one, are passed over: the registry holds those, whatever the cache does.
     """
@@ -68,7 +68,7 @@ def parts(value: object) -> Iterator[Any]:
         if kind.passed_over or id(item) in seen:
             continue
         seen.add(id(item))
-        if kind.whole:
+        if kind.atomic:
             yield item
             continue
         own = getattr(item, "__dict__", {})
@@ -86,7 +86,7 @@ def parts(value: object) -> Iterator[Any]:
 
 
 def weigh(value: object) -> int:
-    """Bytes that a value keeps in memory.
+    """Return the bytes that a value keeps in memory.
 
     A value that knows its own size says so with an integer attribute `nbytes`. Of anything else the arrays and
     tensors inside are counted, a buffer that several share once, a slice with all that it keeps alive; texts and
@@ -133,7 +133,7 @@ class ByteCache:
     """Keeps what was used last, as long as all entries together weigh at most `budget` bytes; first of all what was asked for again.
 
     Segmented least-recently-used (Karedla, Love and Wherry, "Caching strategies to improve disk system performance", 1994): a
-    new value stands among those that were asked for once, and the oldest of these goes first. Asked for again, more than
+    new value is among those that were asked for once, and the oldest of these goes first. Asked for again, more than
     `SOON` seconds after it came, it moves to those with a room of `KEPT` of the budget; what grows out of that room is the
     newest of the others once more. So a crowd of values that nobody asks for twice, as a slider leaves one at every move,
     passes through without driving out what a class comes back to. Within `SOON` a value is asked for by the same page.
@@ -153,28 +153,32 @@ class ByteCache:
         self.budget, self.heavy, self._now = budget, heavy, now
         self._lock = threading.Lock()
         self._once, self._again = _Segment(), _Segment()
-        self._alone: tuple[Hashable, _Entry] | None = None
+        self._heavy_entry: tuple[Hashable, _Entry] | None = None
 
     @property
     def nbytes(self) -> int:
-        """What is kept now, in bytes."""
+        """The bytes of all entries now."""
         with self._lock:
-            return self._light + (self._alone[1].nbytes if self._alone else 0)
+            return self._light + (self._heavy_entry[1].nbytes if self._heavy_entry else 0)
 
     @property
     def _light(self) -> int:
         return self._once.nbytes + self._again.nbytes
 
     def keys(self) -> tuple[Hashable, ...]:
-        """Keys kept now, in the order in which they would go; that of a value heavier than the budget last."""
+        """Return the keys, in the order in which they would go; that of a value heavier than the budget last."""
         with self._lock:
-            return (*self._once.entries, *self._again.entries, *((self._alone[0],) if self._alone else ()))
+            return (
+                *self._once.entries,
+                *self._again.entries,
+                *((self._heavy_entry[0],) if self._heavy_entry else ()),
+            )
 
     def get(self, key: Hashable) -> object:
-        """The value, now the most recently used, or `MISSING`."""
+        """Return the value, now the most recently used, or `MISSING`."""
         with self._lock:
-            if self._alone and self._alone[0] == key:
-                return self._alone[1].value
+            if self._heavy_entry and self._heavy_entry[0] == key:
+                return self._heavy_entry[1].value
             entry = self._again.take(key)
             if entry is None:
                 entry = self._once.take(key)
@@ -192,13 +196,13 @@ class ByteCache:
         """Keep a value as the most recently used; False if it alone is too heavy."""
         entry = _Entry(value, ENTRY_BYTES + weigh(key) + weigh(value), self._now())
         with self._lock:
-            if self._alone and self._alone[0] == key:
-                self._alone = None
+            if self._heavy_entry and self._heavy_entry[0] == key:
+                self._heavy_entry = None
             self._once.take(key)
             self._again.take(key)
             if entry.nbytes > self.budget:
                 if entry.nbytes <= self.heavy:
-                    self._alone = key, entry
+                    self._heavy_entry = key, entry
                 return entry.nbytes <= self.heavy
             self._once.add(key, entry)
             while self._light > self.budget:
@@ -219,13 +223,13 @@ class ByteCache:
                 with self._lock:
                     self._once.take(key)
                     self._again.take(key)
-                    if self._alone and self._alone[0] == key:
-                        self._alone = None
+                    if self._heavy_entry and self._heavy_entry[0] == key:
+                        self._heavy_entry = None
 
     def clear(self) -> None:
         """Forget everything."""
         with self._lock:
-            self._once, self._again, self._alone = _Segment(), _Segment(), None
+            self._once, self._again, self._heavy_entry = _Segment(), _Segment(), None
 
 
 class _Entry(NamedTuple):

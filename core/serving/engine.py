@@ -35,8 +35,8 @@ LAYERS_UNKNOWN, CONTEXT_UNKNOWN = 6, 512
 class RunRequest:
     """A question to a model, as data: equal requests have equal answers, so one forward serves all who ask.
 
-    Lists are taken as tuples. Raises InputError for a `Patch` without a recipe: patches are told apart by their
-    recipe, so two different ones without would be taken for equal; and for an `edits.Function`, which cannot be told apart.
+    Lists are taken as tuples. Raises InputError for a `Patch` without a recipe: patches are compared by their
+    recipe, so two different ones without would be taken for equal; and for an `edits.Function`, which cannot be compared.
     `reads_on` is no part of the question: it says that the asker will go on with the text, see `Model.run`.
 
     >>> RunRequest("gpt-mini", "Hello", keep=["*.pattern"]) == RunRequest("gpt-mini", "Hello", keep=("*.pattern",))
@@ -84,7 +84,7 @@ class RunRequest:
 class Engine:
     """Models that a browser cannot clear, one running forward, one budget of bytes.
 
-    `opener(name)` loads a model, `listing()` says which there are, and `aside(name)` what else can be opened by name;
+    `opener(name)` loads a model, `listing()` says which there are, and `unlisted(name, session)` what else this session can open by name;
     without them, those of `core`. The rules of the order are those of `core.serving.scheduler.Scheduler`. `on_slow_open(name)` is called
     every half second in the thread of whoever waits for a model to be loaded (the app says so there); `forwards` counts the
     runs that were computed. Every function runs in inference mode; arrays in what it returns become read-only.
@@ -103,7 +103,7 @@ class Engine:
         *,
         opener: Callable[[str], Any] | None = None,
         listing: Callable[[], tuple[Any, ...]] | None = None,
-        aside: Callable[[str], Any | None] | None = None,
+        unlisted: Callable[[str, str], Any | None] | None = None,
         cache_bytes: int = CACHE_BYTES,
         heavy_bytes: int = HEAVY_BYTES,
         max_waiting: int = 128,
@@ -115,23 +115,23 @@ class Engine:
         self._registry = Registry(
             self._load,
             listing or _list_shipped,
-            aside or (_aside if opener is None else lambda _: None),
+            unlisted or (_unlisted if opener is None else lambda name, session: None),
             _local_folders if listing is None else lambda: None,
         )
         self._cache = ByteCache(cache_bytes, heavy_bytes)
-        self._registry.gone = self._cache.drop
+        self._registry.on_drop = self._cache.drop
         self._scheduler = Scheduler(self._cache, max_waiting=max_waiting, max_cost=max_cost)
 
     def run(
         self, request: RunRequest, session: str = "", on_wait: Callable[[int], None] | None = None
     ) -> Any:
-        """The `Run` of a request. `on_wait(place)` is called every half second while it waits, in this thread.
+        """Return the `Run` of a request. `on_wait(place)` is called every half second while it waits, in this thread.
 
         A page that will read `run.logits` says so in `keep`: then they, too, are computed by the scheduler.
 
         Raises InputError (unknown model, text the model cannot read), Superseded, Busy.
         """
-        self._registry.check(request.model)
+        self._registry.check(request.model, session)
         model = self._registry.loaded(request.model)
         cost = request.cost(None if model is None else model.config)
         return self._ask(("run", request), lambda: self._forward(request), cost, session, on_wait)
@@ -144,7 +144,7 @@ class Engine:
         session: str = "",
         on_wait: Callable[[int], None] | None = None,
     ) -> Any:
-        """The value of any pure function through the same scheduler and cache: same key, same value.
+        """Return the value of any pure function through the same scheduler and cache: same key, same value.
 
         `cost` is in characters times layers of a forward (about 50 units a millisecond). The function may itself
         call `run` and `submit`: they then compute on the spot.
@@ -157,34 +157,35 @@ class Engine:
         """
         return self._ask(("value", key), fn, cost, session, on_wait)
 
-    def kept(self, key: Hashable) -> Any | None:
-        """The value of a key of `submit` that was computed before and is still kept, None for none: what it is made of need not be asked for again.
+    def cached(self, key: Hashable) -> Any | None:
+        """Return the value of a key of `submit` that was computed before and is still here, None for none: its parts need not be asked for again.
 
         >>> with Engine() as engine:
-        ...     before = engine.kept("square"), engine.submit("square", lambda: 12 * 12, cost=1)
-        ...     before, engine.kept("square")
+        ...     before = engine.cached("square"), engine.submit("square", lambda: 12 * 12, cost=1)
+        ...     before, engine.cached("square")
         ((None, 144), 144)
         """
         value = self._cache.get(("value", key))
         return None if value is MISSING else value
 
     def models(self) -> tuple[Listing, ...]:
-        """Every model of the store, the ones that cannot be used with their problem."""
+        """Return every model of the store, the ones that cannot be used with their problem."""
         return self._registry.models()
 
-    def entry(self, name: str) -> Any | None:
-        """The listing of a name: of a listed model, or of one that opens without being listed (`core.serving.resolve`); None for any other.
+    def entry(self, name: str, session: str = "") -> Any | None:
+        """Return the listing of a name: of a listed model, or of one that opens without being listed (`core.jobs.names`); None for any other.
 
-        Raises InputError for a name that nearly opens, such as that of a step that was not kept.
+        What a visitor trained or uploaded opens for that visitor's `session`; the session "" is the server's own, which may
+        open everything. Raises InputError for a name that nearly opens, such as that of a step that was not kept.
         """
-        return self._registry.entry(name)
+        return self._registry.entry(name, session)
 
-    def open(self, name: str) -> Any:
-        """The frozen model of a name that opens (`entry`), loaded once for the process.
+    def open(self, name: str, session: str = "") -> Any:
+        """Return the frozen model of a name that opens (`entry`), loaded once for the process.
 
         Raises InputError for a name that does not open (a path never does) and whatever loading raises.
         """
-        return self._registry.open(name, lambda: self.on_slow_open(name))
+        return self._registry.open(name, session, lambda: self.on_slow_open(name))
 
     def warm(self, names: Iterable[str] | None = None) -> tuple[Listing, ...]:
         """Load models (None: all that are in order) and run each once, so that no visitor pays for the first time.
@@ -199,20 +200,20 @@ class Engine:
         return self.models()
 
     def place(self, session: str) -> int | None:
-        """Where the session's request stands: 0 running, 1 next, and so on; None if it has none."""
+        """Return the place of the session's request: 0 running, 1 next, and so on; None if it has none."""
         return self._scheduler.place(session)
 
     @property
     def cached_bytes(self) -> int:
-        """What the cache holds now."""
+        """The bytes of the cache now."""
         return self._cache.nbytes
 
     def holds(self, model: Any) -> bool:
-        """Whether this very model is still the one of its name: one that was let go must not be kept alive by what is computed of it."""
+        """Return whether this very model is still the one of its name: a dropped one must not be kept alive by what is computed of it."""
         return self._registry.loaded(model.name) is model
 
     def room(self, free: Callable[[], float]) -> None:
-        """From now on foreign models are opened only into so many free bytes, see `core.serving.registry.Registry`."""
+        """Open foreign models only into so many free bytes, see `core.serving.registry.Registry`."""
         self._registry.room = free
 
     def fits(self, entry: Listing) -> None:
@@ -220,7 +221,7 @@ class Engine:
         self._registry.fits(entry)
 
     def drop(self, name: str) -> None:
-        """Let go of a model and of what was computed with it."""
+        """Drop a model and what was computed with it."""
         self._registry.drop(name)
         self._cache.drop(name)
 
@@ -277,7 +278,7 @@ _making = threading.Lock()
 
 
 def default() -> Engine:
-    """The engine of this process, made at the first call. Sets nothing else: threads of torch are the app's affair.
+    """Return the engine of this process, made at the first call. Sets nothing else: threads of torch are the app's affair.
 
     >>> default() is default()
     True
@@ -291,15 +292,15 @@ def default() -> Engine:
 
 
 def _open_shipped(name: str) -> Any:
-    from core.serving import resolve  # late: an engine of models that somebody else opens needs no training
+    from core.jobs import names  # late: an engine of models that somebody else opens needs no training
 
-    return resolve.open_model(name)
+    return names.open_model(name)
 
 
-def _aside(name: str) -> Any | None:
-    from core.serving import resolve
+def _unlisted(name: str, session: str) -> Any | None:
+    from core.jobs import names
 
-    return resolve.resolve_name(name)
+    return names.resolve_name(name, session)
 
 
 def _local_folders() -> object:

@@ -8,24 +8,25 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, wait
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Protocol
 
 from core.errors import InputError
+from core.jobs.listing import Listing
 from core.serving.scheduler import TURNS
 
 log = logging.getLogger(__name__)
 MOST_ASIDE = 2**23
-"""Weights that the models which open aside have together, with one that has more alone: a fine-tuned BERT has 7 million, a moment of a small GPT 0.4."""
+"""Weights that the models that no list has have together, with one that has more alone: a fine-tuned BERT has 7 million, a moment of a small GPT 0.4."""
 MB = 2**20
 GLANCE = 3.0
 """Seconds from one look for models that have come or gone to the next."""
 PATIENCE = 0.5
-"""Seconds after which, and then again and again, whoever waits for a model is told so."""
+"""Seconds between two calls of `on_wait` while a model is loaded."""
 
 
 class Model(Protocol):
-    """What the engine needs of a model: its shape, and a pure `run` (nothing is stored on the model)."""
+    """The engine's view of a model: its shape, and a pure `run` (nothing is stored on the model)."""
 
     @property
     def config(self) -> Any: ...
@@ -33,32 +34,15 @@ class Model(Protocol):
     def run(self, text: str, **options: Any) -> Any: ...
 
 
-@dataclass(frozen=True)
-class Listing:
-    """One model a picker may show: usable (`ok`), or why not (`problem`, a sentence fit for the page).
-
-    `memory`: bytes that opening it takes; `foreign`: it did not ship with the atlas, and may have to go when memory is short;
-    `does`: the output of its head of fine-tuning, or "embedding".
-    """
-
-    name: str
-    ok: bool
-    problem: str = ""
-    family: str = ""
-    memory: int = 0
-    foreign: bool = False
-    does: str = ""
-
-
 class Registry:
     """Models by listed name. Only listed names are opened: a name comes from an address, and must not be a path.
 
     `opener(name)` loads a model, `listing()` says which there are; each name is loaded at most once, and
     a failed load is not remembered (the next visitor tries again) but shows in `models()`. One bad model leaves the
-    others as they were. They are listed again when `state()` is not what it was: a folder has come or gone. `aside(name)` is asked about a name that is not listed: a Listing opens, None does not.
+    others as they were. They are listed again when `state()` is not what it was: a folder has come or gone. `unlisted(name, session)` gives the Listing of a name that is not listed but opens for this session, None for any other.
 
     `room()` says how many bytes are free for one more model. Where a foreign one needs more, those that were used longest ago
-    go first (`gone(name)` is called for each), and if that is not enough it is refused in words.
+    go first (`on_drop(name)` is called for each), and if that is not enough it is refused in words.
 
     >>> registry = Registry(str.upper, lambda: (Listing("a", True), Listing("b", False, "The file is gone.")))
     >>> registry.open("a")
@@ -72,37 +56,37 @@ class Registry:
         self,
         opener: Callable[[str], Any],
         listing: Callable[[], tuple[Any, ...]],
-        aside: Callable[[str], Any | None] = lambda _: None,
+        unlisted: Callable[[str, str], Any | None] = lambda name, session: None,
         state: Callable[[], object] = lambda: None,
     ) -> None:
-        self._opener, self._listing, self._aside, self._state = opener, listing, aside, state
+        self._opener, self._listing, self._unlisted, self._state = opener, listing, unlisted, state
         self.glance = GLANCE
         self._looked, self._seen = -math.inf, None
         self.room: Callable[[], float] = lambda: math.inf
-        self.gone: Callable[[str], None] = lambda name: None
+        self.on_drop: Callable[[str], None] = lambda name: None
         self._lock, self._listed_once = threading.Lock(), threading.Lock()
         self._open: dict[str, Any] = {}
         self._used: dict[str, float] = {}
         self._foreign: dict[str, int] = {}
         self._opening: dict[str, Future[Any]] = {}
-        self._beside: list[str] = []
+        self._open_unlisted: list[str] = []
         self._listed: dict[str, Listing] | None = None
         self._problems: dict[str, str] = {}
 
     def models(self) -> tuple[Listing, ...]:
-        """Every listed model; one that failed to load is listed with its problem."""
+        """Return every listed model; one that failed to load is listed with its problem."""
         return tuple(
             replace(entry, ok=False, problem=self._problems[name]) if name in self._problems else entry
             for name, entry in self._entries().items()
         )
 
-    def entry(self, name: str) -> Any | None:
-        """What is known of a name, listed or aside; None for one that is neither."""
-        return self._entries().get(name) or self._aside(name)
+    def entry(self, name: str, session: str = "") -> Any | None:
+        """Return the listing of a name, listed or not; None for one that is neither. The session "" is the server's own."""
+        return self._entries().get(name) or self._unlisted(name, session)
 
-    def check(self, name: str) -> None:
-        """Raise InputError unless the name is listed, or opens aside, and its files were found in order."""
-        entry = self.entry(name)
+    def check(self, name: str, session: str = "") -> None:
+        """Raise InputError unless the name is listed, or opens for this session, and its files were found in order."""
+        entry = self.entry(name, session)
         if entry is not None and entry.ok:
             return
         wrong = (
@@ -112,11 +96,11 @@ class Registry:
         raise InputError(wrong, f"Models that work: {usable}.", "Choose one of those.")
 
     def loaded(self, name: str) -> Any | None:
-        """The model if it is in memory already, else None."""
+        """Return the model if it is in memory already, else None."""
         return self._open.get(name)
 
-    def open(self, name: str, on_wait: Callable[[], None] = lambda: None) -> Any:
-        """The one frozen model of this name, loaded if nobody asked for it before.
+    def open(self, name: str, session: str = "", on_wait: Callable[[], None] = lambda: None) -> Any:
+        """Return the one frozen model of this name, loaded if nobody asked for it before.
 
         It is loaded in a thread of its own, whoever asks first: no model waits for another, and `on_wait()` is called in
         the caller's thread every half second until it is there.
@@ -131,7 +115,7 @@ class Registry:
         self._used[name] = time.monotonic()
         if model is not None and name in self._entries():
             return model
-        self.check(name)  # what opens aside may be one visitor's only
+        self.check(name, session)  # what is not listed may be one visitor's only
         with self._lock:
             if name in self._open:
                 return self._open[name]
@@ -142,16 +126,16 @@ class Registry:
         return opening.result()
 
     def drop(self, name: str) -> None:
-        """Let go of a model: it is read anew when it is asked for, if it still opens."""
+        """Drop a model: it is read again when it is asked for, if it still opens."""
         with self._lock:
-            held = self._open.pop(name, None)
+            model = self._open.pop(name, None)
             self._used.pop(name, None)
             self._foreign.pop(name, None)
             self._problems.pop(name, None)
-            if name in self._beside:
-                self._beside.remove(name)
-        if held is not None:
-            self.gone(name)
+            if name in self._open_unlisted:
+                self._open_unlisted.remove(name)
+        if model is not None:
+            self.on_drop(name)
 
     def _begin(self, name: str) -> Future[Any]:
         opening = self._opening[name] = Future()
@@ -167,7 +151,7 @@ class Registry:
         except BaseException as error:
             log.warning("The model '%s' could not be opened.", name, exc_info=True)
             with self._lock:
-                self._problems[name] = _worded(error)
+                self._problems[name] = _sentence(error)
                 del self._opening[name]
             opening.set_exception(error)
             return
@@ -180,7 +164,7 @@ class Registry:
         opening.set_result(model)
 
     def fits(self, entry: Listing) -> list[str]:
-        """Which foreign models would have to go for one more, those used longest ago first.
+        """Return the foreign models that would have to go for one more, those used longest ago first.
 
         Raises InputError where all of them together are too small.
         """
@@ -209,13 +193,14 @@ class Registry:
         self._foreign[entry.name] = entry.memory
 
     def _make_room(self, name: str) -> None:
-        """Of the models that open aside those opened last stay, as many as are small enough: there may be one a second of a training."""
-        self._beside.append(name)
+        """Drop unlisted models, those opened first, until the others are small enough: there may be one a second of a training."""
+        self._open_unlisted.append(name)
         while (
-            len(self._beside) > 1
-            and sum(getattr(self._open[held], "n_parameters", 0) for held in self._beside) > MOST_ASIDE
+            len(self._open_unlisted) > 1
+            and sum(getattr(self._open[other], "n_parameters", 0) for other in self._open_unlisted)
+            > MOST_ASIDE
         ):
-            del self._open[self._beside.pop(0)]
+            del self._open[self._open_unlisted.pop(0)]
 
     def _entries(self) -> dict[str, Listing]:
         if self._listed is None or time.monotonic() >= self._looked + self.glance:
@@ -250,8 +235,8 @@ class Registry:
         self._looked, self._seen = time.monotonic(), seen
 
 
-def _worded(error: BaseException) -> str:
-    """A sentence for the page: our own errors speak for themselves, others may hold paths and stay in the log."""
+def _sentence(error: BaseException) -> str:
+    """Return a sentence for the page: our own errors are shown, others may hold paths and stay in the log."""
     if isinstance(error, InputError):
         return str(error)
     return f"Its files could not be read ({type(error).__name__}); the log of the server says more."

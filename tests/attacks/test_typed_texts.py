@@ -16,7 +16,8 @@ from core.analysis.residual.logit_lens import KEEP, logit_lens
 from core.decoding import decode
 from core.edits import ZeroHead
 from core.errors import InputError
-from core.serving import bounds, engine
+from core.reading import bounds
+from core.serving import engine
 from core.serving.cache import ByteCache
 from core.serving.scheduler import Scheduler
 from core.text import Tokenizer

@@ -21,7 +21,7 @@ from upload_sender import CONFIG, HEAD, TOKENIZER, WEIGHTS, Sender, Watch, refus
 import core.serving.engine
 from core.checkpoints.safety.load_plan import Plan
 from core.errors import InputError
-from core.serving import brought, resolve
+from core.jobs import user_models
 from core.serving.engine import Engine, RunRequest
 from viz.uploads import routes, store
 from viz.uploads.store import UPLOADS
@@ -37,7 +37,7 @@ def sender(good: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sender]:
     """A visitor of a server that takes a megabyte of weights."""
     monkeypatch.setenv("ATLAS_UPLOAD", "1M")
     monkeypatch.setattr(UPLOADS, "_uploads", {})
-    monkeypatch.setattr(brought.SHELF, "_held", {})
+    monkeypatch.setattr(user_models.SHELF, "_models", {})
     monkeypatch.setattr(routes, "SPARE", 0)
     with Engine() as engine:
         monkeypatch.setattr(core.serving.engine, "_default", engine)
@@ -65,21 +65,18 @@ def first(values: dict[str, Any]) -> dict[str, Any]:
     return next(value for name, value in values.items() if name != "__metadata__")
 
 
-def test_a_good_model_opens_for_its_visitor_alone_and_goes_with_him(sender: Sender, monkeypatch) -> None:
+def test_a_good_model_opens_for_its_visitor_alone_and_goes_with_the_visit(sender: Sender) -> None:
     status, told = sender.all()
     assert status == 200 and told["name"].startswith("upload: gpt2 (")
-    name, engine, asking = told["name"], core.serving.engine.default(), ["Ana"]
-    monkeypatch.setattr(resolve, "_who", lambda: asking[0])
+    name, engine, shelf = told["name"], core.serving.engine.default(), user_models.SHELF
     run = engine.run(RunRequest(name, "the animal"), session="Ana")
-    assert run.tokens and list(resolve.brought_by_me()) == [name]
-    asking[0] = "Ben"
-    assert resolve.brought_by_me() == {}
+    assert run.tokens and list(shelf.listings("Ana")) == [name] and not shelf.listings("Ben")
     with pytest.raises(InputError, match="no longer here"):
-        engine.open(name)
-    asking[0], folder = "Ana", brought.SHELF.find(name, "Ana").folder
+        engine.open(name, "Ben")
+    folder = shelf.find(name, "Ana").folder
     again = sender.all()[1]["name"]
-    assert again != name and not folder.exists() and list(resolve.brought_by_me()) == [again], "one a visitor"
-    folder, before = brought.SHELF.find(again, "Ana").folder, engine.cached_bytes
+    assert again != name and not folder.exists() and list(shelf.listings("Ana")) == [again], "one a visitor"
+    folder, before = shelf.find(again, "Ana").folder, engine.cached_bytes
     engine.run(RunRequest(again, "the street"), session="Ana")
     UPLOADS.forget_absent({"Ben"})
     assert not folder.exists() and not UPLOADS and engine.cached_bytes <= before
@@ -117,7 +114,7 @@ def test_lies_about_lengths_and_names(sender: Sender, part: str, how: dict[str, 
         sender.all(CONFIG, TOKENIZER)
     with Watch():
         refused(sender.send(part, **how), words)
-    assert not brought.SHELF.all("Ana")
+    assert not user_models.SHELF.all("Ana")
 
 
 def test_a_model_of_pictures_comes_without_a_tokenizer(sender: Sender) -> None:
@@ -272,7 +269,7 @@ def test_the_weights_are_those_that_were_judged(sender: Sender) -> None:
         with Watch():
             refused(sender.send(WEIGHTS, body, **how), words)
             refused(sender.send(WEIGHTS, good), "its beginning has not come")
-        assert not brought.SHELF.all("Ana")
+        assert not user_models.SHELF.all("Ana")
 
     judged(b"\0" * len(good), "begins otherwise")
     nan = np.full((len(good) - len(sender.head)) // 4, np.nan, np.float32).tobytes()
@@ -331,7 +328,7 @@ def test_two_visitors_at_once_get_each_his_own(sender: Sender, monkeypatch) -> N
     for thread in threads:
         thread.join()
     for session, name in came.items():
-        assert [one.name for one in brought.SHELF.all(session)] == [name]
+        assert [one.name for one in user_models.SHELF.all(session)] == [name]
     assert len({*came.values()}) == len(visitors)
 
 

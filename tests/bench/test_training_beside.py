@@ -16,7 +16,7 @@ import torch
 from streamlit.testing.v1 import AppTest
 from test_cell_budget import TEXT
 
-from core.serving.trainer import Trainer
+from core.jobs.trainer import Trainer
 
 pytestmark = pytest.mark.bench
 MOST = 1.3

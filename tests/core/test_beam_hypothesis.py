@@ -14,7 +14,7 @@ from core.decoding.choose import LISTED
 from core.decoding.counterexample import Letters, OnPaper
 from core.decoding.decode import write
 from core.decoding.prompt import Prompt
-from core.serving.decoding_record import Decoding
+from core.decoding.record import Decoding
 
 TEXT = "the old cat sat on"
 MAKERS = {

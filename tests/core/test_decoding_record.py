@@ -8,8 +8,9 @@ import pytest
 from decoding_helpers import build, counted
 
 from core.decoding import Beam, Greedy, Sample
+from core.decoding.record import Decoding, decoded, encoded
 from core.errors import InputError
-from core.serving.decoding_record import Decoding, decoded, encoded
+from core.serving.engine import default
 
 STRATEGIES = [
     Greedy(),
@@ -108,7 +109,7 @@ def test_a_broken_or_foreign_one_is_refused_in_three_parts(raw, says):
 def test_a_model_is_opened_by_a_listed_name_and_never_by_a_path(tmp_path):
     for name in ("no such model", str(tmp_path), "../models", "hf:gpt2"):
         with pytest.raises(InputError):
-            Decoding(name, "the").run()
+            Decoding(name, "the").run(default().open)
 
 
 def test_closing_stops_the_work_and_nothing_is_done_before_the_first_step(m):

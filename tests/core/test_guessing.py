@@ -9,7 +9,7 @@ import pytest
 
 import core
 from core.decoding import decode
-from core.serving import bounds
+from core.reading import bounds
 from tests.core.decoding_helpers import build
 from viz.course.shared.maths.guessing import READS, Round, played, score, told
 from viz.workspace.decode.maths.choices import choices

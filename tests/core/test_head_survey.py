@@ -18,8 +18,8 @@ from core.checkpoints.manifest import read_manifest, shipped_folder
 from core.data.texts import Sentence, texts
 from core.errors import InputError
 from core.models import families
+from core.reading import surveys
 from core.run import Attention
-from core.serving import surveys
 from core.tools.survey import untrained
 
 TEXT = "Why did the fox run?"
@@ -111,7 +111,7 @@ def test_heads_json_is_read_as_it_was_written(tmp_path):
         kinds = (SimpleNamespace(name="causal", n_layers=lambda _: 2),)
         spec = SimpleNamespace(has_source=reads_a_source, kinds_of=lambda _, all=kinds: all)
         model = SimpleNamespace(spec=spec, config=SimpleNamespace(n_heads=3))
-        assert (surveys._kept(tmp_path, model) is not None) == kept
+        assert (surveys._read_saved(tmp_path, model) is not None) == kept
     (tmp_path / "model.safetensors").write_bytes(b"others")
     assert not held.of(tmp_path)
 

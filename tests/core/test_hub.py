@@ -17,8 +17,8 @@ from huggingface_hub import constants
 import core
 from core.checkpoints import hub
 from core.errors import InputError
-from core.serving import brought
-from core.serving.fetching import Fetcher
+from core.jobs import user_models
+from core.jobs.fetching import Fetcher
 
 REVISION = "a1b2c3"
 
@@ -134,7 +134,7 @@ def test_a_sum_that_is_wrong_and_a_model_that_is_not_there(served: Hub) -> None:
 def test_the_app_fetches_one_at_a_time_and_what_came_is_everybodys(
     served: Hub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(brought.SHELF, "_held", {})
+    monkeypatch.setattr(user_models.SHELF, "_models", {})
     going, fetcher = threading.Event(), Fetcher(lambda offer, tell: going.wait(5) and hub.fetch(offer, tell))
     offer = hub.offered("hf:own/tiny")
     fetcher.begin(offer)
@@ -144,8 +144,8 @@ def test_the_app_fetches_one_at_a_time_and_what_came_is_everybodys(
     going.set()
     assert _end(fetcher).problem.wrong == "The download was stopped."
     fetcher.begin(offer)
-    assert (came := _end(fetcher).brought) and came.name == "hf:own/tiny" and came.listing.family == "llama"
-    assert brought.SHELF.find("hf:own/tiny", "anybody") is came
+    assert (came := _end(fetcher).model) and came.name == "hf:own/tiny" and came.listing.family == "llama"
+    assert user_models.SHELF.find("hf:own/tiny", "anybody") is came
 
 
 def _end(fetcher: Fetcher):

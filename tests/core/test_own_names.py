@@ -13,8 +13,8 @@ from core.analysis.heads.habits import NOT_NAMED, Heads
 from core.analysis.heads.head_survey import UNREAD, lines_of, named_by, readings, summed
 from core.data.readable import unread
 from core.data.texts import Example, texts
+from core.reading.surveys import LINES, Standing, Surveys
 from core.serving.engine import Engine, Listing
-from core.serving.surveys import LINES, Standing, Surveys
 from core.text import Tokenizer
 from core.text.learn import byte_level_bpe, whole_words, wordpiece
 
@@ -34,7 +34,7 @@ def protein(monkeypatch):
 
 def ended(survey: Surveys, of, visitor: str) -> Standing:
     end = time.monotonic() + 60
-    while not (found := survey.own(of, visitor)).over and time.monotonic() < end:
+    while not (found := survey.for_visitor(of, visitor)).over and time.monotonic() < end:
         time.sleep(0.01)
     return found
 
@@ -77,7 +77,7 @@ def test_shipped_models_can_read_the_survey(name):
 
 def test_a_visitors_texts_name_the_heads_for_this_visitor(protein):
     survey = Surveys()
-    assert survey.own(protein, "Ana") is None
+    assert survey.for_visitor(protein, "Ana") is None
     survey.name_on(protein, [*PROTEINS, "", "  "], "Ana")
     found = ended(survey, protein, "Ana")
     assert not found.problem and found.unread == 0
@@ -86,9 +86,9 @@ def test_a_visitors_texts_name_the_heads_for_this_visitor(protein):
     direct = summed([read() for read in readings(protein, [Example(line) for line in PROTEINS])])
     for name, scores in direct["self"].scores.items():
         np.testing.assert_array_equal(heads.scores[name], scores)
-    assert survey.known(protein, "Ana") == found.heads and survey.known(protein, "Ben") is None
+    assert survey.heads(protein, "Ana") == found.heads and survey.heads(protein, "Ben") is None
     survey.forget(protein, "Ana")
-    assert survey.known(protein, "Ana") is None
+    assert survey.heads(protein, "Ana") is None
 
 
 @pytest.mark.parametrize(

@@ -11,10 +11,11 @@ from safetensors.torch import save_file
 import core
 from core.checkpoints import history
 from core.errors import InputError
-from core.serving import registry, resolve, trainer
+from core.jobs import names, trainer
+from core.jobs.trainer import Trainer
+from core.serving import registry
 from core.serving.engine import Engine, RunRequest
 from core.serving.registry import Listing, Registry
-from core.serving.trainer import Trainer
 from core.training.toy import toy_training
 from core.training.toy.toy_training import TASKS
 
@@ -70,7 +71,9 @@ def test_what_opens_aside_is_asked_for_each_time_and_few_stay(monkeypatch):
     allowed, opened = {f"own {i}": Listing(f"own {i}", True) for i in range(5)}, []
     monkeypatch.setattr(registry, "MOST_ASIDE", 30)
     held = Registry(
-        lambda name: opened.append(name) or Weighs(name.upper()), lambda: (Listing("a", True),), allowed.get
+        lambda name: opened.append(name) or Weighs(name.upper()),
+        lambda: (Listing("a", True),),
+        lambda name, _: allowed.get(name),
     )
     assert held.open("own 1") == held.open("own 1") == "OWN 1" and opened == ["own 1"]
     del allowed["own 1"]
@@ -92,11 +95,9 @@ def test_what_opens_aside_is_asked_for_each_time_and_few_stay(monkeypatch):
 
 @pytest.fixture
 def trained(monkeypatch):
-    """A training of Ana's that is over, and who asks."""
+    """The name of a training of Ana's that is over."""
     made = Trainer(lambda task, folder: ["true"])
     monkeypatch.setattr(trainer, "_default", made)
-    asking = ["Ana"]
-    monkeypatch.setattr(resolve, "_who", lambda: asking[0])
     name = made.start("Ana", "reverse")
     while not made.progress("Ana").over:
         time.sleep(0.01)
@@ -105,14 +106,14 @@ def trained(monkeypatch):
     save_file(weights, f"{job.folder.name}/{report.step}.safetensors")
     job.reports.append(report)
     job.state = "done"
-    return name, asking
+    return name
 
 
 def test_a_trained_model_opens_for_the_one_who_trained_it(trained):
-    name, _ = trained
+    name = trained
     assert name.startswith("yours: reverse (")
     with Engine() as engine:
-        assert engine.entry(name).ok
+        assert engine.entry(name, "Ana").ok and engine.open(name, "Ana")
         run = engine.run(RunRequest(name, TASKS["reverse"].shown), session="Ana")
         assert run.model.name == name and run.attention("causal").weights.shape[:2] == (2, 2)
         assert engine.run(RunRequest(f"{name} at step 0", TASKS["reverse"].shown)).model.name == name
@@ -122,22 +123,17 @@ def test_a_trained_model_opens_for_the_one_who_trained_it(trained):
 
 
 def test_no_other_visitor_opens_it_even_when_it_is_loaded_already(trained):
-    name, asking = trained
+    name, text = trained, TASKS["reverse"].shown
     with Engine() as engine:
-        engine.run(RunRequest(name, TASKS["reverse"].shown), session="Ana")
-        asking[0] = "Bob"
-        for ask in (
-            engine.entry,
-            engine.open,
-            lambda name: engine.run(RunRequest(name, TASKS["reverse"].shown), session="Bob"),
-        ):
+        engine.run(RunRequest(name, text), session="Ana")
+        for ask in (engine.entry, engine.open, lambda *of: engine.run(RunRequest(of[0], text), of[1])):
             with pytest.raises(InputError, match="no longer here"):
-                ask(name)
+                ask(name, "Bob")
 
 
 def test_a_training_that_runs_is_not_opened_but_at_its_moments(trained):
-    name, _ = trained
+    name = trained
     trainer.default()._jobs[name].state = "running"
     with pytest.raises(InputError, match="still learning"):
-        resolve.resolve_name(name)
-    assert resolve.resolve_name(f"{name} at step 0").ok
+        names.resolve_name(name)
+    assert names.resolve_name(f"{name} at step 0").ok

@@ -13,7 +13,7 @@ import torch
 
 from core.data.tasks import MONTHS
 from core.errors import InputError
-from core.serving.trainer import Trainer
+from core.jobs.trainer import Trainer
 from core.training import records
 from core.training.records import Report
 from core.training.toy import toy_training
@@ -140,7 +140,7 @@ def test_a_child_trains_and_its_model_reads():
     name = trainer.start("Ana", "copy")
     until(lambda: trainer.progress("Ana").over, 120)
     training = trainer.progress("Ana")
-    assert (training.state, training.said, training.name) == ("done", "", name)
+    assert (training.state, training.reason, training.name) == ("done", "", name)
     assert training.reports[-1].step == 3
     assert training.model().run(TASKS["copy"].shown).attention("causal").weights.shape[:2] == (2, 2)
     assert trainer.find(name, "Ana").name == name
@@ -164,7 +164,7 @@ def test_one_runs_the_others_wait_in_their_order_and_a_stop_lets_the_next_begin(
     trainer.stop("Ana")
     until(lambda: trainer.progress("Cleo").reports)
     ended = trainer.progress("Ana")
-    assert (ended.state, ended.said, len(ended.reports)) == ("stopped", "You stopped it.", 1)
+    assert (ended.state, ended.reason, len(ended.reports)) == ("stopped", "You stopped it.", 1)
     trainer.stop("Cleo")
     until(lambda: trainer.progress("Cleo").over)
 
@@ -189,7 +189,7 @@ def test_a_killed_child_is_told_and_what_it_had_learnt_stays():
     os.kill(int((trainer.progress("Ana").folder / "pid").read_text()), signal.SIGKILL)
     until(lambda: trainer.progress("Ana").over)
     training = trainer.progress("Ana")
-    assert training.state == "failed" and "signal 9" in training.said and len(training.reports) == 1
+    assert training.state == "failed" and "signal 9" in training.reason and len(training.reports) == 1
 
 
 @pytest.mark.parametrize(
@@ -199,18 +199,18 @@ def test_a_child_that_fails_is_told(script, said):
     trainer = Trainer(lambda task, folder: [*QUICK, script])
     trainer.start("Ana", "copy")
     until(lambda: trainer.progress("Ana").over)
-    assert trainer.progress("Ana").state == "failed" and said in trainer.progress("Ana").said
+    assert trainer.progress("Ana").state == "failed" and said in trainer.progress("Ana").reason
 
 
 def test_a_training_that_nobody_looks_at_ends_and_one_that_takes_too_long():
     trainer = Trainer(lambda task, folder: [*QUICK, FOREVER], patience=0.5)
     name = trainer.start("Ana", "copy")
     until(lambda: trainer.find(name).over)
-    assert trainer.find(name).state == "stopped" and "Nobody" in trainer.find(name).said
+    assert trainer.find(name).state == "stopped" and "Nobody" in trainer.find(name).reason
     slow = Trainer(lambda task, folder: [*QUICK, FOREVER], longest=0.5)
     slow.start("Ana", "copy")
     until(lambda: slow.progress("Ana").over)
-    assert slow.progress("Ana").state == "failed" and "ended after" in slow.progress("Ana").said
+    assert slow.progress("Ana").state == "failed" and "ended after" in slow.progress("Ana").reason
 
 
 def test_the_row_is_bounded_and_tasks_are_known():

@@ -17,8 +17,8 @@ import core.serving.engine
 from core.data import grammar
 from core.data.spans import spans
 from core.errors import InputError
+from core.jobs.trainer import Trainer
 from core.models.bert import BERT, BERTConfig
-from core.serving.trainer import Trainer
 from core.training import jobs, records
 from core.training.finetune import fitted_head, tuning
 from core.training.finetune.finetune_tasks import GOALS, NONE, collated
@@ -254,7 +254,7 @@ def test_a_visitor_s_tuning_runs_in_a_process_of_its_own():
     while not (now := trainer.progress("me")).over:
         assert time.monotonic() < end
         time.sleep(0.1)
-    assert now.state == "done" and now.reports[-1].step == 2, now.said
+    assert now.state == "done" and now.reports[-1].step == 2, now.reason
     model = trainer.find(name, "me").model()
     assert model.name == name and model.run("The soup was good.").classes.shape == (2,)
     assert jobs.family("opinions-frozen") == "bert" and jobs.family("copy") == "gpt"

@@ -14,7 +14,7 @@ from transformers import LlamaConfig, LlamaForCausalLM
 from core.checkpoints import open_model
 from core.decoding.prompt import fit, prompt_of
 from core.errors import InputError
-from core.serving import bounds
+from core.reading import bounds
 from core.text.learn import byte_level_bpe
 
 TEXT, SHORT = "She has a white car.", "Once upon a time"

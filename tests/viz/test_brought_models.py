@@ -12,9 +12,9 @@ from test_pages import words
 import core
 import core.serving.engine
 from core.data.texts import texts
-from core.serving import bounds, provenance, surveys
+from core.reading import bounds, provenance, surveys
+from core.reading.surveys import Surveys
 from core.serving.engine import Engine, Listing
-from core.serving.surveys import Surveys
 from core.text import Tokenizer
 from core.text.learn import byte_level_bpe, wordpiece
 from viz.workspace.compare import data as compare

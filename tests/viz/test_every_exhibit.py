@@ -19,7 +19,7 @@ from streamlit.testing.v1 import AppTest
 from typed_texts import Work
 
 import core.serving.engine
-from core.serving.bounds import WORK
+from core.reading.bounds import WORK
 from core.text.tokenizer import LONGEST
 from viz.shell import notices, pages
 

@@ -13,10 +13,10 @@ from exhibit_pages import drawn, said
 from streamlit.testing.v1 import AppTest
 
 from core.data.gpt_inputs import CHOICE, CLASSIFICATION, ENTAILMENT, SIMILARITY, TASKS, combined
-from core.serving import trainer
+from core.jobs import trainer
+from core.jobs.names import RECORDED
+from core.jobs.trainer import Trainer
 from core.serving.engine import default
-from core.serving.resolve import RECORDED
-from core.serving.trainer import Trainer
 from core.training.finetune import gpt_tuning
 from core.training.finetune.gpt_tuning import named
 from viz.charts.curves import number
@@ -188,7 +188,7 @@ def test_a_training_of_ones_own(monkeypatch):
     (job,) = own._jobs.values()
     while job.state in ("waiting", "running"):
         time.sleep(0.05)
-    assert job.state == "done" and job.task == named(CLASSIFICATION, 0.5), job.said
+    assert job.state == "done" and job.task == named(CLASSIFICATION, 0.5), job.reason
     assert "Yours, done: step 1 of 300" in str([bar.proto for bar in after.run().get("progress")])
     assert "yours, λ = 0.5" in {row["run"] for row in tables(after) if "run" in row}
     found = extracted(default().open(job.name), CLASSIFICATION, TEXTS[CLASSIFICATION][:1])

@@ -13,7 +13,7 @@ import core
 from core.analysis.heads.head_file import read_heads
 from core.checkpoints import history, steps_of
 from core.checkpoints.manifest import shipped_folder
-from core.serving import resolve, trainer
+from core.jobs import trainer
 from core.training import growth as measured
 from core.training.recipes.induction_tiny import examples
 from core.training.toy import toy_training
@@ -205,7 +205,7 @@ def test_a_training_is_started_and_stopped_and_its_model_opens_in_look(monkeypat
     assert opened(named(look, "layout", "words")[0])[0]["keys"] == list(
         toy_training.TASKS["copy"].shown.split(" ")
     )
-    monkeypatch.setattr(resolve, "_who", lambda: "somebody else")
+    job.session = "somebody else"
     test = page("look", model=job.name)
     assert "not here any more" in said(test)
 

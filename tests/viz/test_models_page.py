@@ -33,7 +33,7 @@ class _Engine:
             Listing("late", True, "", "gpt"),
         )
 
-    def open(self, name: str) -> _Opened:
+    def open(self, name: str, session: str = "") -> _Opened:
         if name == "late":
             raise OSError("/secret/path")
         config = SimpleNamespace(n_layers=2, n_heads=3, d_model=12, n_vocab=1234, n_ctx=64)

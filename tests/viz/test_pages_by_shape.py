@@ -19,8 +19,8 @@ from core.analysis.heads.head_survey import readings, summed, tried
 from core.checkpoints import manifest
 from core.data.texts import Example
 from core.model import Model
+from core.reading.surveys import Standing
 from core.serving.engine import Engine
-from core.serving.surveys import Standing
 from viz.shell import errors
 from viz.widgets.pins import View
 from viz.workspace.compare import page as compare

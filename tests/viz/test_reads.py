@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 import core
 from core.data.readable import in_small_letters
 from core.data.texts import texts
-from core.serving import bounds
+from core.reading import bounds
 from viz.widgets import reads
 from viz.workspace.shared import reads as _reads
 

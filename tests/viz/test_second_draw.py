@@ -22,7 +22,7 @@ from test_pages import PICTURES, STILL
 import core.serving.engine
 import viz
 from core.checkpoints import manifest
-from core.serving import resolve
+from core.jobs import names
 from tests.app_server import started_app
 from tests.bench.wire import Visit
 from viz.charts.parts import kept
@@ -144,9 +144,9 @@ def test_another_number_is_another_figure_and_no_more_are_kept_than_have_room(
 def test_a_moment_of_a_model_is_verified_once(monkeypatch: pytest.MonkeyPatch) -> None:
     verified: list[str] = []
     monkeypatch.setattr(manifest, "verify", lambda name, models=None: verified.append(name))
-    resolve._moment.cache_clear()
-    found = {resolve.resolve_name("gpt-twin at step 437") for _ in range(3)}
-    resolve._moment.cache_clear()
+    names._moment.cache_clear()
+    found = {names.resolve_name("gpt-twin at step 437") for _ in range(3)}
+    names._moment.cache_clear()
     assert [listing.ok for listing in found if listing] == [True] and verified == ["gpt-twin"]
 
 

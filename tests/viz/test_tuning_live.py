@@ -9,7 +9,7 @@ import tuned_runs
 from streamlit.testing.v1 import AppTest
 
 import core.serving.engine
-from core.serving import trainer
+from core.jobs import trainer
 from core.training import records
 from core.training.finetune import tuning
 from viz.course.bert import tuning_live
@@ -73,7 +73,7 @@ def test_without_a_recorded_run_the_page_says_so_and_trains(runs):
         test.query_params["x.seed"] = "7"
         trained(test.run())
         (job,) = trainer.default()._jobs.values()
-        assert job.state == "done", job.said
+        assert job.state == "done", job.reason
         assert (
             f"uses {job.name}" in texts(test)
             and "random seed 7" in texts(test)

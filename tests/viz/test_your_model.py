@@ -16,10 +16,10 @@ import core.serving.engine
 from core.checkpoints import hub
 from core.checkpoints.hub import Offer
 from core.errors import InputError
-from core.serving import surveys
+from core.jobs.fetching import FETCHER
+from core.reading import surveys
+from core.reading.surveys import Surveys
 from core.serving.engine import Engine
-from core.serving.fetching import FETCHER
-from core.serving.surveys import Surveys
 from viz.uploads.store import UPLOADS
 
 TEXT = "She has a white car."
@@ -78,17 +78,17 @@ def test_what_was_found_is_told_and_the_heads_are_surveyed_behind_the_page(
             slug
         )
     end = time.monotonic() + 60
-    while not (standing := surveys.default()._held[model]).over and time.monotonic() < end:
+    while not (standing := surveys.default()._standings[model]).over and time.monotonic() < end:
         time.sleep(0.05)
-    assert standing.heads["causal"].shape == (model.config.n_layers, model.config.n_heads) and standing.kept
+    assert standing.heads["causal"].shape == (model.config.n_layers, model.config.n_heads) and standing.saved
     assert (shelf / "tiny-llama" / "heads.json").is_file()
     told = words(test.run())
     assert "have a clear habit on" in told and "kept beside the weights" in told
-    kept = surveys.Surveys()
-    kept.begin(model, shelf / "tiny-llama")
-    while kept.known(model) is None:
+    second = surveys.Surveys()
+    second.begin(model, shelf / "tiny-llama")
+    while second.heads(model) is None:
         time.sleep(0.02)
-    assert kept._held[model].total == 0, "what lies beside the weights is read, not measured again"
+    assert second._standings[model].total == 0, "what lies beside the weights is read, not measured again"
 
 
 @pytest.mark.slow
@@ -148,7 +148,7 @@ def test_the_hub_is_asked_by_name_sizes_first_and_a_refusal_keeps_the_name(
     press(test, "See what it has")
     assert asked == ["hf:own/none", "hf:own/tiny"] and "model.safetensors 8.0 MB" in words(test)
     press(test, "Fetch 9.0 MB")
-    while not FETCHER.now.there:
+    while not FETCHER.now.bytes_here:
         time.sleep(0.01)
     test.run()
     assert any("5.0 of 9.0 MB" in bar.proto.text for bar in test.get("progress"))

@@ -110,7 +110,7 @@ def served(patch: pytest.MonkeyPatch, folder: Path, *names: str) -> Iterator[Eng
         write(folder, name)
     patch.setattr(manifest, "shipped_folder", lambda: folder / "none")
     patch.setenv("ATLAS_MODELS", str(folder))
-    patch.setattr("core.serving.provenance.is_foreign", lambda name: False)
+    patch.setattr("core.reading.provenance.is_foreign", lambda name: False)
     with Engine() as engine:
         patch.setattr(core.serving.engine, "_default", engine)
         patch.setattr("viz.workspace.shared.head_picker.survey", lambda name: _unmeasured(engine.open(name)))

@@ -16,9 +16,9 @@ from types import MappingProxyType
 import pytest
 
 import core.serving.engine
-from core.serving import trainer
+from core.jobs import trainer
+from core.jobs.trainer import Trainer
 from core.serving.engine import Engine
-from core.serving.trainer import Trainer
 from core.training import records
 from core.training.finetune import tuning
 from core.training.finetune.tuning import TUNINGS

@@ -30,8 +30,8 @@ from core.checkpoints.safety.safetensors_header import MAX_HEADER
 from core.checkpoints.tokenizer import FILE, MAX_FILE, read_tokenizer
 from core.checkpoints.weights import SINGLE
 from core.errors import InputError
-from core.serving.brought import SHELF
-from core.serving.registry import Listing
+from core.jobs.listing import Listing
+from core.jobs.user_models import SHELF
 from viz.classroom.seats import Refusal
 from viz.platform import limits
 from viz.uploads.store import UPLOADS, Upload, refusal

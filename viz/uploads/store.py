@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import core.serving.engine
-from core.serving.brought import SHELF
+from core.jobs.user_models import SHELF
 from viz.classroom.seats import Refusal
 
 VISITORS = 8

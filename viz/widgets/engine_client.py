@@ -9,8 +9,7 @@ from typing import Any, TypeVar
 import streamlit as st
 
 import core.serving.engine
-import core.serving.resolve
-from core.serving.engine import RunRequest
+from core.serving.engine import Listing, RunRequest
 from viz.platform.run_context import session as session
 from viz.platform.run_context import visited as visited
 
@@ -18,11 +17,18 @@ T = TypeVar("T")
 _NOTHING = "compute.nothing"
 
 
-core.serving.resolve.ask_who(session)
+def open(name: str) -> Any:
+    """Return the model of a name, opened for this session. Raises InputError for a name that does not open, or for another visitor only."""
+    return core.serving.engine.default().open(name, session())
+
+
+def entry(name: str) -> Listing | None:
+    """Return the listing of a name for this session; None for a name that does not open."""
+    return core.serving.engine.default().entry(name, session())
 
 
 def run(model: str, text: str, **options: Any):
-    """A run of a shipped model: `pair`, `target`, `keep`, `edits`, `special` as in `core.Model.run`.
+    """Return a run of a model: `pair`, `target`, `keep`, `edits`, `special` as in `core.Model.run`.
 
     Raises InputError for input that cannot be used, Superseded when a newer request of this session took its place,
     Busy when the queue is full. Pages let all three rise: `errors.guard` tells the visitor.

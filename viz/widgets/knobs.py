@@ -23,10 +23,9 @@ from typing import Any, Literal, Self
 
 import streamlit as st
 
-from core.serving.engine import default
 from core.text.tokenizer import typed
 from viz.shell import state
-from viz.widgets import controls
+from viz.widgets import controls, engine_client
 from viz.widgets import doodle as canvas
 
 Of = Any
@@ -270,7 +269,7 @@ def models(label: Of, names: Sequence[str], *, width: int = 0) -> Control:
     """One of these trained models, as one bar; one that is not here is not offered."""
 
     def here() -> tuple[str, ...]:
-        return tuple(name for name in names if (entry := default().entry(name)) and entry.ok) or tuple(
+        return tuple(name for name in names if (entry := engine_client.entry(name)) and entry.ok) or tuple(
             names[:1]
         )
 

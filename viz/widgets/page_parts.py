@@ -18,7 +18,7 @@ from plotly.basedatatypes import BaseFigure
 from streamlit.delta_generator import DeltaGenerator
 
 from core import glossary
-from core.serving import provenance
+from core.reading import provenance
 from core.serving.engine import default
 from viz import theme, witness
 from viz.instruments.kit import origin

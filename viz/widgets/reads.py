@@ -11,11 +11,11 @@ from core.checkpoints import history
 from core.data.corpora import Reads
 from core.data.readable import in_small_letters, is_english, shouted, spelled, unknown
 from core.errors import InputError
-from core.serving import bounds, provenance
-from core.serving.engine import default
+from core.reading import bounds, provenance
 from core.training.recipe import recipes
 from viz.labels import literal, shorten, visible
 from viz.memo import Memory
+from viz.widgets import engine_client
 
 TOKEN = "A token is a word, a piece of a word or a punctuation mark. The model card says what the model was trained on and how well it does (More, Models)."
 _judged = Memory(256)
@@ -48,7 +48,7 @@ def line(model: str, most: str = "") -> str:
     >>> line("translator-en-es", "up to 24 tokens"), line("copy-gru", "up to 9 tokens")
     ('Reads English: short everyday sentences, up to 24 tokens. Writes Spanish.', 'Reads up to 256 tokens; this page draws up to 9.')
     """
-    found, opened = learnt(model), default().open(model)
+    found, opened = learnt(model), engine_client.open(model)
     most = most or f"up to {bounds.most(opened):,} tokens"
     if found is None:
         whole = f"up to {opened.config.n_ctx - bounds.marks(opened):,} tokens"
@@ -64,7 +64,7 @@ def line(model: str, most: str = "") -> str:
 
 def limit(model: str, text: str, longest: int) -> None:
     """Raises InputError for a sentence of more tokens than a page draws."""
-    n = len(default().open(model).reader.encode(text).ids)
+    n = len(engine_client.open(model).reader.encode(text).ids)
     if n > longest:
         rule = f"This page draws sentences of up to {longest}."
         raise InputError(f"The sentence has {n} tokens.", rule, "Shorten it, or take an example.")
@@ -94,7 +94,7 @@ def told(
 
     Its button hands the text in small letters to `small`; `others` draws what else one may do.
     """
-    reader = default().open(model)
+    reader = engine_client.open(model)
     note = _judged(reader, text, lambda: judge(model, text))
     if note is None:
         return
@@ -115,7 +115,7 @@ def told(
 
 def judge(model: str, text: str) -> Note | None:
     """Capitals first: in small letters the rest can be judged. A text that is no sentence is judged by whoever reads it."""
-    opened = default().open(model)
+    opened = engine_client.open(model)
     if opened.spec.reads is not None:
         return None
     reads, of = opened.tokenizer, learnt(model)

@@ -1,9 +1,9 @@
-"""Trainings that this visitor starts: which there is, and how it stands, as a sentence and a share. Their row is `core.serving.trainer`."""
+"""Trainings that this visitor starts: which there is, and how it stands, as a sentence and a share. Their row is `core.jobs.trainer`."""
 
 from __future__ import annotations
 
-from core.serving import trainer
-from core.serving.trainer import Training
+from core.jobs import trainer
+from core.jobs.trainer import Training
 from viz.labels import percent
 from viz.widgets import engine_client
 
@@ -55,7 +55,7 @@ def standing(training: Training, steps: int, counted: str) -> str:
         )
         return f"Waiting: {before}. One runs at a time, so that nobody is slowed down."
     if not training.reports:
-        return training.said or "Yours: it begins."
+        return training.reason or "Yours: it begins."
     report = training.reports[-1]
     so_far = f"step {report.step:,} of {steps:,}, {report.seconds:.0f} seconds, {percent(report.right)} of the {counted} right"
     if training.state == "running":
@@ -63,5 +63,5 @@ def standing(training: Training, steps: int, counted: str) -> str:
     return (
         f"Yours, done: {so_far}."
         if training.state == "done"
-        else f"Yours ended early: {so_far}. {training.said}"
+        else f"Yours ended early: {so_far}. {training.reason}"
     )

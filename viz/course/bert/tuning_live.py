@@ -16,8 +16,8 @@ from typing import Any
 
 import streamlit as st
 
-from core.serving.resolve import RECORDED
-from core.serving.trainer import SEEDS, Training
+from core.jobs.names import RECORDED
+from core.jobs.trainer import SEEDS, Training
 from core.training.finetune import tuning
 from core.training.finetune.tuning import LONGEST, TUNINGS, Tuning
 from core.training.records import Report
@@ -270,15 +270,15 @@ def _start(name: str, slug: str) -> None:
 
 
 def opening(used: Using) -> str:
-    """The lines of Python that open the model that is used, as `model`; one's own is trained anew.
+    """Return the lines of Python that open the model that is used, as `model`; one's own is trained again.
 
     >>> print(opening(Using(TUNINGS["tags-full"], "recorded", "recorded: tags-full")))
-    from core.serving import resolve
+    import core.serving.engine
     <BLANKLINE>
-    model = resolve.open_model('recorded: tags-full')
+    model = core.serving.engine.default().open('recorded: tags-full')
     """
     if used.whose != "yours":
-        return f"from core.serving import resolve\n\nmodel = resolve.open_model({used.model or BEFORE!r})"
+        return f"import core.serving.engine\n\nmodel = core.serving.engine.default().open({used.model or BEFORE!r})"
     name = used.tuning.name
     return (
         f"from core.training.finetune import tuning\n\njob = tuning.TUNINGS[{name!r}]\n*_, (_, weights) = tuning.training(job, {used.seed}, longest=600.0)\n"

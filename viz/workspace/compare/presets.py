@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-import core.serving.engine
 from core.data import doodles
 from core.errors import InputError
 from viz.shell import state
+from viz.widgets import engine_client
 from viz.widgets.pins import PANES, View, held
 from viz.workspace.compare import panes
 from viz.workspace.shared import tasks
@@ -151,7 +151,7 @@ def _opens(name: str) -> bool:
     if " at step " not in name:
         return False
     try:
-        core.serving.engine.default().open(name)
+        engine_client.open(name)
     except InputError:
         return False
     return True

@@ -10,6 +10,7 @@ import core.serving.engine
 from core.decoding import Beam, Greedy, Replay, Sample, Step, Strategy, Window, decode, fit
 from core.model import Model
 from core.run import Run
+from viz.widgets import engine_client
 from viz.workspace.decode import player
 
 Submit = Callable[[Hashable, Callable[[], Any], float], Any]
@@ -85,7 +86,7 @@ def at_once(key: Hashable, fn: Callable[[], Any], cost: float) -> Any:
 
 def compute(p: Params = Params(), submit: Submit = at_once, run: Run | None = None) -> Data:
     """The first `n` steps. Each is computed once for everybody; going on costs one step. A `run` of the text saves reading it again."""
-    model = core.serving.engine.default().open(p.model)
+    model = engine_client.open(p.model)
     cfg, most = model.config, player.MOST
     if model.spec.has_source:
         window = Window(p.text, 0, 0)

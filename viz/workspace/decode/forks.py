@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import streamlit as st
 
 from core.decoding import Step
-from core.serving.decoding_record import decoded, encoded
+from core.decoding.record import decoded, encoded
 from viz.instruments.tree.tree import Branch as Twig
 from viz.shell import state
 

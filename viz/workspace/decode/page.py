@@ -9,7 +9,6 @@ from dataclasses import replace
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-import core.serving.engine
 from core.decoding import Beam, compare
 from core.model import Model
 from viz.instruments import tree
@@ -70,11 +69,11 @@ def page() -> None:
     if wanted is None:
         return
     with head:
-        view = controls.view(core.serving.engine.default().open(wanted.model))
+        view = controls.view(engine_client.open(wanted.model))
     if view != WRITE:
         with errors.guard():
             origin.tell(model=wanted.model, text=wanted.text)
-            VIEWS[view](core.serving.engine.default().open(wanted.model), wanted.text)
+            VIEWS[view](engine_client.open(wanted.model), wanted.text)
         return
     st.fragment(_theatre, run_every=ticking)(wanted, ticking)
 
@@ -83,7 +82,7 @@ def _theatre(wanted: controls.Request, ticking: float | None) -> None:
     """Buttons, picture, one sentence, folds. While it plays, this alone runs again at every beat, one step further."""
     with errors.guard():
         bar = st.container(horizontal=True, vertical_alignment="center", gap="small")
-        n_vocab = core.serving.engine.default().open(wanted.model).config.n_vocab
+        n_vocab = engine_client.open(wanted.model).config.n_vocab
         params = Params(
             wanted.model, wanted.text, **controls.knobs(Params()), n=player.beat(), force=forks.force(n_vocab)
         )

@@ -24,7 +24,7 @@ from core.data.texts import Example, texts
 from core.errors import InputError
 from core.model import Model
 from core.models import Kind
-from core.serving import bounds
+from core.reading import bounds
 from core.training.recipe import recipes
 from viz.instruments.picture import patches
 from viz.shell import state
@@ -237,7 +237,7 @@ def rows(found: Pool) -> Rows:
         progress(f"Reading {len(read)} {found.read} with {', '.join(found.models)}") as tell,
         engine_client.many() as ask,
     ):
-        kept = core.serving.engine.default().kept(_key(found, read))
+        kept = core.serving.engine.default().cached(_key(found, read))
         return kept or gathered(found, ask, lambda number: tell(number / len(steps)))
 
 

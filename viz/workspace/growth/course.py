@@ -7,13 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-import core.serving.engine
 from core.analysis.heads.habits import WORDS
 from core.checkpoints import history
 from core.checkpoints.manifest import shipped_folder
 from core.data.texts import texts
+from core.jobs import names, trainer
 from core.run import Attention
-from core.serving import resolve, trainer
 from core.training import growth
 from core.training.records import Report
 from core.training.toy import toy_training
@@ -86,7 +85,7 @@ def shipped(name: str, habit: str = "") -> Course:
 def recorded(task: str) -> Course:
     """The recorded run of a small task."""
     run = engine_client.submit(("growth.recorded", task), lambda: toy_training.Recorded.read(task), cost=1.0)
-    return _reported(f"{resolve.RECORDED}{task}", task, run.reports, run.steps)
+    return _reported(f"{names.RECORDED}{task}", task, run.reports, run.steps)
 
 
 def own(training: trainer.Training) -> Course | None:
@@ -118,7 +117,7 @@ def patterns(course: Course, step: int) -> Attention:
     name, text = course.model(step), course.text
 
     def look() -> Attention:
-        return core.serving.engine.default().open(name).run(text, keep=KEEP).attention("causal", by="word")
+        return engine_client.open(name).run(text, keep=KEEP).attention("causal", by="word")
 
     return engine_client.submit(("growth.patterns", name, text), look, cost=60.0 + len(text) * 4)
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import streamlit as st
 
 from core.checkpoints import history
+from core.jobs.trainer import YOURS
 from core.run import Attention
-from core.serving.trainer import YOURS
 from core.training import growth
 from viz.labels import literal
 from viz.shell import errors, state

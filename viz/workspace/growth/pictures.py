@@ -7,9 +7,9 @@ import pandas as pd
 import streamlit as st
 
 from core.analysis.heads.habits import HABIT, WORDS
+from core.jobs.names import task_of
+from core.jobs.trainer import YOURS
 from core.run import Attention
-from core.serving.resolve import task_of
-from core.serving.trainer import YOURS
 from viz.instruments import clicked, grid_packet, heatmap, show_grid
 from viz.instruments.kit import origin
 from viz.labels import distinct, head_name, visible

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core.serving.resolve import task_of
-from core.serving.trainer import Training
+from core.jobs.names import task_of
+from core.jobs.trainer import Training
 from core.training.toy import toy_training
 from viz.labels import percent
 from viz.shell import links, state

@@ -15,8 +15,8 @@ from core.analysis.attribution.means import mean_outputs
 from core.data.texts import texts
 from core.errors import InputError
 from core.model import Model
+from core.reading import bounds
 from core.run import Run
-from core.serving import bounds
 from viz.instruments.picture import patches
 from viz.widgets import engine_client
 from viz.workspace.shared import head_picker

@@ -24,7 +24,7 @@ from viz.labels import literal
 from viz.memo import Memory
 from viz.shell import links, notices, state
 from viz.shell.pages import Page
-from viz.widgets import controls, page_parts
+from viz.widgets import controls, engine_client, page_parts
 from viz.workspace.models import card as models_card
 from viz.workspace.shared import toy_models
 
@@ -210,7 +210,7 @@ def _shown(listing: Listing, terms: Shipped | None) -> ModelCard:
     if not listing.ok:
         return ModelCard(listing.name, listing.problem, terms=terms)
     try:
-        model = core.serving.engine.default().open(listing.name)
+        model = engine_client.open(listing.name)
     except Exception:  # noqa: BLE001 - the engine has logged it and says in its listing what is wrong
         now = next(each for each in core.serving.engine.default().models() if each.name == listing.name)
         return ModelCard(listing.name, now.problem or "Its files could not be read.", terms=terms)

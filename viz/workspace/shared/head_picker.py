@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import streamlit as st
 
-import core.serving.engine
 from core.analysis.attribution.target_token import blanks
 from core.analysis.heads import patch_habits
 from core.analysis.heads.evidence import TESTS
@@ -23,8 +22,8 @@ from core.data.texts import Example, texts
 from core.errors import InputError
 from core.glossary import term
 from core.model import Model
+from core.reading import bounds, surveys
 from core.run import Attention, Run
-from core.serving import bounds, surveys
 from viz.instruments import ALIGNING, SUMMING, HeadContext, Sentences, clicked, stacked
 from viz.instruments.kit.picture import SUMMED
 from viz.instruments.picture import patches
@@ -105,7 +104,7 @@ class HeadView:
 
 
 def opened(model: str) -> Model:
-    return core.serving.engine.default().open(model)
+    return engine_client.open(model)
 
 
 def run(model: str, text: str, target: str | None, pair: str | None = None) -> Run:
@@ -165,9 +164,9 @@ def read_by_all(model: Model) -> tuple[Example, ...]:
 
 
 def survey(model: str) -> Mapping[str, Heads]:
-    """The habits of all heads by kind of attention, kept by the engine: as shipped with the model, as surveyed here (`core.serving.surveys`), else measured now, on fewer sentences."""
+    """The habits of all heads by kind of attention, kept by the engine: as shipped with the model, as surveyed here (`core.reading.surveys`), else measured now, on fewer sentences."""
     reader = opened(model)
-    if known := surveys.default().known(reader, engine_client.session()):
+    if known := surveys.default().heads(reader, engine_client.session()):
         return known
     shelf = shipped_folder()
     if (shelf / model / FILE).is_file():

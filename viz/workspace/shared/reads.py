@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from core.model import Model
-from core.serving import bounds
+from core.reading import bounds
 from viz.labels import literal, shorten
 from viz.shell import state
 from viz.widgets import reads

@@ -11,13 +11,14 @@ import core.serving.engine
 from core.data import doodles
 from core.data.texts import texts
 from core.errors import InputError
+from core.jobs import names
+from core.jobs.user_models import SHELF
 from core.model import Model
 from core.models import Family, families
-from core.serving import resolve
 from core.training.toy.toy_training import TASKS as SMALL_TASKS
 from viz.labels import literal
 from viz.shell import notices, state
-from viz.widgets import controls, reads
+from viz.widgets import controls, engine_client, reads
 from viz.workspace.shared import presets
 from viz.workspace.shared.toy_models import BOX, COPIERS, kind_of
 
@@ -92,7 +93,7 @@ def asked_of(model: str, family: Family) -> Task:
 def _does(model: str) -> str:
     """What a listed or brought model's head outputs; "" for one without such a head."""
     try:
-        entry = core.serving.engine.default().entry(model)
+        entry = engine_client.entry(model)
     except InputError:
         return ""
     return getattr(entry, "does", "")
@@ -100,13 +101,13 @@ def _does(model: str) -> str:
 
 def opening_with(model: str, family: Family) -> Task:
     """The task of a model with the text that Look opens with; of a toy task the first of its own, none where the model could not read it."""
-    task, kind, small = asked_of(model, family), kind_of(model), resolve.task_of(model)
+    task, kind, small = asked_of(model, family), kind_of(model), names.task_of(model)
     if family.reads:
-        return replace(task, text=core.serving.engine.default().open(model).reader.example, box=WRITTEN)
+        return replace(task, text=engine_client.open(model).reader.example, box=WRITTEN)
     if small:
         return replace(task, text=SMALL_TASKS[small].shown, box=SMALL_TASKS[small].says)
     if kind is None:
-        fits = reads.ours(model) or presets.readable(core.serving.engine.default().open(model), task.text)
+        fits = reads.ours(model) or presets.readable(engine_client.open(model), task.text)
         return task if fits else replace(task, text="")
     return replace(task, text=next(row.text for row in texts("presets") if row.kind == kind), box=BOX[kind])
 
@@ -114,11 +115,14 @@ def opening_with(model: str, family: Family) -> Task:
 def usable() -> dict[str, Family]:
     """The models that can be opened and in whose family words look at words, with their families.
 
-    One that is not listed (`core.serving.resolve`) is among them where the visitor brought it, or the link names it.
+    One that is not listed (`core.jobs.names`) is among them where the visitor brought it, or the link names it.
     """
     named = {
         listing.name: families()[listing.family]
-        for listing in (*core.serving.engine.default().models(), *resolve.brought_by_me().values())
+        for listing in (
+            *core.serving.engine.default().models(),
+            *SHELF.listings(engine_client.session()).values(),
+        )
         if listing.ok
     }
     linked = state.peek("model")
@@ -130,7 +134,7 @@ def usable() -> dict[str, Family]:
 def _aside(name: str) -> str:
     """The family of a model that opens without being listed; "" for any other name."""
     try:
-        entry = core.serving.engine.default().entry(name)
+        entry = engine_client.entry(name)
     except InputError:
         return ""  # `named` says why
     return entry.family if entry and entry.ok else ""
@@ -165,7 +169,7 @@ def in_view(models: dict[str, Family], wanted: str, lacks: Callable[[Model], str
 
 def _problem(name: str, models: dict[str, Family], lacks: Callable[[Model], str]) -> InputError | None:
     try:
-        model = core.serving.engine.default().open(name)
+        model = engine_client.open(name)
     except InputError as error:
         return error
     lack = lacks(model)
@@ -193,7 +197,7 @@ def by_task(models: dict[str, Family]) -> dict[Task, list[str]]:
     """The models of each task, the one it opens with first; tasks that no model has are left out."""
     found: dict[Task, list[str]] = {task: [] for task in TASKS}
     for name, family in models.items():
-        if not resolve.unlisted(name):
+        if not names.is_unlisted(name):
             found[asked_of(name, family)].append(name)
     return {
         task: sorted(those, key=lambda name: name != task.model) for task, those in found.items() if those

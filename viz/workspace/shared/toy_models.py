@@ -9,8 +9,8 @@ import numpy as np
 from core.checkpoints import history
 from core.data.speech.reader import VOICES
 from core.data.texts import Example
+from core.jobs import names
 from core.models import families
-from core.serving import resolve
 from core.training.recipe import recipes
 from core.training.recipes.induction_tiny import RECIPE as REPEATS
 from core.training.toy.toy_training import TASKS
@@ -40,7 +40,7 @@ def kind_of(model: str) -> str | None:
     >>> kind_of("induction-tiny at step 10"), kind_of("recorded: copy"), kind_of("gpt-mini")
     ('repeat', 'small', None)
     """
-    return SMALL if resolve.task_of(model) else KIND.get(history.base(model))
+    return SMALL if names.task_of(model) else KIND.get(history.base(model))
 
 
 def examples_of(model: str) -> tuple[Example, ...]:
@@ -52,7 +52,7 @@ def examples_of(model: str) -> tuple[Example, ...]:
     recipe = recipes().get(history.base(model))
     if recipe and (recipe.name == REPEATS.name or families()[recipe.family].reads):
         return tuple(recipe.examples())
-    small = resolve.task_of(model)
+    small = names.task_of(model)
     if small is None:
         return ()
     rng, task = np.random.default_rng(0), TASKS[small]

@@ -14,10 +14,11 @@ from core.checkpoints.find import local_folders, model_folders
 from core.checkpoints.inspect import shape, stored, tokens
 from core.checkpoints.load import inspect
 from core.errors import InputError
+from core.jobs import user_models
+from core.jobs.listing import Listing
 from core.model import Model
-from core.serving import brought, resolve, surveys
-from core.serving.registry import Listing
-from core.serving.surveys import Standing
+from core.reading import surveys
+from core.reading.surveys import Standing
 from viz.memo import Memory
 from viz.widgets import engine_client
 from viz.widgets.pins import View
@@ -32,21 +33,21 @@ _read = Memory()
 def found() -> dict[str, Listing]:
     """Every model that did not ship, those that are refused too: of the folders that the server may show, of the Hub, of this visitor."""
     listed = {one.name: one for one in core.serving.engine.default().models() if one.foreign}
-    return resolve.brought_by_me() | listed
+    return user_models.SHELF.listings(engine_client.session()) | listed
 
 
 def there(name: str) -> bool:
     """Whether a model may still be opened: an upload goes when its visitor sends another one."""
-    return not brought.named(name) or name in resolve.brought_by_me()
+    return not user_models.is_user_model(name) or name in user_models.SHELF.listings(engine_client.session())
 
 
 def folder_of(name: str) -> Path:
     """Where a model lies. Raises InputError for one that is gone."""
-    if brought.named(name):
-        return brought.SHELF.find(name, engine_client.session()).folder
+    if user_models.is_user_model(name):
+        return user_models.SHELF.find(name, engine_client.session()).folder
     place = next((place for place in model_folders() if place.name == name), None)
     if place is None:
-        raise brought.gone()
+        raise user_models.no_longer_here()
     return place.folder
 
 
@@ -76,7 +77,7 @@ def survey(model: Model, folder: Path) -> Standing:
     if named := naming.standing(model):
         return named
     own = () if _reads_words(model) else head_picker.read_by_all(model)
-    keep = brought.named(model.name) or folder in local_folders()
+    keep = user_models.is_user_model(model.name) or folder in local_folders()
     return surveys.default().begin(model, folder, own, keep=keep)
 
 

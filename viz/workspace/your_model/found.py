@@ -6,7 +6,7 @@ import streamlit as st
 
 from core.analysis.heads.habits import NOT_NAMED, WORDS, Heads
 from core.model import Model
-from core.serving.surveys import Standing
+from core.reading.surveys import Standing
 from viz.instruments.kit import origin
 from viz.labels import head_name, literal
 from viz.shell import errors, links, state
@@ -102,7 +102,7 @@ def sentence(model: Model, heads: Heads, standing: Standing) -> str:
     """How many heads have a clear habit, on how many texts, and where the survey is kept."""
     places = [(layer, head) for layer in range(heads.shape[0]) for head in range(heads.shape[1])]
     clear = sum(heads.kind(*place) not in CLEAR for place in places)
-    kept = "kept beside the weights" if standing.kept else "kept until the model is let go"
+    kept = "kept beside the weights" if standing.saved else "kept until the model is let go"
     less = (
         f" {standing.left_out} texts were left out: its tokens do not show their words one by one, or they are longer than it reads."
         if standing.left_out
@@ -110,7 +110,7 @@ def sentence(model: Model, heads: Heads, standing: Standing) -> str:
     )
     on = (
         f"{heads.n} texts of yours; kept for this visit"
-        if standing.of
+        if standing.texts
         else f"{heads.n} texts of ours; {kept}"
     )
     return f"{clear} of the {len(places)} heads of {model.name} have a clear habit on {on}.{less}"

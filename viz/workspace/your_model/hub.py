@@ -7,7 +7,7 @@ import streamlit as st
 from core.checkpoints import hub
 from core.checkpoints.hub import Offer
 from core.errors import InputError
-from core.serving.fetching import FETCHER, Fetching
+from core.jobs.fetching import FETCHER, Fetching
 from viz.labels import literal
 from viz.shell import errors, notices
 from viz.widgets import controls, page_parts
@@ -72,8 +72,8 @@ def _running(before: bool) -> None:
         if now is None:
             return
         if before and now.over:
-            if now.brought:
-                came_in(now.brought.name)
+            if now.model:
+                came_in(now.model.name)
                 st.session_state[_OFFER] = None
             st.rerun()
         _standing(now)
@@ -83,7 +83,7 @@ def _standing(now: Fetching) -> None:
     if now.problem:
         notices.box(now.problem.wrong, now.problem.rule, now.problem.remedy)
     elif not now.over:
-        share = now.there / max(now.offer.total, 1)
-        told = f"{literal(now.offer.name)}: {now.there / MB:,.1f} of {now.offer.total / MB:,.1f} MB"
+        share = now.bytes_here / max(now.offer.total, 1)
+        told = f"{literal(now.offer.name)}: {now.bytes_here / MB:,.1f} of {now.offer.total / MB:,.1f} MB"
         st.progress(min(share, 1.0), told)
         st.button("Stop", icon=":material/stop_circle:", key="your_model.stop", on_click=FETCHER.stop)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from core.model import Model
-from core.serving import surveys
-from core.serving.surveys import LINES, Standing
+from core.reading import surveys
+from core.reading.surveys import LINES, Standing
 from viz.labels import literal, percent
 from viz.widgets import engine_client, page_parts
 
@@ -17,7 +17,7 @@ MOST_BYTES = 2**20
 
 def standing(model: Model) -> Standing | None:
     """How the survey on this visitor's texts stands; None without one."""
-    return surveys.default().own(model, engine_client.session())
+    return surveys.default().for_visitor(model, engine_client.session())
 
 
 def show(model: Model) -> None:
@@ -69,7 +69,7 @@ def unread(model: Model, found: Standing) -> str:
     """That the texts name no head, where the model does not know their tokens; "" where they do."""
     if all(heads.named for heads in found.heads.values()):
         return ""
-    whose = "of your texts" if found.of else "of the survey's English sentences"
+    whose = "of your texts" if found.texts else "of the survey's English sentences"
     return (
         f"{literal(model.name)} has no token for {percent(found.unread)} {whose}, so they name no head. "
         "Open “Name the heads on these texts” below and give lines that it can read."

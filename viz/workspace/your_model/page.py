@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from core.errors import InputError
-from core.serving.registry import Listing
+from core.jobs.listing import Listing
 from viz.shell import notices, state, subject
 from viz.shell.pages import Page
 from viz.widgets import controls, page_parts

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.serving.resolve import RECORDED
+from core.jobs.names import RECORDED
 from core.training.finetune import tuning
 from viz.charts import thumbs
 from viz.course.bert import tuning_live

@@ -6,12 +6,12 @@ from functools import lru_cache
 
 import numpy as np
 
-from core.serving.engine import default
 from core.training.finetune import tuning
 from core.training.finetune.finetune_tasks import GOALS
 from viz.course.bert.cls_and_pairs import maths, pairs, read
 from viz.course.bert.cls_and_pairs.params import PAIRS as PAIRED
 from viz.course.bert.cls_and_pairs.params import TUNED, Models, Params
+from viz.widgets import engine_client
 
 OPENS = ("follows", "neither")
 EXPECTED = {
@@ -43,7 +43,7 @@ def _top_of_gradient(params: Params, models: Models) -> str:
 def _right_shares(models: Models) -> dict[str, float]:
     return {
         goal: maths.checked(
-            default().open(models[goal].model or ""), GOALS[goal], tuning.CHECKED, models[goal].seed
+            engine_client.open(models[goal].model or ""), GOALS[goal], tuning.CHECKED, models[goal].seed
         ).right.mean()
         for goal in TUNED
     }

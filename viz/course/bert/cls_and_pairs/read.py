@@ -9,7 +9,6 @@ import numpy as np
 
 from core.errors import InputError
 from core.run import Run
-from core.serving.engine import default
 from core.training.finetune.tuning import TUNINGS
 from viz.course.bert.cls_and_pairs import maths
 from viz.course.bert.cls_and_pairs.params import LONGEST, SINGLE, Params
@@ -33,7 +32,7 @@ class Read:
 
 def read(text: str, model: str | None, seed: int) -> Read:
     """The sentence through the body and through a tuned model; without one, through the new head as drawn."""
-    body = default().open(BEFORE)
+    body = engine_client.open(BEFORE)
     new = maths.untaught(TUNINGS[SINGLE], body, seed)
     first = ran(BEFORE, text)
     before, drawn = maths.reads(first), maths.said(new.run(text, keep=maths.KEEP))
@@ -51,7 +50,7 @@ def asked(params: Params, used: Using) -> Read:
 
 def ran(model: str, text: str, pair: str | None = None, **options: Any) -> Run:
     """A run with all that this page asks for. Errors: InputError for no word, or more than can be drawn."""
-    found = default().open(model)
+    found = engine_client.open(model)
     n = sum(len(found.tokenizer.encode(side).ids) for side in (text, pair or ""))
     if n > LONGEST:
         rule = f"This page draws up to {LONGEST}."

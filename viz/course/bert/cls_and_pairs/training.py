@@ -11,7 +11,6 @@ import pandas as pd
 import streamlit as st
 
 from core.data import grammar
-from core.serving.engine import default
 from core.training.finetune import tuning
 from core.training.finetune.finetune_tasks import GOALS, plain
 from viz.course.bert import tuning_live
@@ -125,7 +124,7 @@ def trained(params: Params, models: Models) -> Folds:
     model, seed, n = used.model, used.seed, tuning.CHECKED
     found = engine_client.submit(
         ("cls_and_pairs.checked", model, seed),
-        lambda: maths.checked(default().open(model), GOALS[goal], n, seed),
+        lambda: maths.checked(engine_client.open(model), GOALS[goal], n, seed),
         20_000,
     )
     by = found.by(KINDS[goal])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-from core.serving.engine import default
 from core.training.finetune.finetune_tasks import GOALS
 from core.training.finetune.tuning import BODY, moved
 from viz.course.bert.frozen_or_full import read
@@ -12,6 +11,7 @@ from viz.course.bert.frozen_or_full.charts import FROZEN, FULL, WAYS
 from viz.course.bert.frozen_or_full.maths import attention_change
 from viz.course.bert.frozen_or_full.params import TASKS, TWO, Params
 from viz.course.bert.frozen_or_full.read import Task
+from viz.widgets import engine_client
 
 NEAR, FAR = 0.05, 0.2
 
@@ -24,7 +24,9 @@ def gaps() -> dict[str, float]:
 def frozen_body_stays(params: Params, task: Task) -> bool:
     """Whether the frozen body is the same in every bit, and each layer of the other moved."""
     went = {
-        way: moved(default().open(str(task.ways[way].model)), default().open(BODY), task.ways[way].tuning)
+        way: moved(
+            engine_client.open(str(task.ways[way].model)), engine_client.open(BODY), task.ways[way].tuning
+        )
         for way in WAYS
     }
     return went[FROZEN].body == 0 and min(went[FULL].layers) > 0
@@ -35,7 +37,7 @@ def only_full_moves_attention(params: Params, task: Task) -> bool:
     first, second = params.texts
     pair = {"pair": second} if task.name in TWO else {}
     runs = [
-        default().open(name).run(first, keep=("*pattern", "*allowed"), **pair)
+        engine_client.open(name).run(first, keep=("*pattern", "*allowed"), **pair)
         for name in (BODY, *(str(task.ways[way].model) for way in WAYS))
     ]
     frozen, full = (attention_change(runs[0], run).max() for run in runs[1:])

@@ -8,7 +8,6 @@ from functools import cache
 import numpy as np
 
 from core.errors import InputError
-from core.serving.engine import default
 from core.training.finetune import tuning
 from core.training.finetune.finetune_tasks import GOALS
 from core.training.finetune.tuning import BODY, TUNINGS, Moved, learns, moved
@@ -95,16 +94,18 @@ def far(used: tuning_live.Using) -> Moved:
     name = used.model
     assert name
     return engine_client.submit(
-        ("frozen.moved", name), lambda: moved(default().open(name), default().open(BODY), used.tuning), 300
+        ("frozen.moved", name),
+        lambda: moved(engine_client.open(name), engine_client.open(BODY), used.tuning),
+        300,
     )
 
 
 @cache
 def parts(goal: str) -> tuple[Part, ...]:
     """What a tuned model is made of, from below: embeddings, layers, new head; only what the task uses."""
-    config = default().open(BODY).config
+    config = engine_client.open(BODY).config
     sizes = {"embeddings": 0} | {f"layer {i}": 0 for i in range(config.n_layers)}
-    for name, weight in default().open(BODY).network.named_parameters():
+    for name, weight in engine_client.open(BODY).network.named_parameters():
         kind, number = name.split(".")[:2]
         if kind == "embed":
             sizes["embeddings"] += weight.numel()
@@ -127,7 +128,7 @@ def head_size(goal: str, d_model: int) -> int:
 
 
 def _taught(goal: str, way: str, part: str) -> bool:
-    of = default().open(BODY).config.n_layers
+    of = engine_client.open(BODY).config.n_layers
     return learns(
         TUNINGS[f"{goal}-{NAMES[way]}"],
         "embed.token.weight" if part == "embeddings" else f"layers.{part.split()[1]}.x",

@@ -10,7 +10,6 @@ import pandas as pd
 import streamlit as st
 
 from core.data import grammar
-from core.serving.engine import default
 from core.training.finetune import tuning
 from viz.course.bert import tuning_live
 from viz.course.bert.spans_and_tags.maths import Answer, answer
@@ -121,7 +120,7 @@ def asked(params: Params, used: Using) -> Answer:
     question, passage, model = params.question, params.passage, used.model or ""
     return engine_client.submit(
         ("spans_and_tags.answer", model, question, passage),
-        lambda: answer(default().open(model), question, passage, LONGEST),
+        lambda: answer(engine_client.open(model), question, passage, LONGEST),
         6 * len(question + passage),
     )
 

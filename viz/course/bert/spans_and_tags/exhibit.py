@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.serving.engine import default
-from core.serving.resolve import RECORDED
+from core.jobs.names import RECORDED
 from core.training.finetune import tuning
 from viz.charts import thumbs
 from viz.course.bert import tuning_live
 from viz.course.bert.spans_and_tags import answers, looks, maths, pairs, promises, tags
 from viz.course.bert.spans_and_tags.params import GOALS, LONGEST, SENTENCES, SLUG, Models, Params
 from viz.course.lesson import Lesson, Step
+from viz.widgets import engine_client
 
 
 def compute(params: Params) -> Models:
@@ -24,7 +24,7 @@ def thumbnail() -> str:
     name, params = "answers-full", Params()
     if name not in tuning.Recorded.names():
         return thumbs.plain("?")
-    model = default().open(RECORDED + name)
+    model = engine_client.open(RECORDED + name)
     found = maths.answer(model, params.question, params.passage, LONGEST).found
     return thumbs.bars(np.maximum(found.start, found.end))
 

@@ -6,13 +6,13 @@ from functools import lru_cache
 
 import numpy as np
 
-from core.serving.engine import default
 from viz.course.bert.spans_and_tags import answers, maths
 from viz.course.bert.spans_and_tags.answers import RELIABLE
 from viz.course.bert.spans_and_tags.maths import Answer, Tagged
 from viz.course.bert.spans_and_tags.pairs import crossing, where
 from viz.course.bert.spans_and_tags.params import LONGEST, Models, Params
 from viz.course.bert.tuning_live import BEFORE
+from viz.widgets import engine_client
 
 DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 MOST = 0.5
@@ -21,7 +21,7 @@ MOST = 0.5
 @lru_cache(maxsize=16)
 def answered(model: str, question: str, passage: str) -> Answer:
     """Return the answer of a model to a question about a passage."""
-    return maths.answer(default().open(model), question, passage, LONGEST)
+    return maths.answer(engine_client.open(model), question, passage, LONGEST)
 
 
 def asked(params: Params, models: Models) -> Answer:
@@ -31,7 +31,7 @@ def asked(params: Params, models: Models) -> Answer:
 
 def tagged(params: Params, models: Models) -> Tagged:
     """Return the tags of the sentence of the page."""
-    return maths.tagged(default().open(str(models["tags"].model)), params.text)
+    return maths.tagged(engine_client.open(str(models["tags"].model)), params.text)
 
 
 def sort_of(text: str) -> str:
@@ -81,7 +81,7 @@ def one_word_two_tags(params: Params, models: Models) -> bool:
 def attention_moved(params: Params, models: Models) -> bool:
     """Whether tuning moved a tenth of the attention of some head, and of every head a part."""
     runs = [
-        default().open(name).run(params.question, pair=params.passage, keep=("*.pattern",))
+        engine_client.open(name).run(params.question, pair=params.passage, keep=("*.pattern",))
         for name in (BEFORE, str(models["answers"].model))
     ]
     moved = maths.moved_heads(*(run.attention().weights for run in runs))

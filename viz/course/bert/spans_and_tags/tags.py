@@ -13,7 +13,6 @@ import streamlit as st
 from core.data import grammar
 from core.data.lexicon import RULES
 from core.errors import InputError
-from core.serving.engine import default
 from core.training.finetune import tuning
 from viz.course.bert import tuning_live
 from viz.course.bert.spans_and_tags.answers import glued
@@ -102,7 +101,7 @@ def read(params: Params, used: Using) -> Tagged:
     """The sentence with its tags, by the model that the page uses."""
     model, text = used.model or "", params.text
     key = ("spans_and_tags.tags", model, text)
-    return engine_client.submit(key, lambda: tagged(default().open(model), text), 6 * len(text))
+    return engine_client.submit(key, lambda: tagged(engine_client.open(model), text), 6 * len(text))
 
 
 def word_of(params: Params, one: Tagged) -> int:

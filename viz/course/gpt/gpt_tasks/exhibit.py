@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from core.data.gpt_inputs import CHOICE, CLASSIFICATION, TASKS
-from core.serving.engine import default
 from viz.charts import thumbs
 from viz.course.gpt.gpt_tasks import live, loss, maths, promises, read, rows
 from viz.course.gpt.gpt_tasks.params import EXAMPLES, Params, boxes
 from viz.course.lesson import Lesson, Step
-from viz.widgets import lesson
+from viz.widgets import engine_client, lesson
 
 
 def compute(params: Params) -> read.Models:
@@ -19,7 +18,7 @@ def compute(params: Params) -> read.Models:
 def thumbnail() -> str:
     """The probabilities of the four answers with which it opens."""
     example = Params().example(CHOICE)
-    model = default().open(read.recorded(CHOICE).name)
+    model = engine_client.open(read.recorded(CHOICE).name)
     said = maths.extracted(model, CHOICE, example.texts).said.probabilities
     return thumbs.bars(said, example.labels, marked=int(said.argmax()))
 

@@ -9,8 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from core.data.gpt_inputs import CLASSIFICATION, TASKS
-from core.serving.engine import default
-from core.serving.trainer import Training
+from core.jobs.trainer import Training
 from core.training.finetune.gpt_finetune_tasks import ANSWERS, GOALS
 from core.training.finetune.gpt_tuning import CHECKED, LAMBDAS, LONGEST, TUNINGS, Recorded, named
 from core.training.records import Report
@@ -21,7 +20,7 @@ from viz.course.gpt.gpt_tasks.read import Models, recorded, recorded_of
 from viz.course.lesson import Folds
 from viz.labels import percent
 from viz.shell import errors
-from viz.widgets import controls, lesson, page_parts, training_jobs
+from viz.widgets import controls, engine_client, lesson, page_parts, training_jobs
 
 KINDS = {"right": "synthetic texts right", "loss": "−L₂, nats per text", "text": "−L₁, nats per token"}
 """Measures, and what they are called."""
@@ -43,7 +42,7 @@ def train(params: Params, models: Models) -> Folds:
         controls.segmented("Task", TASKS, SLUG + "tuned", CLASSIFICATION, TITLES.__getitem__, quiet=True)
         with st.container(width=240):
             controls.stops("λ of your own training", LAMBDAS, SLUG + "weight", PAPER, "{:g}".format)
-    vocabulary = default().open(recorded(task).name).config.n_vocab
+    vocabulary = engine_client.open(recorded(task).name).config.n_vocab
     return Folds(
         lambda: table(runs),
         {

@@ -8,13 +8,12 @@ from typing import Any
 
 from core.data.gpt_inputs import CHOICE, CLASSIFICATION, ENTAILMENT, SIMILARITY, TASKS
 from core.errors import InputError
-from core.serving.engine import default
 from core.training.finetune import gpt_tuning
 from core.training.finetune.gpt_finetune_tasks import GOALS
 from core.training.finetune.gpt_tuning import LAMBDAS
 from viz.course.gpt.gpt_tasks.maths import LONGEST
 from viz.shell import state
-from viz.widgets import controls, lesson
+from viz.widgets import controls, engine_client, lesson
 from viz.widgets.knobs import Control, Knobs, knob, segmented, sentence, stops, touched
 
 SLUG = "gpt_tasks."
@@ -115,7 +114,7 @@ def _right(task: str) -> Any:
 
 
 def _layers() -> range:
-    return range(default().open(gpt_tuning.BODY).config.n_layers)
+    return range(engine_client.open(gpt_tuning.BODY).config.n_layers)
 
 
 def _layer(raw: str) -> int:

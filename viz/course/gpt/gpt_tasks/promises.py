@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from core.data.gpt_inputs import CHOICE, CLASSIFICATION, ENTAILMENT, SIMILARITY, TASKS, extracts, n_rows
-from core.serving.engine import default
 from core.training.finetune.gpt_tuning import Recorded, named
 from viz.course.gpt.gpt_tasks.live import ANSWERED, halfway, share, verdict
 from viz.course.gpt.gpt_tasks.maths import Extracted, extracted
 from viz.course.gpt.gpt_tasks.params import PAPER, Example, Params
 from viz.course.gpt.gpt_tasks.read import recorded
+from viz.widgets import engine_client
 
 
 def _read(example: Example, weight: float = PAPER) -> Extracted:
-    model = default().open(recorded(example.task, weight).name)
+    model = engine_client.open(recorded(example.task, weight).name)
     return extracted(model, example.task, example.texts)
 
 

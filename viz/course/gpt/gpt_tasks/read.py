@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from core.serving.engine import default
-from core.serving.resolve import RECORDED
+from core.jobs.names import RECORDED
 from core.training.finetune import gpt_tuning
 from core.training.finetune.gpt_tuning import LAMBDAS, named
 from viz.course.gpt.gpt_tasks.maths import Extracted, extracted
@@ -50,4 +49,4 @@ def heard(example: Example, by: Used) -> Extracted:
     """What a model makes of the texts."""
     task, texts = example.task, example.texts
     key, cost = ("gpt_tasks", by.name, task, texts), 30 + len("".join(texts))
-    return engine_client.submit(key, lambda: extracted(default().open(by.name), task, texts), cost)
+    return engine_client.submit(key, lambda: extracted(engine_client.open(by.name), task, texts), cost)

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 
 from core.data.gpt_inputs import CHOICE, CLASSIFICATION, MARKS, SIMILARITY, extracts, n_rows
-from core.serving.engine import default
 from core.training.finetune.gpt_finetune_tasks import GOALS
 from viz.charts.curves import number
 from viz.course.gpt.gpt_tasks.charts.input_rows import (
@@ -27,7 +26,7 @@ from viz.course.lesson import Folds
 from viz.instruments.kit import origin
 from viz.labels import percent, visible
 from viz.shell import present_layout
-from viz.widgets import lesson, page_parts
+from viz.widgets import engine_client, lesson, page_parts
 
 ROOM = 300
 """Pixels of the picture in Present."""
@@ -170,7 +169,7 @@ def says(params: Params, models: Models) -> Folds:
             "; ".join(shares) + ("." + said.removesuffix(".") if said else ""),
         )
     page_parts.numbers(_looked(found, layer) + ("" if lesson.presenting() else said))
-    n = default().open(by.name).n_parameters
+    n = engine_client.open(by.name).n_parameters
     every = {f"row {row}": look.mean(1) for row, look in enumerate(found.looks, 1)}
     return Folds(
         lambda: _table(example, found),

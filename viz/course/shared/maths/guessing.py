@@ -19,7 +19,7 @@ from core.decoding.prompt import Prompt, Window, fit
 from core.decoding.stepper import Stepper
 from core.errors import InputError
 from core.model import Model
-from core.serving.bounds import most
+from core.reading.bounds import most
 from core.text import Tokenizer
 
 Array = np.ndarray

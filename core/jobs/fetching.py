@@ -1,6 +1,6 @@
-"""Models of the Hub that visitors of the app ask for: one after the other, in a thread; anybody sees how far it is and may end it.
+"""Downloads of models from the Hub that visitors ask for: one at a time, in a thread; anybody sees how far it is and may end it.
 
-A model of the Hub is public, so what was fetched is everybody's here. What was ended goes on where it stopped.
+A model of the Hub is public, so it is everybody's here. A download that was ended continues where it stopped.
 """
 
 from __future__ import annotations
@@ -14,23 +14,24 @@ from pathlib import Path
 from core.checkpoints import hub
 from core.checkpoints.hub import Offer
 from core.errors import InputError
-from core.serving.brought import SHELF, Brought
+from core.jobs.user_models import SHELF, UserModel
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class Fetching:
-    """How a fetching stands: what, how many bytes are there, the model once it is, or what went wrong."""
+    """The state of a download: its bytes so far, the model once it is here, or what went wrong."""
 
     offer: Offer
-    there: int = 0
-    brought: Brought | None = None
+    bytes_here: int = 0
+    model: UserModel | None = None
     problem: InputError | None = None
 
     @property
     def over(self) -> bool:
-        return self.brought is not None or self.problem is not None
+        """Return whether it ended, well or not."""
+        return self.model is not None or self.problem is not None
 
 
 class Fetcher:
@@ -52,7 +53,7 @@ class Fetcher:
         return self._now
 
     def begin(self, offer: Offer) -> None:
-        """Begin to fetch, or go on. Raises InputError while another model is being fetched."""
+        """Begin to fetch, or continue. Raises InputError while another model is being fetched."""
         with self._lock:
             if self._now and not self._now.over:
                 raise InputError(
@@ -70,29 +71,29 @@ class Fetcher:
 
     def _run(self, offer: Offer) -> None:
         try:
-            folder = self._fetch(offer, lambda there: self._heard(offer, there))
+            folder = self._fetch(offer, lambda count: self._note(offer, count))
             self._now = Fetching(offer, offer.total, SHELF.put(hub.PREFIX + offer.name, folder))
         except InputError as error:
-            self._now = self._ended(offer, error)
+            self._now = self._failed_with(offer, error)
         except Exception as error:  # the visitor is told; the log has the rest
             log.exception("fetching %s failed", offer.name)
-            told = InputError(
+            problem = InputError(
                 f"{offer.name} could not be fetched ({type(error).__name__}).",
                 "The server's log says more.",
                 "Try again.",
             )
-            self._now = self._ended(offer, told)
+            self._now = self._failed_with(offer, problem)
 
-    def _heard(self, offer: Offer, there: int) -> None:
+    def _note(self, offer: Offer, count: int) -> None:
         if self._stop.is_set():
             raise InputError(
                 "The download was stopped.", "What was downloaded is kept.", "Fetch it again to continue."
             )
-        self._now = Fetching(offer, there)
+        self._now = Fetching(offer, count)
 
-    def _ended(self, offer: Offer, problem: InputError) -> Fetching:
+    def _failed_with(self, offer: Offer, problem: InputError) -> Fetching:
         return replace(self._now or Fetching(offer), problem=problem)
 
 
 FETCHER = Fetcher()
-"""That of this process."""
+"""The fetcher of this process."""

@@ -41,13 +41,13 @@ MOST_KEPT = 40
 SEEDS = 10_000
 BEAT = 0.05
 ROOT = Path(__file__).resolve().parents[2]
-LEFT = "Nobody looked at it any more."
+UNWATCHED = "Nobody looked at it any more."
 State = Literal["waiting", "running", "done", "stopped", "failed"]
 
 
 @dataclass(frozen=True)
 class Training:
-    """A training as it stands: `place` in the row (0: it runs or is over), what it reported, and for one that is over, why.
+    """The state of a training: `place` in the row (0: it runs or is over), what it reported, and for one that is over, why.
 
     `seed` is what its draws begin with: the same one gives the same training again, to the last step that time allows.
     """
@@ -58,7 +58,7 @@ class Training:
     place: int
     reports: tuple[Report, ...]
     folder: Path
-    said: str = ""
+    reason: str = ""
     seed: int = 0
 
     @property
@@ -66,11 +66,11 @@ class Training:
         return self.state not in ("waiting", "running")
 
     def weights(self, step: int) -> Mapping[str, Tensor]:
-        """The weights of a step that was reported; of a fine-tuning always the last."""
+        """Return the weights of a step that was reported; of a fine-tuning always the last."""
         return load_file(self.folder / jobs.file(JOBS[self.task], step))
 
     def model(self, step: int | None = None) -> Model:
-        """The model as it was last reported, or at this step. Raises InputError before the first report."""
+        """Return the model as it was last reported, or at this step. Raises InputError before the first report."""
         if not self.reports:
             raise InputError(
                 f"{self.name} has learned nothing yet.",
@@ -91,10 +91,10 @@ class _Job:
     name: str
     task: str
     folder: tempfile.TemporaryDirectory[str]
-    seen: float
+    last_look: float
     seed: int
     state: State = "waiting"
-    said: str = ""
+    reason: str = ""
     stop: bool = False
     reports: list[Report] = field(default_factory=list)
 
@@ -122,9 +122,9 @@ class Trainer:
         self._worker: threading.Thread | None = None
 
     def start(self, session: str, task: str, seed: int | None = None) -> str:
-        """Begin a training, or take a place in the row; one of this session that is not over ends. Gives its name.
+        """Begin a training, or take a place in the row, and return its name; one of this session that is not over ends.
 
-        Without a seed it has one by lot. Raises InputError for an unknown task, or when too many wait.
+        Without a seed it draws one. Raises InputError for an unknown task, or when too many wait.
         """
         if task not in JOBS:
             raise InputError(
@@ -162,19 +162,19 @@ class Trainer:
                 return
             job.stop = True
             if job.state == "waiting":
-                job.state, job.said = "stopped", "You stopped it before it began."
+                job.state, job.reason = "stopped", "You stopped it before it began."
 
     def progress(self, session: str) -> Training | None:
-        """How the training of this session stands, None where it has none. To ask is to show that somebody is there."""
+        """Return the training of this session, None where it has none. To ask is to show that somebody is there."""
         with self._lock:
             job = self._job(session)
             if job is None:
                 return None
-            job.seen = time.monotonic()
-            return self._shown(job)
+            job.last_look = time.monotonic()
+            return self._training(job)
 
     def latest(self, session: str, task: str) -> Training | None:
-        """The last training of this task in this session, over or not; None where it has none. To ask is to show that somebody is there."""
+        """Return the last training of this task in this session, over or not; None where it has none. To ask is to show that somebody is there."""
         with self._lock:
             job = next(
                 (job for job in reversed(self._jobs.values()) if (job.session, job.task) == (session, task)),
@@ -182,11 +182,11 @@ class Trainer:
             )
             if job is None:
                 return None
-            job.seen = time.monotonic()
-            return self._shown(job)
+            job.last_look = time.monotonic()
+            return self._training(job)
 
     def find(self, name: str, session: str = "") -> Training:
-        """A training by its name, for the session that started it ("" may have all).
+        """Return a training by its name, for the session that started it ("" may have all).
 
         Raises InputError for one that is gone, or of another visitor.
         """
@@ -198,7 +198,7 @@ class Trainer:
                     "A model that you train lives as long as your visit, and for you only.",
                     "Train it again.",
                 )
-            return self._shown(job)
+            return self._training(job)
 
     def _job(self, session: str) -> _Job | None:
         return self._jobs.get(self._now.get(session, ""))
@@ -206,7 +206,7 @@ class Trainer:
     def _waiting(self) -> list[_Job]:
         return [job for job in self._jobs.values() if job.state == "waiting"]
 
-    def _shown(self, job: _Job) -> Training:
+    def _training(self, job: _Job) -> Training:
         ahead = sum(other.state == "running" for other in self._jobs.values()) + (
             self._waiting().index(job) if job.state == "waiting" else 0
         )
@@ -217,7 +217,7 @@ class Trainer:
             ahead if job.state == "waiting" else 0,
             tuple(job.reports),
             Path(job.folder.name),
-            job.said,
+            job.reason,
             job.seed,
         )
 
@@ -232,20 +232,20 @@ class Trainer:
         while True:
             with self._lock:
                 for job in self._waiting():
-                    if time.monotonic() - job.seen > self._patience:
-                        job.state, job.said = "stopped", LEFT
+                    if time.monotonic() - job.last_look > self._patience:
+                        job.state, job.reason = "stopped", UNWATCHED
                 job = next(iter(self._waiting()), None)
                 if job is None:
                     self._worker = None
                     return
                 job.state = "running"
             try:
-                state, said = self._train(job)
+                state, reason = self._train(job)
             except Exception as error:
                 log.exception("The training %s failed.", job.task)
-                state, said = "failed", f"The training could not be watched ({type(error).__name__})."
+                state, reason = "failed", f"The training could not be watched ({type(error).__name__})."
             with self._lock:
-                job.state, job.said = state, said
+                job.state, job.reason = state, reason
 
     def _train(self, job: _Job) -> tuple[State, str]:
         """Run the process of a job to its end, one way or another."""
@@ -288,11 +288,11 @@ class Trainer:
         while process.poll() is None:
             now = time.monotonic()
             with self._lock:
-                stop, seen = job.stop, job.seen
+                stop, last_look = job.stop, job.last_look
             if stop:
                 return "stopped", "You stopped it."
-            if now - seen > self._patience:
-                return "stopped", LEFT
+            if now - last_look > self._patience:
+                return "stopped", UNWATCHED
             if now - begun > self._longest:
                 return "failed", f"It was ended after {self._longest:.0f} seconds."
             time.sleep(BEAT)
@@ -328,7 +328,7 @@ _making = threading.Lock()
 
 
 def default() -> Trainer:
-    """The trainer of this process, made at the first call.
+    """Return the trainer of this process, made at the first call.
 
     >>> default() is default()
     True

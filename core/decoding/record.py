@@ -14,7 +14,6 @@ from core.decoding.decode import decode
 from core.decoding.step import Step
 from core.decoding.strategies import Beam, Greedy, Sample, Strategy
 from core.errors import InputError
-from core.serving import engine
 
 if TYPE_CHECKING:
     from core.model import Model
@@ -62,13 +61,13 @@ class Decoding:
         object.__setattr__(self, "force", _checked(self.force))
 
     def to_json(self) -> str:
-        """One line of JSON."""
+        """Return one line of JSON."""
         strategy = {"name": type(self.strategy).__name__.lower(), **asdict(self.strategy)}
         return json.dumps({"decoding": FORMAT, **asdict(self), "strategy": strategy}, allow_nan=False)
 
     @classmethod
     def from_json(cls, raw: str) -> Decoding:
-        """What `to_json` wrote. A field with a default may be missing, so that what an older version wrote still runs.
+        """Return the decoding that `to_json` wrote. A field with a default may be missing, so that what an older version wrote still runs.
 
         Raises InputError: no JSON, no decoding, an unknown, missing or repeated field, a value that makes no sense.
         """
@@ -91,20 +90,18 @@ class Decoding:
         strategy = _made(_STRATEGIES[name], given, f"The strategy '{name}'")
         return _made(cls, {**held, "strategy": strategy}, "The decoding")
 
-    def run(self, opener: Callable[[str], Model] | None = None) -> Iterator[Step]:
-        """Its steps, each computed when it is asked for; closing the generator stops the work.
+    def run(self, opener: Callable[[str], Model]) -> Iterator[Step]:
+        """Yield its steps, each computed when it is asked for; closing the generator stops the work.
 
-        `opener(name)` gives the model; without it the process's own engine does, which opens listed names, never a path.
+        `opener(name)` gives the model: that of an engine (`Engine.open`) opens listed names, never a path.
         Raises InputError at once for a model that is not there and for what the model cannot use.
         """
-        if opener is None:
-            opener = engine.default().open
         m = opener(self.model)
         return decode(m, self.text, self.strategy, self.prefix, self.max_new_tokens, force=self.force)
 
 
 def encoded(force: Forced) -> str:
-    """Forced tokens as a short text, fit for a link: step:id, joined by points.
+    """Return forced tokens as a short text, fit for a link: step:id, joined by points.
 
     >>> encoded(((3, 512), (7, 18)))
     '3:512.7:18'
@@ -113,7 +110,7 @@ def encoded(force: Forced) -> str:
 
 
 def decoded(raw: str) -> Forced:
-    """What `encoded` wrote. Raises InputError (a ValueError) for anything else: other signs, leading zeros, a step
+    """Return the tokens that `encoded` wrote. Raises InputError (a ValueError) for anything else: other signs, leading zeros, a step
     twice or out of order.
 
     >>> decoded("3:512.7:18"), decoded("")
@@ -131,7 +128,7 @@ def decoded(raw: str) -> Forced:
 
 
 def _checked(force: Any) -> Forced:
-    """The pairs as tuples in the order of the steps."""
+    """Return the pairs as tuples in the order of the steps."""
     listed = isinstance(force, (list, tuple))
     if not listed or not all(
         isinstance(pair, (list, tuple)) and len(pair) == 2 and all(map(_is_count, pair)) for pair in force
@@ -165,16 +162,16 @@ def _object(raw: str) -> dict[str, Any]:
     return held
 
 
-def _made(kind: Callable[..., Any], given: Mapping[str, Any], what: str) -> Any:
-    """An object of the dataclass from its fields; every unknown one is refused, one without a default must be there."""
+def _made(kind: Callable[..., Any], values: Mapping[str, Any], title: str) -> Any:
+    """Return an object of the dataclass from its fields; every unknown one is refused, one without a default must be there."""
     known = {one.name for one in fields(kind)}  # type: ignore[arg-type]
-    unknown = next((name for name in given if name not in known), None)
+    unknown = next((name for name in values if name not in known), None)
     if unknown is not None:
-        raise _broken(f"{what} has an unknown field {unknown[:40]!a}.")
-    missing = next((name for name in ("model", "text") if name in known and name not in given), None)
+        raise _broken(f"{title} has an unknown field {unknown[:40]!a}.")
+    missing = next((name for name in ("model", "text") if name in known and name not in values), None)
     if missing is not None:
-        raise _broken(f"{what} has no field '{missing}'.")
-    return kind(**given)
+        raise _broken(f"{title} has no field '{missing}'.")
+    return kind(**values)
 
 
 def _broken(wrong: str) -> InputError:

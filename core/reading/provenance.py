@@ -1,9 +1,9 @@
-"""Whose models are: ours, for which texts and promises were made, or somebody's."""
+"""The provenance of a model: ours, with texts and promises made for it, or somebody's."""
 
 from __future__ import annotations
 
 import core.serving.engine
-from core.serving import brought, resolve
+from core.jobs import names, user_models
 
 
 def is_foreign(name: str) -> bool:
@@ -12,7 +12,7 @@ def is_foreign(name: str) -> bool:
     >>> is_foreign("upload: mine (5f0c22e1)"), is_foreign("gpt-mini"), is_foreign("recorded: copy at step 10")
     (True, False, False)
     """
-    if brought.named(name) or resolve.unlisted(name):
-        return brought.named(name)
+    if user_models.is_user_model(name) or names.is_unlisted(name):
+        return user_models.is_user_model(name)
     entry = core.serving.engine.default().entry(name)
     return bool(entry and entry.foreign)

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from core.model import WRITES, Model
-from core.serving import provenance
+from core.reading import provenance
 
 WORK = 7e10
 """Tokens times weights that one question may cost: a second or two of one core."""
 FIXED = 128
-"""What a run costs besides its tokens, in tokens."""
+"""The costs of a run besides its tokens, in tokens."""
 PATTERNS = 200 * 2**20
 """Bytes that the patterns of a run may take."""
 SOURCE = 48
 """Tokens of a text that a translator of ours reads: it learned from short sentences."""
 STEP = 8
-"""What a token costs that is written after the others, in tokens that are read at once."""
+"""The cost of a token that is written after the others, in tokens that are read at once."""
 LEAST = 16
 """So much is read of every text, however large the model is."""
 
 
 def affordable(model: Model, runs: float, tokens: int) -> bool:
-    """Whether so many runs of so many tokens stay within `WORK`, and the patterns of one within `PATTERNS`.
+    """Return whether so many runs of so many tokens stay within `WORK`, and the patterns of one within `PATTERNS`.
 
     >>> import core
     >>> affordable(core.open_model("gpt-mini"), runs=48, tokens=100), affordable(core.open_model("gpt-mini"), runs=480, tokens=100)
@@ -32,7 +32,7 @@ def affordable(model: Model, runs: float, tokens: int) -> bool:
 
 
 def marks(model: Model) -> int:
-    """Tokens of its context that a text of this model does not have for itself: those put before and behind it.
+    """Return the tokens of its context that a text of this model does not have for itself: those put before and behind it.
 
     >>> import core
     >>> marks(core.open_model("gpt-mini")), marks(core.open_model("bert-mini"))
@@ -43,7 +43,7 @@ def marks(model: Model) -> int:
 
 
 def most(model: Model, *, runs: float = 1, each: float = 0) -> int:
-    """Tokens of a text that a page may read which makes `runs` runs of it, and `each` more for every token.
+    """Return the tokens of a text that a page may read which makes `runs` runs of it, and `each` more for every token.
 
     >>> import core
     >>> [most(core.open_model("gpt-mini"), runs=1, each=each) for each in (0, 1, 6)]
@@ -57,7 +57,7 @@ def most(model: Model, *, runs: float = 1, each: float = 0) -> int:
 
 
 def _fits(model: Model, runs: float, n: int) -> bool:
-    """Whether so many runs of a text of `n` tokens are affordable, with what is written to it, first of all token by token."""
+    """Return whether so many runs of a text of `n` tokens are affordable, with what is written to it, first of all token by token."""
     if not model.spec.has_source:
         return affordable(model, runs, n)
     if not provenance.is_foreign(model.name):
@@ -67,7 +67,7 @@ def _fits(model: Model, runs: float, n: int) -> bool:
 
 
 def part(model: Model, text: str, first: int, n: int) -> str:
-    """At most `n` tokens of a text, from its token `first` on, cut where tokens begin and end.
+    """Return at most `n` tokens of a text, from its token `first` on, cut where tokens begin and end.
 
     A part may be more tokens by itself than it was in the whole: then it is as much shorter.
     """

@@ -1,0 +1,101 @@
+"""Models that come while the server runs: what a visitor uploads, for that visitor only, and what is fetched from the Hub, for everybody.
+
+The shelf knows their folders and who may open them; `core.checkpoints` reads them.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.checkpoints.files import shown
+from core.checkpoints.hub import PREFIX
+from core.checkpoints.load import inspect
+from core.errors import InputError
+from core.jobs.listing import Listing
+
+UPLOAD = "upload: "
+
+
+def no_longer_here() -> InputError:
+    """Return the refusal of a name that opens nothing; a new one each time, for a raised error keeps the frames that it passed, and a model in them."""
+    return InputError(
+        "This model is no longer here.",
+        "An uploaded model lives as long as the visit, and for its visitor only; one of the Hub is fetched by name first.",
+        "Open it again on the page Your model.",
+    )
+
+
+@dataclass(frozen=True)
+class UserModel:
+    """A model by name: its folder, the session that may open it ("" for everybody), and its line in a picker."""
+
+    name: str
+    folder: Path
+    session: str
+    listing: Listing
+
+
+def is_user_model(name: str) -> bool:
+    """Return whether a name has the form of an upload's or of a model of the Hub.
+
+    >>> is_user_model("upload: mine (5f0c22e1)"), is_user_model("hf:owner/name"), is_user_model("gpt-mini")
+    (True, True, False)
+    """
+    return name.startswith((UPLOAD, PREFIX))
+
+
+class Shelf:
+    """Models of visitors by name. Safe to use from many threads.
+
+    >>> Shelf().all("Ana")
+    ()
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._models: dict[str, UserModel] = {}
+
+    def put(self, name: str, folder: Path, session: str = "") -> UserModel:
+        """Add a folder by the name that opens it: of the Hub as it is, else `upload: NAME (SIGNS)` that nobody guesses.
+
+        Raises InputError where its config and the headers of its weights say that it does not open.
+        """
+        own = name if name.startswith(PREFIX) else f"{UPLOAD}{shown(name, 40)} ({secrets.token_hex(4)})"
+        plan = inspect(folder)[0]
+        found = UserModel(
+            own,
+            folder,
+            session,
+            Listing(own, True, "", plan.spec.name, plan.memory, foreign=True, does=plan.does),
+        )
+        with self._lock:
+            self._models[own] = found
+        return found
+
+    def find(self, name: str, session: str = "") -> UserModel:
+        """Return a model by name, for a session that may open it ("": the server, which may open all). Raises InputError for one that is gone, or another visitor's."""
+        found = self._models.get(name)
+        if found is None or (found.session and session not in ("", found.session)):
+            raise no_longer_here()
+        return found
+
+    def listings(self, session: str) -> dict[str, Listing]:
+        """Return the lines of what this session may open, by name."""
+        return {one.name: one.listing for one in self.all(session)}
+
+    def all(self, session: str) -> tuple[UserModel, ...]:
+        """Return what this session may open, in the order in which it came."""
+        with self._lock:
+            return tuple(one for one in self._models.values() if one.session in ("", session))
+
+    def drop(self, name: str) -> UserModel | None:
+        """Remove a model; its folder stays."""
+        with self._lock:
+            return self._models.pop(name, None)
+
+
+SHELF = Shelf()
+"""The shelf of this process."""

@@ -1,0 +1,243 @@
+"""The habits of the heads of a foreign model, measured once, beside the pages: a thread asks the engine text by text, so nobody waits for it.
+
+They are saved beside the weights as heads.json where that folder may be written, else they last as long as the model is open.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import threading
+import time
+import weakref
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+import core.serving.engine
+from core.analysis.heads.habits import Heads
+from core.analysis.heads.head_file import METHOD, read_heads, write_heads
+from core.analysis.heads.head_survey import Told, lines_of, named_by, readings, summed, tried
+from core.data.texts import Example
+from core.errors import InputError
+from core.model import Model
+from core.reading import bounds
+from core.serving.scheduler import Busy
+
+log = logging.getLogger(__name__)
+COST = 60.0
+"""Of one text, a layer: characters times layers, as the engine counts."""
+LINES, LETTERS = 300, 2_000
+"""Of a visitor's own texts so many lines are read, and so much of each."""
+VISITORS = 64
+"""Visitors whose names for the heads of a model are remembered."""
+BREATH = 1.0
+"""Seconds until the next try where the engine is full."""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """The state of a survey: texts read of all, then the heads by kind of attention; whether they are saved beside the weights; what went wrong.
+
+    `unread` is the share of unknown tokens in the texts; `texts` is the hash of a visitor's own texts, "" for ours; `left_out` counts texts that could not be read.
+    """
+
+    done: int = 0
+    total: int = 0
+    heads: Mapping[str, Heads] = field(default_factory=dict)
+    saved: bool = False
+    problem: str = ""
+    unread: float = 0.0
+    texts: str = ""
+    left_out: int = 0
+
+    @property
+    def over(self) -> bool:
+        """Return whether it ended, well or not."""
+        return bool(self.heads or self.problem)
+
+
+class Surveys:
+    """One survey a model, begun once; it goes with its model.
+
+    >>> import core
+    >>> Surveys().heads(core.open_model("gpt-mini")) is None
+    True
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._standings: weakref.WeakKeyDictionary[Model, Standing] = weakref.WeakKeyDictionary()
+        self._visitors: weakref.WeakKeyDictionary[Model, OrderedDict[str, Standing]] = (
+            weakref.WeakKeyDictionary()
+        )
+
+    def begin(
+        self, model: Model, folder: Path, examples: Sequence[Example] = (), *, keep: bool = True
+    ) -> Standing:
+        """Begin the survey of a model, once, and return its state. `examples`: its texts where it reads no sentences; `keep`: save the heads beside the weights, if one may."""
+        with self._lock:
+            if model in self._standings:
+                return self._standings[model]
+            self._standings[model] = Standing()
+        threading.Thread(
+            target=self._survey,
+            args=(model, folder, examples, keep),
+            name=f"survey of {model.name}",
+            daemon=True,
+        ).start()
+        return Standing()
+
+    def heads(self, model: Model, visitor: str = "") -> Mapping[str, Heads] | None:
+        """Return the heads once all are measured: on the visitor's own texts, else on ours."""
+        own = self.for_visitor(model, visitor)
+        found = own if own and own.heads else self._standings.get(model)
+        return found.heads if found and found.heads else None
+
+    def for_visitor(self, model: Model, visitor: str) -> Standing | None:
+        """Return the state of the survey on this visitor's own texts, None without one."""
+        return self._visitors.get(model, {}).get(visitor)
+
+    def forget(self, model: Model, visitor: str) -> None:
+        """Go back to the names that our texts gave."""
+        self._visitors.get(model, OrderedDict()).pop(visitor, None)
+
+    def name_on(self, model: Model, lines: Sequence[str], visitor: str) -> Standing:
+        """Measure the heads on texts of a visitor's own, a line each, for this visitor alone; a new call ends the one before."""
+        texts = [line.strip()[:LETTERS] for line in lines if line.strip()][:LINES]
+        texts_hash = hashlib.sha256("\n".join(texts).encode(errors="replace")).hexdigest()
+        standing = Standing(total=len(texts), texts=texts_hash)
+        with self._lock:
+            visitors = self._visitors.setdefault(model, OrderedDict())
+            visitors.pop(visitor, None)
+            visitors[visitor] = standing
+            while len(visitors) > VISITORS:
+                visitors.popitem(last=False)
+        args = (model, texts, visitor, texts_hash)
+        threading.Thread(
+            target=self._survey_own, args=args, name=f"own survey of {model.name}", daemon=True
+        ).start()
+        return standing
+
+    def _survey_own(self, model: Model, texts: Sequence[str], visitor: str, texts_hash: str) -> None:
+        def tell(standing: Standing) -> bool:
+            with self._lock:
+                visitors = self._visitors.get(model, OrderedDict())
+                wanted = visitor in visitors and visitors[visitor].texts == texts_hash
+                if wanted:
+                    visitors[visitor] = standing
+                return wanted
+
+        try:
+            most = bounds.most(model)
+            own = [Example(part) for text in texts if (part := bounds.part(model, text, 0, most))]
+            if not own:
+                raise InputError(
+                    "There is no text to read.", "A text stands on a line of its own.", "Type a line."
+                )
+            steps = readings(model, own)
+            heads, left_out = self._read(
+                model, steps, lambda done: tell(Standing(done, len(steps), texts=texts_hash)), texts_hash
+            )
+            heads, share = named_by(heads, model, texts)
+            found = Standing(heads=heads, unread=share, texts=texts_hash, left_out=left_out)
+        except InputError as error:
+            found = Standing(problem=str(error), texts=texts_hash)
+        except Exception as error:  # as with our texts
+            log.warning("The survey of %s failed.", model.name, exc_info=True)
+            found = Standing(problem=type(error).__name__, texts=texts_hash)
+        tell(found)
+
+    def _survey(self, model: Model, folder: Path, examples: Sequence[Example], keep: bool) -> None:
+        try:
+            heads, saved, left_out = _read_saved(folder, model), True, 0
+            if heads is None:
+                heads, left_out = self._measure(model, examples)
+                saved = keep and _save(folder, heads, foreign=bool(examples))
+            share = 0.0
+            if not examples:
+                heads, share = named_by(heads, model, lines_of(model))
+            found = Standing(heads=heads, saved=saved, unread=share, left_out=left_out)
+        except InputError as error:
+            found = Standing(problem=str(error))
+        except Exception as error:  # the page says so; everything else of the model works
+            log.warning("The survey of %s failed.", model.name, exc_info=True)
+            found = Standing(problem=type(error).__name__)
+        self._standings[model] = found
+
+    def _measure(self, model: Model, examples: Sequence[Example]) -> tuple[Mapping[str, Heads], int]:
+        steps = readings(model, examples, translates=False)
+
+        def tell(done: int) -> bool:
+            self._standings[model] = Standing(done, len(steps))
+            return True
+
+        return self._read(model, steps, tell)
+
+    def _read(
+        self,
+        model: Model,
+        steps: Sequence[Callable[[], Told]],
+        tell: Callable[[int], bool],
+        texts_hash: str = "",
+    ) -> tuple[Mapping[str, Heads], int]:
+        """Read text by text through the engine while `tell`, called with the number read, returns True; return the heads, and how many texts were left out."""
+        engine, notes = core.serving.engine.default(), list[Told | str]()
+        while len(notes) < len(steps):
+            if not engine.holds(model):
+                raise InputError(
+                    f"{model.name} was closed.", "A survey ends with its model.", "Open it again."
+                )
+            if not tell(len(notes)):
+                break
+            try:
+                key = ("heads.read", model.name, texts_hash, len(notes))
+                notes.append(
+                    engine.submit(key, partial(tried, steps[len(notes)]), COST * model.config.n_layers)
+                )
+            except Busy:
+                time.sleep(BREATH)
+        return summed(notes), sum(isinstance(one, str) for one in notes)
+
+
+def _read_saved(folder: Path, model: Model) -> Mapping[str, Heads] | None:
+    """Return the heads saved beside the weights, if they are of these weights and fit the model; a file of a foreign folder may say anything."""
+    try:
+        found = read_heads(folder)
+    except InputError:
+        return None
+    kinds = {
+        kind.name: (kind.n_layers(model.config), model.config.n_heads)
+        for kind in model.spec.kinds_of(model.config)
+    }
+    if found is None or {name: heads.shape for name, heads in found.trained.items()} != kinds:
+        return None
+    if model.spec.has_source and found.method < METHOD:
+        return None
+    return found.trained if found.of(folder) else None
+
+
+def _save(folder: Path, heads: Mapping[str, Heads], *, foreign: bool) -> bool:
+    """Write the heads beside the weights; return False where that is not allowed. `foreign`: of texts that are not ours."""
+    if not os.access(folder, os.W_OK):
+        return False
+    try:
+        write_heads(folder, heads, {}, 0, own=foreign, method=METHOD)
+    except (OSError, InputError):
+        return False
+    return True
+
+
+_default = Surveys()
+
+
+def default() -> Surveys:
+    """Return the surveys of this process.
+
+    >>> default() is default()
+    True
+    """
+    return _default
