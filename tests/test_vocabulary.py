@@ -50,9 +50,8 @@ NAMES = {
     "viz/classroom": 56,
     "viz/course": 656,
     "viz/instruments": 66,
-    "viz/platform": 8,
     "viz/shell": 70,
-    "viz/uploads": 3,
+    "viz/uploads": 1,
     "viz/widgets": 50,
     "viz/workspace": 353,
 }
@@ -78,7 +77,6 @@ DOCSTRINGS = {
     "viz/classroom": 8,
     "viz/course": 455,
     "viz/instruments": 82,
-    "viz/platform": 9,
     "viz/shell": 27,
     "viz/widgets": 37,
     "viz/workspace": 148,

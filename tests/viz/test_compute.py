@@ -88,8 +88,8 @@ def test_only_the_noise_of_a_lost_part_is_kept_from_the_log():
     keep.emit = lambda record: said.append(record.getMessage())
     source.addHandler(keep)
     try:
-        assert run_context._LOST in inspect.getsource(script_runner)
-        source.warning(f"{run_context._LOST} with id %s.", "abc")
+        assert run_context._NO_FRAGMENT in inspect.getsource(script_runner)
+        source.warning(f"{run_context._NO_FRAGMENT} with id %s.", "abc")
         source.warning("The disk is full.")
     finally:
         source.removeHandler(keep)

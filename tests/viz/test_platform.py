@@ -69,7 +69,7 @@ def test_one_file_is_kept_once_however_it_is_spelled() -> None:
     ):
         answered(app, path=path)
         answered(app, path=path)
-    assert set(app.known) == {f"/atlas/{name}"} and site.asked == 9
+    assert set(app.cached) == {f"/atlas/{name}"} and site.asked == 9
 
 
 @pytest.mark.parametrize("headers", [((b"range", b"bytes=0-1"),), ((b"if-none-match", b'"x"'),)])
@@ -95,7 +95,7 @@ def test_nothing_else_is_kept(site: Site) -> None:
     app = Remembered(site)
     answered(app)
     answered(app)
-    assert site.asked == 2 and app.known == {}
+    assert site.asked == 2 and app.cached == {}
 
 
 def test_a_page_names_plotlys_script_once_it_drew_by_it(monkeypatch) -> None:

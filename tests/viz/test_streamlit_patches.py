@@ -69,7 +69,7 @@ def test_pages_are_drawn_with_all_patches_and_without_each(undone, monkeypatch, 
 
 def test_a_patch_says_what_it_is_for():
     for patch in PATCHES:
-        assert patch.target in patch.uses and all(patch.uses.values()) and patch.without
+        assert patch.target in patch.uses and all(patch.uses.values()) and patch.cost
         assert patch.name in _upstream()
         assert dataclasses.replace(patch, uses={"streamlit:no_such_name": "0"}).apply()
 

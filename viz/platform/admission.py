@@ -1,6 +1,6 @@
-"""Who is let in: nobody to a first screen that cannot be drawn, no newcomer where the machine has no room for one more.
+"""Admission of visitors: nobody to a first screen that cannot be drawn, no newcomer where the machine has no room for one more.
 
-Those inside stay, and who comes back to a session of his own is let in longer than a newcomer.
+Visitors inside stay, and one who comes back to an earlier session is admitted longer than a newcomer.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Door:
 
 
 def _new(scope: Scope) -> bool:
-    """Whether a connection names no session of before (it stands third in this header)."""
+    """Return whether a connection names no earlier session (the third entry of this header)."""
     return (
         len(
             [

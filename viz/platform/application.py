@@ -1,4 +1,4 @@
-"""The server: its routes, what stands between a browser and Streamlit, and its start."""
+"""The server: its routes, the middleware between a browser and Streamlit, and its start."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def check_settings() -> None:
 
 @contextlib.asynccontextmanager
 async def lifespan(_: st.App) -> AsyncIterator[dict[str, object]]:
-    """Start what stands around Streamlit, draw the first screen once, let visitors in, and clear up at the end."""
+    """Start the services around Streamlit, draw the first screen once, admit visitors, and clear up at the end."""
     torch.set_num_threads(1)
     threadpoolctl.threadpool_limits(1, "blas")
     schemapi.disable_debug_mode()  # the tests hold every chart against Vega-Lite's schema: 0.2 s a chart that no visitor has to wait for again
@@ -76,10 +76,10 @@ async def lifespan(_: st.App) -> AsyncIterator[dict[str, object]]:
     core.serving.engine.default().room(limits.room)
     server = shutdown.web_server()
     shutdown.limit_the_wait(server)
-    start.REPORT.behind += streamlit_patches.apply()
+    start.REPORT.failures += streamlit_patches.apply()
     keeper = housekeeping.Upkeep()
     if keeper.sessions.problem:
-        start.REPORT.behind += (keeper.sessions.problem,)
+        start.REPORT.failures += (keeper.sessions.problem,)
     start.end_with(start.text_problem())
     await start.first_screen()
     start.end_with(start.memory_problem())

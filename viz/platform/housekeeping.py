@@ -39,7 +39,7 @@ class Sessions:
 
     def __init__(self) -> None:
         self.problem = ""
-        self._known: dict[str, AppSession] = {}
+        self._by_id: dict[str, AppSession] = {}
         try:
             self._manager = runtime.get_instance()._session_mgr
             self._expire = self._manager._session_storage._cache.expire  # type: ignore[attr-defined]
@@ -63,8 +63,8 @@ class Sessions:
             return False
         self._expire()
         present = {session.id: session for session in self.present()}
-        expired = [session for name, session in self._known.items() if name not in present]
-        self._known = present
+        expired = [session for name, session in self._by_id.items() if name not in present]
+        self._by_id = present
         for session in expired:
             session.shutdown()
         return bool(expired)
@@ -81,7 +81,7 @@ class Upkeep:
 
     def __init__(self) -> None:
         self.sessions = Sessions()
-        self._left = self._settled = False
+        self._departed = self._settled = False
         self._last = self._walked = self._ran = float("-inf")
         gc.set_threshold(*gc.get_threshold()[:2], NEVER)
 
@@ -100,7 +100,7 @@ class Upkeep:
 
     def look(self) -> None:
         """Close the sessions of visitors who have gone; collect, if it is due and nobody's run is under way."""
-        self._left |= self.sessions.close_expired()
+        self._departed |= self.sessions.close_expired()
         if UPLOADS and not self.sessions.problem:
             UPLOADS.forget_absent({session.id for session in self.sessions.present()})
         now, most, running = time.monotonic(), limits.most_memory(), self.sessions.running()
@@ -115,13 +115,13 @@ class Upkeep:
             core.serving.engine.default().forget()
         if whole or tight:
             gc.unfreeze()
-            self._left, self._walked = False, now
+            self._departed, self._walked = False, now
         gc.collect()
         gc.freeze()
         self._last = now
 
     def _patience(self, now: float) -> float:
         """Seconds from one walk through the whole heap to the next."""
-        if self._left and not self.sessions.present():
+        if self._departed and not self.sessions.present():
             return 0.0
-        return OFTEN if self._left and now - self._ran > QUIET else SELDOM
+        return OFTEN if self._departed and now - self._ran > QUIET else SELDOM

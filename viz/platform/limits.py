@@ -1,6 +1,6 @@
-"""What the machine allows this process, and how much of it is used: open files and memory.
+"""Limits of this process, open files and memory, and how much of each is used.
 
-A visitor costs four open files (his connection, and Streamlit's event loop for his session). Near the limit new visitors
+A visitor costs four open files (one connection, and Streamlit's event loop for the session). Near the limit new visitors
 are refused in words and those inside stay. `ATLAS_MEMORY=2G streamlit run app.py` caps the memory in the same way.
 """
 

@@ -14,7 +14,7 @@ from streamlit.runtime.scriptrunner_utils.script_run_context import ThreadState
 
 CONTROL = (ScriptControlException, FragmentHandledException, KeyboardInterrupt, SystemExit, GeneratorExit)
 """Exceptions by which Streamlit stops a run or begins it again; none of them is an error."""
-_LOST = "Couldn't find fragment"
+_NO_FRAGMENT = "Couldn't find fragment"
 
 arrow_bytes = dataframe_util.convert_anything_to_arrow_bytes
 
@@ -57,7 +57,7 @@ def container() -> Any:
 
 def _worth_a_line(record: logging.LogRecord) -> bool:
     """Return whether a line of the log says anything: not that a part was asked for which a newer run has left out."""
-    return not str(record.msg).startswith(_LOST)
+    return not str(record.msg).startswith(_NO_FRAGMENT)
 
 
 logging.getLogger(script_runner.__name__).addFilter(_worth_a_line)

@@ -7,7 +7,7 @@ import signal
 import uvicorn
 
 GRACE = 5
-"""Seconds that open requests have when the server is told to end; a client that sends or reads nothing would hold it up for good."""
+"""Seconds that open requests have once the server must end; a client that sends or reads nothing would hold it up for good."""
 
 
 def web_server() -> uvicorn.Server | None:

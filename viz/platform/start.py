@@ -34,10 +34,10 @@ VISITORS = 2**28
 
 @dataclass
 class Report:
-    """How far it is: `problem` says why the first screen cannot be drawn, `behind` what of the rest failed."""
+    """How far it is: `problem` says why the first screen cannot be drawn, `failures` what of the rest failed."""
 
     problem: str = ""
-    behind: tuple[str, ...] = ()
+    failures: tuple[str, ...] = ()
     over: bool = False
 
 
@@ -113,12 +113,12 @@ def the_rest(then: Callable[[], None]) -> None:
                 part()
             except Exception as error:  # the other parts are served all the same
                 log.exception("the warm-up of %s failed", name)
-                REPORT.behind += (f"{name} ({type(error).__name__})",)
+                REPORT.failures += (f"{name} ({type(error).__name__})",)
             time.sleep(PAUSE)
         REPORT.over = True
         then()
         if problem := memory_problem():
-            REPORT.behind += (problem,)
+            REPORT.failures += (problem,)
             log.critical("%s", problem)
 
     threading.Thread(target=load, name="warm-up", daemon=True).start()
@@ -133,7 +133,7 @@ def _parts() -> Iterator[tuple[str, Callable[[], object]]]:
             yield listing.name, partial(_warm, listing.name)
         else:
             log.warning("model %s is not served: %s", listing.name, listing.problem)
-            REPORT.behind += (f"{listing.name}: {listing.problem}",)
+            REPORT.failures += (f"{listing.name}: {listing.problem}",)
 
 
 def _warm(name: str) -> None:

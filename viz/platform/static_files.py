@@ -30,7 +30,7 @@ class Remembered:
 
     def __init__(self, app: ASGIApp, base: str = "") -> None:
         self.app, self.base = app, f"{base}/"
-        self.known: dict[str, tuple[Message, bytes]] = {}
+        self.cached: dict[str, tuple[Message, bytes]] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if (
@@ -40,8 +40,8 @@ class Remembered:
             or any(name in self.CONDITIONS for name, _ in scope["headers"])
         ):
             await self.app(scope, receive, send)
-        elif scope["path"] in self.known:
-            start, body = self.known[scope["path"]]
+        elif scope["path"] in self.cached:
+            start, body = self.cached[scope["path"]]
             await send(start)
             await send({"type": "http.response.body", "body": body})
         else:
@@ -57,7 +57,7 @@ class Remembered:
 
         await self.app(scope, receive, noted)
         if answer and not answer[-1].get("more_body", False):
-            self.known[scope["path"]] = answer[0], b"".join(part["body"] for part in answer[1:])
+            self.cached[scope["path"]] = answer[0], b"".join(part["body"] for part in answer[1:])
 
 
 class Preloaded:
@@ -72,7 +72,7 @@ class Preloaded:
         self.link = ", ".join(f"<./{name}>; rel=modulepreload" for name in scripts).encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        async def named(message: Message) -> None:
+        async def add_link(message: Message) -> None:
             headers = message.get("headers", ())
             if message["type"] == "http.response.start" and any(
                 name == b"content-type" and value.startswith(b"text/html") for name, value in headers
@@ -81,7 +81,7 @@ class Preloaded:
             await send(message)
 
         ahead = scope["type"] == "http" and self.link and _page(scope["path"]) in _plotly_pages
-        await self.app(scope, receive, named if ahead else send)
+        await self.app(scope, receive, add_link if ahead else send)
 
 
 _plotly_pages: set[str] = set()
@@ -94,7 +94,7 @@ def note_plotly() -> None:
 
 
 def _page(path: str) -> str:
-    """Return the last part of an address: the page's name, whatever stands before it."""
+    """Return the last part of an address: the page's name, without any prefix."""
     return path.rstrip("/").rpartition("/")[2]
 
 

@@ -20,10 +20,10 @@ VISITORS = 8
 """The most visitors with a model of their own at once."""
 PREFIX = "atlas-upload-"
 """The folders' names begin so, in the system's place for temporary ones; the number of the process follows."""
-AGAIN = "Choose the files again, and send them once more."
+SEND_AGAIN = "Choose the files again, and send them once more."
 
 
-def refusal(status: int, wrong: str, rule: str, remedy: str = AGAIN) -> Refusal:
+def refusal(status: int, wrong: str, rule: str, remedy: str = SEND_AGAIN) -> Refusal:
     """Return a refusal in words, with the status of the answer."""
     return Refusal(status, wrong, rule, remedy)
 
@@ -101,10 +101,10 @@ class Uploads:
         if place is not None:
             place.cleanup()
 
-    def forget_absent(self, here: Collection[str]) -> None:
+    def forget_absent(self, present: Collection[str]) -> None:
         """Forget the uploads of visitors who are not here any more."""
         with self._lock:
-            gone = [one for one in self._uploads.values() if one.session not in here]
+            gone = [one for one in self._uploads.values() if one.session not in present]
             for one in gone:
                 del self._uploads[one.ticket]
         for one in gone:

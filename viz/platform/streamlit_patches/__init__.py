@@ -21,7 +21,7 @@ def apply() -> tuple[str, ...]:
     if os.environ.get(VARIABLE, "").strip().lower() == "off":
         return (f"no patch of Streamlit is applied ({VARIABLE}=off)",)
     reports = [
-        f"the patch {patch.name} of Streamlit is not applied: {why}; without it {patch.without}"
+        f"the patch {patch.name} of Streamlit is not applied: {why}; without it {patch.cost}"
         for patch in PATCHES
         if (why := patch.apply())
     ]

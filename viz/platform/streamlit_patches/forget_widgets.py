@@ -1,6 +1,6 @@
 """Streamlit keeps every widget that a visitor ever saw, with the arguments of its callback: here whole runs of a model.
 
-`WStates.remove_stale_widgets` lets go of the values of widgets that are no longer drawn, but not of `widget_metadata`.
+`WStates.remove_stale_widgets` deletes the values of widgets that are no longer drawn, but keeps their `widget_metadata`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Widgets(dict[str, Any]):
 
 
 def forget_after(remove: Callable[..., None]) -> Callable[..., None]:
-    """Return `remove`, which then lets go of each widget that two runs in a row did not draw; one run later, for a click that is on its way."""
+    """Return `remove` extended: it then deletes the metadata of each widget that two runs in a row did not draw (two, for a click on its way)."""
     from streamlit.components.v2.bidi_component.constants import EVENT_DELIM
     from streamlit.runtime.state import session_state
 
@@ -59,6 +59,6 @@ PATCH = Patch(
         f"{COMPONENT}.main:_make_trigger_id": "c88223a3418681ce",
         f"{COMPONENT}.constants:EVENT_DELIM": "c1b70cf57bb5c538",
     },
-    without="the memory of a visitor who stays for hours grows with every new sentence",
+    cost="the memory of a visitor who stays for hours grows with every new sentence",
     make=forget_after,
 )

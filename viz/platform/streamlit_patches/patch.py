@@ -16,14 +16,14 @@ class Patch:
 
     target: the function that is replaced, `module:Class.name`.
     uses: the sources that the replacement relies on, the target's among them, each with the hash that fits.
-    without: the end of the sentence "Without it ...".
+    cost: the end of the sentence "Without it ...".
     make: the replacement, from the original.
     """
 
     name: str
     target: str
     uses: Mapping[str, str]
-    without: str
+    cost: str
     make: Callable[[Callable[..., Any]], Callable[..., Any]]
 
     def apply(self) -> str:

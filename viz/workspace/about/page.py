@@ -130,7 +130,7 @@ def page() -> None:
 def running() -> list[str]:
     """How the server stands: what did not come up, its open files and its memory, with their limits."""
     came = start.REPORT
-    lines = [f"Not everything came up: {problem}" for problem in (came.problem, *came.behind) if problem]
+    lines = [f"Not everything came up: {problem}" for problem in (came.problem, *came.failures) if problem]
     lines += (
         [] if came.over else ["Some models and pages are still being loaded; what you open is loaded first."]
     )
