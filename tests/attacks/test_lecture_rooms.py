@@ -196,7 +196,7 @@ def test_a_code_cannot_be_guessed_by_trying(room):
     many = [Visitor(f"10.1.{i // 250}.{i % 250}").join("222222").status for i in range(320)]
     assert many[-1] == 429 and many.count(404) <= store.MOST_WRONG_IN_ALL
     assert Visitor("10.9.9.9").join(room.code, room.door + "x").status == 429
-    assert len(store.ROOMS.guesses._by) <= store.Guesses.KNOWN
+    assert len(store.ROOMS.guesses._by) <= store.Guesses.MOST_ADDRESSES
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,7 @@ def until(true: Callable[[], Any], seconds: float = 8) -> None:
 
 def level(*copies: RedisRooms) -> None:
     """Wait until all have done the same."""
-    until(lambda: len({one.at for one in copies}) == 1)
+    until(lambda: len({one.position for one in copies}) == 1)
 
 
 def choice(key: str = "own") -> Question:
@@ -135,7 +135,7 @@ def test_copies_that_act_at_once_come_to_the_same_room(two, copy):
 
 
 def test_a_log_that_was_cut_is_gone_on_with_by_who_comes_later(two, copy, redis_server, monkeypatch):
-    monkeypatch.setattr("viz.classroom.log.KEPT", 0.0)
+    monkeypatch.setattr("viz.classroom.log.RETENTION", 0.0)
     room, _ = two[0].open()
     room.show({"title": "Look"}, {"grid": RoomPicture({}, {"abc": b"1"})})
     room.asks(choice())

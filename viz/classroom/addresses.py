@@ -27,10 +27,13 @@ def reachable(url: str, bound: str | None, machine: list[str] | None = None) -> 
         return [f"{at.scheme}://{at.netloc}"]
     if bound in LOCAL and bound not in ("0.0.0.0", ""):
         return []
-    return [f"{at.scheme or 'http'}://{host}{port}" for host in (own() if machine is None else machine)]
+    return [
+        f"{at.scheme or 'http'}://{host}{port}"
+        for host in (local_addresses() if machine is None else machine)
+    ]
 
 
-def own() -> list[str]:
+def local_addresses() -> list[str]:
     """Return the addresses of this machine in its networks, that of the default route first. Nothing is sent."""
     found: list[str] = []
     with suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as way_out:

@@ -28,7 +28,7 @@ class Form:
     """The form of an answer.
 
     kind: "choice" is one of `options`; "word" is one of them too, touched in the sentence; "cell" is two of them, row and column;
-        "number" lies from `low` to `high`, with its `unit`.
+        "number" is one from `low` to `high`, with its `unit`.
     """
 
     kind: Kind
@@ -40,7 +40,7 @@ class Form:
     def __post_init__(self) -> None:
         object.__setattr__(self, "options", tuple(self.options))  # a list is no other question
 
-    def read(self, given: Any) -> Any:
+    def read(self, answer: Any) -> Any:
         """Return an answer as it is counted: the place of an option, a pair of them, or a number.
 
         Raises:
@@ -52,14 +52,14 @@ class Form:
         rule = f"An answer is the place of one of the {len(self.options)} options, counted from 0."
         if self.kind == "number":
             rule = f"An answer is a number from {self.low:g} to {self.high:g}."
-            if type(given) in (int, float) and self.low <= given <= self.high:
-                return float(given)
+            if type(answer) in (int, float) and self.low <= answer <= self.high:
+                return float(answer)
         elif self.kind == "cell":
             rule = f"An answer is a row and a column, each counted from 0 and below {len(self.options)}."
-            if isinstance(given, list) and len(given) == 2 and all(map(self._is_place, given)):
-                return tuple(given)
-        elif self._is_place(given):
-            return given
+            if isinstance(answer, list) and len(answer) == 2 and all(map(self._is_place, answer)):
+                return tuple(answer)
+        elif self._is_place(answer):
+            return answer
         raise InputError("This does not answer the question.", rule, "Reload the page and answer again.")
 
     def edges(self) -> list[float]:
@@ -82,8 +82,8 @@ class Form:
                     break
         return [self.low, *inner, self.high]
 
-    def _is_place(self, given: Any) -> bool:
-        return type(given) is int and 0 <= given < len(self.options)
+    def _is_place(self, answer: Any) -> bool:
+        return type(answer) is int and 0 <= answer < len(self.options)
 
     def spread(self, answers: Collection[Any]) -> dict[str, Any]:
         """Count the answers: `counts`, one per option (or per bin of numbers, with `edges` and `median`), or `cells` [row, column, count].
@@ -165,17 +165,17 @@ class Question:
         return asdict(self)
 
     @staticmethod
-    def of(state: Mapping[str, Any]) -> Question:
+    def from_state(state: Mapping[str, Any]) -> Question:
         """Return the question from its `state()`.
 
         >>> import json
         >>> question = Question("own", "Which?", Form("cell", ("a", "b")), answers={"x": (0, 1)})
-        >>> Question.of(json.loads(json.dumps(question.state()))) == question
+        >>> Question.from_state(json.loads(json.dumps(question.state()))) == question
         True
         """
         form = Form(**{**state["form"], "options": tuple(state["form"]["options"])})
         votes = {
-            vote: {seat: _given(answer) for seat, answer in state[vote].items()}
+            vote: {seat: _from_json(answer) for seat, answer in state[vote].items()}
             for vote in ("answers", "first")
         }
         return Question(**{**state, "form": form, **votes})
@@ -243,10 +243,10 @@ class Question:
                 }
         return asked
 
-    def own(self, seat: str) -> dict[str, Any] | None:
+    def votes_of(self, seat: str) -> dict[str, Any] | None:
         """Return what one seat answered, in this vote and in the first; None for nothing.
 
-        >>> Question("own", "Which?", Form("choice", ("a", "b")), id="q", answers={"x": 1}).own("x")
+        >>> Question("own", "Which?", Form("choice", ("a", "b")), id="q", answers={"x": 1}).votes_of("x")
         {'id': 'q', 'answer': 1}
         """
         votes = (("answer", self.answers), ("first", self.first))
@@ -288,7 +288,7 @@ def replaces(question: Question | None, now: Question | None) -> bool:
     return not now.revealed and question.truth is not None and question.truth != now.truth
 
 
-def _given(answer: Any) -> Any:
+def _from_json(answer: Any) -> Any:
     """Return an answer as it is counted, from JSON's form of it."""
     return tuple(answer) if isinstance(answer, list) else answer
 

@@ -18,11 +18,11 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 Entry = tuple[bytes, dict[bytes, bytes]]
-"""What was done: its place in the order, "milliseconds-number", and its fields."""
+"""One act in the log: its position in the order, "milliseconds-number", and its fields."""
 PATIENCE, AGAIN = 2.0, 0.5
 """Seconds that Redis may take for an answer, and from one try to reach it to the next."""
-KEPT = 60.0
-"""Seconds that an entry stays in the log at least; whoever was away for half of them begins anew."""
+RETENTION = 60.0
+"""Seconds that an entry stays in the log at least; a copy that was away for half of them reads the whole state again."""
 LOOK = 250
 """Milliseconds that Redis waits for the next entry before the reader looks whether it shall end."""
 BASE = b"base"
@@ -30,11 +30,11 @@ BASE = b"base"
 
 
 class Log:
-    """The log at `url`. From `start()` on a thread calls
+    """The log at `url`. After `start()` a thread calls
 
-    begin(state, entries, anew): what there is, at first and after each time away; `anew`: Redis knows nothing of what was before.
-    hear(entry): one thing that was done, by any copy, in the order that is the same for all.
-    gone(yes): Redis stopped to answer, or answers again.
+    begin(state, entries, memory_lost): all that Redis has, at first and after each absence; `memory_lost`: it has nothing from before.
+    hear(entry): one act of any copy, in the order that is the same for all.
+    set_away(yes): Redis stopped to answer, or answers again.
 
     `add` may be called from every other thread.
     """
@@ -44,16 +44,16 @@ class Log:
         url: str,
         begin: Callable[[Mapping[bytes, bytes], Sequence[Entry], bool], None],
         hear: Callable[[Entry], None],
-        gone: Callable[[bool], None],
+        set_away: Callable[[bool], None],
         *,
         prefix: str = "atlas",
         lasts: float = 4 * 3600.0,
     ) -> None:
-        self._begin, self._hear, self._tell_gone, self._lasts = begin, hear, gone, int(lasts)
+        self._begin, self._hear, self._tell_gone, self._lasts = begin, hear, set_away, int(lasts)
         self._log, self._state, self._life = (f"{prefix}:rooms:{name}" for name in ("log", "state", "life"))
         self._redis, self._reader = _client(url), _client(url)
         self._reads = 0  # how Redis calls the connection that waits for entries
-        self._stopped, self._anew = threading.Event(), False
+        self._stopped, self._memory_lost = threading.Event(), False
         self.tried, self.life = threading.Event(), ""
         """Set when Redis has answered, or not, for the first time; a word that is another one when it has lost its memory."""
         self.thread = threading.Thread(target=self._read, name="rooms", daemon=True)
@@ -61,7 +61,7 @@ class Log:
         """Whether Redis does not answer; bytes that were read since the log was cut."""
 
     def start(self) -> None:
-        """Read from now on."""
+        """Start the thread that reads the log."""
         self.thread.start()
 
     def stop(self) -> None:
@@ -74,7 +74,7 @@ class Log:
             client.close()
 
     def add(self, fields: Mapping[str, str | bytes]) -> None:
-        """Something is done: from now on all copies hear of it. Raises ConnectionError: Redis does not answer."""
+        """Append an act, with its fields, to the log that all copies read. Raises ConnectionError: Redis does not answer."""
         if self.is_gone:
             raise ConnectionError
         try:
@@ -87,20 +87,20 @@ class Log:
             raise ConnectionError from error
 
     def check(self) -> None:
-        """Begin anew where Redis has lost its memory without losing its connections."""
+        """Have the reader begin again where Redis has lost its memory without losing its connections."""
         with suppress(redis.RedisError):
-            self._anew = self._anew or self._life_now() != self.life
+            self._memory_lost = self._memory_lost or self._life_now() != self.life
 
-    def cut(self, state: Mapping[str, bytes], gone: Sequence[str], base: bytes) -> None:
-        """The log up to `base` came to this: keep that in its place, without the names that have gone. One copy at a time does so."""
+    def cut(self, state: Mapping[str, bytes], removed: Sequence[str], base: bytes) -> None:
+        """Replace the log up to the entry `base` by its outcome `state`, without the names in `removed`. One copy at a time does so."""
         with suppress(redis.RedisError):
             if not self._redis.set(f"{self._state}:cut", b"", nx=True, ex=10):
                 return
-            oldest = f"{int((time.time() - KEPT) * 1000)}-0".encode()
+            oldest = f"{int((time.time() - RETENTION) * 1000)}-0".encode()
             with self._redis.pipeline() as all_of_it:
                 all_of_it.hset(self._state, mapping={**state, BASE.decode(): base})
-                if gone:
-                    all_of_it.hdel(self._state, *gone)
+                if removed:
+                    all_of_it.hdel(self._state, *removed)
                 all_of_it.xtrim(self._log, minid=min(base, oldest, key=place), approximate=False)
                 all_of_it.expire(self._state, self._lasts)
                 all_of_it.execute()
@@ -129,26 +129,26 @@ class Log:
             both.hgetall(self._state)
             both.xrange(self._log)
             state, entries = both.execute()
-        anew, self.life, self._anew = life != self.life, life, False
+        memory_lost, self.life, self._memory_lost = life != self.life, life, False
         self.read = sum(len(text) for _, fields in entries for text in fields.values())
         self._set_gone(False)
-        self._begin(state, entries, anew)
+        self._begin(state, entries, memory_lost)
         self.tried.set()
         return max([state.get(BASE, b"0-0"), *(entry for entry, _ in entries)], key=place)
 
-    def _follow(self, at: bytes) -> None:
+    def _follow(self, entry_id: bytes) -> None:
         heard = time.monotonic()
         with self._reader.client() as reader:  # one connection
             self._reads = reader.client_id()
-            while not self._stopped.is_set() and not self._anew:
-                found = reader.xread({self._log: at}, count=100, block=LOOK)
-                if time.monotonic() - heard > KEPT / 2:  # the log may have been cut meanwhile
+            while not self._stopped.is_set() and not self._memory_lost:
+                found = reader.xread({self._log: entry_id}, count=100, block=LOOK)
+                if time.monotonic() - heard > RETENTION / 2:  # the log may have been cut meanwhile
                     return
                 heard = time.monotonic()
                 for _, entries in found or ():
-                    for at, fields in entries:
+                    for entry_id, fields in entries:
                         self.read += sum(map(len, fields.values()))
-                        self._hear((at, fields))
+                        self._hear((entry_id, fields))
 
     def _life_now(self) -> str:
         self._redis.set(self._life, secrets.token_hex(8), nx=True, ex=self._lasts)
@@ -172,7 +172,7 @@ def _client(url: str) -> Any:
 
 
 def place(entry: bytes) -> tuple[int, int]:
-    """Where an entry stands in the order.
+    """Return the position of an entry in the order, as a pair that compares.
 
     >>> place(b"1700000000000-2") < place(b"1700000000000-10")
     True

@@ -80,30 +80,30 @@ class Record:
         self._pages, self._votes = list(state.get("pages", ())), list(state.get("votes", ()))
 
 
-def _answers(asked: Mapping[str, Any]) -> Iterator[tuple[str, str, Any, int]]:
+def _answers(question: Mapping[str, Any]) -> Iterator[tuple[str, str, Any, int]]:
     """Yield each answer with "yes" or "no" for right ("" where nothing is), its count in the first vote ("" without one) and in the last."""
-    before, options, truth = asked.get("before"), asked["options"], asked.get("truth")
-    if asked["kind"] == "cell":
+    before, options, truth = question.get("before"), question["options"], question.get("truth")
+    if question["kind"] == "cell":
         first = {(row, column): count for row, column, count in before["cells"]} if before else {}
-        for row, column, count in asked["cells"]:
+        for row, column, count in question["cells"]:
             name = f"{options[row]} \u2192 {options[column]}"
             yield name, "", first.get((row, column), 0) if before else "", count
         return
     names = options
     rights = (
         ["" if truth is None else "yes" if place in truth else "no" for place in range(len(options))]
-        if asked["kind"] != "number"
+        if question["kind"] != "number"
         else []
     )
-    if asked["kind"] == "number":
-        edges = asked["edges"]
-        unit = asked["unit"] if asked["unit"].startswith("%") else f" {asked['unit']}".rstrip()
+    if question["kind"] == "number":
+        edges = question["edges"]
+        unit = question["unit"] if question["unit"].startswith("%") else f" {question['unit']}".rstrip()
         names = [f"{low:.6g} to {high:.6g}{unit}" for low, high in itertools.pairwise(edges)]
         rights = [
             "" if truth is None else "yes" if low <= truth and (truth < high or high == edges[-1]) else "no"
             for low, high in itertools.pairwise(edges)
         ]
-    for place, (name, count) in enumerate(zip(names, asked["counts"], strict=True)):
+    for place, (name, count) in enumerate(zip(names, question["counts"], strict=True)):
         earlier = before["counts"][place] if before else ""
-        if asked["kind"] != "word" or count or earlier or rights[place] == "yes":
+        if question["kind"] != "word" or count or earlier or rights[place] == "yes":
             yield name, rights[place], earlier, count

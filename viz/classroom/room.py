@@ -98,9 +98,9 @@ class Room:
         with self._lock:
             return self._parts.part(identity)
 
-    def touch(self, what: str, group: str, at: Any) -> None:
+    def touch(self, kind: str, group: str, target: Any) -> None:
         """Show where the lecturer points in the pictures of a group ("hover"), or the word that was touched ("word"); None for nowhere."""
-        self._tell("touch", {"what": what, "group": group, "at": at})
+        self._tell("touch", {"what": kind, "group": group, "at": target})
 
     def pause(self, paused: bool) -> None:
         """Dim the followers' screens, or undim them."""
@@ -156,7 +156,7 @@ class Room:
             self._people()
         self._topics.wake(leading=True)
 
-    def answer(self, seat: str, question: str, given: Any) -> None:
+    def answer(self, seat: str, question: str, answer: Any) -> None:
         """Count the answer of a seat once; until the reveal it may be changed.
 
         Raises:
@@ -171,7 +171,7 @@ class Room:
                     "Answers count until the lecturer reveals them.",
                     "Wait for the next question.",
                 )
-            asked.answers[seat] = asked.form.read(given)
+            asked.answers[seat] = asked.form.read(answer)
             self._people()
         self._topics.wake(leading=True)
 
@@ -243,7 +243,7 @@ class Room:
                 if question:
                     question.id = question.id or secrets.token_hex(4)
                 self.question = question
-                self._asked()
+                self._publish_question()
         self._topics.wake()
 
     def again(self) -> None:
@@ -252,7 +252,7 @@ class Room:
             asked = self.question
             if asked and asked.answers and not asked.first and not asked.revealed:
                 asked.again()
-                self._asked()
+                self._publish_question()
         self._topics.wake()
 
     def reveal(self, truth: Sequence[int] | float | None = None, why: str = "") -> None:
@@ -261,10 +261,10 @@ class Room:
             if asked := self.question:
                 asked.revealed, asked.truth, asked.why = True, truth, why
                 self.record.note_votes(asked)
-                self._asked()
+                self._publish_question()
         self._topics.wake()
 
-    def _asked(self) -> None:
+    def _publish_question(self) -> None:
         self._set("ask", self.question.shown() if self.question else {})
         self._people()
 
@@ -284,7 +284,7 @@ class Room:
     def own_answer(self, seat: str) -> dict[str, Any] | None:
         """Return the answer of a seat to the open question, for this seat alone."""
         with self._lock:
-            return self.question.own(seat) if self.question else None
+            return self.question.votes_of(seat) if self.question else None
 
     def _votes(self) -> None:
         if self.question or self._topics.has("votes"):
@@ -306,13 +306,13 @@ class Room:
 
     def _tell(self, topic: str, message: Mapping[str, Any]) -> None:
         with self._lock:
-            self._set(topic, message, again=topic == "command")
+            self._set(topic, message, resend=topic == "command")
         self._topics.wake(leading=topic in LEADING)
 
-    def _set(self, topic: str, message: Mapping[str, Any], *, again: bool = False) -> None:
+    def _set(self, topic: str, message: Mapping[str, Any], *, resend: bool = False) -> None:
         if topic not in ("people", "votes"):
             self.last = self._now()
-        self._topics.set(topic, message, again=again)
+        self._topics.set(topic, message, resend=resend)
 
     def _least(self) -> int:
         return 0
@@ -345,6 +345,6 @@ class Room:
             self._seats.become(state["seats"])
             self._sentences.become(state)
             self.record.become(state.get("record", {}))
-            self.question = Question.of(state["question"]) if state["question"] else None
+            self.question = Question.from_state(state["question"]) if state["question"] else None
             self.paused, self.ended, self.last = state["paused"], state["ended"], state["last"]
         self._topics.wake()

@@ -123,9 +123,9 @@ async def events(request: Request) -> Response:
     )
 
 
-async def _stream(room: Room, seat: str, seen: int, leads: bool) -> AsyncIterator[str]:
+async def _stream(room: Room, seat: str, last: int, leads: bool) -> AsyncIterator[str]:
     global _streams
-    loop, changed, fresh, waits = asyncio.get_running_loop(), asyncio.Event(), seen == 0, False
+    loop, changed, fresh, waits = asyncio.get_running_loop(), asyncio.Event(), last == 0, False
     own: Any = None
 
     def wake() -> None:
@@ -139,8 +139,8 @@ async def _stream(room: Room, seat: str, seen: int, leads: bool) -> AsyncIterato
         yield "retry: 1000\n\n"
         while True:
             changed.clear()
-            found = room.since(seen, leads=leads)
-            seen = max([seen, *(number for _, number, _ in found)])
+            found = room.since(last, leads=leads)
+            last = max([last, *(number for _, number, _ in found)])
             lines = [
                 f"id: {number}\nevent: {topic.partition('.')[0]}\ndata: {text}\n\n"
                 for topic, number, text in found
@@ -220,7 +220,7 @@ async def steer(request: Request) -> Response:
     return JSONResponse({})
 
 
-def _touched(room: Room, message: dict[str, Any]) -> None:
+def _touch(room: Room, message: dict[str, Any]) -> None:
     what, at = message.get("what"), message.get("at")
     if what not in POINTING:
         raise InputError(
@@ -245,7 +245,7 @@ def _sentence(message: dict[str, Any]) -> str:
 ACTS: dict[str, Callable[[Room, dict[str, Any]], None]] = {
     "pause": lambda room, _: room.pause(True),
     "go": lambda room, _: room.pause(False),
-    "touch": _touched,
+    "touch": _touch,
     "read": lambda room, _: room.read(),
     "accept": lambda room, message: room.accept(_sentence(message)),
     "drop": lambda room, message: room.drop(_sentence(message)),

@@ -49,11 +49,11 @@ CLOSED = (403, "You are not in this room.", "Only those who have joined can see 
 class Seat:
     """One browser that follows: whether it ever connected, through which servers it is connected, when that changed last, and what it may still send."""
 
-    left: float
+    changed: float
     sent: float
     allowance: float = BURST
     connected: bool = False
-    through: dict[str, int] = field(default_factory=dict)
+    connections: dict[str, int] = field(default_factory=dict)
 
 
 class Seats:
@@ -74,12 +74,12 @@ class Seats:
     @property
     def joined(self) -> int:
         """The number of connected browsers."""
-        return sum(bool(one.through) for one in self._by_name.values())
+        return sum(bool(one.connections) for one in self._by_name.values())
 
     @property
     def connected(self) -> bool:
         """Whether anybody is, the lecturer included."""
-        return bool(self._lecturer.through or self.joined)
+        return bool(self._lecturer.connections or self.joined)
 
     def sit(self, seat: str, busy: Collection[str], new: str = "") -> str:
         """Return the seat of a browser: its own again, or a `new` one (random if ""); of the old seats those that are `busy` stay.
@@ -93,8 +93,8 @@ class Seats:
                 gone = [
                     name
                     for name, one in self._by_name.items()
-                    if not one.through
-                    and now - one.left > (AWAY if one.connected else NEVER_HERE)
+                    if not one.connections
+                    and now - one.changed > (AWAY if one.connected else NEVER_HERE)
                     and name not in busy
                 ]
                 for name in gone:
@@ -107,19 +107,19 @@ class Seats:
     def connect(self, seat: str, by: int) -> None:
         """Note that a connection begins (1) or ends (-1); the lecturer's has the seat ""."""
         if one := self._by_name.get(seat) if seat else self._lecturer:
-            self._through(one, "", one.through.get("", 0) + by)
+            self._set_connections(one, "", one.connections.get("", 0) + by)
 
     def present(self, server: str, seats: Collection[str]) -> None:
         """Note that exactly these seats are connected through this server."""
         for seat, one in (*self._by_name.items(), ("", self._lecturer)):
-            if (seat in seats) != (server in one.through):
-                self._through(one, server, int(seat in seats))
+            if (seat in seats) != (server in one.connections):
+                self._set_connections(one, server, int(seat in seats))
 
-    def _through(self, one: Seat, server: str, connections: int) -> None:
-        one.left, one.connected = self._now(), True
-        one.through[server] = connections
+    def _set_connections(self, one: Seat, server: str, connections: int) -> None:
+        one.changed, one.connected = self._now(), True
+        one.connections[server] = connections
         if connections <= 0:
-            del one.through[server]
+            del one.connections[server]
 
     def ready(self, seat: str) -> bool:
         """Return True if a message of this seat would be accepted now, without counting one. Raises Refusal as `may_send` does."""
@@ -152,9 +152,10 @@ class Seats:
     def state(self) -> dict[str, Any]:
         """Return all of it as JSON has it."""
         seats = {
-            name: [one.left, one.sent, one.allowance, one.through] for name, one in self._by_name.items()
+            name: [one.changed, one.sent, one.allowance, one.connections]
+            for name, one in self._by_name.items()
         }
-        return {"held": seats, "lecturer": self._lecturer.through}
+        return {"held": seats, "lecturer": self._lecturer.connections}
 
     def become(self, state: Mapping[str, Any]) -> None:
         """Hold what `state()` gave."""
@@ -162,7 +163,7 @@ class Seats:
             seat: Seat(left, sent, allowance, dict(through))
             for seat, (left, sent, allowance, through) in state["held"].items()
         }
-        self._lecturer.through = dict(state["lecturer"])
+        self._lecturer.connections = dict(state["lecturer"])
 
 
 def hashed(secret: str) -> bytes:

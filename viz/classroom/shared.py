@@ -27,7 +27,7 @@ from viz.classroom.ask import Question
 from viz.classroom.log import PATIENCE, Entry, Log, place
 from viz.classroom.pictures import RoomPicture
 from viz.classroom.room import LASTS, Room
-from viz.classroom.shared_room import ACTS, Gone, SharedRoom
+from viz.classroom.shared_room import ACTS, SharedRoom, Unreachable
 from viz.classroom.store import InMemory
 
 LOGGER = logging.getLogger(__name__)
@@ -47,14 +47,14 @@ class RedisRooms(InMemory):
     """
 
     def __init__(self, url: str, *, now: Callable[[], float] | None = None) -> None:
-        self._clock, self._entry, self.leaves, self.at = now, 0.0, False, b"0-0"
+        self._clock, self._entry, self.leaves, self.position = now, 0.0, False, b"0-0"
         super().__init__(self._time)
         self.shared = True
         self._rooms: dict[str, SharedRoom] = {}
         self.me, self._tickets = secrets.token_hex(4), itertools.count()
         self._waiting: dict[str, Future[Any]] = {}
         self._turn, self._soon, self._stopped = threading.RLock(), threading.Event(), threading.Event()
-        self._known: set[str] = set()
+        self._known_codes: set[str] = set()
         self._changed: set[str] = set()
         self._alive: dict[str, float] = {}
         self._log = Log(url, self._begin, self._hear, self._set_gone, lasts=LASTS)
@@ -85,7 +85,7 @@ class RedisRooms(InMemory):
         self._stopped.set()
         self._soon.set()
         for room in list(self._rooms.values()):
-            room.here.clear()
+            room.connected_here.clear()
             room.wake()
         self.say_here()
         self._heart.join(2 * PATIENCE)
@@ -95,11 +95,11 @@ class RedisRooms(InMemory):
         room = SharedRoom(self, code, secret, now=self._time)
         return self._rooms.get(code) if self.do("open", code, (room.state(),)) else None
 
-    def _wrong(self, who: str) -> None:
+    def _wrong(self, address: str) -> None:
         try:
-            self.do("wrong", "", (self.guesses.hashed(who).hex(),))
-        except Gone:
-            super()._wrong(who)
+            self.do("wrong", "", (self.guesses.hashed(address).hex(),))
+        except Unreachable:
+            super()._wrong(address)
 
     # ------------------------------------------------------------- what is done
 
@@ -113,10 +113,10 @@ class RedisRooms(InMemory):
         ticket, done = f"{self.me}.{next(self._tickets)}", Future[Any]()
         self._waiting[ticket] = done
         try:
-            self._log.add({"ticket": ticket, "act": act, "code": code, **_written(act, args, more or {})})
+            self._log.add({"ticket": ticket, "act": act, "code": code, **_fields(act, args, more or {})})
             return done.result(PATIENCE)
         except (ConnectionError, TimeoutError):
-            raise Gone from None
+            raise Unreachable from None
         finally:
             del self._waiting[ticket]
 
@@ -129,7 +129,7 @@ class RedisRooms(InMemory):
         """Put the rest of a room into Redis as the first entry about it."""
         with suppress(ConnectionError):
             state = self._rooms[code].state()
-            self._log.add({"act": "known", "code": code, **_written("known", (state,), {})})
+            self._log.add({"act": "known", "code": code, **_fields("known", (state,), {})})
 
     def beat(self) -> None:
         """Note that connections at this copy have changed."""
@@ -144,14 +144,14 @@ class RedisRooms(InMemory):
         at, fields = entry
         ticket = self._waiting.get(fields.get(b"ticket", b"").decode())
         with self._turn:
-            self.at, self._entry = at, place(at)[0] / 1000
+            self.position, self._entry = at, place(at)[0] / 1000
             try:
                 result, wrong = self._apply(fields), None
             except InputError as error:
                 result, wrong = None, error
             except (LookupError, TypeError, ValueError):
                 LOGGER.exception("A room could not do what a copy, of another version perhaps, has written.")
-                result, wrong = None, Gone()
+                result, wrong = None, Unreachable()
             finally:
                 self._entry = 0.0
         if ticket is None:
@@ -165,34 +165,34 @@ class RedisRooms(InMemory):
         act, code = fields[b"act"].decode(), fields[b"code"].decode()
         args, more = _read(act, fields)
         if act == "here":
-            return self._here(code, *args)
+            return self._note_connected(code, *args)
         if act == "wrong":
             return self.guesses.count(bytes.fromhex(args[0]))
         self._changed.add(code)
         if act in ("open", "known"):
-            return self._opens(code, args[0], again=act == "known")
+            return self._opens(code, args[0], reopened=act == "known")
         room = self._rooms.get(code)
-        if room is None or place(room.at) >= place(self.at):
+        if room is None or place(room.position) >= place(self.position):
             return None
-        room.at = self.at
+        room.position = self.position
         return ACTS[act](room, *args, **more)
 
-    def _opens(self, code: str, state: Mapping[str, Any], *, again: bool) -> bool:
-        """Open a room; `again`: one that Redis has lost and a copy still has."""
-        if again and code in self._known:
+    def _opens(self, code: str, state: Mapping[str, Any], *, reopened: bool) -> bool:
+        """Open a room; `reopened`: one that Redis has lost and a copy still has."""
+        if reopened and code in self._known_codes:
             return False
-        room = self._rooms.get(code) if again else None
+        room = self._rooms.get(code) if reopened else None
         if room is None:
             room = SharedRoom(self, code, "", now=self._time)
             if self._admit(room) is None:
                 return False
-        room.become(state, now=again)
-        room.at = self.at
-        self._known.add(code)
+        room.become(state, now=reopened)
+        room.position = self.position
+        self._known_codes.add(code)
         return True
 
-    def _here(self, server: str, seats: Mapping[str, Sequence[str]]) -> None:
-        now = self._alive[server] = place(self.at)[0] / 1000
+    def _note_connected(self, server: str, seats: Mapping[str, Sequence[str]]) -> None:
+        now = self._alive[server] = place(self.position)[0] / 1000
         lost = [other for other, heard in self._alive.items() if now - heard > LOST]
         for other in lost:
             del self._alive[other]
@@ -202,30 +202,30 @@ class RedisRooms(InMemory):
 
     # ------------------------------------------------------------- Redis comes and goes
 
-    def _begin(self, state: Mapping[bytes, bytes], entries: Sequence[Entry], anew: bool) -> None:
+    def _begin(self, state: Mapping[bytes, bytes], entries: Sequence[Entry], memory_lost: bool) -> None:
         with self._turn:
             self.guesses.salt = self._log.life.encode()
-            if anew:
-                self._known.clear()
+            if memory_lost:
+                self._known_codes.clear()
             for name, text in state.items():
                 if name != b"base":
                     self._knows(name.decode(), json.loads(text))
         for entry in entries:
             self._hear(entry)
         for code, room in list(self._rooms.items()):
-            if code not in self._known and not room.forgotten():
-                self._log.add({"act": "known", "code": code, **_written("known", (room.state(),), {})})
+            if code not in self._known_codes and not room.forgotten():
+                self._log.add({"act": "known", "code": code, **_fields("known", (room.state(),), {})})
         self._soon.set()
 
     def _knows(self, code: str, copy: Mapping[str, Any]) -> None:
-        at, first = copy["at"].encode(), code not in self._known
+        at, first = copy["at"].encode(), code not in self._known_codes
         room = self._rooms.get(code)
         if room is None:
             room = self._rooms[code] = SharedRoom(self, code, "", now=self._time)
-        if first or place(at) > place(room.at):
+        if first or place(at) > place(room.position):
             room.become(copy["state"])
-            room.at = at
-        self._known.add(code)
+            room.position = at
+        self._known_codes.add(code)
         for server in {server for seat in copy["state"]["seats"]["held"].values() for server in seat[3]}:
             self._alive.setdefault(server, time.time())
 
@@ -256,27 +256,27 @@ class RedisRooms(InMemory):
 
     def say_here(self) -> None:
         """Tell the other copies who is connected at this one."""
-        here = {code: list(room.here) for code, room in list(self._rooms.items())}
+        here = {code: list(room.connected_here) for code, room in list(self._rooms.items())}
         if here:
             try:
-                self._log.add({"act": "here", "code": self.me, **_written("here", (here,), {})})
+                self._log.add({"act": "here", "code": self.me, **_fields("here", (here,), {})})
             except ConnectionError:
                 self._soon.set()
 
     def _cut(self) -> None:
         with self._turn:
-            base, changed, self._changed = self.at, self._changed, set()
+            base, changed, self._changed = self.position, self._changed, set()
             kept = {
                 code: room for code in changed if (room := self._rooms.get(code)) and not room.forgotten()
             }
             state = {
-                code: json.dumps({"at": room.at.decode(), "state": room.state()}).encode()
+                code: json.dumps({"at": room.position.decode(), "state": room.state()}).encode()
                 for code, room in kept.items()
             }
         self._log.cut(state, sorted(changed - kept.keys()), base)
 
 
-def _written(act: str, args: Sequence[Any], more: Mapping[str, Any]) -> dict[str, str | bytes]:
+def _fields(act: str, args: Sequence[Any], more: Mapping[str, Any]) -> dict[str, str | bytes]:
     """Return the fields of an act: JSON, and the parts of pictures as they are."""
     fields: dict[str, str | bytes] = {}
     if act == "show":
@@ -296,5 +296,5 @@ def _read(act: str, fields: Mapping[bytes, bytes]) -> tuple[list[Any], dict[str,
             for key, (message, names) in args[1].items()
         }
     elif act == "asks" and args[0]:
-        args[0] = Question.of(args[0])
+        args[0] = Question.from_state(args[0])
     return args, more

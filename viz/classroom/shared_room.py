@@ -16,7 +16,7 @@ from viz.classroom.seats import Refusal
 
 FIRST = 1_767_225_600_000
 """The beginning of 2026 in milliseconds: numbers of changes count from it."""
-GONE = (
+UNREACHABLE = (
     503,
     "The room cannot be reached now.",
     "The copies of this server share it through Redis, which does not answer.",
@@ -24,21 +24,21 @@ GONE = (
 )
 
 
-class Gone(Refusal):
+class Unreachable(Refusal):
     """The refusal of a change while Redis does not answer.
 
-    >>> Gone().status
+    >>> Unreachable().status
     503
     """
 
     def __init__(self) -> None:
-        super().__init__(*GONE)
+        super().__init__(*UNREACHABLE)
 
 
 class Keeper(Protocol):
     """The part of the shared store that a room needs."""
 
-    at: bytes
+    position: bytes
     """The entry of the log that is done now, or was last."""
     leaves: bool
     """Whether this copy ends."""
@@ -70,7 +70,7 @@ class Keeper(Protocol):
         ...
 
 
-def _through(act: Callable[..., Any], *, keeps: bool = False) -> Callable[..., Any]:
+def _by_all_copies(act: Callable[..., Any], *, keeps: bool = False) -> Callable[..., Any]:
     """Return the act as done by all copies; `keeps`: while Redis does not answer, the last call waits for it."""
     name = act.__name__
 
@@ -80,7 +80,7 @@ def _through(act: Callable[..., Any], *, keeps: bool = False) -> Callable[..., A
         self.late.pop(name, None)
         try:
             return self.rooms.do(name, self.code, args, more)
-        except Gone:
+        except Unreachable:
             if not keeps:
                 raise
             self.late[name] = (args, more)
@@ -120,22 +120,22 @@ class SharedRoom(Room):
         self, rooms: Keeper, code: str, secret: str, *, now: Callable[[], float] = time.time
     ) -> None:
         super().__init__(code, secret, now=now)
-        self.rooms, self.at = rooms, b"0-0"
+        self.rooms, self.position = rooms, b"0-0"
         self.late: dict[str, tuple[Any, Any]] = {}
-        self.here: Counter[str] = Counter()
+        self.connected_here: Counter[str] = Counter()
 
-    reveal = _through(Room.reveal, keeps=True)
-    pause = _through(Room.pause, keeps=True)
-    again = _through(Room.again, keeps=True)
-    stands = _through(Room.stands, keeps=True)
-    read = _through(Room.read, keeps=True)
-    accept = _through(Room.accept, keeps=True)
-    drop = _through(Room.drop, keeps=True)
-    touch = _through(Room.touch)
-    command = _through(Room.command)
-    _show, _asks, _end = (_through(act, keeps=True) for act in (Room.show, Room.asks, Room.end))
-    _plans = _through(Room.plans, keeps=True)
-    _sit, _answer, _say = (_through(act) for act in (Room.sit, Room.answer, Room.say))
+    reveal = _by_all_copies(Room.reveal, keeps=True)
+    pause = _by_all_copies(Room.pause, keeps=True)
+    again = _by_all_copies(Room.again, keeps=True)
+    stands = _by_all_copies(Room.stands, keeps=True)
+    read = _by_all_copies(Room.read, keeps=True)
+    accept = _by_all_copies(Room.accept, keeps=True)
+    drop = _by_all_copies(Room.drop, keeps=True)
+    touch = _by_all_copies(Room.touch)
+    command = _by_all_copies(Room.command)
+    _show, _asks, _end = (_by_all_copies(act, keeps=True) for act in (Room.show, Room.asks, Room.end))
+    _plans = _by_all_copies(Room.plans, keeps=True)
+    _sit, _answer, _say = (_by_all_copies(act) for act in (Room.sit, Room.answer, Room.say))
 
     @property
     def waits(self) -> bool:
@@ -167,9 +167,9 @@ class SharedRoom(Room):
     def sit(self, seat: str, new: str = "") -> str:
         return seat if self.sits(seat) else self._sit(seat, new or secrets.token_urlsafe(12))
 
-    def answer(self, seat: str, question: str, given: Any) -> None:
+    def answer(self, seat: str, question: str, answer: Any) -> None:
         if self.rooms.applies or self._seats.ready(seat):
-            self._answer(seat, question, given)
+            self._answer(seat, question, answer)
 
     def say(self, seat: str, sentence: str) -> None:
         if self.rooms.applies or self._seats.ready(seat):
@@ -177,9 +177,9 @@ class SharedRoom(Room):
 
     def connect(self, seat: str, by: int) -> None:
         """Count a connection at this copy; the copies exchange their counts, and those of a lost copy are removed."""
-        self.here[seat] += by
-        if not self.here[seat]:
-            del self.here[seat]
+        self.connected_here[seat] += by
+        if not self.connected_here[seat]:
+            del self.connected_here[seat]
         self.rooms.beat()
 
     def present(self, server: str, seats: Sequence[str]) -> None:
@@ -194,5 +194,5 @@ class SharedRoom(Room):
         self._topics.wake()
 
     def _least(self) -> int:
-        first, second = place(self.rooms.at)  # the same number at all copies
+        first, second = place(self.rooms.position)  # the same number at all copies
         return (first - FIRST) * 1000 + min(second, 99) * 10

@@ -47,12 +47,12 @@ class Rooms(Protocol):
         """Return the open room of this code, however it was typed."""
         ...
 
-    def enter(self, code: str, who: str, door: str = "") -> Room:
+    def enter(self, code: str, address: str, door: str = "") -> Room:
         """Return the room of a code that somebody tries. Raises Refusal: there is none, or too many were tried."""
         ...
 
-    def find_ended(self, code: str, who: str | None = None) -> Room | None:
-        """Return the room of this code that has ended lately. Raises Refusal: `who` tried too many codes."""
+    def find_ended(self, code: str, address: str | None = None) -> Room | None:
+        """Return the room of this code that has ended lately. Raises Refusal: this address tried too many codes."""
         ...
 
     def sweep(self) -> None:
@@ -92,16 +92,16 @@ class Guesses:
     False
     """
 
-    KNOWN = 1024
+    MOST_ADDRESSES = 1024
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._now, self.salt = now, secrets.token_bytes(16)
         self._by: OrderedDict[bytes, deque[float]] = OrderedDict()
         self._all: deque[float] = deque(maxlen=MOST_WRONG_IN_ALL)
 
-    def wrong(self, who: str) -> None:
+    def wrong(self, address: str) -> None:
         """Count a wrong code of this address."""
-        self.count(self.hashed(who))
+        self.count(self.hashed(address))
 
     def count(self, hashed: bytes) -> None:
         """Count a wrong code of the address with this hash."""
@@ -109,19 +109,19 @@ class Guesses:
         self._by.move_to_end(hashed)
         for one in (tries, self._all):
             one.append(self._now())
-        while len(self._by) > self.KNOWN:
+        while len(self._by) > self.MOST_ADDRESSES:
             self._by.popitem(last=False)
 
-    def barred(self, who: str) -> bool:
+    def barred(self, address: str) -> bool:
         """Return whether this address has to wait."""
         return any(
             len(tries) == tries.maxlen and self._now() - tries[0] < WINDOW
-            for tries in (self._by.get(self.hashed(who), deque(maxlen=1)), self._all)
+            for tries in (self._by.get(self.hashed(address), deque(maxlen=1)), self._all)
         )
 
-    def hashed(self, who: str) -> bytes:
+    def hashed(self, address: str) -> bytes:
         """Return the hash under which an address is counted."""
-        return hashlib.blake2b(who.encode(), key=self.salt, digest_size=8).digest()
+        return hashlib.blake2b(address.encode(), key=self.salt, digest_size=8).digest()
 
 
 class InMemory:
@@ -178,28 +178,28 @@ class InMemory:
         room = self._rooms.get(plain(code[:40]))
         return None if room is None or room.over() else room
 
-    def enter(self, code: str, who: str, door: str = "") -> Room:
+    def enter(self, code: str, address: str, door: str = "") -> Room:
         """Return the room of a code that somebody tries; `door`, which only the QR code has, opens even to a barred address."""
         room = self.find(code)
         if room is not None and door and secrets.compare_digest(door.encode(), room.door.encode()):
             return room
-        if self.guesses.barred(who):
+        if self.guesses.barred(address):
             raise Refusal(*BARRED)
         if room is None:
-            self._wrong(who)
+            self._wrong(address)
             raise Refusal(*NO_ROOM)
         return room
 
-    def find_ended(self, code: str, who: str | None = None) -> Room | None:
-        """Return the room of this code that has ended lately. Raises Refusal: `who` tried too many codes."""
-        if who is not None and self.guesses.barred(who):
+    def find_ended(self, code: str, address: str | None = None) -> Room | None:
+        """Return the room of this code that has ended lately. Raises Refusal: this address tried too many codes."""
+        if address is not None and self.guesses.barred(address):
             raise Refusal(*BARRED)
         room = self._rooms.get(plain(code[:40]))
         return room if room and room.ended and not room.forgotten() else None
 
-    def _wrong(self, who: str) -> None:
+    def _wrong(self, address: str) -> None:
         """Count a wrong code of this address."""
-        self.guesses.wrong(who)
+        self.guesses.wrong(address)
 
     def sweep(self) -> None:
         """End the rooms that are over, and forget those that ended long ago."""

@@ -28,11 +28,11 @@ class Topics:
         self.number = 0
         """The number of the last change."""
 
-    def set(self, topic: str, message: Mapping[str, Any], *, again: bool = False) -> None:
-        """Set the message of a topic; the same one is no change, unless it is to be sent `again`."""
+    def set(self, topic: str, message: Mapping[str, Any], *, resend: bool = False) -> None:
+        """Set the message of a topic; the same one is no change, unless `resend` sends it once more."""
         text = json.dumps(message, ensure_ascii=False, separators=(",", ":"))
         with self._lock:
-            if again or self._messages.get(topic, (0, ""))[1] != text:
+            if resend or self._messages.get(topic, (0, ""))[1] != text:
                 self.number = max(self.number + 1, self._least())
                 self._messages[topic] = self.number, text
 
