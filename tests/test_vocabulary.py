@@ -26,7 +26,7 @@ BARE = frozenset(WORDS.split())
 """Participles, particles and pronouns: they say what happened to a thing or where it is, not which thing it is."""
 OPENING = re.compile(r"(What|Who|Whose|Whoever|Which|Whichever|Whatever|From now on)\b")
 PHRASE = re.compile(
-    r"\b(from now on|anew|told|stands|lies|hand(s|ed)? on|lets? go|comes? about|came about|before a room|he|his|him|himself)\b",
+    r"\b(from now on|anew|told|stands|lies|hand(s|ed)? on|lets? go|comes? about|came about|before a room|he(?! et al)|his|him|himself)\b",
     re.IGNORECASE,
 )
 
@@ -40,7 +40,7 @@ NAMES = {
     "core/glossary": 2,
     "core/layers": 34,
     "core/models": 13,
-    "core/run": 6,
+    "core/run": 4,
     "core/scoring": 29,
     "core/text": 15,
     "core/tools": 13,
@@ -64,9 +64,8 @@ DOCSTRINGS = {
     "core/decoding": 20,
     "core/edits": 9,
     "core/glossary": 2,
-    "core/layers": 39,
-    "core/models": 30,
-    "core/run": 15,
+    "core/layers": 37,
+    "core/models": 27,
     "core/scoring": 19,
     "core/serving": 4,
     "core/text": 22,
@@ -186,7 +185,7 @@ def test_a_plain_variable_is_free_and_a_definition_is_not() -> None:
         ("What x is.", 4),
     ]
     assert OPENING.match("What reads.") and not OPENING.match("Whatsoever")
-    assert PHRASE.search("Let go of it") and PHRASE.search("of His") and not PHRASE.search("the other")
+    assert PHRASE.search("Let go of it") and PHRASE.search("of His") and not PHRASE.search("the other, He et al.")
 
 
 if __name__ == "__main__":

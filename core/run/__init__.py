@@ -1,4 +1,4 @@
-"""What one pass through a model left: tokens, predictions, every recorded tensor, attention as arrays."""
+"""The result of one pass through a model: tokens, predictions, every recorded tensor, attention as arrays."""
 
 from __future__ import annotations
 
@@ -219,7 +219,10 @@ class Run:
     _read: list[Any] = field(default_factory=list, repr=False)
 
     def handed_on(self) -> Any | None:
-        """What was read, keys and values or states, of a run made with `reads_on`; to the first who asks, for it grows with what is written."""
+        """Return the cache (keys and values, or states) of a run made with `reads_on`, and give it up: a second call returns None.
+
+        The caller owns it alone, because it grows with the tokens that the caller writes.
+        """
         return self._read.pop() if self._read else None
 
     def __repr__(self) -> str:
@@ -278,7 +281,7 @@ class Run:
 
     @property
     def scores(self) -> Array:
-        """What the model says before its last softmax, a row for each time that it says something: (row, choice).
+        """Return the model's scores before its last softmax, a row for each prediction: (row, choice).
 
         The logits, or tags; of a model that tells classes of a whole text or picture their scores, in one row, of one that scores a text its
         score; of one that finds answers two rows, where an answer begins and where it ends, over the positions. `choice` names the columns.
@@ -379,7 +382,7 @@ class Run:
         allowed = _one_or_all([self.trace[found.path(layer, "allowed")][own] for layer in range(len(layers))])
         writes = writing and queries is self.side.without_padding and not self.model.spec.framed
         n_rows = queries.n_real - writes
-        queries = queries.written() if writes else queries
+        queries = queries.next_tokens() if writes else queries
         marks = queries.marks, keys.marks
         named = Attention(kind, NONE, queries.tokens, keys.tokens, allowed, paths, marks, n_rows)
         if by == "word":
@@ -387,7 +390,7 @@ class Run:
         return replace(named, weights=np.stack(layers))
 
     def axis(self, name: str) -> Side:
-        """What stands along an axis of a kind of attention, without padding: see `core.models.Kind`."""
+        """Return the labels along an axis of a kind of attention, as a `Side` without padding; for the names see `core.models.Kind`."""
         if name not in self._axes:
             made = {"sentence": self.side.sentences, "document": self.side.together}
             self._axes[name] = made[name]() if name in made else self.side.without_padding

@@ -1,15 +1,15 @@
-"""What a model may not write: tokens, and sequences of tokens, that its configuration names."""
+"""Tokens and sequences of tokens that a model may not write, as its configuration names them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 Words = tuple[tuple[int, ...], ...]
-"""Sequences of token ids, none empty. One of a single id never stands anywhere."""
+"""Sequences of token ids, none empty. A sequence of one id bars that token everywhere."""
 
 
 def barred(words: Words, ids: Sequence[int]) -> list[int]:
-    """The tokens that would complete one of these words behind the text so far.
+    """Return the ids of the tokens that would complete one of these words after the text so far, `ids`.
 
     >>> barred(((7,), (1, 2, 3)), [5, 1, 2]), barred(((7,), (1, 2, 3)), [2])
     ([7, 3], [7])

@@ -29,10 +29,12 @@ def greedy(
     ends: Sequence[int] = (),
     first: int | None = None,
 ) -> list[list[int]]:
-    """The most probable token at each step, for each row of `batch.source`, until `end`, one of `ends` or `limit` tokens; none that completes a word in `never`.
+    """Return the tokens of greedy decoding, the most probable one at each step, for each row of `batch.source`.
+
+    A row ends with `end`, one of `ends` or `limit` tokens; a token that would complete a word in `never` is not taken.
 
     `network` is an encoder-decoder; `batch.ids` is not used. `first` is written first, whatever the scores. Neither START nor END is in the result.
-    With edits the whole prefix is read anew at each step, so that an edit of query 3 meets the same cell each time.
+    With edits the whole prefix is read again at each step, so that an edit of query 3 meets the same cell each time.
     """
     assert batch.source is not None
     n_rows = batch.source.shape[0]

@@ -21,14 +21,14 @@ SUMS = 1e-2
 """How far from 1 the sum of a row may be: patterns may come in bfloat16."""
 BRACKETED = re.compile(r"\[[A-Z]+\]|<[^<>\s]+>")
 LETTERS = {"\u0120": " ", "\u2581": " ", "\u010a": "\n", "\u0109": "\t"}
-"""What stands for a space and the like in the tokens of byte-level BPE and SentencePiece."""
+"""The letters that spaces, tabs and line breaks have in the tokens of byte-level BPE and SentencePiece, with the characters they mean."""
 BYTES = ("\u0120", "\u010a", "\u0109")
 """Those of byte-level BPE, whose other letters stand for bytes, too."""
 RULE = "It is what a Hugging Face model returns with output_attentions=True, or an array (layer, head, query, key)."
 
 
 class Given:
-    """What the instruments ask of a run, for patterns alone: `attention`, and whose they are.
+    """Attention patterns from elsewhere, with the part of the interface of `Run` that instruments need of patterns alone.
 
     `attentions` is a tuple of a tensor (batch, head, query, key) a layer, of which `row` is taken, or an array (layer, head,
     query, key). `tokens` label the queries, and the keys too unless `keys` does: then one text looks at another (cross-attention).
@@ -203,7 +203,7 @@ def _labels(tokens: Sequence[str], n: int, axis: str) -> tuple[str, ...]:
             "Give the tokens of exactly this text, special ones too.",
         )
     bytewise = any(mark in token for token in tokens for mark in BYTES) and all(map(in_byte_letters, tokens))
-    return tuple(of_byte_letters(token) if bytewise else _said(token) for token in tokens)
+    return tuple(of_byte_letters(token) if bytewise else _readable(token) for token in tokens)
 
 
 def _marks(tokens: tuple[str, ...]) -> tuple[int, ...]:
@@ -211,7 +211,7 @@ def _marks(tokens: tuple[str, ...]) -> tuple[int, ...]:
     return tuple(place for place, token in enumerate(tokens) if BRACKETED.fullmatch(token))
 
 
-def _said(token: str) -> str:
+def _readable(token: str) -> str:
     for mark, letter in LETTERS.items():
         token = token.replace(mark, letter)
     return token

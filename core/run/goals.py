@@ -1,4 +1,4 @@
-"""What a gradient is of, and the gradients of one number for every recorded value."""
+"""Gradients of one number, such as a logit, for every recorded value of a run."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from core.errors import InputError
 from core.trace import Trace
 
 Goal = str | Callable[[Tensor], Tensor]
-"""What a gradient is of: "logit:TOKEN", "class:NAME", or a function of the scores to one number: logits (pos vocab), tags (pos tag), the edges of an answer (edge pos), classes (class) or a score (1)."""
+"""The number that is differentiated: "logit:TOKEN", "class:NAME", or a function of the scores to one number: logits (pos vocab), tags (pos tag), the edges of an answer (edge pos), classes (class) or a score (1)."""
 
 CLASS, FUNCTION = "'class:NAME'", "a function of its scores"
 
 
 def goal_of(model: Any, scores: Tensor, grad: Goal, row: Callable[[], int]) -> Tensor:
-    """The number that `grad` names among a model's scores; `row` finds the position that a token is asked at.
+    """Return the number that `grad` names among a model's scores; `row()` gives the position at which a token's logit is read.
 
     Raises InputError for what this model does not score.
     """
@@ -42,7 +42,7 @@ def goal_of(model: Any, scores: Tensor, grad: Goal, row: Callable[[], int]) -> T
 
 
 def gradients(goal: Tensor, trace: Trace) -> dict[str, Tensor]:
-    """The gradient of one number for each recorded value; zeros where it does not depend on it."""
+    """Return the gradient of `goal` for each recorded value, by path; zeros where the goal does not depend on it."""
     paths = [path for path in trace if trace[path].requires_grad]
     found = torch.autograd.grad(goal, [trace[path] for path in paths], allow_unused=True)
     return {

@@ -1,4 +1,4 @@
-"""What a network computes after its last layer, only when someone asks: logits, pooled output, next sentence."""
+"""Outputs that a network computes after its last layer, on first access: logits, pooled output, next sentence."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from core.trace import Recorder, Trace, matches
 
 
 def finite(value: Tensor, model: str) -> Tensor:
-    """What a model computed. Raises InputError where a number in it is NaN or beyond the largest: nothing true can be said of it.
+    """Return `value` unchanged if its numbers are finite. Raises InputError where one is NaN or plus infinity; `model` is its name.
 
-    (A cell that was ruled out may be -inf.)
+    A cell that was ruled out may be -inf.
     """
     if bool((value < torch.inf).all()):
         return value
@@ -48,7 +48,7 @@ class Outputs:
         self._late: dict[str, tuple[Tensor, Trace]] = {}
 
     def value(self, name: str) -> Tensor:
-        """One output, without a batch axis. Raises InputError where the checkpoint has no such head."""
+        """Return the output of this name, without a batch axis. Raises InputError where the checkpoint has no such head."""
         if name not in self._spec:
             getattr(self._network, name)(self._early["hidden"])  # the network knows what to say
             raise InputError(
@@ -59,14 +59,14 @@ class Outputs:
         return self._value(name)[0]
 
     def paths(self, pattern: str = "*") -> list[str]:
-        """The paths that match and are not in the run's own trace."""
+        """Return the paths that match and are not in the run's own trace."""
         late = [
             path for name, output in self._spec.items() if name not in self._early for path in output.paths
         ]
         return [path for path in late if matches(path, pattern)]
 
     def trace(self, path: str) -> Trace:
-        """The record that holds a path."""
+        """Return the trace that has a path, computing its output if need be."""
         return self._computed(next(name for name, output in self._spec.items() if path in output.paths))[1]
 
     @property
@@ -76,7 +76,7 @@ class Outputs:
 
     @property
     def nbytes(self) -> int:
-        """What is held from the start; what is computed later is the caller's guess."""
+        """The bytes of the outputs that exist from the start; those computed later are for the caller to estimate."""
         return sum(value.numel() * value.element_size() for value in self._early.values())
 
     def _value(self, name: str) -> Tensor:

@@ -1,4 +1,4 @@
-"""One sequence of a run: what was read or written, token by token, and where it stands in the text."""
+"""One sequence of a run: its tokens, read or written, with their ids and their places in the text."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Side:
 
     @cached_property
     def without_padding(self) -> Side:
-        """The same without the padding behind it."""
+        """The same side without its padding."""
         n = self.n_real
         if n == len(self.ids):
             return self
@@ -71,7 +71,7 @@ class Side:
         return tuple(place for place, (token, span) in named if span is None and not token.isspace())
 
     def sentences(self) -> Side:
-        """One token a sentence of a text that is read sentence by sentence; one for all of any other."""
+        """Return a side with one token for each sentence of a text that is read sentence by sentence; with one for all of any other."""
         segments = np.array(self.segments or (0,) * len(self.ids))[: self.n_real]
         spans = [
             [span for span, where in zip(self.spans, segments, strict=False) if where == number and span]
@@ -84,11 +84,11 @@ class Side:
         )
 
     def together(self) -> Side:
-        """The whole text as one token, the document."""
+        """Return a side with the whole text as one token, the document."""
         return Side(self.text, ("document",), (0,), ((0, len(self.text)),), n_real=1, whole=True)
 
-    def written(self) -> Side:
-        """The same rows named by what they write: the next token, END after the last."""
+    def next_tokens(self) -> Side:
+        """Return the same rows labelled by the token that each writes: the next one, END after the last."""
         last = self.n_real - 1
         tokens = (*self.tokens[1 : last + 1], "END", *self.tokens[last + 1 :])
         return replace(
@@ -97,13 +97,13 @@ class Side:
 
 
 def tensors(sides: Sequence[Side]) -> tuple[Tensor, Tensor]:
-    """The ids of sides of one length, and which are real: (batch pos) each."""
+    """Return the ids of sides of one length, and True where they are no padding: (batch pos) each."""
     ids = torch.tensor([side.ids for side in sides])
     return ids, torch.tensor([[i < side.n_real for i in range(len(side.ids))] for side in sides])
 
 
 def values(sides: Sequence[Side]) -> Tensor | None:
-    """The numbers behind tokens, zero at padding; None where tokens are words."""
+    """Return the numbers behind the tokens (batch pos number), zero at padding; None where tokens are words."""
     if sides[0].values is None:
         return None
     own = [torch.from_numpy(side.values) for side in sides]

@@ -13,7 +13,7 @@ Array = np.ndarray
 def has_lenses(run: Run, kind: str, by: str = "token", *, writing: bool = False) -> bool:
     """Whether `lenses` has something to say: not for recurrent alignments, nor by word where a word has several pieces."""
     queries, keys = _sides(run, kind)
-    words = (queries.written() if writing else queries).words, keys.words
+    words = (queries.next_tokens() if writing else queries).words, keys.words
     single = by == "token" or all(len(word.pieces) == 1 for side in words for word in side)
     return run.model.spec.kind(kind).layered and single
 
@@ -29,7 +29,7 @@ def _cells(run: Run, kind: str, by: str, writing: bool) -> tuple[list[int], list
     queries, keys = _sides(run, kind)
     if by == "token":
         return list(range(len(queries.ids))), list(range(len(keys.ids)))
-    words = (queries.written() if writing else queries).words, keys.words
+    words = (queries.next_tokens() if writing else queries).words, keys.words
     return [word.pieces[0] for word in words[0]], [word.pieces[0] for word in words[1]]
 
 

@@ -72,7 +72,7 @@ def seen(run: Run, kind: str, by: str = "word") -> TextPatterns:
     )
     crosses = found.queries != found.keys
     attention = run.attention(kind, by=by, writing=crosses)
-    rows, columns = (_begins(side, by) for side in (queries.written() if crosses else queries, keys))
+    rows, columns = (_begins(side, by) for side in (queries.next_tokens() if crosses else queries, keys))
     weights = attention.weights.reshape(-1, *attention.weights.shape[2:])
     added, words = (
         [place for place, at in enumerate(columns) if (at is None) == mark] for mark in (True, False)

@@ -62,9 +62,9 @@ def expected(before: Run, after: Run, row: int, n: int = 5) -> Outcome:
     return Outcome(names, made[0][ids], made[1][ids], row, score)
 
 
-def written(before: Run, after: Run) -> Outcome:
+def next_tokens(before: Run, after: Run) -> Outcome:
     """The probability of each token of the translation that both runs were given, END too."""
-    return Outcome(before.side.written().tokens[: before.side.n_real], wrote(before), wrote(after))
+    return Outcome(before.side.next_tokens().tokens[: before.side.n_real], wrote(before), wrote(after))
 
 
 def wrote(run: Run) -> Array:
