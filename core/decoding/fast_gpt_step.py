@@ -44,7 +44,7 @@ class OneToken:
         )
         self._layers = [_layer(block) for block in network.layers]
         self._norm: Any = network.final_norm
-        self._scores: PackedWeight = network.embed["token"].laid()
+        self._scores: PackedWeight = network.embed["token"].packed_weight()
         self._shape = (3, network.cfg.n_heads, 1, network.cfg.d_head)
         self._root = math.sqrt(network.cfg.d_head)
 
@@ -83,9 +83,9 @@ def _layer(block: Any) -> _Layer:
     return _Layer(
         block.norm1,
         attn.together(),
-        attn.to_out.laid(),
+        attn.to_out.packed_weight(),
         block.norm2,
-        ffn.to_hidden.laid(),
+        ffn.to_hidden.packed_weight(),
         ffn.activation,
-        ffn.to_out.laid(),
+        ffn.to_out.packed_weight(),
     )

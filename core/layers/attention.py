@@ -35,14 +35,14 @@ def masked_softmax(
 
 
 class Sight(Protocol):
-    """What may stand in the place of a mask: it knows who may attend whom, and perhaps a shorter way to the heads."""
+    """The interface of an object in place of a mask: it knows which pairs may attend, and perhaps a shorter way to the heads' outputs."""
 
     def mixed(self, q: Tensor, k: Tensor, v: Tensor, tap: Tap) -> Tensor | None:
-        """What each head hands on (batch head query d_head), without the whole pattern; None where that is wanted."""
+        """Return the output of each head (batch head query d_head) without forming the whole pattern; None where the tap records the pattern."""
         ...
 
-    def laid(self, tap: Tap) -> Tensor:
-        """The mask itself, broadcastable to (batch head query key)."""
+    def dense(self, tap: Tap) -> Tensor:
+        """Return the mask itself, broadcastable to (batch head query key)."""
         ...
 
     @property
@@ -116,7 +116,7 @@ class MultiHeadAttention(nn.Module):
         v = tap("v", v, "batch head key d_head")
         mixed = None if plain else allowed.mixed(q, k, v, tap)
         if mixed is None:
-            mask, times = (allowed, None) if plain else (allowed.laid(tap), allowed.times)
+            mask, times = (allowed, None) if plain else (allowed.dense(tap), allowed.times)
             scores = tap("scores", q @ k.mT / math.sqrt(self.d_head), "batch head query key")
             mask = tap("allowed", mask.expand_as(scores), "batch head query key")
             pattern = tap("pattern", masked_softmax(scores, mask, times), "batch head query key")

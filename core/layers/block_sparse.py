@@ -1,7 +1,7 @@
 """Attention in blocks: each block of queries reads a few blocks of keys, so that time and memory grow with n, not n^2.
 
 Zaheer et al. 2020 (BigBird): a window of neighbouring blocks, global blocks that read all and are read by all, random
-blocks. `layout` says which; `BlockMask` stands in the place of a mask in `MultiHeadAttention`.
+
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ DRAWS = ("each", "first")
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """Which blocks of keys each block of queries reads. `parts` are (head block block), how many times: 0 or 1.
+    """The blocks of keys that each block of queries reads. `parts` are (head block block), how many times: 0 or 1.
 
     Only where the same block is drawn several times may a number be larger; it then counts as often in the softmax.
     """
@@ -58,9 +58,9 @@ class Layout:
         """The other blocks of queries: keys are gathered for them."""
         return self._rows(False)
 
-    def _rows(self, whole: bool) -> Tensor:
+    def _rows(self, full: bool) -> Tensor:
         with lasting():
-            return torch.nonzero((self.times == 1).all(-1).all(0) == whole)[:, 0]
+            return torch.nonzero((self.times == 1).all(-1).all(0) == full)[:, 0]
 
     @cached_property
     def gathered(self) -> tuple[Tensor, Tensor]:
@@ -95,7 +95,7 @@ def layout(
     seed: int = 0,
     draw: str = "each",
 ) -> Layout:
-    """The three parts over `n_blocks` blocks, the random one drawn anew for each head.
+    """Return the layout of three parts (window, global, random) over `n_blocks` blocks; the random one differs from head to head.
 
     A row reads the `window` blocks round itself (an odd number), and the global blocks: of `n_global` every other one
     from the beginning and from the end, so that 2 are the first and the last, as in the authors' program. Of the blocks
@@ -148,13 +148,13 @@ class BlockMask:
     real: Tensor
 
     def mixed(self, q: Tensor, k: Tensor, v: Tensor, tap: Tap = OFF) -> Tensor | None:
-        """q, k, v (batch head pos d_head) -> what each head hands on, the same shape; None where the whole is to be formed."""
+        """Return the output of each head, of the shape of q, k and v (batch head pos d_head); None where the whole pattern is to be formed."""
         parts = (f"allowed.{name}" for name in PARTS)
         if any(each.saves for each in self.layouts) and not tap.wants("scores", "allowed", "pattern", *parts):
             return self.sparse(q, k, v)
         return None
 
-    def laid(self, tap: Tap = OFF) -> Tensor:
+    def dense(self, tap: Tap = OFF) -> Tensor:
         """The mask over tokens (batch head query key), the union of its three parts."""
         window, all_over, random = (
             tap(
@@ -186,13 +186,13 @@ class BlockMask:
             found = found.index_put((rows,), F.pad(some, (0, 0, 0, q.shape[2] - n)))
         return found
 
-    def _cells(self, of: Callable[[Layout], Tensor]) -> Tensor:
-        """A value for each pair of blocks as one for each pair of tokens; zero beyond the end of a text."""
+    def _cells(self, value_of: Callable[[Layout], Tensor]) -> Tensor:
+        """Return the values of pairs of blocks, spread over their pairs of tokens; zero beyond the end of a text."""
         whole = max(each.n_blocks for each in self.layouts)
         place = (torch.arange(self.real.shape[1]) // self.block).clamp(max=whole - 1)
         cells: dict[Layout, Tensor] = {}
         for each in dict.fromkeys(self.layouts):
-            value = of(each)
+            value = value_of(each)
             one = value[:1] if value.stride(0) == 0 else value  # all heads alike: laid out once
             wide = F.pad(one, (0, whole - each.n_blocks) * 2)[:, place[:, None], place]
             cells[each] = wide.to(self.real.device).expand(len(value), -1, -1)
@@ -209,7 +209,7 @@ def sparse(q: Tensor, k: Tensor, v: Tensor, layout: Layout, block: int, real: Te
 
     >>> q, real = torch.randn(1, 2, 40, 4), torch.ones(1, 40, dtype=torch.bool)
     >>> mask = BlockMask((layout(20, 2),), 2, real)
-    >>> torch.allclose(sparse(q, q, q, layout(20, 2), 2, real), over_all_pairs(q, q, q, mask.laid()), atol=1e-6)
+    >>> torch.allclose(sparse(q, q, q, layout(20, 2), 2, real), over_all_pairs(q, q, q, mask.dense()), atol=1e-6)
     True
     """
     n, n_blocks = q.shape[2], layout.n_blocks

@@ -25,17 +25,17 @@ NO_STORE = Store()
 
 
 class _Holding(Store):
-    """What the two stores that are on have in common."""
+    """The base of the two stores that keep keys and values."""
 
     def __init__(self) -> None:
-        self._held: KeysValues | None = None
+        self._tensors: KeysValues | None = None
 
     def tensors(self) -> KeysValues | None:
-        return self._held
+        return self._tensors
 
     def reorder(self, rows: Tensor) -> None:
-        if self._held is not None:
-            self._held = (self._held[0].index_select(0, rows), self._held[1].index_select(0, rows))
+        if self._tensors is not None:
+            self._tensors = (self._tensors[0].index_select(0, rows), self._tensors[1].index_select(0, rows))
 
 
 class Growing(_Holding):
@@ -43,10 +43,10 @@ class Growing(_Holding):
 
     def __call__(self, project: Project, source: Tensor) -> KeysValues:
         k, v = project(source)
-        if self._held is not None:
-            k = torch.cat((self._held[0], k), dim=-2)
-            v = torch.cat((self._held[1], v), dim=-2)
-        self._held = (k, v)
+        if self._tensors is not None:
+            k = torch.cat((self._tensors[0], k), dim=-2)
+            v = torch.cat((self._tensors[1], v), dim=-2)
+        self._tensors = (k, v)
         return k, v
 
 
@@ -54,13 +54,13 @@ class Fixed(_Holding):
     """Cross-attention's store: the encoder's output is projected once."""
 
     def __call__(self, project: Project, source: Tensor) -> KeysValues:
-        if self._held is None:
-            self._held = project(source)
-        return self._held
+        if self._tensors is None:
+            self._tensors = project(source)
+        return self._tensors
 
 
 class Past:
-    """What a convolution reads `reach` positions before each of these (batch pos d), zeros before the text: the store that is off."""
+    """The input of a convolution `reach` positions earlier, zeros before the text, computed from x (batch pos d) alone: the store that is off."""
 
     def __call__(self, x: Tensor, reach: int) -> Tensor:
         n = x.shape[1]
@@ -79,20 +79,20 @@ class Recent(Past):
     """
 
     def __init__(self) -> None:
-        self._held: Tensor | None = None
+        self._tensors: Tensor | None = None
 
     def __call__(self, x: Tensor, reach: int) -> Tensor:
-        before = x.new_zeros(len(x), reach, x.shape[-1]) if self._held is None else self._held
+        before = x.new_zeros(len(x), reach, x.shape[-1]) if self._tensors is None else self._tensors
         read = torch.cat((before, x), dim=1)
-        self._held = read[:, x.shape[1] :]
+        self._tensors = read[:, x.shape[1] :]
         return read[:, : x.shape[1]]
 
     def tensor(self) -> Tensor | None:
-        return self._held
+        return self._tensors
 
     def reorder(self, rows: Tensor) -> None:
-        if self._held is not None:
-            self._held = self._held.index_select(0, rows)
+        if self._tensors is not None:
+            self._tensors = self._tensors.index_select(0, rows)
 
 
 class Cache:
@@ -152,7 +152,7 @@ class ConvolvedCache(Cache):
 
 
 class States:
-    """Where a recurrent decoding stands: what is carried from step to step, by name, one row a text.
+    """The states of a recurrent decoding, by name, one row for each text; they are carried from step to step.
 
     It belongs to the caller, never to a model, and answers to what a `Cache` does.
 

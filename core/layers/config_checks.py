@@ -1,4 +1,4 @@
-"""What every configuration must satisfy, said once."""
+"""Checks that every configuration of a family must pass; they raise ValueError."""
 
 from __future__ import annotations
 
@@ -81,16 +81,16 @@ def check_layers(cfg: Any, name: str) -> tuple[int, ...]:
     return found
 
 
-def check_classes(given: Any) -> Sequence[str]:
-    """The names of what is told apart, as a tuple. Raises a ValueError for fewer than two, equal, empty or long ones.
+def check_classes(classes: Any) -> Sequence[str]:
+    """Return the names of classes as a tuple. Raises ValueError for fewer than two, equal, empty or long ones.
 
     >>> check_classes(["cat", "fish"])
     ('cat', 'fish')
     """
-    names = tuple(given) if isinstance(given, list | tuple) else ()
+    names = tuple(classes) if isinstance(classes, list | tuple) else ()
     fit = [isinstance(name, str) and 0 < len(name) <= LONGEST_NAME for name in names]
     if len(names) < 2 or not all(fit) or len(set(names)) < len(names):
         raise ValueError(
-            f"classes={given!r} must be two or more different names of at most {LONGEST_NAME} letters"
+            f"classes={classes!r} must be two or more different names of at most {LONGEST_NAME} letters"
         )
     return names

@@ -25,7 +25,7 @@ class TokenEmbedding(nn.Module):
     """
 
     as_it_lies = False
-    _laid: tuple[State, PackedWeight] | None = None
+    _packed: tuple[State, PackedWeight] | None = None
 
     def __init__(self, n_vocab: int, d_model: int, *, scaled: bool = False, scale: float = 1.0) -> None:
         super().__init__()
@@ -44,19 +44,19 @@ class TokenEmbedding(nn.Module):
         return vectors if self.scale == 1.0 else vectors * self.scale
 
     def scores(self, hidden: Tensor) -> Tensor:
-        laid = self.laid()
-        return F.linear(hidden, self._table) if laid is None else laid(hidden)
+        packed = self.packed_weight()
+        return F.linear(hidden, self._table) if packed is None else packed(hidden)
 
-    def laid(self) -> PackedWeight | None:
-        """The table laid out as the output layer, kept until it changes; None while it is being learned."""
+    def packed_weight(self) -> PackedWeight | None:
+        """Return the table as an output layer in the processor's layout, made once for each content; None while it is trained."""
         state = state_of(self._table)
         if state is None:
             return None
-        if self._laid is None or self._laid[0] != state:
-            self._laid = (state, PackedWeight(self._table, None, self.as_it_lies))
-        return self._laid[1]
+        if self._packed is None or self._packed[0] != state:
+            self._packed = (state, PackedWeight(self._table, None, self.as_it_lies))
+        return self._packed[1]
 
     @property
     def _table(self) -> Tensor:
-        """As it lies in memory."""
+        """The table as it is stored, perhaps in half precision."""
         return self._parameters["weight"]  # pyright: ignore

@@ -1,4 +1,4 @@
-"""What a layer holds before anything is learned or read."""
+"""Initial values of weights, for a network that is not yet trained or loaded."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from torch import Tensor
 
 
 def shapes_only() -> bool:
-    """Whether a network is being built on the meta device, where tensors have shapes and no numbers.
+    """Return whether a network is being built on the meta device, where tensors have shapes and no numbers.
 
     Computing there is of no use and costs every start of the app a second: torch imports its compiler for it.
     """
@@ -15,7 +15,7 @@ def shapes_only() -> bool:
 
 
 def normal(*shape: int, std: float) -> Tensor:
-    """Numbers drawn from N(0, std^2); none where only shapes are asked.
+    """Return a tensor sampled from N(0, std^2); without values on the meta device.
 
     >>> normal(2, 3, std=0.02).shape
     torch.Size([2, 3])

@@ -20,7 +20,7 @@ BLOCK = 2**20
 
 
 def state_of(*weights: Tensor | None) -> State | None:
-    """What tells one content of frozen weights from another; None while they are being learned."""
+    """Return the identity and version of frozen weights, equal as long as their content is; None if one of them takes gradients."""
     found: list[tuple[int, int]] = []
     for weight in weights:  # asked at each product of each token that is written: no generators here
         if weight is None:
@@ -31,7 +31,7 @@ def state_of(*weights: Tensor | None) -> State | None:
     return tuple(found)
 
 
-def _offered() -> bool:
+def _has_onednn() -> bool:
     return torch.backends.mkldnn.is_available() and hasattr(torch.ops.mkldnn, "_linear_pointwise")
 
 
@@ -51,7 +51,7 @@ class Room:
     """Copies of weights in the processor's own layout: those made last stay, as many as `most` bytes hold.
 
     A copy is as large as its weight and made in the time of reading it twice, so a model that nobody has used for a while does
-    without; one that is larger than the room has none (`settle`). Whoever multiplies holds his copy meanwhile. Safe to use from
+    without; one that is larger than the room has none (`settle`). A caller keeps its copy alive while it multiplies. Safe to use from
     many threads.
     """
 
@@ -70,20 +70,20 @@ class Room:
         finally:
             self._closed.now = False
 
-    def copy(self, laid: PackedWeight) -> Tensor | None:
-        """The weight in the processor's layout; None where there is none and none is to be made."""
-        found = self._copies.get(id(laid))
+    def copy(self, source: PackedWeight) -> Tensor | None:
+        """Return the weight in the processor's layout; None where there is no copy and none is to be made."""
+        found = self._copies.get(id(source))
         if found is None and getattr(self._closed, "now", False):
             return None
-        return found[0] if found else self._made(laid)
+        return found[0] if found else self._made(source)
 
-    def _made(self, laid: PackedWeight) -> Tensor:
+    def _made(self, source: PackedWeight) -> Tensor:
         with lasting():
-            copy = torch.ops.mkldnn._reorder_linear_weight(laid.weight.float().contiguous(), 32)
+            copy = torch.ops.mkldnn._reorder_linear_weight(source.weight.float().contiguous(), 32)
         with self._lock:
-            self.forget(id(laid))  # two asked at once
-            self._copies[id(laid)] = copy, copied(laid.weight)
-            self.nbytes += copied(laid.weight)
+            self.forget(id(source))  # two asked at once
+            self._copies[id(source)] = copy, copied(source.weight)
+            self.nbytes += copied(source.weight)
             while self.nbytes > self.most and len(self._copies) > 1:
                 self.forget(next(iter(self._copies)))
         return copy
@@ -95,7 +95,7 @@ class Room:
 
 
 def _share() -> int:
-    """Bytes for copies: a sixteenth of the machine's memory, where that can be told, and 64 MB at least."""
+    """Return the bytes for copies: a sixteenth of the machine's memory where the system reports it, and 64 MB at least."""
     with suppress(AttributeError, OSError, ValueError):
         return max(2**26, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 16)
     return 2**26
@@ -108,7 +108,7 @@ ROOM = Room(_share())
 class PackedWeight:
     """A frozen weight (out, in), multiplied in float32: in the processor's own layout where torch offers one (oneDNN on CPU).
 
-    A single vector, as in decoding step by step, is multiplied by numpy's BLAS with the weight as it lies in memory: such a
+    A single vector, as in decoding step by step, is multiplied by numpy's BLAS with the weight as it is stored: such a
     product is nearly as fast as the weight can be read, and torch's reads it at half the speed or less.
     One that is to be multiplied `as_it_lies` gets no copy: of a weight in half precision see `by_blocks`.
     """
@@ -118,7 +118,7 @@ class PackedWeight:
             self.weight, self.bias = weight.detach(), None if bias is None else bias.detach()
         self.half = weight.dtype in HALF
         plain = weight.device.type == "cpu" and (self.half or weight.dtype == torch.float32)
-        self.fits = plain and not as_it_lies and _offered()
+        self.fits = plain and not as_it_lies and _has_onednn()
         weakref.finalize(self, ROOM.forget, id(self)).atexit = False
 
     def vector(self, x: Tensor) -> Tensor:
@@ -142,10 +142,10 @@ class PackedWeight:
 
 
 def settle(network: nn.Module) -> None:
-    """Say once how a network is multiplied: as its weights lie, where the room does not hold the copies of all.
+    """Choose once how a network multiplies: with its weights as they are stored, where `ROOM` cannot hold the copies of all.
 
-    Else each run would make them anew, four times the time of the run itself. It is said when a model is opened, by sizes
-    alone: the two ways differ in the last digits, and equal runs are equal.
+    Otherwise each run would make the copies again, which takes four times as long as the run itself. Called when a model is
+    opened, and decided by sizes alone: the two ways differ in the last digits, and equal runs are to be equal.
     """
     maps = [part for part in network.modules() if hasattr(part, "as_it_lies")]
     weights = [part._parameters["weight"] for part in maps]
@@ -159,7 +159,7 @@ class _Scratch(threading.local):
 
     room: Tensor | None = None
 
-    def of(self, block: Tensor) -> Tensor:
+    def as_float32(self, block: Tensor) -> Tensor:
         """The block in float32, until the next is asked for."""
         if self.room is None or self.room.numel() < block.numel():
             with lasting():
@@ -171,9 +171,9 @@ SCRATCH = _Scratch()
 
 
 def by_blocks(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """x W^T + b in float32 with a weight in half precision, of which a block of rows at a time becomes float32.
+    """Return x W^T + b in float32 with a weight in half precision, converting a block of its rows to float32 at a time.
 
-    Half the bytes come from memory and a block is multiplied while it lies in the processor's cache: at the shapes of
+    Half the bytes come from memory and a block is multiplied while it is in the processor's cache: at the shapes of
     SmolLM2-135M that takes a tenth less time than the same product with a weight in float32, and no copy of the model.
     x (.., in), weight (out, in) -> (.., out) in float32; no gradient is asked.
 
@@ -184,7 +184,7 @@ def by_blocks(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     out = torch.empty(len(rows), len(weight))
     with torch.no_grad():
         for first in range(0, len(weight), n):
-            block = SCRATCH.of(weight[first : first + n])
+            block = SCRATCH.as_float32(weight[first : first + n])
             if len(rows) == 1:  # numpy's product with a vector, as above
                 out[0, first : first + n] = torch.from_numpy(block.numpy().dot(rows[0].detach().numpy()))
             else:
@@ -208,7 +208,7 @@ class _Blocks(torch.autograd.Function):
         rows = grad[0].reshape(-1, len(weight))
         found = rows.new_zeros(len(rows), weight.shape[1])
         for first in range(0, len(weight), n):
-            found.addmm_(rows[:, first : first + n], SCRATCH.of(weight[first : first + n]))
+            found.addmm_(rows[:, first : first + n], SCRATCH.as_float32(weight[first : first + n]))
         return found.view(*grad[0].shape[:-1], -1), None, None
 
 
@@ -229,7 +229,7 @@ class Linear(nn.Linear):
     """
 
     as_it_lies = False
-    _laid: tuple[State, PackedWeight] | None = None
+    _packed: tuple[State, PackedWeight] | None = None
 
     def reset_parameters(self) -> None:
         """Random numbers to learn from, where there is memory for them."""
@@ -243,26 +243,26 @@ class Linear(nn.Linear):
 
     @property
     def stored(self) -> Tensor:
-        """The weight as it lies in memory."""
+        """The weight as it is stored, perhaps in half precision."""
         return self._parameters["weight"]  # pyright: ignore
 
     def forward(self, input: Tensor) -> Tensor:
-        laid = self.laid()
-        return F.linear(input, self.stored, self.bias) if laid is None else laid(input)
+        packed = self.packed_weight()
+        return F.linear(input, self.stored, self.bias) if packed is None else packed(input)
 
-    def laid(self) -> PackedWeight | None:
-        """The laid-out weight, kept until it changes; None while it is being learned."""
+    def packed_weight(self) -> PackedWeight | None:
+        """Return the weight in the processor's layout, made once for each content; None while it is trained."""
         weight, bias = self._parameters["weight"], self._parameters["bias"]
         state = state_of(weight, bias)
         if state is None:
             return None
-        if self._laid is None or self._laid[0] != state:
-            self._laid = (state, PackedWeight(self.stored, self.bias, self.as_it_lies))
-        return self._laid[1]
+        if self._packed is None or self._packed[0] != state:
+            self._packed = (state, PackedWeight(self.stored, self.bias, self.as_it_lies))
+        return self._packed[1]
 
 
 def weight_of(layer: nn.Module) -> Any:
-    """What a layer that may hold its weight in half precision gives as its weight: float32, or as it is learned in."""
+    """Return the weight of a layer in float32, or as it is stored while it is trained. Raises AttributeError before there is one."""
     held = layer._parameters.get("weight")
     if held is None:
         raise AttributeError(f"{type(layer).__name__} has no weight yet")

@@ -1,4 +1,4 @@
-"""Ways to tell a Transformer where a word stands: sinusoids, a learned table, rotary, ALiBi.
+"""Position encodings of Transformers: sinusoids, a learned table, rotary, ALiBi.
 
 Sinusoids and the learned table are *added* to the word embeddings before the first block.
 Rotary turns queries and keys, ALiBi shifts the scores; both act inside every attention layer.
@@ -340,7 +340,7 @@ class Alibi(nn.Module):
 
 
 def alibi_bias(n_heads: int, n_query: int, n_key: int) -> Tensor:
-    """What ALiBi adds to the scores before the softmax: minus slope times distance.
+    """Return the bias that ALiBi adds to the scores before the softmax: minus slope times distance.
 
     Equation (Press et al. 2022, section 3): score(i, j) + m_h * (j - i) for j <= i. Later keys, which
     the paper's causal mask hides, get minus slope times distance as well.

@@ -26,10 +26,10 @@ def listed(equation: str) -> tuple[Citation, ...]:
 class Term:
     """One step of a score: what it computes, and how pages name, write and cite it.
 
-    `of` gives the score after it from the one before and, where it reads a `leaf` of the trace, that number (or arrays of both).
+    `apply` gives the score after it from the one before and, where it reads a `leaf` of the trace, that number (or arrays of both).
     `form` is the step with numbers, `equation` and `latex` with letters; the first gap is the score so far, a second one in
-    `form` the leaf's number, whose `letter` heads a column. `words` is a sentence with {query} and {key}, `where` says what a
-    letter stands for, `note` is a sentence on a whole row of weights.
+    `form` the leaf's number, whose `letter` heads a column. `words` is a sentence with {query} and {key}, `where` explains a
+    letter, `note` is a sentence on a whole row of weights.
     A `column` is no step: it is a score of its own that the softmax counts beside those of the keys.
     """
 
@@ -40,7 +40,7 @@ class Term:
     equation: str
     latex: str
     cites: tuple[Citation, ...]
-    of: Callable[..., Any] = field(compare=False)
+    apply: Callable[..., Any] = field(compare=False)
     leaf: str = ""
     letter: str = ""
     where: str = ""
@@ -61,7 +61,7 @@ def product(n_turned: int = 0, width: int = 0) -> Term:
         equation="q_{i} · k_{j}",
         latex=r"q_i \cdot k_j",
         cites=listed("Eq. (9)"),
-        of=lambda dots: dots,
+        apply=lambda dots: dots,
         note=note if n_turned else "",
     )
 
@@ -86,7 +86,7 @@ def scale(under: float, width: int) -> Term:
             ("vaswani2017", "3.2.1", "Eq. (1)"),
             ("lifei2022", "practical considerations", "s = q·k / √d"),
         ),
-        of=lambda score: score / math.sqrt(under),
+        apply=lambda score: score / math.sqrt(under),
         where=f"d = {written}",
     )
 
@@ -102,7 +102,7 @@ def cap(limit: float) -> Term:
         equation=form.format("%s"),
         latex=rf"{limit:g} \tanh\left(\frac{{1}}{{{limit:g}}} %s\right)",
         cites=(("gemma2024", "2", "logit soft-capping"),),
-        of=lambda score: limit * np.tanh(score / limit),
+        apply=lambda score: limit * np.tanh(score / limit),
     )
 
 
@@ -118,7 +118,7 @@ def addition(
         equation=f"%s + {equation}",
         latex=f"%s + {latex}",
         cites=(cite,),
-        of=lambda score, part: score + part,
+        apply=lambda score, part: score + part,
         leaf=leaf,
         letter=letter,
     )
@@ -168,7 +168,7 @@ SINK = Term(
     equation="e^{σ}",
     latex=r"e^{\sigma}",
     cites=(("openai2025", "2.2", "a learned bias in the denominator of the softmax"),),
-    of=lambda score: score,
+    apply=lambda score: score,
     leaf="sink",
     note="A learned sink takes weight and gives no value: the weights of a row add up to less than 100%.",
     column=True,
@@ -198,7 +198,7 @@ def compose(terms: Terms, dots: Any, parts: Mapping[str, Any]) -> Any:
     array([3.5])
     """
     for term in steps(terms):
-        dots = term.of(dots, *((parts[term.leaf],) if term.leaf else ()))
+        dots = term.apply(dots, *((parts[term.leaf],) if term.leaf else ()))
     return dots
 
 

@@ -20,13 +20,13 @@ from core.trace import OFF, Tap
 
 
 class Score(nn.Module):
-    """What all score functions share: keys are prepared, then compared with queries.
+    """The base of all score functions: keys are prepared once, then compared with queries.
 
     Shapes: query (batch query d_q), keys (batch key d_k) -> (batch query key), tapped as `scores`.
     """
 
     def prepare(self, keys: Tensor) -> Tensor:
-        """What the comparison needs of the keys, whichever query asks; here the keys themselves."""
+        """Return the part of the comparison that depends on the keys alone; here the keys themselves."""
         return keys
 
     def compare(self, query: Tensor, prepared: Tensor) -> Tensor:
@@ -167,7 +167,7 @@ class Cosine(Score):
 
 
 class Location(Score):
-    """s = W q, one score a position, whatever stands there (Luong et al. 2015, Eq. (8), location).
+    """The score s = W q, one for each position and independent of its key (Luong et al. 2015, Eq. (8), location).
 
     The rows of W are positions: a source longer than `n_ctx` has no score.
     Errors: ValueError for more keys than rows, naming both.

@@ -1,4 +1,4 @@
-"""A weighted sum of what stands side by side, asked for by a learned vector: attention without a word that looks."""
+"""Attention pooling: a weighted sum over positions whose query is a learned vector instead of a word."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ AXES: Mapping[str, str] = {
     "tags": "batch pos tag",
     "answer": "batch pos edge",
 }
-"""What a head may output, with its axes: classes or one score of a text, tags of its tokens, where an answer begins and ends."""
+"""The possible outputs of a head, with their axes: classes or one score of a text, tags of its tokens, the edges of an answer (its beginning and end)."""
 BENDS: Mapping[str, Callable[[Tensor], Tensor]] = {**ACTIVATIONS, "tanh": torch.tanh}
 
 
@@ -50,7 +50,7 @@ POOLS: Mapping[str, Callable[[Tensor, Tensor], Tensor]] = {
     "max": largest,
     "": lambda hidden, _: hidden,
 }
-"""What is read of the output of the last layer: one position, a mean, or ("") all of it."""
+"""The ways in which a head reads the output of the last layer: one position, a mean, a maximum, or ("") all of it."""
 
 
 @dataclass(frozen=True)

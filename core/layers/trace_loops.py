@@ -32,26 +32,26 @@ def steps(tap: Tap, n: int, first: int = 0, axis: str = "pos") -> Callable[[int]
     """
     if not isinstance(tap, Recorder):
         return lambda t: OFF
-    whole = _Whole(tap, n, axis)
-    return lambda t: _Step(tap / f"step.{first + t}", whole, "", t)
+    values = _LoopValues(tap, n, axis)
+    return lambda t: _Step(tap / f"step.{first + t}", values, "", t)
 
 
 class _Step(Tap):
     """The tap of one turn."""
 
-    __slots__ = ("_own", "_prefix", "_row", "_whole")
+    __slots__ = ("_prefix", "_row", "_tap", "_values")
 
-    def __init__(self, own: Tap, whole: _Whole, prefix: str, row: int) -> None:
-        self._own, self._whole, self._prefix, self._row = own, whole, prefix, row
+    def __init__(self, tap: Tap, values: _LoopValues, prefix: str, row: int) -> None:
+        self._tap, self._values, self._prefix, self._row = tap, values, prefix, row
 
     def __truediv__(self, part: str) -> _Step:
-        return _Step(self._own / part, self._whole, f"{self._prefix}{part}.", self._row)
+        return _Step(self._tap / part, self._values, f"{self._prefix}{part}.", self._row)
 
     def __call__(self, name: str, value: Tensor, axes: str) -> Tensor:
-        return self._whole.row(self._prefix + name, self._row, self._own(name, value, axes), axes)
+        return self._values.row(self._prefix + name, self._row, self._tap(name, value, axes), axes)
 
 
-class _Whole:
+class _LoopValues:
     """The rows of one loop's values until all are there."""
 
     def __init__(self, recorder: Recorder, n: int, axis: str) -> None:
@@ -78,7 +78,7 @@ class _Whole:
         return value
 
     def _edited(self, name: str, row: int, value: Tensor, along: int, plan: Plan) -> Tensor:
-        """An edit is given a whole in which only this row stands, and only this row is taken from what it makes."""
+        """Apply an edit to one row: the edit receives a tensor of full length, zero elsewhere, and only this row of its result is returned."""
         before, after = list(value.shape), list(value.shape)
         before[along], after[along] = row, self._n - 1 - row
         whole = torch.cat((value.new_zeros(before), value, value.new_zeros(after)), along)

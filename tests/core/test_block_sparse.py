@@ -51,7 +51,7 @@ def test_of_4096_blocks_622_are_kept(seed):
     found = layout(64, 3, window=3, n_global=2, n_random=3, seed=seed)
     assert found.times.sum((1, 2)).tolist() == [622] * 3 and found.n_blocks**2 == 4096
     assert round(100 * 622 / 4096, 1) == 15.2
-    cells = BlockMask((found,), 64, torch.ones(1, 4096, dtype=torch.bool)).laid()[0]
+    cells = BlockMask((found,), 64, torch.ones(1, 4096, dtype=torch.bool)).dense()[0]
     assert cells.sum((1, 2)).tolist() == [622 * 64**2] * 3
     assert (cells.float().mean((1, 2)) * 100).round(decimals=1).tolist() == [pytest.approx(15.2)] * 3
 
@@ -100,7 +100,7 @@ def test_blocks_alone_give_the_numbers_of_the_whole_mask(n, shape):
     real = torch.arange(n) < torch.tensor([n, n - 1])[:, None]
     mask = BlockMask((found, found), 2, real)
     assert found.saves
-    whole = over_all_pairs(q, k, v, mask.laid(), times=mask.times)
+    whole = over_all_pairs(q, k, v, mask.dense(), times=mask.times)
     torch.testing.assert_close(sparse(q, k, v, found, 2, real), whole, atol=1e-5, rtol=1e-5)
 
 
@@ -109,7 +109,7 @@ def test_gradients_are_those_of_the_whole_mask():
     real = torch.arange(n) < torch.tensor([n, n - 3])[:, None]
     mask, toward = BlockMask((found, found), 2, real), random(2, 2, n, 5)
     slopes = []
-    for way in (mask.sparse, lambda q, k, v: over_all_pairs(q, k, v, mask.laid())):
+    for way in (mask.sparse, lambda q, k, v: over_all_pairs(q, k, v, mask.dense())):
         given = [random(2, 2, n, 5 + i)[..., :5].requires_grad_() for i in range(3)]
         slopes.append(torch.autograd.grad(way(*given), given, toward))
     for ours, whole in zip(*slopes, strict=True):

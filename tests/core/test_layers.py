@@ -172,7 +172,7 @@ def test_a_model_larger_than_the_room_is_multiplied_as_it_lies_and_equal_runs_ar
     for network, copies in ((small, 3), (large, 0)):
         linear.ROOM = linear.Room(linear.ROOM.most)
         for part in network:
-            part._laid = None
+            part._packed = None
         linear.settle(network)
         first, second = ([part(rows) for part in small] for _ in range(2))
         assert all(map(torch.equal, first, second))

@@ -72,7 +72,7 @@ def term_lines(
     equation, size = first.equation, pair.size
     for term in others:
         part = [parts[term.leaf]] if term.leaf else []
-        equation, size = term.equation % equation, abs(float(term.of(size, *map(abs, part))))
+        equation, size = term.equation % equation, abs(float(term.apply(size, *map(abs, part))))
         last = term is others[-1]
         lines.append(
             puts(
@@ -82,7 +82,7 @@ def term_lines(
                 f"s_{{ij}} = {equation}",
                 term.cites,
                 form=term.form,
-                formula=term.of,
+                formula=term.apply,
                 values=[lines[-1].value, *part],
                 size=size,
                 reads=[pair.q_path, pair.k_path, *([paths[term.leaf]] if term.leaf else [])],

@@ -27,9 +27,9 @@ WIDE = "batch d_hidden"
 
 
 class Cell(nn.Module):
-    """What the three cells share: two linear maps onto `n_parts` vectors below each other, and a state.
+    """The base of the three recurrent cells: two linear maps onto `n_parts` stacked vectors, and a state.
 
-    `step(given, state)` takes W_ih x + b_ih, computed for a whole sequence at once, and the state of the step before.
+    `step(inputs, state)` takes W_ih x + b_ih, computed for a whole sequence at once, and the state of the step before.
     `real` (batch), where given, is False at padding: the state is zero there.
     """
 
@@ -43,7 +43,7 @@ class Cell(nn.Module):
         self.from_input = Linear(d_input, self.n_parts * d_hidden)
         self.from_hidden = Linear(d_hidden, self.n_parts * d_hidden)
 
-    def step(self, given: Tensor, state: State, tap: Tap = OFF, real: Tensor | None = None) -> State:
+    def step(self, inputs: Tensor, state: State, tap: Tap = OFF, real: Tensor | None = None) -> State:
         raise NotImplementedError
 
     def zeros(self, like: Tensor) -> State:
@@ -84,9 +84,9 @@ class RNNCell(Cell):
     n_parts = 1
     kernel = staticmethod(torch.rnn_tanh)
 
-    def step(self, given: Tensor, state: State, tap: Tap = OFF, real: Tensor | None = None) -> State:
+    def step(self, inputs: Tensor, state: State, tap: Tap = OFF, real: Tensor | None = None) -> State:
         (hidden,) = state
-        return (tap("hidden", _kept(torch.tanh(given + self.from_hidden(hidden)), real), WIDE),)
+        return (tap("hidden", _zero_at_padding(torch.tanh(inputs + self.from_hidden(hidden)), real), WIDE),)
 
 
 class LSTMCell(Cell):
@@ -105,15 +105,15 @@ class LSTMCell(Cell):
     states = ("hidden", "cell")
     kernel = staticmethod(torch.lstm)
 
-    def step(self, given: Tensor, state: State, tap: Tap = OFF, real: Tensor | None = None) -> State:
+    def step(self, inputs: Tensor, state: State, tap: Tap = OFF, real: Tensor | None = None) -> State:
         hidden, cell = state
-        i, f, g, o = (given + self.from_hidden(hidden)).chunk(4, dim=-1)
+        i, f, g, o = (inputs + self.from_hidden(hidden)).chunk(4, dim=-1)
         i = tap("input", torch.sigmoid(i), WIDE)
         f = tap("forget", torch.sigmoid(f), WIDE)
         g = tap("candidate", torch.tanh(g), WIDE)
         o = tap("output", torch.sigmoid(o), WIDE)
-        cell = tap("cell", _kept(f * cell + i * g, real), WIDE)
-        return tap("hidden", _kept(o * torch.tanh(cell), real), WIDE), cell
+        cell = tap("cell", _zero_at_padding(f * cell + i * g, real), WIDE)
+        return tap("hidden", _zero_at_padding(o * torch.tanh(cell), real), WIDE), cell
 
     def fused(self, x: Tensor, state: State) -> Tensor:
         """As every cell; in bfloat16 on a processor by our own loops, which are twice as fast there."""
@@ -145,14 +145,14 @@ class GRUCell(Cell):
     n_parts = 3
     kernel = staticmethod(torch.gru)
 
-    def step(self, given: Tensor, state: State, tap: Tap = OFF, real: Tensor | None = None) -> State:
+    def step(self, inputs: Tensor, state: State, tap: Tap = OFF, real: Tensor | None = None) -> State:
         (hidden,) = state
-        given_r, given_z, given_n = given.chunk(3, dim=-1)
+        given_r, given_z, given_n = inputs.chunk(3, dim=-1)
         from_r, from_z, from_n = self.from_hidden(hidden).chunk(3, dim=-1)
         reset = tap("reset", torch.sigmoid(given_r + from_r), WIDE)
         update = tap("update", torch.sigmoid(given_z + from_z), WIDE)
         new = tap("new", torch.tanh(given_n + reset * from_n), WIDE)
-        return (tap("hidden", _kept((1 - update) * new + update * hidden, real), WIDE),)
+        return (tap("hidden", _zero_at_padding((1 - update) * new + update * hidden, real), WIDE),)
 
 
 CELLS: Mapping[str, type[Cell]] = MappingProxyType({"rnn": RNNCell, "lstm": LSTMCell, "gru": GRUCell})
@@ -164,7 +164,7 @@ def in_autocast(x: Tensor) -> Tensor:
     return x.to(torch.get_autocast_dtype(kind)) if torch.is_autocast_enabled(kind) else x
 
 
-def _kept(value: Tensor, real: Tensor | None) -> Tensor:
+def _zero_at_padding(value: Tensor, real: Tensor | None) -> Tensor:
     return value if real is None else torch.where(real[:, None], value, 0.0)
 
 
@@ -184,11 +184,11 @@ def unroll(
     parts: Tensor | None = None,
     axis: str = "pos",
 ) -> Tensor:
-    """The hidden states of a sequence, from zero: x (batch pos d_input) -> (batch pos d_hidden).
+    """Return the hidden states of a sequence, from a zero state on: x (batch pos d_input) -> (batch pos d_hidden).
 
-    `real` (batch pos) is True at tokens that are not padding; padding stands behind them and has the state zero.
+    `real` (batch pos) is True at tokens that are not padding; padding comes after them and has the state zero.
     `backward` reads from the end: each row begins at its own last real token. Step T is the one at position T in both
-    directions; `part` is the scope inside a step, `axis` the word for what stands side by side. Where `parts` (batch
+    directions; `part` is the scope inside a step, `axis` the name of the sequence's axis in the trace. Where `parts` (batch
     pos) are given, as the sentences of a document, each is read for itself: the state is zero again where one begins.
 
     >>> unroll(GRUCell(3, 5), torch.ones(2, 7, 3), torch.ones(2, 7, dtype=torch.bool), backward=True).shape
@@ -200,7 +200,9 @@ def unroll(
     """
     if learning(cell, tap):
         return (
-            _by_part(cell, x, real, backward, parts) if parts is not None else _whole(cell, x, real, backward)
+            _by_part(cell, x, real, backward, parts)
+            if parts is not None
+            else _run_fused(cell, x, real, backward)
         )
     n = x.shape[1]
     at, given, state = steps(tap, n, axis=axis), cell.from_input(x), cell.zeros(x)
@@ -215,7 +217,7 @@ def unroll(
     return torch.stack(hidden, dim=1)
 
 
-def _whole(cell: Cell, x: Tensor, real: Tensor, backward: bool) -> Tensor:
+def _run_fused(cell: Cell, x: Tensor, real: Tensor, backward: bool) -> Tensor:
     whole = cell.fused(reversed_rows(x, real) if backward else x, cell.zeros(x))
     return torch.where(real[:, :, None], reversed_rows(whole, real) if backward else whole, 0.0)
 

@@ -18,7 +18,7 @@ WEIGHTS = "batch head query key"
 
 @dataclass(frozen=True)
 class Source:
-    """What is looked at, made ready once a sentence: keys as the score wants them, values, and where words are.
+    """The source sequence of attention, prepared once a sentence: keys in the form of the score, values, and a mask of real tokens.
 
     keys (batch key ..), values (batch head key d_head), real (batch key).
     """
@@ -92,7 +92,7 @@ class Local(nn.Module):
     divided by its sum again, so it sums to less than 1. Source and target positions count from 0 here.
     query (batch query d_model), the first of them at target position `first` -> the context (batch query d_model).
     In the trace beside the leaves of every attention: `centre` is p_t, `align` the softmax, `gaussian` its factor;
-    `pattern` is what mixes the values. A row whose window lies behind the source has nothing allowed: zeros.
+    `pattern` is what mixes the values. A row whose window is past the end of the source has nothing allowed: zeros.
     Beigy 2021 prints neither window nor sigma.
     """
 

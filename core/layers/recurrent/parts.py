@@ -23,7 +23,7 @@ def begins(parts: Tensor, *, backward: bool = False) -> Tensor:
 
 
 def members(parts: Tensor, real: Tensor) -> Tensor:
-    """Which tokens each part has: parts and real (batch pos) -> (batch part pos), padding in none.
+    """Return a mask of the tokens of each part: parts and real (batch pos) -> (batch part pos), padding in none.
 
     >>> members(torch.tensor([[0, 0, 1]]), torch.ones(1, 3, dtype=torch.bool)).int().tolist()
     [[[1, 1, 0], [0, 0, 1]]]
@@ -33,10 +33,10 @@ def members(parts: Tensor, real: Tensor) -> Tensor:
 
 
 def rows(parts: Tensor, real: Tensor, *, backward: bool = False) -> Iterator[tuple[Tensor, Tensor]]:
-    """The parts of all rows below each other, in groups of about one length: where each token lies, and which are real.
+    """Yield the parts of all rows as new rows, in groups of about one length: each token's index, and a mask of real tokens.
 
-    parts and real (batch pos), the tokens of a part side by side. Each pair is (row pos): places in the batch laid out
-    flat, in the order of reading, and False where a row is filled up.
+    parts and real (batch pos), the tokens of a part side by side. Each of a pair is (row pos): indices into the flattened
+    batch, in the order of reading, and False where a row is filled up.
 
     >>> [place.tolist() for place, _ in rows(torch.tensor([[0, 0, 1]]), torch.ones(1, 3, dtype=torch.bool))]
     [[[2]], [[0, 1]]]
