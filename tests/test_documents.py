@@ -217,7 +217,7 @@ def test_the_readme_is_short_and_its_numbers_are_true() -> None:
     text = DOCUMENTS["README.md"]
     assert len(text.splitlines()) <= 90
     assert "Models of more than 50 kinds" in text and len(formats()) > 50
-    assert "There are forty-four." in text and len(pages.exhibits()) == 44
+    assert "There are more than forty." in text and len(pages.exhibits()) > 40
 
 
 def test_the_names_of_transformer_lens_stand_beside_paths_that_exist() -> None:
