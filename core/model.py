@@ -65,12 +65,12 @@ class Model:
 
     @cached_property
     def reader(self) -> Reader | Tokenizer:
-        """What reads the text, or the source of one that writes: the tokenizer, or its part for the source, if the input is a sentence."""
+        """The reader of the text, or of the source of a model that writes another: the tokenizer (its part for the source), or for other inputs the family's reader."""
         return self.tokenizer.source if self.spec.reads is None else self.spec.reads(self.config)
 
     @cached_property
     def outputs(self) -> Mapping[str, Output]:
-        """What this network computes after its last layer."""
+        """The outputs that this network computes after its last layer, by name."""
         return self.spec.outputs_with(self.config, self.head, self.pooling)
 
     @property
@@ -395,7 +395,7 @@ class Model:
                 found = {"hidden": self.network(batch, tap=tap, **goes_on)}
                 for name in early:
                     output = self.outputs[name]
-                    found[name] = output.of(name, self.network, found[output.reads], batch.real, tap)
+                    found[name] = output.compute(name, self.network, found[output.reads], batch.real, tap)
         except MemoryError as error:
             raise InputError(
                 str(error), "A run keeps at most 256 MB unless told what to keep.", 'Give keep=["*.pattern"].'
@@ -439,7 +439,7 @@ class Model:
         return side.ids.index(self.tokenizer.mask)
 
     def _masks(self, patterns: tuple[str, ...]) -> tuple[str, ...]:
-        """Who keeps patterns keeps their masks: they are views, and a picture needs both."""
+        """Return the pattern of the masks where `patterns` keep attention patterns: they are views, and a picture needs both."""
         return () if "*" in patterns or not any(p.endswith("pattern") for p in patterns) else ("*.allowed",)
 
     def token_vector(self, text: str) -> Tensor:

@@ -126,7 +126,7 @@ def _try(plan: Plan, network: Any) -> None:
             hidden = finite(network(given), "")
             for name, output in plan.spec.outputs_with(plan.config, plan.head).items():
                 if output.reads == "hidden":
-                    finite(output.of(name, network, hidden, given.real), "")
+                    finite(output.compute(name, network, hidden, given.real), "")
     except InputError:
         raise InputError(
             "Its weights are numbers, but its values for the first few tokens are NaN or infinite.",

@@ -157,20 +157,20 @@ class States:
     It belongs to the caller, never to a model, and answers to what a `Cache` does.
 
     >>> states = States()
-    >>> states.held["hidden"] = torch.tensor([[1.0], [2.0]])
+    >>> states.values["hidden"] = torch.tensor([[1.0], [2.0]])
     >>> states.reorder(torch.tensor([1, 1, 0]))
-    >>> states.held["hidden"].flatten().tolist(), states.nbytes
+    >>> states.values["hidden"].flatten().tolist(), states.nbytes
     ([2.0, 2.0, 1.0], 12)
     """
 
     def __init__(self) -> None:
         self.n_read = 0
-        self.held: dict[str, Tensor] = {}
+        self.values: dict[str, Tensor] = {}
 
     def reorder(self, rows: Tensor) -> None:
         """Go on with these rows of the batch, in this order (beam search)."""
-        self.held = {name: value.index_select(0, rows) for name, value in self.held.items()}
+        self.values = {name: value.index_select(0, rows) for name, value in self.values.items()}
 
     @property
     def nbytes(self) -> int:
-        return sum(value.numel() * value.element_size() for value in self.held.values())
+        return sum(value.numel() * value.element_size() for value in self.values.values())

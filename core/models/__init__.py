@@ -19,7 +19,7 @@ from core.trace import OFF, Tap
 
 @dataclass(frozen=True, kw_only=True)
 class Batch:
-    """What goes into a network. `real` is True at tokens that are not padding; both are (batch pos).
+    """The input of a network: token `ids`, and `real`, True at tokens that are not padding; both are (batch pos).
 
     `segments` (batch pos) says to which part of the text a token belongs: the first or the second text of a pair, or the
     number of its sentence. `values` (batch pos number) are the numbers behind the tokens of what is read where these are no
@@ -34,19 +34,19 @@ class Batch:
     values: Tensor | None = None
 
     def read(self) -> Tensor:
-        """The source sentence. Raises ValueError where there is none."""
+        """Return the ids of the source sentence (batch pos). Raises ValueError where there is none."""
         if self.source is None:
             raise ValueError("This network needs Batch.source, the sentence to read.")
         return self.source
 
     def read_values(self) -> Tensor:
-        """The numbers behind the tokens of what is read. Raises ValueError where there are none."""
+        """Return the numbers behind the tokens of the input (batch pos number). Raises ValueError where there are none."""
         if self.values is None:
             raise ValueError("This network needs Batch.values, the numbers behind the tokens that it reads.")
         return self.values
 
     def read_real(self) -> Tensor:
-        """True at the source's tokens that are not padding; all of them where nobody said."""
+        """Return True at the source's tokens that are not padding (batch pos); at all of them where no mask is given."""
         return self.read() >= 0 if self.source_real is None else self.source_real
 
 
@@ -107,7 +107,7 @@ class Kind:
 
 
 ENTERS, LEAVES = "*resid_in|*features_in", "*resid_out|*features_out"
-"""Patterns of what enters and what leaves the layers, by the names of all families whose layers hand on a stream."""
+"""Patterns of the paths of the layers' inputs and outputs, in the names of all families whose layers pass a stream from one to the next."""
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ class Output:
     task: bool = False
     pooling: Pooling | None = None
 
-    def of(self, name: str, network: Any, value: Tensor, real: Tensor, tap: Tap = OFF) -> Tensor:
+    def compute(self, name: str, network: Any, value: Tensor, real: Tensor, tap: Tap = OFF) -> Tensor:
         """Return this output of a network, from what it reads; `real` (batch pos) is true at tokens that are no padding."""
         if self.pooling is not None:
             mapped = getattr(network, "pooled_maps", None)
@@ -131,20 +131,20 @@ class Output:
         return network.task(value, tap, real=real) if self.task else getattr(network, name)(value, tap)
 
 
-def written(config: Any) -> Mapping[str, Output]:
-    """The scores of the next word, of every network but a decoder that was saved without its output layer (`headless`)."""
+def next_word_output(config: Any) -> Mapping[str, Output]:
+    """Return the output of a network that scores the next word: logits, but nothing of a decoder saved without its output layer (`headless`)."""
     return {} if getattr(config, "headless", False) else {"logits": Output(("logits",))}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Family:
-    """How the rest of the house uses a family file.
+    """The description of a family of models that the rest of the code works with.
 
     `config` has a classmethod `tiny()`: the smallest useful shape, all axes different primes where they can be.
     `stacks` maps a side's name to the path its layers are recorded under, `stream` names what enters and what leaves a
     layer there; `has_source` says whether the family reads a source sequence beside the one it writes; `framed`,
-    whether a text stands between START and END and may be followed by a second one. `outputs` names what a network of
-    a config computes after its last layer, each by a method of that name; what another reads stands before it.
+    whether a text is framed by START and END and may be followed by a second one. `outputs` names what a network of
+    a config computes after its last layer, each by a method of that name; an output that another reads comes before it.
     `sentences` says that a text is read sentence by sentence: the segments of a batch are then their numbers.
     `reads` makes, for a network of a config, what reads its input where that is no sentence.
     """
@@ -158,13 +158,13 @@ class Family:
     has_source: bool = False
     framed: bool = False
     sentences: bool = False
-    outputs: Callable[[Any], Mapping[str, Output]] = written
+    outputs: Callable[[Any], Mapping[str, Output]] = next_word_output
     reads: Callable[[Any], Reader] | None = None
 
     def outputs_with(
         self, config: Any, head: Head | None, pooling: Pooling | None = None
     ) -> Mapping[str, Output]:
-        """Return the outputs of a network that may have a head of fine-tuning, which stands in the place of the one for words, or a pooling."""
+        """Return the outputs of a network by name; a head of fine-tuning replaces the one for words, a pooling adds an embedding."""
         own = self.outputs(config)
         if pooling is not None:
             own = {**own, "embedding": Output(("embedding",), pooling=pooling)}

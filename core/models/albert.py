@@ -34,7 +34,7 @@ SHARED: Mapping[str, tuple[str, ...]] = {
     "feed-forward": ("ffn", "norm2"),
     "all": ("self_attn", "norm1", "ffn", "norm2"),
 }
-"""What all layers may have in common: parts of a block; a sub-layer goes with its norm."""
+"""The parts of a block that all layers may share, by the name of the choice; a sub-layer goes with its norm."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,10 +145,10 @@ def shared_layers(cfg: Any) -> nn.ModuleList:
     return layers
 
 
-def again(network: nn.Module) -> Mapping[str, str]:
-    """Names of weights that have been named before, with their first name.
+def shared_names(network: nn.Module) -> Mapping[str, str]:
+    """Return the repeated names of weights that layers share, each with the weight's first name.
 
-    >>> len(again(ALBERT(ALBERTConfig.tiny()))), again(ALBERT(ALBERTConfig.tiny()))["layers.1.norm2.bias"]
+    >>> len(shared_names(ALBERT(ALBERTConfig.tiny()))), shared_names(ALBERT(ALBERTConfig.tiny()))["layers.1.norm2.bias"]
     (16, 'layers.0.norm2.bias')
     """
     first: dict[int, str] = {}
@@ -157,12 +157,12 @@ def again(network: nn.Module) -> Mapping[str, str]:
 
 
 def _named_once(network: nn.Module, state: dict[str, Tensor], prefix: str, _: Any) -> None:
-    for name in again(network):
+    for name in shared_names(network):
         state.pop(prefix + name, None)
 
 
 def _named_again(network: nn.Module, state: dict[str, Tensor], prefix: str, *_: Any) -> None:
-    for name, first in again(network).items():
+    for name, first in shared_names(network).items():
         if prefix + first in state:
             state[prefix + name] = state[prefix + first]
 

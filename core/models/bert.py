@@ -101,7 +101,7 @@ class MaskedLM(nn.Module):
         self.axes = axes
 
     def transformed(self, hidden: Tensor, tap: Tap = OFF) -> Tensor:
-        """What is compared with the token table."""
+        """Return the vectors that are compared with the token table: dense, activation and norm of hidden, the same shape."""
         pre = tap("pre", self.to_hidden(hidden), self.axes)
         act = tap("act", self.activation(pre), self.axes)
         return tap("norm.out", self.norm(act), self.axes)
@@ -201,14 +201,14 @@ class BERT(Reader):
         return tap("answer", self.to_answer(hidden), "batch pos edge")
 
 
-def absent(what: str, use: str) -> InputError:
-    """What is raised where a head is asked for that a checkpoint does not have.
+def absent(head: str, use: str) -> InputError:
+    """Return the error for a head that a checkpoint does not have: `head` names it, `use` the way out.
 
     >>> absent("head for tags", "run.hidden()").wrong
     'This checkpoint has no head for tags.'
     """
     return InputError(
-        f"This checkpoint has no {what}.", "It was saved without it, and none is invented.", f"Use {use}."
+        f"This checkpoint has no {head}.", "It was saved without it, and none is invented.", f"Use {use}."
     )
 
 

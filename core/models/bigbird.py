@@ -95,7 +95,7 @@ class BigBird(bert.BERT):
         ]
 
     def layout_of(self, n: int, layer: int) -> Layout:
-        """Which blocks are read in a layer of a text of n tokens."""
+        """Return the layout of blocks that a layer uses for a text of n tokens."""
         cfg = self.cfg
         n_blocks = -(-n // cfg.block)
         if cfg.layout == "full" or n <= cfg.full_up_to:

@@ -101,10 +101,10 @@ class Grid(nn.Module):
         self.position = nn.Parameter(normal(cfg.n_ctx, cfg.d_model, std=1.0))
 
     def forward(self, windows: Tensor, tap: Tap = OFF) -> Tensor:
-        return self.placed(self.seen(windows, tap), tap)
+        return self.placed(self.features(windows, tap), tap)
 
-    def seen(self, windows: Tensor, tap: Tap = OFF) -> Tensor:
-        """What the convolutions make of each window, wherever it lies: (batch pos number) -> (batch pos d_model)."""
+    def features(self, windows: Tensor, tap: Tap = OFF) -> Tensor:
+        """Return the features that the convolutions compute of each window, independent of its place: (batch pos number) -> (batch pos d_model)."""
         windows = tap("pixels", windows, "batch pos number")
         maps = F.relu(self.first(windows.reshape(-1, 3, SIDE, SIDE)))
         maps = tap("maps", maps.unflatten(0, windows.shape[:2]), "batch pos filter row column")
@@ -155,7 +155,7 @@ class Captioner(nn.Module):
         if not cache.n_read:
             n = len(batch.ids)  # one picture may be read for several captions
             mean = (cells * real[..., None]).sum(1) / real.sum(1, keepdim=True)
-            cache.held = self.decoder.start(mean.expand(n, -1), cells.expand(n, -1, -1), tap)
+            cache.values = self.decoder.start(mean.expand(n, -1), cells.expand(n, -1, -1), tap)
         return self.decoder(x, real, cache, tap, last=last)
 
     def logits(self, hidden: Tensor, tap: Tap = OFF) -> Tensor:

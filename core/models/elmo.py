@@ -170,7 +170,7 @@ class ELMo(nn.Module):
         return self.mix(hidden, tap / "mixture")
 
     def top(self, hidden: Tensor, direction: int) -> Tensor:
-        """What the output layer reads of a direction, 0 forward and 1 backward: (.. layer d_model) -> (.. d_half)."""
+        """Return the top layer's states of one direction, 0 forward and 1 backward, as the output layer reads them: (.. layer d_model) -> (.. d_half)."""
         return self.drop(hidden[..., -1, :].chunk(2, dim=-1)[direction])
 
     def scores(self, top: Tensor) -> Tensor:

@@ -24,7 +24,7 @@ from core.layers.feedforward import FeedForward
 from core.layers.linear import Linear
 from core.layers.norm import LayerNorm
 from core.layers.positions import LearnedPositions
-from core.models import Batch, Family, Kind, Output, written
+from core.models import Batch, Family, Kind, Output, next_word_output
 from core.trace import OFF, Tap
 
 
@@ -202,7 +202,7 @@ class GPT(nn.Module):
 
 
 def _outputs(cfg: GPTConfig) -> Mapping[str, Output]:
-    return {**written(cfg), **({"classes": Output(("classes",))} if cfg.n_classes else {})}
+    return {**next_word_output(cfg), **({"classes": Output(("classes",))} if cfg.n_classes else {})}
 
 
 FAMILY = Family(

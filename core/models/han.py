@@ -31,7 +31,7 @@ class HANConfig:
     """The shape; the defaults are near the paper's: 50 numbers each way, at both levels.
 
     `d_model` is the width of embeddings and of what both directions of an encoder give together, `n_layers` how many
-    layers each of the two encoders has. `classes` are the names of what is told apart, in the order of the scores.
+    layers each of the two encoders has. `classes` are the names of the classes, in the order of the scores.
 
     >>> HANConfig(classes=("one",))
     Traceback (most recent call last):
@@ -69,7 +69,7 @@ class HANConfig:
 class HAN(nn.Module):
     """Word vectors, an encoder and a `Summary` for each sentence; then an encoder of the sentences and a `Summary` of them.
 
-    `Batch.segments` (batch pos) says in which sentence each token stands, from 0 on and without a gap; without it all
+    `Batch.segments` (batch pos) is the number of each token's sentence, from 0 on and without a gap; without it all
     is one sentence. `forward` gives the document's vector v (batch d_model), `classes` W v + b (batch class): their
     softmax are the probabilities of the classes (Eq. (11)).
 

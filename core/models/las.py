@@ -114,7 +114,7 @@ class Listener(nn.Module):
         return x
 
     def axis(self, level: int) -> str:
-        """The word for what stands side by side at a level: frames, then so many of them as one, at the top places."""
+        """Return the axis name of a level's sequence: "frame", "frame_2", "frame_4", .. and "pos" at the top."""
         below = f"frame_{2**level}" if level else "frame"
         return "pos" if level == self.n_levels else below
 
@@ -143,7 +143,7 @@ class Speller(nn.Module):
 
     def forward(self, x: Tensor, real: Tensor, cache: States, tap: Tap = OFF) -> Tensor:
         x = tap("layer.0.inputs", x, "batch pos d_model")
-        held, n = cache.held, x.shape[1]
+        held, n = cache.values, x.shape[1]
         source, context = Source(held["keys"], held["values"], real), held["context"]
         states = [
             tuple(held[f"layer.{i}.{name}"] for name in cell.states) for i, cell in enumerate(self.cells)
@@ -200,7 +200,7 @@ class Las(nn.Module):
         cache = States() if cache is None else cache
         x = tap("embed.token", self.embed["token"](batch.ids), "batch pos d_model")
         if not cache.n_read:  # one sound may be read for several targets
-            cache.held = self.decoder.start(states.expand(len(batch.ids), -1, -1), tap)
+            cache.values = self.decoder.start(states.expand(len(batch.ids), -1, -1), tap)
         return self.decoder(x, real, cache, tap)
 
     def logits(self, hidden: Tensor, tap: Tap = OFF) -> Tensor:

@@ -65,7 +65,7 @@ class MAE(PictureEncoder):
         return self.decode(batch, self.encode(batch, tap), tap)
 
     def decode(self, batch: Batch, encoded: Tensor, tap: Tap = OFF) -> Tensor:
-        """encoded (batch pos d_model), of which only what stands at seen places is read -> the same shape."""
+        """Return the decoder's output (batch pos d_model) for `encoded` of that shape, of which only visible places are read."""
         tap = tap / "decoder"
         hidden = (batch.ids >= self.cfg.n_ctx)[..., None]
         known = tap("read", self.to_decoder(encoded), RESID)
@@ -87,8 +87,8 @@ class _Mask(nn.Module):
         super().__init__()
         self.token = nn.Parameter(normal(d_model, std=0.02))
 
-    def forward(self, known: Tensor, hidden: Tensor) -> Tensor:
-        return torch.where(hidden, self.token, known)
+    def forward(self, visible: Tensor, hidden: Tensor) -> Tensor:
+        return torch.where(hidden, self.token, visible)
 
 
 def _outputs(_: Any) -> Mapping[str, Output]:

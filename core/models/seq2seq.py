@@ -89,8 +89,8 @@ class Encoder(nn.Module):
     """h_i = f(h_{i-1}, x_i), and with two directions h_i = [forward; backward] (Bahdanau et al. 2015, section 3.2).
 
     x (batch pos d_model), real (batch pos) -> (batch pos d_model), zero at padding. `cfg` says n_layers, d_model, cell,
-    dropout, and whether it is bidirectional. For `parts` and `axis`, what is read for itself and the word for what
-    stands side by side, see `unroll`.
+    dropout, and whether it is bidirectional. For `parts`, sections that are read for themselves, and `axis`, the name of the
+    sequence's axis, see `unroll`.
     """
 
     def __init__(self, cfg: Any) -> None:
@@ -153,7 +153,7 @@ class Decoder(nn.Module):
         self.drop = dropout(cfg.dropout)
 
     def start(self, context: Tensor, memory: Tensor, tap: Tap = OFF) -> dict[str, Tensor]:
-        """What is held before the first word: states made of the context vector, keys and values of the source."""
+        """Return the decoder's values before the first word, by name: states made of the context vector, keys and values of the source."""
         context = tap("start.context", context, "batch d_model")
         n_states = len(self.cells[0].states)
         parts = iter(self.bridge(context).float().chunk(len(self.cells) * n_states, dim=-1))
@@ -177,14 +177,14 @@ class Decoder(nn.Module):
         """
         x = tap("layer.0.inputs", x, "batch pos d_model")
         states = [
-            tuple(cache.held[f"layer.{i}.{name}"] for name in cell.states)
+            tuple(cache.values[f"layer.{i}.{name}"] for name in cell.states)
             for i, cell in enumerate(self.cells)
         ]
-        source = None if self.attend is None else Source(cache.held["keys"], cache.held["values"], real)
+        source = None if self.attend is None else Source(cache.values["keys"], cache.values["values"], real)
         if last and self.from_context is None and learning(self, tap):
             return self._at_once(x, states, source)
         n = x.shape[1]
-        out: Any = cache.held.get("out")
+        out: Any = cache.values.get("out")
         at, given = steps(tap, n, cache.n_read), self.cells[0].from_input(x)
         hidden: list[Tensor] = []
         contexts: list[Any] = []
@@ -228,9 +228,11 @@ class Decoder(nn.Module):
 
     def _hold(self, cache: States, n: int, states: list[State], out: Tensor | None) -> None:
         for i, (cell, state) in enumerate(zip(self.cells, states, strict=True)):
-            cache.held |= {f"layer.{i}.{name}": value for name, value in zip(cell.states, state, strict=True)}
+            cache.values |= {
+                f"layer.{i}.{name}": value for name, value in zip(cell.states, state, strict=True)
+            }
         if out is not None:
-            cache.held["out"] = out
+            cache.values["out"] = out
         cache.n_read += n
 
     def _at_once(self, x: Tensor, states: list[State], source: Source | None) -> Tensor:
@@ -289,7 +291,7 @@ class Seq2Seq(nn.Module):
         if not cache.n_read:
             n = len(batch.ids)  # one source may be read for several targets
             context = self.encoder.context(states, real).expand(n, -1)
-            cache.held = self.decoder.start(context, states.expand(n, -1, -1), tap)
+            cache.values = self.decoder.start(context, states.expand(n, -1, -1), tap)
         return self.decoder(x, real, cache, tap, last=last)
 
     def logits(self, hidden: Tensor, tap: Tap = OFF) -> Tensor:

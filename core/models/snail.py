@@ -1,6 +1,6 @@
 """SNAIL: dilated causal convolutions gather what is near, causal attention between fetches it from afar (Mishra et al. 2018).
 
-No position is added to anything: where a word stands is what the convolutions make of its neighbours. Each block puts
+No position is added to anything: the convolutions learn order from a word's neighbours. Each block puts
 what it found beside what it read, so the width grows and no block overwrites another.
 """
 
@@ -23,7 +23,7 @@ from core.models import Batch, Family, Kind
 from core.trace import OFF, Tap
 
 PARTS = ("both", "convolutions", "attention")
-"""What a network has: both kinds of block, or one kind alone."""
+"""The kinds of block that a network may have: both, or one kind alone."""
 
 
 @dataclass(frozen=True, kw_only=True)

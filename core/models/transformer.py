@@ -129,7 +129,7 @@ class PreNormEncoderBlock(nn.Module):
 
 @dataclass(frozen=True)
 class DecoderContext:
-    """What a decoder block looks at besides its own input: the encoder's output and the two masks."""
+    """The inputs of a decoder block besides its own stream: the encoder's output and the two masks."""
 
     memory: Tensor
     causal: Tensor
@@ -147,10 +147,10 @@ class PostNormDecoderBlock(nn.Module):
         self.drop = dropout(cfg.dropout)
 
     def forward(
-        self, x: Tensor, to: DecoderContext, tap: Tap = OFF, own: Store = NO_STORE, cross: Store = NO_STORE
+        self, x: Tensor, to: DecoderContext, tap: Tap = OFF, store: Store = NO_STORE, cross: Store = NO_STORE
     ) -> Tensor:
         x = tap("resid_in", x, RESID)
-        x = tap("resid_mid", x + self.drop(self.self_attn(x, x, to.causal, tap / "self_attn", own)), RESID)
+        x = tap("resid_mid", x + self.drop(self.self_attn(x, x, to.causal, tap / "self_attn", store)), RESID)
         x = tap("norm1.out", self.norm1(x), RESID)
         x = tap(
             "resid_cross",
@@ -173,11 +173,11 @@ class PreNormDecoderBlock(nn.Module):
         self.drop = dropout(cfg.dropout)
 
     def forward(
-        self, x: Tensor, to: DecoderContext, tap: Tap = OFF, own: Store = NO_STORE, cross: Store = NO_STORE
+        self, x: Tensor, to: DecoderContext, tap: Tap = OFF, store: Store = NO_STORE, cross: Store = NO_STORE
     ) -> Tensor:
         x = tap("resid_in", x, RESID)
         y = tap("norm1.out", self.norm1(x), RESID)
-        x = tap("resid_mid", x + self.drop(self.self_attn(y, y, to.causal, tap / "self_attn", own)), RESID)
+        x = tap("resid_mid", x + self.drop(self.self_attn(y, y, to.causal, tap / "self_attn", store)), RESID)
         y = tap("norm2.out", self.norm2(x), RESID)
         x = tap(
             "resid_cross",
@@ -261,7 +261,7 @@ class Transformer(nn.Module):
 
 
 def _placing(cfg: TransformerConfig) -> dict[str, nn.Module]:
-    """What tells a side where its tokens stand, and the norm behind it."""
+    """Return the modules that embed positions: the position table and, if the config has one, the norm after it."""
     rows = cfg.first_place + cfg.n_ctx
     learned = cfg.positions == "learned"
     places: dict[str, nn.Module] = {

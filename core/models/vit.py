@@ -1,8 +1,8 @@
 """ViT: a picture cut into patches is read as a row of words by a Transformer encoder (Dosovitskiy et al. 2021); DeiT with it.
 
-Eq. (1) to (4): z_0 = [x_class; x_1 E; ..; x_N E] + E_pos; blocks x + sublayer(norm(x)); the class is told from the norm of
+Eq. (1) to (4): z_0 = [x_class; x_1 E; ..; x_N E] + E_pos; blocks x + sublayer(norm(x)); the class is predicted from the norm of
 the class token's last state. Nothing but the learned positions says which patches are neighbours. DeiT (Touvron et al.
-2021) reads a second token behind the class token, from whose last state it learned to tell what its teacher told; the scores
+2021) reads a second token after the class token, from whose last state it learned to predict its teacher's output; the scores
 of both are averaged.
 """
 
@@ -74,7 +74,7 @@ class PictureConfig:
 
     @property
     def n_ctx(self) -> int:
-        """Places: the class token's, what else stands before the patches, and one for each patch."""
+        """The number of positions: those before the patches (the class token's first), and one for each patch."""
         return self.first + self.side**2
 
     @property
@@ -129,9 +129,9 @@ class ViTConfig(PictureConfig):
 
 
 class PatchEmbedding(nn.Module):
-    """What stands at each place: E x_p of a patch, the learned class vector at place 0 (Dosovitskiy et al. 2021, Eq. (1)).
+    """The vector of each place: E x_p of a patch, the learned class vector at place 0 (Dosovitskiy et al. 2021, Eq. (1)).
 
-    With `distilled` another learned vector stands at place 1.
+    With `distilled` place 1 has another learned vector.
 
     places (batch pos), values (batch pos number) -> (batch pos d_model).
 

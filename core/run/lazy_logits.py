@@ -88,6 +88,6 @@ class Outputs:
             tap = Recorder()
             with torch.inference_mode():
                 output = self._spec[name]
-                value = output.of(name, self._network, self._value(output.reads), self._real, tap)
+                value = output.compute(name, self._network, self._value(output.reads), self._real, tap)
             self._late[name] = finite(value, self._name), tap.close()
         return self._late[name]

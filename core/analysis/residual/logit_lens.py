@@ -109,7 +109,7 @@ def _output(model: Model, name: str, hidden: torch.Tensor) -> torch.Tensor:
     if name == "hidden":
         return hidden
     output, real = model.outputs[name], torch.ones(hidden.shape[:2], dtype=torch.bool)
-    return output.of(name, model.network, _output(model, output.reads, hidden), real)
+    return output.compute(name, model.network, _output(model, output.reads, hidden), real)
 
 
 def _side(model: Model) -> str:

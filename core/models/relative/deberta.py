@@ -33,7 +33,7 @@ FLAGS = ("to_place", "from_place", "shared", "places_normed", "absolute", "maske
 class DebertaConfig:
     """The shape; the defaults are DeBERTa v3 base.
 
-    Distances up to `furthest` are told apart, one by one, or where there are `n_buckets` in so many either way. `to_place`:
+    Distances up to `furthest` are distinct, one by one, or where there are `n_buckets` in so many either way. `to_place`:
     what a query says to places; `from_place`: what places say to keys; `shared`: places pass the tokens' maps;
     `places_normed`: they are normed before. `absolute`: a vector for each position is added to the tokens too.
 

@@ -65,7 +65,7 @@ class MPNetConfig:
 
     @property
     def n_segments(self) -> int:
-        """No text is told from another."""
+        """Zero: no vectors mark the first and the second text."""
         return 0
 
     @property

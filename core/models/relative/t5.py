@@ -122,7 +122,7 @@ class T5EncoderBlock(nn.Module):
 
 @dataclass(frozen=True)
 class T5Context:
-    """What a decoder block looks at besides its own input: the encoder's output, the two masks, the bias of its stack."""
+    """The inputs of a decoder block besides its own stream: the encoder's output, the two masks, the bias of its stack."""
 
     memory: Tensor
     causal: Tensor
@@ -141,11 +141,11 @@ class T5DecoderBlock(nn.Module):
         self.drop = dropout(cfg.dropout)
 
     def forward(
-        self, x: Tensor, to: T5Context, tap: Tap = OFF, own: Store = NO_STORE, cross: Store = NO_STORE
+        self, x: Tensor, to: T5Context, tap: Tap = OFF, store: Store = NO_STORE, cross: Store = NO_STORE
     ) -> Tensor:
         x = tap("resid_in", x, RESID)
         y = tap("norm1.out", self.norm1(x), RESID)
-        seen = self.self_attn(y, y, to.causal, to.bias, tap / "self_attn", own)
+        seen = self.self_attn(y, y, to.causal, to.bias, tap / "self_attn", store)
         x = tap("resid_mid", x + self.drop(seen), RESID)
         y = tap("norm2.out", self.norm2(x), RESID)
         seen = self.cross_attn(y, to.memory, to.source_real, None, tap / "cross_attn", cross)

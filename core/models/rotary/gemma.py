@@ -139,7 +139,7 @@ class GemmaBody(nn.Module):
     """Token embeddings times the root of the width, blocks with and without a window, a last norm."""
 
     norms_behind = True
-    """What a sub-layer gives is normed before it is added."""
+    """Whether the output of a sub-layer is normed before it is added."""
 
     def __init__(self, cfg: GemmaConfig) -> None:
         super().__init__()

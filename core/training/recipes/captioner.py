@@ -97,7 +97,7 @@ class Scenes:
         return {"valid_nats": float(F.cross_entropy(logits[real], wanted[real])), "right": float(right)}
 
     def _read(self, network: Any, windows: Tensor, cells: Tensor) -> Tensor:
-        return network.encoder.placed(network.encoder.seen(windows)[0][cells])
+        return network.encoder.placed(network.encoder.features(windows)[0][cells])
 
     def _drawn(self, rng: np.random.Generator, n: int, split: Split) -> Drawn:
         scenes = [scene(rng, split) for _ in range(n)]

@@ -44,7 +44,7 @@ def held(model: Model, n: int, source: int = 1) -> tuple[Held, ...]:
     _check(model, [n], source)
     cache = _Reading(model, [0] * n, [0] * source).filled(n)
     if not isinstance(cache, Cache):
-        return tuple(_state(name, value) for name, value in cache.held.items())
+        return tuple(_state(name, value) for name, value in cache.values.items())
     stores: tuple[tuple[str, Sequence[Store]], ...] = (
         ("causal", cache.self_attn),
         ("cross", cache.cross_attn),
