@@ -60,11 +60,11 @@ def along(steps: Sequence[Step], place: int, prompt: Prompt) -> tuple[Step, ...]
                 rows=None,
             )
         )
-    reason = _why(tree, place, prompt, len(ids))
+    reason = _reason(tree, place, prompt, len(ids))
     return (*found[:-1], replace(found[-1], done=bool(reason), reason=reason))
 
 
-def _why(tree: Tree, place: int, prompt: Prompt, length: int) -> str:
+def _reason(tree: Tree, place: int, prompt: Prompt, length: int) -> str:
     """Why nothing follows this node; "" where something does, or could."""
     if prompt.ended(tree.nodes[place].id):
         return "end"

@@ -36,7 +36,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Cut:
-    """What one filter took away: how many tokens, and their probability as the model gave it."""
+    """The tokens that one filter, named by `by`, ruled out: how many, and their probability as the model gave it."""
 
     by: str
     tokens: int
@@ -54,7 +54,7 @@ class Draw:
 
 @dataclass(frozen=True)
 class Choice:
-    """Which token was taken, why, and among which."""
+    """The choice of one token: its id, the rule that chose it, and the candidates."""
 
     id: int
     chosen_by: str
@@ -105,7 +105,7 @@ def choose(
     if forced is not None:
         taken, by = forced, "forced"
     elif seed is not None:
-        taken, draw = _drawn(after, seed)
+        taken, draw = _sample(after, seed)
         by = "draw"
     else:
         taken = int(left.argmax())
@@ -165,8 +165,8 @@ def largest(scores: Array, n: int) -> list[int]:
     return [int(place) for place in top[np.lexsort((top, -scores[top]))][:n]]
 
 
-def _drawn(after: Array, seed: tuple[int, int]) -> tuple[int, Draw]:
-    """The token under `u` when the kept tokens lie side by side, the most probable first."""
+def _sample(after: Array, seed: tuple[int, int]) -> tuple[int, Draw]:
+    """Sample a token: return the one under `u` when the parts of the remaining tokens are laid side by side, the most probable first."""
     kept = np.flatnonzero(after > 0)
     order = kept[np.argsort(-after[kept], kind="stable")]
     edges = np.cumsum(after[order])
@@ -176,7 +176,7 @@ def _drawn(after: Array, seed: tuple[int, int]) -> tuple[int, Draw]:
     return int(order[place]), Draw(u, float(edges[place - 1]) if place else 0.0, float(edges[place]))
 
 
-def _listed(scores: Array, taken: int) -> list[int]:
-    """The ids of the largest scores; `taken` in the last place if it is not among them."""
+def _listed(scores: Array, token: int) -> list[int]:
+    """Return the ids of the largest scores; `token` in the last place if it is not among them."""
     order = largest(scores, LISTED)
-    return order if taken in order else [*order, taken]
+    return order if token in order else [*order, token]

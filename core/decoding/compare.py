@@ -76,15 +76,15 @@ def compare(
     one, other = (
         _side(steps, shared, length_penalty, cost) for steps, cost in zip((a, b), costs, strict=True)
     )
-    return Comparison(tuple(map(_written, a[:shared])), one, other)
+    return Comparison(tuple(map(_token_of, a[:shared])), one, other)
 
 
 def _side(steps: Sequence[Step], shared: int, length_penalty: float | None, cost: float) -> Side:
     length, logprob = len(steps), math.fsum(step.logprob for step in steps)
     score = None if length_penalty is None or not length else (logprob - cost) / length**length_penalty
     bits = -logprob / (length * math.log(2)) if length else 0.0
-    return Side(tuple(map(_written, steps[shared:])), logprob, length, bits, cost, score)
+    return Side(tuple(map(_token_of, steps[shared:])), logprob, length, bits, cost, score)
 
 
-def _written(step: Step) -> Written:
+def _token_of(step: Step) -> Written:
     return Written(step.id, step.token, step.logprob)

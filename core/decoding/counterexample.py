@@ -60,13 +60,13 @@ class OnPaper:
         self._rows = [self._rows[row] for row in rows]
 
 
-def written(
+def write_sentence(
     strategy: Strategy, n_words: int = 2, tree: Mapping[Words, Sequence[float]] = TREE
 ) -> tuple[str, float]:
-    """The sentence that a strategy writes, and its probability.
+    """Return the sentence that a strategy writes, and its probability.
 
     >>> from core.decoding import Beam, Greedy
-    >>> written(Greedy()), written(Beam(width=2))
+    >>> write_sentence(Greedy()), write_sentence(Beam(width=2))
     (('aa', 0.2), ('bb', 0.36))
     """
     *_, last = write(OnPaper(tree), Prompt((), Letters(), room=n_words + 1), strategy, n_words, {})
@@ -74,7 +74,7 @@ def written(
 
 
 def best(n_words: int = 2, tree: Mapping[Words, Sequence[float]] = TREE) -> tuple[str, float]:
-    """The most probable sentence, found by trying all of them.
+    """Return the most probable sentence and its probability, found by trying all of them.
 
     >>> best()
     ('bb', 0.36)

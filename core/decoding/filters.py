@@ -19,17 +19,17 @@ Array = np.ndarray
 
 
 class Filter(Protocol):
-    """`name` is what a cut token says it was cut by. `ids` is the whole text that is being written, its given beginning too.
+    """A step that changes logits before a token is chosen. `name` is the reason given for a token that it rules out.
 
-    `measure` gives for each token of `at` the number that this filter judges it by, on the logits before it: what is
-    told of a token that was cut, or changed.
+    `ids` is the whole text that is being written, its given beginning too. `measure` returns, for each token of `tokens`, the
+    number by which this filter judges it on the logits before it: the figure shown for a token that was cut, or changed.
     """
 
     name: ClassVar[str]
 
     def __call__(self, logits: Array, ids: Sequence[int] = ()) -> Array: ...
 
-    def measure(self, logits: Array, ids: Sequence[int], at: Sequence[int]) -> Array: ...
+    def measure(self, logits: Array, ids: Sequence[int], tokens: Sequence[int]) -> Array: ...
 
 
 @dataclass(frozen=True)
@@ -49,16 +49,16 @@ class NotAllowed:
         left[barred(self.words, ids)] = -np.inf
         return left
 
-    def measure(self, logits: Array, ids: Sequence[int], at: Sequence[int]) -> Array:
+    def measure(self, logits: Array, ids: Sequence[int], tokens: Sequence[int]) -> Array:
         """1 where the token may not be written, else 0."""
-        return np.isin(at, barred(self.words, ids)).astype(float)
+        return np.isin(tokens, barred(self.words, ids)).astype(float)
 
 
 @dataclass(frozen=True)
 class RepetitionPenalty:
-    """z / penalty if z > 0, else z * penalty, for each token that stands in the text already (Keskar et al. 2019,
+    """z / penalty if z > 0, else z * penalty, for each token that the text already has (Keskar et al. 2019,
     CTRL, section 4.1; there z / penalty whatever the sign, which would help a token with z < 0). Above 1 what was
-    written becomes less probable, below 1 more. How often a token stands there does not matter. Cuts nothing.
+    written becomes less probable, below 1 more. How often a token occurs does not matter. Cuts nothing.
 
     >>> RepetitionPenalty(2.0)(np.array([3.0, 3.0, -1.0, -1.0]), ids=[1, 2, 1]).tolist()
     [3.0, 1.5, -2.0, -1.0]
@@ -73,9 +73,9 @@ class RepetitionPenalty:
         changed[seen] = np.where(logits[seen] > 0, logits[seen] / self.penalty, logits[seen] * self.penalty)
         return changed
 
-    def measure(self, logits: Array, ids: Sequence[int], at: Sequence[int]) -> Array:
-        """1 where the token stands in the text, else 0."""
-        return np.isin(at, np.array(ids, dtype=int)).astype(float)
+    def measure(self, logits: Array, ids: Sequence[int], tokens: Sequence[int]) -> Array:
+        """Return 1 for each token of `tokens` that the text has, else 0."""
+        return np.isin(tokens, np.array(ids, dtype=int)).astype(float)
 
 
 @dataclass(frozen=True)
@@ -93,9 +93,9 @@ class Temperature:
         with np.errstate(over="ignore"):
             return (logits - logits.max()) / self.value
 
-    def measure(self, logits: Array, ids: Sequence[int], at: Sequence[int]) -> Array:
+    def measure(self, logits: Array, ids: Sequence[int], tokens: Sequence[int]) -> Array:
         """The largest logit: what is taken off before the division."""
-        return np.full(len(at), logits.max())
+        return np.full(len(tokens), logits.max())
 
 
 @dataclass(frozen=True)
@@ -114,13 +114,13 @@ class TopK:
             return logits
         return np.where(logits < np.partition(logits, -self.k)[-self.k], -np.inf, logits)
 
-    def measure(self, logits: Array, ids: Sequence[int], at: Sequence[int]) -> Array:
+    def measure(self, logits: Array, ids: Sequence[int], tokens: Sequence[int]) -> Array:
         """The token's rank, 1 the largest; equals share one.
 
         >>> TopK(2).measure(np.array([1.0, 3.0, 2.0, 2.0]), (), [0, 1, 2, 3]).tolist()
         [4.0, 1.0, 2.0, 2.0]
         """
-        return np.array([1.0 + (logits > logits[i]).sum() for i in at])
+        return np.array([1.0 + (logits > logits[i]).sum() for i in tokens])
 
 
 @dataclass(frozen=True)
@@ -142,14 +142,16 @@ class TopP:
         kept[rising[cut]] = -np.inf
         return kept
 
-    def measure(self, logits: Array, ids: Sequence[int], at: Sequence[int]) -> Array:
+    def measure(self, logits: Array, ids: Sequence[int], tokens: Sequence[int]) -> Array:
         """The probability that the tokens before it have together.
 
         >>> TopP(0.7).measure(np.log([0.5, 0.3, 0.2]), (), [0, 1, 2]).round(3).tolist()
         [0.0, 0.5, 0.8]
         """
         p, place = softmax(logits), np.arange(logits.size)
-        return np.array([p[(logits > logits[i]) | ((logits == logits[i]) & (place > i))].sum() for i in at])
+        return np.array(
+            [p[(logits > logits[i]) | ((logits == logits[i]) & (place > i))].sum() for i in tokens]
+        )
 
 
 @dataclass(frozen=True)
@@ -167,10 +169,10 @@ class MinP:
     def __call__(self, logits: Array, ids: Sequence[int] = ()) -> Array:
         return np.where(np.exp(logits - logits.max()) < self.p, -np.inf, logits)
 
-    def measure(self, logits: Array, ids: Sequence[int], at: Sequence[int]) -> Array:
+    def measure(self, logits: Array, ids: Sequence[int], tokens: Sequence[int]) -> Array:
         """The token's probability as a part of the largest one.
 
         >>> MinP(0.5).measure(np.log([0.5, 0.3, 0.2]), (), [0, 1, 2]).round(3).tolist()
         [1.0, 0.6, 0.4]
         """
-        return np.exp(logits[list(at)] - logits.max())
+        return np.exp(logits[list(tokens)] - logits.max())

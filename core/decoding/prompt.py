@@ -1,4 +1,4 @@
-"""What a decoding starts from: the ids that are given, their labels, and the text that is shown."""
+"""The prompt of a decoding: the ids that are given, their labels, and the text so far."""
 
 from __future__ import annotations
 
@@ -57,21 +57,21 @@ class Prompt:
 
     @property
     def filters(self) -> tuple[Filter, ...]:
-        """What happens to the logits before any strategy looks at them."""
+        """Return the filters that apply to the logits before any strategy's own."""
         return (NotAllowed(self.never),) if self.never else ()
 
-    def labels(self, written: Sequence[int]) -> tuple[str, ...]:
-        """A name for each token that was read: the given ones, then `written`."""
+    def labels(self, new_ids: Sequence[int]) -> tuple[str, ...]:
+        """Return a name for each token that was read: those of the prompt, then `new_ids`."""
         given = (START,) * self.hidden + tuple(self.names.token(i) for i in self.ids[self.hidden :])
-        return given + tuple(self.name(i) for i in written)
+        return given + tuple(self.name(i) for i in new_ids)
 
     def name(self, index: int) -> str:
-        """The token as text; END by its name."""
+        """Return the token as text; END by its name."""
         return END if self.ended(index) else self.names.token(index)
 
-    def text(self, written: Sequence[int]) -> tuple[str, bytes]:
-        """All text so far, and the bytes at its end that are no whole character yet."""
-        ids = [*self.ids[self.hidden :], *(i for i in written if not self.ended(i))]
+    def text(self, new_ids: Sequence[int]) -> tuple[str, bytes]:
+        """Return all text so far, and the bytes at its end that are no whole character yet."""
+        ids = [*self.ids[self.hidden :], *(i for i in new_ids if not self.ended(i))]
         shown = self.names.decode(ids)
         if not shown.endswith("�"):
             return shown, b""
@@ -145,10 +145,10 @@ def _start(m: Model) -> int:
     return m.tokenizer.start
 
 
-def _check_room(n: int, room: int, what: str, name: str) -> None:
+def _check_room(n: int, room: int, subject: str, name: str) -> None:
     if n > room:
         raise InputError(
-            f"{what} has {n:,} tokens.",
+            f"{subject} has {n:,} tokens.",
             f"{name} reads at most {room:,} here, so that there is room to write.",
             "Shorten it, or choose the part to read.",
         )
@@ -156,11 +156,11 @@ def _check_room(n: int, room: int, what: str, name: str) -> None:
 
 @dataclass(frozen=True)
 class Window:
-    """The last part of a prompt that a model can read: `text`, and how many tokens of how many that is."""
+    """The last part of a prompt that a model can read: `text`, and its number of `tokens`, of `total` in the whole."""
 
     text: str
     tokens: int
-    of: int
+    total: int
 
 
 def fit(m: Model, text: str, room: int) -> Window:

@@ -9,8 +9,8 @@ Each = TypeVar("Each")
 
 
 class Replay(Generic[Each]):
-    """Steps by number. Forward costs one step; a step that is behind begins anew from the first (equal arguments
-    give equal steps). It keeps only the generator's own state, `nbytes` at most, for whoever budgets memory.
+    """Steps of a decoding by number. Forward costs one step; an earlier step starts again from the first (equal arguments
+    give equal steps). It keeps only the generator's own state, `nbytes` at most, a figure for budgets of memory.
 
     Not for two threads at once: the engine runs one thing at a time.
 

@@ -1,4 +1,4 @@
-"""What was read at one step of a beam, a row for each text that went on."""
+"""The values of one step of a beam, a row for each text that it continued."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Keys = Mapping[str, tuple[str, ...]]
 
 @dataclass(frozen=True)
 class Rows:
-    """What was read at one step of a beam, a row for each text that went on; `Node.row` says which wrote the node.
+    """The values of one step of a beam, a row for each text that it continued; `Node.row` is the row that wrote the node.
 
     attention, allowed: for each kind (row, layer, head, key); keys: for each row the keys' labels. listed: the ids of
     the most probable tokens, (row, LISTED), with their logits; entropy (row,) in nats, log_total (row,). shut: for each row
@@ -40,18 +40,18 @@ class Rows:
 
     @property
     def nbytes(self) -> int:
-        """What the arrays take."""
+        """The bytes of the arrays."""
         kinds = (*self.attention.values(), *self.allowed.values())
         return sum(
             each.nbytes
             for each in (*kinds, self.listed, self.logits, self.entropy, self.log_total, self.log_kept)
         )
 
-    def candidates(self, row: int, taken: int, logprob: float, prompt: Prompt) -> tuple[Candidate, ...]:
-        """What could have come next in this row; `taken`, of this ln p, in the last place if it is not among them."""
+    def candidates(self, row: int, token: int, logprob: float, prompt: Prompt) -> tuple[Candidate, ...]:
+        """Return the most probable next tokens of this row; `token`, of ln p `logprob`, is appended if it is not among them."""
         scores = dict(zip(self.listed[row].tolist(), self.logits[row].tolist(), strict=True))
         total = float(self.log_total[row])
-        scores.setdefault(taken, logprob + total)
+        scores.setdefault(token, logprob + total)
         kept, shut = float(self.log_kept[row]), self.shut[row]
         return tuple(
             Candidate(

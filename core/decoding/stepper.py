@@ -26,8 +26,8 @@ Forward = Callable[[Tensor, Tap, Any], Tensor]
 
 @dataclass(frozen=True)
 class StepOutputs:
-    """What reading left for each row: logits (row, vocab), for each kind the new pattern (row, layer, head, key), and
-    in the same shape where it was allowed to look."""
+    """The outputs of one step for each row: logits (row, vocab), for each kind the new pattern (row, layer, head, key), and
+    in the same shape the mask of the keys that it was allowed to attend."""
 
     logits: Array
     attention: Mapping[str, Array]
@@ -35,7 +35,7 @@ class StepOutputs:
 
 
 class Reads(Protocol):
-    """What a decoding needs of a network. Rows are texts that are written side by side, all of one length."""
+    """The interface that a decoding needs of a network. Rows are texts that are written side by side, all of one length."""
 
     @property
     def kinds(self) -> Sequence[Kind]: ...
@@ -49,9 +49,9 @@ class Reads(Protocol):
 
 
 class Stepper:
-    """Reads on behind what it has read, with keys and values (or recurrent states) kept; a call costs only the new tokens.
+    """A network that reads a text step by step, with keys and values (or recurrent states) cached; a call costs only the new tokens.
 
-    With edits nothing is cached: the whole text is read anew at each step, so that an edit of query 3 meets the same
+    With edits nothing is cached: the whole text is read again at each step, so that an edit of query 3 meets the same
     cell each time. A stepper belongs to one decoding; nothing is stored on the model. A `run` of the prompt that was made
     with `reads_on` is its first reading.
     """
@@ -80,7 +80,7 @@ class Stepper:
             self._cache, self._first = cache, self._last_of(run)
 
     def _last_of(self, run: Run) -> StepOutputs:
-        """What a run says of its last token."""
+        """Return a run's outputs for its last token."""
         with torch.inference_mode():
             logits = self._network.logits(run.outputs.hidden[:, -1:])[:, -1]
         patterns, allowed = (
@@ -94,7 +94,7 @@ class Stepper:
 
     @property
     def nbytes(self) -> int:
-        """What the cached keys and values take, or the states of a recurrent network."""
+        """The bytes of the cached keys and values, or of the states of a recurrent network."""
         return 0 if self._cache is None else self._cache.nbytes
 
     @torch.inference_mode()

@@ -82,7 +82,7 @@ class Sample:
 
     @property
     def filters(self) -> tuple[Filter, ...]:
-        """What happens to the logits, in order; filters that change nothing are left out."""
+        """Return the filters of the logits, in order, without those that change nothing."""
         penalty = (RepetitionPenalty(float(self.repetition_penalty)),) if self.repetition_penalty != 1 else ()
         if not self.draws:
             return penalty

@@ -1,4 +1,4 @@
-"""What a beam tried: every token with its parent, and the texts that came of it."""
+"""The search tree of a beam: every token with its parent, and the texts at its leaves."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Tree:
         return frozenset(range(len(self.nodes))) - alive
 
     def fates(self) -> tuple[str, ...]:
-        """What became of each node: "pruned", "best" (on the path of the best text), "finished" (another ends here), "open"."""
+        """Return the fate of each node: "pruned", "best" (on the path of the best text), "finished" (another ends here), "open"."""
         pruned, best, ends = self.pruned(), set(self.path(self.best)), {place for place, _ in self.finished}
         return tuple(
             "pruned" if at in pruned else "best" if at in best else "finished" if at in ends else "open"

@@ -35,20 +35,22 @@ def random_tree(seed, n_vocab, n_words):
 
 
 def test_greedy_can_be_worse_than_the_best():
-    assert counterexample.written(Greedy()) == ("aa", 0.2)
-    assert counterexample.written(Beam(width=2)) == counterexample.best() == ("bb", 0.36)
+    assert counterexample.write_sentence(Greedy()) == ("aa", 0.2)
+    assert counterexample.write_sentence(Beam(width=2)) == counterexample.best() == ("bb", 0.36)
 
 
 @pytest.mark.parametrize("seed", range(12))
 def test_a_full_width_beam_finds_the_best_sentence(seed):
     tree = random_tree(seed, 3, 4)
-    assert counterexample.written(Beam(width=27), 4, tree) == counterexample.best(4, tree)
+    assert counterexample.write_sentence(Beam(width=27), 4, tree) == counterexample.best(4, tree)
 
 
 @pytest.mark.parametrize("seed", range(12))
 def test_a_beam_of_one_is_greedy(seed):
     tree = random_tree(seed, 4, 4)
-    assert counterexample.written(Beam(width=1), 4, tree) == counterexample.written(Greedy(), 4, tree)
+    assert counterexample.write_sentence(Beam(width=1), 4, tree) == counterexample.write_sentence(
+        Greedy(), 4, tree
+    )
 
 
 def test_the_tree_of_the_counterexample():

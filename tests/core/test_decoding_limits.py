@@ -227,7 +227,7 @@ def test_fit_keeps_the_end_of_a_long_prompt(gpt):
     window = fit(gpt, text, 20)
     assert text.endswith(window.text)
     assert 15 <= window.tokens == len(gpt.tokenizer.encode(window.text).ids) <= 20
-    assert window.of == len(gpt.tokenizer.encode(text).ids)
+    assert window.total == len(gpt.tokenizer.encode(text).ids)
     assert fit(gpt, "the cat", 20).text == "the cat"
     assert fit(gpt, "", 20).tokens == 0
     faces = fit(gpt, "😀" * 50, 7)

@@ -107,7 +107,8 @@ def test_scores_add_up_and_are_told(gpt):
 def test_a_long_text_is_read_from_its_end(gpt):
     game = Round(gpt, "the old cat sat on " * 20)
     assert (
-        game.window.tokens <= gpt.config.n_ctx - 12 < game.window.of and 0 < game.probability_of("the").p < 1
+        game.window.tokens <= gpt.config.n_ctx - 12 < game.window.total
+        and 0 < game.probability_of("the").p < 1
     )
 
 

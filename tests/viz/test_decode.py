@@ -280,5 +280,5 @@ def test_nonsense_in_the_link_is_told_and_mended(engine):
 def test_a_window_of_a_short_text_is_not_told(engine):
     window = page.compute(page.Params(model="gpt-mini")).window
     assert window.text == "Once upon a time"
-    assert window.tokens == window.of > 0
+    assert window.tokens == window.total > 0
     assert "room to write" not in said(drawn())

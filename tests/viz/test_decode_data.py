@@ -92,7 +92,7 @@ def test_steps_beyond_the_end_are_not_shown(engine):
 def test_a_long_prompt_is_read_from_its_end(engine):
     text = "the king said to the old man " * 60
     data = page.compute(page.Params(model="gpt-mini", text=text))
-    assert data.window.tokens <= N_CTX - min(player.MOST, N_CTX // 2) < data.window.of
+    assert data.window.tokens <= N_CTX - min(player.MOST, N_CTX // 2) < data.window.total
     assert text.endswith(data.window.text)
     with pytest.raises(InputError):
         page.compute(page.Params(model="translator-en-es", text=text))

@@ -269,5 +269,5 @@ def test_the_course_shows_each_exhibit_once() -> None:
 
 def test_a_model_of_few_tokens_still_reads_a_short_text_whole():
     found = decode.compute(decode.Params(model="prompt-tiny", text="reverse: k a t o =", n=6))
-    assert found.window.text == "reverse: k a t o =" and found.window.tokens == found.window.of == 7
+    assert found.window.text == "reverse: k a t o =" and found.window.tokens == found.window.total == 7
     assert [step.token for step in found.steps] == ["o", "t", "a", "k", "END"]

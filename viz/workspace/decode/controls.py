@@ -241,9 +241,9 @@ def told(data: Any) -> None:
     window, model = data.window, data.model
     if data.steps[0].note:
         st.text(data.steps[0].note)
-    if window.tokens < window.of:
+    if window.tokens < window.total:
         st.text(
-            f"The text has {window.of:,} tokens. {model.name} reads the last {window.tokens:,}, so that there is room to "
+            f"The text has {window.total:,} tokens. {model.name} reads the last {window.tokens:,}, so that there is room to "
             f"write; that part begins with “{visible(shorten(window.text, 30)).replace('·', ' ')}”."
         )
 
