@@ -106,7 +106,7 @@ LEARNED_WEIGHTS: dict[str, str | Row] = {
 MARIAN = Format(
     model_type="marian",
     like="Helsinki-NLP/opus-mt-en-de",
-    shows="two stacks and what looks across; positions with sines before cosines; Opus-MT folders as they are on the Hub: `source.spm` cuts what is read, `target.spm` what is written, a language code (`>>fra<<`) is one token; what `bad_words_ids` names is never written",
+    shows="encoder, decoder and cross-attention; sinusoidal positions, sines before cosines; Opus-MT folders as they are on the Hub: `source.spm` tokenizes the source, `target.spm` the target, a language code (`>>fra<<`) is one token; tokens in `bad_words_ids` are never written",
     architecture="Marian",
     config=TransformerConfig,
     fields=(
@@ -131,7 +131,7 @@ BART = replace(
     MARIAN,
     model_type="bart",
     like="facebook/bart-base",
-    shows="two stacks, learned positions, normed embeddings",
+    shows="encoder, decoder and cross-attention; learned positions, a norm after the embeddings",
     architecture="Bart",
     fields=(*LEARNED, *POST, *COMMON),
     fixed={"eps": 1e-5, "order": "post", "positions": "learned", "first_place": 2, "embed_norm": True},
@@ -146,7 +146,7 @@ MBART = replace(
     BART,
     model_type="mbart",
     like="facebook/mbart-large-50-many-to-many-mmt",
-    shows="BART's stacks with a norm before each sub-layer and one at the end; the target language that the folder names is written first",
+    shows="BART with pre-norm and a final norm; the target language that the folder names is written first",
     architecture="MBart",
     telling="add_final_layer_norm",
     fields=(*LEARNED, *PRE, *COMMON),
@@ -157,7 +157,7 @@ PEGASUS = replace(
     MARIAN,
     model_type="pegasus",
     like="google/pegasus-xsum",
-    shows="Marian's stacks with a norm before each sub-layer and one at the end",
+    shows="Marian with pre-norm and a final norm",
     architecture="Pegasus",
     telling="extra_pos_embeddings",
     fields=(*SINES, *PRE, *COMMON),
@@ -169,7 +169,7 @@ M2M100 = replace(
     PEGASUS,
     model_type="m2m_100",
     like="facebook/nllb-200-distilled-600M",
-    shows="Pegasus' stacks; positions from the row behind the padding's, their frequencies spread otherwise; the target language that the folder names is written first",
+    shows="Pegasus with positions counted from the padding's row + 1 and other sinusoidal frequencies; the target language that the folder names is written first",
     architecture="M2M100",
     telling="model_type",  # its tensors are those of a Pegasus, so it is never guessed
     fields=(

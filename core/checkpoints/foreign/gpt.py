@@ -108,7 +108,7 @@ GPT1 = replace(
     GPT2,
     model_type="openai-gpt",
     like="openai-community/openai-gpt",
-    shows="causal heads, norms behind the sub-layers",
+    shows="causal heads, post-norm",
     architecture="OpenAIGPT",
     fields=(
         *SIZES,
@@ -163,7 +163,7 @@ def _said_local(cfg: GPTNeoConfig) -> Values:
 GPT_NEO = Format(
     model_type="gpt_neo",
     like="roneneldan/TinyStories-33M",
-    shows="scores that are not divided, layers with and without a window",
+    shows="unscaled scores; layers with and without a sliding window",
     architecture="GPTNeo",
     config=GPTNeoConfig,
     fields=(
@@ -204,7 +204,7 @@ GPT_NEO = Format(
 OPT = Format(
     model_type="opt",
     like="facebook/opt-125m",
-    shows="causal heads, positions from the third row",
+    shows="causal heads, learned positions counted from row 2",
     architecture="OPT",
     config=GPTConfig,
     telling="word_embed_proj_dim",

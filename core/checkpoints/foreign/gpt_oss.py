@@ -41,7 +41,7 @@ GPT_OSS = replace(
     model_type="gpt_oss",
     architecture="GptOss",
     like="openai/gpt-oss-20b, not quantised",
-    shows="Llama's heads, each with a learned sink, which takes weight and gives no value; layers with and without a window; experts with their router",
+    shows="Llama with a learned attention sink per head, which takes weight and adds no value; layers with and without a sliding window; mixture of experts with its router",
     config=GptOssConfig,
     refused={name: why for name, why in REFUSED.items() if name != QUANTISED},
     fields=(

@@ -80,7 +80,7 @@ WEIGHTS = {**ENDS, **under("layers.*.", "layers.*.", {**ATTENTION, **GATED, **NO
 LLAMA = Format(
     model_type="llama",
     like="HuggingFaceTB/SmolLM2-135M",
-    shows="turned queries and keys beside the plain ones, heads that share a key head; positions stretched as in Llama 3.1",
+    shows="rotary positions (queries and keys before and after rotation), grouped-query attention; RoPE scaling as in Llama 3.1",
     architecture="Llama",
     config=LlamaConfig,
     tables=False,
@@ -98,7 +98,7 @@ MISTRAL = replace(
     LLAMA,
     model_type="mistral",
     like="mistralai/Mistral-7B-v0.1",
-    shows="Llama's heads through a window",
+    shows="Llama with a sliding window",
     architecture="Mistral",
     telling="sliding_window",
     fields=(*BASE, window(default=4096)),
@@ -107,7 +107,7 @@ QWEN2 = replace(
     LLAMA,
     model_type="qwen2",
     like="Qwen/Qwen2.5-0.5B",
-    shows="Llama's heads with biases on queries, keys and values",
+    shows="Llama with biases on queries, keys and values",
     architecture="Qwen2",
     fields=(*BASE, window(switch="use_sliding_window")),
     fixed={"qkv_bias": True},
@@ -116,7 +116,7 @@ QWEN3 = replace(
     QWEN2,
     model_type="qwen3",
     like="Qwen/Qwen3-0.6B",
-    shows="Llama's heads with norms on each head's queries and keys",
+    shows="Llama with query-key norms per head",
     architecture="Qwen3",
     fields=(UNBIASED, *QWEN2.fields),
     fixed={"qk_norm": True},
@@ -145,7 +145,7 @@ SMOLLM3 = replace(
     LLAMA,
     model_type="smollm3",
     like="HuggingFaceTB/SmolLM3-3B",
-    shows="Llama's heads; every fourth layer does not turn queries and keys by their positions (NoPE)",
+    shows="Llama; every fourth layer has no rotary positions (NoPE)",
     architecture="SmolLM3",
     telling="no_rope_layers",
     fields=(
@@ -165,7 +165,7 @@ OLMO2 = replace(
     LLAMA,
     model_type="olmo2",
     like="allenai/OLMo-2-0425-1B",
-    shows="Llama's heads; norms behind the sub-layers, and of all queries and all keys together",
+    shows="Llama with norms after the sub-layers, and query-key norms over all heads together",
     architecture="Olmo2",
     fields=(UNBIASED, *BASE),
     fixed={"block": "behind", "wide_norm": True},
@@ -203,7 +203,7 @@ GRANITE = replace(
     LLAMA,
     model_type="granite",
     like="ibm-granite/granite-3.3-2b-instruct",
-    shows="Llama's heads; factors of its own for embeddings, scores and words (that of the sub-layers is multiplied into their last maps)",
+    shows="Llama with multipliers for embeddings, scores and logits (the one for the sub-layers is multiplied into their output matrices)",
     architecture="Granite",
     telling="residual_multiplier",
     fields=(
@@ -220,7 +220,7 @@ PHI3 = replace(
     LLAMA,
     model_type="phi3",
     like="microsoft/Phi-3-mini-4k-instruct",
-    shows="Llama's heads, stored in one matrix, of which a share of the features may be turned, stretched pair by pair (longrope, read up to the length of the training); a window where one is set",
+    shows="Llama with queries, keys and values in one matrix; partial rotary positions, LongRoPE (texts up to the length of the training); a sliding window if one is set",
     architecture="Phi3",
     telling="original_max_position_embeddings",
     fields=(
@@ -250,7 +250,7 @@ STABLELM = replace(
     LLAMA,
     model_type="stablelm",
     like="stabilityai/stablelm-2-1_6b",
-    shows="Llama's heads, of which a share of the features is turned; norms that take the mean away; both sub-layers may read one stream",
+    shows="Llama with partial rotary positions and LayerNorm; attention and feed-forward may be parallel",
     architecture="StableLm",
     telling="use_qkv_bias",
     fields=(
@@ -284,7 +284,7 @@ COHERE = replace(
     LLAMA,
     model_type="cohere",
     like="CohereForAI/aya-23-8B",
-    shows="Llama's heads; one norm before both sub-layers, which read one stream; turned pairs, neighbours in the file, are the two halves of a head here",
+    shows="Llama with parallel attention and feed-forward after one norm; interleaved rotary pairs of the file are the two halves of a head here",
     architecture="Cohere",
     telling="logit_scale",
     fields=(
@@ -306,7 +306,7 @@ PHI = replace(
     LLAMA,
     model_type="phi",
     like="microsoft/phi-2",
-    shows="one norm before both sub-layers, which read one stream; a share of the features is turned; biases everywhere",
+    shows="parallel attention and feed-forward after one norm; partial rotary positions; biases everywhere",
     architecture="Phi",
     telling="qk_layernorm",
     fields=(
@@ -342,7 +342,7 @@ GPTJ = replace(
     LLAMA,
     model_type="gptj",
     like="EleutherAI/gpt-j-6b",
-    shows="one norm before both sub-layers, which read one stream; a share of the features is turned, pairs of neighbours in the file, two halves here",
+    shows="parallel attention and feed-forward after one norm; partial rotary positions, interleaved pairs of the file are two halves here",
     architecture="GPTJ",
     telling="rotary_dim",
     fields=(
@@ -433,7 +433,7 @@ FALCON = replace(
     LLAMA,
     model_type="falcon",
     like="tiiuae/falcon-rw-1b",
-    shows="queries, keys and values packed group by group, one key head for all or one a group; both sub-layers on one stream; scores that fall with the distance (ALiBi) in the older ones",
+    shows="queries, keys and values in one matrix; multi-query or grouped-query attention; parallel attention and feed-forward; ALiBi in the older ones",
     architecture="Falcon",
     telling="new_decoder_architecture",
     fields=(
@@ -484,7 +484,7 @@ HELIUM = replace(
     LLAMA,
     model_type="helium",
     like="kyutai/helium-1-preview-2b",
-    shows="Llama's heads; turned pairs, neighbours in the file, are the two halves of a head here",
+    shows="Llama; interleaved rotary pairs of the file are the two halves of a head here",
     architecture="Helium",
     telling="model_type",  # its tensors are those of a Llama
     fields=(UNBIASED, *BASE),
@@ -494,7 +494,7 @@ STARCODER2 = replace(
     LLAMA,
     model_type="starcoder2",
     like="bigcode/starcoder2-3b",
-    shows="Llama's heads with biases, norms that take the mean away and a feed-forward network of two maps; a window where one is set",
+    shows="Llama with biases, LayerNorm and a feed-forward network without a gate; a sliding window if one is set",
     architecture="Starcoder2",
     telling="use_bias",
     fields=(
@@ -541,7 +541,7 @@ MIXTRAL = replace(
     LLAMA,
     model_type="mixtral",
     like="mistralai/Mixtral-8x7B-v0.1",
-    shows="Llama's heads; experts with their router",
+    shows="Llama with a mixture of experts and its router",
     architecture="Mixtral",
     telling="num_local_experts",
     fields=(
@@ -556,7 +556,7 @@ QWEN3_MOE = replace(
     QWEN3,
     model_type="qwen3_moe",
     like="Qwen/Qwen3-30B-A3B",
-    shows="Qwen3's heads; experts with their router",
+    shows="Qwen3 with a mixture of experts and its router",
     architecture="Qwen3Moe",
     telling="moe_intermediate_size",
     fields=(
@@ -574,7 +574,7 @@ OLMOE = replace(
     LLAMA,
     model_type="olmoe",
     like="allenai/OLMoE-1B-7B-0924",
-    shows="Llama's heads with norms of all queries and all keys together; experts with their router, whose weights sum to less than 1",
+    shows="Llama with query-key norms over all heads together; a mixture of experts and its router, whose weights sum to less than 1",
     architecture="Olmoe",
     telling="norm_topk_prob",
     fields=(

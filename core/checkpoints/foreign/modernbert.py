@@ -51,7 +51,7 @@ TUNED = HeadSpec(
 FORMAT = Format(
     model_type="modernbert",
     like="answerdotai/ModernBERT-base",
-    shows="BERT's heads without segments; turned queries and keys, layers that look everywhere or near by, a gated feed-forward network",
+    shows="BERT without segments; rotary positions, layers with full or local attention, a gated feed-forward network",
     architecture="ModernBert",
     config=ModernBERTConfig,
     tables=False,
@@ -118,7 +118,7 @@ NOMIC = replace(
     FORMAT,
     model_type="nomic_bert",
     like="nomic-ai/nomic-embed-text-v1.5",
-    shows="BERT's heads with turned queries and keys; segments, norms behind the sub-layers, a gated feed-forward network",
+    shows="BERT with rotary positions; segments, post-norm, a gated feed-forward network",
     architecture="NomicBert",
     fields=(
         *(
@@ -178,7 +178,7 @@ JINA = replace(
     model_type="jina_bert",
     said_as="bert",
     like="jinaai/jina-embeddings-v2-small-en",
-    shows="BERT's heads, whose scores fall with the distance both ways (ALiBi), as a table of heads and distances too; a gated feed-forward network; known by its class JinaBert, as its `model_type` is `bert`",
+    shows="BERT with ALiBi in both directions, also shown as a table; a gated feed-forward network; recognised by its class JinaBert, because its `model_type` is `bert`",
     architecture="JinaBert",
     fields=(
         only("position_embedding_type", "alibi", "Scores of this kind fall with the distance."),
@@ -214,7 +214,7 @@ ESM = replace(
     FORMAT,
     model_type="esm",
     like="facebook/esm2_t6_8M_UR50D",
-    shows="BERT's heads over amino acids, a letter a token; turned queries and keys, norms before the sub-layers; a hidden token's vector is 0 and the others grow",
+    shows="BERT over amino acids, one letter per token; rotary positions, pre-norm; the vector of a masked token is 0 and the others are scaled up",
     architecture="Esm",
     fields=(
         only(

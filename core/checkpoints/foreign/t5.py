@@ -107,7 +107,7 @@ def _weights(cfg: T5Config | T5EncoderConfig) -> dict[str, Row | str]:
 T5 = Format(
     model_type="t5",
     like="google-t5/t5-small",
-    shows="two stacks; what the distance adds to the scores, which are not divided, as a table of heads and distances too",
+    shows="encoder, decoder and cross-attention; unscaled scores with a relative bias per head and distance, also shown as a table",
     architecture="T5",
     config=lambda given: T5EncoderConfig if given.get("alone") else T5Config,
     tables=False,
@@ -128,7 +128,7 @@ MT5 = replace(
     T5,
     model_type="mt5",
     like="google/mt5-small",
-    shows="T5's heads; a gate where nothing is said",
+    shows="T5; a gated feed-forward network unless the config says otherwise",
     architecture="MT5",
     telling="model_type",  # its tensors are those of a T5, so it is never guessed
     fields=(

@@ -112,7 +112,7 @@ def _heads(cfg: ViTConfig) -> dict[str, Row | str]:
 VIT = Format(
     model_type="vit",
     like="google/vit-base-patch16-224",
-    shows="a doodle with larger pixels (from −1 to 1, whatever the folder says of brightness) as patches and a class token; with a head for classes; sizes that are multiples of 28",
+    shows="a doodle with larger pixels (from −1 to 1, whatever the folder says of brightness) as patches and a class token; a classification head; sizes that are multiples of 28",
     architecture="ViT",
     config=ViTConfig,
     fields=(_headed("ViT", "google/vit-base-patch16-224"), *FIELDS),
@@ -128,7 +128,7 @@ DEIT = replace(
     VIT,
     model_type="deit",
     like="facebook/deit-base-distilled-patch16-224",
-    shows="ViT's patches with a distillation token behind the class token; the scores of its head and of the class token's, and their mean",
+    shows="ViT with a distillation token after the class token; the logits of both heads, and their mean",
     architecture="DeiT",
     fields=(_headed("DeiT", "facebook/deit-base-distilled-patch16-224"), *FIELDS),
     fixed={"distilled": True},
