@@ -62,8 +62,17 @@
 
   const watch = new MutationObserver(() => { wire.changes += 1; });
   const observed = (root) => watch.observe(root, { subtree: true, childList: true, attributes: true, characterData: true });
+  const roots = new Set();
   const { attachShadow } = Element.prototype;
-  Element.prototype.attachShadow = function (how) { const root = attachShadow.call(this, how); observed(root); return root; };
+  Element.prototype.attachShadow = function (how) { const root = attachShadow.call(this, how); observed(root); roots.add(root); return root; };
+  /** Whether each instrument has drawn a packet: it reads the page's colours then (readTheme); its code is inflated and imported after its element is there, which no change of the page and no timer tells. */
+  const drawn = () => {
+    for (const root of roots) {
+      if (!root.host.isConnected) roots.delete(root);
+      else if (root.querySelector(".atlas:not([data-mode])")) return false;
+    }
+    return true;
+  };
   observed(document);
 
   addEventListener("DOMContentLoaded", () => {   // what fades or turns ends at once: a page at rest looks the same, and its frames cost more than its runs
@@ -80,5 +89,5 @@
   };
   wire.still = () => calm(document.readyState === "complete");
   wire.rests = () => calm(wire.asked > 0 && wire.begun && !wire.running && document.querySelector('[data-testid="stApp"]')?.dataset.testScriptState === "notRunning"
-    && !document.querySelector('[data-testid="stSkeleton"], [data-stale="true"]'));
+    && !document.querySelector('[data-testid="stSkeleton"], [data-stale="true"]') && drawn());
 })();

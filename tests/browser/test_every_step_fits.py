@@ -14,6 +14,7 @@ from sampling import sampled
 from settling import settle
 
 from viz.shell import pages
+from viz.workspace.shared import toolbar
 
 PROJECTOR = (1920, 1080)
 OTHERS = ((1280, 720), (1366, 768), (1440, 900), (2560, 1440))
@@ -124,6 +125,25 @@ def test_a_fifth_of_the_steps_is_whole_when_the_window_changes(visitor: Any, app
 def test_every_step_is_whole_at_the_other_sizes(visitor: Any, app_url: str, window: tuple[int, int]) -> None:
     steps = _steps()
     assert _cut_off(visitor, app_url, steps, [(window,)] * len(steps)) == {}
+
+
+WORKSPACE = ("", "decode", *toolbar.TOOLS)
+"""The pages with a picture on which one works freely; the others are lists to read, and a list may be longer than a wall."""
+
+
+def test_every_page_of_the_workspace_is_whole_in_the_smallest_window_and_on_a_projector(
+    visitor: Any, app_url: str
+) -> None:
+    cut = {}
+    for slug in WORKSPACE:
+        visitor.set_viewport_size({"width": OTHERS[0][0], "height": OTHERS[0][1]})
+        visitor.goto(f"{app_url}/{slug}?present=1")
+        settle(visitor)
+        for window in (OTHERS[0], PROJECTOR):
+            _resize(visitor, window)
+            if found := _still_cut_off(visitor):
+                cut[f"{slug or 'look'} at {window[0]} x {window[1]}"] = found
+    assert cut == {}
 
 
 OPEN = '[class*="st-key-asked-"]:not(:has([class*="st-key-verdict-"])) button:enabled'

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -181,11 +180,11 @@ def test_scores_weights_and_mix_of_a_chosen_word():
     """C006."""
     data = exhibit.compute(Params(TEXT))
     test = page(3, word="1")
-    bars = json.loads(test.get("plotly_chart")[0].proto.spec)["data"]
-    assert bars[0]["text"] == [
+    scores, weights, *_ = chart(test)
+    assert [bar["said"] for bar in scores] == [
         f"{s:.2f}".replace("-", "−") if f"{s:.2f}" != "-0.00" else "0.00" for s in data.scores[1]
     ]
-    assert [float(t) for t in bars[1]["text"]] == pytest.approx(data.weights[1], abs=0.0051)
+    assert [bar["number"] for bar in weights] == pytest.approx(data.weights[1], abs=1e-6)
     assert f"weights add up to {data.weights[1].sum():.3f}" in said(test)
 
 
@@ -242,8 +241,13 @@ def test_the_figure_as_data():
     figure = mixing(
         np.array([-1.0, 2.0]), np.array([0.05, 0.95]), np.zeros((2, 34)), np.ones(34), ["<b>", "c"]
     )
-    assert figure.layout.xaxis3.ticktext == ("&lt;b&gt;", "c") and figure.data[0].text == ("−1.00", "2.00")
-    json.loads(figure.to_json())
+    scores, _, tiles, said, _, _, words = figure.to_dict()["layer"]
+    assert [bar["y"] <= bar["y2"] for bar in scores["data"]["values"]] == [True, True]
+    assert [row["said"] for row in said["data"]["values"]] == ["−1.00", "2.00", "0.05", "0.95"]
+    assert [len(tile["value"]) for tile in tiles["data"]["values"]] == [34, 34, 34], (
+        "two states and their mix"
+    )
+    assert [row["said"] for row in words["data"]["values"]] == ["<b>", "c"], "text of visitors is no markup"
 
 
 def test_a_recurrent_translator_has_no_heads():

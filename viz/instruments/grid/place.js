@@ -4,7 +4,7 @@ import { leftBelow, magnify, spotOn, visible } from "../kit/common.js";
 import { part } from "../kit/page/packets.js";
 
 export const CAPTION = 16;
-const SMALLEST = 24, METER = 9, CLOSE = 4, SMALL = 36, TOP = 30;
+const SMALLEST = 24, METER = 9, CLOSE = 4, SMALL = 36, TOP = 30, NAMED = 72;   // pixels; tiles of a layer have names from that side on
 
 /** Every head of the run: {layer, head, name, kind (a number or -1), score, numbers: one a measure}. */
 export function readTiles(view, packet) {
@@ -68,14 +68,15 @@ export function place(view) {
   if (layered) {
     view.columns = view.across ? layers : heads;
     // In Present all lines are on the screen; in the whole window the grid is enlarged as one piece (whole.js).
-    const lines = view.across ? heads : layers, apart = meter + view.gap + (head.kind ? CAPTION + 7 : 0), high = (leftBelow(root, view.frame) / times - TOP) / lines - apart;
+    const lines = view.across ? heads : layers, line = (leftBelow(root, view.frame) / times - TOP) / lines - meter - view.gap, named = line - CAPTION - 7;
+    const high = head.kind && line < Infinity ? (named >= NAMED ? named : Math.min(line, NAMED - 1)) : line;
     view.side = Math.max(SMALLEST, Math.floor(Math.min(fit(view.columns, view.gap), deep ? SMALL : 112, document.querySelector("[data-atlas-full]") ? Infinity : high)));
   } else {
     const many = all.length > 96 ? 0 : all.length > 40 ? 1 : 2, wanted = (phone ? [54, 64, 78] : [64, 84, 104])[many];
     view.columns = Math.max(1, Math.floor((width + view.gap) / (wanted + view.gap)));
     view.side = Math.floor(Math.min((width - view.gap * (view.columns - 1) - 8) / view.columns, phone ? 120 : wanted + 16));
   }
-  view.captions = layered ? (head.kind && view.side >= 72 ? 1 : 0) : view.order === "page" && !head.kind ? 1 : 2;
+  view.captions = layered ? (head.kind && view.side >= NAMED ? 1 : 0) : view.order === "page" && !head.kind ? 1 : 2;
   view.meter = meter;
   const pitch = view.side + meter + view.captions * CAPTION + (view.captions ? 7 : 0) + view.gap;
   let y = layered ? TOP : 4;

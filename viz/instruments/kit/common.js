@@ -148,12 +148,14 @@ export function spotOn(element, { clientX, clientY }) {
 
 const SENTENCE = 150;   // pixels that a legend and a sentence of numbers take below a picture before a room
 
-/** Before a room: the pixels of the window below the top of `element`, less a sentence of numbers; anywhere else no limit. */
+/** Before a room: the pixels of the window below the top of `element`, less a sentence of numbers, or what a page says that stands below (present.css); anywhere else no limit. */
 export function leftBelow(root, element = root) {
-  if (getComputedStyle(root).getPropertyValue("--atlas-chrome").trim() !== "none") return Infinity;
+  const seen = getComputedStyle(root);
+  if (seen.getPropertyValue("--atlas-chrome").trim() !== "none") return Infinity;
   if (document.querySelector("[data-atlas-full]")) return innerHeight / enlarged() - SENTENCE;
   const above = element.getBoundingClientRect().top + (document.querySelector('[data-testid="stMain"]')?.scrollTop ?? 0);
-  return above > 0.7 * innerHeight ? Infinity : (innerHeight - above) / enlarged() - SENTENCE;
+  const below = parseFloat(seen.getPropertyValue("--atlas-below"));
+  return !below && above > 0.7 * innerHeight ? Infinity : (innerHeight - above) / enlarged() - (below || SENTENCE);
 }
 
 /** Size `canvas` to width x height CSS pixels at the device's resolution and clear it. */

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from viz.shell import state
 from viz.shell.pages import Cite, Page
-from viz.widgets import controls, page_parts
+from viz.widgets import controls, page_parts, pins
 from viz.widgets.pins import View
 from viz.workspace.compare import data, folds, panes, presets
 from viz.workspace.compare import pair as pairs
@@ -87,7 +88,7 @@ def page() -> None:
         return
     chosen = panes.held(asked.model, asked.text)
     with st.container(gap=None):
-        presets.row(chosen)
+        line = presets.row(chosen)
         waiting = st.container()  # waiting is told here, and moves nothing below
     params = Params(
         asked.model,
@@ -110,37 +111,43 @@ def page() -> None:
             else {}
         ),
     )
-    _show(params, asked_panes)
+    _show(params, asked_panes, line)
 
 
-def _show(params: Params, asked: list[panes.Asked]) -> None:
-    """The panes; below them what tells the two of a pair apart."""
+def _show(params: Params, asked: list[panes.Asked], line: DeltaGenerator) -> None:
+    """The panes; below them what tells the two of a pair apart, in Present their difference beside them."""
     good = [one.pane for one in asked if one.pane]
     found = data.compared(good, params.by) if good else None
     _follow(asked)
-    above, told, below = st.container(), st.container(), st.container()
+    beside = state.presenting() and len(good) > 1 and len(asked) < pins.MOST
+    columns = st.columns(len(asked) + beside, gap="medium")
+    told, below = st.container(), st.container()
     pair = row = None
     if found is not None and len(good) > 1:
-        with below:
+        with columns[-1] if beside else below:
             pair = pairs.chosen(found)
             row = pairs.row_of(pair, on_picture=found.panes[0].drawn)
             with told:
                 page_parts.numbers(pairs.sentence(found, pair, row))
-            pairs.rows(found, pair, row)
-            pairs.show(found, pair)
-            with st.container():
-                for line in pairs.notes(found, pair):
-                    st.text(line)
-    with above:
-        panes.draw(asked, found, row)
-    with told:
+            pairs.rows(found, pair, row, quiet=beside)
+            (pairs.difference if beside else pairs.show)(found, pair)
+        with below, st.container():
+            for line in pairs.notes(found, pair):
+                st.text(line)
+    panes.draw(asked, found, row, columns[: len(asked)])
+    with line if state.presenting() else told:
         _under(asked)
     if found is not None and pair is not None:
         folds.show(PAGE, found, pair, params.by)
 
 
 def _under(asked: list[panes.Asked]) -> None:
-    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+    with st.container(
+        horizontal=True,
+        vertical_alignment="center",
+        gap="medium",
+        width="content" if state.presenting() else "stretch",
+    ):
         panes.more(asked)
         if not all(one.pane and one.pane.drawn for one in asked):
             controls.segmented("Shown by", tuple(BY), "compare.by", "word", BY.__getitem__, quiet=True)

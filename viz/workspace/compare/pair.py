@@ -45,11 +45,11 @@ def row_of(pair: Pair, *, on_picture: bool = False) -> int | None:
     return now if now in pair.order else first
 
 
-def rows(found: Compared, pair: Pair, row: int | None) -> None:
-    """The rows that differ most, as pills, with their divergence; a touch marks one in all panes."""
+def rows(found: Compared, pair: Pair, row: int | None, *, quiet: bool = False) -> None:
+    """The rows that differ most, as pills, with their divergence; a touch marks one in all panes. `quiet`: without a label, the unit in each pill."""
     if row is None:
         return
-    offered = list(dict.fromkeys([*pair.order[:TELLING], row]))
+    offered = list(dict.fromkeys([*pair.order[: TELLING - quiet], row]))
     key = "compare.rows"
     lit = state.held(key, row)
 
@@ -65,32 +65,18 @@ def rows(found: Compared, pair: Pair, row: int | None) -> None:
         required=True,
         on_change=store,
         format_func=lambda place: (
-            f"{literal(found.told('queries', place, pair.a))} :gray[:small[{pair.likeness.rows[place]:.2f}]]"
+            f"{literal(found.told('queries', place, pair.a))} :gray[:small[{pair.likeness.rows[place]:.2f}{' bits' if quiet else ''}]]"
         ),
+        label_visibility="collapsed" if quiet else "visible",
+        wrap=True,
     )
 
 
 def show(found: Compared, pair: Pair) -> None:
     """The difference, centred, and beside it the divergence of each row."""
     left, right = st.columns([3, 2], gap="large")
-    a, b = (found.panes[place].view for place in (pair.a, pair.b))
-    both = {
-        name: " and ".join(dict.fromkeys((str(getattr(a, name)), str(getattr(b, name)))))
-        for name in ("model", "text", "kind")
-    }
-    origin.tell(**both, changed=f"{a} minus {b}")
     with left:
-        if found.panes[pair.a].drawn:
-            on_patches(
-                found.panes[pair.a],
-                pair.difference,
-                "compare.heat.difference",
-                row_of(pair, on_picture=True),
-                scale="difference",
-                title=pair.name,
-            )
-        else:
-            _heatmap(found, pair)
+        difference(found, pair)
     with right:
         shown = sorted(pair.order[:BARS])
         st.markdown(
@@ -114,6 +100,27 @@ def show(found: Compared, pair: Pair) -> None:
             key="compare.bits",
             alt="Bars: Jensen-Shannon divergence of each row, from 0 (the same) to 1 bit (no word in common).",
         )
+
+
+def difference(found: Compared, pair: Pair) -> None:
+    """The weights of one pane minus those of the other, centred."""
+    a, b = (found.panes[place].view for place in (pair.a, pair.b))
+    both = {
+        name: " and ".join(dict.fromkeys((str(getattr(a, name)), str(getattr(b, name)))))
+        for name in ("model", "text", "kind")
+    }
+    origin.tell(**both, changed=f"{a} minus {b}")
+    if found.panes[pair.a].drawn:
+        on_patches(
+            found.panes[pair.a],
+            pair.difference,
+            "compare.heat.difference",
+            row_of(pair, on_picture=True),
+            scale="difference",
+            title=pair.name,
+        )
+    else:
+        _heatmap(found, pair)
 
 
 def _heatmap(found: Compared, pair: Pair) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 import torch
+from streamlit.delta_generator import DeltaGenerator
 from torch import Tensor
 
 from core.data.patches import bare
@@ -101,12 +102,14 @@ def held(model: str, text: str) -> tuple[View, ...]:
     return tuple(view if view.text or view.target else replace(view, text=text) for view in views)
 
 
-def draw(asked: Sequence[Asked], found: Compared | None, row: int | None) -> None:
-    """The panes beside each other, each with its head above; the pointer in one marks the same words in all."""
+def draw(
+    asked: Sequence[Asked], found: Compared | None, row: int | None, columns: Sequence[DeltaGenerator]
+) -> None:
+    """The panes in their columns, each with its head above; the pointer in one marks the same words in all."""
     now = [one.now for one in asked]
     same = data.alike(now, "model", "text", "strategy", "edits")
     good = [place for place, one in enumerate(asked) if one.pane]
-    for place, column in enumerate(st.columns(len(asked), gap="medium")):
+    for place, column in enumerate(columns):
         with column, st.container(key=f"compare.pane.{place}"):
             _chooser(asked, place, now)
             if not same:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from core.data import doodles
 from core.errors import InputError
@@ -113,8 +114,8 @@ def offered() -> tuple[Telling, ...]:
     return (HEADS, *found, *((Telling("Your pins", "What you pinned.", kept),) if kept else ()))
 
 
-def row(shown: Sequence[View]) -> None:
-    """One line: a list of telling pairs, and what there is to see in the one that is in the panes."""
+def row(shown: Sequence[View]) -> DeltaGenerator:
+    """One line: a list of telling pairs, and what there is to see in the one that is in the panes. Returns the line, in which more may stand."""
     pairs, key = offered(), "compare.telling"
     now = next(
         (pair.name for pair in pairs if pair.views and pair.views == tuple(shown)),
@@ -132,7 +133,8 @@ def row(shown: Sequence[View]) -> None:
             state.write(**{PANES: None, panes.ROW: None})
 
     lit = next((pair for pair in pairs if pair.name == now), None)
-    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="compare.telling.row"):
+    line = st.container(horizontal=True, vertical_alignment="center", gap="small", key="compare.telling.row")
+    with line:
         names = [*([] if lit else [OWN]), *(pair.name for pair in pairs)]
         st.selectbox(
             "Presets",
@@ -144,6 +146,7 @@ def row(shown: Sequence[View]) -> None:
             width=270,
         )
         st.markdown(f":gray[{lit.note if lit else 'Heads, models and sentences as you chose them.'}]")
+    return line
 
 
 def _opens(name: str) -> bool:

@@ -10,6 +10,7 @@ import streamlit as st
 
 from core.analysis.heads.habits import Heads
 from core.analysis.heads.similar import nearest
+from viz.shell import state
 from viz.widgets.export import Labelled
 from viz.workspace.find import pool, tiles
 from viz.workspace.find.pool import Head, Pool
@@ -65,14 +66,15 @@ def show(found: Pool, head: Head, text: str, measured: Mapping[str, Heads]) -> V
     ranked = [(found.heads[other], f"JS divergence {apart[other]:.2f} bits") for other in order[:SHOWN]]
     with st.container(key="find.reading"):  # which models read the text changes; what follows keeps its place
         pictures = tiles.on_text(found, text, [head, *(other for other, _ in ranked)])
+    others = st.container(horizontal=True, vertical_alignment="center")
     left, right = st.columns([2, 5], gap="medium")
     with left:
         st.markdown(f"**The head in view: {head.place}** :gray[{head.model}]  \n:small[{pool.habit(head)}]")
         tiles.draw(head, pictures[head], "find.query")
-        with st.container(horizontal=True):
+        with others if state.presenting() else st.container():
             tiles.opened(head, "Open in Look")
-        run = pictures[head].run or head_picker.run(head.model, text, None)
-        head_picker.pills(measured, head.place, run)
+            run = pictures[head].run or head_picker.run(head.model, text, None)
+            head_picker.pills(measured, head.place, run)
     with right:
         tiles.tiles(ranked, pictures, text, "find.near")
     return ViewContent(

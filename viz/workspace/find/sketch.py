@@ -48,7 +48,7 @@ def unpack(text: str) -> np.ndarray:
 def show(found: Pool, text: str) -> ViewContent:
     """The pad at left, the most similar heads at right."""
     patterns = pool.grids(found)
-    left, right = st.columns([2, 3], gap="large")
+    left, right = st.columns([2, 5] if state.presenting() else [2, 3], gap="large")
     with left:
         st.caption(
             "Draw where a head should attend: rows are the positions that attend, from the first word of a sentence to the last, columns the positions attended to. Empty rows do not count."

@@ -18,7 +18,7 @@ from viz.instruments.kit import origin
 from viz.instruments.picture import patches
 from viz.labels import literal, shorten, visible
 from viz.memo import remembered
-from viz.shell import links, subject
+from viz.shell import links, state, subject
 from viz.widgets import page_parts
 from viz.workspace.find import pool
 from viz.workspace.find.charts import on_drawing, thumbnail
@@ -27,8 +27,10 @@ from viz.workspace.shared import head_picker
 
 MOST = 32
 """Words of a text that a small picture shows."""
-WIDE = 172
-"""Pixels of a small picture with its frame: two beside each other on a phone."""
+WIDE, HIGH = 172, 128
+"""Pixels of a small picture with its frame, two beside each other on a phone; and of the picture alone."""
+IN_A_ROOM, WIDE_IN_A_ROOM, HIGH_IN_A_ROOM = 4, 265, 225
+"""In Present: so many in one row, and their pixels."""
 
 
 @dataclass(frozen=True)
@@ -155,17 +157,20 @@ def draw(head: Head, picture: Picture, key: str, *, height: int = 300) -> None:
 
 
 def tiles(ranked: Sequence[tuple[Head, str]], pictures: dict[Head, Picture], text: str, key: str) -> None:
-    """Heads in rows, as many beside each other as there is room, each with what is said of it; one opens in Look or becomes the head in view."""
+    """Heads in rows, as many beside each other as there is room, each with what is said of it; one opens in Look or becomes the head in view. In Present the first ones, larger."""
+    in_room = state.presenting()
     with st.container(horizontal=True, gap="small", key=key):
-        for rank, (head, said) in enumerate(ranked):
+        for rank, (head, said) in enumerate(ranked[:IN_A_ROOM] if in_room else ranked):
             habit = pool.habit(head)
-            with st.container(border=True, gap="small", key=f"{key}.{rank}", width=WIDE):
+            with st.container(
+                border=True, gap="small", key=f"{key}.{rank}", width=WIDE_IN_A_ROOM if in_room else WIDE
+            ):
                 st.markdown(
                     f"**{head.place}** :gray[:small[{literal(said)}]]  \n:gray[:small[{literal(shorten(head.model, 20))}]]  \n:small[{literal(habit)}]"
                 )
                 if head in pictures:
                     picture = pictures[head]
-                    drawn = _thumbnail(picture)
+                    drawn = _thumbnail(picture, HIGH_IN_A_ROOM if in_room else HIGH)
                     page_parts.show(drawn, f"{key}.picture.{rank}", f"The pattern of {head}: {habit}.")
                 else:
                     st.caption("This text is too long for this model.")
@@ -187,16 +192,18 @@ def tiles(ranked: Sequence[tuple[Head, str]], pictures: dict[Head, Picture], tex
                     )
 
 
-def _thumbnail(picture: Picture) -> go.Figure:
+def _thumbnail(picture: Picture, height: int) -> go.Figure:
     """The whole pattern; on a picture what the class token looks at."""
     grid = picture.run and patches.grid(picture.run)
     if not grid:
-        return thumbnail(picture.weights, picture.queries, picture.keys, allowed=picture.allowed, height=128)
+        return thumbnail(
+            picture.weights, picture.queries, picture.keys, allowed=picture.allowed, height=height
+        )
     assert picture.run is not None
     return on_drawing(
         patches.pixels(picture.run),
         picture.weights[0, patches.first(picture.run.model) :].reshape(grid),
-        height=128,
+        height=height,
     )
 
 

@@ -106,10 +106,22 @@ def _body(of: str, ticking: float | None) -> None:
         if player.playing() and step == course.steps[-1]:
             player.stand(step)
             st.rerun()
-        head = pictures.everything(course, step, other, now)
-        page_parts.numbers(sentence(course, head, step))
-        pictures.beside(course, head, step, other, now, then)
-        train.use(course, step, *course.heads[head])
+        in_room = state.presenting()
+        left, right = st.columns([1, 2] if in_room else [2, 3], gap="large")
+        told = st.container()
+        head = pictures.everything(course, step, other, now, left, right)
+        with told:
+            page_parts.numbers(sentence(course, head, step))
+            if not in_room:
+                pictures.choices(course)
+        if not in_room or of != HERE:  # above a training in Present its buttons take their place
+            with right if in_room else told:
+                pictures.beside(course, head, step, other, now, then)
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            if in_room:
+                with st.popover("Score and step", icon=":material/tune:", type="tertiary"):
+                    pictures.choices(course)
+            train.use(course, step, *course.heads[head])
         pictures.folds(PAGE, course, head, step, other, now, then)
         if player.playing():  # what comes next is computed while this is looked at
             courses.patterns(course, player.ahead(course))

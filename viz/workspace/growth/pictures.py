@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from core.analysis.heads.habits import HABIT, WORDS
 from core.jobs.names import task_of
@@ -47,12 +48,13 @@ RECORDED = (
 )
 
 
-def everything(course: Course, step: int, other: int, now: Attention) -> str:
+def everything(
+    course: Course, step: int, other: int, now: Attention, left: DeltaGenerator, right: DeltaGenerator
+) -> str:
     """All heads at this moment, beside the loss and the scores over the whole training; gives the head in view."""
     names = list(course.heads)
     head = state.read("growth.head", course.best, state.one_of(names, course.best))
     scores = course.scores[course.at(step)]
-    left, right = st.columns([2, 3], gap="large")
     origin.tell(model=course.model(step), text=course.text, kind=now.kind)
     with left:
         packet = grid_packet(
@@ -79,10 +81,11 @@ def everything(course: Course, step: int, other: int, now: Attention) -> str:
             loss_name="loss, nats per token",
             score_name=f"{head}, {course.says}: mean weight",
         )
-        page_parts.show(
+        page_parts.show_large(
             figure,
             "growth.curves",
             f"Loss from {course.loss[0]:.2f} to {course.loss[-1]:.2f}; {head} from {course.curve(head)[0]:.2f} to {course.curve(head)[-1]:.2f}.",
+            room=230,
         )
     return head
 
@@ -94,15 +97,20 @@ def _open() -> None:
         state.write(**{"growth.head": head_name(*at)})
 
 
-def beside(course: Course, head: str, step: int, other: int, now: Attention, then: Attention) -> None:
-    """One head at two moments, on one scale."""
+def choices(course: Course) -> None:
+    """The head, where no tile chooses it; the score, and the step that is compared with."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        controls.pills("Head", list(course.heads), "growth.head", course.best)
+        if not state.presenting():
+            controls.pills("Head", list(course.heads), "growth.head", course.best)
         if course.habits:
             controls.select("Score", list(course.habits), "growth.habit", course.habits[0], WORDS.__getitem__)
         controls.select(
             "Compare with step", list(course.steps), "growth.other", course.steps[0], lambda at: f"{at:,}"
         )
+
+
+def beside(course: Course, head: str, step: int, other: int, now: Attention, then: Attention) -> None:
+    """One head at two moments, on one scale."""
     for column, (key, at, held) in zip(
         st.columns(2, gap="medium"), (("then", other, then), ("now", step, now)), strict=True
     ):

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from core.analysis.attribution.ablation_sweep import agreement
 from core.run import Run
@@ -44,21 +45,26 @@ print(estimate(model, item, asked.goal, {kind!r}))   # the same, guessed from on
 
 def show(page: Page, params: Any, run: Run, compute: Callable[[Any], Any]) -> None:
     asked = target_picker.asked(run, "importance")
-    pictures = st.container()
-    kind, how = choices(run)
+    left, right = st.columns([3, 2], gap="large")
+    told, plot = st.container(), right.container()
+    with right if state.presenting() else st.container():
+        kind, how = choices(run)
+        onward = st.container()
     params = replace(params, target=run.target_text, kind=kind, asked=asked, how=how)
-    with pictures:
+    with told:
         swept = compute(params)
-        place = _pictures(run, swept, kind)
+        place = _pictures(run, swept, kind, left, plot)
         page_parts.numbers(_sentence(params, run, swept, place), "ablation")
-    follow(kind, place)
+    with onward:
+        follow(kind, place)
     _folds(page, params, run, swept, place)
 
 
-def _pictures(run: Run, swept: Any, kind: str) -> tuple[int, int]:
+def _pictures(
+    run: Run, swept: Any, kind: str, left: DeltaGenerator, right: DeltaGenerator
+) -> tuple[int, int]:
     """All heads, and beside them the gradient's guesses; gives the head in view."""
     place = chosen(swept.effects, kind)
-    left, right = st.columns([3, 2], gap="large")
     with left:
         place = grid(swept.effects, place, kind, f"importance.grid.{kind}", _title(run, swept))
     with right:

@@ -116,11 +116,12 @@ def choose(
     task = tasks.opening_with(now, models[now])
     reader = head_picker.opened(now)
     first = text if now == model else opening(reader, task.text)
-    found = input_box.draw(reader, task, first)
-    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
-        tasks.chips(models, now)
-        input_box.menu(reader)
-        tasks.menu(models, now)
+    with st.container(key="bench-asks"):
+        found = input_box.draw(reader, task, first)
+        with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+            tasks.chips(models, now)
+            input_box.menu(reader)
+            tasks.menu(models, now)
     along = {
         name: state.peek(name) for name in subject.NAMES
     }  # a head stays with its model on a page that shows none

@@ -3,122 +3,146 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
+import altair as alt
 import numpy as np
-import plotly.graph_objects as go
-from plotly.subplots import make_subplots
 
 from viz import theme
 from viz.charts.curves import number
+from viz.charts.parts import panels, vega
 from viz.charts.parts.kept import kept
-from viz.course.why.charts.unrolled import tiled
-from viz.labels import plain
+from viz.course.why.charts.unrolled import cells
+from viz.labels import phrase
 
-TILE_ROWS = 16
+TILE_ROWS, WIDE, BAR = 16, 0.86, 0.62
+"""Numbers below each other in a tile; the width of a tile and of a bar, of their room."""
+SCORES, WEIGHTS, STATES, NAMES = (46, 118), (172, 234), (272, 368), 374
+"""Pixels from above between which bars and tiles stand, and where the words begin."""
+MANY, LETTER = 12, 7.5
+"""Words up to which they stand upright; the pixels of a letter."""
 
 
 @kept
 def mixing(
     scores: np.ndarray, weights: np.ndarray, states: np.ndarray, context: np.ndarray, words: Sequence[str]
-) -> go.Figure:
+) -> vega.Layers:
     """Bars of s_ij, bars of a_ij, tiles of h_j, and behind them the tile of c_i, the same numbers mixed by a_ij.
 
     Shapes: scores, weights (key,), states (key, d), context (d,). Tiles share one scale centred on 0.
 
-    >>> figure = mixing(np.zeros(2), np.array([0.5, 0.5]), np.ones((2, 4)), np.ones(4), ["a", "b"])
-    >>> figure.data[1].text, figure.data[2].z.shape
-    (('0.50', '0.50'), (16, 5))
+    >>> layers = mixing(np.zeros(2), np.array([0.5, 0.5]), np.ones((2, 4)), np.ones(4), ["a", "b"]).to_dict()["layer"]
+    >>> [bar["said"] for bar in layers[1]["data"]["values"]], len(layers[2]["data"]["values"])
+    (['0.50', '0.50'], 3)
     """
-    n, size = len(words), 13 if len(words) <= 12 else 11
-    figure = make_subplots(
-        rows=3, cols=1, shared_xaxes=True, vertical_spacing=0.11, row_heights=[0.27, 0.3, 0.43]
-    )
-    limit = float(np.abs(scores).max()) or 1.0
-    around = [[i / (len(theme.DIVERGING) - 1), colour] for i, colour in enumerate(theme.DIVERGING)]
-    upward = [[i / (len(theme.SEQUENTIAL) - 1), colour] for i, colour in enumerate(theme.SEQUENTIAL)]
-    rows = ((scores, around, -limit, limit), (weights, upward, 0.0, 1.0))
-    for row, (values, colours, low, high) in enumerate(rows, start=1):
-        figure.add_bar(
-            x=list(range(n)),
-            y=values.tolist(),
-            width=0.62,
-            text=[number(float(v)) for v in values],
-            textposition="outside",
-            textfont={"size": size, "color": theme.TEXT},
-            cliponaxis=False,
-            hoverinfo="skip",
-            marker={
-                "color": values.tolist(),
-                "colorscale": colours,
-                "cmin": low,
-                "cmax": high,
-                "line": {"width": 1, "color": theme.MUTED},
-            },
-            row=row,
-            col=1,
+    n, names = len(words), [phrase(word) for word in words]
+    foot = NAMES + (36 if n <= MANY else 70)
+    across, down = vega.plane((-0.55, n + 0.85), (foot, 0))
+    low, high, limit = min(scores.min(), 0.0), max(scores.max(), 0.0), float(np.abs(scores).max()) or 1.0
+    heard = _bars(scores, names, low, high, SCORES)
+    given = _bars(weights, names, 0.0, max(weights.max(), 0.3), WEIGHTS)
+    rows = [
+        {
+            "left": place - WIDE / 2,
+            "right": place + WIDE / 2,
+            "top": STATES[0],
+            "bottom": STATES[1],
+            "rows": TILE_ROWS,
+            "columns": -(-len(state) // TILE_ROWS),
+            "name": name,
+            "value": [round(float(value), 4) for value in state],
+        }
+        for place, name, state in zip(
+            (*range(n), n + 0.3), (*names, "the mix"), (*states, context), strict=True
         )
-    x, z, told = tiled(np.vstack((states, context[None])), TILE_ROWS, np.array([*range(n), n + 0.3]))
-    figure.add_trace(
-        go.Heatmap(
-            x=x,
-            y=list(range(TILE_ROWS + 1)),
-            z=z,
-            customdata=told,
-            zmin=-1,
-            zmax=1,
-            zmid=0,
-            colorscale=around,
-            showscale=False,
-            hovertemplate="no. %{customdata}: %{z:.3f}<extra></extra>",
-        ),
-        row=3,
-        col=1,
-    )
-    for title, axis in (("scores sᵢⱼ", "y"), ("weights aᵢⱼ, they add up to 1", "y2"), ("states hⱼ", "y3")):
-        figure.add_annotation(
-            text=title,
-            x=0,
-            xref="paper",
-            xanchor="left",
-            y=1,
-            yref=f"{axis} domain",
-            yanchor="bottom",
-            yshift=4,
-            showarrow=False,
-            font={"size": 14, "color": theme.MUTED},
+    ]
+    titles = [
+        {"x": -0.5, "y": top[0] - (22 if top is not STATES else 6), "said": said}
+        for said, top in (
+            ("scores sᵢⱼ", SCORES),
+            ("weights aᵢⱼ, they add up to 1", WEIGHTS),
+            ("states hⱼ", STATES),
         )
-    figure.add_annotation(
-        text="cᵢ, the mix",
-        x=1,
-        xref="paper",
-        xanchor="right",
-        y=1,
-        yref="y3 domain",
-        yanchor="bottom",
-        yshift=4,
-        showarrow=False,
-        font={"size": 14, "color": theme.TEXT},
+    ]
+    mixed = [{"x": n + 0.3 + WIDE / 2, "y": STATES[0] - 6, "said": "cᵢ, the mix"}]
+    above = {"baseline": "bottom", "fontSize": 14}
+    below = [{"x": place, "y": NAMES, "said": name} for place, name in enumerate(names)]
+    tile = f"width / {n + 1.4}"
+    narrow = f"{tile} < {LETTER * max(map(len, names))}"  # every other word on a second line
+    upright = {
+        "baseline": "top",
+        "dy": alt.ExprRef(f"{narrow} && datum.x % 2 ? 15 : 0"),
+        "limit": alt.ExprRef(f"({narrow} ? 2 : 1) * {tile}"),
+    }
+    slanted = {"angle": 300, "align": "right", "baseline": "middle", "limit": 80}
+    return (
+        vega.framed(
+            _drawn(heard, across, down, theme.DIVERGING, (-limit, limit)),
+            _drawn(given, across, down, theme.SEQUENTIAL, (0.0, 1.0)),
+            cells(rows, across, down, 1.0),
+            _written(
+                [*heard, *given],
+                "middle:Q",
+                across,
+                down,
+                dy=-3,
+                baseline="bottom",
+                fontSize=13 if n <= MANY else 11,
+            ),
+            _written(titles, "x:Q", across, down, align="left", color=theme.MUTED, **above),
+            _written(mixed, "x:Q", across, down, align="right", **above),
+            _written(
+                below,
+                "x:Q",
+                across,
+                down,
+                fontSize=14 if n <= MANY else 12,
+                **(upright if n <= MANY else slanted),
+            ),
+            height=foot,
+        )
+    ).resolve_scale(color="independent")
+
+
+def _bars(
+    values: np.ndarray, names: Sequence[str], low: float, high: float, between: tuple[float, float]
+) -> list[dict[str, Any]]:
+    """A bar for each value, from 0, on a scale from `low` to `high` that takes the pixels `between`."""
+    top, bottom = between
+    places = bottom - (bottom - top) * (np.array([*values, 0.0]) - low) / ((high - low) or 1.0)
+    *ends, zero = places.tolist()
+    return [
+        {
+            "x": at - BAR / 2,
+            "x2": at + BAR / 2,
+            "middle": at,
+            "y": min(end, zero),
+            "y2": max(end, zero),
+            "word": name,
+            "number": float(value),
+            "said": number(float(value)),
+        }
+        for at, (end, name, value) in enumerate(zip(ends, names, values, strict=True))
+    ]
+
+
+def _drawn(
+    bars: Sequence[dict[str, Any]],
+    across: alt.X,
+    down: alt.Y,
+    colours: Sequence[str],
+    ends: tuple[float, float],
+) -> alt.Chart:
+    hue = alt.Color(
+        "number:Q", legend=None, scale=alt.Scale(domain=list(ends), range=list(colours), interpolate="rgb")
     )
-    low = min(float(scores.min()), 0.0)
-    room = 0.28 * (max(float(scores.max()), 0.0) - low or 1.0)
-    figure.update_yaxes(visible=False, fixedrange=True)
-    figure.update_yaxes(range=[low - room, max(float(scores.max()), 0.0) + room], row=1, col=1)
-    figure.update_yaxes(range=[0, 1.12 * max(float(weights.max()), 0.3)], row=2, col=1)
-    figure.update_yaxes(range=[TILE_ROWS, 0], row=3, col=1)
-    figure.update_xaxes(
-        showgrid=False, zeroline=False, fixedrange=True, showticklabels=False, range=[-0.55, n + 0.85]
+    tips = vega.told("word:N", ("number:Q", "", ".3f"))
+    mark = {"stroke": theme.MUTED, "strokeWidth": 1}
+    return vega.rows(bars, x=across, x2="x2:Q", y=down, y2="y2:Q", color=hue, tooltip=tips).mark_rect(**mark)
+
+
+def _written(rows: Sequence[dict[str, Any]], x: str, across: alt.X, down: alt.Y, **mark: Any) -> alt.Chart:
+    """The words of rows where they stand."""
+    return vega.rows(rows, x=panels.on(across, x), y=down, text="said:N").mark_text(
+        **({"color": theme.TEXT} | mark)
     )
-    figure.update_xaxes(
-        showticklabels=True,
-        tickvals=list(range(n)),
-        ticktext=[plain(word) for word in words],
-        ticks="",
-        tickangle=0 if n <= 12 else -60,
-        tickfont={"size": 14 if n <= 12 else 12, "color": theme.TEXT},
-        row=3,
-        col=1,
-    )
-    figure.update_layout(
-        template=theme.template(), height=400, margin={"l": 0, "r": 0, "t": 26, "b": 4}, showlegend=False
-    )
-    return figure

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-import plotly.graph_objects as go
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
@@ -96,10 +95,11 @@ def look(params: Params, data: maths.Data) -> Folds:
     )
     scores, weights = data.scores[row], data.weights[row]
     figure = mixing(scores, weights, data.joined, data.contexts[row], distinct(data.words))
-    page_parts.show(
-        go.Figure(figure).update_layout(height=340) if lesson.presenting() else figure,
+    page_parts.show_large(
+        figure,
         f"{SLUG}.look",
         "Scores, weights, encoder states and the context vector of one written word.",
+        room=340,
     )
     most, total = int(weights.argmax()), float(np.exp(scores - scores.max()).sum())
     return _told(

@@ -130,37 +130,7 @@ def unrolled(
     ]
     across = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[-0.52, longest - 0.48], nice=False))
     down = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[top, 0], nice=False))
-    hue = alt.Color(
-        "value:Q",
-        legend=None,
-        scale=alt.Scale(domain=[-limit, limit], range=theme.DIVERGING, interpolate="rgb", clamp=True),
-    )
-    cell = (
-        vega.rows(tiles)
-        .transform_calculate(number="sequence(length(datum.value))")
-        .transform_flatten(["value", "number"])
-        .transform_calculate(
-            wide="(datum.right - datum.left) / datum.columns", high="(datum.bottom - datum.top) / datum.rows"
-        )
-        .transform_calculate(
-            x="datum.left + datum.number % datum.columns * datum.wide",
-            y="datum.top + floor(datum.number / datum.columns) * datum.high",
-        )
-        .transform_calculate(x2="datum.x + datum.wide", y2="datum.y + datum.high")
-        .mark_rect(x2Offset=0.7, y2Offset=0.5)
-        .encode(
-            x=across,
-            x2="x2:Q",
-            y=down,
-            y2="y2:Q",
-            color=hue,
-            tooltip=[
-                alt.Tooltip("name:N", title=" "),
-                alt.Tooltip("number:Q", title="no."),
-                alt.Tooltip("value:Q", format=".3f"),
-            ],
-        )
-    )
+    cell = cells(tiles, across, down, limit)
     framed = (
         vega.rows(frames)
         .mark_rect(filled=False)
@@ -203,6 +173,41 @@ def unrolled(
     )
 
 
+def cells(tiles: Sequence[Mapping[str, Any]], across: alt.X, down: alt.Y, limit: float) -> alt.Chart:
+    """Draw the numbers of tiles row by row, coloured from -limit to limit; a tile has edges, `rows`, `columns`, a `name` and the list `value`."""
+    hue = alt.Color(
+        "value:Q",
+        legend=None,
+        scale=alt.Scale(domain=[-limit, limit], range=theme.DIVERGING, interpolate="rgb", clamp=True),
+    )
+    return (
+        vega.rows(tiles)
+        .transform_calculate(number="sequence(length(datum.value))")
+        .transform_flatten(["value", "number"])
+        .transform_calculate(
+            wide="(datum.right - datum.left) / datum.columns", high="(datum.bottom - datum.top) / datum.rows"
+        )
+        .transform_calculate(
+            x="datum.left + datum.number % datum.columns * datum.wide",
+            y="datum.top + floor(datum.number / datum.columns) * datum.high",
+        )
+        .transform_calculate(x2="datum.x + datum.wide", y2="datum.y + datum.high")
+        .mark_rect(x2Offset=0.7, y2Offset=0.5)
+        .encode(
+            x=across,
+            x2="x2:Q",
+            y=down,
+            y2="y2:Q",
+            color=hue,
+            tooltip=[
+                alt.Tooltip("name:N", title=" "),
+                alt.Tooltip("number:Q", title="no."),
+                alt.Tooltip("value:Q", format=".3f"),
+            ],
+        )
+    )
+
+
 def _arrows(
     rows: Sequence[Mapping[str, float]],
     across: alt.X,
@@ -240,24 +245,3 @@ def _arrows(
         .encode(x=panels.on(across, "x2:Q"), y=panels.on(down, "y2:Q"))
     )
     return line, point
-
-
-def tiled(states: np.ndarray, rows: int, places: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """States (step, d) as tiles of `rows` rows around their places: edges along x, values, and the number of each cell.
-
-    Values (rows, columns) with one empty column between two tiles; one edge more than columns.
-
-    >>> x, z, told = tiled(np.arange(4.0).reshape(1, 4), 2, np.array([0.0]))
-    >>> x.round(2).tolist(), z.tolist(), told.tolist()
-    ([-0.43, 0.0, 0.43], [[0.0, 1.0], [2.0, 3.0]], [[0, 1], [2, 3]])
-    """
-    n, width = states.shape
-    columns = -(-width // rows)
-    cells = np.full((n, rows * columns), np.nan)
-    cells[:, :width] = states
-    z = np.full((rows, n, columns + 1), np.nan)
-    z[:, :, :columns] = cells.reshape(n, rows, columns).transpose(1, 0, 2)
-    told = np.zeros((rows, n, columns + 1), int)
-    told[:, :, :columns] = np.arange(rows * columns).reshape(rows, 1, columns)
-    edges = places[:, None] + np.linspace(-0.5 + GAP / 2, 0.5 - GAP / 2, columns + 1)
-    return edges.ravel(), z.reshape(rows, -1)[:, :-1], told.reshape(rows, -1)[:, :-1]
