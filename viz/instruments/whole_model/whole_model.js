@@ -8,6 +8,7 @@ import { saveMenu } from "../kit/save/save.js";
 import { button, drawing, group, hold, offer, shell, status } from "../kit/shell.js";
 import { laidOut, paint, rowAt, saving } from "./paint.js";
 
+const TIGHT = 55;   // pixels below which the name of a layer and its choice of heads touch
 const KINDS = { self: "self-attention", causal: "masked self-attention", cross: "cross-attention" };
 
 export function build(root) {
@@ -167,6 +168,7 @@ function draw(view) {
     const [x, wide] = plan.place(stack, column, layer);
     Object.assign(box.style, { left: `${x}px`, width: `${wide}px`, top: `${column === "end" ? plan.end[2] - plan.header : plan.top(stack)}px` });
     box.classList.toggle("from_end", column === "start");
+    box.classList.toggle("tight", wide < TIGHT * plan.unit);
   }
   Object.assign(view.end.style, { left: `${plan.end[0]}px`, width: `${plan.end[1]}px`, top: `${plan.end[2]}px` });
   paint(view, sharp(view.canvas, view.field.clientWidth, plan.tall), plan);
