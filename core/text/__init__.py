@@ -1,4 +1,4 @@
-"""Text to tokens and back, with what a picture needs: where each token stands in the text as typed."""
+"""Tokenizers: text to tokens and back, with the place of each token in the text as typed."""
 
 from core.text.reader import Reader
 from core.text.sentencepiece import Cutter, PieceTokenizer

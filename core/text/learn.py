@@ -84,10 +84,10 @@ def characters(
     ends_word: str = ":",
     unknown: str = "<unk>",
 ) -> tokenizers.Tokenizer:
-    """Each sign is a token; white space separates and is none, but for a space that is one of the signs. Nothing is
-    learned: the ids follow from the order given.
+    """Return a tokenizer in which each sign is a token. White space separates tokens and is none itself, unless a space is
+    one of the signs. Nothing is learned: the ids follow from the order given.
 
-    `special` come first and get the ids 0, 1, ..; one of them is `unknown`, which stands for every other sign. A word
+    `special` come first and get the ids 0, 1, ..; one of them is `unknown`, the token of every other sign. A word
     of `words` is one token where `ends_word` follows it.
 
     >>> characters("abcopy:", ("<unk>",), words=("copy",)).encode("copy: a copy?").tokens
@@ -138,7 +138,7 @@ def _bert_rules(model: models.WordPiece | models.WordLevel) -> tokenizers.Tokeni
 
 
 def _words(backend: tokenizers.Tokenizer, lines: Iterable[str], n_letters: int) -> Counter[str]:
-    """How often each word stands there, without words that have a rare letter."""
+    """Count the words of the lines, leaving out words with a letter that is not among the `n_letters` most frequent."""
     rules, cut = backend.normalizer, backend.pre_tokenizer
     words: Counter[str] = Counter()
     for line in lines:

@@ -1,4 +1,4 @@
-"""What reads an input that is no sentence."""
+"""The interface of readers of inputs that are no sentences, such as pictures and sounds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Texts cut as SentencePiece cuts them (Kudo 2018; Kudo and Richardson 2018), letter by letter where it stands, and Marian's tokenizer of two such models."""
+"""Texts cut as SentencePiece cuts them (Kudo 2018; Kudo and Richardson 2018), with the place of each letter, and Marian's tokenizer of two such models."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Letters:
 
     @classmethod
     def of(cls, table: bytes) -> Letters:
-        """The table of these bytes; without any, one that leaves every letter as it is."""
+        """Make the table of these bytes; without any, one that leaves every letter as it is."""
         size = int.from_bytes(table[:4], "little")
         units = array("I", table[4 : 4 + size])
         if sys.byteorder != "little":
@@ -43,7 +43,7 @@ class Letters:
         return cls(units, table[4 + size :])
 
     def at(self, text: str, begin: int) -> tuple[str, int]:
-        """What is written for the longest run of letters from `begin` that the table knows, and where that run ends.
+        """Return the replacement of the longest run of letters from `begin` that the table knows, and the end of that run.
 
         >>> Letters().at("abc", 1)
         ('b', 2)
@@ -67,7 +67,7 @@ class Cutter:
     """One SentencePiece model of the kind Unigram: a text is normalized, and cut into the pieces of the largest total score.
 
     `model` finds them (Viterbi); letters without a piece come out as one. `whole` are pieces that nothing changes;
-    `prefix`: a space is put before every text; `squeeze`: several spaces are one, and none stands at an end.
+    `prefix`: a space is put before every text; `squeeze`: several spaces are one, and none remains at an end.
     """
 
     model: tokenizers.Tokenizer
@@ -78,25 +78,25 @@ class Cutter:
 
     @classmethod
     def of(cls, model: str, table: str, whole: Sequence[str], prefix: bool, squeeze: bool) -> Cutter:
-        """What the limited child says of a file, `core.checkpoints.safety.tokenizer_files.cutter`."""
+        """Make a cutter of the facts that the sandboxed reader reports of a file, `core.checkpoints.safety.tokenizer_files.cutter`."""
         held = Letters.of(base64.b64decode(table))
         return cls(tokenizers.Tokenizer.from_str(model), held, tuple(whole), prefix, squeeze)
 
     @property
     def pieces(self) -> list[str]:
-        """What it may cut a text into."""
+        """The pieces into which a text may be cut."""
         return [piece for piece in self.model.get_vocab() if piece]
 
     @cached_property
-    def _whole(self) -> re.Pattern[str] | None:
+    def _unsplit(self) -> re.Pattern[str] | None:
         longest = sorted(self.whole, key=len, reverse=True)
         return re.compile("|".join(map(re.escape, longest))) if longest else None
 
     def _runs(self, text: str) -> Iterator[tuple[str, int, int]]:
-        """What is written for each run of letters, and where the run stands."""
+        """Yield the replacement of each run of letters, with the run's start and end in the text."""
         at = 0
         while at < len(text):
-            found = self._whole.match(text, at) if self._whole else None
+            found = self._unsplit.match(text, at) if self._unsplit else None
             written, end = (found.group(), found.end()) if found else self.letters.at(text, at)
             yield written, at, end
             at = end
@@ -129,7 +129,7 @@ class Cutter:
         return "".join(letters), places
 
     def cut(self, text: str) -> Iterator[tuple[str, Span]]:
-        """Each piece of a text and where it stands there, without the space before it; None for a space that nobody typed."""
+        """Yield each piece of a text and its span there, without the space before it; None for a space that nobody typed."""
         plain, places = self.normalized(text)
         found = self.model.encode(plain, add_special_tokens=False)
         for piece, (begin, end) in zip(found.tokens, found.offsets, strict=True):

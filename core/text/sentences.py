@@ -23,14 +23,14 @@ SHORT = re.compile(
 
 
 def sentences_of(text: str) -> list[tuple[int, int]]:
-    """The sentences of a text as (start, end), the white space between them in none.
+    """Return the sentences of a text as (start, end), the white space between them in none.
 
     A sentence ends at a stop that is followed by a word that begins no further part of it (one in small letters does),
     and at an empty line. Line breaks inside a paragraph end nothing.
 
-    >>> text = 'Mr. Brown came in. "Who is there?" he asked.  Nobody.'
+    >>> text = 'Mr. Brown came in. "Who is there?" she asked.  Nobody.'
     >>> [text[start:end] for start, end in sentences_of(text)]
-    ['Mr. Brown came in.', '"Who is there?" he asked.', 'Nobody.']
+    ['Mr. Brown came in.', '"Who is there?" she asked.', 'Nobody.']
     """
     found, start = [], 0
     for end in (*_ends(text), len(text)):
@@ -54,7 +54,7 @@ def _ends(text: str) -> Iterator[int]:
 
 
 def numbered(text: str, spans: Sequence[Span]) -> tuple[int, ...]:
-    """The number of the sentence in which each token stands, from 0 on; a sentence without a token is not counted.
+    """Return the number of the sentence of each token, from 0 on; a sentence without a token is not counted.
 
     >>> numbered("It ran. It hid.", [(0, 2), (3, 6), (6, 7), (8, 10), (11, 14), (14, 15)])
     (0, 0, 0, 1, 1, 1)

@@ -30,9 +30,9 @@ BYTE = re.compile(r"<0x([0-9A-F]{2})>")
 
 @dataclass(frozen=True)
 class Encoded:
-    """Tokens of one text. `spans[i]` is where token i stands in the text as typed, None for an added token.
+    """Tokens of one text. `spans[i]` is the (start, end) of token i in the text as typed, None for an added token.
 
-    The pieces of one character share its span. `lost` lists the spans of characters no token stands for.
+    The pieces of one character share its span. `lost` lists the spans of characters that no token covers.
     `values` (token number) are the numbers behind each token where it is no word of a table: a patch's, a frame's.
     """
 
@@ -93,7 +93,7 @@ class Tokenizer:
 
     @property
     def source(self) -> Tokenizer:
-        """What reads the source of a model that writes another text: itself, unless the two are cut by models of their own."""
+        """The tokenizer of the source of a model that writes another text: this one, unless the two sides have their own."""
         return self
 
     @cached_property
@@ -122,7 +122,7 @@ class Tokenizer:
             _untrimmed(span, raw, added) for span, raw in zip(encoding.offsets, encoding.tokens, strict=True)
         )
         tokens = tuple(self.token(index) for index in encoding.ids)
-        spans = _grown(text, tokens, spans, self.unknown)
+        spans = _extended(text, tokens, spans, self.unknown)
         return Encoded(tuple(encoding.ids), tokens, spans, uncovered(text, spans))
 
     def check_rows(self, ids: Sequence[int]) -> None:
@@ -159,7 +159,7 @@ class Tokenizer:
         return tuple(encoding.ids[first + 1 : second])
 
     def placed(self, encoded: Encoded, *, whole: bool = False) -> Encoded:
-        """The tokens of a text with what stands before it, and of a `whole` one behind it; see `around`.
+        """Return the tokens of a text with the special ones that go before it and, for a `whole` text, after it; see `around`.
 
         Nothing is added to a text that brings it along, read with `special=True`.
         """
@@ -225,13 +225,13 @@ class Tokenizer:
         return text, Encoded(tuple(ids), tuple(self.token(index) for index in ids), spans)
 
     def token(self, index: int) -> str:
-        """The token by itself, as text: `' car'`; a name for a special one; bytes that are no character as ‹C3›."""
+        """Return the token by itself, as text: `' car'`; a name for a special one; bytes that are no character as ‹C3›."""
         name = self._names.get(index)
         if name is None:
-            name = self._names[index] = self._named(index)
+            name = self._names[index] = self._name_of(index)
         return name
 
-    def _named(self, index: int) -> str:
+    def _name_of(self, index: int) -> str:
         raw = self._backend.id_to_token(index)
         if raw is None:
             return f"‹{index}›"
@@ -270,7 +270,7 @@ class Tokenizer:
 
     @cached_property
     def unknown(self) -> str:
-        """The token for what is in no vocabulary: it stands for other letters than its own."""
+        """The token for text outside the vocabulary, whose own letters say nothing of the text; "" where there is none."""
         return getattr(self._backend.model, "unk_token", None) or ""
 
     @cached_property
@@ -347,7 +347,7 @@ def check_text(text: str) -> None:
 
 
 def _untrimmed(span: tuple[int, int], raw: str, added: bool) -> Span:
-    """The library trims spaces from spans, all of a token of spaces alone. The space it added itself stands nowhere."""
+    """Return the span of a token with the spaces that the library trimmed from it; None for a space that it `added` itself."""
     start, end = span
     if start < end:
         return span
@@ -356,16 +356,20 @@ def _untrimmed(span: tuple[int, int], raw: str, added: bool) -> Span:
     return None if added else (0, len(raw))
 
 
-def _grown(text: str, tokens: Sequence[str], spans: tuple[Span, ...], unknown: str) -> tuple[Span, ...]:
-    """The spans, each begun where its token does: the library loses a letter behind an added token, and all but the last that a rule replaced.
+def _extended(text: str, tokens: Sequence[str], spans: tuple[Span, ...], unknown: str) -> tuple[Span, ...]:
+    """Return the spans with each extended to where its token begins.
 
-    A token that stands behind a hole and is spelled otherwise than the letters it is said to stand on, stands on the hole, too.
+    The library loses a letter after an added token, and all but the last that a rule replaced: a token after such a hole
+    that is spelled otherwise than the letters of its span covers the hole, too.
     """
     begins = {end: begin for begin, end in uncovered(text, spans)}
     return (
         tuple(
             (begins[span[0]], span[1])
-            if span and span[0] in begins and token != unknown and not _alike(token, text[slice(*span)])
+            if span
+            and span[0] in begins
+            and token != unknown
+            and not _same_letters(token, text[slice(*span)])
             else span
             for token, span in zip(tokens, spans, strict=True)
         )
@@ -374,8 +378,8 @@ def _grown(text: str, tokens: Sequence[str], spans: tuple[Span, ...], unknown: s
     )
 
 
-def _alike(token: str, letters: str) -> bool:
-    """Whether a token spells these letters, but for case, accents, spaces and the sign of a piece within a word."""
+def _same_letters(token: str, letters: str) -> bool:
+    """Return whether a token spells these letters, but for case, accents, spaces and the sign of a piece within a word."""
     token, letters = (
         "".join(char for char in unicodedata.normalize("NFKD", some.casefold()) if char.isalnum())
         for some in (token, letters)
@@ -384,7 +388,7 @@ def _alike(token: str, letters: str) -> bool:
 
 
 def _after_space(text: str, start: int, end: int) -> int:
-    """Where the letters of text[start:end] begin; `start` where it has none."""
+    """Return the index at which the letters of text[start:end] begin; `start` where it has none."""
     letters = text[start:end].lstrip()
     return end - len(letters) if letters else start
 

@@ -16,13 +16,13 @@ UNSPACED = r"\p{Han}\p{Hiragana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
 """Scripts without spaces between words: a letter is a word there, and so is a token of several."""
 LETTER = rf"[\p{{L}}\p{{N}}_&&[^{UNSPACED}]]"
 UNIT = r"[^\s:](?:(?!\y)[^\s:])*"
-"""From one boundary to the next; a colon stands alone, as in CLDR's own rules."""
+"""From one boundary to the next; a colon is a unit of its own, as in CLDR's rules."""
 FLAG = r"[\x{1F1E6}-\x{1F1FF}]{1,2}[\p{M}\x{200D}]*"
 """Two regional letters; taken first, for in a long row of them the library counts back to its start for each."""
 WORDS = rf"{FLAG}|(?y{{w}})(?={LETTER}){UNIT}(?:(?<={LETTER})['’\-‐‑](?={LETTER}){UNIT})*|(?y{{w}}){UNIT}|:"
 """The words of UAX 29, and those that a hyphen or an apostrophe joins."""
 LETTERS = rf"{FLAG}|(?y{{g}})\S(?:(?!\y)\S)*"
-"""What people take for one letter, with its combining signs: an extended grapheme cluster."""
+"""A letter as people count them, with its combining signs: an extended grapheme cluster."""
 MANY, ALONE, LONGEST = 8, 3, 20
 """Letters or tokens in a word, from which on it is none: where it holds most of a text; where it is all; anywhere."""
 KEPT = 256
@@ -67,7 +67,7 @@ def words_in(text: str) -> list[str]:
 
 
 def words_of(text: str, tokens: Sequence[str], spans: Sequence[Span]) -> list[Word]:
-    """Group neighbouring tokens by the word their first letter stands in; an added token is a word of its own.
+    """Group neighbouring tokens by the word that has their first letter; an added token is a word of its own.
 
     A single space belongs to the word right after it, as where one token holds both; other white space alone joins
     nothing and stays by itself. The space that a tokenizer puts before a text belongs to its first word. A token that
