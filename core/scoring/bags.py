@@ -1,4 +1,4 @@
-"""What a text tells without its order: two baselines that learn from counted words, for models that read.
+"""Bags of words: two baselines that learn to classify from counted words, without their order.
 
 Naive Bayes (McCallum and Nigam 1998) adds up what each word says by itself. The linear classifier weighs words and pairs of
 neighbouring words by their tf-idf (Salton and Buckley 1988), its weights learned by logistic regression.
@@ -43,7 +43,7 @@ def guesses(
 
 
 def bag(document: Document, n: int) -> Bag:
-    """How often each word stands in a document; with n = 2 each pair of neighbours inside a sentence too.
+    """Count the words of a document; with n = 2 the pairs of neighbours inside a sentence too.
 
     >>> sorted(bag(Document("", ("A cat sat.",)), 2))
     ['a', 'a cat', 'cat', 'cat sat', 'sat']
@@ -105,7 +105,7 @@ def linear(train: Sequence[Bag], wanted: np.ndarray, test: Sequence[Bag], n_clas
 
 
 def _weighed(each: Bag, place: Mapping[str, int], idf: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Which words, and how much each weighs."""
+    """Return the columns of a bag's words and the weight of each, tf-idf normed to length 1."""
     found = sorted((place[word], count) for word, count in each.items() if word in place)
     words, often = (
         np.array([at for at, _ in found], dtype=np.int64),

@@ -1,6 +1,6 @@
-"""Models that say what stands in a picture: how often the whole sentence is right, and whether they looked at what they name.
+"""Scores of models that describe a picture: how often the whole sentence is right, and whether they attend to the things they name.
 
-Scenes are drawn anew, of combinations that no training has; in as many again one thing is of a colour that the training
+Scenes are sampled for the test, of combinations that no training has; in as many again one thing is of a colour that the training
 never gave to its kind.
 
     exact_match              the sentence of the grammar, word for word
@@ -34,16 +34,16 @@ PATTERN, SCORES = "decoder.attn.pattern", "decoder.attn.scores"
 
 
 def drawn(each: int, seed: int = 0, *, unseen: bool = False) -> list[Scene]:
-    """The same held-out scenes for whoever is measured."""
+    """Return held-out scenes, the same for every model."""
     rng = np.random.default_rng((seed, unseen))
     return [scene(rng, "test", unseen=unseen) for _ in range(each)]
 
 
 def measure(model: Model, limit: int | None = None, seed: int = 0) -> Metrics:
-    """All of the above on 1000 (or `limit`) scenes of each sort."""
+    """Return all of the scores above on 1000 (or `limit`) scenes of each sort."""
     each = EACH if limit is None else limit
     plain, new = drawn(each, seed), drawn(each, seed, unseen=True)
-    said, looks = told(model, plain)
+    said, looks = describe(model, plain)
     right = [text == caption(one) for text, one in zip(said, plain, strict=True)]
     on, chance = [], []
     for one, text, look in zip(plain, said, looks, strict=True):
@@ -58,7 +58,7 @@ def measure(model: Model, limit: int | None = None, seed: int = 0) -> Metrics:
     return {
         "items": len(plain) + len(new),
         "exact_match": float(np.mean(right)),
-        "exact_match_unseen": _exact(told(model, new)[0], new),
+        "exact_match_unseen": _exact(describe(model, new)[0], new),
         "noun_on_object": float(np.mean(on)) if on else 0.0,
         "exact_match_by_relation": {
             way: float(np.mean([ok for ok, other in zip(right, ways, strict=True) if other == way]))
@@ -66,17 +66,17 @@ def measure(model: Model, limit: int | None = None, seed: int = 0) -> Metrics:
         },
         "beside": {
             f"{model.name}, every weight equal": {
-                "exact_match": _exact(told(model, plain, edits=[Uniform(SCORES)])[0], plain)
+                "exact_match": _exact(describe(model, plain, edits=[Uniform(SCORES)])[0], plain)
             },
             "a cell by chance": {"noun_on_object": float(np.mean(chance)) if on else 0.0},
         },
     }
 
 
-def told(
+def describe(
     model: Model, scenes: Sequence[Scene], *, edits: Sequence[Edit] = ()
 ) -> tuple[list[str], list[NDArray[np.float32]]]:
-    """The caption that is written greedily of each scene, and its weights (word cell), END's row last."""
+    """Return the greedy caption of each scene, and its attention weights (word cell), END's row last."""
     texts: list[str] = []
     looks: list[NDArray[np.float32]] = []
     start, end = model.tokenizer.start, model.tokenizer.end

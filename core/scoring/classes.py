@@ -33,7 +33,7 @@ def measure(model: Any, path: Path, limit: int | None = None) -> Metrics:
     wanted = np.array([classes.index(each.label) for each in found])
     logp = scores(model, found).double().log_softmax(-1)
     lost = F.nll_loss(logp, torch.from_numpy(wanted))
-    return {**told(logp.argmax(-1).numpy(), wanted, classes), "nats": float(lost)}
+    return {**accuracies(logp.argmax(-1).numpy(), wanted, classes), "nats": float(lost)}
 
 
 def scores(model: Any, documents: list[Document]) -> torch.Tensor:
@@ -53,10 +53,10 @@ def scores(model: Any, documents: list[Document]) -> torch.Tensor:
     return together.new_zeros(together.shape).index_copy(0, torch.tensor(order), together)
 
 
-def told(guessed: np.ndarray, wanted: np.ndarray, classes: tuple[str, ...]) -> Metrics:
-    """accuracy and accuracy_by_class, with `items` and `commonest`, the share of the class that occurs most.
+def accuracies(guessed: np.ndarray, wanted: np.ndarray, classes: tuple[str, ...]) -> Metrics:
+    """Return accuracy and accuracy_by_class, with `items` and `commonest`, the share of the class that occurs most.
 
-    >>> told(np.array([0, 1, 1]), np.array([0, 1, 0]), ("a", "b"))["accuracy_by_class"]
+    >>> accuracies(np.array([0, 1, 1]), np.array([0, 1, 0]), ("a", "b"))["accuracy_by_class"]
     {'a': 0.5, 'b': 1.0}
     """
     right, counts = guessed == wanted, np.bincount(wanted, minlength=len(classes))
@@ -81,7 +81,7 @@ def check(documents: list[Document], classes: tuple[str, ...], name: str) -> Non
 
 
 def beside(model: Any, train: Path, path: Path) -> dict[str, Metrics]:
-    """What simpler readers reach that learn from `train`: see `core.scoring.bags`."""
+    """Return the scores on `path` of the baselines of `core.scoring.bags`, which learn from `train`, by their names."""
     with reading(train), reading(path):
         learned, found = list(read(train)), list(read(path))
     classes = model.config.classes
@@ -89,7 +89,7 @@ def beside(model: Any, train: Path, path: Path) -> dict[str, Metrics]:
         check(some, classes, name)
     wanted = np.array([classes.index(each.label) for each in found])
     return {
-        name: told(guessed, wanted, classes)
+        name: accuracies(guessed, wanted, classes)
         for name, guessed in bags.guesses(learned, found, classes).items()
     }
 

@@ -15,9 +15,9 @@ EACH = 100
 
 
 def measure(model: Any, limit: int | None = None, seed: int = 0) -> Metrics:
-    """token_accuracy and exact_match of what is written greedily, of up to 100 (or `limit`) unseen strings a length.
+    """Return token_accuracy and exact_match of greedy copies, of up to 100 (or `limit`) unseen strings a length.
 
-    token_accuracy is the share of places where the sign of the string stands; exact_match asks for the whole string
+    token_accuracy is the share of places with the sign of the string; exact_match asks for the whole string
     and nothing behind it. The two by themselves are the means over the measured lengths up to the longest of the
     training; `.._beyond` over the longer ones, up to four times that.
     """

@@ -1,4 +1,4 @@
-"""What a pass costs: seconds of the processor, and the most memory that its tensors hold at once.
+"""The cost of a pass: seconds of the processor, and the most memory that its tensors hold at once.
 
 For a network that can read all pairs or blocks only (BigBird), both ways, on one thread.
 """
@@ -33,8 +33,8 @@ class Cost:
     nbytes: int
 
 
-class _Held(TorchDispatchMode):
-    """Counts the bytes of tensors that this thread's operations make, as long as anybody holds them."""
+class _MemoryMeter(TorchDispatchMode):
+    """A meter of the bytes of tensors that this thread's operations make, as long as they are referenced."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -83,7 +83,7 @@ def cost(run: Callable[[], object], budget: float = 0.12) -> Cost:
     """
     clock = time.thread_time if torch.get_num_threads() == 1 else time.perf_counter
     with torch.inference_mode():
-        with _Held() as held:
+        with _MemoryMeter() as held:
             run()
         begun, found = time.perf_counter(), []
         while not found or (time.perf_counter() - begun < budget and len(found) < 50):
@@ -127,9 +127,9 @@ def read_in_full(model: Any) -> Any:
 
 
 def by_length(model: Any, lengths: Sequence[int] = LENGTHS, budget: float = 2.0) -> Metrics:
-    """Milliseconds and megabytes of a pass of the whole network over one text, for each number of tokens.
+    """Measure milliseconds and megabytes of a pass of the whole network over one text, for each number of tokens.
 
-    Beyond the context the places begin anew: which vectors are added costs nothing.
+    Beyond the context the positions repeat: the cost does not depend on which vectors are added.
     """
     places, longest = model.network.embed["position"].weight, max(model.config.n_ctx, *lengths)
     more = {"embed.position.weight": places.repeat(-(-longest // len(places)), 1)[:longest]}

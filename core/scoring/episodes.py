@@ -1,6 +1,6 @@
 """Models that learn a task from the text in front of them: how often the answer behind the last `?` is right.
 
-Each text is drawn anew: its pairs, its classes, its letters and its answers. What helps is in the text alone.
+Each text has its own random pairs, classes, letters and answers. What helps is in the text alone.
 
     accuracy            the mean of the tasks
     accuracy_by_task    of each task by itself
@@ -40,7 +40,7 @@ def measure(model: Any, limit: int | None = None, seed: int = 0) -> Metrics:
 
 
 def called(places: range) -> str:
-    """What a group of places back is called.
+    """Return the name of a range of distances back from the question.
 
     >>> called(range(1, 16)), called(PLACES[-1])
     ('1 to 15 back', '31 and more back')

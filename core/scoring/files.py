@@ -13,7 +13,7 @@ FORMATS = (".txt", ".tsv", ".jsonl", ".npz")
 
 
 def suffix(path: Path) -> str:
-    """What kind of data a file holds, by its name.
+    """Return the format of a data file as a suffix, by its name and without .xz.
 
     >>> suffix(Path("valid.txt.xz"))
     '.txt'

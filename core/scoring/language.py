@@ -123,9 +123,9 @@ def spans(n: int, n_ctx: int) -> list[Span]:
 def token_losses(
     network: Any, texts: list[np.ndarray], n_ctx: int, batch_tokens: int | None = None
 ) -> list[np.ndarray]:
-    """-log p of every token of each text but its first, in nats: (pos - 1) float64 for each text.
+    """Return -log p of every token of each text but its first, in nats: (pos - 1) float64 for each text.
 
-    Windows of all texts are batched by length, BATCH_TOKENS at once unless said; padding stands behind them, where a causal model does not see it.
+    Windows of all texts are batched by length, `batch_tokens` (or BATCH_TOKENS) at once; padding comes after them, where a causal model does not see it.
     """
     device = next(network.parameters()).device
     work = [(number, span) for number, text in enumerate(texts) for span in spans(len(text), n_ctx)]

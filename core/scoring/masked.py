@@ -77,17 +77,17 @@ def hidden_words(model: Any, books: Books) -> Metrics:
 def next_sentences(model: Any, books: Books) -> Metrics:
     """next_sentence_accuracy, and the share of pairs that do follow (always guessing would reach it)."""
     pairs = walked(books, np.random.default_rng(0))
-    return _told(model, pairs, "next_sentence", "next_sentence_accuracy", "pairs_that_follow")
+    return _pair_accuracy(model, pairs, "next_sentence", "next_sentence_accuracy", "pairs_that_follow")
 
 
 def sentence_orders(model: Any, books: Books) -> Metrics:
     """sentence_order_accuracy, and the share of pairs in their order (always guessing would reach it)."""
     pairs = walked(books, np.random.default_rng(0), Books.ordered)
-    return _told(model, pairs, "sentence_order", "sentence_order_accuracy", "pairs_in_order")
+    return _pair_accuracy(model, pairs, "sentence_order", "sentence_order_accuracy", "pairs_in_order")
 
 
-def _told(model: Any, pairs: Sequence[Pair], output: str, accuracy: str, share: str) -> Metrics:
-    """How many pairs an output tells rightly, whose index 0 says "follows" or "in order"."""
+def _pair_accuracy(model: Any, pairs: Sequence[Pair], output: str, accuracy: str, share: str) -> Metrics:
+    """Return the share of pairs that an output classifies rightly, under the name `accuracy`; its index 0 means "follows" or "in order"."""
     if not pairs:
         return {"pairs": 0}
     order = sorted(range(len(pairs)), key=lambda i: len(pairs[i].first) + len(pairs[i].second))

@@ -24,7 +24,7 @@ from core.errors import InputError
 from core.models import Batch
 from core.models.vit import ViT, ViTConfig
 from core.scoring import Metrics, Scoring
-from core.scoring.classes import told
+from core.scoring.classes import accuracies
 
 AT_ONCE = 100
 NEAREST = 3
@@ -49,7 +49,7 @@ def measure(model: Any, path: Path, limit: int | None = None) -> Metrics:
     _check(model, test, path.name)
     if model.family == "vit":
         scores = class_scores(model.network, test)
-        return told(scores.argmax(-1).numpy(), test.labels, test.classes)
+        return accuracies(scores.argmax(-1).numpy(), test.labels, test.classes)
     if not has_split(path, "train"):
         filled, mean_patch, _ = errors(model, test, test)
         of_mean = {"squared_error": mean_patch}
@@ -82,7 +82,7 @@ def class_scores(network: Any, drawings: Drawings) -> Tensor:
 
 
 def errors(model: Any, train: Drawings, test: Drawings, seed: int = 0) -> tuple[float, ...]:
-    """What the decoder, the mean of the visible patches and the mean drawing miss at the hidden places, drawn with the seed."""
+    """Return the mean squared errors at hidden places, sampled with the seed: of the decoder, of the mean of the visible patches and of the mean drawing."""
     config, draw = model.config, np.random.default_rng(seed)
     mean = torch.from_numpy(numbers(train.pixels.mean(0).round().astype(np.uint8), config.patch))[1:]
     lost = np.zeros(3)
@@ -138,7 +138,7 @@ def tuned(model: Any, few: Drawings, knows: bool, steps: int = STEPS) -> ViT:
 
 
 def beside(model: Any, train: Path, path: Path) -> dict[str, Metrics]:
-    """What the three nearest training drawings say, by the squared distance of their pixels."""
+    """Return the scores on `path` of the baseline that takes the commonest class of the three training drawings nearest in pixels."""
     learnt, test = read(train, "train"), read(path, "test")
     _check(model, test, path.name)
     known = torch.from_numpy(learnt.pixels.reshape(len(learnt.pixels), -1)).float() / 255
@@ -154,11 +154,11 @@ def beside(model: Any, train: Path, path: Path) -> dict[str, Metrics]:
         for some in _some(test.pixels)
     ]
     found = torch.cat(guessed).numpy()
-    return {f"{NEAREST} nearest drawings": told(found, test.labels, test.classes)}
+    return {f"{NEAREST} nearest drawings": accuracies(found, test.labels, test.classes)}
 
 
 def _shared(network: ViT, learnt: dict[str, Tensor]) -> dict[str, Tensor]:
-    """What both have: all but the head for classes."""
+    """Return the weights that both networks have: all but the head for classes."""
     return {name: learnt[name] for name in network.state_dict() if name in learnt}
 
 

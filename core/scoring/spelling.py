@@ -96,7 +96,7 @@ def measure(model: Any, limit: int | None = None, seed: int = 0) -> Metrics:
 
 
 def baselines(model: Any, each: int, seed: int = 0) -> dict[str, Metrics]:
-    """What simpler spellers reach on the sounds of `letter_error`, by their names.
+    """Return the scores of simpler spellers on the sounds of `letter_error`, by their names.
 
     The nearest clip: each word is cut out where it is known to be, and of the clips in the voices of the training the one
     with the nearest spectrogram, both stretched to as many frames, gives the word. And the model with every score 0, so that
@@ -141,7 +141,7 @@ def _shape(wave: Wave) -> NDArray[np.float32]:
 
 
 def written(network: Any, tokenizer: Tokenizer, texts: Sequence[str]) -> list[str]:
-    """What a network writes by itself, a letter at a time, of sounds that are written as texts."""
+    """Return the greedy transcripts of sounds, in their order; each sound is given as a text that `SpeechReader` reads."""
     reader = SpeechReader(network.cfg.n_frames, network.cfg.n_ctx, network.cfg.n_bands)
     values = [torch.from_numpy(reader.encode(text).values) for text in texts]
     order = sorted(range(len(texts)), key=lambda i: len(values[i]))

@@ -123,7 +123,7 @@ def searched(network: Any, batch: Batch, *, start: int, end: int, limit: Sequenc
 
 
 def translate(model: Any, sources: Sequence[str], decode: Decode = greedy) -> list[str]:
-    """What the model writes for each source, in their order; sentences of similar length are read together.
+    """Return the model's translation of each source, in their order; sentences of similar length are read together.
 
     At most 3 tokens for each token read and 10 more, as `Model.run` allows.
     Raises InputError for a source longer than the model reads.
