@@ -1,4 +1,4 @@
-"""What edits share: indices that are checked, values that are replaced without touching the ones that came in."""
+"""Helpers of edits: indices are checked, values are replaced in a copy."""
 
 from __future__ import annotations
 

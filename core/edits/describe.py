@@ -1,4 +1,4 @@
-"""What an edit does, in one plain sentence without a full stop."""
+"""Descriptions of edits: for each one plain sentence without a full stop."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def in_words(edit: Edit, words: Sequence[str] = (), keys: Sequence[str] | None =
     'Layer 1: “the” masked for “cat”'
     """
     keys = words if keys is None else keys
-    return _written(
+    return _formatted(
         edit, _Where(edit), lambda at: _word(words, at, "row"), lambda at: _word(keys, at, "column")
     )
 
@@ -47,7 +47,7 @@ def _word(words: Sequence[str], at: int | None, what: str) -> str:
     return f"“{words[at].strip() or words[at]}”" if -len(words) <= at < len(words) else f"{what} {at}"
 
 
-def _written(edit, where: _Where, row, column) -> str:
+def _formatted(edit, where: _Where, row, column) -> str:
     match edit:
         case edits.ZeroHead():
             return f"{where} zero-ablated"

@@ -1,4 +1,4 @@
-"""Edits of what heads hand on. At `*_attn.heads` (batch head query d_head)."""
+"""Edits of the outputs of heads. At `*_attn.heads` (batch head query d_head)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from core.errors import InputError
 
 @dataclass(frozen=True)
 class ScaleHead:
-    """Multiply what one head hands on.
+    """Multiply the output of one head by `factor`.
 
     >>> ScaleHead("layer.0.self_attn.heads", head=1, factor=0.5)(torch.ones(1, 2, 1, 1)).flatten().tolist()
     [1.0, 0.5]
@@ -47,7 +47,7 @@ class ZeroHead:
 
 @dataclass(frozen=True)
 class MeanHead:
-    """Replace what one head hands on by its mean, the same for every query.
+    """Replace the output of one head by its mean, the same for every query.
 
     Zero misleads: later layers have learned to read a stream in which this head always writes something, and many heads
     write much the same wherever they are (Wang et al. 2022). The mean keeps that and takes away only what
@@ -81,7 +81,7 @@ class MeanHead:
 
 @dataclass(frozen=True)
 class PatchHead:
-    """Replace what one head hands on by what it handed on in another run: (query, d_head), row by row.
+    """Replace the output of one head by its output in another run: (query, d_head), row by row.
 
     Equality and hash go by `where`, `head` and `recipe` (how the source was made), never by the bytes of the tensor.
     Raises InputError where this run has another number of rows.

@@ -65,7 +65,7 @@ def to_text(given: Sequence[Edit]) -> str:
     >>> to_text([edits.PatchHead("layer.0.self_attn.heads", 1, value=None, recipe=("The cat sat.",))])
     'patch:layer.0.self_attn.heads:1:The%20cat%20sat.'
     """
-    return ";".join(map(_written, given))
+    return ";".join(map(_formatted, given))
 
 
 def from_text(text: str, source: Source | None = None) -> tuple[Any, ...]:
@@ -83,7 +83,7 @@ def _name(edit: Edit) -> str:
     return next((name for name, kind in NAMES.items() if type(edit) is kind), "")
 
 
-def _written(edit: Edit) -> str:
+def _formatted(edit: Edit) -> str:
     name = _name(edit)
     if not name:
         raise InputError(
@@ -177,7 +177,7 @@ def _value(name: str, text: str) -> Any:
         return tuple(tuple(sign == "1" for sign in row) for row in text.split(","))
     if name in ("weights", "vector"):
         return tuple(_real(number) for number in text.split(","))
-    return _real(text) if name in ("factor", "temperature") else _whole(name, text)
+    return _real(text) if name in ("factor", "temperature") else _integer(name, text)
 
 
 def _real(text: str) -> float:
@@ -190,7 +190,7 @@ def _real(text: str) -> float:
     return number
 
 
-def _whole(name: str, text: str) -> int:
+def _integer(name: str, text: str) -> int:
     if not re.fullmatch(r"-?[0-9]{1,9}", text):
         raise ValueError(f"{name} is a whole number, not {text[:MOST]!r}")
     return int(text)

@@ -1,4 +1,4 @@
-"""Which edits fit a run: a link may come from another sentence, or from another model."""
+"""Checks that edits fit a run: a link may come from another sentence, or from another model."""
 
 from __future__ import annotations
 

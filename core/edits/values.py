@@ -69,7 +69,7 @@ class AddVector:
 
 @dataclass(frozen=True)
 class NoPositions:
-    """Take away where each word stands: the position vectors are 0. At `*embed.position` (pos d_model)."""
+    """Set the position vectors to 0, so that no word's place is known. At `*embed.position` (pos d_model)."""
 
     leaf: ClassVar[str] = "position"
     where: str
@@ -102,11 +102,11 @@ class SwapPositions:
 
 @dataclass(frozen=True)
 class ReplaceToken:
-    """Another token stands at one position. At `*embed.token` (batch pos d_model).
+    """Put another token at one position. At `*embed.token` (batch pos d_model).
 
     `token` is its text, with the space in front where it has one (" young"). `vector` is the row of a table for it, unless given that of
     the model that runs; equality and hash go by the token. The run is that of the text with this token in the place, but keeps its tokens
-    by name, so that before and after stand side by side.
+    by name, so that before and after can be compared.
     """
 
     leaf: ClassVar[str] = "token"
