@@ -1,4 +1,4 @@
-"""Every tensor name, axis, measure and method: the symbol on paper, the word for it, one sentence, where it stands.
+"""The glossary of tensor names, axes, measures and methods: symbol on paper, word, one sentence, place in the paper.
 
 Feeds tooltips, the Names page and a test that no recorded leaf is without an entry.
 """
@@ -13,7 +13,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Term:
-    """One name as the trace and the code spell it: its symbol (LaTeX), a word for it, one sentence, where it stands."""
+    """One name as the trace and the code spell it: its symbol (LaTeX), a word for it, one sentence, its place in the paper."""
 
     name: str
     symbol: str
@@ -32,11 +32,11 @@ class Letter:
     meanings: tuple[tuple[str, str], ...]
 
 
-_FOUND = tomllib.loads(Path(__file__).with_name("names.toml").read_text("utf-8"))
+_LOOKUP = tomllib.loads(Path(__file__).with_name("names.toml").read_text("utf-8"))
 LEAVES, AXES, METHODS = (
-    tuple(Term(name, *row) for name, row in _FOUND[part].items()) for part in ("leaves", "axes", "methods")
+    tuple(Term(name, *row) for name, row in _LOOKUP[part].items()) for part in ("leaves", "axes", "methods")
 )
-LETTERS = tuple(Letter(letter, tuple(map(tuple, rows))) for letter, rows in _FOUND["letters"].items())
+LETTERS = tuple(Letter(letter, tuple(map(tuple, rows))) for letter, rows in _LOOKUP["letters"].items())
 
 
 def term(name: str) -> Term:
