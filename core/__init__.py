@@ -1,6 +1,6 @@
 """Attention Atlas, the core: models that can be watched and changed while they run. Knows no screen.
 
-What stands here is imported when it is asked for, so that who needs only a word or a number of it waits for no torch.
+Its names are imported on first access, so that a caller who needs only a word or a number does not wait for torch.
 Its parts from the ground up, each made of itself and of those before it: errors, maths, glossary, trace, masks, text, data, layers, models, abilities, run, model, edits,
 checkpoints, decoding, analysis, scoring, training, jobs, serving, reading, tools.
 

@@ -62,7 +62,7 @@ def random_blocks(n: int, *, block: int, count: int, seed: int, besides: Tensor 
     taken = (
         torch.zeros(n_blocks, n_blocks, dtype=torch.bool)
         if besides is None
-        else _touched(besides, block, n_blocks)
+        else _occupied_blocks(besides, block, n_blocks)
     )
     chosen = torch.zeros(n_blocks, n_blocks, dtype=torch.bool)
     for row in range(n_blocks):
@@ -71,8 +71,8 @@ def random_blocks(n: int, *, block: int, count: int, seed: int, besides: Tensor 
     return chosen.repeat_interleave(block, 0).repeat_interleave(block, 1)[:n, :n]
 
 
-def _touched(mask: Tensor, block: int, n_blocks: int) -> Tensor:
-    """Which blocks hold an allowed cell (block block)."""
+def _occupied_blocks(mask: Tensor, block: int, n_blocks: int) -> Tensor:
+    """Return True for each pair of blocks that has an allowed cell: (block block)."""
     whole = torch.zeros(n_blocks * block, n_blocks * block, dtype=torch.bool)
     whole[: mask.shape[0], : mask.shape[1]] = mask
     return whole.view(n_blocks, block, n_blocks, block).any(3).any(1)

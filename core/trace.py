@@ -58,7 +58,7 @@ MISFIT = "An edit keeps shape and dtype, and its numbers are of the size of what
 
 @lru_cache(maxsize=65536)
 def matches(path: str, pattern: str) -> bool:
-    """Whether a path answers to a pattern (`*` stands for anything, also across dots; `|` stands between patterns).
+    """Return whether a path matches a pattern (`*` matches anything, also across dots; `|` separates patterns).
 
     >>> matches("layer.3.self_attn.heads", "layer.*.heads"), matches("logits", "*.heads|logits")
     (True, True)
@@ -114,7 +114,7 @@ class Record(NamedTuple):
 
 
 class Trace:
-    """What one run left behind, by path.
+    """The recorded values of one run, by path.
 
     `met` are the paths of all values that the run passed, recorded or not.
     Raises KeyError with the nearest known paths when asked for one that was not recorded.
@@ -248,7 +248,7 @@ class Recorder(Tap):
         return any(matches(self._prefix + name, pattern) for name in names for pattern in patterns)
 
     def planned(self, name: str, axes: str) -> Plan:
-        """What is to happen at a path that is reached row by row (core/layers/trace_loops.py); it counts as met."""
+        """Return the plan for a path that is reached row by row (core/layers/trace_loops.py); the path counts as met."""
         book, path = self._book, self._prefix + name
         plan = book.plans.get(path)
         if plan is None or plan.axes != axes:
@@ -269,7 +269,7 @@ class Recorder(Tap):
 
 
 class Plan(NamedTuple):
-    """What is to happen at one path: its axes, kept or not, which edits meet it (by index)."""
+    """The plan for one path: its axes, whether the value is kept, the edits that apply to it (by index)."""
 
     axes: str
     words: tuple[str, ...]
