@@ -16,7 +16,7 @@ from core.data.scenes.drawn import scene as drawn_scene
 from core.data.scenes.language import GRID, RELATIONS, Scene, Thing, caption, meant, read, written
 from core.data.scenes.pixels import picture
 from core.scoring.captions import PATTERN
-from core.scoring.captions import told as captions_of
+from core.scoring.captions import describe as captions_of
 
 MODEL = "captioner"
 GATE = PATTERN.replace("pattern", "gate")
