@@ -1,4 +1,17 @@
-"""What is made from a thing that many reruns share (a run, a survey, a model, a figure), made once while that thing lives."""
+"""The memo: values made of a thing that many runs share (a run of a model, a survey, a model), made once while that thing lives.
+
+There are three stores, each for everybody, and whoever makes something twice chooses one of them:
+
+- results of models, by what was asked: `core.serving.cache.ByteCache`, behind `Engine.run` and `Engine.submit`;
+- figures, by the numbers and labels that they draw, with the trees in which they are sent: `viz.charts.parts.figures`;
+- this one, by a thing and a name: `remembered(attention, "grid", make)`. It is gone with its thing, at the latest.
+
+(`functools.lru_cache` of a pure function of small values is no store.)
+
+Sizes are for a class of 100, each at a sentence and a page of their own, so that nobody's next run finds gone what it needs
+again: a sentence of 25 words on Look leaves 0.1 MB here, and some times as much once several of its views were open (48 MB in
+all); a step of an exhibit shows one to four figures, whose trees have 15 to 300 kB (512 figures).
+"""
 
 from __future__ import annotations
 
@@ -6,43 +19,66 @@ import threading
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
+
+from core.serving.cache import weigh
 
 T = TypeVar("T")
-MOST = 48
-"""So many answers are kept; the one that nobody asked for longest goes first."""
+BYTES = 48 * 2**20
+"""The budget of the memo; the value that nobody asked for longest goes first."""
 
 
-class Memory:
-    """Answers about things, `most` of them.
+class _Entry(NamedTuple):
+    thing: weakref.ref[Any]
+    value: Any
+    nbytes: int
+
+
+class Memo:
+    """Values by a thing and a name, of at most `budget` bytes together. Safe to use from many threads.
 
     >>> class Thing: pass
-    >>> thing, memory = Thing(), Memory()
-    >>> memory(thing, "n", lambda: 1), memory(thing, "n", lambda: 2), memory(Thing(), "n", lambda: 3)
+    >>> thing, memo = Thing(), Memo()
+    >>> memo(thing, "n", lambda: 1), memo(thing, "n", lambda: 2), memo(Thing(), "n", lambda: 3)
     (1, 1, 3)
     """
 
-    def __init__(self, most: int = MOST) -> None:
-        self.most = most
-        self._made: OrderedDict[tuple[int, Hashable], tuple[weakref.ref[Any], Any]] = OrderedDict()
+    def __init__(self, budget: int = BYTES) -> None:
+        self.budget = budget
+        self._entries: OrderedDict[tuple[int, Hashable], _Entry] = OrderedDict()
         self._lock = threading.Lock()
 
     def __call__(self, thing: Any, name: Hashable, make: Callable[[], T]) -> T:
-        """`make()`, or what it gave for this very `thing` and `name` before. It must depend on nothing else."""
+        """Return `make()`, or what it gave for this very `thing` and `name` before. It must depend on nothing else."""
         key = (id(thing), name)
         with self._lock:
-            found = self._made.get(key)
-            if found is not None and found[0]() is thing:  # another thing may stand where one was
-                self._made.move_to_end(key)
-                return found[1]
-        made = make()
+            entry = self._entries.get(key)
+            if (
+                entry is not None and entry.thing() is thing
+            ):  # another thing may have the id of one that is gone
+                self._entries.move_to_end(key)
+                return entry.value
+        value = make()
+        entry = _Entry(weakref.ref(thing), value, weigh(value))
         with self._lock:
-            self._made[key] = (weakref.ref(thing), made)
-            for gone in [other for other, (ref, _) in self._made.items() if ref() is None]:
-                del self._made[gone]
-            while len(self._made) > self.most:
-                self._made.popitem(last=False)
-        return made
+            self._entries.pop(key, None)
+            if entry.nbytes <= self.budget:
+                self._entries[key] = entry
+            self._make_room()
+        return value
+
+    def clear(self) -> None:
+        """Forget everything."""
+        with self._lock:
+            self._entries.clear()
+
+    def _make_room(self) -> None:
+        for key in [key for key, entry in self._entries.items() if entry.thing() is None]:
+            del self._entries[key]
+        nbytes = sum(entry.nbytes for entry in self._entries.values())
+        while nbytes > self.budget:
+            nbytes -= self._entries.popitem(last=False)[1].nbytes
 
 
-remembered = Memory()
+remembered = Memo()
+"""The memo of this process."""

@@ -25,7 +25,9 @@ from core.checkpoints import manifest
 from core.jobs import names
 from tests.app_server import started_app
 from tests.bench.wire import Visit
-from viz.charts.parts import kept
+from viz.charts.parts import figures
+from viz.charts.parts.figures import FIGURES
+from viz.memo import Memo
 from viz.shell import pages
 from viz.workspace.models import page as models
 
@@ -67,7 +69,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 def test_a_page_draws_and_drawn_again_makes_no_figure_and_a_room_changes_none(
     entry: pages.Entry, made: Counter[str]
 ) -> None:
-    kept._figures.clear()
+    FIGURES.clear()
     test = AppTest.from_string(SCRIPT.format(slug=entry.slug), default_timeout=120).run()
     assert not test.exception
     kinds = (test.title, test.header, test.markdown, test.text, test.caption)
@@ -82,10 +84,11 @@ def test_a_page_draws_and_drawn_again_makes_no_figure_and_a_room_changes_none(
         "nothing is asked of a model"
     )
     if isinstance(entry.info, pages.Exhibit):
-        figures = {key: figure.to_json() for key, figure in kept._figures.items()}
+        before = {key: figure.to_json() for key, figure in FIGURES.figures().items()}
         test.query_params["present"] = "1"
         assert not test.run().exception
-        assert {key: kept._figures[key].to_json() for key in figures} == figures
+        after = FIGURES.figures()
+        assert {key: after[key].to_json() for key in before} == before
 
 
 def test_every_figure_is_kept() -> None:
@@ -112,18 +115,18 @@ def test_every_figure_is_kept() -> None:
                 and go.Figure not in list(told.values())[:-1]
             ):
                 assert hasattr(function, "__wrapped__"), (
-                    f"{name_of_file}.{name} draws anew with every run: @kept"
+                    f"{name_of_file}.{name} draws again with every run: @draw_once"
                 )
 
 
 def test_another_number_is_another_figure_and_no_more_are_kept_than_have_room(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(kept, "MOST", 2)
-    monkeypatch.setattr(kept, "LARGEST", 1000)
+    monkeypatch.setattr(figures, "FIGURES", store := figures.FigureStore(most=2))
+    monkeypatch.setattr(figures, "LARGEST", 1000)
     drawn: list[Any] = []
 
-    @kept.kept
+    @figures.draw_once
     def bars(values: list[Any], *, height: int = 1) -> list[Any]:
         drawn.append((values, height))
         return [values]
@@ -133,7 +136,7 @@ def test_another_number_is_another_figure_and_no_more_are_kept_than_have_room(
     bars([True])
     bars([True], height=2)
     assert len(drawn) == 4
-    assert len(kept._figures) == 2
+    assert len(store) == 2
     bars([True])
     assert len(drawn) == 4
     bars([1])
@@ -208,3 +211,25 @@ def test_a_first_visit_asks_nothing_of_a_model_and_the_log_has_nothing_to_tell(t
         asyncio.run(visited(server.url))
         said = server.log.read_text("utf-8", "replace")
     assert [line for line in said.splitlines() if any(noise in line for noise in NOISE)] == []
+
+
+def test_the_memo_holds_a_class_within_its_budget_and_nothing_of_what_is_gone() -> None:
+    memo, calls = Memo(budget=10_000), list[int]()
+    runs = [type("Run", (), {})() for _ in range(100)]
+
+    def value(size: int) -> bytes:
+        calls.append(size)
+        return bytes(size)
+
+    for _ in range(2):
+        for run in runs:
+            memo(run, "tiles", lambda: value(60))
+    assert len(calls) == 100, "a class of 100 finds all that it comes back to"
+    memo(runs[0], "large", lambda: value(4_000))
+    memo(runs[0], "tiles", lambda: value(60))
+    assert len(calls) == 102 and sum(entry.nbytes for entry in memo._entries.values()) <= 10_000
+    memo(runs[99], "too large", lambda: value(20_000))
+    assert memo(runs[99], "tiles", lambda: value(60)) and len(calls) == 103
+    del runs[:99]
+    memo(runs[0], "another", lambda: value(60))
+    assert len(memo._entries) == 2

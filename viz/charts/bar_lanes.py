@@ -12,7 +12,7 @@ import numpy as np
 
 from viz import theme
 from viz.charts.parts import panels, vega
-from viz.charts.parts.kept import kept
+from viz.charts.parts.figures import draw_once
 from viz.labels import phrase, shorten, visible
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -40,7 +40,7 @@ class Lane:
     places: int = 3
 
 
-@kept
+@draw_once
 def bar_lanes(
     lanes: Sequence[Lane],
     *,

@@ -13,7 +13,7 @@ import altair as alt
 from viz import theme
 from viz.charts.curves import power_of_ten
 from viz.charts.parts import keys, panels, vega
-from viz.charts.parts.kept import kept
+from viz.charts.parts.figures import draw_once
 from viz.labels import phrase, visible
 
 Points = Sequence[tuple[float, float]]
@@ -32,7 +32,7 @@ class Curve:
     strong: bool = True
 
 
-@kept
+@draw_once
 def quality(
     curves: Sequence[Curve],
     *,
@@ -83,7 +83,7 @@ def quality(
     return vega.framed(rule, line, dot, diamond, note.encode(y=up, text="text:N"), key, height=height)
 
 
-@kept
+@draw_once
 def slopes(
     over: Sequence[Curve],
     places: Sequence[Curve],

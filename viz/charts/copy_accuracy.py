@@ -10,7 +10,7 @@ import altair as alt
 
 from viz import theme
 from viz.charts.parts import panels, vega
-from viz.charts.parts.kept import kept
+from viz.charts.parts.figures import draw_once
 from viz.labels import percent, phrase, visible
 
 STRIDE = 1.75
@@ -27,7 +27,7 @@ class Row:
     wrong: Sequence[bool] = ()
 
 
-@kept
+@draw_once
 def letters(rows: Sequence[Row], *, shade: str = "") -> vega.Layers:
     """The rows below each other, place under place; `shade` says what a shade means.
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from viz import theme
 from viz.charts.parts import panels, vega
-from viz.charts.parts.kept import kept
+from viz.charts.parts.figures import draw_once
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Band = tuple[Array, Array, Array, Array]
@@ -29,7 +29,7 @@ def number(value: float, places: int = 2) -> str:
     return (text.removeprefix("-") if float(text) == 0 else text).replace("-", "−")
 
 
-@kept
+@draw_once
 def lanes(
     samples: Array,
     names: Sequence[str],
@@ -120,7 +120,7 @@ def _whole() -> alt.Axis:
     return alt.Axis(grid=False, domain=False, ticks=False, tickCount=6, tickMinStep=1, format="d")
 
 
-@kept
+@draw_once
 def profiles(
     upper: Mapping[str, Band],
     lower: Mapping[str, Band],

@@ -9,14 +9,14 @@ import numpy as np
 import plotly.graph_objects as go
 
 from viz import theme
-from viz.charts.parts.kept import kept
+from viz.charts.parts.figures import draw_once
 from viz.labels import plain
 
 Array = np.ndarray[Any, np.dtype[Any]]
 TALL = 34  # pixels a row
 
 
-@kept
+@draw_once
 def weights(
     values: Array, rows: Sequence[str], columns: Sequence[str], title: str, places: int = 2
 ) -> go.Figure:
@@ -65,7 +65,7 @@ def _places(names: Sequence[str]) -> dict[str, Any]:
     return {"tickvals": list(range(len(names))), "ticktext": [_name(name) for name in names]}
 
 
-@kept
+@draw_once
 def bars(
     values: Array, rows: Sequence[str], columns: Sequence[str], title: str, places: int = 2
 ) -> go.Figure:

@@ -8,13 +8,13 @@ import altair as alt
 
 from viz import theme
 from viz.charts.parts import vega
-from viz.charts.parts.kept import kept
+from viz.charts.parts.figures import draw_once
 from viz.labels import percent, phrase
 
 ROW = 44
 
 
-@kept
+@draw_once
 def revealed(rows: Sequence[tuple[str, float | None, bool]]) -> vega.Layers:
     """One bar a row (name, probability or None while it is hidden, whether it is the visitor's own), in the order given.
 

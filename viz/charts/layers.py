@@ -14,7 +14,7 @@ import numpy as np
 
 from viz import theme
 from viz.charts.parts import vega
-from viz.charts.parts.kept import kept
+from viz.charts.parts.figures import draw_once
 from viz.labels import percent, shorten, visible
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -25,7 +25,7 @@ HUES = ("embedding", "attention", "feed-forward", "biases", "convolutions")
 """What parts of a logit are coloured by, each with its categorical colour."""
 
 
-@kept
+@draw_once
 def lens_table(
     words: Sequence[Sequence[str]],
     chances: Array,
@@ -77,7 +77,7 @@ def lens_table(
     return _sized(alt.layer(rect, text), len(rows), 27, 80)
 
 
-@kept
+@draw_once
 def ripple_map(
     values: Array, rows: Sequence[str], columns: Sequence[str], changed: Sequence[int] = ()
 ) -> Chart:
@@ -116,7 +116,7 @@ def ripple_map(
     return _sized(alt.layer(moved, still, mark), len(rows), 30, 130)
 
 
-@kept
+@draw_once
 def parts_of_logit(
     names: Sequence[str], values: Sequence[float], hues: Sequence[str], chosen: Sequence[str] = ()
 ) -> Chart:
@@ -176,7 +176,7 @@ def parts_of_logit(
     return _sized(alt.layer(bars, said), len(names), 22, 80)
 
 
-@kept
+@draw_once
 def agreement_plot(
     estimates: Array, effects: Array, names: Sequence[str], chosen: str = "", unit: str = ""
 ) -> Chart:
@@ -291,7 +291,7 @@ def _sized(chart: Chart, n_rows: int, step: int, around: int) -> Chart:
     return chart.properties(height=n_rows * step + around)
 
 
-@kept
+@draw_once
 def word_bars(words: Sequence[str], chances: Array) -> Chart:
     """A few words with their probabilities, one bar each on a scale from 0 to 1, best first.
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from viz import theme
 from viz.charts.parts import vega
-from viz.charts.parts.kept import kept
+from viz.charts.parts.figures import draw_once
 from viz.labels import phrase
 
 UNITS = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
@@ -43,7 +43,7 @@ def decade(power: int, unit: str = "") -> str:
     return f"{10.0 ** (power - size):,g} {name}".strip()
 
 
-@kept
+@draw_once
 def over_length(
     lines: Mapping[str, tuple[Sequence[float], Sequence[float]]],
     *,

@@ -16,7 +16,7 @@ from PIL import Image
 
 from viz import theme
 from viz.charts.parts import panels, vega
-from viz.charts.parts.kept import kept
+from viz.charts.parts.figures import draw_once
 from viz.labels import percent, phrase
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -47,7 +47,7 @@ def place_name(row: int, column: int) -> str:
     return f"{chr(ord('A') + column)}{row + 1}"
 
 
-@kept
+@draw_once
 def lit(
     shapes: Sequence[Painted],
     size: tuple[int, int],
@@ -166,7 +166,7 @@ def _outline(shape: Painted, width: float, tall: float) -> list[tuple[float, flo
     return [(round(float(x), 3), round(float(y), 3)) for x, y in np.clip(points, 0, [width, tall])]
 
 
-@kept
+@draw_once
 def reads(images: Sequence[tuple[str, Array | None]], height: int = 190) -> alt.LayerChart:
     """Small pictures in a row, each (title, (side, side, 3) from 0 to 1, or None for one that is still covered).
 

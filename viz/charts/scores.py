@@ -9,7 +9,7 @@ import altair as alt
 
 from viz import theme
 from viz.charts.parts import vega
-from viz.charts.parts.kept import kept
+from viz.charts.parts.figures import draw_once
 from viz.labels import phrase
 
 ROW = 30
@@ -28,7 +28,7 @@ def lit(names: Sequence[str], values: Iterable[float], chosen: int = 0) -> list[
     ]
 
 
-@kept
+@draw_once
 def bars(
     rows: Sequence[tuple[str, float, bool]], number: str = "{:.3g}", end: float | None = None
 ) -> vega.Layers:

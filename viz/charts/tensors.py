@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from viz import theme
-from viz.charts.parts.kept import kept
+from viz.charts.parts.figures import draw_once
 from viz.labels import plain
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -48,7 +48,7 @@ def side_by_side(maps: Array, gap: int = 1) -> Array:
     return np.concatenate(pieces[:-1], axis=1)
 
 
-@kept
+@draw_once
 def tensors(
     panels: Sequence[Panel], *, height: int = 330, room: bool = False, most: int | None = None
 ) -> go.Figure:

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 import plotly.graph_objects as go
 
 from viz import theme
-from viz.charts.parts.kept import kept
+from viz.charts.parts.figures import draw_once
 from viz.labels import plain
 
 
-@kept
+@draw_once
 def learning(
     lines: Mapping[str, Sequence[tuple[float, float]]], *, x_title: str = "steps", unit: str = "step "
 ) -> go.Figure:

@@ -8,14 +8,14 @@ import altair as alt
 
 from viz import theme
 from viz.charts.parts import vega
-from viz.charts.parts.kept import kept
+from viz.charts.parts.figures import draw_once
 from viz.labels import percent
 
 Points = Sequence[tuple[float, float]]
 AROUND = {"top": 6, "left": 4, "right": 6, "bottom": 6}
 
 
-@kept
+@draw_once
 def curve(
     lines: Mapping[str, Points],
     *,
@@ -71,7 +71,7 @@ def _framed(layers: Sequence[alt.Chart], height: int, **more: str) -> alt.TopLev
     return drawn.configure_view(stroke="transparent")
 
 
-@kept
+@draw_once
 def shares(
     labels: Sequence[str], chances: Sequence[float], *, title: str = "", height: int = 0
 ) -> alt.TopLevelMixin:
@@ -111,7 +111,7 @@ def shares(
     return _framed([bars, said], height or 60 * len(labels) + 30, title=title)
 
 
-@kept
+@draw_once
 def terms(names: Sequence[str], values: Sequence[float], *, title: str, height: int = 0) -> alt.TopLevelMixin:
     """What is added, one bar each in the order given: to the right what is above 0, to the left what is below; the number stands at the right.
 

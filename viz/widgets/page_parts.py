@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import altair as alt
 import numpy as np
@@ -21,9 +21,9 @@ from core import glossary
 from core.reading import provenance
 from core.serving.engine import default
 from viz import theme, witness
+from viz.charts.parts.figures import FIGURES
 from viz.instruments.kit import origin
 from viz.labels import formulas, indexed, literal
-from viz.memo import Memory
 from viz.platform import run_context, static_files
 from viz.shell import links, notices, present_layout, state
 from viz.shell.page_buttons import restore
@@ -36,8 +36,6 @@ MORE, BEHIND_MORE = "More", (EQUATION, LOOKING, DOCUMENTS, TABLE, TAKE, SHEET)
 _TOOLS: dict[str, Any] = {"responsive": True, "displaylogo": False, "modeBarButtons": [["toImage"]]}
 """Of Plotly's own buttons the one that saves the picture, drawn by the browser, seen while the mouse is over it."""
 Maybe = Callable[[], Any]
-_shown = Memory(256)
-"""Figures as they were sent, in light or dark colours, on a page or before a room."""
 
 
 def title(info: Page | Exhibit, *, still: bool = False, bare: bool = False) -> None:
@@ -56,27 +54,26 @@ def title(info: Page | Exhibit, *, still: bool = False, bare: bool = False) -> N
 
 
 def show(
-    figure: go.Figure | alt.TopLevelMixin, key: str, alt: str, on_pick: Callable[[], None] | None = None
+    figure: go.Figure | alt.TopLevelMixin,
+    key: str,
+    alt: str,
+    on_pick: Callable[[], None] | None = None,
+    room: int | None = None,
 ) -> None:
     """Draw a Plotly or Altair figure in the visitor's theme; `alt` is what a screen reader says instead, and the title when it is saved.
 
     `on_pick` is called before the run that answers a click: on a point of a Plotly figure, or on a mark of an Altair
-    chart that has selections; `picked` tells which mark.
+    chart that has selections; `picked` tells which mark. In Present the figure is `room` pixels high, where that is given.
     """
     # the lines go above a saved picture, see pictures.js
     alt = "\n".join((" ".join(alt.split()), *origin.now().heading()))
-    looks = (_dark(), state.presenting())
-    shown = _shown(
-        figure,
-        looks,
-        lambda: _in_plotly(figure, *looks) if isinstance(figure, go.Figure) else _in_vega(figure, *looks),
-    )
-    if isinstance(figure, go.Figure) or isinstance(shown, _Read):
+    tree = _tree(figure, _Look(_dark(), state.presenting(), room if state.presenting() else None))
+    if isinstance(tree, _PlotlyTree):
         static_files.note_plotly()
         witness.saw(key, None)
         chosen: dict[str, Any] = {"on_select": on_pick, "selection_mode": "points"} if on_pick else {}
         st.plotly_chart(
-            shown,
+            tree,
             key=key,
             theme=None,
             config=_TOOLS | {"toImageButtonOptions": {"format": "png", "scale": 3, "filename": key}},
@@ -85,10 +82,9 @@ def show(
         )
     else:
         if witness.watched():  # each who looks on has his own colours, and no room's large type
-            plain = _shown(figure, (False, False), lambda: _in_vega(figure, False, False))
-            witness.saw(key, witness.Chart(plain, alt))
+            witness.saw(key, witness.Chart(_tree(figure, _Look()), alt))
         st.vega_lite_chart(
-            shown | {"usermeta": origin.now().known()},
+            tree | {"usermeta": origin.now().known()},
             key=key,
             theme=None,
             width="stretch",
@@ -98,46 +94,59 @@ def show(
 
 
 def show_large(figure: go.Figure | alt.TopLevelMixin, key: str, alt: str, room: int) -> None:
-    """The same; before a room the figure is `room` pixels high, so that question, picture and sentence stand on one screen."""
-    if state.presenting():
-        figure = (
-            go.Figure(figure).update_layout(height=room)
-            if isinstance(figure, go.Figure)
-            else figure.properties(height=room)
-        )
-    show(figure, key, alt)
+    """Draw a figure, in Present `room` pixels high, so that question, picture and sentence fit on one screen."""
+    show(figure, key, alt, room=room)
 
 
-class _Read(BaseFigure):
-    """A figure that was read off: Plotly copies one through and through each time, and Streamlit asks with every run."""
+class _Look(NamedTuple):
+    """The colours and the size of a figure: those of the theme, of Present, and there a height in pixels."""
+
+    dark: bool = False
+    presenting: bool = False
+    height: int | None = None
+
+
+class _PlotlyTree(BaseFigure):
+    """The tree of a Plotly figure as a figure: Plotly copies a real one entirely each time, and Streamlit asks with every run."""
 
     def __init__(self, tree: dict[str, Any]) -> None:
-        self._tree = tree  # all that is ever asked of it
+        self._tree = tree
 
     def to_dict(self) -> dict[str, Any]:
         return self._tree
 
 
-def _in_plotly(figure: go.Figure, dark: bool, presenting: bool) -> _Read:
+def _tree(figure: go.Figure | alt.TopLevelMixin, look: _Look) -> Any:
+    """Return a figure as it is sent, the same object for the same figure and look."""
+    return FIGURES.tree(
+        figure, look, lambda: (_in_plotly if isinstance(figure, go.Figure) else _in_vega)(figure, look)
+    )
+
+
+def _in_plotly(figure: go.Figure, look: _Look) -> _PlotlyTree:
     layout: Any = figure.layout
     ours = layout.template.layout.font.family == theme.FONT  # to copy a figure takes longer than to draw it
     drawn = figure if ours else go.Figure(figure).update_layout(template=theme.template())
-    tree = _dressed(drawn.to_dict(), dark, presenting)
-    if presenting and (tree["layout"].get("height") or 0) > present_layout.LARGEST:
+    tree = drawn.to_dict()
+    if look.height:
+        tree["layout"]["height"] = look.height
+    tree = _dressed(tree, look)
+    if look.presenting and (tree["layout"].get("height") or 0) > present_layout.LARGEST:
         tree["layout"]["height"] = present_layout.LARGEST
-    return _Read(tree)
+    return _PlotlyTree(tree)
 
 
-def _in_vega(figure: alt.TopLevelMixin, dark: bool, presenting: bool) -> dict[str, Any]:
+def _in_vega(figure: alt.TopLevelMixin, look: _Look) -> dict[str, Any]:
+    figure = figure.properties(height=look.height) if look.height else figure
     tree = figure.to_dict(validate=schemapi.DEBUG_MODE)
     tree["config"] = theme.altair_config() | tree.get("config", {})
-    tree = told.with_table(_dressed(tree, dark, presenting))
+    tree = told.with_table(_dressed(tree, look))
     tree["datasets"] = {name: _as_sent(rows) for name, rows in tree["datasets"].items()}
     return tree
 
 
 def _as_sent(rows: Any) -> pa.Table:
-    """The form in which data go out: Streamlit would make it anew with every run."""
+    """Return data in the form in which they are sent: Streamlit would make it again with every run."""
     return pa.ipc.open_stream(run_context.arrow_bytes(rows)).read_all()
 
 
@@ -145,10 +154,10 @@ def _dark() -> bool:
     return st.context.theme.type == "dark"
 
 
-def _dressed(tree: dict[str, Any], dark: bool, presenting: bool) -> dict[str, Any]:
-    """A figure as this visitor sees it: in the colours of the theme, in large type before a room."""
-    tree = theme.in_dark(tree) if dark else tree
-    return theme.for_a_room(tree) if presenting else tree
+def _dressed(tree: dict[str, Any], look: _Look) -> dict[str, Any]:
+    """Return a tree in the colours of the theme, in Present in large type."""
+    tree = theme.in_dark(tree) if look.dark else tree
+    return theme.for_a_room(tree) if look.presenting else tree
 
 
 def picked(key: str, name: str) -> Mapping[str, Any] | None:

@@ -14,11 +14,10 @@ from core.errors import InputError
 from core.reading import bounds, provenance
 from core.training.recipe import recipes
 from viz.labels import literal, shorten, visible
-from viz.memo import Memory
+from viz.memo import remembered
 from viz.widgets import engine_client
 
 TOKEN = "A token is a word, a piece of a word or a punctuation mark. The model card says what the model was trained on and how well it does (More, Models)."
-_judged = Memory(256)
 
 
 def learnt(model: str) -> Reads | None:
@@ -95,7 +94,7 @@ def told(
     Its button hands the text in small letters to `small`; `others` draws what else one may do.
     """
     reader = engine_client.open(model)
-    note = _judged(reader, text, lambda: judge(model, text))
+    note = remembered(reader, ("reads.note", text), lambda: judge(model, text))
     if note is None:
         return
     with st.container(border=True, horizontal=True, vertical_alignment="center", gap="small", key=key):

@@ -9,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from viz import theme
-from viz.charts.parts.kept import kept
+from viz.charts.parts.figures import draw_once
 from viz.labels import percent, plain
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -32,7 +32,7 @@ INK = 0.8
 """Of its strength is a drawing under the colours of its patches, as in the instrument."""
 
 
-@kept
+@draw_once
 def points(
     places: Array,
     kinds: Sequence[str],
@@ -98,7 +98,7 @@ def points(
     return figure
 
 
-@kept
+@draw_once
 def thumbnail(
     weights: Array,
     queries: Sequence[str],
@@ -143,7 +143,7 @@ def thumbnail(
     return figure
 
 
-@kept
+@draw_once
 def tree(links: Array, order: Sequence[int], names: Sequence[str], *, chosen: int | None = None) -> go.Figure:
     """Which heads join first: a tree from links (join, 4) as `core.analysis.heads.head_embedding.linked` makes them, one row a head.
 
@@ -186,7 +186,7 @@ def tree(links: Array, order: Sequence[int], names: Sequence[str], *, chosen: in
     return figure
 
 
-@kept
+@draw_once
 def one_line(scores: Array, texts: Sequence[str], *, untrained: float | None = None) -> go.Figure:
     """The score of one head on every sentence as points on a line from 0 to 1, with the median and the untrained copy.
 
@@ -233,7 +233,7 @@ def one_line(scores: Array, texts: Sequence[str], *, untrained: float | None = N
     return figure
 
 
-@kept
+@draw_once
 def on_drawing(pixels: Array, weights: Array, *, height: int = 150) -> go.Figure:
     """Weights (row, column) over the patches of a grey drawing, blended as the picture of patches is; the largest is lightest.
 
@@ -269,7 +269,7 @@ def on_drawing(pixels: Array, weights: Array, *, height: int = 150) -> go.Figure
     return figure
 
 
-@kept
+@draw_once
 def distances(trained: Array, untrained: Array | None, chosen: tuple[int, int]) -> go.Figure:
     """A dot a head over its layer, as high as its mean distance in patches; pale ones are of an untrained copy (Dosovitskiy et al. 2021, figure 7).
 

@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from viz import theme
-from viz.charts.parts.kept import kept
+from viz.charts.parts.figures import draw_once
 from viz.labels import plain
 
 Points = Sequence[tuple[float, float]]
@@ -26,7 +26,7 @@ def place(step: float) -> float:
     return float(np.log10(1 + step))
 
 
-@kept
+@draw_once
 def course(
     loss: Points,
     heads: Mapping[str, Points],

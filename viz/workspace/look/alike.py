@@ -12,7 +12,7 @@ from core.analysis.similarity import MOST, TokenPairs, cosine, token_pairs
 from core.run import Run
 from viz import theme
 from viz.charts.parts import vega
-from viz.charts.parts.kept import kept
+from viz.charts.parts.figures import draw_once
 from viz.labels import literal, shorten, visible
 from viz.widgets import controls, page_parts
 from viz.workspace.shared import head_picker
@@ -89,7 +89,7 @@ def tokens(found: TokenPairs, values: np.ndarray, way: str) -> vega.Layers:
     return grid(one, other, values, "cosine" if way == COSINES else "part of the cosine")
 
 
-@kept
+@draw_once
 def grid(
     rows: Sequence[str], columns: Sequence[str], values: np.ndarray, title: str, *, numbers: bool = False
 ) -> vega.Layers:

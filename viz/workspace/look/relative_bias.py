@@ -10,7 +10,7 @@ from core.analysis.heads.relative_bias import Bucket, ByDistance, by_distance
 from core.run import Run
 from viz import theme
 from viz.charts.parts import vega
-from viz.charts.parts.kept import kept
+from viz.charts.parts.figures import draw_once
 from viz.widgets import page_parts
 from viz.workspace.shared.head_picker import HeadRef
 
@@ -47,7 +47,7 @@ def told(found: ByDistance, place: HeadRef) -> str:
     )
 
 
-@kept
+@draw_once
 def picture(found: ByDistance, head: int) -> vega.Layers:
     """A row a head, a column a bucket of distances, diverging colours centred on 0; the row of `head` is framed.
 

@@ -21,7 +21,7 @@ from core.tools.card_sections import told
 from viz.charts.scores import bars
 from viz.instruments.kit import origin
 from viz.labels import literal
-from viz.memo import Memory
+from viz.memo import remembered
 from viz.shell import links, notices, state
 from viz.shell.pages import Page
 from viz.widgets import controls, engine_client, page_parts
@@ -65,8 +65,6 @@ READERS, SENSES, TOYS = "Words and documents", "Pictures and sound", "Toys of on
 GROUPS = (DECODERS, ENCODERS, BOTH, READERS, SENSES, TOYS)
 MEASURES = {name: measure for name, measure in KNOWN.items() if measure.telling}
 """The measures that are drawn; all stand in the card."""
-_read = Memory()
-"""What the files of a model say: they do not change while it is open."""
 
 
 def compute(_: Params = Params()) -> tuple[ModelCard, ...]:
@@ -214,7 +212,7 @@ def _shown(listing: Listing, terms: Shipped | None) -> ModelCard:
     except Exception:  # noqa: BLE001 - the engine has logged it and says in its listing what is wrong
         now = next(each for each in core.serving.engine.default().models() if each.name == listing.name)
         return ModelCard(listing.name, now.problem or "Its files could not be read.", terms=terms)
-    return _read(model, terms is None, lambda: _opened(listing.name, model, terms))
+    return remembered(model, ("models.card", terms is None), lambda: _opened(listing.name, model, terms))
 
 
 def _opened(name: str, model: Any, terms: Shipped | None) -> ModelCard:

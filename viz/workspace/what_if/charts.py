@@ -9,14 +9,14 @@ import numpy as np
 import plotly.graph_objects as go
 
 from viz import theme
-from viz.charts.parts.kept import kept
+from viz.charts.parts.figures import draw_once
 from viz.labels import percent, plain
 
 Array = np.ndarray
 ROW = 38
 
 
-@kept
+@draw_once
 def pairs(
     words: Sequence[str],
     before: Array,

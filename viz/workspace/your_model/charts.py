@@ -9,7 +9,7 @@ import altair as alt
 
 from viz import theme
 from viz.charts.parts import keys, vega
-from viz.charts.parts.kept import kept
+from viz.charts.parts.figures import draw_once
 
 PICKED = "picked"
 ROW, AROUND = 26, 110
@@ -18,7 +18,7 @@ LETTERS = 9
 """Heads of a layer up to which the number stands in each cell."""
 
 
-@kept
+@draw_once
 def habits(cells: Sequence[tuple[int, int, str, float]], words: Sequence[str]) -> vega.Layers:
     """A cell a head, in its row the layer: its colour is what it does, the number how strongly. Cells are (layer, head, word, score).
 
@@ -40,7 +40,7 @@ def habits(cells: Sequence[tuple[int, int, str, float]], words: Sequence[str]) -
     return _table(cells, colour, "what it does", alt.value(theme.BACKGROUND), "score")
 
 
-@kept
+@draw_once
 def apart(cells: Sequence[tuple[int, int, str, float]]) -> vega.Layers:
     """The same with a shade for how many bits a head is from its counterpart, from 0 (the same) to 1.
 

@@ -19,15 +19,12 @@ from core.jobs.listing import Listing
 from core.model import Model
 from core.reading import surveys
 from core.reading.surveys import Standing
-from viz.memo import Memory
+from viz.memo import remembered
 from viz.widgets import engine_client
 from viz.widgets.pins import View
 from viz.workspace.compare import data as compare
 from viz.workspace.shared import head_picker, tasks, toy_models
 from viz.workspace.your_model import naming
-
-_read = Memory()
-"""What the files of a model say: they do not change while it is open."""
 
 
 def found() -> dict[str, Listing]:
@@ -63,7 +60,7 @@ def facts(model: Model, folder: Path) -> tuple[tuple[str, str], ...]:
         ]
         return tuple(fact for line in lines for fact in line)
 
-    return _read(model, "facts", read)
+    return remembered(model, "your_model.facts", read)
 
 
 def _reads_words(model: Model) -> bool:

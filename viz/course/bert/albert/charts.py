@@ -10,7 +10,7 @@ import altair as alt
 
 from viz import theme
 from viz.charts.parts import panels, vega
-from viz.charts.parts.kept import kept
+from viz.charts.parts.figures import draw_once
 from viz.labels import phrase
 
 SIDES: tuple[Literal["left"], Literal["right"]] = ("left", "right")
@@ -18,7 +18,7 @@ LETTERS, LINE = 46, 21
 """Letters in a line of a card, and pixels of a line."""
 
 
-@kept
+@draw_once
 def tables(V: int, E: int, H: int, *, covered: bool = False, height: int = 300) -> vega.Layers:
     """V x H above, V x E and E x H below, all by the same two scales: equal areas are equally many numbers. covered: no counts of the factors.
 
@@ -71,7 +71,7 @@ def tables(V: int, E: int, H: int, *, covered: bool = False, height: int = 300) 
     )
 
 
-@kept
+@draw_once
 def crossing(V: int, E: int, H: int, *, covered: bool = False, height: int = 190) -> vega.Layers:
     """Numbers of both kinds of table over E, with the chosen E and where they cross; covered: the factors' line comes later.
 
@@ -110,7 +110,7 @@ def crossing(V: int, E: int, H: int, *, covered: bool = False, height: int = 190
     )
 
 
-@kept
+@draw_once
 def owners(places: Sequence[tuple[int, str, int, int]], *, height: int = 150) -> vega.Layers:
     """Layers from left to right, their parts in rows: one colour for one address in memory, and the layer that had it first.
 
@@ -152,7 +152,7 @@ def owners(places: Sequence[tuple[int, str, int, int]], *, height: int = 150) ->
     return vega.framed(rect, said, height=height)
 
 
-@kept
+@draw_once
 def alike(rows: Sequence[tuple[str, Sequence[float]]], *, height: int = 230) -> vega.Layers:
     """A line a model: the cosine of what enters and what leaves each layer. Of two near each other the larger is said above.
 
@@ -190,7 +190,7 @@ def alike(rows: Sequence[tuple[str, Sequence[float]]], *, height: int = 230) -> 
     )
 
 
-@kept
+@draw_once
 def cards(rows: Sequence[tuple[str, Sequence[tuple[str, int]]]], *, letters: int = LETTERS) -> vega.Layers:
     """Pairs below each other: a heading, then each text in lines, in the colour of its number.
 

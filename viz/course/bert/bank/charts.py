@@ -10,13 +10,13 @@ import numpy as np
 
 from viz import theme
 from viz.charts.parts import vega
-from viz.charts.parts.kept import kept
+from viz.charts.parts.figures import draw_once
 from viz.labels import phrase, shorten
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
-@kept
+@draw_once
 def on_a_map(
     places: Array, names: Sequence[str], senses: Sequence[str], order: Sequence[str]
 ) -> alt.TopLevelMixin:
@@ -56,7 +56,7 @@ def _shapes(order: Sequence[str], shapes: Sequence[str], **more: Any) -> alt.Sha
     return alt.Shape("kind:N", scale=scale, legend=key)
 
 
-@kept
+@draw_once
 def bars(
     rows: Sequence[tuple[str, float, str]], order: Sequence[str], *, covered: bool = False, high: int = 26
 ) -> alt.TopLevelMixin:
@@ -83,7 +83,7 @@ def bars(
     return alt.layer(bar, said).properties(view=vega.BARE, height=high * len(rows) + 56)
 
 
-@kept
+@draw_once
 def nearer(
     texts: Sequence[str],
     partners: Sequence[tuple[str, str]],

@@ -8,7 +8,7 @@ import altair as alt
 
 from viz import theme
 from viz.charts.parts import panels, vega
-from viz.charts.parts.kept import kept
+from viz.charts.parts.figures import draw_once
 from viz.labels import visible
 
 MOST = 12
@@ -17,7 +17,7 @@ Look = tuple[int, int, str, bool]
 """From which letter to which, the piece, whether it is there."""
 
 
-@kept
+@draw_once
 def cutting(word: str, looks: Sequence[Look] | None, *, height: int = 280) -> vega.Layers:
     """Each line shows the letters looked up: full where the piece was found, an empty frame where not. None: still covered.
 

@@ -11,14 +11,14 @@ import numpy as np
 
 from viz import theme
 from viz.charts.parts import vega
-from viz.charts.parts.kept import kept
+from viz.charts.parts.figures import draw_once
 
 Array = np.ndarray[Any, np.dtype[Any]]
 NARROW = 52
 """Pixels of a place below which a number has two decimals: with three it would touch the next one."""
 
 
-@kept
+@draw_once
 def by_layer(
     word: str, values: Array, names: Sequence[str], *, known: int | None = None
 ) -> alt.TopLevelMixin:

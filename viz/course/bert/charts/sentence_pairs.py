@@ -13,7 +13,7 @@ import numpy as np
 
 from viz import theme
 from viz.charts.parts import vega
-from viz.charts.parts.kept import kept
+from viz.charts.parts.figures import draw_once
 from viz.course.bert.charts.squares import named
 from viz.labels import percent, phrase, shorten, visible
 
@@ -24,7 +24,7 @@ HUES = ("A", "B")
 PARTS = ("masked LM", "next sentence")
 
 
-@kept
+@draw_once
 def tokens(
     names: Sequence[str],
     segments: Sequence[int],
@@ -68,7 +68,7 @@ def tokens(
     return alt.layer(rect, text).properties(view=vega.BARE, height=high * (line + 1))
 
 
-@kept
+@draw_once
 def chances(
     rows: Sequence[tuple[str, float | None]], *, high: int = 40, middle: bool = True
 ) -> alt.TopLevelMixin:
@@ -106,7 +106,7 @@ def chances(
     return alt.layer(bars, half, said).properties(view=vega.BARE, height=high * len(rows) + 26)
 
 
-@kept
+@draw_once
 def judged(
     values: Array | None, follows: Sequence[bool], texts: Sequence[str], cut: float, *, height: int = 250
 ) -> alt.TopLevelMixin:
@@ -175,7 +175,7 @@ def judged(
     return alt.layer(dots, line, hidden).properties(view=vega.BARE, height=height)
 
 
-@kept
+@draw_once
 def counters(rows: Sequence[tuple[str, int, float, float]], n: int, *, high: int = 46) -> alt.TopLevelMixin:
     """Counts as bars (name, count, expected, deviation) up to n, each with the band of three deviations around what is expected.
 
@@ -211,7 +211,7 @@ def counters(rows: Sequence[tuple[str, int, float, float]], n: int, *, high: int
     return alt.layer(band, bars, said).properties(view=vega.BARE, height=high * len(rows) + 26)
 
 
-@kept
+@draw_once
 def losses(names: Sequence[str], parts: Array | None, *, high: int = 34) -> alt.TopLevelMixin:
     """The two parts of each loss, one behind the other as a bar; the sum stands behind. None: covered.
 

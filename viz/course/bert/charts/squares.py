@@ -11,12 +11,12 @@ import numpy as np
 
 from viz import theme
 from viz.charts.parts import vega
-from viz.charts.parts.kept import kept
+from viz.charts.parts.figures import draw_once
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
-@kept
+@draw_once
 def squares(
     values: Array,
     rows: Sequence[str],

@@ -11,7 +11,7 @@ import altair as alt
 
 from viz import theme
 from viz.charts.parts import panels, vega
-from viz.charts.parts.kept import kept
+from viz.charts.parts.figures import draw_once
 from viz.labels import phrase, shorten, visible
 
 LETTERS = 11
@@ -45,7 +45,7 @@ def bands(n: int, across: int, breaks: Sequence[int] = ()) -> list[tuple[int, in
     return made
 
 
-@kept
+@draw_once
 def token_rows(
     rows: Sequence[Row],
     *,

@@ -8,7 +8,7 @@ import altair as alt
 
 from viz import theme
 from viz.charts.parts import vega
-from viz.charts.parts.kept import kept
+from viz.charts.parts.figures import draw_once
 
 FROZEN, FULL = "frozen", "full fine-tuning"
 WAYS = (FROZEN, FULL)
@@ -16,7 +16,7 @@ COLOURS = dict(zip(WAYS, theme.CATEGORICAL[:2], strict=True))
 COVERED = "?"
 
 
-@kept
+@draw_once
 def grouped(
     rows: Sequence[tuple[str, str, float | None, str]],
     *,
@@ -58,7 +58,7 @@ def grouped(
     return alt.layer(*layers).properties(width="container", height=height, padding=vega.AROUND)
 
 
-@kept
+@draw_once
 def courses(
     lines: Mapping[str, Sequence[tuple[float, float]]],
     *,

@@ -10,7 +10,7 @@ import numpy as np
 
 from viz import theme
 from viz.charts.parts import vega
-from viz.charts.parts.kept import kept
+from viz.charts.parts.figures import draw_once
 
 Bools = np.ndarray[Any, np.dtype[np.bool_]]
 HUES = {"global": theme.CATEGORICAL[1], "window": theme.CATEGORICAL[0], "random": theme.CATEGORICAL[2]}
@@ -19,7 +19,7 @@ WIDE = 2.2
 """A mask is drawn square: at most so many times as wide as high, with room beside it."""
 
 
-@kept
+@draw_once
 def mask(parts: Mapping[str, Bools], block: int, *, height: int = 380) -> vega.Layers:
     """Each kept pair of blocks as a square in the colour of its part; queries downwards, keys to the right.
 
@@ -75,7 +75,7 @@ def _tokens(place: int, block: int) -> str:
     return f"tokens {place * block:,} to {place * block + block - 1:,}"
 
 
-@kept
+@draw_once
 def way(
     reached: Bools,
     path: Sequence[int],

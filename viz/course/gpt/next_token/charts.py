@@ -12,7 +12,7 @@ import numpy as np
 from viz import theme
 from viz.charts.curves import number
 from viz.charts.parts import vega
-from viz.charts.parts.kept import kept
+from viz.charts.parts.figures import draw_once
 from viz.labels import shorten, visible
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -23,7 +23,7 @@ NOW, MARKED, ALL = "the window", "highest surprisal", "everything before"
 COLOURS = {ALL: theme.SEQUENTIAL[2], NOW: theme.PRIMARY, MARKED: theme.CATEGORICAL[1]}
 
 
-@kept
+@draw_once
 def bars(
     tokens: Sequence[str],
     now: Array | None,

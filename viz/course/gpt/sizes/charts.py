@@ -9,7 +9,7 @@ import altair as alt
 
 from viz import theme
 from viz.charts.parts import vega
-from viz.charts.parts.kept import kept
+from viz.charts.parts.figures import draw_once
 from viz.labels import phrase
 
 
@@ -35,7 +35,7 @@ class Dot:
     strong: bool = False
 
 
-@kept
+@draw_once
 def bars(rows: Sequence[Bar], title: str, *, covered: bool = False, row: int = 38) -> vega.Layers:
     """Horizontal bars from 0, each with its text behind it. `covered`: the names, each with a question mark.
 
@@ -70,7 +70,7 @@ def bars(rows: Sequence[Bar], title: str, *, covered: bool = False, row: int = 3
     return vega.framed(bar, said, height=12 + row * len(rows), data=values).properties(title=heading)
 
 
-@kept
+@draw_once
 def race(
     dots: Sequence[Dot], *, logarithmic: bool = True, covered: bool = False, height: int = 330
 ) -> vega.Layers:

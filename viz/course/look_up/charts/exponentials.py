@@ -15,14 +15,14 @@ import numpy as np
 from viz import theme
 from viz.charts.curves import power_of_ten
 from viz.charts.parts import vega
-from viz.charts.parts.kept import kept
+from viz.charts.parts.figures import draw_once
 from viz.labels import phrase
 
 Array = np.ndarray[Any, np.dtype[Any]]
 CROSS = "M-1,-0.6L-0.6,-1L0,-0.4L0.6,-1L1,-0.6L0.4,0L1,0.6L0.6,1L0,0.4L-0.6,1L-1,0.6L-0.4,0Z"
 
 
-@kept
+@draw_once
 def exponentials(
     points: Sequence[tuple[str, float, float]],
     line: tuple[Array, Array],

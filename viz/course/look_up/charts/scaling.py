@@ -15,7 +15,7 @@ import plotly.graph_objects as go
 from viz import theme
 from viz.charts.curves import BELOW, number, spread_labels
 from viz.charts.parts import panels, vega
-from viz.charts.parts.kept import kept
+from viz.charts.parts.figures import draw_once
 from viz.labels import phrase
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -27,7 +27,7 @@ LINE = 26
 """Pixels that the title of a lane takes."""
 
 
-@kept
+@draw_once
 def histograms(
     values: Mapping[str, Array],
     bells: Mapping[str, tuple[Array, Array]],
@@ -105,7 +105,7 @@ def histograms(
     )
 
 
-@kept
+@draw_once
 def weights(
     rows: Mapping[str, Array], titles: Mapping[str, str], *, line: int = LINE, height: int = 340
 ) -> alt.LayerChart:
@@ -160,7 +160,7 @@ def weights(
     )
 
 
-@kept
+@draw_once
 def by_width(
     widths: Sequence[int],
     measures: Sequence[tuple[str, Mapping[str, Sequence[float]], tuple[float, str]]],
@@ -243,7 +243,7 @@ def by_width(
     )
 
 
-@kept
+@draw_once
 def layers(heads: Mapping[str, Array], *, height: int = 360) -> alt.LayerChart:
     """How even each head looks (0 to 1), a dot a head over the layers, a line through their means.
 

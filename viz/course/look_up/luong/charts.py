@@ -9,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from viz import theme
-from viz.charts.parts.kept import kept
+from viz.charts.parts.figures import draw_once
 from viz.labels import plain
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -17,7 +17,7 @@ STILL: dict[str, Any] = {"zeroline": False, "fixedrange": True}
 SOFTMAX, GAUSSIAN, PRODUCT = theme.CATEGORICAL[1], theme.CATEGORICAL[2], theme.CATEGORICAL[0]
 
 
-@kept
+@draw_once
 def local_row(
     words: Sequence[str],
     align: Array,
@@ -80,7 +80,7 @@ def local_row(
     return _dressed(figure, 360)
 
 
-@kept
+@draw_once
 def costs(
     windows: Sequence[int],
     surprise: Sequence[float],

@@ -10,7 +10,7 @@ import numpy as np
 
 from viz import theme
 from viz.charts.parts import keys, panels, vega
-from viz.charts.parts.kept import kept
+from viz.charts.parts.figures import draw_once
 from viz.labels import phrase, shorten
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -20,7 +20,7 @@ MOST = 14
 """Letters of a cell: a phone has no room for more."""
 
 
-@kept
+@draw_once
 def look_up_table(
     columns: Sequence[str],
     rows: Sequence[Sequence[str]],
@@ -109,7 +109,7 @@ def _written(
     ]
 
 
-@kept
+@draw_once
 def sharpening(
     names: Sequence[str], x: Array, weights: Array, marked: float, *, legend: bool = True, height: int = 260
 ) -> alt.LayerChart:
@@ -177,7 +177,7 @@ def sharpening(
     )
 
 
-@kept
+@draw_once
 def memory(
     table: Array, weights: Array, vector: Array, key: Array | None = None, blind: bool = False
 ) -> alt.LayerChart:

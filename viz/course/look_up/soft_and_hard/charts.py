@@ -10,14 +10,14 @@ import numpy as np
 
 from viz import theme
 from viz.charts.parts import panels, vega
-from viz.charts.parts.kept import kept
+from viz.charts.parts.figures import draw_once
 from viz.labels import phrase
 
 Array = np.ndarray[Any, np.dtype[Any]]
 TICK = "M-0.13,-1H0.13V1H-0.13Z"
 
 
-@kept
+@draw_once
 def nearing(
     n: Array, distance: Array, expect: Array, *, at: int, unit: str, height: int = 300
 ) -> alt.LayerChart:
@@ -68,7 +68,7 @@ def nearing(
     )
 
 
-@kept
+@draw_once
 def guesses(
     names: Sequence[str],
     exact: Array,

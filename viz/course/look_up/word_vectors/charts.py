@@ -9,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from viz import theme
-from viz.charts.parts.kept import kept
+from viz.charts.parts.figures import draw_once
 from viz.labels import percent, plain, shorten
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -58,7 +58,7 @@ def _shared(a: tuple[float, float, float, float], b: tuple[float, float, float, 
     return max(0.0, min(a[2], b[2]) - max(a[0], b[0])) * max(0.0, min(a[3], b[3]) - max(a[1], b[1]))
 
 
-@kept
+@draw_once
 def word_map(names: Sequence[str], places: Array, best: int) -> go.Figure:
     """Places (word + 1, 2): the first three words are a, b, c, then others, last the sum. The arrow from b to a, and the same from c to the sum.
 
@@ -104,7 +104,7 @@ def word_map(names: Sequence[str], places: Array, best: int) -> go.Figure:
     )
 
 
-@kept
+@draw_once
 def heads(values: Array, chosen: tuple[int, int], name: str) -> go.Figure:
     """A number from 0 to 1 for each head (layer, head), the chosen one framed.
 

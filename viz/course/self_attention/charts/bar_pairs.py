@@ -10,13 +10,13 @@ import numpy as np
 
 from viz import theme
 from viz.charts.parts import vega
-from viz.charts.parts.kept import kept
+from viz.charts.parts.figures import draw_once
 from viz.labels import phrase
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
-@kept
+@draw_once
 def bar_pairs(
     values: Array,
     rows: Sequence[str],

@@ -11,7 +11,7 @@ import numpy as np
 
 from viz import theme
 from viz.charts.parts import vega
-from viz.charts.parts.kept import kept
+from viz.charts.parts.figures import draw_once
 from viz.labels import phrase, visible
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -52,7 +52,7 @@ def laid_out(owners: Array, stacked: bool) -> Array:
     return np.concatenate([part for block in owners.swapaxes(0, 1) for part in (block, gap)][:-1], axis=1)
 
 
-@kept
+@draw_once
 def head_grid(
     owners: Array,
     written: Array,
@@ -167,7 +167,7 @@ def _heading(title: str, shape: str, code: str, room: bool) -> list[alt.Chart]:
     ]
 
 
-@kept
+@draw_once
 def per_head(
     values: Sequence[float] | Array,
     names: Sequence[str],

@@ -11,7 +11,7 @@ import numpy as np
 from viz import theme
 from viz.charts.curves import number
 from viz.charts.parts import vega
-from viz.charts.parts.kept import kept
+from viz.charts.parts.figures import draw_once
 from viz.labels import phrase, visible
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -27,7 +27,7 @@ SPACE = "\u2002"
 AROUND = {"left": 4, "right": 4, "top": 2, "bottom": 2}
 
 
-@kept
+@draw_once
 def reordered(
     before: Array,
     after: Array,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from viz import theme
 from viz.charts.parts import panels, vega
-from viz.charts.parts.kept import kept
+from viz.charts.parts.figures import draw_once
 from viz.labels import percent, visible
 
 Array = NDArray[Any]
@@ -30,7 +30,7 @@ class Answer:
     best_chance: float
 
 
-@kept
+@draw_once
 def field(
     signs: Sequence[str],
     levels: Sequence[Sequence[int]],
@@ -131,7 +131,7 @@ def field(
     return vega.framed(*layers, height=up * (tall + 2.4))
 
 
-@kept
+@draw_once
 def answers(rows: Sequence[Answer], right: str, *, height: float = 44, end: float = 1.7) -> vega.Layers:
     """A bar a row: the probability of the right sign, and behind it what is said where that is another one.
 
@@ -179,7 +179,7 @@ def _said(row: Answer, right: str) -> str:
     return said if row.best == right else f"{said}; output “{visible(row.best)}” {percent(row.best_chance)}"
 
 
-@kept
+@draw_once
 def by_place(
     shares: Mapping[str, Mapping[str, float]], places: Sequence[str], *, height: float = 320
 ) -> vega.Layers:

@@ -11,7 +11,7 @@ import numpy as np
 
 from viz import theme
 from viz.charts.parts import vega
-from viz.charts.parts.kept import kept
+from viz.charts.parts.figures import draw_once
 from viz.course.self_attention.charts.head_grids import TINT, colour
 from viz.labels import percent, shorten, visible
 
@@ -29,7 +29,7 @@ APART = 0.09
 """The room between two maps, as a share of one."""
 
 
-@kept
+@draw_once
 def looks(
     weights: Array, words: Sequence[str], asking: int, *, only: int | None = None, pixels: int = ROW
 ) -> alt.TopLevelMixin:
@@ -111,7 +111,7 @@ def _told(head: int, weight: float) -> str:
     return f"H{head} {percent(weight)}" if weight >= TELLS else f"H{head}" if weight >= NAMES else ""
 
 
-@kept
+@draw_once
 def maps(
     weights: Array,
     words: Sequence[str],

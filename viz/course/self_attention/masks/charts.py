@@ -11,7 +11,7 @@ import numpy as np
 
 from viz import theme
 from viz.charts.parts import panels, vega
-from viz.charts.parts.kept import kept
+from viz.charts.parts.figures import draw_once
 from viz.labels import percent, phrase, shorten, visible
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -22,7 +22,7 @@ GROUP = 0.78
 """How much of a place its bars take."""
 
 
-@kept
+@draw_once
 def rightness(
     shares: Mapping[str, Array], chance: float, last: str = "writes", *, places: int = 0, height: int = 340
 ) -> vega.Layers:
@@ -102,7 +102,7 @@ def _legend(**mark: Any) -> alt.Legend:
     return vega.legend(labelFontSize=13, labelLimit=320, offset=4, **mark)
 
 
-@kept
+@draw_once
 def sums(weights: Array, words: Sequence[str], shown: int, *, height: int | None = None) -> vega.Layers:
     """The prefix form as lines: y_i is as many cells as words were read, each with its weight, a plus between them.
 
@@ -181,7 +181,7 @@ def sums(weights: Array, words: Sequence[str], shown: int, *, height: int | None
     return vega.framed(*layers, height=height or 60 + 34 * n)
 
 
-@kept
+@draw_once
 def leak(fills: Array, curves: Mapping[str, Array], *, marked: float, height: int = 330) -> vega.Layers:
     """The largest leak of a row (0 to 1) over the number that stands for -inf, one line a curve.
 

@@ -17,14 +17,14 @@ from PIL import Image
 
 from viz import theme
 from viz.charts.parts import vega
-from viz.charts.parts.kept import kept
+from viz.charts.parts.figures import draw_once
 
 Array = np.ndarray[Any, np.dtype[Any]]
 SHADES = 255
 """Colours of the image: an odd number, so that 0 has one of its own."""
 
 
-@kept
+@draw_once
 def signed_matrix(
     values: Array,
     *,

@@ -13,7 +13,7 @@ import numpy as np
 
 from viz import theme
 from viz.charts.parts import panels, vega
-from viz.charts.parts.kept import kept
+from viz.charts.parts.figures import draw_once
 from viz.labels import phrase
 
 HUES = {
@@ -25,7 +25,7 @@ DRAWN = 13
 """Words of a chain that are drawn; of a longer one the first and the last."""
 
 
-@kept
+@draw_once
 def table(rows: Sequence[tuple[str, Mapping[str, tuple[str, float]]]]) -> vega.Layers:
     """The rows of a table as bars on one logarithmic scale each: a title, then by name (formula, value); the formula before, the number behind.
 
@@ -75,7 +75,7 @@ def table(rows: Sequence[tuple[str, Mapping[str, tuple[str, float]]]]) -> vega.L
     return vega.framed(drawn, numbers, titles, height=330)
 
 
-@kept
+@draw_once
 def reach(n: int) -> vega.Layers:
     """The way from the first of n words to the last: state after state above, one step below.
 

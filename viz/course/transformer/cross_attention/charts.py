@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 
 from viz import theme
 from viz.charts.parts import panels, vega
-from viz.charts.parts.kept import kept
+from viz.charts.parts.figures import draw_once
 from viz.charts.parts.plotted import QUIET, framed, key
 from viz.labels import plain
 
@@ -20,7 +20,7 @@ TALLER = 0.36
 """How much higher a box of two lines is."""
 
 
-@kept
+@draw_once
 def flow(n: int, m: int, d: int, heads: int, d_head: int, *, height: int = 400) -> vega.Layers:
     """Boxes from top to bottom, each with its shape: queries from the decoder, keys and values from the encoder.
 
@@ -83,7 +83,7 @@ def flow(n: int, m: int, d: int, heads: int, d_head: int, *, height: int = 400) 
     )
 
 
-@kept
+@draw_once
 def computed(
     own: Sequence[int], source: Sequence[int], anew: Sequence[int], words: Sequence[str], *, height: int = 330
 ) -> go.Figure:

@@ -9,14 +9,14 @@ import numpy as np
 import plotly.graph_objects as go
 
 from viz import theme
-from viz.charts.parts.kept import kept
+from viz.charts.parts.figures import draw_once
 from viz.charts.parts.plotted import framed, key, said
 from viz.labels import plain
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
-@kept
+@draw_once
 def over_layers(
     curves: Sequence[tuple[str, Array]], words: Sequence[str], chosen: int, *, height: int = 320
 ) -> go.Figure:

@@ -13,7 +13,7 @@ from plotly.subplots import make_subplots
 
 from viz import theme
 from viz.charts.parts import vega
-from viz.charts.parts.kept import kept
+from viz.charts.parts.figures import draw_once
 from viz.charts.parts.plotted import HIDDEN, QUIET, key, said
 from viz.charts.parts.plotted import framed as framed_figure
 from viz.labels import phrase
@@ -32,7 +32,7 @@ class Tile:
     called: str = "number"
 
 
-@kept
+@draw_once
 def through(tiles: Sequence[Tile], *, height: int = 330) -> vega.Layers:
     """Vectors as tiles from left to right, each folded into rows, pale is 0; each tile has its own scale, centred on 0.
 
@@ -110,7 +110,7 @@ class Curve:
     own: bool = False
 
 
-@kept
+@draw_once
 def activations(
     curves: Sequence[Curve],
     pre: Array,
@@ -180,7 +180,7 @@ def activations(
     return framed_figure(figure, height, (8, 10, 34, 8), bargap=0.05, hovermode="closest", legend=key(1.01))
 
 
-@kept
+@draw_once
 def shares(
     rows: Sequence[str], parts: Sequence[tuple[str, Sequence[int], int]], *, height: int = 300
 ) -> go.Figure:

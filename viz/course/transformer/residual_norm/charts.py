@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from viz import theme
-from viz.charts.parts.kept import kept
+from viz.charts.parts.figures import draw_once
 from viz.charts.parts.plotted import HIDDEN, QUIET, arrow, framed, key, note, said
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -28,7 +28,7 @@ class Panel:
     ends: tuple[float, float] | None = None
 
 
-@kept
+@draw_once
 def by_depth(
     panels: Sequence[Panel],
     hues: Mapping[str, int],
@@ -124,7 +124,7 @@ WAYS = {  # what stands on the way up, with its height; where the side way leave
 }
 
 
-@kept
+@draw_once
 def block(order: str, formula: str, *, height: int = 380) -> go.Figure:
     """One sub-layer from below: x goes up through f and the norm, and around them to the plus.
 

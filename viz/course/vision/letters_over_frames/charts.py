@@ -14,7 +14,7 @@ from PIL import Image
 
 from viz import theme
 from viz.charts.parts import panels, vega
-from viz.charts.parts.kept import kept
+from viz.charts.parts.figures import draw_once
 from viz.labels import percent, visible
 
 Array = NDArray[Any]
@@ -27,7 +27,7 @@ CROWDED = 16
 """Pixels of a row below which letters, in the type of Present, touch those of the next row."""
 
 
-@kept
+@draw_once
 def over_frames(
     mel: Array,
     words: Sequence[tuple[str, float, float]],
@@ -136,7 +136,7 @@ def over_frames(
     return vega.framed(*layers, height=height)
 
 
-@kept
+@draw_once
 def pyramid(shapes: Mapping[str, tuple[int, int]], *, height: float = 240) -> vega.Layers:
     """What stands side by side at each level, the frames below: as many blocks as there are states.
 
@@ -175,7 +175,7 @@ def pyramid(shapes: Mapping[str, tuple[int, int]], *, height: float = 240) -> ve
     return vega.framed(*layers, height=height)
 
 
-@kept
+@draw_once
 def rates(found: Sequence[tuple[str, float | None, str]], *, height: float = 44) -> vega.Layers:
     """A bar a row: (name, share of letters wrong or None while covered, what was written of one sound).
 

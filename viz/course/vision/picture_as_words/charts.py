@@ -14,7 +14,7 @@ from PIL import Image
 
 from viz import theme
 from viz.charts.parts import panels, vega
-from viz.charts.parts.kept import kept
+from viz.charts.parts.figures import draw_once
 from viz.labels import percent
 
 Array = NDArray[Any]
@@ -24,7 +24,7 @@ NUMBERED = 60
 """So many tiles have their numbers written below them."""
 
 
-@kept
+@draw_once
 def tiles(
     images: Sequence[Array], columns: int, *, first: str = "", numbered: bool = False, height: float = 300
 ) -> vega.Layers:
@@ -85,7 +85,7 @@ def tiles(
     return vega.framed(*layers, height=height)
 
 
-@kept
+@draw_once
 def classes(names: Sequence[str], chances: Array, *, height: float = 34) -> vega.Layers:
     """A bar a class: its probability, from 0 to 1.
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from viz import theme
 from viz.charts.parts import panels, vega
-from viz.charts.parts.kept import kept
+from viz.charts.parts.figures import draw_once
 from viz.labels import phrase
 
 Pixels = NDArray[np.uint8]
@@ -49,7 +49,7 @@ def runs(
     return found
 
 
-@kept
+@draw_once
 def board(pixels: Pixels, names: Sequence[str], *, height: int = 330) -> alt.LayerChart:
     """The picture under its cells, columns and rows named; a touch on a cell is the selection `PICKED`, its field `place`.
 
@@ -99,7 +99,7 @@ def board(pixels: Pixels, names: Sequence[str], *, height: int = 330) -> alt.Lay
     return vega.framed(*layers, height=height)
 
 
-@kept
+@draw_once
 def cards(
     shown: Sequence[tuple[Pixels, str, bool | None]],
     *,

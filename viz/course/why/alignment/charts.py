@@ -11,7 +11,7 @@ import numpy as np
 from viz import theme
 from viz.charts.curves import number
 from viz.charts.parts import panels, vega
-from viz.charts.parts.kept import kept
+from viz.charts.parts.figures import draw_once
 from viz.course.why.charts.unrolled import cells
 from viz.labels import phrase
 
@@ -23,7 +23,7 @@ MANY, LETTER = 12, 7.5
 """Words up to which they stand upright; the pixels of a letter."""
 
 
-@kept
+@draw_once
 def mixing(
     scores: np.ndarray, weights: np.ndarray, states: np.ndarray, context: np.ndarray, words: Sequence[str]
 ) -> vega.Layers:

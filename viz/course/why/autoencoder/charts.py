@@ -10,7 +10,7 @@ import numpy as np
 
 from viz import theme
 from viz.charts.parts import keys, panels, vega
-from viz.charts.parts.kept import kept
+from viz.charts.parts.figures import draw_once
 from viz.labels import phrase
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -23,7 +23,7 @@ LETTER = 0.56
 LEARNED = "learned from a random start"
 
 
-@kept
+@draw_once
 def boxes(
     entry: tuple[str, Array, bool],
     context: Array,
@@ -203,7 +203,7 @@ def _note(
     }
 
 
-@kept
+@draw_once
 def lost(
     curves: Mapping[str, Array],
     learned: Mapping[int, float],

@@ -11,7 +11,7 @@ import numpy as np
 
 from viz import theme
 from viz.charts.parts import panels, vega
-from viz.charts.parts.kept import kept
+from viz.charts.parts.figures import draw_once
 from viz.labels import phrase
 
 GAP = 0.14
@@ -48,7 +48,7 @@ class Lane:
         return range(n - seen, n) if self.back else range(seen)
 
 
-@kept
+@draw_once
 def unrolled(
     lanes: Sequence[Lane],
     *,

@@ -12,7 +12,7 @@ import numpy as np
 
 from viz import theme
 from viz.charts.parts import vega
-from viz.charts.parts.kept import kept
+from viz.charts.parts.figures import draw_once
 from viz.labels import percent, shorten, visible
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -79,7 +79,7 @@ def _word(cell: Cell) -> str:
     return shorten(visible(cell.text.removeprefix(" ") or cell.text), LETTERS)
 
 
-@kept
+@draw_once
 def input_rows(
     rows: Sequence[InputRow],
     outcomes: Sequence[Outcome] = (),

@@ -8,13 +8,13 @@ import altair as alt
 
 from viz import theme
 from viz.charts.parts import vega
-from viz.charts.parts.kept import kept
+from viz.charts.parts.figures import draw_once
 from viz.labels import distinct, shorten
 
 LETTERS = 11
 
 
-@kept
+@draw_once
 def token_costs(
     tokens: Sequence[str], costs: Mapping[str, Sequence[float]], *, height: int = 250
 ) -> alt.TopLevelMixin:

@@ -15,13 +15,13 @@ import numpy as np
 from viz import theme
 from viz.charts.curves import spread_labels
 from viz.charts.parts import panels, vega
-from viz.charts.parts.kept import kept
+from viz.charts.parts.figures import draw_once
 from viz.labels import phrase
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
-@kept
+@draw_once
 def by_layer(lines: Mapping[str, Array], *, top: float, height: int = 300) -> alt.LayerChart:
     """How far apart two vectors are, layer by layer; each line (layer + 1,) is named at its end.
 
@@ -71,7 +71,7 @@ def by_layer(lines: Mapping[str, Array], *, top: float, height: int = 300) -> al
     )
 
 
-@kept
+@draw_once
 def ideas(short: int, long: int, *, covered: bool = False, height: int = 300) -> alt.LayerChart:
     """Two sentences, one dot a word, at the number that the word gets: above as a fraction of the way, below counted.
 
@@ -146,7 +146,7 @@ def ideas(short: int, long: int, *, covered: bool = False, height: int = 300) ->
     return vega.framed(*layers, height=height)
 
 
-@kept
+@draw_once
 def ticks(
     names: Sequence[str],
     columns: Sequence[str],

@@ -13,7 +13,7 @@ import numpy as np
 
 from viz import theme
 from viz.charts.parts import vega
-from viz.charts.parts.kept import kept
+from viz.charts.parts.figures import draw_once
 from viz.labels import phrase
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -36,7 +36,7 @@ def _true(wide: tuple[float, float], high: tuple[float, float]) -> tuple[alt.X, 
     )
 
 
-@kept
+@draw_once
 def clocks(angles: Array, rim: Array, names: Sequence[str], *, height: int = 270) -> alt.LayerChart:
     """A clock for each pair of dimensions: the hand stands at the chosen position, dots on the rim are all positions.
 
@@ -102,7 +102,7 @@ def _outside(places: Array, i: int) -> tuple[float, float]:
     return float(away[0]) + 0.0, float(away[1]) + 0.0
 
 
-@kept
+@draw_once
 def paths(tables: Mapping[str, Array], *, height: int = 330) -> alt.LayerChart:
     """Position vectors in the plane that shows them best, joined in order; each tenth position has its number.
 

@@ -14,7 +14,7 @@ import numpy as np
 from viz import theme
 from viz.charts.curves import number
 from viz.charts.parts import vega
-from viz.charts.parts.kept import kept
+from viz.charts.parts.figures import draw_once
 from viz.course.transformer.training_and_inference.charts.teacher_forcing import END, Chart, Rows, token_name
 from viz.labels import percent, phrase, shorten, visible
 
@@ -23,7 +23,7 @@ BANDS = alt.Scale(type="band", padding=0)
 TICKS = (1, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.001, 1e-4, 1e-5, 1e-6)
 
 
-@kept
+@draw_once
 def losses(
     read: Sequence[str],
     wanted: Sequence[str],
@@ -91,7 +91,7 @@ def _bare(layers: Sequence[alt.Chart], height: int) -> Chart:
     )
 
 
-@kept
+@draw_once
 def curve(taken: Sequence[float], most: int, places: Array | None = None, *, height: int = 250) -> Chart:
     """The mean loss before any step and after each, thick; thin lines are the single places. Shapes: places (step + 1, m).
 
@@ -122,7 +122,7 @@ def curve(taken: Sequence[float], most: int, places: Array | None = None, *, hei
     return _bare(layers, height)
 
 
-@kept
+@draw_once
 def largest(rows: Sequence[tuple[str, float, bool]], *, height: int = 320) -> Chart:
     """A few probabilities as bars (name, probability, whether it is the wanted one), in the order given.
 
@@ -152,7 +152,7 @@ def largest(rows: Sequence[tuple[str, float, bool]], *, height: int = 320) -> Ch
     return _bare([bars, base.mark_text(fontSize=15, align="left", dx=6).encode(text="said:N")], height)
 
 
-@kept
+@draw_once
 def products(
     ways: Sequence[tuple[str, Sequence[str], Sequence[float]]],
     others: Sequence[Sequence[float]] = (),

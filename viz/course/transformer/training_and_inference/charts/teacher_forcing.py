@@ -14,7 +14,7 @@ import numpy as np
 from viz import theme
 from viz.charts.curves import number
 from viz.charts.parts import vega
-from viz.charts.parts.kept import kept
+from viz.charts.parts.figures import draw_once
 from viz.labels import shorten, visible
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -31,7 +31,7 @@ NUMBERS = "max(108, 0.24 * width)"
 """Pixels that two columns of numbers take."""
 
 
-@kept
+@draw_once
 def rows(
     wanted: Sequence[str], read: Sequence[str | None], *, arrows: bool = True, chosen: int | None = None
 ) -> Chart:
@@ -85,7 +85,7 @@ def rows(
     )
 
 
-@kept
+@draw_once
 def passes(read: Sequence[str], wanted: Sequence[str], one: Array, step: Array, upto: int) -> Chart:
     """Pass after pass: a row holds what is read by then, the newest tile strong; at the right P of the wanted token both ways.
 

@@ -9,13 +9,13 @@ import numpy as np
 import plotly.graph_objects as go
 
 from viz import theme
-from viz.charts.parts.kept import kept
+from viz.charts.parts.figures import draw_once
 from viz.charts.parts.plotted import QUIET, framed, key, note, said
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
-@kept
+@draw_once
 def trip(
     sizes: Array,
     names: Sequence[str],

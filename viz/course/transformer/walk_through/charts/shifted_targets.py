@@ -7,14 +7,14 @@ from collections.abc import Sequence
 import plotly.graph_objects as go
 
 from viz import theme
-from viz.charts.parts.kept import kept
+from viz.charts.parts.figures import draw_once
 from viz.charts.parts.plotted import HIDDEN, QUIET, arrow, framed, note
 from viz.labels import plain
 
 START = "START"
 
 
-@kept
+@draw_once
 def shifted(
     target: Sequence[str], *, shift: bool = True, upright: bool = False, height: int = 190
 ) -> go.Figure:
