@@ -25,5 +25,5 @@ app = st.App(
     lifespan=application.lifespan,
     middleware=application.MIDDLEWARE,
     on_script_error=application.on_script_error,
-    routes=[Route("/forwards", forwards)],
+    routes=[*application.ROUTES, Route("/forwards", forwards)],
 )

@@ -25,10 +25,11 @@ REPLACED = ForwardMsg.FINISHED_EARLY_FOR_RERUN
 
 @dataclass
 class Answer:
-    """What came back: after how long, how it ended, what was wrong in it, and when (in ms) the words came that were listened for."""
+    """What came back: after how long, in how many bytes (unpacked), how it ended, what was wrong in it, and when (in ms) the words came that were listened for."""
 
     begun: float
     milliseconds: float = 0.0
+    size: int = 0
     replaced: bool = False
     wrong: list[str] = field(default_factory=list)
     heard: dict[bytes, float] = field(default_factory=dict)
@@ -89,6 +90,7 @@ class Visit:
         answer = Answer(begun or time.perf_counter())
         while True:
             raw = await self.socket.recv(decode=False)
+            answer.size += len(raw)
             message = ForwardMsg.FromString(raw)
             kind = message.WhichOneof("type")
             if kind == "delta":

@@ -108,6 +108,14 @@ def test_a_page_names_plotlys_script_once_it_drew_by_it(monkeypatch) -> None:
         and (Path(streamlit.__file__).parent / "static" / name).is_file()
     )
     assert answered(Preloaded(Site(html, PARTS)), "/weighting")[0]["headers"] == html
+    own = Preloaded(
+        Site(html, PARTS), own_scripts=lambda page: ["script/stage.js"] if page == "weighting" else []
+    )
+    assert answered(own, "/weighting")[0]["headers"][-1] == (
+        b"link",
+        b"<./script/stage.js>; rel=modulepreload",
+    )
+    assert answered(own, "/room")[0]["headers"] == html
     assert answered(Preloaded(Site(LASTING, PARTS)), "/scaling")[0]["headers"] == LASTING
 
 

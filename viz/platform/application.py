@@ -21,22 +21,33 @@ from viz.platform import (
     housekeeping,
     limits,
     message_filter,
+    scripts,
     security,
     shutdown,
     start,
     static_files,
     streamlit_patches,
 )
-from viz.shell import errors
+from viz.shell import errors, pages
 from viz.uploads import routes as uploads
 from viz.uploads.store import UPLOADS
 
 BASE = f"/{path}" if (path := str(st.get_option("server.baseUrlPath") or "").strip("/")) else ""
 ROUTES = [
     Route(BASE + route.path, route.endpoint, methods=route.methods)
-    for route in (*routes.ROUTES, *uploads.ROUTES)
+    for route in (
+        *routes.ROUTES,
+        *uploads.ROUTES,
+        Route(f"/{scripts.FOLDER}/{{name}}", scripts.answer, methods=["GET"]),
+    )
 ]
 """The routes that are not Streamlit's, behind `--server.baseUrlPath` as well. No Mount: it would answer for Streamlit's own addresses below it."""
+
+
+def _own_scripts(page: str) -> tuple[str, ...]:
+    """Return the scripts that each of the app's pages fetches; the pages of a lecture room have their own."""
+    return scripts.names() if page in {"", *(entry.slug for entry in pages.discover())} else ()
+
 
 MIDDLEWARE = [
     Middleware(start.WordedFailure),
@@ -45,7 +56,7 @@ MIDDLEWARE = [
     Middleware(admission.Door),
     Middleware(message_filter.MessageFilter),
     Middleware(static_files.Remembered, base=BASE),
-    Middleware(static_files.Preloaded),
+    Middleware(static_files.Preloaded, own_scripts=_own_scripts),
 ]
 on_script_error = errors.show
 

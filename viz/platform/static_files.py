@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
 from functools import cache
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -61,15 +62,14 @@ class Remembered:
 
 
 class Preloaded:
-    """A middleware that names Plotly's script with a page that draws by it, so that a browser loads its 4.7 MB while the page is being computed."""
+    """A middleware that names scripts with a page, so that a browser loads them while the page is being computed: the app's own (`own_scripts`), and where a page draws by Plotly that of 4.7 MB."""
 
     MOST = 200
     """Pages that are remembered; there are some sixty, and an address is what a browser says."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
-        scripts = sorted(name for name in names() if Path(name).match("static/js/PlotlyChart.*.js"))
-        self.link = ", ".join(f"<./{name}>; rel=modulepreload" for name in scripts).encode()
+    def __init__(self, app: ASGIApp, own_scripts: Callable[[str], Collection[str]] = lambda page: ()) -> None:
+        self.app, self.own_scripts = app, own_scripts
+        self.plotly = sorted(name for name in names() if Path(name).match("static/js/PlotlyChart.*.js"))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def add_link(message: Message) -> None:
@@ -77,11 +77,13 @@ class Preloaded:
             if message["type"] == "http.response.start" and any(
                 name == b"content-type" and value.startswith(b"text/html") for name, value in headers
             ):
-                message = {**message, "headers": [*headers, (b"link", self.link)]}
+                link = ", ".join(f"<./{name}>; rel=modulepreload" for name in scripts).encode()
+                message = {**message, "headers": [*headers, (b"link", link)]}
             await send(message)
 
-        ahead = scope["type"] == "http" and self.link and _page(scope["path"]) in _plotly_pages
-        await self.app(scope, receive, add_link if ahead else send)
+        page = _page(scope.get("path", ""))
+        scripts = [*self.own_scripts(page), *(self.plotly if page in _plotly_pages else ())]
+        await self.app(scope, receive, add_link if scripts and scope["type"] == "http" else send)
 
 
 _plotly_pages: set[str] = set()

@@ -17,12 +17,14 @@ from pathlib import Path
 
 IMPORT = re.compile(r'^import \{ (.+) \} from "(\..+\.js)";\n', re.MULTILINE)
 EXPORT = re.compile(r"^export (?=(?:async )?(?:function\*?|const|class) (\w+))", re.MULTILINE)
+COMMENT = re.compile(r"^[ \t]*/\*\*[\s\S]*?\*/[ \t]*\n|^[ \t]*//.*\n|[ \t]{2,}// .*$", re.MULTILINE)
+"""What the browser does not need: comments that have lines of their own, and those behind code, two blanks or more away from it."""
 UNREAD = re.compile(r"^(?:import|export)\b.*", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class Module:
-    """One file: what it imports (path and names as they are written), what it exports, and its text without both words."""
+    """One file: what it imports (path and names as they are written), what it exports, and its text without both words and without comments."""
 
     path: Path
     imports: tuple[tuple[Path, str], ...]
@@ -44,7 +46,7 @@ def read(path: Path) -> Module:
     """The module in `path`; a ValueError names a line that imports or exports in another way than this file understands."""
     text = path.read_text("utf-8")
     imports = tuple(((path.parent / file).resolve(), names) for names, file in IMPORT.findall(text))
-    body = EXPORT.sub("", IMPORT.sub("", text))
+    body = EXPORT.sub("", COMMENT.sub("", IMPORT.sub("", text)))
     if unread := UNREAD.search(body):
         raise ValueError(f"{path}: this line cannot be joined: {unread[0]}")
     return Module(path, imports, tuple(EXPORT.findall(text)), body)

@@ -15,6 +15,7 @@ from streamlit.components import v2
 from core.errors import InputError
 from viz.course.pages.course import page as course
 from viz.labels import literal
+from viz.platform import scripts
 from viz.shell import links, notices, state
 from viz.shell.lessons import form, session, views, written
 from viz.shell.lessons.plan import NEAR, OF_THE_PAGE
@@ -30,8 +31,7 @@ _HERE = Path(__file__).parent
 _walked = v2.component(
     "atlas_lesson",
     html=(_HERE / "walking.html").read_text("utf-8"),
-    css=(_HERE / "walking.css").read_text("utf-8"),
-    js=(_HERE / "walking.js").read_text("utf-8"),
+    js=scripts.register("lesson", _HERE / "walking.css", _HERE / "walking.js"),
     isolate_styles=False,
 )
 

@@ -16,6 +16,7 @@ import streamlit as st
 from streamlit.components import v2
 
 from viz.labels import literal
+from viz.platform import scripts
 from viz.shell import links, pages, present_layout, progress, state
 from viz.shell.pages import Entry, Exhibit
 
@@ -23,20 +24,23 @@ _HERE = Path(__file__).parent
 _stage = v2.component(
     "atlas_stage",
     html='<nav data-stage aria-label="Present"></nav>' + (_HERE / "keys.html").read_text("utf-8"),
-    css=(_HERE / "stage.css").read_text("utf-8"),
-    js="\n".join(
-        (_HERE / name).read_text("utf-8")
-        for name in (
-            "history.js",
-            "pictures.js",
-            "naming.js",
-            "whole.js",
-            "scaled.js",
-            "plotly_pointer.js",
-            "menu.js",
-            "focus.js",
-            "stage.js",
-        )
+    js=scripts.register(
+        "stage",
+        *(
+            _HERE / name
+            for name in (
+                "stage.css",
+                "history.js",
+                "pictures.js",
+                "naming.js",
+                "whole.js",
+                "scaled.js",
+                "plotly_pointer.js",
+                "menu.js",
+                "focus.js",
+                "stage.js",
+            )
+        ),
     ),
     isolate_styles=False,
 )
