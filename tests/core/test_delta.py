@@ -10,7 +10,7 @@ from scipy.spatial.distance import jensenshannon
 from core import edits
 from core.analysis.attribution.ablate_heads import each_head, some_heads
 from core.analysis.attribution.means import mean_outputs
-from core.analysis.residual.delta import expected, looks_moved, stream_moved, written, wrote
+from core.analysis.residual.delta import expected, looks_moved, stream_moved, target_probabilities, wrote
 from tests.bert_helpers import build as build_bert
 from tests.core.test_run import build as build_other
 
@@ -49,7 +49,7 @@ def test_both_sides_of_a_translator_have_a_stream():
     assert (stream_moved(before, after, "encoder") == 0).all() and (
         stream_moved(before, after, "decoder")[1:] > 0
     ).all()
-    outcome = written(before, after)
+    outcome = target_probabilities(before, after)
     assert outcome.words[-1] == "END" and len(outcome.words) == len(before.ids) == len(outcome.before)
     logits = torch.tensor(before.logits)
     wanted = logits.softmax(-1)[range(len(before.ids)), [*before.ids[1:], model.tokenizer.end]]

@@ -1,4 +1,4 @@
-"""What a change of a run changed: where heads look, the residual stream, what the model says."""
+"""Differences between two runs: attention of the heads, residual stream, the model's output."""
 
 from __future__ import annotations
 
@@ -62,19 +62,19 @@ def expected(before: Run, after: Run, row: int, n: int = 5) -> Outcome:
     return Outcome(names, made[0][ids], made[1][ids], row, score)
 
 
-def next_tokens(before: Run, after: Run) -> Outcome:
-    """The probability of each token of the translation that both runs were given, END too."""
+def target_probabilities(before: Run, after: Run) -> Outcome:
+    """Return the probabilities, in both runs, of each token of the translation that both were given, END too."""
     return Outcome(before.side.next_tokens().tokens[: before.side.n_real], wrote(before), wrote(after))
 
 
 def wrote(run: Run) -> Array:
-    """The probability of each token that a translator was given to write, END last: (row,)."""
+    """Return the probability of each token of the translation that a run was given, END last: (row,)."""
     rows, ids = given(run)
     return probabilities(run.logits[rows])[np.arange(len(rows)), ids]
 
 
 def given(run: Run) -> tuple[list[int], list[int]]:
-    """Rows of the logits, and the token that a translator was given to write there; END last."""
+    """Return the rows of the logits and, for each, the id of the given translation's token there; END last."""
     n, end = run.side.n_real, run.model.tokenizer.end
     assert end is not None
     return list(range(n)), [*run.ids[1:n], end]

@@ -15,8 +15,7 @@ from core.analysis.attribution.erasing import BLANK
 from core.analysis.attribution.means import mean_outputs
 from core.analysis.attribution.target_token import about, blanks, positions, rows
 from core.analysis.attribution.target_token import telling as telling_row
-from core.analysis.residual.delta import Outcome, expected, given
-from core.analysis.residual.delta import written as written_words
+from core.analysis.residual.delta import Outcome, expected, given, target_probabilities
 from core.decoding import Greedy, decode
 from core.edits import MeanHead, PatchHead, ScaleHead, ZeroHead
 from core.edits.serialize import from_text, to_text
@@ -281,7 +280,7 @@ def outcome(change: Change) -> Outcome | None:
     """Return what the model predicts before and after; None for a text without a blank. Of a few classes all."""
     model, row = change.before.model, change.row
     if change.before.source is not None and model.asked == "logits":
-        return written_words(change.before, change.after)
+        return target_probabilities(change.before, change.after)
     if row is None:
         return None
     return expected(change.before, change.after, row, FEW if model.asked in ("classes", "tags") else 5)
