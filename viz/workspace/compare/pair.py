@@ -102,17 +102,17 @@ def show(found: Compared, pair: Pair) -> None:
         )
 
 
-def difference(found: Compared, pair: Pair) -> None:
-    """The weights of one pane minus those of the other, centred."""
-    a, b = (found.panes[place].view for place in (pair.a, pair.b))
+def difference(compared: Compared, pair: Pair) -> None:
+    """Draw the weights of one pane minus those of the other, centred."""
+    a, b = (compared.panes[place].view for place in (pair.a, pair.b))
     both = {
         name: " and ".join(dict.fromkeys((str(getattr(a, name)), str(getattr(b, name)))))
         for name in ("model", "text", "kind")
     }
     origin.tell(**both, changed=f"{a} minus {b}")
-    if found.panes[pair.a].drawn:
+    if compared.panes[pair.a].drawn:
         on_patches(
-            found.panes[pair.a],
+            compared.panes[pair.a],
             pair.difference,
             "compare.heat.difference",
             row_of(pair, on_picture=True),
@@ -120,7 +120,7 @@ def difference(found: Compared, pair: Pair) -> None:
             title=pair.name,
         )
     else:
-        _heatmap(found, pair)
+        _heatmap(compared, pair)
 
 
 def _heatmap(found: Compared, pair: Pair) -> None:

@@ -77,10 +77,10 @@ def mixing(
     slanted = {"angle": 300, "align": "right", "baseline": "middle", "limit": 80}
     return (
         vega.framed(
-            _drawn(heard, across, down, theme.DIVERGING, (-limit, limit)),
-            _drawn(given, across, down, theme.SEQUENTIAL, (0.0, 1.0)),
+            _coloured_cells(heard, across, down, theme.DIVERGING, (-limit, limit)),
+            _coloured_cells(given, across, down, theme.SEQUENTIAL, (0.0, 1.0)),
             cells(rows, across, down, 1.0),
-            _written(
+            _text_marks(
                 [*heard, *given],
                 "middle:Q",
                 across,
@@ -89,9 +89,9 @@ def mixing(
                 baseline="bottom",
                 fontSize=13 if n <= MANY else 11,
             ),
-            _written(titles, "x:Q", across, down, align="left", color=theme.MUTED, **above),
-            _written(mixed, "x:Q", across, down, align="right", **above),
-            _written(
+            _text_marks(titles, "x:Q", across, down, align="left", color=theme.MUTED, **above),
+            _text_marks(mixed, "x:Q", across, down, align="right", **above),
+            _text_marks(
                 below,
                 "x:Q",
                 across,
@@ -126,7 +126,7 @@ def _bars(
     ]
 
 
-def _drawn(
+def _coloured_cells(
     bars: Sequence[dict[str, Any]],
     across: alt.X,
     down: alt.Y,
@@ -141,8 +141,8 @@ def _drawn(
     return vega.rows(bars, x=across, x2="x2:Q", y=down, y2="y2:Q", color=hue, tooltip=tips).mark_rect(**mark)
 
 
-def _written(rows: Sequence[dict[str, Any]], x: str, across: alt.X, down: alt.Y, **mark: Any) -> alt.Chart:
-    """The words of rows where they stand."""
+def _text_marks(rows: Sequence[dict[str, Any]], x: str, across: alt.X, down: alt.Y, **mark: Any) -> alt.Chart:
+    """Draw the words of rows at their positions."""
     return vega.rows(rows, x=panels.on(across, x), y=down, text="said:N").mark_text(
         **({"color": theme.TEXT} | mark)
     )
