@@ -20,7 +20,7 @@ const load = (turn) => import(new URL(`../../%%NAME%%${turn ? `?${turn}` : ""}`,
   .catch((error) => (turn < 5 ? wait(1000).then(() => load(turn + 1)) : Promise.reject(error)));
 export default async (component) => (await (begun ??= load(0))).default(component);
 """
-"""Goes with every run; Streamlit's own script lies two folders below the app's address, whatever stands before that. A server that restarts is asked again."""
+"""Code sent with every run. Streamlit's own script is two folders below the app's address, after any prefix. A server that restarts is asked again."""
 DRESS = """{
   const style = document.createElement("style");
   style.textContent = %%CSS%%;

@@ -18,7 +18,7 @@ from pathlib import Path
 IMPORT = re.compile(r'^import \{ (.+) \} from "(\..+\.js)";\n', re.MULTILINE)
 EXPORT = re.compile(r"^export (?=(?:async )?(?:function\*?|const|class) (\w+))", re.MULTILINE)
 COMMENT = re.compile(r"^[ \t]*/\*\*[\s\S]*?\*/[ \t]*\n|^[ \t]*//.*\n|[ \t]{2,}// .*$", re.MULTILINE)
-"""What the browser does not need: comments that have lines of their own, and those behind code, two blanks or more away from it."""
+"""Comments, which the browser does not need: on lines of their own, and after code, two blanks or more away from it."""
 UNREAD = re.compile(r"^(?:import|export)\b.*", re.MULTILINE)
 
 
