@@ -107,6 +107,10 @@ ABILITIES: Mapping[str, Ability] = {
         lambda _: "it has no token for a blank, or no output for the word in it.",
         lambda family: family.framed,
     ),
+    "choose_experts": Ability(
+        lambda model: getattr(model.config, "n_experts", 0) > 0,
+        lambda _: "its layers have one feed-forward network each.",
+    ),
     "write": Ability(
         lambda model: model.spec.writes and model.can("score_words"),
         _no_writing,

@@ -27,16 +27,17 @@ HUES = ("embedding", "attention", "feed-forward", "biases", "convolutions")
 
 @draw_once
 def lens_table(
-    words: Sequence[Sequence[str]],
+    words: Sequence[Sequence[str | None]],
     chances: Array,
     rows: Sequence[str],
     columns: Sequence[str],
     chosen: tuple[int, int] | None = None,
     what: str = "word",
+    colours: str = "probability",
 ) -> Chart:
-    """A table of words, each cell coloured by the probability of its word (`what`), 0 to 1; `chosen` (row, column) is framed.
+    """A table of words, each cell coloured by the probability (`colours`) of its word (`what`), 0 to 1; `chosen` (row, column) is framed.
 
-    Shapes: words and chances (row, column). A click selects the fields `row` and `column`.
+    Shapes: words and chances (row, column); a cell of None is empty. A click selects the fields `row` and `column`.
 
     >>> lens_table([["a", "b"]], np.array([[0.1, 0.9]]), ["the"], ["in", "0"]).to_dict()["layer"][0]["mark"]["type"]
     'rect'
@@ -46,15 +47,16 @@ def lens_table(
         | {"chance": round(float(chances[i, j]), 4)}
         for i in range(len(rows))
         for j in range(len(columns))
-        for exact in [visible(words[i][j])]
+        for word in [words[i][j]]
+        for exact in ["" if word is None else visible(word)]
     ]
     base = _cells(cells, rows, columns)
     colour = alt.Color(
         "chance:Q",
         scale=alt.Scale(domain=[0, 1], range=theme.SEQUENTIAL, interpolate="rgb"),
-        legend=_legend(f"probability of the {what}", format="%", values=[0, 0.5, 1]),
+        legend=_legend(f"{colours} of the {what}", format="%", values=[0, 0.5, 1]),
     )
-    tips = vega.told(("exact:N", "word"), ("chance:Q", "probability", ".1%"))
+    tips = vega.told(("exact:N", "word"), ("chance:Q", colours, ".1%"))
     rect = (
         base.mark_rect(cursor="pointer")
         .encode(

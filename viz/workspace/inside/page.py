@@ -1,16 +1,17 @@
-"""Inside: what a model would say after each layer, who wrote the word it says, and how far one changed word spreads."""
+"""Inside: what a model would say after each layer, who wrote the word it says, how far one changed word spreads, and which experts compute a token."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from core.analysis import routing
 from core.analysis.attribution import logit_attribution
 from core.errors import InputError
 from core.run import Run
 from viz.instruments.kit import origin
 from viz.shell.pages import Cite, Page
 from viz.widgets import controls, page_parts
-from viz.workspace.inside import guesses, ripple, who
+from viz.workspace.inside import experts, guesses, ripple, who
 from viz.workspace.shared import head_picker, target_picker, toolbar
 
 PAGE = Page(
@@ -26,7 +27,12 @@ PAGE = Page(
     menu="lab",
     does="layer by layer",
 )
-VIEWS = {"guesses": "Logit lens", "who": "Direct logit attribution", "ripple": "Effect of one changed word"}
+VIEWS = {
+    "guesses": "Logit lens",
+    "who": "Direct logit attribution",
+    "ripple": "Effect of one changed word",
+    "experts": "Experts per token",
+}
 
 
 @dataclass(frozen=True)
@@ -50,7 +56,7 @@ def compute(p: Params) -> Run:
             f"The logit lens reads a text's words or classes; {model.lacks('answer_texts')}",
             "Choose another model.",
         )
-    return target_picker.fixed(p.model, p.text, p.target, logit_attribution.KEEP)
+    return target_picker.fixed(p.model, p.text, p.target, (*logit_attribution.KEEP, *routing.KEEP))
 
 
 def page() -> None:
@@ -63,10 +69,11 @@ def page() -> None:
     if asked is None:
         return
     asked.shows()
-    by = controls.segmented(
-        "What to see", tuple(VIEWS), "inside.by", "guesses", VIEWS.__getitem__, quiet=True
-    )
-    params = Params(asked.model, asked.text, toolbar.target(head_picker.opened(asked.model)))
+    model = head_picker.opened(asked.model)
+    offered = [view for view in VIEWS if view != "experts" or model.can("choose_experts")]
+    by = controls.segmented("What to see", offered, "inside.by", "guesses", VIEWS.__getitem__, quiet=True)
+    params = Params(asked.model, asked.text, toolbar.target(model))
     run = compute(params)
     origin.tell_run(run)
-    {"guesses": guesses.show, "who": who.show, "ripple": ripple.show}[by](PAGE, params, run)
+    shows = {"guesses": guesses.show, "who": who.show, "ripple": ripple.show, "experts": experts.show}
+    shows[by](PAGE, params, run)

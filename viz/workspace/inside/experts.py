@@ -1,0 +1,126 @@
+"""Inside's view of a mixture of experts: which experts the router of a layer gives each token to, and with which weights."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from core.analysis.routing import Routing, routing
+from core.run import Run
+from viz.charts.layers import PICKED, lens_table
+from viz.labels import distinct, percent
+from viz.shell import state
+from viz.shell.pages import Page
+from viz.widgets import controls, page_parts
+from viz.widgets.export import Labelled
+from viz.workspace.shared import target_picker
+
+KEY = "inside.experts"
+MANY = 24
+"""Experts that all have a column; of more, those have one that compute a token of the text."""
+EQUATION = r"s = W_r x, \qquad g = \mathrm{softmax}(s), \qquad y = \sum_{e \in \mathrm{top}_k(s)} g_e\, \mathrm{FFN}_e(x)"
+CODE = """import core
+from core.analysis.routing import routing
+
+model = core.open_model({model!r})
+found = routing(model.run({text!r}))
+print(found.weights[{layer}].round(2))   # (position, expert), 0 where an expert is not chosen"""
+
+
+def show(page: Page, params: Any, run: Run) -> None:
+    found = routing(run)
+    layers = len(found.weights)
+    layer = int(controls.slider("Layer", 0, layers - 1, "inside.layer", 0)) if layers > 1 else 0
+    weights, names = found.weights[layer], target_picker.row_names(run)
+    experts = _columns(found, layer)
+    shares = weights[:, experts]
+    target_picker.forget("inside.experts.sentence", target_picker.told(run), "inside.token")
+    place = state.read("inside.token", len(names) - 1, state.one_of(range(len(names))))
+    figure = lens_table(
+        [[f"{100 * share:.0f}" if share else None for share in row] for row in shares],
+        shares,
+        names,
+        [f"E{expert}" for expert in experts],
+        (place, experts.index(found.chosen(layer, place)[0])),
+        "expert",
+        "weight",
+    )
+    told = "A table: a row for each token, a column for each expert, in each cell the weight with which the expert computes the token"
+    page_parts.show(figure, KEY, told, _pick)
+    page_parts.numbers(sentence(run, found, layer, place))
+    _folds(page, params, run, found, layer)
+
+
+def _pick() -> None:
+    found = page_parts.picked(KEY, PICKED)
+    if found:
+        state.write(**{"inside.token": int(found["row"])})
+
+
+def _columns(found: Routing, layer: int) -> list[int]:
+    counts = found.counts(layer)
+    return [expert for expert in range(len(counts)) if len(counts) <= MANY or counts[expert]]
+
+
+def sentence(run: Run, found: Routing, layer: int, place: int) -> str:
+    """Say which experts compute one token, what weight stays, and how the tokens of the text are spread over the experts."""
+    row, chosen, counts = found.weights[layer, place], found.chosen(layer, place), found.counts(layer)
+    which = ", ".join(f"expert {expert} ({percent(float(row[expert]))})" for expert in chosen)
+    left = 1 - float(row.sum())
+    rest = (
+        f" Their weights sum to {percent(float(row.sum()))}: this router weighs all experts, and the others' share is left out."
+        if left > 0.005
+        else ""
+    )
+    most = int(counts.argmax())
+    n, used = len(found.weights[layer]), int((counts > 0).sum())
+    return (
+        f"In layer {layer} “{target_picker.row_name(run, place)}” is computed by {which}.{rest} "
+        f"Of {len(counts)} experts {used} compute at least one of the {n} tokens; expert {most} computes most, {counts[most]}."
+    )
+
+
+def _folds(page: Page, params: Any, run: Run, found: Routing, layer: int) -> None:
+    with page_parts.fold(page_parts.EQUATION, "inside.experts.equation") as fold:
+        if fold.open:
+            page_parts.equation(EQUATION)
+            n = run.model.config.n_active
+            among = getattr(run.model.config, "among_chosen", True)
+            st.markdown(
+                f"k = {n} experts compute each token. "
+                + (
+                    "The softmax is over their scores alone, so the weights sum to 1."
+                    if among
+                    else "The softmax is over the scores of all experts, so the weights of the chosen ones sum to less than 1."
+                )
+            )
+    with page_parts.fold(page_parts.LOOKING, "inside.experts.looking") as fold:
+        if fold.open:
+            st.markdown(
+                "In a mixture of experts each layer has several feed-forward networks. A router, one linear map, gives each token a score for each of them, and only those with the largest scores compute it. "
+                "A row is a token, a column an expert; the colour is the weight with which the expert's output is added, and an empty cell is an expert that does not compute the token. "
+                "Experts are numbered per layer: expert 3 of layer 0 and expert 3 of layer 1 are different networks."
+            )
+    page_parts.documents(page)
+    page_parts.as_table(lambda: _frame(run, found, layer), KEY)
+    code = CODE.format(model=params.model, text=params.text, layer=layer)
+    page_parts.take_away(lambda: _arrays(run, found), code, key=KEY)
+
+
+def _arrays(run: Run, found: Routing) -> dict[str, Labelled]:
+    n_layers, _, n_experts = found.weights.shape
+    axes = {
+        "layer": [f"layer {layer}" for layer in range(n_layers)],
+        "position": distinct(target_picker.row_names(run)),
+        "expert": [f"E{expert}" for expert in range(n_experts)],
+    }
+    return {"weights": Labelled(found.weights, axes), "router scores": Labelled(found.scores, axes)}
+
+
+def _frame(run: Run, found: Routing, layer: int) -> pd.DataFrame:
+    experts = _columns(found, layer)
+    index = pd.Index(distinct(target_picker.row_names(run)), name="token")
+    columns = pd.Index([f"E{expert}" for expert in experts])
+    return pd.DataFrame(found.weights[layer][:, experts].round(4), index=index, columns=columns)
