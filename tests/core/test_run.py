@@ -119,7 +119,7 @@ def test_writing_names_rows_by_the_word_they_write(translator):
     )
     words = run.attention("cross", by="word", writing=True)
     assert words.queries == ("Ella", "tiene", "un", "auto", ".", "END")
-    first = run.side.written().words[0].pieces
+    first = run.side.next_tokens().words[0].pieces
     np.testing.assert_allclose(words.weights[0, 0, 0].sum(), 1, atol=1e-5)
     assert first[0] == 0, "the first word is written by START's row"
 

@@ -65,7 +65,7 @@ def test_the_question_is_answered_by_this_sentence_and_nothing_tells_before(data
         run = params.compute(params.Params(text)).run
         row = steps.telling(params.compute(params.Params(text)))
         chances = value(run, "probabilities")[row]
-        answer = run.side.written().tokens[row].removeprefix(" ")
+        answer = run.side.next_tokens().tokens[row].removeprefix(" ")
         answers.add(answer)
         before = page(1, text=text)
         assert not before.exception and f"{percent(chances.max())}" not in said(before)
@@ -126,7 +126,7 @@ def test_the_words_and_the_pictures_of_all_boxes(data):
         )
         json.loads(tensors(inside.panels(data.run, station.box, row)).to_json())
     assert way[-1].guess == (
-        data.run.side.written().tokens[3].removeprefix(" "),
+        data.run.side.next_tokens().tokens[3].removeprefix(" "),
         pytest.approx(value(data.run, "probabilities")[3].max()),
     )
     last = [station for station in way if station.box.what == "add"][-1]

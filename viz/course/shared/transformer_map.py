@@ -95,7 +95,7 @@ def plan(
         nodes.append(Node(role(box), name, at[box.name], (WIDE, tall), hue, told(box), disc, small, centred))
     n = times or run.model.config.n_layers
     words, read = map(plain, run.source.tokens), [plain(token) for token in run.tokens][:upto]
-    written = [plain(token) for token in run.side.written().tokens][: len(read)]
+    written = [plain(token) for token in run.side.next_tokens().tokens][: len(read)]
     marked = None
     if upto is not None:
         marked = len(written) - 1

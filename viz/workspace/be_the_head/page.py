@@ -131,7 +131,7 @@ def _controls(model: str, text: str) -> Game:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         _who(found)
         if found.run.source is not None:
-            words = distinct(token.strip() or token for token in found.run.side.written().tokens)
+            words = distinct(token.strip() or token for token in found.run.side.next_tokens().tokens)
             controls.select(
                 "The word to be written",
                 list(range(found.run.side.n_real - 1)),

@@ -49,7 +49,7 @@ def seen(view: View, by: str) -> Pane:
     kind = run.model.spec.kind(view.kind)
     queries, keys = run.axis(kind.queries), run.axis(kind.keys)
     if head_picker.crosses(view.kind):
-        queries = queries.written()
+        queries = queries.next_tokens()
     return Pane(
         view,
         run,

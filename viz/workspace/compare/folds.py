@@ -199,7 +199,7 @@ def _side(pane: Pane, name: str, side: str) -> str:
     return (
         f"{name}_run.source"
         if reads
-        else f"{name}_run.side.written()"
+        else f"{name}_run.side.next_tokens()"
         if side == "queries" and head_picker.crosses(pane.view.kind)
         else f"{name}_run.side"
     )

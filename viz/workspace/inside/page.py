@@ -56,7 +56,8 @@ def compute(p: Params) -> Run:
             f"The logit lens reads a text's words or classes; {model.lacks('answer_texts')}",
             "Choose another model.",
         )
-    return target_picker.fixed(p.model, p.text, p.target, (*logit_attribution.KEEP, *routing.KEEP))
+    routed = routing.KEEP if model.can("choose_experts") else ()
+    return target_picker.fixed(p.model, p.text, p.target, (*logit_attribution.KEEP, *routed))
 
 
 def page() -> None:

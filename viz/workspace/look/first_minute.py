@@ -45,7 +45,7 @@ def touched_token(run: Run, place: HeadRef) -> int:
     )
     row = int(weights[:, int(index)].argmax()) if side == "source" else drawn[int(index)][1]
     queries = run.axis(run.model.spec.kind(place.kind).queries)
-    tokens = list((queries.written() if crosses(place.kind) else queries).words[row].pieces)
+    tokens = list((queries.next_tokens() if crosses(place.kind) else queries).words[row].pieces)
     pattern = run.trace[run.model.spec.kind(place.kind).path(place.layer, "pattern")][place.head]
     return tokens[int(np.argmax(np.nan_to_num(pattern[tokens]).max(1)))]
 

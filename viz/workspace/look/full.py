@@ -311,7 +311,7 @@ def _pieces(run: Run, place: HeadRef, query: int, key: int, by: str) -> tuple[in
     found = run.model.spec.kind(place.kind)
     queries, keys = run.axis(found.queries), run.axis(found.keys)
     rows, columns = (
-        (queries.written() if crosses(place.kind) else queries).words[query].pieces,
+        (queries.next_tokens() if crosses(place.kind) else queries).words[query].pieces,
         keys.words[key].pieces,
     )
     weights = run.trace[found.path(place.layer, "pattern")][place.head][np.ix_(rows, columns)]

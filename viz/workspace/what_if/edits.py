@@ -67,7 +67,7 @@ def said(edit: Edit, run: Run) -> str:
     sides = {"target": run.side, "source": run.source or run.side}
     for kind in run.model.spec.kinds_of(run.model.config):
         if f"{kind.stack}." in edit.where and kind.leaf in edit.where:
-            rows = sides[kind.queries].written() if kind.name == "cross" else sides[kind.queries]
+            rows = sides[kind.queries].next_tokens() if kind.name == "cross" else sides[kind.queries]
             return in_words(edit, names(run, rows), names(run, sides[kind.keys]))
     side = sides["source"] if edit.where.startswith("encoder") else sides["target"]
     if isinstance(edit, ReplaceToken) and edit.token == BLANK and patches.reads(run.model):
@@ -136,7 +136,7 @@ def tag(change: Change, layer: int, head: int) -> str:
 def labels(run: Run, axis: str, *, written: bool = False) -> list[str]:
     """The tokens of one side, white space visible."""
     side = run.source if axis == "source" and run.source is not None else run.side
-    return names(run, side.written() if written else side)
+    return names(run, side.next_tokens() if written else side)
 
 
 def names(run: Run, side: Side) -> list[str]:

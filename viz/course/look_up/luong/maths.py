@@ -70,7 +70,7 @@ def read(text: str, score: str) -> Data:
     n = run.source.n_real if run.source else 0
     return Data(
         name,
-        _words(run.side.written().tokens),
+        _words(run.side.next_tokens().tokens),
         _words(run.source.tokens[:n] if run.source else ()),
         scores[:, :n],
         weights[:, :n],

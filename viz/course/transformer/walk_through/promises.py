@@ -22,7 +22,7 @@ def chances(data: Data) -> np.ndarray:
 
 def arrives(params: Params, data: Data) -> bool:
     """Return whether the walk of every written word ends in that word."""
-    written = data.run.side.written().tokens
+    written = data.run.side.next_tokens().tokens
     return all(
         (end := journey(data.run, row)[-1].guess) is not None and end[0] == word.removeprefix(" ")
         for row, word in enumerate(written)

@@ -68,7 +68,7 @@ def telling(data: Data) -> int:
 
     Where two translations are as good (coche, auto) no row is asked about; never END or a punctuation mark.
     """
-    chances, written = value(data.run, "probabilities"), data.run.side.written()
+    chances, written = value(data.run, "probabilities"), data.run.side.next_tokens()
     rows = [
         row
         for row, token in enumerate(written.tokens)
@@ -290,7 +290,7 @@ def walk(params: Params, data: Data) -> Folds:
     """All boxes in order for one word of each side; the length of its vector along the way."""
     told, (left, right) = told_of(WALK, params, data), sides(WALK)
     run, way = data.run, told.way
-    words = distinct(transformer_map.plain(token) for token in run.side.written().tokens)
+    words = distinct(transformer_map.plain(token) for token in run.side.next_tokens().tokens)
     with right:
         row = told.row
         at = controls.slider("Box", 1, len(way), f"{SLUG}station", 1) - 1
