@@ -273,6 +273,14 @@ def test_nobody_searches_the_heap_or_replaces_names_of_others() -> None:
     assert not replaced
 
 
+def test_free_work_opens_models_for_its_session_only() -> None:
+    """A link may name what another visitor trained or uploaded."""
+    asks = re.compile(r"^(?!\s*>>>).*\bdefault\(\)\.(open|entry)\((?!\w+, session)", re.MULTILINE)
+    homes = (ROOT / "viz" / "workspace", ROOT / "viz" / "widgets")
+    texts = {_name(path): path.read_text("utf-8") for path in PYTHON if {*homes} & {*path.parents}}
+    assert len(texts) > 100 and [name for name, text in texts.items() if asks.search(text)] == []
+
+
 def test_the_frame_is_a_frame() -> None:
     assert len((ROOT / "viz" / "frame.py").read_text("utf-8").splitlines()) < 60
 
