@@ -1,4 +1,4 @@
-"""What a hierarchical attention network weighs in a text: its words inside their sentences, its sentences, and the products."""
+"""The weights of a hierarchical attention network over a text: words inside their sentences, sentences, and the products."""
 
 from __future__ import annotations
 

@@ -79,13 +79,13 @@ class Forcing:
 
 
 def side_by_side(model: Model, source: str, target: str, *, ends: bool | None = None) -> Forcing:
-    """One target teacher-forced and running free.
+    """Compare one target teacher-forced and running free.
 
         loss_t = -ln P(y_t | y_1 .. y_{t-1}, x)    forced: y are the target's tokens, all t in one pass (Vaswani et al.
                                                    2017, 3.1: shifted right by one, and later words forbidden)
         y_t = argmax P(. | y_1 .. y_{t-1}, x)      free: y are the model's own, one pass a token
 
-    Of a translator `source` is what it reads, START stands before the target and END is wanted behind it. Of a model
+    Of a translator `source` is its input, the target begins after START and END is wanted at its end. Of a model
     that continues a text, `source` is its beginning (empty: START) and `target` how it really went on, with the space
     before it if it has one; END is wanted there only where `ends` says so.
     Raises InputError: a model that writes nothing, an empty source or target, more tokens than the model reads.
@@ -115,7 +115,7 @@ def side_by_side(model: Model, source: str, target: str, *, ends: bool | None = 
 
 
 def start_of(model: Model, text: str) -> Prompt:
-    """What a decoding of this text starts from. Raises InputError for a model that writes nothing."""
+    """Return the prompt of a decoding of this text. Raises InputError for a model that writes nothing."""
     if not model.spec.writes:
         raise InputError(
             f"{model.name} does not generate text.",

@@ -12,16 +12,16 @@ from core.run import Run
 
 @dataclass(frozen=True)
 class Loop:
-    """What the end of a text repeats, and how many whole times."""
+    """The repetition at the end of a text: its unit, and how many whole times it occurs."""
 
     unit: tuple[str, ...]
     times: int
 
     @property
-    def told(self) -> str:
-        """As a part of a sentence.
+    def phrase(self) -> str:
+        """The loop as a part of a sentence.
 
-        >>> Loop((" no",), 4).told
+        >>> Loop((" no",), 4).phrase
         'repeats “no” 4 times in a row'
         """
         return (
@@ -55,4 +55,4 @@ def endless(run: Run) -> str:
         return ""
     written = [tokenizer.token(index) for index in side.ids[1 : side.n_real]]
     loop = looping(written)
-    return f"{run.model.name} does not find an end: it {f'{loop.told} and ' if loop else ''}is stopped after {len(written)} tokens."
+    return f"{run.model.name} does not find an end: it {f'{loop.phrase} and ' if loop else ''}is stopped after {len(written)} tokens."

@@ -1,4 +1,4 @@
-"""What a ready-made sentence promises of a model, and whether this run of it keeps the promise: judged by what came out, never by hand."""
+"""The promise of a ready-made sentence, and whether a model's run keeps it: judged by the run's output, never by hand."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Outcome:
 
 
 def outcome(row: Preset, run: Run) -> Outcome | None:
-    """What became of the promise in a run of the sentence; None where nothing is promised."""
+    """Return whether a run of the sentence keeps its promise, with a text; None where nothing is promised."""
     if not row.wanted or (
         row.kind == "pair" and (row.task not in FOLLOWS or "next_sentence" not in run.model.outputs)
     ):
@@ -33,7 +33,7 @@ def outcome(row: Preset, run: Run) -> Outcome | None:
 
 
 def translated(text: str, model: str, written: str) -> Outcome | None:
-    """What became of the promise where only the translation is known; None for a text that is no ready-made sentence."""
+    """Return the outcome of the promise where only the translation is known; None for a text that is no ready-made sentence."""
     row = next((row for row in texts("presets") if row.kind == "translate" and row.text == text), None)
     return row and _compared(row, model, written)
 

@@ -33,7 +33,7 @@ def chances(model: Model, scores: Array) -> Array:
 
 @dataclass(frozen=True)
 class TaggedWord:
-    """A word with the most probable tag of its first token, which stands at `row`, and its probability."""
+    """A word with the most probable tag of its first token, the one at `row`, and the tag's probability."""
 
     word: str
     tag: str

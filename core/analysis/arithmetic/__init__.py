@@ -1,1 +1,1 @@
-"""How one number of a run came about: its arithmetic line by line, and the code that made it."""
+"""The computation of one number of a run: its arithmetic line by line, and the code that made it."""

@@ -1,4 +1,4 @@
-"""Figures as they are shown: rounded so that what stands on the page adds up to what stands behind the equals sign.
+"""Figures as they are shown: rounded so that the terms on the page add up to the result after the equals sign.
 
 A result has four significant digits, what is put in has three decimals more. A term is what its *shown* factors give,
 and the sum of the *shown* terms rounds to the *shown* result: whoever checks a line with a pocket calculator finds it
@@ -38,7 +38,7 @@ def shown(value: float, decimals: int) -> str:
 
 
 def read(text: str) -> float:
-    """What a shown number says.
+    """Return the value of a shown number.
 
     >>> read("−1.25")
     -1.25
@@ -133,7 +133,7 @@ class Figures(Sequence[str]):
             yield self.odd.get(i) or written(units, self.decimals)
 
     def values(self) -> Array:
-        """What the shown numbers say, to the last bit of a float."""
+        """Return the values of the shown numbers, to the last bit of a float."""
         found = self.units / 10.0**self.decimals
         for i, text in self.odd.items():
             found[i] = read(text)
@@ -181,12 +181,12 @@ class Sum:
 
 
 def added(columns: Sequence[Array], formula: Formula, result: float) -> Sum:
-    """Terms `formula(*factors)` and their sum, shown so that each line of it is true as it stands.
+    """Return the terms `formula(*factors)` and their sum, rounded so that each line is true in the figures shown.
 
     Each column holds one factor of every term; `result` is the number that the sum is known to be.
 
-    >>> told = added([np.array([0.5, 0.25]), np.array([2.0, 3.0])], np.multiply, 1.75)
-    >>> [list(column) for column in told.factors], list(told.terms), told.result
+    >>> found = added([np.array([0.5, 0.25]), np.array([2.0, 3.0])], np.multiply, 1.75)
+    >>> [list(column) for column in found.factors], list(found.terms), found.result
     ([['0.500000', '0.250000'], ['2.000000', '3.000000']], ['1.000000', '0.750000'], '1.750')
     """
     with np.errstate(all="ignore"):

@@ -1,4 +1,4 @@
-"""Lines of arithmetic: words, the equation and where it stands, the numbers put in, what comes out.
+"""Lines of arithmetic: words, the equation and its source, the numbers put in, the result.
 
 What a page shows of a line is text made here, so that a test can read the same text and calculate again.
 """

@@ -42,7 +42,7 @@ class Cell:
 
 
 def mask_line(cell: Cell) -> Line:
-    """What the mask makes of the score."""
+    """Return the line in which the mask is added to the score."""
     may, n = bool(cell.allowed[cell.key]), int(cell.allowed.sum())
     open_keys = f"{n} of {len(cell.allowed)} keys are not masked in this row"
     words = (

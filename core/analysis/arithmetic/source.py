@@ -35,7 +35,7 @@ Span = tuple[str, str]
 
 @dataclass(frozen=True)
 class SourceLine:
-    """One line of a file, as it stands there.
+    """One line of a source file, unchanged.
 
     `leaf` is the name that is tapped in it, `path` the tensor of this run that it made (None where the line taps
     nothing, or did not run in this model), with its axes and shape. `edits` are those that change that tensor.
@@ -78,7 +78,7 @@ class TensorCard:
 
 
 def tensor_card(run: Run, path: str, first: int = 8) -> TensorCard:
-    """What there is to say about one recorded tensor. Raises KeyError with the nearest paths for one that was not kept."""
+    """Return the facts about one recorded tensor: name, sentence, axes, shape, type, range, its first numbers. Raises KeyError with the nearest paths for one that was not kept."""
     value, term = run.trace[path], glossary(path)
     flat = value.ravel()
     finite = flat[np.isfinite(flat)].astype(np.float64)

@@ -1,4 +1,4 @@
-"""Which line of the house's code makes which tensor: seen by watching one tiny pass, never written down."""
+"""The line of this project's code that makes each tensor, found by watching one tiny pass."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Code = tuple[str, int]
 
 @dataclass(frozen=True)
 class TapLine:
-    """Where a path was tapped: the file and line of the call, the function it stands in, the axis words."""
+    """The place at which a path is tapped: file and line of the call, the function around it, the axis words."""
 
     file: str
     line: int
@@ -39,7 +39,7 @@ class TapLine:
 
 @dataclass(frozen=True)
 class Watched:
-    """What one pass showed: the place of every path, every function that was called."""
+    """The record of one watched pass: the place of every path, every function that was called."""
 
     places: dict[str, TapLine]
     called: set[Code]

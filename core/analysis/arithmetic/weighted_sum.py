@@ -1,4 +1,4 @@
-"""The lines behind the weights: values mixed, the head's output, and its way into what the layer hands on."""
+"""The lines after the weights: values mixed, the head's output, and its way into the layer's output."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ ATTENTIONAL: tuple[Citation, ...] = (("luong2015", "3", "Eq. (5)"),)
 
 @dataclass(frozen=True)
 class Stream:
-    """What a sublayer is added to and what comes out, at one position (d_model each), with their paths.
+    """The residual stream before and after a sublayer is added, at one position (d_model each), with their paths.
 
-    `behind` is the root-mean-square norm that what the sublayer gives passes first, None where it is added as it is.
+    `behind` is the root-mean-square norm of the sublayer's output before it is added, None where there is no such norm.
     """
 
     before: Array
@@ -52,7 +52,7 @@ class Stream:
     normed_path: str = ""
 
     def gains(self, out: Array) -> Array:
-        """What each number of the sublayer's output is multiplied by on its way into the stream."""
+        """Return the factor by which each number of the sublayer's output is multiplied on its way into the stream: (d_model,)."""
         if self.behind is None:
             return np.ones(len(out))
         out = out.astype(np.float64)
@@ -108,7 +108,7 @@ def mixing_lines(
 
 
 def _into_the_stream(at: int, out: Array, stream: Stream, path: str) -> list[Line]:
-    """What number `at` of a sublayer's output becomes before it is added, where it is normed, and the sum."""
+    """Return the lines for number `at` of a sublayer's output: its norm, where there is one, and its sum with the stream."""
     given, gain = float(out[at]), float(stream.gains(out)[at])
     behind = stream.behind is not None
     normed = puts(

@@ -25,7 +25,7 @@ GAUSSIAN: tuple[Citation, ...] = (
 def window_lines(
     attend: Any, q: Array, query: int, key: int, n: int, centre: float, paths: Callable[[str], str]
 ) -> list[Line]:
-    """Local attention: where the window's middle p_t is, and how far the key lies from it."""
+    """Return the lines of local attention: the window's middle p_t, and the key's distance from it."""
     read, window = paths("q"), attend.window
     if attend.to_hidden is None:
         made = [

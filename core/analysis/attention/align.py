@@ -16,16 +16,16 @@ Span = tuple[int, int] | None
 Slot = tuple[tuple[int, ...], ...]
 
 SAME, ALMOST, OTHER, GAP = 2.0, 1.5, -0.5, -1.0
-"""Scores of two words that stand opposite each other (equal, equal but for capitals, different) and of one that stands alone."""
+"""Scores of two words that are aligned (equal, equal but for capitals, different) and of one without a partner."""
 
 
 def by_spans(
     text: str, a: Sequence[Span], b: Sequence[Span], a_names: Sequence[str], b_names: Sequence[str]
 ) -> tuple[Slot, ...]:
-    """Two tokenizers over one text: tokens that share a letter share a slot, white space aside.
+    """Align the tokens of two tokenizers over one text: tokens that share a letter share a slot, white space aside.
 
-    A token without letters of the text (START, [CLS], a space) stands opposite one of the same name at the same place,
-    or alone. Spans are (first, end) in the text, in its order.
+    A token without letters of the text (START, [CLS], a space) is aligned with one of the same name at the same place,
+    or with none. Spans are (first, end) in the text, in its order.
 
     >>> by_spans("unhappy cat", [(0, 7), (7, 11)], [(0, 2), (2, 7), (8, 11)], ["unhappy", " cat"], ["un", "happy", "cat"])
     (((0,), (0, 1)), ((1,), (2,)))
@@ -89,9 +89,9 @@ def merged(pairs: Sequence[Sequence[Slot]]) -> tuple[Slot, ...]:
 
 
 def onto(weights: Array, rows: Sequence[Sequence[int]], columns: Sequence[Sequence[int]]) -> Array:
-    """A pattern (.., query, key) brought onto slots: the mean over the queries of a row, the sum over the keys of a column.
+    """Return a pattern (.., query, key) over slots: the mean over the queries of a row, the sum over the keys of a column.
 
-    No position at all gives zeros. Rows still sum to 1, since every key stands in some column. float64.
+    No position at all gives zeros. Rows still sum to 1, since every key is in some column. float64.
 
     >>> onto(np.array([[1.0, 0.0, 0.0], [0.2, 0.3, 0.5]]), [(0,), (1,), ()], [(0,), (1, 2)]).tolist()
     [[1.0, 0.0], [0.2, 0.8], [0.0, 0.0]]

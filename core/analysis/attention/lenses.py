@@ -1,4 +1,4 @@
-"""What else a heatmap of one head can show beside its weights: scores, and how much each key brings."""
+"""Other values for a heatmap of one head than its weights: scores, and how much each key brings."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ def alignment(weights: Array, links: Links) -> Array:
 
 
 def elsewhere(weights: Array, allowed: Array, links: Links) -> Array:
-    """What a linked word gets anyway: `alignment`, had the other words of the same text looked in the place of the one linked to it.
+    """Return the control of `alignment`: the weight that a linked word gets from the other words of the text instead of the one linked to it.
 
     A head that rests on the first word finds the subject, the question word and the opening quote, whoever looks. Of the
     other words those count that may look there; the linked word itself is none of them.

@@ -1,1 +1,1 @@
-"""What an output rests on: heads and words taken away, patched, or asked by a gradient."""
+"""Attribution of an output to heads and words: by ablation, patching and gradients."""

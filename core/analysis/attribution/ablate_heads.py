@@ -14,7 +14,7 @@ from core.run import Run
 
 Array = np.ndarray
 Change = Callable[[Tensor], Tensor]
-"""One head's value, (query, d_head) or (query, key), to what stands in for it."""
+"""A function of one head's value, (query, d_head) or (query, key), to its replacement."""
 Head = tuple[int, int]
 """Layer and number."""
 
@@ -44,7 +44,7 @@ def each_head(
     leaf: str = "heads",
     change: Change = torch.zeros_like,
 ) -> Array:
-    """What `read` says of the run in which one head alone is changed: (layer, head, ..). As it stands the head is off.
+    """Return the result of `read` for runs in which one head alone is changed: (layer, head, ..). By default the head is off.
 
     `change` is given the head's value at `leaf`. A batch is computed as a whole, so numbers agree with those of one run to
     rounding, not to the bit.

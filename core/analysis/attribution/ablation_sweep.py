@@ -1,4 +1,4 @@
-"""What each head does for one chosen output: the head taken away, and what a gradient says that this would do."""
+"""The effect of each head on one chosen output: measured by ablating the head, and estimated by a gradient."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Array = np.ndarray
 
 @dataclass(frozen=True)
 class Item:
-    """What a model is given: the text, a translator's target, a second text."""
+    """The input of a model: the text, a translator's target, a second text."""
 
     text: str
     target: str | None = None
@@ -48,7 +48,7 @@ def places(model: Model, kind: str) -> Iterator[tuple[int, int]]:
 
 
 def off(model: Model, kind: str, layer: int, head: int, average: Array | None = None) -> Edit:
-    """One head switched off: what it hands on becomes zero, or its average (layer, head, d_head): see `means.mean_outputs`."""
+    """Return the edit that switches one head off: its output becomes zero, or its average (layer, head, d_head), see `means.mean_outputs`."""
     where = model.spec.kind(kind).path(layer, "heads")
     return (
         ZeroHead(where, head)

@@ -17,7 +17,7 @@ from core.trace import Edit
 
 Array = np.ndarray
 BLANK = "blank"
-"""What stands in the place of a patch that is painted over."""
+"""The token in place of a patch that is painted over."""
 
 
 def painted_over(model: Model, place: int) -> ReplaceToken:

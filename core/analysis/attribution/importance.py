@@ -1,4 +1,4 @@
-"""What a head is worth: the loss without it, and what each key really brings."""
+"""The importance of heads and keys: the loss without a head, and the size of each key's contribution."""
 
 from __future__ import annotations
 

@@ -22,14 +22,14 @@ from core.run import Run
 Array = np.ndarray
 
 KEEP = (ENTERS, LEAVES, "*.heads", "*.out|*.gated", "*embed.*", "|".join(ASKABLE))
-"""What a run must have kept."""
+"""The values that a run must keep for this."""
 
 
 @dataclass(frozen=True)
 class Attribution:
-    """What each part added: the rows of the embedding by name, heads (layer, head) and the bias of W_O (layer,) by kind,
-    feed-forward (layer,), and `rest`, the biases of norms and output layer. `logit` is what the run itself says.
-    Where a layer has something else than a feed-forward network, feed_forward is what that added, and `beside` its name.
+    """The contribution of each part to a logit: rows of the embedding by name, heads (layer, head) and the bias of W_O (layer,)
+    by kind, feed-forward (layer,), and `rest`, the biases of norms and output layer. `logit` is the run's own.
+    Where a layer has another part than a feed-forward network, feed_forward is that part's contribution, and `beside` its name.
     """
 
     embedding: Mapping[str, float]
@@ -47,7 +47,7 @@ class Attribution:
         return float(sum(self.embedding.values()) + attention + self.feed_forward.sum() + self.rest)
 
     def attention(self, kind: str) -> Array:
-        """What the attention of each layer added, all heads and the bias: (layer,)."""
+        """Return the contribution of each layer's attention, all heads and the bias: (layer,)."""
         return self.heads[kind].sum(1) + self.biases[kind]
 
 

@@ -1,4 +1,4 @@
-"""What heads hand on, on average over texts: what stands in for a head that is switched off."""
+"""The mean outputs of heads over texts, which replace the output of a head that is switched off."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ Array = np.ndarray
 def mean_outputs(
     model: Model, texts: Sequence[str], kind: str, targets: Sequence[str | None] | None = None
 ) -> Array:
-    """The mean of each head's output over all words of the texts: (layer, head, d_head).
+    """Return the mean of each head's output over all words of the texts: (layer, head, d_head).
 
-    For `edits.MeanHead`: it knows nothing of the text in which it stands in (mean ablation, Wang et al. 2022). Padding does
-    not count. `targets` are what an encoder-decoder writes; without them its own translations.
+    For `edits.MeanHead`: it knows nothing of the text that is edited (mean ablation, Wang et al. 2022). Padding does
+    not count. `targets` are the texts that an encoder-decoder writes; without them its own translations.
+    Raises InputError without a text.
     """
     if not texts:
         raise InputError("There is no text.", "A mean is taken over at least one.", "Give a list of texts.")

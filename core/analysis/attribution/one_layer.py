@@ -1,4 +1,4 @@
-"""The heads of one layer taken away, each alone, in one batch that begins at that layer: what lies below stays as it was."""
+"""Ablation of the heads of one layer, each alone, in one batch that begins at that layer: the layers below are not computed again."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class _Seen(nn.Module):
 
 
 class _Passed(nn.Module):
-    """In the place of a layer that need not be computed: hands on what it is given, or what it was told to."""
+    """The replacement of a layer that need not be computed: returns its input, or the `value` given."""
 
     def __init__(self, value: Tensor | None = None) -> None:
         super().__init__()
@@ -105,7 +105,7 @@ class OneLayer:
 
     @cached_property
     def _given(self) -> list[Tensor]:
-        """What each layer is given when nothing is changed; none where that is not all that passes between them."""
+        """The input of each layer when nothing is changed; empty where the layers are no chain of single tensors."""
         name, layers = self._layers
         if not layers:
             return []

@@ -28,7 +28,7 @@ from core.trace import Edit
 Array = np.ndarray
 
 KEEP = (ENTERS, "*.heads", "|".join(ASKABLE))
-"""What the clean run must have kept."""
+"""The values that the clean run must keep."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Pair:
 
     @property
     def recipe(self) -> tuple[object, ...]:
-        """Which run the patches come from."""
+        """The identity of the run that the patches come from: model, source, text and second text."""
         source = self.clean.source.text if self.clean.source else ""
         return (self.clean.model.name, source, self.clean.side.text, self.clean.side.pair)
 
@@ -159,7 +159,7 @@ SWAPS = (
     ("good", "bad"),
     ("day", "night"),
 )
-"""Words that a later one often depends on, with what stands in their place."""
+"""Words that a later one often depends on, each with a replacement."""
 TRIED = 16
 """So many sentences of a group are read at once."""
 
@@ -236,7 +236,7 @@ def at_position(pair: Pair, stack: str, layer: int, position: int) -> Edit:
 
 
 def of_head(pair: Pair, kind: str, layer: int, head: int) -> Edit:
-    """What one head hands on in the clean run, at all positions."""
+    """Return the edit that puts in one head's output of the clean run, at all positions."""
     path = pair.clean.model.spec.kind(kind).path(layer, "heads")
     return PatchAt(path, head, _tensor(pair.clean, path), pair.recipe)
 

@@ -1,4 +1,4 @@
-"""Which output a question about a run is about: a row of its scores and a token or a class, or one against another."""
+"""The output that a question about a run is about: a row of its scores and a token or a class, or one against another."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ EDGES = ("start", "end")
 
 @dataclass(frozen=True)
 class Asked:
-    """One number of a run: log p of `token` at `row`; with `against`, how far its logit lies above that of the other token.
+    """One number of a run: log p of `token` at `row`; with `against`, its logit minus that of the other token.
 
     `token` is a column of `Run.scores`: a token, a class, a tag, the position of an answer's edge. `activation` is how p is made of the
     scores: "softmax" over all, "sigmoid" of each class by itself, or "none": the number is the score.
@@ -102,7 +102,7 @@ def blanks(run: Run) -> list[int]:
 
 
 def truth(run: Run, row: int) -> int | None:
-    """The token that stands where this row predicts, where the run says it: what follows, or the word itself. No text says its class, tag or score."""
+    """Return the true token at the place that this row predicts: the next one, or the word itself; None where the text does not give it, as for classes, tags and scores."""
     if run.model.asked != "logits":
         return None
     if run.model.spec.framed:

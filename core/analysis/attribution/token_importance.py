@@ -1,4 +1,4 @@
-"""Which word of a text, or patch of a picture, a chosen output rests on: three readings of the attention weights, and the words taken away."""
+"""The importance of words of a text, or patches of a picture, for a chosen output: by three readings of the attention weights, and by removing words."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from core.run import Run
 Array = np.ndarray
 
 KEEP = ("*.pattern", "*.v", "|".join(ASKABLE))
-"""What a run must have kept."""
+"""The values that a run must keep for this."""
 
 
 def shares(run: Run, asked: Asked, kind: str) -> dict[str, Array]:
-    """What each key has of the last word, in shares that add up to 1, by three readings of the weights: (key,) each.
+    """Return the importance of each key for the asked score by three readings of the weights: (key,) each, shares that add up to 1.
 
     - "attention": the mean of the last layer's heads, at the position that the asked score is computed from (of several their mean).
     - "rollout": `aggregate.rollout` there (only where a text looks at itself).

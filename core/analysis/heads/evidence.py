@@ -130,7 +130,7 @@ def _three(values: Array, places: Array) -> tuple[Array, Array, Array]:
 
 
 def each_row(model: Model, kind: str, name: str, text: Text) -> Array:
-    """What each row of a text says about every head: (layer, head, query), NaN for rows that the measure leaves out."""
+    """Return a measure of every head for each row of a text: (layer, head, query), NaN for rows that the measure leaves out."""
     crosses = model.spec.kind(kind).queries != model.spec.kind(kind).keys
     target = "" if model.spec.has_source and isinstance(text, Sentence) else getattr(text, "target", None)
     run = model.run(text.text, target=target, keep=KEEP)

@@ -1,4 +1,4 @@
-"""What a head does: its measures over a set of sentences, and the name that follows from them."""
+"""Measures of a head over a set of sentences, and the name of its habit that follows from them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the heads of a shipped model do, beside it as heads.json: written by `core.tools.survey`, read by cards and pages.
+"""The file heads.json beside a model, with the measures of its heads: written by `core.tools.survey`, read by cards and pages.
 
 `{"weights": sha256, "seed": 0, "own": true where items of the model's own task were read, "kinds": {"causal": {"n": 254, "trained": TABLES, "untrained": TABLES}}}` where TABLES is
 `{"scores": {measure: [[a number a head] a layer]}, "controls": {the same}}`. Of a model that somebody brought there may be no untrained copy.
@@ -94,13 +94,13 @@ def _tables(heads: Heads) -> dict[str, Any]:
 
 
 def habits(model: str, kind: str) -> Heads | None:
-    """What the heads of a kind do over our sentences, as shipped with the model; None for one that was not measured."""
+    """Return the measures of the heads of a kind over the project's sentences, as shipped with the model; None for one that was not measured."""
     found = read_heads(shipped_folder() / model) if (shipped_folder() / model / FILE).is_file() else None
     return found.trained.get(kind) if found else None
 
 
 def read_heads(folder: Path) -> Surveyed | None:
-    """What heads.json says, None where a model has none. Raises InputError for a file that is not understood."""
+    """Return the contents of heads.json, None where a model has none. Raises InputError for a file that is not understood."""
     path = inside(folder, FILE)
     if path is None:
         return None

@@ -21,11 +21,11 @@ from core.run import Attention
 
 Scores = dict[str, np.ndarray]
 Told = dict[str, tuple[Scores, Scores]]
-"""What a text says of the heads, by kind of attention: scores, and their controls."""
+"""The measures of heads on one text, by kind of attention: scores, and their controls."""
 
 KEEP = ("*.pattern",)
 UNREAD = 0.1
-"""The share of unknown tokens above which texts name no head: what is measured then is where a model looks from an unknown token to others."""
+"""The share of unknown tokens above which texts name no head: measures then only say where a model looks from one unknown token to others."""
 PLAIN, SHUFFLED, REPEATED = "previous-word", "shuffled", "repetitions"
 NEAR = ("previous", "itself", "next", "first")
 """Habits by place: measured on plain sentences, and as a control on the same words shuffled."""
@@ -41,7 +41,7 @@ def surveyed(model: Model, own: Sequence[Example] = ()) -> dict[str, Heads]:
 def readings(
     model: Model, own: Sequence[Example] = (), *, translates: bool = True
 ) -> list[Callable[[], Told]]:
-    """What is to be read to measure the heads of a model, a text each; `summed` makes one survey of what they tell.
+    """Return the readings that measure the heads of a model, one function for each text; `summed` joins their results to one survey.
 
     Attention inside what is read: over the battery; of a learned query, over the stories. From a text that is written, to
     itself or to the one read: over the short pairs, the translation given to a model that `translates` into Spanish, to any other
@@ -83,7 +83,7 @@ def tried(read: Callable[[], Told]) -> Told | str:
 
 
 def summed(told: Sequence[Told | str]) -> dict[str, Heads]:
-    """The means of what many texts told. Raises InputError, with the reason of the first, where all were left out."""
+    """Return the means of the measures of many texts, by kind. Raises InputError, with the reason of the first, where all were left out."""
     if told and all(isinstance(one, str) for one in told):
         rule = "A habit is measured on texts."
         raise InputError(
@@ -107,7 +107,7 @@ def _controlled(model: Model, sentence: Sentence, kinds: Sequence[str]) -> Told:
 
 
 def of_example(model: Model, example: Example, kinds: Sequence[Kind]) -> Told:
-    """What a text says about each head of these kinds, and the controls; where two texts meet, with the links between them. Of a picture, by its patches."""
+    """Return the scores of a text for each head of these kinds, and the controls; between two texts with their links, of a picture by its patches."""
     run = model.run(example.text, target=example.target, keep=KEEP)
     found: dict[str, tuple[Scores, Scores]] = {}
     for kind in kinds:
@@ -123,7 +123,7 @@ def of_example(model: Model, example: Example, kinds: Sequence[Kind]) -> Told:
 
 
 def of_sentence(sentence: Sentence, attention: Attention) -> tuple[Scores, Scores]:
-    """What this sentence says about each head, and the controls."""
+    """Return the scores of each head on this sentence, and the controls."""
     found, w = measures(attention), attention.weights
     near = {name: found[name] for name in NEAR if name in found}
     if sentence.group == SHUFFLED:

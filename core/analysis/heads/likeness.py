@@ -11,7 +11,7 @@ from core.analysis.heads.compare import jensen_shannon
 Array = np.ndarray
 
 TINY = 1e-12
-"""What is left of equal numbers when their mean is taken off is rounding."""
+"""Deviations from the mean below this are rounding: the numbers are equal."""
 
 
 @dataclass(frozen=True)

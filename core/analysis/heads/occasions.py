@@ -20,7 +20,7 @@ ASKS = {
     "duplicate": _AGAIN,
     "punctuation": _SIGN,
 }
-"""What must be found in a text for a habit to show; the habits that are not here show in every text."""
+"""Patterns that a text must contain for a habit to show; the habits that are not here show in every text."""
 
 
 def occurs(habit: str, text: str) -> bool:

@@ -90,7 +90,7 @@ def cells(names: Sequence[str], ink: Array) -> dict[str, Array]:
 
 
 def each_row(attention: Attention, name: str, ink: Array) -> Array:
-    """What each row says of a measure about every head: (layer, head, query), NaN for rows that it leaves out.
+    """Return a measure of every head for each row: (layer, head, query), NaN for rows that it leaves out.
 
     `FAR` is the mean distance in patches, weighted by attention, over the picture's diagonal: rows of patches, weight on the
     class token left out (Dosovitskiy et al. 2021, 4.5 and figure 7; they measure it in pixels).

@@ -1,4 +1,4 @@
-"""What each head adds to its scores for how far the key stands from the query: the table of a model with a relative bias."""
+"""The relative bias of each head: the table of numbers that it adds to its scores by the distance of key and query."""
 
 from __future__ import annotations
 

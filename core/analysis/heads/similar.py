@@ -1,7 +1,7 @@
-"""Which heads look alike: the patterns of many heads on the same texts, by the same words, and how far they are apart.
+"""Similarity of heads: the patterns of many heads on the same texts, by the same words, and the distances between them.
 
-Models cut a text in different places. Words are told by where they begin in it, so that heads of all models can be laid
-beside each other; what a model adds to a text (START, [CLS], [SEP]) is one further key for all: "the marks".
+Models cut a text in different places. Words are identified by where they begin in it, so that heads of all models can be
+compared; what a model adds to a text (START, [CLS], [SEP]) is one further key for all: "the marks".
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from core.text import Word
 
 Array = np.ndarray
 MARKS = "marks"
-"""The name of the key that stands for all that a model added to the text."""
+"""The name of the one key for all that a model added to the text."""
 
 
 @dataclass(frozen=True)
@@ -164,6 +164,6 @@ def _bits(p: Array) -> Array:
 
 
 def _into(fine: Sequence[int], coarse: Sequence[int]) -> Array:
-    """(fine, coarse): which longer piece each word lies in; what stands before the first belongs to it."""
+    """Return a one-hot matrix (fine, coarse) of the longer piece that each word is in; words before the first belong to it."""
     place = np.maximum(np.searchsorted(coarse, fine, side="right") - 1, 0)
     return np.eye(len(coarse), dtype=np.float32)[place]

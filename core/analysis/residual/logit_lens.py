@@ -18,7 +18,7 @@ from core.run import Run
 Array = np.ndarray
 
 KEEP = (ENTERS, LEAVES, "|".join(ASKABLE))
-"""What a run must have kept."""
+"""The values that a run must keep for this."""
 ROWS = 64
 """Positions that are read at once: the probabilities of a whole vocabulary after every layer take much room."""
 

@@ -15,7 +15,7 @@ from core.text.words import word_spans
 Array = np.ndarray
 
 KEEP = (ENTERS, LEAVES)
-"""What both runs must have kept for `ripple`."""
+"""The values that both runs must keep for `ripple`."""
 
 
 OTHERS = ("small", "old", "wide", "red", "cold", "man", "woman", "dog", "river", "house", "table", "a", "x")
@@ -63,13 +63,13 @@ def alike_in_length(model: Model, text: str, other: str) -> bool:
 
 
 def ripple(before: Run, after: Run, side: str | None = None) -> Array:
-    """How much each vector of the residual stream changed, as a share of its length: (layer + 1, position).
+    """Return how much each vector of the residual stream changed, as a share of its length: (layer + 1, position).
 
         r_l,i = ||x'_l,i - x_l,i|| / ||x_l,i||
 
     Row 0 is what enters the first layer. A place that the change cannot reach is exactly 0, not nearly: the two runs did
     the same arithmetic there. `side` is 'encoder' or 'decoder' of a model that has both.
-    Raises InputError for texts with different numbers of tokens: then no vector stands beside its like.
+    Raises InputError for texts with different numbers of tokens: their vectors do not correspond.
     """
     one, other = before.hidden(side), after.hidden(side)
     if one.shape != other.shape:
@@ -91,7 +91,7 @@ def changed(before: Run, after: Run, side: str | None = None) -> list[int]:
 
 
 def reach(run: Run, of: str = "target") -> Array:
-    """Which inputs can influence which output, by the masks alone: boolean (output position, input position).
+    """Return which inputs can influence which output, by the masks alone: boolean (output position, input position).
 
         R_0 = I,   R_l = (M_l or I) R_(l-1)
 
@@ -124,7 +124,7 @@ def reach(run: Run, of: str = "target") -> Array:
 
 
 def _through_encoder(run: Run) -> Array:
-    """Which source words are in which vector of the encoder's output."""
+    """Return which source words can influence which vector of the encoder's output: boolean (position, position)."""
     kind = run.model.spec.kind("self")
     found = np.eye(len(run.source.ids) if run.source else 0, dtype=bool)
     for layer in range(kind.n_layers(run.model.config)):

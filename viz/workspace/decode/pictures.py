@@ -223,7 +223,7 @@ def sentence(data: Any) -> str:
     }
     loop = looping([each.token for each in data.steps])
     return " ".join(
-        filter(None, (said, f"It {loop.told}." if loop else "", ends.get(step.reason, ""), _erred(data)))
+        filter(None, (said, f"It {loop.phrase}." if loop else "", ends.get(step.reason, ""), _erred(data)))
     )
 
 
