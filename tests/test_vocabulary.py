@@ -58,7 +58,6 @@ NAMES = {
 DOCSTRINGS = {
     "core/checkpoints": 57,
     "core/data": 40,
-    "core/serving": 4,
     "core/tools": 9,
     "core/training": 55,
     "viz": 8,

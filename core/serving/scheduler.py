@@ -1,6 +1,6 @@
-"""Who goes next: one rule for the pages that are drawn and for what they ask to be computed.
+"""The order of work: one rule for the pages that are drawn and for the computations that they request.
 
-Whoever comes is due at that moment plus the seconds that the work is expected to take, and the first one due goes first. So
+A request is due at its arrival plus the seconds that its work is expected to take, and the first one due goes first. So
 short work passes long work, long work ages meanwhile, so that no stream of short work keeps it waiting for ever, and among
 work of like length arrival decides.
 
@@ -62,7 +62,7 @@ class _Place:
 
 
 class Turns:
-    """Turns of threads: a courtesy, no lock. A thread that holds its turn longer than `patience` seconds goes on beside the next, so nothing stands still.
+    """Turns of threads: a courtesy, no lock. A thread that holds its turn longer than `patience` seconds goes on beside the next, so nothing blocks.
 
     A thread that gives its turn up for a while comes back with its old due time: work that is half done is finished before
     something new is begun.
@@ -203,7 +203,7 @@ class Scheduler:
     """Runs functions one at a time in a thread of its own, the first one due first, and keeps what they return in `cache`.
 
     - One waiting place a session: a newer request takes the older one's place, whose thread gets Superseded at once;
-      a request that runs already ends and goes to the cache. The session "" stands for nobody: never replaced.
+      a request that runs already ends and goes to the cache. The session "" is nobody's: never replaced.
     - Equal keys share one run, also while waiting; it is dropped only when nobody waits for it any more.
     - At most `max_waiting` requests wait, of at most `max_cost` together (one alone may cost more); beyond that, Busy.
     - Errors reach everyone who shares the run and are not kept.
@@ -265,7 +265,7 @@ class Scheduler:
                 self._leave(waiter)
 
     def place(self, session: str) -> int | None:
-        """Return where the session's request stands: 0 running, 1 next, and so on; None if it has none."""
+        """Return the place of the session's request in the queue: 0 running, 1 next, and so on; None if it has none."""
         with self._lock:
             waiter = self._sessions.get(session)
             return self._place(waiter) if waiter else None
