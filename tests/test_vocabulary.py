@@ -57,7 +57,6 @@ NAMES = {
 """How many functions, classes, parameters, attributes, constants and modules of a package may still be named by one of the words."""
 DOCSTRINGS = {
     "core/checkpoints": 57,
-    "core/data": 40,
     "core/tools": 9,
     "core/training": 55,
     "viz": 8,

@@ -19,7 +19,7 @@ ENGLISH = (*PROSE, SENTENCES)
 
 @dataclass(frozen=True)
 class Reads:
-    """What the texts of a training set are, for whoever types one: their language, their kind, and the language written to them."""
+    """A description of the texts of a training set, as help for typing one: their language, their kind, and the language of the output."""
 
     language: str
     kind: str
@@ -32,7 +32,7 @@ PAIRS = Reads("English", "short everyday sentences", writes="Spanish")
 
 
 def find(data: Path, name: str) -> Path:
-    """`name` below `data`, as it stands or with `.xz`."""
+    """Return the path of `name` below `data`, as it is or with `.xz`. Raises InputError where there is neither."""
     for path in (data / name, data / f"{name}.xz"):
         if path.is_file():
             return path

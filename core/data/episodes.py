@@ -1,6 +1,6 @@
-"""Tasks that are new each time and are learned from what stands in the text: pairs to recall, classes seen once.
+"""Tasks that are new each time and are learned from the text alone: pairs to recall, classes seen once.
 
-Both are written alike. Small letters and digits are what is shown, a capital is its answer, `?` asks for one:
+Both are written alike. Small letters and digits are an item, a capital is its answer, `?` asks for one:
 `k3F m7Q k3?` goes on with `F`. Pure: the same generator draws the same texts.
 """
 
@@ -28,7 +28,7 @@ POOL = 8
 
 @dataclass(frozen=True)
 class Episode:
-    """What is shown with its answers, and what is asked, each with the place of the shown one that tells its answer."""
+    """A task: items shown with their answers, and items asked, each with the place of the shown one that has its answer."""
 
     shown: tuple[tuple[str, str], ...]
     asked: tuple[tuple[str, int], ...]
@@ -39,7 +39,7 @@ class Episode:
 
     @property
     def text(self) -> str:
-        """Up to the last question, which is not answered.
+        """The text up to the last question, which is not answered.
 
         >>> Episode((("k3", "F"), ("m7", "Q")), (("m7", 1), ("k3", 0))).text
         'k3F m7Q m7?Q k3?'
@@ -75,7 +75,7 @@ def recall(rng: np.random.Generator, n: int, n_asked: int) -> Episode:
 
 
 def classes(rng: np.random.Generator, n: int, n_asked: int) -> Episode:
-    """n patterns of five letters, drawn anew, an example of each with its capital; then other examples.
+    """Return an episode of n random patterns of five letters: an example of each with its capital, then other examples.
 
     Two patterns differ in all places, and an example has one sign that its pattern has not: of two examples of a class
     at most two signs differ, of two classes at least three.

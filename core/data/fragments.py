@@ -1,7 +1,7 @@
-"""Words and short phrases cut out of sentence pairs, for a translator that shall also know what stands alone.
+"""Words and short phrases cut out of sentence pairs, for a translator that shall also know single words.
 
 Each word is linked to its counterpart by IBM model 1 (Brown et al. 1993) in both directions; a phrase of one to three
-linked words goes with its counterpart if these stand together too (Koehn et al. 2003, with every word linked).
+linked words goes with its counterpart if these are neighbours too (Koehn et al. 2003, with every word linked).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ LONGEST = 3
 OFTEN, SHARE = {1: 4, 2: 6, 3: 10}, {1: 0.05, 2: 0.3, 3: 0.4}
 """By number of words: a phrase is kept that was cut out so often, of its occurrences this share with that counterpart, and of the counterpart's with it."""
 WHOLE = 0.6
-"""A counterpart grows by a word that stands beside it in this share of its occurrences: maybe is tal vez, not tal."""
+"""A counterpart grows by a word that is beside it in this share of its occurrences: maybe is tal vez, not tal."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def fragments(pairs: Sequence[Pair]) -> list[Pair]:
 
 
 def mutual(found: Counter[Pair]) -> list[Pair]:
-    """Of each source the counterpart that it was cut out with most, where the two are common enough; a longer one that nearly always stands there goes before.
+    """Return for each source its most frequent counterpart, where the two are common enough; a longer one that nearly always surrounds it is preferred.
 
     >>> mutual(Counter({("cat", "gato"): 9, ("cat", "gata"): 4, ("cats", "gato"): 3, ("maybe", "tal"): 7, ("maybe", "tal vez"): 6}))
     [('cat', 'gato'), ('maybe', 'tal vez')]

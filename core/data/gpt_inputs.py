@@ -1,4 +1,4 @@
-"""What GPT reads when it is tuned to a task: every task becomes rows of tokens, and one linear map reads the last place of each.
+"""The inputs of GPT when it is tuned to a task: every task becomes rows of tokens, and one linear map reads the last place of each.
 
 Radford et al. 2018, 3.3 and figure 1. The rows between three marks, Start, Delim and Extract:
 
@@ -100,7 +100,7 @@ def extracts(made: Sequence[Sequence[object]]) -> tuple[int, ...]:
 
 @dataclass(frozen=True, eq=False)
 class Said:
-    """What the head says: the vectors that meet W_y (row d), the scores and the probabilities, each (class,) or (answer,)."""
+    """The result of the head: the vectors that meet W_y (row d), the scores and the probabilities, each (class,) or (answer,)."""
 
     read: Array
     scores: Array

@@ -44,7 +44,7 @@ class Pair(NamedTuple):
 
 
 class Question(NamedTuple):
-    """`passage[start:end]` is the answer and stands there once; `asked` is one of ASKED."""
+    """A question on a passage: `passage[start:end]` is the answer, which the passage has once; `asked` is one of ASKED."""
 
     passage: str
     question: str

@@ -1,4 +1,4 @@
-"""Where lies what is no code: models, texts, the page server and its settings."""
+"""Paths of the files that are no code: models, texts, the page server and its settings."""
 
 from __future__ import annotations
 

@@ -24,11 +24,11 @@ from core.text import Encoded
 MEAN = DEVIATION = 0.5
 """Brightness from 0 to 1 becomes (x - MEAN) / DEVIATION, as for the ViTs of Google: from -1, black, to 1, white."""
 GROUND = (0 - MEAN) / DEVIATION
-"""What a black pixel is read as: the ground of a doodle."""
+"""The number for a black pixel, the ground of a doodle."""
 HIDDEN = 0.75
 """Share of the patches that a masked autoencoder learns from hiding (He et al. 2022, 3)."""
 MARKS = ("class", "distillation")
-"""What may stand before the patches: what the class is told from, and what DeiT tells its teacher's class from (Touvron et al. 2021)."""
+"""The tokens that may come before the patches: of the class, and of the teacher's class in DeiT (Touvron et al. 2021)."""
 _MARK = re.compile(r"\s+hidden:([0-9a-f]{1,4096})$")
 
 
@@ -68,7 +68,7 @@ def folded(patches: Tensor, grid: Sequence[int], channels: int = 1) -> Tensor:
 
 
 def numbers(pixels: NDArray[np.uint8], patch: int, first: int = 1) -> NDArray[np.float32]:
-    """What is read of grey pictures (.. row column): (.. place number), zeros at the `first` places, which are no patches.
+    """Return the numbers of grey pictures (.. row column) as patches: (.. place number), zeros at the `first` places, which are no patches.
 
     >>> numbers(np.full((28, 28), 255, dtype=np.uint8), 4)[:2, 0].tolist()
     [0.0, 1.0]
@@ -79,7 +79,7 @@ def numbers(pixels: NDArray[np.uint8], patch: int, first: int = 1) -> NDArray[np
 
 
 def names(side: int, first: int = 1) -> tuple[str, ...]:
-    """What the ids are called, of a grid of `side` patches each way behind `first` marks: row and column from 1 on.
+    """Return the names of the ids of a grid of `side` patches each way after `first` marks: row and column from 1 on.
 
     >>> names(1)
     ('class', '1,1', 'class hidden', '1,1 hidden')
@@ -103,7 +103,7 @@ def named(side: int, first: int = 1) -> tokenizers.Tokenizer:
 
 
 def drawn(n: int, share: float = HIDDEN, seed: int = 0) -> tuple[int, ...]:
-    """Which of the patches 1 to n are hidden by a draw, in order: the share, rounded down.
+    """Return a random choice of the patches 1 to n to hide, in order: as many as the share, rounded down.
 
     >>> len(drawn(49)), drawn(4, 0.5, seed=1) == drawn(4, 0.5, seed=1)
     (36, True)

@@ -22,7 +22,7 @@ SHOUTED = 1.5
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _YARDSTICK = assets("models") / "gpt-mini" / "tokenizer.json"
 UNKNOWN = ("[UNK]", "<unk>")
-"""What tokenizers call the token for what they have none for."""
+"""The names that tokenizers give their token for the unknown."""
 
 
 @functools.cache
@@ -69,7 +69,7 @@ def shouted(text: str, reads: Tokenizer) -> tuple[int, int] | None:
 
 
 def unknown(text: str, reads: Tokenizer) -> str:
-    """The characters, each once, that no token of this tokenizer stands for.
+    """Return the characters, each once, that no token of this tokenizer covers.
 
     A word in plain letters that a list of words does not hold is an unknown word: its letters are none.
     """
@@ -88,7 +88,7 @@ def unknown(text: str, reads: Tokenizer) -> str:
 
 
 def unread(texts: Iterable[str], reads: Tokenizer) -> float:
-    """Return the share of the tokens of these texts that say nothing to a model: unknown ones, and letters that none stands for.
+    """Return the share of the tokens of these texts that say nothing to a model: unknown ones, and letters that none covers.
 
     >>> from core.text.learn import written_words
     >>> round(unread(["a cat", "a dog"], Tokenizer(written_words(("a", "cat"), ("<unk>",)))), 2)
@@ -116,5 +116,5 @@ def spelled(text: str, reads: Tokenizer) -> str:
 
 
 def _begin(text: str) -> str:
-    """What is judged of a text; half of a surrogate pair, which no tokenizer takes, the run refuses."""
+    """Return the beginning of a text that is judged, without halves of surrogate pairs, which no tokenizer takes (a run refuses them)."""
     return text[:READ].encode(errors="ignore").decode()

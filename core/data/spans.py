@@ -17,7 +17,7 @@ Array = np.ndarray
 
 @dataclass(frozen=True, eq=False)
 class Spans:
-    """Both distributions (pos,), the score of each pair (start, end), -inf where the end stands before the start, and the best pair."""
+    """Both distributions (pos,), the score of each pair (start, end), -inf where the end is before the start, and the best pair."""
 
     start: Array
     end: Array

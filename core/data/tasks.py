@@ -16,14 +16,14 @@ import numpy as np
 from core.data.grammar import TRIES, Split, side
 
 COPIED = ascii_lowercase
-"""What copiers read and write: strings of these letters."""
+"""The letters of the strings that copiers read and write."""
 COPY_LENGTHS = range(1, 21)
 """How long the strings are from which copiers learn; they are measured on longer ones too."""
 
 PROMPTS: Mapping[str, Callable[[str], str]] = MappingProxyType(
     {"copy": str, "reverse": lambda text: text[::-1], "upper": str.upper}
 )
-"""What each prompt word asks for."""
+"""The function from a string to its answer for each prompt word."""
 PROMPTED = ascii_letters
 PROMPT_LENGTHS = range(1, 11)
 
@@ -43,9 +43,9 @@ YEARS = range(1900, 2100)
 
 @dataclass(frozen=True)
 class Asked:
-    """A line of a small task, sign by sign: from `first` on stands the answer.
+    """A line of a small task, sign by sign; its answer begins at `first`.
 
-    `source[i]` is the place that holds what sign i of the answer is made from, None where no single place does.
+    `source[i]` is the place of the sign that sign i of the answer is made from, None where no single place has it.
     """
 
     signs: tuple[str, ...]
@@ -77,7 +77,7 @@ def strings(n: int, rng: np.random.Generator, signs: str, length: int, split: Sp
 
 
 def question(task: str, text: str) -> str:
-    """How a task is put: the prompt word, the string, and the sign behind which the answer stands.
+    """Return the prompt of a task: the prompt word, the string, and the sign after which the answer comes.
 
     >>> question("reverse", "abc")
     'reverse: abc ='

@@ -142,7 +142,7 @@ def _grey(image: Image.Image) -> Grey:
 
 
 def _lines(ink: Grey) -> Pixels:
-    """What differs from the ground (row column), cut out, its lines as wide as a pen's, in the middle of the doodle."""
+    """Return the ink (row column) cut out, its lines thickened to a pen's width, scaled and centred in a doodle."""
     ink = np.clip((ink / ink.max() - 0.2) / 0.6, 0, 1)  # paper is not even, ink not either
     rows, columns = np.nonzero(ink.max(axis=1) > 0.5)[0], np.nonzero(ink.max(axis=0) > 0.5)[0]
     cut = ink[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]

@@ -18,7 +18,7 @@ from core.errors import InputError
 UNITS = 304
 """Units of the square that becomes the picture, padding included."""
 LONGER = 255 / UNITS
-"""What the longer side of a drawing takes of the picture."""
+"""The longer side of a drawing as a share of the picture's."""
 RADIUS = 8 / UNITS * SIDE
 """Half the width of a line, in pixels."""
 FINE = 8

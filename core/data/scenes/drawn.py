@@ -1,6 +1,6 @@
 """Scenes drawn at random, with the sentence of each. Pure: the same generator draws the same scenes.
 
-A scene belongs to train or test by what stands in it, wherever that is: no picture of a tested combination is learned
+A scene belongs to train or test by its things, wherever they are: no picture of a tested combination is learned
 from. Some things (`UNSEEN`) are in no scene of the training: their colours and their kinds are, but never together.
 """
 
@@ -22,7 +22,7 @@ CLEAR = 0.5
 
 
 def combination(scene: Scene) -> str:
-    """What decides between train and test: the names of two groups, of one its name and how many.
+    """Return the key that decides between train and test: the names of two groups, of one its name and number.
 
     >>> combination((Thing("red", "cat", 0, 0), Thing("red", "cat", 1, 0)))
     '2 red cat'

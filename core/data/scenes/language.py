@@ -26,7 +26,7 @@ _THING = re.compile(r"\s*([a-z]+)\s+([a-z]+)\s+(\d+)\s*,\s*(\d+)\s*", re.IGNOREC
 
 @dataclass(frozen=True)
 class Thing:
-    """One thing in a cell. `span` is where it stands in the text that it was read from."""
+    """One thing in a cell. `span` is its (start, end) in the text that it was read from."""
 
     colour: str
     kind: str
@@ -36,7 +36,7 @@ class Thing:
 
     @classmethod
     def at(cls, name: str, place: int, grid: int = GRID) -> Thing:
-        """A thing by its colour and kind, in a cell counted row by row.
+        """Make a thing of its colour and kind, in a cell counted row by row.
 
         >>> Thing.at("red cat", 6)
         Thing(colour='red', kind='cat', column=1, row=1, span=(0, 0))
@@ -128,7 +128,7 @@ def groups(scene: Sequence[Thing]) -> list[list[Thing]]:
 
 
 def apart(first: Sequence[Thing], second: Sequence[Thing]) -> tuple[float, float]:
-    """How many rows and columns the middle of the second group lies below, and to the right of, that of the first.
+    """Return by how many rows and columns the middle of the second group is below, and to the right of, that of the first.
 
     >>> apart(read("red cat 1,0"), read("blue house 0,3; blue house 3,4"))
     (3.5, 0.5)
@@ -143,7 +143,7 @@ def apart(first: Sequence[Thing], second: Sequence[Thing]) -> tuple[float, float
 
 
 def relation(first: Sequence[Thing], second: Sequence[Thing]) -> str | None:
-    """Return how one group stands to another, by their middles: above or below where these are at least as far apart in rows as in
+    """Return the relation of one group to another, by their middles: above or below where these are at least as far apart in rows as in
     columns, else left or right; None where they are the same.
 
     >>> relation(read("red cat 1,0"), read("blue house 0,3; blue house 3,4"))

@@ -33,7 +33,7 @@ PAINTS = MappingProxyType(
 
 @cache
 def drawings() -> dict[str, NDArray[np.float32]]:
-    """Of each kind how much ink stands on each pixel of a cell (row column): 1 its colour, more than 1 a darker detail."""
+    """Return for each kind the ink of each pixel of a cell (row column): 1 its colour, more than 1 a darker detail."""
     blocks = (Path(__file__).parent / "drawings.txt").read_text(encoding="utf-8").split("\n\n")
     found: dict[str, NDArray[np.float32]] = {}
     for block in blocks:
@@ -103,7 +103,7 @@ def bank(names: Sequence[str], grid: int = GRID) -> tuple[NDArray[np.float32], d
 
 @dataclass(frozen=True)
 class SceneReader:
-    """Reads a written scene: a token for each cell, named by what stands there, with the pixels of the cell behind it.
+    """A reader of written scenes: a token for each cell, named by its thing or its place, with the pixels of the cell as its values.
 
     >>> found = SceneReader().encode("red cat 1,0")
     >>> found.tokens[:3], found.values.shape
@@ -114,7 +114,7 @@ class SceneReader:
     example: str = "red cat 1,0; blue house 0,2; blue house 2,1"
 
     def encode(self, text: str, *, special: bool = False) -> Encoded:
-        """Cells row by row; a cell's span is where its thing is written. Raises InputError for what is no scene."""
+        """Return the cells row by row; a cell's span is that of its thing in the text. Raises InputError for a text that is no scene."""
         scene = read(text, self.grid)
         there = {thing.place(self.grid): thing for thing in scene}
         cells = range(self.grid**2)

@@ -66,7 +66,7 @@ WORDS = (
     ),
     *("summer", "forest", "silver"),
 )
-"""What is spoken: the digits, and short words."""
+"""The words that are spoken: the digits, and short words."""
 HEARD, KEPT_OUT = ("Annie", "Andy", "Max"), ("Linda", "John", "Steph")
 """The voices that ship, by the names that espeak-ng gives them: those of the training, and those that it never hears."""
 

@@ -19,7 +19,7 @@ VOICES = (*HEARD, *KEPT_OUT)
 PAUSE = 0.12
 """Seconds of silence between words and at both ends, at speed 1."""
 RANGES = {"speed": (0.5, 2.0), "noise": (0.0, 1.0), "seed": (0, 9999)}
-"""What a setting may be; noise 1 is as loud as speech."""
+"""The least and the largest value of each setting; noise 1 is as loud as speech."""
 _PIECE = re.compile(r"\w+=[^\s,;]*|[^\s,;.!?]+")
 _SCALE = 1.0, 1.5
 """Mean and spread of the numbers of a frame in the training: what a network is given is about 0, about 1 away."""
@@ -27,7 +27,7 @@ _SCALE = 1.0, 1.5
 
 @dataclass(frozen=True)
 class Spoken:
-    """What is said and how; `words` with the place of each in the text as it was typed."""
+    """A request for speech: `words` with the place of each in the text as typed, and the settings of the voice."""
 
     words: tuple[str, ...]
     spans: tuple[tuple[int, int], ...] = ()
@@ -46,7 +46,7 @@ class Spoken:
         return " ".join(self.words)
 
     def written(self) -> str:
-        """The text of it, without what is as usual.
+        """Return the request as a text, without settings that have their default.
 
         >>> read("47 TREE seed=3 voice=john, speed=1").written()
         '4 7 tree voice=John seed=3'
@@ -62,7 +62,7 @@ class Spoken:
 
 
 def read(text: str) -> Spoken:
-    """What a text says is to be spoken: words and digits, and `voice`, `speed`, `noise`, `seed`.
+    """Parse a text into a request for speech: words and digits, and `voice`, `speed`, `noise`, `seed`.
 
     Raises InputError for a word without a clip, a setting that is none or out of its range, and a text without words.
 
@@ -107,7 +107,7 @@ def sound(spoken: Spoken) -> tuple[Wave, list[tuple[float, float]]]:
 
 
 def places(wave: Wave, n_frames: int, n_bands: int = N_BANDS, hop: int = HOP) -> NDArray[np.float32]:
-    """What a network is given of a sound: (place, n_frames * band), the frames of each place behind each other.
+    """Return the input of a network for a sound: (place, n_frames * band), the frames of each place one after another.
 
     The last place is filled up with silence.
 
