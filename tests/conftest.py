@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import logging
 import os
 import random
 from collections import defaultdict
@@ -113,6 +114,26 @@ def new_rooms(request: pytest.FixtureRequest) -> Iterator[Callable[..., Any]]:
     yield new
     for rooms in opened:
         rooms.close()
+
+
+@pytest.fixture
+def logged() -> Iterator[Callable[..., list[logging.LogRecord]]]:
+    """Return what begins a list of all that a logger is given from now on; pytest's own way costs each test half a millisecond (`-p no:logging`)."""
+    ends: list[Callable[[], None]] = []
+
+    def begin(name: str | None = None, level: int = logging.NOTSET) -> list[logging.LogRecord]:
+        source, keep, lines = logging.getLogger(name), logging.Handler(), []
+        keep.emit = lines.append
+        source.addHandler(keep)
+        ends.append(lambda: source.removeHandler(keep))
+        if level:
+            ends.append(lambda before=source.level: source.setLevel(before))
+            source.setLevel(level)
+        return lines
+
+    yield begin
+    for end in ends:
+        end()
 
 
 # machines are shared: no time limit an example

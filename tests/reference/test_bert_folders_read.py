@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import logging
 
 import numpy as np
 import pytest
@@ -48,15 +49,15 @@ from viz.course.bert.sentence_pairs.maths.next_sentence import negative_logs
     ids=lambda value: getattr(value, "__name__", ""),
 )
 def test_each_class_of_the_library_opens_with_the_heads_it_has(
-    bert, backend, tmp_path, caplog, kind, heads, tuned
+    bert, backend, tmp_path, logged, kind, heads, tuned
 ):
-    caplog.set_level("INFO", "core.checkpoints")
+    lines = logged("core.checkpoints", logging.INFO)
     other = kind(copy.deepcopy(bert.config))
     state = bert.bert.state_dict() if kind is BertModel else bert.state_dict()
     missing, _ = other.load_state_dict(state, strict=False)
     assert sorted(missing) == sorted(tuned)
     opened = agree(saved(other, backend, tmp_path / "model"), bert, heads=heads)
-    assert "not used" not in caplog.text
+    assert not [line for line in lines if "not used" in line.getMessage()]
     run = opened.run(TEXT, pair=PAIR)
     for name in {"logits", "pooled", "next_sentence"} - set(heads):
         with pytest.raises(InputError, match="This checkpoint has no") as caught:

@@ -75,11 +75,12 @@ with core.serving.engine.Engine() as engine:
 """
 
 
-def test_what_is_asked_within_a_computation_touches_no_session(caplog):
+def test_what_is_asked_within_a_computation_touches_no_session(logged):
     """The engine's thread is no script: Streamlit would warn in the log at each touch."""
+    lines = logged()
     test = AppTest.from_string(NESTED, default_timeout=20).run()
     assert [element.value for element in test.text] == ["both"]
-    assert not [record for record in caplog.records if "atlas-engine" in record.getMessage()]
+    assert not [record for record in lines if "atlas-engine" in record.getMessage()]
 
 
 def test_only_the_noise_of_a_lost_part_is_kept_from_the_log():

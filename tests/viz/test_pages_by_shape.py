@@ -97,13 +97,13 @@ def drawn(test: AppTest) -> bool:
 
 @pytest.mark.quick(46)
 @pytest.mark.parametrize("view", list(VIEWS))
-def test_a_page_draws_or_refuses_in_words(shape: str, view: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_page_draws_or_refuses_in_words(shape: str, view: str, logged: Callable[..., list]) -> None:
     slug, query = VIEWS[view]
     told = errors.seen()
-    with caplog.at_level(logging.ERROR, logger="atlas"):
-        test = visited(slug, {"model": shape, **query})
+    lines = logged("atlas", logging.ERROR)
+    test = visited(slug, {"model": shape, **query})
     assert not test.exception
-    faults = [record for record in caplog.records if record.name == "atlas"]
+    faults = [line for line in lines if line.name == "atlas"]
     assert not faults, "".join(str(record.exc_info) for record in faults)
     assert "Something went wrong" not in said(test)
     refuses = (
