@@ -11,7 +11,7 @@ from core.run import Run
 
 Array = np.ndarray
 KEEP = ("*ffn.router|*ffn.routed",)
-"""What a run must have kept."""
+"""Paths that a run must have recorded."""
 
 
 @dataclass(frozen=True)
@@ -21,10 +21,10 @@ class Routing:
     scores: Array
     weights: Array
 
-    def chosen(self, layer: int, position: int) -> list[int]:
+    def experts_of(self, layer: int, position: int) -> list[int]:
         """Return the experts that compute a token, that of the largest weight first.
 
-        >>> Routing(np.zeros((1, 1, 3)), np.array([[[0.2, 0.0, 0.8]]])).chosen(0, 0)
+        >>> Routing(np.zeros((1, 1, 3)), np.array([[[0.2, 0.0, 0.8]]])).experts_of(0, 0)
         [2, 0]
         """
         row = self.weights[layer, position]

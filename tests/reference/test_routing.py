@@ -35,7 +35,7 @@ def test_a_router_gives_tokens_to_the_experts_of_the_library(name, tmp_path, mon
         )
         wanted = torch.zeros_like(theirs).scatter(-1, best.indices, shares).numpy()
         assert np.abs(found.weights[layer] - wanted).max() <= 1e-5
-        assert found.chosen(layer, 3) == best.indices[3].tolist()
+        assert found.experts_of(layer, 3) == best.indices[3].tolist()
         assert found.counts(layer).sum() == n_active * len(run.ids)
     if name in ("olmoe", "mixtral"):
         _drawn(tmp_path, monkeypatch, run, found)
@@ -60,7 +60,7 @@ def _drawn(folder, monkeypatch, run, found):
         said = experts.sentence(run, found, 1, last)
         text = " ".join(element.value for element in (*test.markdown, *test.text, *test.caption))
         assert said in text, text[-420:]
-        first = found.chosen(1, last)[0]
+        first = found.experts_of(1, last)[0]
         assert f"computed by expert {first} (" in said
         assert ("left out" in said) == (found.weights[1, last].sum() < 0.99)
 

@@ -25,16 +25,16 @@ CODE = """import core
 from core.analysis.routing import routing
 
 model = core.open_model({model!r})
-found = routing(model.run({text!r}))
-print(found.weights[{layer}].round(2))   # (position, expert), 0 where an expert is not chosen"""
+routes = routing(model.run({text!r}))
+print(routes.weights[{layer}].round(2))   # (position, expert), 0 where an expert is not chosen"""
 
 
 def show(page: Page, params: Any, run: Run) -> None:
-    found = routing(run)
-    layers = len(found.weights)
+    routes = routing(run)
+    layers = len(routes.weights)
     layer = int(controls.slider("Layer", 0, layers - 1, "inside.layer", 0)) if layers > 1 else 0
-    weights, names = found.weights[layer], target_picker.row_names(run)
-    experts = _columns(found, layer)
+    weights, names = routes.weights[layer], target_picker.row_names(run)
+    experts = _columns(routes, layer)
     shares = weights[:, experts]
     target_picker.forget("inside.experts.sentence", target_picker.told(run), "inside.token")
     place = state.read("inside.token", len(names) - 1, state.one_of(range(len(names))))
@@ -43,30 +43,30 @@ def show(page: Page, params: Any, run: Run) -> None:
         shares,
         names,
         [f"E{expert}" for expert in experts],
-        (place, experts.index(found.chosen(layer, place)[0])),
+        (place, experts.index(routes.experts_of(layer, place)[0])),
         "expert",
         "weight",
     )
     told = "A table: a row for each token, a column for each expert, in each cell the weight with which the expert computes the token"
     page_parts.show(figure, KEY, told, _pick)
-    page_parts.numbers(sentence(run, found, layer, place))
-    _folds(page, params, run, found, layer)
+    page_parts.numbers(sentence(run, routes, layer, place))
+    _folds(page, params, run, routes, layer)
 
 
 def _pick() -> None:
-    found = page_parts.picked(KEY, PICKED)
-    if found:
-        state.write(**{"inside.token": int(found["row"])})
+    picked = page_parts.picked(KEY, PICKED)
+    if picked:
+        state.write(**{"inside.token": int(picked["row"])})
 
 
-def _columns(found: Routing, layer: int) -> list[int]:
-    counts = found.counts(layer)
+def _columns(routes: Routing, layer: int) -> list[int]:
+    counts = routes.counts(layer)
     return [expert for expert in range(len(counts)) if len(counts) <= MANY or counts[expert]]
 
 
-def sentence(run: Run, found: Routing, layer: int, place: int) -> str:
+def sentence(run: Run, routes: Routing, layer: int, place: int) -> str:
     """Say which experts compute one token, what weight stays, and how the tokens of the text are spread over the experts."""
-    row, chosen, counts = found.weights[layer, place], found.chosen(layer, place), found.counts(layer)
+    row, chosen, counts = routes.weights[layer, place], routes.experts_of(layer, place), routes.counts(layer)
     which = ", ".join(f"expert {expert} ({percent(float(row[expert]))})" for expert in chosen)
     left = 1 - float(row.sum())
     rest = (
@@ -75,14 +75,14 @@ def sentence(run: Run, found: Routing, layer: int, place: int) -> str:
         else ""
     )
     most = int(counts.argmax())
-    n, used = len(found.weights[layer]), int((counts > 0).sum())
+    n, used = len(routes.weights[layer]), int((counts > 0).sum())
     return (
         f"In layer {layer} “{target_picker.row_name(run, place)}” is computed by {which}.{rest} "
         f"Of {len(counts)} experts {used} compute at least one of the {n} tokens; expert {most} computes most, {counts[most]}."
     )
 
 
-def _folds(page: Page, params: Any, run: Run, found: Routing, layer: int) -> None:
+def _folds(page: Page, params: Any, run: Run, routes: Routing, layer: int) -> None:
     with page_parts.fold(page_parts.EQUATION, "inside.experts.equation") as fold:
         if fold.open:
             page_parts.equation(EQUATION)
@@ -104,23 +104,23 @@ def _folds(page: Page, params: Any, run: Run, found: Routing, layer: int) -> Non
                 "Experts are numbered per layer: expert 3 of layer 0 and expert 3 of layer 1 are different networks."
             )
     page_parts.documents(page)
-    page_parts.as_table(lambda: _frame(run, found, layer), KEY)
+    page_parts.as_table(lambda: _frame(run, routes, layer), KEY)
     code = CODE.format(model=params.model, text=params.text, layer=layer)
-    page_parts.take_away(lambda: _arrays(run, found), code, key=KEY)
+    page_parts.take_away(lambda: _arrays(run, routes), code, key=KEY)
 
 
-def _arrays(run: Run, found: Routing) -> dict[str, Labelled]:
-    n_layers, _, n_experts = found.weights.shape
+def _arrays(run: Run, routes: Routing) -> dict[str, Labelled]:
+    n_layers, _, n_experts = routes.weights.shape
     axes = {
         "layer": [f"layer {layer}" for layer in range(n_layers)],
         "position": distinct(target_picker.row_names(run)),
         "expert": [f"E{expert}" for expert in range(n_experts)],
     }
-    return {"weights": Labelled(found.weights, axes), "router scores": Labelled(found.scores, axes)}
+    return {"weights": Labelled(routes.weights, axes), "router scores": Labelled(routes.scores, axes)}
 
 
-def _frame(run: Run, found: Routing, layer: int) -> pd.DataFrame:
-    experts = _columns(found, layer)
+def _frame(run: Run, routes: Routing, layer: int) -> pd.DataFrame:
+    experts = _columns(routes, layer)
     index = pd.Index(distinct(target_picker.row_names(run)), name="token")
     columns = pd.Index([f"E{expert}" for expert in experts])
-    return pd.DataFrame(found.weights[layer][:, experts].round(4), index=index, columns=columns)
+    return pd.DataFrame(routes.weights[layer][:, experts].round(4), index=index, columns=columns)
