@@ -34,12 +34,12 @@ def show(model: Model, text: str) -> None:
     read = Round(model, now).window
     with st.container(key="decode-guess-now"):
         st.header(
-            f"{'… ' if read.tokens < read.of else ''}{literal(visible(read.text).replace('·', ' '))} …",
+            f"{'… ' if read.tokens < read.total else ''}{literal(visible(read.text).replace('·', ' '))} …",
             anchor=False,
         )
-    if read.tokens < read.of:
+    if read.tokens < read.total:
         st.caption(
-            f"The text has {read.of:,} tokens. {model.name} reads the last {read.tokens:,} here, so that it answers in a moment."
+            f"The text has {read.total:,} tokens. {model.name} reads the last {read.tokens:,} here, so that it answers in a moment."
         )
     if len(guesses) < MOST:
         _picks(model, now)
