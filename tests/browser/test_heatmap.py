@@ -185,6 +185,9 @@ def test_labels_and_bars_are_hovered_too(visit: Any) -> None:
 
 def test_a_click_and_enter_choose_a_cell_for_python(visit: Any) -> None:
     seen = visit("lenses")
+    assert seen.page.locator(".atlas[translate=no]").count() == 1, (
+        "the browser translates no token and no number"
+    )
     seen.page.mouse.click(*seen.at(4, 3))
     seen.page.get_by_text("chosen (4, 3)").wait_for()
     seen.page.mouse.move(5, 5)

@@ -121,7 +121,7 @@ class Instrument:
         self.source = bundle(entry).encode()
         self.packed_source = zlib.compress(self.source, 9)
         self.code = identity(self.packed_source)
-        self._renderer = component(name, html='<div class="atlas"></div>', js=loader())
+        self._renderer = component(name, html='<div class="atlas" translate="no"></div>', js=loader())
 
     def equip(self, packet: Packet) -> None:
         """Add the code that draws `packet`, in two parts."""
