@@ -49,7 +49,7 @@ NAMES = {
     "viz/classroom": 8,
     "viz/course": 655,
     "viz/instruments": 66,
-    "viz/shell": 70,
+    "viz/shell": 14,
     "viz/uploads": 1,
     "viz/widgets": 48,
     "viz/workspace": 353,
@@ -63,7 +63,6 @@ DOCSTRINGS = {
     "viz/charts": 16,
     "viz/course": 452,
     "viz/instruments": 82,
-    "viz/shell": 27,
     "viz/widgets": 33,
     "viz/workspace": 146,
 }

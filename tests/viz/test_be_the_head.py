@@ -193,7 +193,7 @@ from viz.shell import pages, state
 from viz.shell.room_bar import lecture
 from viz.workspace.be_the_head import page
 import streamlit as st
-with state.visit("be_the_head"), lecture.shown(pages.find("be_the_head")):
+with state.visit("be_the_head"), lecture.around(pages.find("be_the_head")):
     page.page()
 st.button("Reveal", key="reveal", on_click=lambda: lecture.reveal(lecture.led()[0]))
 """

@@ -25,7 +25,7 @@ from viz.widgets import lesson
 from viz.instruments.words.words import words_view
 import streamlit as st
 entry = pages.find("scaling")
-with state.visit("scaling"), lecture.shown(entry):
+with state.visit("scaling"), lecture.around(entry):
     weight = st.session_state.get("weights", 0.9)
     words_view([[weight, 1 - weight]], ["START"], ["a", "car"], targets=[("un", 0)], key="first")
     told = lesson.predict("scaling.q", "Which?", ("one", "two", "three"), "two", "Because of **this**.")

@@ -142,7 +142,7 @@ def test_every_link_that_the_course_has_may_stand_in_a_lesson() -> None:
     assert found
     for beside in found:
         entry = pages.find(beside.slug)
-        kept = views.here(entry, {"present": "1", **beside.link})
+        kept = views.current_view(entry, {"present": "1", **beside.link})
         assert kept.query == dict(beside.link) and views.view(kept.link) == kept
     with pytest.raises(InputError, match="is not a page"):
         views.view("nowhere")

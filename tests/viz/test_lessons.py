@@ -59,10 +59,10 @@ from viz.shell.room_bar import bar, lecture
 from viz.widgets import lesson
 links.follow = lambda slug, query: st.session_state.update(went=(slug, query))
 entry = pages.find({slug!r})
-with state.visit(entry.slug, entry.whole), walking.along(entry), lecture.shown(entry), walking.around(entry):
+with state.visit(entry.slug, entry.whole), walking.along(entry), lecture.around(entry), walking.around(entry):
     notices.make_place()
     lesson.predict("scaling.q", "Of ##the page?", ("three", "four"), "three", "So.")
-st.button("Next", on_click=lambda: session.go(session.walk().at + 1), key="next")
+st.button("Next", on_click=lambda: session.go(session.walk().position + 1), key="next")
 st.button("Reveal", on_click=lambda: lecture.reveal(lecture.led()[0]), key="reveal")
 """
 
@@ -185,7 +185,7 @@ def test_after_the_last_stop_comes_the_end_with_stops_sheet_and_answers(
     for _ in range(2):
         page.button(key="next").click().run()
     assert page.session_state["went"][0] == "lessons" and page.session_state["went"][1]["lessons.end"] == "1"
-    assert page.session_state["atlas.lesson.walk"].at == 1, "one step back is the last stop"
+    assert page.session_state["atlas.lesson.walk"].position == 1, "one step back is the last stop"
     end = AppTest.from_string(
         "from viz.shell import links, pages, state\n"
         "entry = pages.find('lessons')\n"

@@ -99,7 +99,7 @@ def drawn(test: AppTest) -> bool:
 @pytest.mark.parametrize("view", list(VIEWS))
 def test_a_page_draws_or_refuses_in_words(shape: str, view: str, logged: Callable[..., list]) -> None:
     slug, query = VIEWS[view]
-    told = errors.seen()
+    told = errors.count()
     lines = logged("atlas", logging.ERROR)
     test = visited(slug, {"model": shape, **query})
     assert not test.exception
@@ -108,7 +108,7 @@ def test_a_page_draws_or_refuses_in_words(shape: str, view: str, logged: Callabl
     assert "Something went wrong" not in said(test)
     refuses = (
         "This page cannot show" in said(test)
-        or errors.seen() > told
+        or errors.count() > told
         or "no attention to look at" in said(test)
     )
     assert drawn(test) or refuses, said(test)[-600:]

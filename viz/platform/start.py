@@ -89,13 +89,13 @@ def memory_problem() -> str:
 
 async def first_screen() -> None:
     """Draw what a first visitor sees, once. A failure is in the log, in the answer to `/_stcore/health`, and in About."""
-    begun, before = time.perf_counter(), errors.seen()
+    begun, before = time.perf_counter(), errors.count()
     try:
         problem = await visits.first_screen_problem()
     except Exception as error:
         log.exception("the first screen")
         problem = type(error).__name__
-    if problem or errors.seen() > before:
+    if problem or errors.count() > before:
         REPORT.problem = f"The first screen cannot be drawn ({problem or 'error'}): see the server's log."
         log.critical("%s", REPORT.problem)
     else:

@@ -1,1 +1,1 @@
-"""What stands around every page: finding pages, state in the link, menus and keys, errors and notices."""
+"""The frame of every page: discovery of pages, state in the link, menus and keys, errors and notices."""

@@ -15,19 +15,19 @@ from viz.platform import run_context
 from viz.shell import notices
 
 _LOG = logging.getLogger("atlas")
-_seen = 0
+_shown_count = 0
 
 
-def seen() -> int:
-    """How many errors were told since the start, to whomever."""
-    return _seen
+def count() -> int:
+    """Return the number of errors shown since the start, to all visitors together."""
+    return _shown_count
 
 
 @contextlib.contextmanager
 def guard() -> Iterator[None]:
     """Run a page, or a fragment (as a decorator below `@st.fragment`), inside the boundary and in its turn.
 
-    Bad input is told in its three parts, and the visitor's text stays in the box. A request that a newer one replaced
+    Bad input is shown as its three parts, and the visitor's text stays in the box. A request that a newer one replaced
     ends the run silently. Anything else, a panic in Rust included (those are BaseException), shows a short number that
     is also in the log. Streamlit's own stop and rerun pass through.
     """
@@ -44,10 +44,10 @@ def show(error: BaseException) -> bool:
     """Tell the visitor about one error; also the server's handler for what escaped the boundary (callbacks)."""
     from core.serving.engine import Busy, Superseded
 
-    global _seen
+    global _shown_count
     if isinstance(error, Superseded):
         st.stop()
-    _seen += 1
+    _shown_count += 1
     if isinstance(error, InputError):
         notices.box(error.wrong, error.rule, error.remedy)
     elif isinstance(error, Busy):

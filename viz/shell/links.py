@@ -12,9 +12,9 @@ from viz.shell import pages, state
 _PAGES = "atlas.pages"
 
 
-def know(found: dict[str, Any]) -> None:
+def know(streamlit_pages: dict[str, Any]) -> None:
     """Called by the frame: the Streamlit pages by slug. Kept in the session, because a fragment runs without the frame."""
-    st.session_state[_PAGES] = found
+    st.session_state[_PAGES] = streamlit_pages
 
 
 def to(slug: str, label: str, *, icon: str | None = None, **values: object) -> None:

@@ -44,7 +44,7 @@ def shared() -> dict[str, Shared]:
 
 @functools.cache
 def sections() -> dict[str, list[Shared]]:
-    """The pages under the heading in the top bar; a hidden one stands under none."""
+    """Return the pages by their headings in the top bar, "" for the words of the bar itself and for hidden pages."""
     known: dict[str, list[Shared]] = {heading: [] for heading in MENUS.values()}
     for entry in pages.discover():
         known[MENUS.get(_menu(entry), "")].append(shared()[entry.slug])

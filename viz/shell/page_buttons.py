@@ -10,15 +10,15 @@ from viz.shell import state
 from viz.shell.lessons import session
 from viz.widgets import answers
 
-_HERE = Path(__file__).parent
+_FOLDER = Path(__file__).parent
 _button = v2.component(
     "atlas_restore",
     html='<button type="button" data-act="lesson" title="Add this view to your lesson"><span aria-hidden="true">+</span> Add to a lesson</button>'
     '<button type="button" data-act="present" title="Large type for a room; Escape leaves">Present</button>'
     '<button type="button" data-act="restore" title="Back to the opening state">Start over <kbd>R</kbd></button>'
     '<button type="button" data-act="keys" title="The list of keys" aria-label="The list of keys">?</button>',
-    css=(_HERE / "restore.css").read_text("utf-8"),
-    js=(_HERE / "restore.js").read_text("utf-8"),
+    css=(_FOLDER / "restore.css").read_text("utf-8"),
+    js=(_FOLDER / "restore.js").read_text("utf-8"),
 )
 
 

@@ -29,7 +29,7 @@ HOME = "look"
 
 @dataclass(frozen=True, kw_only=True)
 class Page:
-    """A page for free work; `does`, what one does there, stands behind its title in the menu. `menu`: where it stands, "top" (a word of the top bar), "lab", "more" (menus of their own) or "course" (the foot of the course)."""
+    """A page for free work; `does`, the activity there, follows its title in the menu. `menu`: its place, "top" (a word of the top bar), "lab", "more" (menus of their own) or "course" (the foot of the course)."""
 
     title: str
     order: int
@@ -95,7 +95,7 @@ def discover() -> tuple[Entry, ...]:
         PageError: a page without `PAGE`, or with one that is not made of constants; a slug or an order used twice; a text.md that says too little.
     """
     entries = [
-        _entry(file, package, _said(file))
+        _entry(file, package, _declared_page(file))
         for package in ("viz.workspace", "viz.course.pages")
         for file in _files(package, "page.py")
     ]
@@ -166,8 +166,8 @@ def _entry(file: Path, package: str, info: Page | Exhibit) -> Entry:
     return Entry(file.parent.name, info, frozenset(fields), package, file)
 
 
-def _said(file: Path) -> Page:
-    """What a page says of itself."""
+def _declared_page(file: Path) -> Page:
+    """Return the `PAGE` that a file declares, without running the file. Raises PageError: it has none."""
     for node in _source(file):
         match node:
             case ast.Assign(targets=[ast.Name(id="PAGE")]) if isinstance(
@@ -228,12 +228,12 @@ def _check(module: ModuleType) -> ModuleType:
     return module
 
 
-def _refuse_twins(entries: list[Entry], key: Callable[[Entry], Any], what: str) -> None:
+def _refuse_twins(entries: list[Entry], key: Callable[[Entry], Any], property_name: str) -> None:
     seen: dict[Any, Entry] = {}
     for entry in entries:
         twin = seen.setdefault(key(entry), entry)
         if twin is not entry:
-            raise PageError(f"{entry.file}: the same {what} as {twin.file}")
+            raise PageError(f"{entry.file}: the same {property_name} as {twin.file}")
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""An exhibit before a room: its head in one row, the question at the side, the picture beside it.
+"""An exhibit in present mode: its head in one row, the question at the side, the picture beside it.
 
 A screen of 1280 x 720 has room for a claim, its steps, a question and a picture only side by side. In Present the
 exhibit is drawn into the stage at the right; title and steps go to the head, questions to the side, which takes no
@@ -44,7 +44,7 @@ def head() -> AbstractContextManager[object]:
 
 
 def side() -> AbstractContextManager[object]:
-    """Where a question stands."""
+    """Return the container for a question: the side in present mode, else the place where the page is drawing."""
     return _place(1)
 
 
@@ -53,6 +53,6 @@ def wide() -> AbstractContextManager[object]:
     return st.container(key="room-wide") if _places.get() else nullcontext()
 
 
-def _place(which: int) -> AbstractContextManager[object]:
+def _place(index: int) -> AbstractContextManager[object]:
     places = _places.get()
-    return places[which] if places else nullcontext()
+    return places[index] if places else nullcontext()

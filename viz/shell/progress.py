@@ -25,7 +25,7 @@ LONGEST = 100_000
 MOST, LONG = 1_000, 300
 """Answers that are kept, and letters of a name or of an answer in words."""
 VERSION = 1
-_SEEN = "course.seen"  # the slugs of the exhibits that were opened, the last one last
+_OPENED = "course.seen"  # the slugs of the exhibits that were opened, the last one last
 _STEPS = "course.steps"  # slug -> the step where the visitor left it
 _ANSWERS = (
     "course.answers"  # the question's key -> (digest of all that was asked, guess, whether it was right)
@@ -39,12 +39,12 @@ _store = v2.component(
 
 def note(slug: str) -> None:
     """This exhibit is open now."""
-    st.session_state[_SEEN] = [*(other for other in seen() if other != slug), slug]
+    st.session_state[_OPENED] = [*(other for other in seen() if other != slug), slug]
 
 
 def seen() -> tuple[str, ...]:
     """The exhibits that were opened, the last one last."""
-    return tuple(st.session_state.get(_SEEN, ()))
+    return tuple(st.session_state.get(_OPENED, ()))
 
 
 def latest() -> Entry | None:
@@ -59,20 +59,20 @@ def step(slug: str) -> str:
     return state.peek(f"{slug}.step") or str(st.session_state.get(_STEPS, {}).get(slug, ""))
 
 
-def digest(asked: object) -> str:
+def digest(question: object) -> str:
     """Name all that was asked, so that an answer is restored to exactly this question."""
-    return hashlib.blake2s(repr(asked).encode(errors="replace"), digest_size=6).hexdigest()
+    return hashlib.blake2s(repr(question).encode(errors="replace"), digest_size=6).hexdigest()
 
 
-def answered(key: str, asked: object, guess: Guess, right: bool) -> None:
+def answered(key: str, question: object, guess: Guess, right: bool) -> None:
     """Keep an answer."""
-    _answers()[key] = (digest(asked), guess, right)
+    _answers()[key] = (digest(question), guess, right)
 
 
-def earlier(key: str, asked: object) -> Guess | None:
+def earlier(key: str, question: object) -> Guess | None:
     """The answer of an earlier visit to exactly this question, given once."""
     known = st.session_state.get(_EARLIER, {}).get(key)
-    if known is None or known[0] != digest(asked):
+    if known is None or known[0] != digest(question):
         return None
     del st.session_state[_EARLIER][key]
     return known[1]
@@ -95,7 +95,7 @@ def forget() -> None:
     for name in list(st.session_state):
         if str(name).startswith("predict:") and str(name).endswith(":asked"):
             st.session_state[name] = {"of": None, "guess": None}
-    st.session_state.update({_SEEN: [], _STEPS: {}, _ANSWERS: {}, _EARLIER: {}, _RESTORED: True})
+    st.session_state.update({_OPENED: [], _STEPS: {}, _ANSWERS: {}, _EARLIER: {}, _RESTORED: True})
 
 
 def keep() -> None:
@@ -108,14 +108,14 @@ def keep() -> None:
         data={
             "session": st.session_state.setdefault(_SESSION, secrets.token_hex(8)),
             "restored": bool(st.session_state.get(_RESTORED)),
-            "progress": _written(),
+            "progress": _as_text(),
         },
         on_stored_change=_restore,
         height="content",
     )
 
 
-def _written() -> str:
+def _as_text() -> str:
     if not seen() and not _answers():
         return ""
     kept = dict(list(_answers().items())[-MOST:])
@@ -127,7 +127,7 @@ def _written() -> str:
 def _restore() -> None:
     stored = read(st.session_state["progress"]["stored"])
     now = seen()
-    st.session_state[_SEEN] = [*(slug for slug in stored["seen"] if slug not in now), *now]
+    st.session_state[_OPENED] = [*(slug for slug in stored["seen"] if slug not in now), *now]
     st.session_state[_STEPS] = stored["steps"] | st.session_state.get(_STEPS, {})
     st.session_state[_EARLIER] = {key: one for key, one in stored["answers"].items() if key not in _answers()}
     st.session_state[_ANSWERS] = stored["answers"] | _answers()
@@ -135,7 +135,7 @@ def _restore() -> None:
 
 
 def read(text: object) -> dict[str, Any]:
-    """What of the browser's text can be used; nothing of what is damaged, too long or not ours.
+    """Return the usable parts of the text that the browser stored, without all that is damaged, too long or of another version.
 
     >>> read("{"), read('{"version": 1, "seen": ["masks", "<b>", 3], "steps": {"masks": 99}}')
     ({'seen': [], 'steps': {}, 'answers': {}}, {'seen': ['masks'], 'steps': {}, 'answers': {}})

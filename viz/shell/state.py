@@ -1,4 +1,4 @@
-"""What the visitor has chosen: in the link, in this session, or nowhere (then the default holds).
+"""The visitor's choices: in the link, in this session, or nowhere (then the default holds).
 
 A chosen value is kept twice, as text: in `st.query_params`, so that the address bar is the link to this view and the
 browser's back button works; and under a session key of our own, because Streamlit empties the query on a page change
@@ -55,7 +55,7 @@ def read(name: str, default: T, parse: Callable[[str], T] = typed) -> T:
 
     Nonsense gives the nearest usable value (or the default) and a notice on the page; the link is put right.
     """
-    chosen = _chosen()
+    chosen = _choices()
     linked, remembered = _linked(name), chosen.get(name)
     raw = linked if linked is not None else remembered
     if raw is None:
@@ -86,14 +86,14 @@ def read_all(slug: str, start: Any, parsers: Mapping[str, Callable[[str], Any]])
 
 
 def peek(name: str) -> str:
-    """What the link, or else this session, says for `name`, unjudged; "" for nothing. Who uses it reads it with `read`."""
+    """Return the text of `name` in the link, or else in this session, unchecked; "" for none. To use the value, `read` it."""
     linked = _linked(name)
-    return (linked if linked is not None else _chosen().get(name)) or ""
+    return (linked if linked is not None else _choices().get(name)) or ""
 
 
 def write(**values: Any) -> None:
     """Choose values: in the session and in the link. None takes a choice back. Dotted names: `write(**{"a.b": 1})`."""
-    chosen, now = _chosen(), time.monotonic()
+    chosen, now = _choices(), time.monotonic()
     texts = {name: None if value is None else _text(value) for name, value in values.items()}
     for name, raw in texts.items():
         before = st.query_params.get(name)
@@ -129,12 +129,12 @@ def visit(slug: str, whole: bool = True) -> Iterator[None]:
     finally:
         for name, raw in st.query_params.to_dict().items():
             if name in TRAVEL:
-                _chosen().setdefault(name, raw)
+                _choices().setdefault(name, raw)
 
 
 def begin(slug: str, whole: bool = True) -> None:
     """The first half of `visit`."""
-    chosen = _chosen()
+    chosen = _choices()
     if run_context.went_back():  # the link is the truth: what it does not name was not chosen then
         _stale().clear()
         for name in [name for name in chosen if _belongs(name, slug) and name not in st.query_params]:
@@ -157,11 +157,11 @@ def begin(slug: str, whole: bool = True) -> None:
     st.session_state[_PAGE] = slug
 
 
-def _arrive(whole: bool) -> None:
-    """What was on screen comes along: by the link if it names any of it, for then the link is complete, else from the page before."""
-    chosen, own = _chosen(), own_text()
+def _arrive(with_subject: bool) -> None:
+    """Take over the subject on screen: from the link if it names any of it, for then the link is complete, else from the page before."""
+    chosen, own = _choices(), own_text()
     linked = {name: raw for name in subject.NAMES if (raw := st.query_params.get(name)) is not None}
-    coming = linked or (subject.shown() if whole else {"text": own})
+    coming = linked or (subject.shown() if with_subject else {"text": own})
     if coming.get("text") not in (None, "", own) and coming["text"] == subject.shown().get("text"):
         st.session_state[_LENT] = coming["text"]
     for name in subject.NAMES:
@@ -173,7 +173,7 @@ def _arrive(whole: bool) -> None:
 
 def own_text() -> str:
     """The text that the visitor chose; "" for one that a page opened with."""
-    text = _chosen().get("text", "")
+    text = _choices().get("text", "")
     return "" if text == st.session_state.get(_LENT) else text
 
 
@@ -194,7 +194,7 @@ def restore(slug: str | None = None) -> None:
     write(
         **{
             name: None
-            for name in {*_chosen(), *st.query_params} - {"present", "convention"}
+            for name in {*_choices(), *st.query_params} - {"present", "convention"}
             if _belongs(name, slug)
         }
     )
@@ -206,36 +206,36 @@ def afresh(slug: str) -> dict[str, str]:
     subject.forget()
     _stale().clear()
     st.session_state.pop(_LENT, None)
-    st.session_state[_HOME] = {n: raw for n, raw in _chosen().items() if n in going or not _belongs(n, slug)}
+    st.session_state[_HOME] = {n: raw for n, raw in _choices().items() if n in going or not _belongs(n, slug)}
     return going
 
 
 def query() -> str:
     """The part of the link after the question mark, for QR codes."""
-    chosen = {name: raw for name, raw in _chosen().items() if fits(raw) and _belongs(name, page())}
+    chosen = {name: raw for name, raw in _choices().items() if fits(raw) and _belongs(name, page())}
     return urlencode(st.query_params.to_dict() | chosen)
 
 
-def travelling(whole: bool, values: Mapping[str, str]) -> dict[str, str]:
-    """What the next page gets in its link, `values` included: what is on screen (`whole`), or the visitor's own text.
+def travelling(with_subject: bool, values: Mapping[str, str]) -> dict[str, str]:
+    """Return the parameters of a link to the next page, `values` included: the subject on screen (`with_subject`), or the visitor's own text.
 
     Another model comes with the text that it opens with, unless the visitor chose one or the link names one.
     """
     now, own = subject.shown(), {"text": own_text()}
-    if whole and values.get("model", now.get("model")) != now.get("model"):
+    if with_subject and values.get("model", now.get("model")) != now.get("model"):
         values = own | dict(values)
     along = (
         subject.replaced(now, {name: raw for name, raw in values.items() if name in subject.NAMES})
-        if whole
+        if with_subject
         else own
     )
-    others = {name: raw for name, raw in _chosen().items() if name in TRAVEL and name not in subject.NAMES}
+    others = {name: raw for name, raw in _choices().items() if name in TRAVEL and name not in subject.NAMES}
     return {name: raw for name, raw in (others | along | dict(values)).items() if raw and fits(raw)}
 
 
 def unlinked() -> tuple[str, ...]:
     """The names whose value is too long for the link."""
-    return tuple(name for name, raw in _chosen().items() if not fits(raw))
+    return tuple(name for name, raw in _choices().items() if not fits(raw))
 
 
 def fits(raw: str) -> bool:
@@ -254,7 +254,7 @@ def real(lo: float, hi: float) -> Callable[[str], float]:
 
 
 def one_of(options: Sequence[T], default: Any = _DEFAULT) -> Callable[[str], T]:
-    """A parser that knows the options by their text; for whole numbers the nearest option stands in."""
+    """Return a parser of one of the options, by its text; its `Unusable` offers `default`, or for whole numbers the nearest option."""
     table = {_text(option): option for option in options}
 
     def parse(raw: str) -> T:
@@ -302,7 +302,7 @@ def _between(kind: Callable[[str], Any], lo: float, hi: float, rule: str) -> Cal
     return parse
 
 
-def _chosen() -> dict[str, str]:
+def _choices() -> dict[str, str]:
     return st.session_state.setdefault(_HOME, {})
 
 
@@ -318,7 +318,7 @@ def _linked(name: str) -> str | None:
     raw = st.query_params.get(name)
     before, when = _stale().get(name, (None, 0.0))
     if raw is not None and raw == before and time.monotonic() - when < _PATIENCE:
-        return _chosen().get(name)
+        return _choices().get(name)
     return raw
 
 

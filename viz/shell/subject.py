@@ -1,4 +1,4 @@
-"""What is on screen: one text through one model, and the head in view. To another page it goes whole, or not at all.
+"""The subject on screen: one text through one model, and the head in view. To another page it goes whole, or not at all.
 
 A page that shows it says so with `shows`, its own opening values included; a link takes it from here, not from what the
 visitor happened to choose. What belongs to one model, or to one text, does not go along with another.
@@ -13,22 +13,22 @@ import streamlit as st
 
 NAMES = ("model", "text", "pair", "target", "kind", "layer", "head")
 _OWNED = {"model": ("pair", "target", "kind", "layer", "head"), "text": ("pair", "target")}
-_SHOWN = "atlas.shown"
+_SUBJECT = "atlas.shown"
 
 
 def shown() -> dict[str, str]:
-    """What the page in view shows, or the last one that showed any of it."""
-    return dict(st.session_state.get(_SHOWN, {}))
+    """Return the subject (name to text) of the page in view, or of the last page that had one."""
+    return dict(st.session_state.get(_SUBJECT, {}))
 
 
 def shows(**values: Any) -> None:
     """Called by a page, as soon as it knows: what it shows. None or "" for what it shows without, such as no given translation."""
-    st.session_state[_SHOWN] = replaced(shown(), values)
+    st.session_state[_SUBJECT] = replaced(shown(), values)
 
 
 def forget() -> None:
     """Nothing is on screen but what the page opens with."""
-    st.session_state.pop(_SHOWN, None)
+    st.session_state.pop(_SUBJECT, None)
 
 
 def replaced(before: Mapping[str, str], values: Mapping[str, Any]) -> dict[str, str]:

@@ -26,12 +26,12 @@ KINDS = {
 }
 OF_PAGE = "The page asks its own question, if it has one; in a lecture room the class answers it."
 _OPENED = "atlas.lesson.form"
-_SHOWN = "atlas.lesson.form.shown"
+_FORM_ON_SCREEN = "atlas.lesson.form.shown"
 
 
 def of_this_view(entry: Entry) -> Stop:
     """Return the view on screen as a stop: its link, and the name of the page and its step."""
-    view = views.here(entry, dict(parse_qsl(state.query(), keep_blank_values=True)))
+    view = views.current_view(entry, dict(parse_qsl(state.query(), keep_blank_values=True)))
     at = view.query.get(f"{entry.slug}.step", "1")
     step = entry.steps[int(at) - 1] if at.isdecimal() and 0 < int(at) <= len(entry.steps) else ""
     title = entry.info.title
@@ -58,13 +58,13 @@ def add(entry: Entry) -> None:
         st.button("Change", key="lesson.added.change", on_click=session.ask_to_change)
 
 
-def change(at: int) -> None:
+def change(position: int) -> None:
     """Open the dialogue for a stop of the collected lesson."""
     lesson = session.own()
     _open(
         "Change the stop",
-        lesson.stops[at],
-        lambda stop: session.keep(lesson.with_stop(stop, at)),
+        lesson.stops[position],
+        lambda stop: session.keep(lesson.with_stop(stop, position)),
     )
 
 
@@ -111,7 +111,7 @@ def _open(title: str, stop: Stop, done: Callable[[Stop], None]) -> None:
                 return
             done(made)
             lesson = session.own()
-            st.session_state[_SHOWN] = f"“{lesson.title}” has {_extent(lesson)}."
+            st.session_state[_FORM_ON_SCREEN] = f"“{lesson.title}” has {_extent(lesson)}."
             st.rerun()
 
     dialogue()
@@ -125,7 +125,7 @@ def _extent(lesson: Plan) -> str:
 
 def tell() -> None:
     """Show the result of the last dialogue, once."""
-    if words := st.session_state.pop(_SHOWN, ""):
+    if words := st.session_state.pop(_FORM_ON_SCREEN, ""):
         st.toast(literal(words), icon=":material/playlist_add_check:")
 
 

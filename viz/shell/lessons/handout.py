@@ -43,7 +43,7 @@ def _stop(stop: Stop, parts: dict[str, str]) -> dict[str, Any]:
     view, seen = views.view(stop.view), dict[str, RoomPicture]()
 
     def see(key: str, picture: Seen) -> None:
-        if shown := pictures.shown(key, picture):
+        if shown := pictures.for_followers(key, picture):
             seen[key] = shown
 
     with TURNS.give_up():

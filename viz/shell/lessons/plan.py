@@ -81,7 +81,7 @@ class Plan:
     """A lesson.
 
     >>> plan = Plan("Attention", (Stop("masks", "A"), Stop("scaling", "B", minutes=4)))
-    >>> plan.minutes, plan.begins(1), [stop.name for stop in plan.moved(1, -1).stops], len(plan.without(0).stops)
+    >>> plan.minutes, plan.begins(1), [stop.name for stop in plan.with_stop_moved(1, -1).stops], len(plan.without_stop(0).stops)
     (7.0, 3.0, ['B', 'A'], 1)
     """
 
@@ -109,32 +109,36 @@ class Plan:
         """The minutes of all stops."""
         return math.fsum(stop.minutes for stop in self.stops)
 
-    def begins(self, at: int) -> float:
+    def begins(self, position: int) -> float:
         """Return the minute at which a stop begins."""
-        return math.fsum(stop.minutes for stop in self.stops[:at])
+        return math.fsum(stop.minutes for stop in self.stops[:position])
 
-    def with_stop(self, stop: Stop, at: int | None = None) -> Plan:
+    def with_stop(self, stop: Stop, position: int | None = None) -> Plan:
         """Return the lesson with one more stop at the end, or with another one at this place."""
-        stops = (*self.stops, stop) if at is None else (*self.stops[:at], stop, *self.stops[at + 1 :])
+        stops = (
+            (*self.stops, stop)
+            if position is None
+            else (*self.stops[:position], stop, *self.stops[position + 1 :])
+        )
         return dataclasses.replace(self, stops=stops)
 
-    def without(self, at: int) -> Plan:
+    def without_stop(self, position: int) -> Plan:
         """Return the lesson without this stop."""
-        return dataclasses.replace(self, stops=(*self.stops[:at], *self.stops[at + 1 :]))
+        return dataclasses.replace(self, stops=(*self.stops[:position], *self.stops[position + 1 :]))
 
-    def moved(self, at: int, by: int) -> Plan:
+    def with_stop_moved(self, position: int, by: int) -> Plan:
         """Return the lesson with a stop moved by some places, at most to an end."""
         stops = [*self.stops]
-        stop = stops.pop(at)
-        stops.insert(min(max(at + by, 0), len(stops)), stop)
+        stop = stops.pop(position)
+        stops.insert(min(max(position + by, 0), len(stops)), stop)
         return dataclasses.replace(self, stops=tuple(stops))
 
 
-def short(words: str, what: str, longest: int) -> str:
+def short(words: str, subject: str, longest: int) -> str:
     """Return the words. Raises InputError: they are empty or too long."""
     if not words.strip() or len(words) > longest:
         raise InputError(
-            f"{what} has {len(words):,} characters." if words.strip() else f"{what} is empty.",
+            f"{subject} has {len(words):,} characters." if words.strip() else f"{subject} is empty.",
             f"It has 1 to {longest} characters.",
             "Shorten it." if words.strip() else "Write some words.",
         )

@@ -15,7 +15,7 @@ from viz.widgets import answers
 _OWN, _BEFORE, _TURN, _WALK, _OPENS, _CLOSES, _ADDS, _CHANGES = (
     f"atlas.lesson.{name}" for name in ("own", "before", "turn", "walk", "opens", "closes", "adds", "changes")
 )
-NAMED = "My lesson"
+DEFAULT_TITLE = "My lesson"
 QUESTION = "lesson"
 """The beginning of the keys of the lesson's own questions."""
 
@@ -25,18 +25,18 @@ class Walk:
     """A lesson that is presented: its stop, and when it began, in seconds since the epoch."""
 
     plan: Plan
-    at: int
+    position: int
     began: float
 
     @property
     def stop(self) -> Stop:
         """The stop on screen."""
-        return self.plan.stops[self.at]
+        return self.plan.stops[self.position]
 
 
 def own() -> Plan:
     """Return the collected lesson, at first one without stops."""
-    return st.session_state.get(_OWN) or Plan(NAMED)
+    return st.session_state.get(_OWN) or Plan(DEFAULT_TITLE)
 
 
 def turn() -> int:
@@ -79,24 +79,24 @@ def walk() -> Walk | None:
     return st.session_state.get(_WALK)
 
 
-def begin(plan: Plan, at: int = 0, began: float | None = None) -> None:
+def begin(plan: Plan, position: int = 0, began: float | None = None) -> None:
     """Present a lesson from a stop on; its clock starts now, unless it `began` earlier."""
     if plan.stops:
-        at = min(max(at, 0), len(plan.stops) - 1)
-        st.session_state[_WALK] = Walk(plan, at, time.time() if began is None else began)
+        position = min(max(position, 0), len(plan.stops) - 1)
+        st.session_state[_WALK] = Walk(plan, position, time.time() if began is None else began)
         if began is None:
             answers.forget(QUESTION)
             answers.forget_given()
-            go(at)
+            go(position)
 
 
-def go(at: int) -> None:
+def go(position: int) -> None:
     """Go to a stop, or after the last one to the end; its view is opened with the next run."""
     now = walk()
-    if now and at == len(now.plan.stops):
+    if now and position == len(now.plan.stops):
         st.session_state[_CLOSES] = True
-    if now and 0 <= at < len(now.plan.stops):
-        st.session_state[_WALK] = dataclasses.replace(now, at=at)
+    if now and 0 <= position < len(now.plan.stops):
+        st.session_state[_WALK] = dataclasses.replace(now, position=position)
         st.session_state[_OPENS] = True
 
 

@@ -54,7 +54,7 @@ def view(link: str) -> View:
     entry = next((entry for entry in pages.discover() if entry.slug == slug), None)
     if entry is None or len(link) > LONGEST:
         raise InputError(
-            f"“{_seen(link)}” is not a page of the atlas.",
+            f"“{_shorten_visibly(link)}” is not a page of the atlas.",
             "A view is written as PAGE?NAME=VALUE, without an address in front, as in masks?masks.step=2.",
             "Open the view in the atlas, and copy the part of the address after its last /.",
         )
@@ -64,7 +64,7 @@ def view(link: str) -> View:
     return View(entry, found)
 
 
-def here(entry: Entry, query: Mapping[str, str]) -> View:
+def current_view(entry: Entry, query: Mapping[str, str]) -> View:
     """Return the view on screen, without the parameters of this visit alone, such as typed answers."""
     kept = {}
     for name, raw in query.items():
@@ -81,14 +81,14 @@ def _judge(entry: Entry, name: str, raw: str) -> None:
         not own or own.partition(".")[0] not in _names(entry)
     ):
         raise InputError(
-            f"The page {entry.slug} has no parameter “{_seen(name)}”.",
+            f"The page {entry.slug} has no parameter “{_shorten_visibly(name)}”.",
             f"A parameter begins with the name of the page, {entry.slug}., or is shared by pages: "
             f"{', '.join(one for one in state.TRAVEL if one not in OF_THE_ROOM)}.",
             "Choose the view in the atlas, and copy its link.",
         )
     if not state.fits(raw):
         raise InputError(
-            f"The value of {_seen(name)} has {len(raw):,} characters.",
+            f"The value of {_shorten_visibly(name)} has {len(raw):,} characters.",
             f"It has {state.LONGEST:,} at most.",
             "Shorten it.",
         )
@@ -97,7 +97,7 @@ def _judge(entry: Entry, name: str, raw: str) -> None:
             rule(raw)
         except ValueError as error:
             raise InputError(
-                f"The link has {_seen(name)}={_seen(raw)}, which the page cannot show.",
+                f"The link has {_shorten_visibly(name)}={_shorten_visibly(raw)}, which the page cannot show.",
                 getattr(error, "rule", "The value is one that the page offers."),
                 "Choose the value on the page, and copy its link.",
             ) from error
@@ -145,5 +145,5 @@ def _names_in(path: Path) -> Iterator[str]:
             )
 
 
-def _seen(text: str) -> str:
+def _shorten_visibly(text: str) -> str:
     return visible(shorten(text, 60))

@@ -27,11 +27,11 @@ from viz.widgets import engine_client, quiz
 
 END = "lessons"
 """The page that a lesson ends on."""
-_HERE = Path(__file__).parent
+_FOLDER = Path(__file__).parent
 _walked = v2.component(
     "atlas_lesson",
-    html=(_HERE / "walking.html").read_text("utf-8"),
-    js=scripts.register("lesson", _HERE / "walking.css", _HERE / "walking.js"),
+    html=(_FOLDER / "walking.html").read_text("utf-8"),
+    js=scripts.register("lesson", _FOLDER / "walking.css", _FOLDER / "walking.js"),
     isolate_styles=False,
 )
 
@@ -73,23 +73,23 @@ def _open() -> None:
         links.follow(view.entry.slug, state.afresh(view.entry.slug) | view.query)
 
 
-def _notes(walk: Walk, asked: str = "") -> dict[str, Any]:
+def _notes(walk: Walk, question: str = "") -> dict[str, Any]:
     """Return the stop for the lecturer: its note, its question, the time by the plan, the next stop.
 
-    asked: the question of the page; until it is drawn walking.js reads it there.
+    question: the question of the page; until it is drawn walking.js reads it there.
     """
     plan, stop = walk.plan, walk.stop
-    after = plan.stops[walk.at + 1] if walk.at + 1 < len(plan.stops) else None
+    after = plan.stops[walk.position + 1] if walk.position + 1 < len(plan.stops) else None
     return {
         "title": plan.title,
-        "at": walk.at,
+        "at": walk.position,
         "stops": [one.name for one in plan.stops],
         "note": stop.note,
-        "asks": (stop.question == OF_THE_PAGE and asked) or stop.words,
+        "asks": (stop.question == OF_THE_PAGE and question) or stop.words,
         "of_page": stop.question == OF_THE_PAGE,
         "optional": stop.optional,
-        "from": plan.begins(walk.at),
-        "until": plan.begins(walk.at + 1),
+        "from": plan.begins(walk.position),
+        "until": plan.begins(walk.position + 1),
         "minutes": plan.minutes,
         "began": walk.began,
         "next": {
@@ -104,9 +104,9 @@ def _notes(walk: Walk, asked: str = "") -> dict[str, Any]:
 
 def _picture(walk: Walk) -> str:
     """Return the small drawing of the next exhibit, as on its card in the course; "" for any other page."""
-    if walk.at + 1 == len(walk.plan.stops):
+    if walk.position + 1 == len(walk.plan.stops):
         return ""
-    entry = views.view(walk.plan.stops[walk.at + 1].view).entry
+    entry = views.view(walk.plan.stops[walk.position + 1].view).entry
     if not isinstance(entry.info, Exhibit):
         return ""
     drawn = engine_client.submit(*course.drawn(entry))
@@ -171,7 +171,7 @@ def _restore() -> None:
 
 def _ask(walk: Walk) -> None:
     """Ask the lesson's own question, below the title; a room gets it instead of the page's."""
-    asked, key = walk.stop.question, f"{session.QUESTION}.{walk.at}"
+    asked, key = walk.stop.question, f"{session.QUESTION}.{walk.position}"
     if not isinstance(asked, Own):
         return
     lecture.asks_first()

@@ -60,7 +60,7 @@ class LessonError(InputError):
         return type(self), (self.line, InputError(self.wrong.partition(": ")[2], self.rule, self.remedy))
 
 
-def read(given: bytes | str) -> Plan:
+def read(content: bytes | str) -> Plan:
     r"""Return the lesson of a file.
 
     >>> read('title = "A"\n[[stop]]\nview = "masks"\nname = "The mask"\nminutes = 2').stops[0].name
@@ -69,7 +69,7 @@ def read(given: bytes | str) -> Plan:
     Raises:
         LessonError: it is too large, not a text, not TOML, or not a lesson; with the line.
     """
-    text = _text(given)
+    text = _text(content)
     _refuse_depth(text)
     try:
         found = tomllib.loads(text)
@@ -116,8 +116,8 @@ def _plain(value: float) -> float:
     return int(value) if value == int(value) else value
 
 
-def _text(given: bytes | str) -> str:
-    size = len(given if isinstance(given, bytes) else given.encode("utf-8", "surrogatepass"))
+def _text(content: bytes | str) -> str:
+    size = len(content if isinstance(content, bytes) else content.encode("utf-8", "surrogatepass"))
     if size > MOST_BYTES:
         raise LessonError(
             1,
@@ -127,26 +127,26 @@ def _text(given: bytes | str) -> str:
                 "Choose the file of a lesson, or make two lessons of it.",
             ),
         )
-    if isinstance(given, bytes):
+    if isinstance(content, bytes):
         try:
-            given = given.decode("utf-8-sig")
+            content = content.decode("utf-8-sig")
         except UnicodeDecodeError as error:
             raise LessonError(
-                given[: error.start].count(b"\n") + 1,
+                content[: error.start].count(b"\n") + 1,
                 InputError(
                     f"Byte {error.start:,} is not part of a character in UTF-8.",
                     "A lesson is a text in UTF-8.",
                     "Save the file as UTF-8.",
                 ),
             ) from error
-    return given.replace("\r\n", "\n")
+    return content.replace("\r\n", "\n")
 
 
 class _Reader:
     """A TOML document, checked against the form of a lesson."""
 
-    def __init__(self, text: str, found: Mapping[str, Any]) -> None:
-        self.lines, self.document = _lines(text), found
+    def __init__(self, text: str, document: Mapping[str, Any]) -> None:
+        self.lines, self.document = _lines(text), document
 
     def plan(self) -> Plan:
         self.require_names(self.document, _LESSON, "a lesson", ())
@@ -207,25 +207,25 @@ class _Reader:
         unit = self.value(table, "unit", str, where, "")
         return self.attempt((*where, "answer"), lambda: Number(words, low, high, answer, unit, why))
 
-    def table(self, table: Any, where: tuple, what: str) -> Mapping[str, Any]:
+    def table(self, table: Any, where: tuple, subject: str) -> Mapping[str, Any]:
         if not isinstance(table, dict):
             self.refuse(
                 where,
                 InputError(
-                    f"{what} a table, and this is not one.",
+                    f"{subject} a table, and this is not one.",
                     "A table has lines NAME = VALUE.",
                     "Correct it as in one of the shipped lessons.",
                 ),
             )
         return table
 
-    def require_names(self, table: Mapping[str, Any], names: Sequence[str], what: str, where: tuple) -> None:
+    def require_names(self, table: Mapping[str, Any], names: Sequence[str], owner: str, where: tuple) -> None:
         for name in table:
             if name not in names:
                 self.refuse(
                     (*where, name),
                     InputError(
-                        f"“{visible(shorten(name, 40))}” is not a field of {what}.",
+                        f"“{visible(shorten(name, 40))}” is not a field of {owner}.",
                         f"The fields are {', '.join(names)}.",
                         "Correct the name, or delete the line.",
                     ),
@@ -264,13 +264,13 @@ class _Reader:
         raise LessonError(self.lines.get(where, 1), error)
 
 
-def _choice(words: str, options: Sequence[str], answer: str, why: str) -> Choice:
+def _choice(words: str, options: Sequence[str], answer: str, reason: str) -> Choice:
     """Return the question of a file; one from before the mark has its right option as `answer`."""
     literal = tuple(option.strip() for option in options)
     if answer in literal:
-        return Choice(words, literal, (answer,), why)
+        return Choice(words, literal, (answer,), reason)
     marked, right = read_options(options)
-    return Choice(words, marked, (*right, answer) if answer and answer not in right else right, why)
+    return Choice(words, marked, (*right, answer) if answer and answer not in right else right, reason)
 
 
 _LITERAL = re.compile(

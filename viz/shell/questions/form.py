@@ -26,12 +26,12 @@ OPTIONS = "Options, one per line; put * before the right one"
 _LONGEST_LINES = (MOST_OPTIONS + 8) * (LONGEST_OPTION + 4)
 
 
-def choice(key: str, given: Choice | None = None, *, poll: bool) -> Callable[[], Choice]:
-    """Draw the controls of a question with options; `given` fills them. `poll`: a question without a right option is allowed."""
-    words = _words(key, given.words if given else "")
+def choice(key: str, question: Choice | None = None, *, poll: bool) -> Callable[[], Choice]:
+    """Draw the controls of a question with options; `question` fills them. `poll`: a question without a right option is allowed."""
+    words = _words(key, question.words if question else "")
     lines = st.text_area(
         OPTIONS,
-        "\n".join(write_options(given)) if given else "",
+        "\n".join(write_options(question)) if question else "",
         height=110,
         max_chars=_LONGEST_LINES,
         placeholder="yes\n* no",
@@ -43,14 +43,14 @@ def choice(key: str, given: Choice | None = None, *, poll: bool) -> Callable[[],
         listed = " · ".join(f"**{literal(o)}** (right)" if o in right else literal(o) for o in options)
         missing = "" if right else "  \nNo option is marked as right" + (": a poll." if poll else " yet.")
         st.caption(listed + missing)
-    why = _why(key, given.why if given else "")
+    why = _explanation(key, question.why if question else "")
     return lambda: Choice(words, options, right, why)
 
 
-def number(key: str, given: Number | None = None, *, poll: bool) -> Callable[[], Number]:
-    """Draw the controls of a question about a number; `given` fills them. `poll`: the right one may be left out."""
-    words = _words(key, given.words if given else "")
-    now = given or Number("?", 0, 100)
+def number(key: str, question: Number | None = None, *, poll: bool) -> Callable[[], Number]:
+    """Draw the controls of a question about a number; `question` fills them. `poll`: the right one may be left out."""
+    words = _words(key, question.words if question else "")
+    now = question or Number("?", 0, 100)
     columns = st.columns(4)
     low = columns[0].number_input("From", value=float(now.low), format="%g", key=f"{key}.low")
     high = columns[1].number_input("To", value=float(now.high), format="%g", key=f"{key}.high")
@@ -61,13 +61,13 @@ def number(key: str, given: Number | None = None, *, poll: bool) -> Callable[[],
         key=f"{key}.right",
     )
     unit = columns[3].text_input("Unit", now.unit, max_chars=LONGEST_UNIT, key=f"{key}.unit").strip()
-    why = _why(key, given.why if given else "")
+    why = _explanation(key, question.why if question else "")
     return lambda: Number(words, low, high, right, unit, why)
 
 
-def _words(key: str, given: str) -> str:
-    return st.text_input("Your question", given, max_chars=LONGEST_WORDS, key=f"{key}.words").strip()
+def _words(key: str, text: str) -> str:
+    return st.text_input("Your question", text, max_chars=LONGEST_WORDS, key=f"{key}.words").strip()
 
 
-def _why(key: str, given: str) -> str:
-    return st.text_input("Explanation, shown after the answer", given, key=f"{key}.why").strip()
+def _explanation(key: str, text: str) -> str:
+    return st.text_input("Explanation, shown after the answer", text, key=f"{key}.why").strip()

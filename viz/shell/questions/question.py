@@ -13,7 +13,7 @@ from viz.classroom.ask import Form, Question
 LONGEST_WORDS, LONGEST_OPTION, LONGEST_REASON, LONGEST_UNIT = 480, 200, 4_000, 20
 MOST_OPTIONS = 12
 MARK = "*"
-"""Stands before each right option, in the form and in a lesson file; an option that itself begins with it is written with a \\ before."""
+"""The mark before each right option, in the form and in a lesson file; an option that itself begins with it has a \\ before it."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Choice:
 
     @property
     def form(self) -> Form:
-        """What an answer to it looks like in a lecture room."""
+        """The form of its answers in a lecture room."""
         return Form("choice", self.options)
 
     @property
@@ -99,7 +99,7 @@ class Number:
 
     @property
     def form(self) -> Form:
-        """What an answer to it looks like in a lecture room."""
+        """The form of its answers in a lecture room."""
         return Form("number", (), self.low, self.high, self.unit)
 
     @property
@@ -111,9 +111,9 @@ class Number:
 Own = Choice | Number
 
 
-def for_the_room(own: Own, key: str) -> Question:
+def for_the_room(question: Own, key: str) -> Question:
     """Return the question as a lecture room asks it, under `key`."""
-    return Question(key, own.words, own.form, truth=own.truth, why=own.why)
+    return Question(key, question.words, question.form, truth=question.truth, why=question.why)
 
 
 def read_options(lines: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -144,41 +144,41 @@ def write_options(question: Choice) -> list[str]:
     ]
 
 
-def require_answer(own: Own) -> Own:
+def require_answer(question: Own) -> Own:
     """Return the question, where the right answer is shown after the guess.
 
     Raises:
         InputError: no answer is right.
     """
-    if own.truth is None:
-        choice = isinstance(own, Choice)
+    if question.truth is None:
+        choice = isinstance(question, Choice)
         raise InputError(
             "No option is marked as right." if choice else "The right number is missing.",
             "A question of a lesson has a right answer.",
             f"Put {MARK} before the right option." if choice else "Write the right number.",
         )
-    return own
+    return question
 
 
-def require(words: str, what: str, longest: int) -> str:
+def require(words: str, subject: str, longest: int) -> str:
     """Return the words.
 
     Raises:
         InputError: they are empty, or longer than `longest` characters.
     """
     if not words.strip():
-        raise InputError(f"{what} is empty.", f"It has 1 to {longest:,} characters.", "Write some words.")
+        raise InputError(f"{subject} is empty.", f"It has 1 to {longest:,} characters.", "Write some words.")
     if len(words) > longest:
         raise InputError(
-            f"{what} has {len(words):,} characters.", f"It has {longest:,} at most.", "Shorten it."
+            f"{subject} has {len(words):,} characters.", f"It has {longest:,} at most.", "Shorten it."
         )
     return words
 
 
-def _require_words(words: str, why: str) -> None:
+def _require_words(words: str, explanation: str) -> None:
     require(words, "The question", LONGEST_WORDS)
-    if why:
-        require(why, "The explanation", LONGEST_REASON)
+    if explanation:
+        require(explanation, "The explanation", LONGEST_REASON)
 
 
 def _count(options: tuple[str, ...]) -> str:

@@ -17,7 +17,7 @@ from viz.shell.room_bar import lecture
 from viz.workspace.lecture_room import own_question
 
 _ASKS = "atlas.room.asks"
-_HERE = Path(__file__).parent
+_FOLDER = Path(__file__).parent
 _bar = v2.component(
     "atlas_room",
     html='<div class="room-bar" role="region" aria-label="Lecture room"><b data-part="code"></b><span data-part="people"></span>'
@@ -28,8 +28,8 @@ _bar = v2.component(
     '<button type="button" data-part="reveal" hidden title="Close the question and show the answers">Reveal</button>'
     '<button type="button" data-part="pause" aria-pressed="false" title="Dim the screens of those who follow">Pause</button>'
     '<a data-part="control" target="_blank" rel="noopener" title="For you alone: answers so far, sentences, notes and clock">Control</a></div>',
-    css=(_HERE / "bar.css").read_text("utf-8"),
-    js=(_HERE / "bar.js").read_text("utf-8"),
+    css=(_FOLDER / "bar.css").read_text("utf-8"),
+    js=(_FOLDER / "bar.js").read_text("utf-8"),
     isolate_styles=False,
 )
 
@@ -37,7 +37,7 @@ _bar = v2.component(
 @contextmanager
 def around(entry: Entry) -> Iterator[None]:
     """Around a page: the bar, where this session leads a room, and what the page draws for those who follow."""
-    with lecture.shown(entry):
+    with lecture.around(entry):
         _show()
         yield
         if leads := lecture.led():
@@ -61,7 +61,7 @@ def _show() -> None:
                 "secret": secret,
                 "home": home(),
                 "news": state.page() == lecture.PAGE,
-                "own": _own(room),
+                "own": _own_question_state(room),
             },
             on_ask_change=_ask,
             on_reveal_change=_reveal,
@@ -70,8 +70,8 @@ def _show() -> None:
         )
 
 
-def _own(room: Room) -> str:
-    """Which question of the lecturer's own the page shows, as the bar's script compares it with what it hears."""
+def _own_question_state(room: Room) -> str:
+    """Return the id and state of the lecturer's own question that is open, as the bar's script compares it with the room's; "" for none."""
     asked = room.question
     if asked is None or not asked.key.startswith(lecture.OWN):
         return ""

@@ -69,26 +69,26 @@ def ended() -> str:
 
 
 @contextmanager
-def shown(entry: Entry) -> Iterator[None]:
+def around(entry: Entry) -> Iterator[None]:
     """Around a page: what it draws and asks is what the room sees and is asked."""
     leads = led()
     if leads is None:
         witness.watch(st.session_state.get(LOOKS_ON))
         yield
         return
-    room, drawn = leads[0], _Drawn(leads[0], entry, st.session_state.get(_DRAWN))
+    room, drawn = leads[0], _PagePictures(leads[0], entry, st.session_state.get(_DRAWN))
     st.session_state[_DRAWN], st.session_state[_ASKED] = drawn, None
     witness.watch(drawn.see)
     yield
-    drawn.whole = True
+    drawn.complete = True
     drawn.tell()
     _ask(room, st.session_state[_ASKED])
 
 
 def asks(question: Question, *, guessed: bool, reveal: Callable[[Room], None] | None = None) -> None:
-    """A question of the page, as the page asks it: open until the lecturer has answered, then revealed with its truth.
+    """Ask the lecture room a question of the page: open until the lecturer has answered (`guessed`), then revealed with its truth.
 
-    reveal: what closes it where that is no guess of the lecturer's; called when he reveals.
+    reveal: called when the lecturer reveals, where a guess of the lecturer's does not close the question.
     """
     leads = led()
     if leads is None:
@@ -98,13 +98,13 @@ def asks(question: Question, *, guessed: bool, reveal: Callable[[Room], None] | 
     before: Question | None = st.session_state.get(_ASKED)
     if before is None or before.revealed or before.key == question.key:
         st.session_state[_ASKED] = question
-        drawn: _Drawn | None = st.session_state.get(_DRAWN)
-        if drawn and drawn.whole:  # a part of the page that is drawn anew
+        drawn: _PagePictures | None = st.session_state.get(_DRAWN)
+        if drawn and drawn.complete:  # a part of the page that is drawn anew
             _ask(leads[0], question)
 
 
 def asks_first() -> None:
-    """What is asked next comes before what the page asked."""
+    """Let the next question take the place of the one that the page asked."""
     st.session_state[_ASKED] = None
 
 
@@ -130,7 +130,7 @@ def reveal(room: Room) -> None:
 
 
 def _ask(room: Room, question: Question | None) -> None:
-    """What the page asks becomes the room's question, unless the lecturer asks one of his own."""
+    """Make the page's question the room's, or reveal it, unless the lecturer's own question is open there."""
     now = room.question
     if now and now.key.startswith(OWN):
         return
@@ -142,30 +142,30 @@ def _ask(room: Room, question: Question | None) -> None:
         room.reveal(question.truth, question.why)
 
 
-class _Drawn:
-    """The pictures of one run of a page, then those that a part of it draws anew."""
+class _PagePictures:
+    """The pictures of one run of a page, updated by each part of it that is drawn again."""
 
-    def __init__(self, room: Room, entry: Entry, before: _Drawn | None) -> None:
-        self.room, self.entry, self.whole, self.unseen = room, entry, False, False
+    def __init__(self, room: Room, entry: Entry, before: _PagePictures | None) -> None:
+        self.room, self.entry, self.complete, self.unseen = room, entry, False, False
         self.pictures: dict[str, RoomPicture] = {}
         self._before = before.pictures if before and before.entry == entry else {}
-        self._of: dict[str, str | None] = {}
+        self._part_of: dict[str, str | None] = {}
         self._runs: dict[str | None, object] = {}
 
     def see(self, key: str, picture: Seen) -> None:
         """A picture goes into the page."""
         part, run = run_context.part(), run_context.identity()
         if (
-            self.whole and self._runs.get(part) is not run
+            self.complete and self._runs.get(part) is not run
         ):  # this part begins anew: what it drew before has gone
-            for other in [name for name, home in self._of.items() if home == part and name != key]:
-                del self._of[other], self.pictures[other]
+            for other in [name for name, home in self._part_of.items() if home == part and name != key]:
+                del self._part_of[other], self.pictures[other]
         self._runs[part] = run
-        if made := pictures.shown(key, picture):
-            self.pictures[key], self._of[key] = made, part
+        if made := pictures.for_followers(key, picture):
+            self.pictures[key], self._part_of[key] = made, part
         else:
             self.unseen = True
-        if self.whole:
+        if self.complete:
             self.tell()
         elif (
             key in self._before

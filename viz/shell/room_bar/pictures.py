@@ -18,11 +18,11 @@ INLINE = 40_000
 MOST_ROWS = 5_000
 
 
-def shown(key: str, picture: Seen) -> RoomPicture | None:
-    """What is told of it; None for one that the followers cannot draw.
+def for_followers(key: str, picture: Seen) -> RoomPicture | None:
+    """Return a picture as the followers of a room get it; None for one that they cannot draw.
 
     >>> packet = Packet({"kind": "demo"}); packet.add("values", b"12")
-    >>> shown("demo", packet).message["parts"]
+    >>> for_followers("demo", packet).message["parts"]
     {'068e50a9f339': ['MTI=', 0]}
     """
     if isinstance(picture, Packet):

@@ -1,1 +1,1 @@
-"""What stands around every page: keys, Present, the way to the exhibits before and after."""
+"""The stage of every page: keys, present mode, the way to the exhibits before and after."""

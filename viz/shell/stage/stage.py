@@ -1,4 +1,4 @@
-"""What stands around every page: the keys of the course, Present, the way to the exhibits before and after.
+"""The stage of every page: the keys of the course, present mode, the way to the exhibits before and after.
 
 `?present=1` shows any page to a room: large type, no bars, no folds. The keys press what is on the page: right and
 space take the next step (after the last one the next exhibit), left goes back, a number goes to its step; in Present F
@@ -20,14 +20,14 @@ from viz.platform import scripts
 from viz.shell import links, pages, present_layout, progress, state
 from viz.shell.pages import Entry, Exhibit
 
-_HERE = Path(__file__).parent
+_FOLDER = Path(__file__).parent
 _stage = v2.component(
     "atlas_stage",
-    html='<nav data-stage aria-label="Present"></nav>' + (_HERE / "keys.html").read_text("utf-8"),
+    html='<nav data-stage aria-label="Present"></nav>' + (_FOLDER / "keys.html").read_text("utf-8"),
     js=scripts.register(
         "stage",
         *(
-            _HERE / name
+            _FOLDER / name
             for name in (
                 "stage.css",
                 "history.js",
@@ -47,7 +47,7 @@ _stage = v2.component(
 _large = v2.component(
     "atlas_present",
     html="<span></span>",
-    css=(_HERE / "present.css").read_text("utf-8"),
+    css=(_FOLDER / "present.css").read_text("utf-8"),
     isolate_styles=False,
 )
 

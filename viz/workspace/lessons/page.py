@@ -233,7 +233,7 @@ def _own(lesson: Plan) -> None:
             "Discard lesson",
             key="lessons.anew",
             on_click=session.keep,
-            args=(Plan(session.NAMED),),
+            args=(Plan(session.DEFAULT_TITLE),),
             icon=":material/delete:",
         )
         st.markdown(f":gray[{_many(lesson)}]", width="content")
@@ -241,9 +241,15 @@ def _own(lesson: Plan) -> None:
         with st.container(border=True, key=f"lessons-stop-{at}"):
             _line(lesson, at, stop)
             with st.container(horizontal=True, gap="small"):
-                _act("Up", "arrow_upward", at, lesson.moved(at, -1), off=at == 0)
-                _act("Down", "arrow_downward", at, lesson.moved(at, 1), off=at + 1 == len(lesson.stops))
-                _act("Remove", "delete", at, lesson.without(at))
+                _act("Up", "arrow_upward", at, lesson.with_stop_moved(at, -1), off=at == 0)
+                _act(
+                    "Down",
+                    "arrow_downward",
+                    at,
+                    lesson.with_stop_moved(at, 1),
+                    off=at + 1 == len(lesson.stops),
+                )
+                _act("Remove", "delete", at, lesson.without_stop(at))
                 if st.button("Change", icon=":material/edit:", key=f"lessons.change.{at}"):
                     form.change(at)
 
