@@ -78,16 +78,16 @@ def bar_lanes(
         axis=_places(begins if across else begins[:1], n, words, slanted, few=across and len(lanes) > 2),
         scale=vega.span(-0.6, last - 0.4),
     )
-    at_y = alt.Y("y:Q", axis=None, scale=vega.span(panels.WHOLE, 0))
+    at_y = alt.Y("y:Q", axis=None, scale=vega.span(panels.EXTENT, 0))
     around, lines, bars, covers, names, widest = [], [], [], [], [], 1
     for lane, strip, begin, ends in zip(lanes, strips, begins, ranges, strict=True):
         edges = {"x": begin - 0.6, "x2": begin + n - 0.4}
         if lane.band:
-            around.append(edges | {"y": strip.at(lane.band[0]), "y2": strip.at(lane.band[1])})
+            around.append(edges | {"y": strip.position(lane.band[0]), "y2": strip.position(lane.band[1])})
         for value in panels.steps(*ends, 4) if free or lane.limits else (0.0,):
             text = f"{value:,g}".replace("-", "−")
             widest = max(widest, len(text)) if begin == 0 else widest
-            lines.append(edges | {"y": strip.at(value), "text": text, "zero": value == 0})
+            lines.append(edges | {"y": strip.position(value), "text": text, "zero": value == 0})
         of_lane = {"colour": theme.CATEGORICAL[lane.hue]}
         names.append({"x": begin - 0.6, "y": strip.top, "text": phrase(lane.name)} | of_lane)
         if lane.values is None:
@@ -99,23 +99,25 @@ def bar_lanes(
                 | {
                     "x": begin + place - 0.38,
                     "x2": begin + place + 0.38,
-                    "y": strip.at(min(max(0.0, ends[0]), ends[1])),
-                    "y2": strip.at(value),
+                    "y": strip.position(min(max(0.0, ends[0]), ends[1])),
+                    "y2": strip.position(value),
                     "shade": 1.0 if lane.marked is None or place in lane.marked else 0.5,
                     "value": f"{value:,.{lane.places}f}",
                     "name": visible(labels[place]) if place < len(labels) else f"number {place + 1}",
                 }
             )
 
-    def drawn(rows: list[dict[str, Any]]) -> alt.Chart:
+    def chart_of(rows: list[dict[str, Any]]) -> alt.Chart:
         return vega.rows(rows).encode(x=at_x, y=at_y)
 
-    shade = drawn(around).mark_rect(color=theme.SURFACE).encode(x2="x2:Q", y2="y2:Q")
+    shade = chart_of(around).mark_rect(color=theme.SURFACE).encode(x2="x2:Q", y2="y2:Q")
     zero = alt.condition("datum.zero", alt.value(theme.HATCH), alt.value(theme.LINE))
-    rules = drawn(lines).mark_rule().encode(x2="x2:Q", color=zero)
-    ticks = drawn(lines).mark_text(align="right", dx=-5, fontSize=12, color=theme.MUTED).encode(text="text:N")
+    rules = chart_of(lines).mark_rule().encode(x2="x2:Q", color=zero)
+    ticks = (
+        chart_of(lines).mark_text(align="right", dx=-5, fontSize=12, color=theme.MUTED).encode(text="text:N")
+    )
     bar = (
-        drawn(bars)
+        chart_of(bars)
         .mark_rect()
         .encode(
             x2="x2:Q",
@@ -125,9 +127,9 @@ def bar_lanes(
             tooltip=vega.told(("name:N", " "), "value:N"),
         )
     )
-    cover = drawn(covers).mark_text(fontSize=30, color=theme.MUTED).encode(text="text:N")
+    cover = chart_of(covers).mark_text(fontSize=30, color=theme.MUTED).encode(text="text:N")
     above = (
-        drawn(names)
+        chart_of(names)
         .mark_text(align="left", baseline="bottom", fontSize=14, dy=-4)
         .encode(text="text:N", color=vega.own())
     )
@@ -137,7 +139,7 @@ def bar_lanes(
 
 
 def _places(begins: Sequence[float], n: int, words: Sequence[str], slanted: bool, *, few: bool) -> alt.Axis:
-    """What stands below the bars: the words, or every so many places its number."""
+    """Return the axis below the bars: the words, or a number at regular intervals (about 8 in all, 4 for `few`)."""
     step = 1 if words else max(1, round(n / (4 if few else 8)))
     said = {
         round(begin + place, 2): (words[place] if place < len(words) else str(place + 1))

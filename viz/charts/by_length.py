@@ -1,4 +1,4 @@
-"""What is left as a text grows longer: quality and slopes over length, a colour a cell."""
+"""Charts of quality and slopes over the length of a text, one colour for each kind of cell."""
 
 from __future__ import annotations
 
@@ -51,8 +51,13 @@ def quality(
     [(16, 0.5)]
     """
     end = longest or 1.055 * max([float(x) for curve in curves for x, _ in curve.points] + [float(trained)])
-    rows = [row | {"x": x, "y": y} for curve in curves for row in [_told(curve)] for x, y in curve.points]
-    drawn = {curve.name: _told(curve) for curve in curves}
+    rows = [
+        row | {"x": x, "y": y}
+        for curve in curves
+        for row in [_tooltip_fields(curve)]
+        for x, y in curve.points
+    ]
+    drawn = {curve.name: _tooltip_fields(curve) for curve in curves}
     mine = [drawn[name] | {"x": x, "y": y} for name, (x, y) in (own or {}).items()]
     across = alt.X(
         "x:Q",
@@ -98,7 +103,7 @@ def slopes(
     >>> [row["value"] for row in drawn[1]["data"]["values"]], [row["text"] for row in drawn[2]["data"]["values"]][-2:]
     ([10.0, 0.01, 0.8, 0.2], ['h', 'i'])
     """
-    n, whole = len(letters), panels.WHOLE
+    n, whole = len(letters), panels.EXTENT
     longest = 1.055 * max([x for curve in over for x, _ in curve.points] + [1.0])
     most = max([value for curve in places for _, value in curve.points] + [1e-9])
     high = max([1.0, *(value for curve in over for _, value in curve.points)])
@@ -109,24 +114,25 @@ def slopes(
     for curve in over:
         powers = [(x, math.log10(max(value, 1e-300))) for x, value in curve.points]
         lines += [
-            _told(curve) | {"part": f"{curve.name} {part}", "x": x / longest, "y": upper.at(power)}
+            _tooltip_fields(curve)
+            | {"part": f"{curve.name} {part}", "x": x / longest, "y": upper.position(power)}
             for part, piece in enumerate(_above(powers, LEAST))
             for x, power in piece
         ]
         dots += [
-            _told(curve)
-            | {"x": x / longest, "y": upper.at(power), "at": f"{x:g} letter{'s' * (x != 1)}"}
+            _tooltip_fields(curve)
+            | {"x": x / longest, "y": upper.position(power), "at": f"{x:g} letter{'s' * (x != 1)}"}
             | {"value": value, "said": f"{value:.2g}"}
             for (x, value), (_, power) in zip(curve.points, powers, strict=True)
             if power >= LEAST
         ]
     for curve in places:
         here = [
-            _told(curve)
+            _tooltip_fields(curve)
             | {
                 "part": f"{curve.name} below",
                 "x": (x + 0.6) / (n + 0.2),
-                "y": lower.at(value),
+                "y": lower.position(value),
                 "at": f"letter {x + 1:g}, {visible(letters[int(x)])}",
                 "value": value,
                 "said": f"{value:.2f}",
@@ -149,11 +155,11 @@ def slopes(
         for i, letter in enumerate(letters)
     ]
     ticks = {
-        upper.at(power): power_of_ten(power) if power else "1"
+        upper.position(power): power_of_ten(power) if power else "1"
         for power in range(-8, math.floor(upper.high) + 1, 2)
     }
     across = alt.X("x:Q", axis=None, scale=vega.span(0, 1))
-    up = panels.up(ticks | {lower.at(value): f"{value:g}" for value in panels.steps(0, lower.high, 4)})
+    up = panels.up(ticks | {lower.position(value): f"{value:g}" for value in panels.steps(0, lower.high, 4)})
     hue, shape = _key(over)
     key = vega.rows([]).mark_point(filled=True).encode(x=across, y=up, color=hue, shape=shape)
     line, _ = _lines(vega.rows(lines).encode(x=across, y=up, color=hue, detail="part:N"), [])
@@ -192,7 +198,7 @@ def _above(points: Points, low: float) -> list[list[tuple[float, float]]]:
     return pieces
 
 
-def _told(curve: Curve) -> dict[str, Any]:
+def _tooltip_fields(curve: Curve) -> dict[str, Any]:
     return {"name": phrase(curve.name), "dashed": curve.dashed, "strong": curve.strong}
 
 
@@ -207,7 +213,7 @@ def _key(curves: Sequence[Curve]) -> tuple[alt.Color, alt.Shape]:
     )
 
 
-def _lines(base: alt.Chart, told: list[alt.Tooltip]) -> tuple[alt.Chart, alt.Chart]:
+def _lines(base: alt.Chart, tooltip: list[alt.Tooltip]) -> tuple[alt.Chart, alt.Chart]:
     """A line a name and its dots: strong or pale, dashed or not."""
 
     def either(no: Any, yes: Any) -> dict[str, Any]:
@@ -221,4 +227,4 @@ def _lines(base: alt.Chart, told: list[alt.Tooltip]) -> tuple[alt.Chart, alt.Cha
     pale, small = (
         alt.condition("datum.strong", alt.value(yes), alt.value(no)) for yes, no in ((1.0, 0.4), (44, 20))
     )
-    return line, base.mark_circle().encode(opacity=pale, size=small, tooltip=told)
+    return line, base.mark_circle().encode(opacity=pale, size=small, tooltip=tooltip)

@@ -14,7 +14,7 @@ from viz.charts.parts.figures import draw_once
 from viz.labels import percent, phrase, visible
 
 STRIDE = 1.75
-"""Rows stand this far apart, in tiles: the name of a row stands above it."""
+"""Distance of rows, in tiles: the name of a row is above it."""
 
 
 @dataclass(frozen=True)

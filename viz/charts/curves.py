@@ -65,13 +65,13 @@ def lanes(
     pairs = {str(lane): pair for lane, pair in enumerate(zip(strips, along, strict=True))}
     curve = [
         {"x": round(float(across), 3)}
-        | {lane: strip.at(values[place]) for lane, (strip, values) in pairs.items()}
+        | {lane: strip.position(values[place]) for lane, (strip, values) in pairs.items()}
         for place, across in enumerate(points)
     ]
     dots = [
         {
             "x": place,
-            "y": strip.at(value),
+            "y": strip.position(value),
             "value": number(float(value), 4),
             "lane": str(lane),
             "name": names[lane],
@@ -86,13 +86,17 @@ def lanes(
     if n_lanes == 1:
         ticks = panels.steps(low, limit, 6)
     up = panels.up(
-        {strip.at(value): number(value, places if n_lanes > 1 else 1) for strip in strips for value in ticks}
+        {
+            strip.position(value): number(value, places if n_lanes > 1 else 1)
+            for strip in strips
+            for value in ticks
+        }
     )
     across = alt.X(
         "x:Q",
         title=x_title,
         scale=vega.span(-0.6, n_positions - 0.4),
-        axis=_whole(),
+        axis=_whole_numbers(),
     )
     ours = [theme.CATEGORICAL[of % len(theme.CATEGORICAL)] for of in hues or [0] * n_lanes]
     hue = vega.hue("lane:N", dict(zip(pairs, ours, strict=False)))
@@ -115,7 +119,7 @@ def lanes(
     return vega.framed(*layers, titles, height=height)
 
 
-def _whole() -> alt.Axis:
+def _whole_numbers() -> alt.Axis:
     """An axis of whole numbers."""
     return alt.Axis(grid=False, domain=False, ticks=False, tickCount=6, tickMinStep=1, format="d")
 
@@ -159,30 +163,30 @@ def profiles(
     ]
     strips = panels.stacked(ranges, title=line / (height - BELOW), gap=0.02)
     ticks = {
-        strip.at(value): f"{value:g}".replace("-", "−")
+        strip.position(value): f"{value:g}".replace("-", "−")
         for strip, found in zip(strips, ends, strict=True)
         for value in panels.steps(min(found), max(found))
     }
     farthest = max([float(x[-1]) for bands in both for x, *_ in bands.values()] + [1.0])
     ribbons, means, named = [], [], []
     for strip, bands in zip(strips, both, strict=True):
-        heights = [strip.at(mean[-1]) for _, mean, _, _ in bands.values()]
+        heights = [strip.position(mean[-1]) for _, mean, _, _ in bands.values()]
         # what is written 13 px high needs 17
         for (name, (x, mean, least, most)), place in zip(
             bands.items(),
-            spread_labels(heights, (0.65 * line + 1) / (height - BELOW) * panels.WHOLE),
+            spread_labels(heights, (0.65 * line + 1) / (height - BELOW) * panels.EXTENT),
             strict=True,
         ):
             key = f"{name} {strip.top:.0f}"
             if not np.allclose(least, most, atol=1e-9):
                 ribbons += [
-                    {"x": float(k), "y": strip.at(a), "y2": strip.at(b), "line": name, "key": key}
+                    {"x": float(k), "y": strip.position(a), "y2": strip.position(b), "line": name, "key": key}
                     for k, a, b in zip(x, least, most, strict=True)
                 ]
             means += [
                 {
                     "x": round(float(k), 4),
-                    "y": strip.at(m),
+                    "y": strip.position(m),
                     "line": name,
                     "key": key,
                     "whole": bool(np.isclose(k, round(k))),
@@ -196,7 +200,7 @@ def profiles(
         "x:Q",
         title=x_title,
         scale=vega.span(-0.01 * farthest - 0.3, farthest + 0.3),
-        axis=_whole(),
+        axis=_whole_numbers(),
     )
     hue = vega.hue("line:N", colours)
     of = {"x": across, "y": panels.up(ticks), "color": hue, "detail": "key:N"}
@@ -237,25 +241,25 @@ def tiny(value: float) -> str:
     return f"{value:.2f}" if value > 0.005 else f"{digit}·{power_of_ten(int(power))}"
 
 
-def spread_labels(wanted: Sequence[float], least: float) -> list[float]:
+def spread_labels(heights: Sequence[float], least: float) -> list[float]:
     """Heights for labels as near as possible to the wanted ones, at least `least` apart, in the same order.
 
     >>> spread_labels([0.0, 0.1, 5.0], 1.0)
     [-0.45, 0.55, 5.0]
     """
-    order = sorted(range(len(wanted)), key=lambda i: wanted[i])
+    order = sorted(range(len(heights)), key=lambda i: heights[i])
     groups: list[tuple[list[int], float]] = []  # the labels that touch, and the centre they share
     for i in order:
-        members, centre = [i], float(wanted[i])
+        members, centre = [i], float(heights[i])
         while groups:
             before, other = groups[-1]
             if centre - other >= least * (len(members) + len(before)) / 2:
                 break
             groups.pop()
             members = before + members
-            centre = sum(float(wanted[m]) for m in members) / len(members)
+            centre = sum(float(heights[m]) for m in members) / len(members)
         groups.append((members, centre))
-    places = [0.0] * len(wanted)
+    places = [0.0] * len(heights)
     for members, centre in groups:
         for rank, member in enumerate(members):
             places[member] = round(centre + (rank - (len(members) - 1) / 2) * least, 9)

@@ -1,4 +1,4 @@
-"""What is inside a run, layer by layer: tables of words, changes on a log scale, who added what, guesses against truth.
+"""Charts of a run, layer by layer: tables of words, changes on a log scale, contributions to a logit, guesses against truth.
 
 Numbers and words in, an Altair chart out. Charts that can be clicked have a selection called `picked`.
 """
@@ -22,7 +22,7 @@ Chart = alt.LayerChart | alt.FacetChart
 PICKED = "picked"
 LETTERS = 12
 HUES = ("embedding", "attention", "feed-forward", "biases", "convolutions")
-"""What parts of a logit are coloured by, each with its categorical colour."""
+"""Kinds of parts of a logit, in the order of their categorical colours."""
 
 
 @draw_once
@@ -62,8 +62,8 @@ def lens_table(
         .encode(
             color=colour,
             tooltip=tips,
-            stroke=_chosen(theme.TEXT, theme.BACKGROUND),
-            strokeWidth=_chosen(2.5, 1),
+            stroke=_if_chosen(theme.TEXT, theme.BACKGROUND),
+            strokeWidth=_if_chosen(2.5, 1),
         )
         .add_params(alt.selection_point(name=PICKED, fields=["row", "column"], empty=False))
     )
@@ -165,7 +165,7 @@ def parts_of_logit(
                 scale=alt.Scale(domain=list(HUES), range=theme.CATEGORICAL[: len(HUES)]),
                 legend=_legend(None, present=hues),
             ),
-            stroke=_chosen(theme.TEXT, None),
+            stroke=_if_chosen(theme.TEXT, None),
             strokeWidth=alt.value(2),
         )
         .add_params(alt.selection_point(name=PICKED, fields=["name"], empty=False))
@@ -211,30 +211,32 @@ def agreement_plot(
     )
     dots = (
         base.mark_circle(opacity=0.75, cursor="pointer")
-        .encode(color=_chosen(theme.CATEGORICAL[1], theme.CATEGORICAL[0]), size=_chosen(140, 60))
+        .encode(color=_if_chosen(theme.CATEGORICAL[1], theme.CATEGORICAL[0]), size=_if_chosen(140, 60))
         .add_params(alt.selection_point(name=PICKED, fields=["name"], empty=False))
     )
     told = base.transform_filter(
-        alt.FieldOneOfPredicate("name", _told(estimates, effects, names, chosen, ends[1] - ends[0]))
+        alt.FieldOneOfPredicate("name", _named_heads(estimates, effects, names, chosen, ends[1] - ends[0]))
     )
     named = told.mark_text(fontSize=12, align="left", dx=8, dy=-6, color=theme.TEXT).encode(text="name:N")
     return alt.layer(line, dots, named).properties(height=330, title=["Gradient attribution", "vs. ablation"])
 
 
-def _told(estimates: Array, effects: Array, names: Sequence[str], chosen: str, whole: float) -> list[str]:
+def _named_heads(
+    estimates: Array, effects: Array, names: Sequence[str], selected: str, height: float
+) -> list[str]:
     """The heads that are named: the chosen one and up to three that do most, none so near another that the names would meet."""
-    order = sorted(range(len(names)), key=lambda i: (names[i] != chosen, -abs(effects[i])))
+    order = sorted(range(len(names)), key=lambda i: (names[i] != selected, -abs(effects[i])))
     kept: list[int] = []
     for i in order[:6]:
         if len(kept) < 4 and all(
-            max(abs(effects[i] - effects[j]), abs(estimates[i] - estimates[j]) / 3) > 0.06 * whole
+            max(abs(effects[i] - effects[j]), abs(estimates[i] - estimates[j]) / 3) > 0.06 * height
             for j in kept
         ):
             kept.append(i)
     return [names[i] for i in kept]
 
 
-def _chosen(value: Any, other: Any) -> Any:
+def _if_chosen(value: Any, other: Any) -> Any:
     """A value for the chosen mark, another for the rest."""
     return alt.condition("datum.chosen", alt.value(value), alt.value(other))
 

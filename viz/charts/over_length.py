@@ -1,4 +1,4 @@
-"""What grows how fast: lines over the length of a text, both axes logarithmic."""
+"""Growth of costs: lines over the length of a text, both axes logarithmic."""
 
 from __future__ import annotations
 

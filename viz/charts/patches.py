@@ -62,7 +62,7 @@ def lit(
     """The picture (width, height in units of `size`) with a veil on each patch, thinner the more it weighs.
 
     The patch with the largest weight is clear. framed: the patch that was drawn, asked: the one that asks (dashed).
-    told: patches with at least this weight say it. The patches take touches and tell their weights.
+    told: patches with at least this weight have it as a label. A touched patch shows its weight in a tooltip.
 
     >>> veils = lit((), (2, 1), (1, 2), np.array([0.75, 0.25])).to_dict()["layer"][1]["data"]["values"]
     >>> [(row["place"], row["weight"], round(row["veil"], 2)) for row in veils]
@@ -104,10 +104,10 @@ def lit(
     )
     across, down = _axes((width, sides), (tall, ups))
     at = {"x": panels.on(across, "x:Q"), "y": panels.on(down, "y:Q")}
-    drawn = vega.rows
+    chart_of = vega.rows
 
     def boxes(rows: list[dict[str, Any]]) -> alt.Chart:
-        return drawn(rows).encode(x=across, x2="right:Q", y=down, y2="bottom:Q")
+        return chart_of(rows).encode(x=across, x2="right:Q", y=down, y2="bottom:Q")
 
     painted = [
         {"x": x, "y": y, "corner": corner, "shape": place, "colour": shape.colour}
@@ -119,9 +119,9 @@ def lit(
     ]
     counts = [{"x": 0.0, "y": (row + 0.5) * dy, "text": str(row + 1)} for row in range(rows)]
     tips = vega.told("patch:N", *([] if weights is None else ["weight:N"]))
-    number = drawn(said).encode(**at, text="text:N")
+    number = chart_of(said).encode(**at, text="text:N")
     layers = [
-        drawn(painted)
+        chart_of(painted)
         .mark_line(filled=True, interpolate="linear-closed", strokeWidth=0)
         .encode(**at, order="corner:Q", detail="shape:N", color=vega.own()),
         boxes(cells)
@@ -137,10 +137,10 @@ def lit(
             fontSize=13, color=theme.BACKGROUND, stroke=theme.BACKGROUND, strokeWidth=5, strokeJoin="round"
         ),
         number.mark_text(fontSize=13, color=theme.TEXT),
-        drawn(letters)
+        chart_of(letters)
         .mark_text(baseline="bottom", dy=-5, fontSize=13, color=theme.MUTED)
         .encode(**at, text="text:N"),
-        drawn(counts)
+        chart_of(counts)
         .mark_text(align="right", dx=-7, fontSize=13, color=theme.MUTED)
         .encode(**at, text="text:N"),
         boxes(cells)
@@ -186,7 +186,7 @@ def reads(images: Sequence[tuple[str, Array | None]], height: int = 190) -> alt.
     ends = [0, alt.ExprRef(f"{wide:.4f} * {unit}")], [above, alt.ExprRef(f"{above} + {unit}")]
     across, down = _axes((wide, ends[0]), (1, ends[1]))
 
-    def drawn(rows: list[dict[str, Any]]) -> alt.Chart:
+    def chart_of(rows: list[dict[str, Any]]) -> alt.Chart:
         return vega.rows(rows).encode(x=across, y=down)
 
     seen = [
@@ -196,12 +196,16 @@ def reads(images: Sequence[tuple[str, Array | None]], height: int = 190) -> alt.
     ]
     covered = [square for square, (_, image) in zip(squares, images, strict=True) if image is None]
     layers = [
-        drawn(seen).mark_image(aspect=False, smooth=False).encode(x2="right:Q", y2="bottom:Q", url="image:N"),
-        drawn(covered).mark_rect(fill=theme.SURFACE, stroke=theme.LINE).encode(x2="right:Q", y2="bottom:Q"),
-        drawn(covered)
+        chart_of(seen)
+        .mark_image(aspect=False, smooth=False)
+        .encode(x2="right:Q", y2="bottom:Q", url="image:N"),
+        chart_of(covered)
+        .mark_rect(fill=theme.SURFACE, stroke=theme.LINE)
+        .encode(x2="right:Q", y2="bottom:Q"),
+        chart_of(covered)
         .mark_text(text="?", fontSize=30, color=theme.MUTED)
         .encode(x=panels.on(across, "x:Q"), y=panels.on(down, "y:Q")),
-        drawn(squares)
+        chart_of(squares)
         .mark_text(
             align="left",
             baseline="bottom",

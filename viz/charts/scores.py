@@ -17,14 +17,14 @@ WIDEST = 20
 """Letters of a name in one line: a phone has no room for more beside the bars."""
 
 
-def lit(names: Sequence[str], values: Iterable[float], chosen: int = 0) -> list[tuple[str, float, bool]]:
+def lit(names: Sequence[str], values: Iterable[float], selected: int = 0) -> list[tuple[str, float, bool]]:
     """The rows of `bars` with the chosen one lit.
 
     >>> lit(["a", "b"], [0.5, 0.25], 1)
     [('a', 0.5, False), ('b', 0.25, True)]
     """
     return [
-        (name, float(value), i == chosen) for i, (name, value) in enumerate(zip(names, values, strict=True))
+        (name, float(value), i == selected) for i, (name, value) in enumerate(zip(names, values, strict=True))
     ]
 
 

@@ -1,4 +1,4 @@
-"""What was measured on the way of a short training: one curve a run, over the steps."""
+"""Measurements during a short training: one curve for each run, over the steps."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def shares(
 
 @draw_once
 def terms(names: Sequence[str], values: Sequence[float], *, title: str, height: int = 0) -> alt.TopLevelMixin:
-    """What is added, one bar each in the order given: to the right what is above 0, to the left what is below; the number stands at the right.
+    """Return a chart of the terms of a sum, one bar each in this order: right of 0 if positive, left if negative; the number at the right edge.
 
     >>> [row["said"] for row in terms(["h1", "b"], [1.5, -0.5], title="added").to_dict()["data"]["values"]]
     ['+1.500', '−0.500']

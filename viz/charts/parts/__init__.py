@@ -1,1 +1,1 @@
-"""What figures are made of: panels, keys, and the memory that keeps a drawn one."""
+"""The parts of figures: panels, keys, and the memory that keeps a drawn figure."""

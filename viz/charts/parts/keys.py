@@ -1,4 +1,4 @@
-"""What lines and dots of a chart stand for: one key, in which each name has the mark that is drawn for it."""
+"""The key of a chart's lines and dots, in which each name has the mark that is drawn for it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Panels below one another in one Altair chart: each with its own range, ticks and title, over one axis across.
 
 One view draws faster than several, and all panels keep one left edge. Heights inside it are whole numbers from 0, the
-upper edge, to `WHOLE`.
+upper edge, to `EXTENT`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from viz import theme
 from viz.charts.parts import vega
 
 Axis = TypeVar("Axis", alt.X, alt.Y)
-WHOLE = 10_000
+EXTENT = 10_000
 
 
 @dataclass(frozen=True)
@@ -30,10 +30,10 @@ class Panel:
     low: float
     high: float
 
-    def at(self, value: float) -> float:
-        """Where a value stands.
+    def position(self, value: float) -> float:
+        """Return the position of a value in the panel, in the picture's units.
 
-        >>> Panel(0, 100, -1, 1).at(0.5)
+        >>> Panel(0, 100, -1, 1).position(0.5)
         25.0
         """
         return round(
@@ -47,9 +47,9 @@ def stacked(ranges: Sequence[tuple[float, float]], *, title: float, gap: float =
     >>> [(panel.top, panel.bottom) for panel in stacked([(0, 1), (0, 1)], title=0.1, gap=0.05)]
     [(1000.0, 4500.0), (6000.0, 9500.0)]
     """
-    each = WHOLE / len(ranges)
+    each = EXTENT / len(ranges)
     return [
-        Panel(place * each + title * WHOLE, (place + 1) * each - gap * WHOLE, low, high)
+        Panel(place * each + title * EXTENT, (place + 1) * each - gap * EXTENT, low, high)
         for place, (low, high) in enumerate(ranges)
     ]
 
@@ -80,7 +80,7 @@ def up(
         labelLimit=limit,
         labelOverlap=False,
     )
-    return alt.Y("y:Q", title=None, scale=alt.Scale(domain=[WHOLE, 0], nice=False), axis=axis)
+    return alt.Y("y:Q", title=None, scale=alt.Scale(domain=[EXTENT, 0], nice=False), axis=axis)
 
 
 def notes(

@@ -1,4 +1,4 @@
-"""What nearly every Plotly figure says: words without markup, quiet axes, a key in one line, the frame."""
+"""The common parts of Plotly figures: words without markup, quiet axes, a key in one line, the frame."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What nearly every Vega-Lite chart says: rows, scales, quiet axes, names at the left, colours, tooltips, the frame."""
+"""The common parts of Vega-Lite charts: rows, scales, quiet axes, names at the left, colours, tooltips, the frame."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import altair as alt
 from viz import theme
 
 Layers = alt.LayerChart | alt.FacetChart
-"""What `alt.layer` gives: altair's own types leave open whether it has facets."""
+"""The result of `alt.layer`: altair's own types leave open whether it has facets."""
 AROUND = {"top": 4, "left": 4, "right": 6, "bottom": 4}
 BARE = alt.ViewBackground(strokeWidth=0)
 
@@ -47,25 +47,25 @@ class Chart(alt.Chart):
         return super().encode(*args, **{name: _channel(name, said) for name, said in channels.items()})
 
 
-def _channel(name: str, said: Any) -> Any:
+def _channel(name: str, value: Any) -> Any:
     """The channel of this name that says a field, a value or a condition; what is a channel already, or says nothing, stays."""
-    if isinstance(said, list | tuple):
-        return [_channel(name, each) for each in said]
+    if isinstance(value, list | tuple):
+        return [_channel(name, each) for each in value]
     kind = name[0].upper() + name[1:]
-    if isinstance(said, str):
-        return getattr(alt, kind)(said)
-    if isinstance(said, dict):
-        return getattr(alt, f"{kind}Value" if "value" in said else kind)(**said)
-    return said
+    if isinstance(value, str):
+        return getattr(alt, kind)(value)
+    if isinstance(value, dict):
+        return getattr(alt, f"{kind}Value" if "value" in value else kind)(**value)
+    return value
 
 
-def rows(found: Iterable[Mapping[str, Any]], **channels: Any) -> Chart:
+def rows(records: Iterable[Mapping[str, Any]], **channels: Any) -> Chart:
     """A chart of these rows, still without marks, and what their fields set.
 
     >>> rows([{"x": 1}], x="x:Q").mark_rule().to_dict()["data"]["values"]
     [{'x': 1}]
     """
-    return Chart(Rows(values=list(found))).encode(**channels)
+    return Chart(Rows(values=list(records))).encode(**channels)
 
 
 def quiet(**more: Any) -> alt.Axis:
@@ -86,7 +86,7 @@ def plane(
 
 
 def told(*fields: str | tuple[str, ...]) -> list[alt.Tooltip]:
-    """What is told of a mark that is touched: a field, or (field, its name or "", its format).
+    """Return the tooltip of a mark from fields, each one a name or (name, title or "", format).
 
     >>> [tip.to_dict()["title"] for tip in told("a:N", ("x:Q", "layer")) if "title" in tip.to_dict()]
     ['layer']

@@ -62,7 +62,7 @@ def histograms(
             {
                 "left": float(a),
                 "right": float(b),
-                "top": strip.at(high),
+                "top": strip.position(high),
                 "bottom": strip.bottom,
                 "colour": HUES[name],
                 "score": number((a + b) / 2, 1),
@@ -70,9 +70,11 @@ def histograms(
             }
             for a, b, high in zip(edges[:-1], edges[1:], heights, strict=True)
         ]
-        curves += [{"x": float(x), "y": strip.at(y), "lane": name} for x, y in zip(*bells[name], strict=True)]
+        curves += [
+            {"x": float(x), "y": strip.position(y), "lane": name} for x, y in zip(*bells[name], strict=True)
+        ]
     across = alt.X("x:Q", title="score", scale=vega.span(-limit, limit), axis=vega.quiet(tickCount=8))
-    up = alt.Y("y:Q", axis=None, scale=vega.span(panels.WHOLE, 0))
+    up = alt.Y("y:Q", axis=None, scale=vega.span(panels.EXTENT, 0))
     drawn = (
         vega.rows(bars)
         .mark_rect(opacity=0.55)
@@ -121,7 +123,7 @@ def weights(
         {
             "left": key + 0.65,
             "right": key + 1.35,
-            "top": strip.at(value),
+            "top": strip.position(value),
             "bottom": strip.bottom,
             "colour": HUES[name],
             "key": key + 1,
@@ -138,7 +140,7 @@ def weights(
         axis=vega.quiet(values=[1, *range(5, most + 1, 5)], format="d"),
     )
     up = panels.on(
-        panels.up({strip.at(value): f"{value:g}" for strip in strips for value in (0, 0.5, 1)}), "top:Q"
+        panels.up({strip.position(value): f"{value:g}" for strip in strips for value in (0, 0.5, 1)}), "top:Q"
     )
     drawn = (
         vega.rows(bars)
@@ -189,7 +191,7 @@ def by_width(
             dots += [
                 {
                     "x": int(x),
-                    "y": strip.at(value),
+                    "y": strip.position(value),
                     "line": NAMES[name],
                     "key": f"{title} {name}",
                     "colour": HUES[name],
@@ -199,10 +201,10 @@ def by_width(
             ]
         *places, even = spread_labels([*(float(values[-1]) for values in lines.values()), limit], limit * 0.2)
         ends += [
-            {"y": strip.at(place), "text": NAMES[name], "colour": HUES[name]}
+            {"y": strip.position(place), "text": NAMES[name], "colour": HUES[name]}
             for name, place in zip(lines, places, strict=True)
         ]
-        ends.append({"y": strip.at(even), "text": phrase(words), "colour": theme.MUTED})
+        ends.append({"y": strip.position(even), "text": phrase(words), "colour": theme.MUTED})
     ticks = [w for w in widths if w in (1, 4, 16, 64, 256, 1024)]
     across = alt.X(
         "x:Q",
@@ -212,7 +214,7 @@ def by_width(
     )
     up = panels.up(
         {
-            strip.at(value): f"{value:g}"
+            strip.position(value): f"{value:g}"
             for strip, (_, _, (limit, _)) in zip(strips, measures, strict=True)
             for value in panels.steps(0, limit, 4)
         }
@@ -224,7 +226,7 @@ def by_width(
         .mark_rule(strokeDash=[2, 3], color=theme.MUTED)
         .encode(x=across, y=up, y2="y2:Q"),
         vega.rows(
-            [{"y": strip.at(limit)} for strip, (_, _, (limit, _)) in zip(strips, measures, strict=True)]
+            [{"y": strip.position(limit)} for strip, (_, _, (limit, _)) in zip(strips, measures, strict=True)]
         )
         .mark_rule(strokeDash=[2, 3], color=theme.MUTED)
         .encode(y=up),

@@ -33,7 +33,7 @@ def table(rows: Sequence[tuple[str, Mapping[str, tuple[str, float]]]]) -> vega.L
     ['1', '50']
     """
     bars, heads, left, y = [], [], {}, 0.0
-    unit = panels.WHOLE / (len(rows) * 2.55 - 0.15)
+    unit = panels.EXTENT / (len(rows) * 2.55 - 0.15)
     for title, cells in rows:
         heads.append({"y": (y + 0.48) * unit, "text": phrase(title)})
         most = np.log10(max(value for _, value in cells.values())) + 1

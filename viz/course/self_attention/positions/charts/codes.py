@@ -87,7 +87,7 @@ def ideas(short: int, long: int, *, covered: bool = False, height: int = 300) ->
     grid: list[dict[str, Any]] = []
     heads: list[tuple[float, str]] = []
     left: dict[float, str] = {}
-    whole = panels.WHOLE
+    whole = panels.EXTENT
     for panel, title in enumerate(titles):
         top, end = panel * 0.54 * whole, (1.0, long - 1.0)[panel]
         heads.append((top + 0.1 * whole, title))
