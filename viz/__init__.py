@@ -1,4 +1,4 @@
-"""What is seen: figures, instruments, pages. Knows `core`; `core` never knows this package.
+"""The visible part: figures, instruments, pages. It imports `core`; `core` never imports this package.
 
 In a notebook, without the app, the instruments display themselves:
 

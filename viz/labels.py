@@ -46,14 +46,14 @@ def visible(token: str) -> str:
     """
     if token.isalnum() and token.isascii():
         return token
-    return _seen(token) if len(token) <= SHORT else _written(token)
+    return _cached_visible(token) if len(token) <= SHORT else _write_visibly(token)
 
 
-def _written(token: str) -> str:
+def _write_visibly(token: str) -> str:
     return "".join(_visible(letter) for letter in token) or "∅"
 
 
-_seen = lru_cache(4096)(_written)
+_cached_visible = lru_cache(4096)(_write_visibly)
 
 
 def _visible(letter: str) -> str:
@@ -100,7 +100,7 @@ def literal(text: str) -> str:
 
 
 def fill(markdown: str, **texts: object) -> str:
-    r"""Fill Markdown of ours with names, tokens and typed texts, each shown to the character: `{name}` stands for a text, `**{name}**` emphasises it.
+    r"""Fill Markdown of ours with names, tokens and typed texts, each shown to the character: `{name}` is replaced by a text, `**{name}**` emphasises it.
 
     >>> fill("**{head}** is nearest of {n}", head="L3.H4 of *my_model*", n=12)
     '**L3\\.H4 of \\*my\\_model\\*** is nearest of 12'
@@ -127,7 +127,7 @@ def formulas(text: str, ours: bool = False) -> str:
 
 
 def typeset(text: str) -> list[tuple[str, str]]:
-    """Split a text at its letters with an index or a power: each part with "", or the element of HTML that it stands in.
+    """Split a text at its letters with an index or a power: each part with "", or the name of its HTML element.
 
     >>> typeset("e^3.5 = 33")
     [('e', 'i'), ('3.5', 'sup'), (' = 33', '')]
@@ -149,16 +149,16 @@ def indexed(text: str) -> bool:
     return any(found[2] for found in _INDEXED.finditer(text))
 
 
-def query_and_key(of: str = "word", *, across: bool = False) -> tuple[str, str]:
+def query_and_key(unit: str = "word", *, across: bool = False) -> tuple[str, str]:
     """The names of rows and columns of an attention map: one thing, one name on all pages.
 
     >>> query_and_key(), query_and_key("token", across=True)
     (('word that attends (query)', 'word attended to (key)'), ('written token (query)', 'source token (key)'))
     """
     return (
-        (f"written {of} (query)", f"source {of} (key)")
+        (f"written {unit} (query)", f"source {unit} (key)")
         if across
-        else (f"{of} that attends (query)", f"{of} attended to (key)")
+        else (f"{unit} that attends (query)", f"{unit} attended to (key)")
     )
 
 
@@ -182,7 +182,7 @@ _labelled = lru_cache(4096)(_escaped)
 
 
 def changes(a: SupportsFloat, b: SupportsFloat) -> str:
-    """What became of a probability; one that reads the same before and after stays.
+    """Return in words how a probability changed; one that reads the same before and after "stays".
 
     >>> changes(0.614, 0.31), changes(0.0312, 0.00004), changes(0.6141, 0.6143)
     ('falls from 61% to 31%', 'falls from 3.1% to <0.1%', 'stays at 61%')
@@ -209,7 +209,7 @@ def shorten(text: str, limit: int = 48) -> str:
 
 
 def distinct(tokens: Iterable[str]) -> list[str]:
-    """Visible tokens, repeated ones told apart by a small number: for tables and pickers.
+    """Return the visible tokens, repeated ones with a small number: for tables and pickers.
 
     >>> distinct(["the", "cat", "the"])
     ['the', 'cat', 'the₂']

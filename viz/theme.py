@@ -158,7 +158,7 @@ READABLE = 4.5
 """The least contrast of type with its ground (Web Content Accessibility Guidelines 2.1, 1.4.3)."""
 ROOM = 18  # pixels: the smallest type that is shown to a room
 TIMES = 1.5
-"""By how much type is larger before a room."""
+"""The factor by which type is larger in present mode."""
 FONT, SERIF, MONO = "Inter, sans-serif", "ReaderSerif, serif", "JetBrains Mono, monospace"
 
 

@@ -1,6 +1,6 @@
-"""Who else sees what goes into the page: a lecture room is shown each picture as its lecturer's page draws it.
+"""Observation of the pictures of a page: a lecture room gets each picture as its lecturer's page draws it.
 
-A session without one pays one look-up a picture. What is seen is given as it is: the one who looks on makes of it what he needs.
+A session without an observer pays one look-up per picture. Pictures are passed as they are: the observer converts them as needed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Seen = Packet | Chart | None
 
 
 def watch(see: Callable[[str, Seen], None] | None) -> None:
-    """From now on `see(key, picture)` is called for each picture of this session; None for nobody."""
+    """Call `see(key, picture)` for each further picture of this session; None stops that."""
     if see is None:
         st.session_state.pop(_SLOT, None)
     else:
