@@ -56,13 +56,13 @@ def lit(
     *,
     framed: int | None = None,
     asked: int | None = None,
-    told: float | None = None,
+    labelled_from: float | None = None,
     height: int = 420,
 ) -> alt.LayerChart:
     """The picture (width, height in units of `size`) with a veil on each patch, thinner the more it weighs.
 
     The patch with the largest weight is clear. framed: the patch that was drawn, asked: the one that asks (dashed).
-    told: patches with at least this weight have it as a label. A touched patch shows its weight in a tooltip.
+    labelled_from: patches with at least this weight have it as a label. A touched patch shows its weight in a tooltip.
 
     >>> veils = lit((), (2, 1), (1, 2), np.array([0.75, 0.25])).to_dict()["layer"][1]["data"]["values"]
     >>> [(row["place"], row["weight"], round(row["veil"], 2)) for row in veils]
@@ -93,8 +93,10 @@ def lit(
             "y": (cell["top"] + cell["bottom"]) / 2,
             "text": percent(weight),
         }
-        for cell, weight in zip(cells, () if told is None or weights is None else weights, strict=False)
-        if told is not None and weight >= told
+        for cell, weight in zip(
+            cells, () if labelled_from is None or weights is None else weights, strict=False
+        )
+        if labelled_from is not None and weight >= labelled_from
     ]
     unit = f"floor(min((width - {EDGE}) / {columns}, (height - {EDGE}) / {tall / dx:g})) / {dx:g}"  # whole pixels a patch: no seams
     begin = f"{EDGE} + floor((width - {EDGE} - {width} * {unit}) / 2)"

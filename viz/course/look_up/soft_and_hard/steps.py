@@ -162,7 +162,7 @@ def _harbour(params: Params, data: maths.Data, framed: int | None = None) -> Del
     with left:
         marks = {"framed": framed, "asked": params.asks}
         page_parts.show(
-            lit(HARBOUR.shapes, size, GRID, data.weights, told=0.03, height=350, **marks),
+            lit(HARBOUR.shapes, size, GRID, data.weights, labelled_from=0.03, height=350, **marks),
             key,
             f"{HARBOUR.say} Patch {thing(params.asks)} is the query; "
             f"the largest weight is {percent(data.weights.max())}, on {thing(top)}.",
