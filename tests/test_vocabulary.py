@@ -51,7 +51,7 @@ NAMES = {
     "viz/instruments": 66,
     "viz/shell": 14,
     "viz/uploads": 1,
-    "viz/widgets": 48,
+    "viz/widgets": 21,
     "viz/workspace": 353,
 }
 """How many functions, classes, parameters, attributes, constants and modules of a package may still be named by one of the words."""
@@ -62,7 +62,6 @@ DOCSTRINGS = {
     "viz/charts": 1,
     "viz/course": 452,
     "viz/instruments": 82,
-    "viz/widgets": 33,
     "viz/workspace": 146,
 }
 """How many docstrings of a package may still open in one of the ways or have one of the phrases."""

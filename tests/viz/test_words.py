@@ -43,7 +43,7 @@ def said(test: AppTest) -> str:
 @pytest.mark.parametrize("equation", EQUATIONS.values(), ids=lambda equation: equation.key)
 def test_the_browser_can_draw_every_equation(equation: Equation) -> None:
     known = set(re.findall(r'case "(\w+)"', SCRIPT))
-    told_ = equations.told(equation, {}, {})
+    told_ = equations.payload(equation, {}, {})
 
     def walk(tree: list) -> None:
         assert tree[0] in known, tree
@@ -61,14 +61,14 @@ def test_the_browser_can_draw_every_equation(equation: Equation) -> None:
 
 def test_numbers_and_marks_belong_to_symbols_that_are_there() -> None:
     equation = EQUATIONS["attention.context"]
-    found = equations.told(equation, {"a_ij": "0.41", "h_j": ["0.2", "0.7"]}, {"a_ij": "row 2"})["signs"]
+    found = equations.payload(equation, {"a_ij": "0.41", "h_j": ["0.2", "0.7"]}, {"a_ij": "row 2"})["signs"]
     assert (found["a_ij"]["value"], found["a_ij"]["mark"], found["h_j"]["value"]) == (
         ["0.41"],
         "row 2",
         ["0.2", "0.7"],
     )
     with pytest.raises(KeyError, match="a_ij"):
-        equations.told(equation, {"a_kl": "1"}, {})
+        equations.payload(equation, {"a_kl": "1"}, {})
 
 
 def test_the_convention_of_the_link_reaches_every_equation_and_nonsense_is_told() -> None:

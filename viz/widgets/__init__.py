@@ -1,1 +1,1 @@
-"""What pages are made of: controls bound to the link, the parts of a page, questions, equations, errata, computing."""
+"""The building blocks of pages: controls bound to the link, the parts of a page, questions, equations, errata, computing."""

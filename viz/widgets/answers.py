@@ -1,4 +1,4 @@
-"""What a visitor has answered: kept with the visit under "predict:NAME" and `ASKED`, until the page is brought back to its opening state."""
+"""The visitor's answers: kept with the visit under "predict:NAME" and `ASKED`, until the page is brought back to its opening state."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import streamlit as st
 from viz.shell import progress
 
 ASKED = ":asked"
-_GIVEN = "atlas.answers.given"
+_ANSWERS = "atlas.answers.given"
 
 
 def forget(slug: str) -> None:
-    """Ask all questions of a page anew."""
+    """Discard the answers to all questions of a page, so that it asks them again."""
     progress.take_back(slug)
     for name in list(st.session_state):
         if str(name).startswith(f"predict:{slug}.") and str(name).endswith(ASKED):
@@ -20,17 +20,17 @@ def forget(slug: str) -> None:
 
 def give(question: str, guess: object, right: bool) -> None:
     """Note an answer whose verdict is on screen; the question asked again has the later one."""
-    st.session_state.setdefault(_GIVEN, {})[question] = (str(guess), right)
+    st.session_state.setdefault(_ANSWERS, {})[question] = (str(guess), right)
 
 
 def given() -> dict[str, tuple[str, bool]]:
     """Return the answers since the lesson began: question to the guess and whether it was right."""
-    return st.session_state.get(_GIVEN, {})
+    return st.session_state.get(_ANSWERS, {})
 
 
 def forget_given() -> None:
     """Begin a new list of answers."""
-    st.session_state[_GIVEN] = {}
+    st.session_state[_ANSWERS] = {}
 
 
 def guess(name: str, value: object) -> None:

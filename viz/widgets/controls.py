@@ -262,7 +262,7 @@ def text(
 
 
 def preset_row(sentences: Sequence[str], name: str, default: str = "", label: str = "Examples") -> None:
-    """Ready-made sentences as one row of pills, before a room behind a button; the lit one is what the box holds (`default`: before any choice)."""
+    """Draw ready-made sentences as one row of pills, in present mode behind a button; the lit one is the text in the box (`default`: before any choice)."""
     key = f"presets:{state.page()}:{name}"
     now = state.read(name, default)
     lit = state.held(key, now if now in sentences else None)

@@ -16,7 +16,7 @@ TITLE = "Your doodle"
 HINT = "draw, or choose one"
 MEGABYTES = doodles.MOST_BYTES // 10**6
 ROOM = 180
-"""Pixels of the canvas before a room, where the picture below it has to be seen, too."""
+"""Pixels of the canvas in present mode, where the picture below it has to be seen, too."""
 CORNER = 130
 """The same where the page draws the doodle again, larger."""
 _REFUSED = "doodle.refused"
@@ -47,9 +47,9 @@ def draw(
     preview: bool = True,
     drops: Sequence[str] = (),
 ) -> str:
-    """The canvas with what is kept under `name`, our doodles beside it, and below it a place for a file; the doodle's text.
+    """Draw the canvas with the doodle kept under `name`, our doodles beside it, and below it a place for a file; return the doodle's text.
 
-    Another doodle takes back the choices named in `drops`. `height`: of the canvas in pixels. `preview`: what the model reads stands beside it, where no other picture of it follows. Before a room it is small, and nobody uploads.
+    Another doodle takes back the choices named in `drops`. `height`: of the canvas in pixels. `preview`: show the pixels that the model reads beside it, where no other picture of them follows. In present mode the canvas is small, and nobody uploads.
     """
     now = state.read(name, default, linked)
     sketch(
@@ -68,7 +68,7 @@ def draw(
 
 
 def place(name: str, drops: Sequence[str] = ()) -> None:
-    """A place for a PNG or JPEG. What was read is let go at once: the next run has an empty place under another key."""
+    """Draw a place for a PNG or JPEG. The file is discarded as soon as it is read: the next run has an empty place under another key."""
     if state.presenting():
         return
     turns = f"doodle.turn:{state.page()}:{name}"

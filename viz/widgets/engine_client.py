@@ -64,10 +64,10 @@ def many() -> Iterator[Callable[[Hashable, Callable[[], T], float], T]]:
 
 @contextmanager
 def _queue() -> Iterator[Callable[[int], None]]:
-    """Says where the request stands once it has waited half a second; gone when the answer is there.
+    """Yield the function that shows a request's position in the queue, for requests that wait; the line disappears with the answer.
 
     Its place is kept from the start: a line that came only with a long wait would move what follows by one, and
-    Streamlit would build every picture below anew, under the visitor's hands. What is asked for within a computation
+    Streamlit would build every picture below again, under the visitor's hands. What is asked for within a computation
     has no such place: it is asked for in the engine's thread, which is no script.
     """
     if not session():

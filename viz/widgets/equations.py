@@ -22,12 +22,12 @@ from viz.shell import state
 COLUMNS, ROWS = "columns", "rows"
 Value = str | Sequence[str]
 
-_HERE = Path(__file__).parent
-_drawn = v2.component(
+_FOLDER = Path(__file__).parent
+_component = v2.component(
     "atlas_equation",
     html='<div class="equation"></div>',
-    css=(_HERE / "equations.css").read_text("utf-8"),
-    js=(_HERE / "equations.js").read_text("utf-8"),
+    css=(_FOLDER / "equations.css").read_text("utf-8"),
+    js=(_FOLDER / "equations.js").read_text("utf-8"),
 )
 
 
@@ -48,19 +48,19 @@ def show(
         KeyError: an equation or a symbol that the glossary does not have.
     """
     name = f"equation:{slug}:{key}"
-    data = told(EQUATIONS[key], values or {}, marks or {})
+    data = payload(EQUATIONS[key], values or {}, marks or {})
     data["convention"] = convention()
 
-    def chosen() -> None:
+    def store_convention() -> None:
         wanted = (st.session_state.get(name) or {}).get("convention")
         if wanted in (COLUMNS, ROWS):
             state.write(convention=wanted)
 
-    _drawn(key=name, data=data, height="content", on_convention_change=chosen)
+    _component(key=name, data=data, height="content", on_convention_change=store_convention)
 
 
-def told(equation: Equation, values: Mapping[str, Value], marks: Mapping[str, str]) -> dict[str, Any]:
-    """What the browser gets: both trees, the symbols, the numbers."""
+def payload(equation: Equation, values: Mapping[str, Value], marks: Mapping[str, str]) -> dict[str, Any]:
+    """Return an equation as the browser gets it: both trees, the symbols, the numbers. Raises KeyError: a value or mark of an unknown symbol."""
     unknown = [name for name in (*values, *marks) if name not in equation.signs]
     if unknown:
         raise KeyError(
@@ -92,7 +92,7 @@ def told(equation: Equation, values: Mapping[str, Value], marks: Mapping[str, st
 
 
 def place(equation: Equation) -> str:
-    """Where it stands, the document always named."""
+    """Return the places of an equation in the sources, each with the name of its document."""
     return "; ".join(
         ", ".join(part for part in (SOURCES[document].short, item or section) if part)
         for document, section, item in equation.where

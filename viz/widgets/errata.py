@@ -25,24 +25,24 @@ def show(*ids: str) -> None:
         entry(found)
 
 
-def entry(found: Erratum) -> None:
-    """Where it stands, printed against right, the evidence as picture and sentence, and what to make of it."""
-    st.markdown(f":gray[:small[{literal(KINDS[found.kind])}: {formulas('; '.join(places(found)))}]]")
+def entry(erratum: Erratum) -> None:
+    """Draw an erratum: its place, the printed against the right text, the evidence as picture and sentence, and a note on its use."""
+    st.markdown(f":gray[:small[{literal(KINDS[erratum.kind])}: {formulas('; '.join(places(erratum)))}]]")
     left, right = st.columns(2, gap="medium")
-    left.markdown(f":gray[Printed]  \n{formulas(found.says)}")
-    right.markdown(f":gray[Right]  \n{formulas(found.right)}")
-    evidence = engine_client.submit(("erratum", found.id), found.evidence, found.cost)
-    with origin.aside(changed=found.id):
-        _pictures(found.id, evidence)
+    left.markdown(f":gray[Printed]  \n{formulas(erratum.says)}")
+    right.markdown(f":gray[Right]  \n{formulas(erratum.right)}")
+    evidence = engine_client.submit(("erratum", erratum.id), erratum.evidence, erratum.cost)
+    with origin.aside(changed=erratum.id):
+        _pictures(erratum.id, evidence)
     page_parts.numbers(evidence.sentence)
     if not evidence.computed:
         st.caption("This rests on a citation: it is looked up, not calculated.")
-    st.markdown(f":gray[{formulas(found.note)}]")
+    st.markdown(f":gray[{formulas(erratum.note)}]")
 
 
-def places(found: Erratum) -> tuple[str, ...]:
+def places(erratum: Erratum) -> tuple[str, ...]:
     """Where it is printed, one line a document."""
-    return tuple(Cite(where.document, where.section, where.item).place() for where in found.where)
+    return tuple(Cite(where.document, where.section, where.item).place() for where in erratum.where)
 
 
 def _pictures(id: str, evidence: Evidence) -> None:

@@ -1,4 +1,4 @@
-"""What a visitor takes away, as bytes: link, QR code, data. Pure: no Streamlit."""
+"""Exports for visitors, as bytes: link, QR code, data. Pure: no Streamlit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a visitor can set on a page, each said once: its opening value, its control, its rule, and its name in the link.
+"""The settings of a page, each declared once: its opening value, its control, its rule, and its name in the link.
 
     @dataclass(frozen=True)
     class Params(Knobs):
@@ -58,7 +58,7 @@ class Knobs:
 
     @classmethod
     def read(cls, slug: str) -> Self:
-        """What is chosen. Nonsense in the link is told, and the nearest value stands in."""
+        """Return the chosen values. A value in the link that cannot be used is reported to the visitor and replaced by the nearest one."""
         return cls(
             **{
                 name: state.read(
@@ -70,15 +70,15 @@ class Knobs:
 
     def show(self, slug: str, *names: str) -> None:
         """The controls of these fields: narrow ones side by side, the others below each other."""
-        for beside, row in itertools.groupby(names, self._beside):
+        for beside, row in itertools.groupby(names, self._row_of):
             if beside:
                 self._row(slug, row)
                 continue
             for name in row:
                 self._draw(slug, name)
 
-    def _beside(self, name: str) -> str:
-        """Which controls it stands beside: "" for none."""
+    def _row_of(self, name: str) -> str:
+        """Return the name of the row that a field's control shares with its neighbours: "" for none."""
         width = self._fields()[name].metadata["control"].width
         return width if isinstance(width, str) else "narrow" if width else ""
 
@@ -103,7 +103,7 @@ class Knobs:
         return {field.name: field for field in dataclasses.fields(cls)}  # type: ignore[arg-type]
 
 
-def _of(value: Of, params: Any) -> Any:
+def _resolve(value: Of, params: Any) -> Any:
     return value(params) if callable(value) else value
 
 
@@ -122,7 +122,7 @@ def pills(
     """One of a few, as pills."""
     return Control(
         lambda name, opening, p, _: controls.pills(
-            _of(label, p), _of(options, p), name, opening, format, quiet=quiet
+            _resolve(label, p), _resolve(options, p), name, opening, format, quiet=quiet
         ),
         _among(options),
         width,
@@ -141,7 +141,7 @@ def segmented(
     """One of two to five that belong together, as one bar."""
     return Control(
         lambda name, opening, p, _: controls.segmented(
-            _of(label, p), _of(options, p), name, opening, format, quiet=quiet, wrap=wrap
+            _resolve(label, p), _resolve(options, p), name, opening, format, quiet=quiet, wrap=wrap
         ),
         _among(options),
         width,
@@ -154,7 +154,7 @@ def select(
     """One of many, from a list."""
     return Control(
         lambda name, opening, p, _: controls.select(
-            _of(label, p), _of(options, p), name, opening, format, **more
+            _resolve(label, p), _resolve(options, p), name, opening, format, **more
         ),
         _among(options),
         width,
@@ -166,7 +166,7 @@ def stops(
 ) -> Control:
     """A quantity that grows by factors: a slider with named stops."""
     return Control(
-        lambda name, opening, p, _: controls.stops(_of(label, p), options, name, opening, format),
+        lambda name, opening, p, _: controls.stops(_resolve(label, p), options, name, opening, format),
         _one_of(options),
         width,
     )
@@ -177,7 +177,7 @@ def slider(
 ) -> Control:
     """A quantity."""
     return Control(
-        lambda name, opening, p, _: controls.slider(_of(label, p), lo, hi, name, opening, step, help),
+        lambda name, opening, p, _: controls.slider(_resolve(label, p), lo, hi, name, opening, step, help),
         lambda opening: controls.between(lo, hi, opening, step),
         width,
     )
@@ -188,7 +188,7 @@ def number(
 ) -> Control:
     """A quantity that one types."""
     return Control(
-        lambda name, opening, p, _: controls.number(_of(label, p), lo, hi, name, opening, step, help),
+        lambda name, opening, p, _: controls.number(_resolve(label, p), lo, hi, name, opening, step, help),
         lambda opening: controls.between(lo, hi, opening, step),
         width,
     )
@@ -208,7 +208,7 @@ def draw(most: int = 9999, *, first: int = 0, drops: Sequence[str] = (), **more:
 def toggle(label: Of, help: str | None = None, *, width: Width = 0) -> Control:
     """Yes or no."""
     return Control(
-        lambda name, opening, p, _: controls.toggle(_of(label, p), name, opening, help),
+        lambda name, opening, p, _: controls.toggle(_resolve(label, p), name, opening, help),
         lambda opening: state.flag,
         width,
     )
@@ -228,20 +228,20 @@ def sentence(
     """A box for a text, below it `examples` to choose; another text takes back the fields named in `drops`. `of`, `most`: see controls.text."""
 
     def draw(name: str, opening: str, params: Any, names: Callable[[str], str]) -> None:
-        offered = _of(examples, params)
+        offered = _resolve(examples, params)
         with (
             st.container(horizontal=True, vertical_alignment="center")
             if offered and state.presenting()
             else nullcontext()
         ):
             controls.text(
-                _of(label, params),
+                _resolve(label, params),
                 name,
                 opening,
-                quiet=_of(quiet, params),
-                placeholder=_of(placeholder, params),
+                quiet=_resolve(quiet, params),
+                placeholder=_resolve(placeholder, params),
                 drops=tuple(map(names, drops)),
-                of=_of(of, params),
+                of=_resolve(of, params),
                 most=most,
             )
             if offered:
@@ -254,26 +254,28 @@ def doodle(title: Of = canvas.TITLE, *, upload: bool = True, drops: Sequence[str
     """A doodle that one draws, chooses or uploads, as the text that a model reads; another one takes back the fields named in `drops`."""
     return Control(
         lambda name, opening, p, names: canvas.draw(
-            name, opening, title=_of(title, p), upload=upload, drops=tuple(map(names, drops))
+            name, opening, title=_resolve(title, p), upload=upload, drops=tuple(map(names, drops))
         ),
         lambda opening: canvas.linked,
     )
 
 
 def touched(rule: Callable[[str], Any]) -> Control:
-    """What is set by touching the picture: it has a rule and no control of its own."""
+    """Return the control of a setting that is made by touching the picture: a rule, and nothing to draw."""
     return Control(lambda *_: None, lambda opening: rule)
 
 
 def models(label: Of, names: Sequence[str], *, width: int = 0) -> Control:
     """One of these trained models, as one bar; one that is not here is not offered."""
 
-    def here() -> tuple[str, ...]:
+    def available() -> tuple[str, ...]:
         return tuple(name for name in names if (entry := engine_client.entry(name)) and entry.ok) or tuple(
             names[:1]
         )
 
-    return ruled(segmented(label, lambda params: here(), width=width), lambda raw: state.one_of(here())(raw))
+    return ruled(
+        segmented(label, lambda params: available(), width=width), lambda raw: state.one_of(available())(raw)
+    )
 
 
 def ruled(control: Control, rule: Callable[[str], Any]) -> Control:

@@ -1,4 +1,4 @@
-"""What an exhibit of the course is made of, besides its picture: steps, predictions, equations, errata.
+"""The parts of an exhibit of the course besides its picture: steps, predictions, equations, errata.
 
     STEPS = (lesson.Step("Guess", "Which word gets most?"), lesson.Step("Scores", "Each pair of words gets a score."))
     step = lesson.steps(STEPS, "weighting.")
@@ -66,7 +66,7 @@ def steps(STEPS: Sequence[Step], slug: str) -> int:
 
 
 def fit(page: T, before_a_room: T) -> T:
-    """What a page takes and what there is room for in Present: a height, a number of rows, a word."""
+    """Return one of two values, the first on a page, the second in present mode: a height, a number of rows, a word."""
     return before_a_room if presenting() else page
 
 

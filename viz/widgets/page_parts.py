@@ -183,7 +183,7 @@ class _Line:
     entries: DeltaGenerator
     below: DeltaGenerator
     names: list[str] = field(default_factory=list)
-    behind: bool | None = None
+    more_open: bool | None = None
     """Whether the entries of "More" are in sight; None where the line has no "More" yet."""
 
 
@@ -208,7 +208,7 @@ def fold(name: str, key: str) -> Iterator[Fold]:
 
 
 def _line(key: str) -> _Line:
-    """That of the container in which we are, in this run: the whole page's, or a part's that is drawn anew."""
+    """Return the line of folds of the current container in this run, made on first use: the page's, or that of a part that is drawn again."""
     at, run = run_context.container(), run_context.identity()
     known, line = vars(at).get("_folds", (None, None))
     if line is None or known is not run:
@@ -221,12 +221,12 @@ def _line(key: str) -> _Line:
 
 
 def _more(line: _Line, first: str) -> bool:
-    """Whether the entries of "More" are in sight; the word itself stands once in a line, called by the key of its first entry."""
-    if line.behind is None:
+    """Return whether the entries of "More" are in sight; draw the word once in a line, named by the key of its first entry."""
+    if line.more_open is None:
         named = f"more:{first}"
-        line.behind = bool(st.session_state.get(named))
-        _word(line.words, MORE, f"word:{named}", line.behind, _turn, named, line.names)
-    return line.behind
+        line.more_open = bool(st.session_state.get(named))
+        _word(line.words, MORE, f"word:{named}", line.more_open, _turn, named, line.names)
+    return line.more_open
 
 
 def _word(
@@ -243,10 +243,10 @@ def _word(
     )
 
 
-def _turn(named: str, line: list[str]) -> None:
+def _turn(key: str, line: list[str]) -> None:
     """Open or close a fold or "More", and close the folds of its line."""
-    opened = not st.session_state.get(named)
-    st.session_state.update(dict.fromkeys(line, False) | {named: opened})
+    opened = not st.session_state.get(key)
+    st.session_state.update(dict.fromkeys(line, False) | {key: opened})
 
 
 def equation(latex: str) -> None:
@@ -255,9 +255,9 @@ def equation(latex: str) -> None:
 
 
 def numbers(text: str, *terms: str) -> None:
-    """One plain sentence of numbers made from the run; taken literally, it may hold visitors' words, but a letter with an index or a power is mathematics.
+    """Draw one plain sentence of numbers made from the run; taken literally, it may hold visitors' words, but a letter with an index or a power is mathematics.
 
-    What it speaks of, and `terms` by their names in the glossary, is told there behind a question mark.
+    The glossary's terms in it, and `terms` by their names there, are explained behind a question mark.
     """
     help = meanings(text, *terms)
     st.markdown("  \n".join(map(formulas, text.split("\n"))), help=help) if indexed(text) else st.text(
@@ -266,7 +266,7 @@ def numbers(text: str, *terms: str) -> None:
 
 
 def meanings(text: str, *terms: str) -> str | None:
-    """What the glossary says of the measures and methods in a text, and of `terms`, as a tooltip; None for none, and before a room.
+    """Return the glossary's sentences on the measures and methods in a text, and on `terms`, as a tooltip; None for none, and in present mode.
 
     >>> meanings("The head looks at “car”.") is None
     True
@@ -278,7 +278,7 @@ def meanings(text: str, *terms: str) -> str | None:
 
 
 def documents(info: Page | Exhibit, erratum: str | Callable[[], None] | None = None) -> None:
-    """The fold "Sources": where this stands, and the erratum with its evidence (our text, or drawn)."""
+    """Draw the fold "Sources": the cited places, and the erratum with its evidence (our text, or a function that draws it)."""
     with fold(DOCUMENTS, f"{info.title}.documents") as opened:
         if not opened.open:
             return
@@ -358,7 +358,7 @@ def take_away(
 
 
 def elsewhere(code: str) -> str:
-    """What lines of Python need that open models which did not ship; "" where all of theirs ship.
+    """Return the hint for lines of Python that open models which did not ship; "" where all of theirs ship.
 
     >>> elsewhere("model = core.open_model('gpt-mini')")
     ''
@@ -375,7 +375,7 @@ def elsewhere(code: str) -> str:
 
 
 def step_of(slug: str, step: int) -> dict[str, Any]:
-    """What a link to one step of an exhibit carries; nothing for 0, the whole exhibit."""
+    """Return the parameters of a link to one step of an exhibit; none for 0, the whole exhibit."""
     return {f"{slug}.step": step} if step else {}
 
 

@@ -21,7 +21,7 @@ AGGREGATES = {"mean": "mean", "max": "largest", "rollout": "rollout"}
 _PLACE = re.compile(r"(\d{1,3})\.(\d{1,3}|mean|max|rollout)")
 _NAME = re.compile(r"[a-z]*")
 _FORM = "A pinned view is written model~kind~layer.head~text, and some more."
-_AGAIN = "Pin it again on the page where it was."
+_PIN_AGAIN = "Pin it again on the page where it was."
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class View:
             or not _NAME.fullmatch(parts[1])
             or len(parts) > len(fields(cls)) - 1
         ):
-            raise InputError("A pinned view cannot be read.", _FORM, _AGAIN)
+            raise InputError("A pinned view cannot be read.", _FORM, _PIN_AGAIN)
         head = int(place[2]) if place[2].isdecimal() else place[2]
         return cls(parts[0], parts[3] if len(parts) > 3 else "", parts[1], int(place[1]), head, *parts[4:])
 
@@ -140,7 +140,7 @@ def to_compare(label: str, views: tuple[View, ...]) -> None:
 
 
 def panes(views: tuple[View, ...]) -> dict[str, str]:
-    """What Compare is told in its link: the first view's model and text are the page's; views of the same text follow it."""
+    """Return the parameters of a link to Compare: the first view's model and text are the page's; views of the same text follow it."""
     first = views[0]
     if not state.fits(first.text):
         return {PANES: written(views), "model": first.model}

@@ -1,8 +1,8 @@
 """Predict, then reveal: the visitor commits, and only then the page says what it computed.
 
 A guess is kept in the session under the name of its question, together with everything that was asked. As soon as the
-question, the options or the answer are others (another sentence, another head), it is asked anew. The R key asks all
-questions of a page anew. Before the commit nothing that depends on the answer is sent to the browser.
+question, the options or the answer are others (another sentence, another head), it is asked again. The R key asks all
+questions of a page again. Before the commit nothing that depends on the answer is sent to the browser.
 """
 
 from __future__ import annotations
@@ -145,10 +145,10 @@ def predict_share(key: str, question: str, answer: float, why: Why, near: float 
     return predict_number(key, question, 0.0, 1.0, answer, why, near, "%")
 
 
-def predict_touched(key: str, question: str, held: str, answer: str, why: Why) -> bool:
+def predict_touched(key: str, question: str, chosen_mark: str, answer: str, why: Why) -> bool:
     """A question that is answered by touching the picture; True once revealed.
 
-    `held` is what is touched now, in words, "" for nothing yet: a button commits it. Its key is "predict:" + key + ":commit".
+    `chosen_mark` is what is touched now, in words, "" for nothing yet: a button commits it. Its key is "predict:" + key + ":commit".
     """
     slot = _slot(key)
     asked = (question, answer)
@@ -157,7 +157,7 @@ def predict_touched(key: str, question: str, held: str, answer: str, why: Why) -
         left, right = st.columns(
             [2 if state.presenting() else 4, 1], vertical_alignment="center", gap="medium"
         )
-        now = held if guess is None else guess
+        now = chosen_mark if guess is None else guess
         left.markdown(
             f"You marked: “{literal(now)}”." if now else "Nothing is marked yet."
         )  # before a room a text is a verdict, and hides what is done with
@@ -165,8 +165,8 @@ def predict_touched(key: str, question: str, held: str, answer: str, why: Why) -
             "That is my guess",
             key=f"predict:{key}:commit",
             on_click=_keep,
-            args=(slot, held),
-            disabled=guess is not None or not held,
+            args=(slot, chosen_mark),
+            disabled=guess is not None or not chosen_mark,
             type="primary",
         )
         if guess is not None:
@@ -190,35 +190,41 @@ def _slot(key: str) -> str:
     return f"predict:{key}{ASKED}"
 
 
-def _ask(slot: str, of: tuple[Any, ...], held: Any, fits: Callable[[Any], bool]) -> Any:
-    """The guess for exactly this question, or None; `held`, what the widget holds, is one unless it answered another question.
+def _ask(slot: str, asked_with: tuple[Any, ...], value: Any, fits: Callable[[Any], bool]) -> Any:
+    """The guess for exactly this question, or None; `value`, what the widget holds, is one unless it answered another question.
 
     An answer of an earlier visit, which the browser keeps (`progress`), is one if it `fits` the question.
     """
     known = st.session_state.get(slot)
-    if known is None or known["of"] != of:
-        known = st.session_state[slot] = {"of": of, "guess": held if known is None else None}
+    if known is None or known["of"] != asked_with:
+        known = st.session_state[slot] = {"of": asked_with, "guess": value if known is None else None}
     elif known["guess"] is None:
-        known = st.session_state[slot] = known | {"guess": held}
+        known = st.session_state[slot] = known | {"guess": value}
     if known["guess"] is None and not state.presenting() and lecture.led() is None:  # a room guesses first
-        old = progress.earlier(_named(slot), of)
+        old = progress.earlier(_question_key(slot), asked_with)
         if old is not None and fits(old):
             known = st.session_state[slot] = known | {"guess": old}
     return known["guess"]
 
 
-def _named(slot: str) -> str:
+def _question_key(slot: str) -> str:
     return slot.removeprefix("predict:").removesuffix(ASKED)
 
 
 def _ask_room(
-    key: str, question: str, form: Form, guess: Any, truth: Sequence[int] | float, why: Why, near: float = 0.0
+    key: str,
+    question: str,
+    form: Form,
+    guess: Any,
+    truth: Sequence[int] | float,
+    explanation: Why,
+    near: float = 0.0,
 ) -> None:
     """Where this session leads a room, its followers are asked, too; the truth goes to them with the lecturer's guess."""
     if lecture.led() is None:
         return
     told = guess is not None
-    said = (why() if callable(why) else why) if told else ""
+    said = (explanation() if callable(explanation) else explanation) if told else ""
     lecture.asks(Question(key, question, form, truth=truth, why=said, near=near), guessed=told)
 
 
@@ -227,8 +233,8 @@ def _commit(slot: str, widget: str) -> None:
         st.session_state[slot] = st.session_state[slot] | {"guess": st.session_state.get(widget)}
 
 
-def _keep(slot: str, held: str) -> None:
-    st.session_state[slot] = st.session_state[slot] | {"guess": held}
+def _keep(slot: str, value: str) -> None:
+    st.session_state[slot] = st.session_state[slot] | {"guess": value}
 
 
 def _frame(key: str, question: str, options: Sequence[str] = ()):
@@ -254,18 +260,20 @@ def _plain(key: str) -> str:
     return "".join(letter if letter.isalnum() else "-" for letter in key)
 
 
-def _verdict(key: str, asked: tuple[Any, ...], guess: Any, right: bool, told: str, why: Why) -> None:
-    progress.answered(key, asked, guess, bool(right))
-    answers.give(str(asked[0]), guess, bool(right))
+def _verdict(
+    key: str, question: tuple[Any, ...], guess: Any, right: bool, result: str, explanation: Why
+) -> None:
+    progress.answered(key, question, guess, bool(right))
+    answers.give(str(question[0]), guess, bool(right))
     icon, colour = (":material/check_circle:", "green") if right else (":material/lightbulb:", "orange")
     with st.container(
         key=f"answer-{_plain(key)}"
     ):  # where the focus goes after an answer by keyboard (focus.js)
-        st.markdown(f":{colour}[{icon}] **{literal(told)}**")
+        st.markdown(f":{colour}[{icon}] **{literal(result)}**")
     with st.container(
         key=f"verdict-{_plain(key)}"
     ):  # before a room an answered question hides its options (present.css)
-        page_parts.numbers(why() if callable(why) else why)
+        page_parts.numbers(explanation() if callable(explanation) else explanation)
 
 
 def tied(one: float, other: float) -> bool:
@@ -277,17 +285,17 @@ def tied(one: float, other: float) -> bool:
     return abs(one - other) <= TIE * max(abs(one), abs(other))
 
 
-def short(value: float, whole: float = 1.0) -> str:
-    """A number as a verdict tells it: in three digits, and a share of `whole` never rounded to nothing or to all of it.
+def short(value: float, total: float = 1.0) -> str:
+    """A number as a verdict tells it: in three digits, and a share of `total` never rounded to nothing or to all of it.
 
     >>> short(12.517), short(112.097), short(1200.0), short(0.9998), short(99.98, 100), short(0.0002)
     ('12.5', '112', '1200', 'over 0.999', 'over 99.9', 'under 0.001')
     """
     if value == 0 or float(value).is_integer():
         return f"{value:g}"
-    edge = whole / 1000
-    if 0 < value < edge or whole - edge < value < whole:
-        return f"under {edge:g}" if value < edge else f"over {whole - edge:g}"
+    edge = total / 1000
+    if 0 < value < edge or total - edge < value < total:
+        return f"under {edge:g}" if value < edge else f"over {total - edge:g}"
     return f"{round(value, 2 - floor(log10(abs(value)))):g}"
 
 

@@ -1,4 +1,4 @@
-"""What a model can read, said at the box where one types for it; and a word before the picture where a text is nothing that it has read."""
+"""Notes on the texts that a model can read: at the box where one types for it, and above the picture where the text is of another kind."""
 
 from __future__ import annotations
 
@@ -69,14 +69,14 @@ def limit(model: str, text: str, longest: int) -> None:
         raise InputError(f"The sentence has {n} tokens.", rule, "Shorten it, or take an example.")
 
 
-def show(said: str) -> None:
+def show(line: str) -> None:
     """The line below the box."""
-    st.caption(literal(said), help=TOKEN)
+    st.caption(literal(line), help=TOKEN)
 
 
 @dataclass(frozen=True)
 class Note:
-    """What is to be said of a text, and whether small letters mend it."""
+    """A remark on a text, and whether small letters would mend it."""
 
     says: str
     capitals: bool = False

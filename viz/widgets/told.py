@@ -1,7 +1,7 @@
-"""What a chart tells, as one table: for those who cannot see it, and for "Show data" of its tool bar.
+"""The data of a chart as one table: for those who cannot see it, and for "Show data" of its tool bar.
 
-A chart is drawn in layers, each from rows of its own, with places and colours in them. What they tell is what the pointer
-would be told; a chart that tells it nothing has what stands along its axes, or what is written in it.
+A chart is drawn in layers, each from rows of its own, with places and colours in them. The table has the fields of its
+tooltips; for a chart without tooltips those along its axes, or else its written labels.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import pandas as pd
 
 TABLE, ROWS = "as a table", "rows"
 """Names of data in a chart that is sent: its table, and the rows that layers without their own share."""
-_NAMED = re.compile(r"(\[.*\])\[datum\.(\w+)\]")
+_NAME_BY_NUMBER = re.compile(r"(\[.*\])\[datum\.(\w+)\]")
 """An expression of Vega that takes one of some names by its number."""
 Row = dict[str, Any]
 
@@ -38,14 +38,14 @@ def with_table(tree: dict[str, Any]) -> dict[str, Any]:
 
 
 def table(tree: dict[str, Any]) -> pd.DataFrame:
-    """What the chart `tree` tells.
+    """Return the data of the chart `tree`, without repeated rows.
 
     >>> bar = {"mark": "bar", "encoding": {"tooltip": [{"field": "v", "title": "weight"}]}, "data": {"values": [{"x": 3, "v": 0.5}, {"x": 4, "v": 0.5}]}}
     >>> table({"layer": [bar, bar]}).to_dict("records")
     [{'weight': 0.5}, {'weight': 0.5}]
     """
     layers = [(layer, _rows(layer, tree)) for layer in tree["layer"]]
-    for tell in (_pointed, _along, _written):
+    for tell in (_pointed, _along, _labels):
         found, seen = [], set[str]()
         for layer, rows in layers:
             mine = [
@@ -66,7 +66,7 @@ def _rows(layer: dict[str, Any], tree: dict[str, Any]) -> list[Row]:
     data = layer.get("data", tree.get("data", {}))
     rows = data["values"] if "values" in data else tree.get("datasets", {}).get(data.get("name"), [])
     for step in layer.get("transform", []):
-        if found := _NAMED.fullmatch(step.get("calculate", "")):
+        if found := _NAME_BY_NUMBER.fullmatch(step.get("calculate", "")):
             names = json.loads(found[1])
             rows = [row | {step["as"]: names[row[found[2]]]} for row in rows]
     return rows
@@ -97,7 +97,7 @@ def _along(layer: dict[str, Any], rows: list[Row]) -> Iterator[Row]:
         yield {channel["title"]: row[channel["field"]] for channel in axes}
 
 
-def _written(layer: dict[str, Any], rows: list[Row]) -> Iterator[Row]:
+def _labels(layer: dict[str, Any], rows: list[Row]) -> Iterator[Row]:
     encoding, mark = layer.get("encoding", {}), _mark(layer)
     text = encoding.get("text", {"value": mark.get("text")})
     for row in rows if mark["type"] == "text" else []:
@@ -114,7 +114,7 @@ def _mark(layer: dict[str, Any]) -> dict[str, Any]:
 def _names(encoding: dict[str, Any], row: Row) -> Row:
     """The name of a row's place on an axis, where the axis has a list of names."""
     for channel in (encoding.get("y", {}), encoding.get("x", {})):
-        found = _NAMED.fullmatch((channel.get("axis") or {}).get("labelExpr", ""))
+        found = _NAME_BY_NUMBER.fullmatch((channel.get("axis") or {}).get("labelExpr", ""))
         if found and "field" in channel:
             name = json.loads(found[1])[int(row[channel["field"]])]
             return {"name": " ".join(name) if isinstance(name, list) else name}

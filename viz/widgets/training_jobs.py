@@ -1,4 +1,4 @@
-"""Trainings that this visitor starts: which there is, and how it stands, as a sentence and a share. Their row is `core.jobs.trainer`."""
+"""Trainings that this visitor starts: the latest one, and its progress as a sentence and a share. Their queue is `core.jobs.trainer`."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def share(training: Training, steps: int, longest: float) -> float:
 
 
 def standing(training: Training, steps: int, counted: str) -> str:
-    """One sentence on how a training stands; `counted` is what may be right.
+    """Return one sentence on the progress of a training; `counted` names the things that are right or wrong, in the plural.
 
     >>> from pathlib import Path
     >>> standing(Training("yours: copy (1)", "copy", "waiting", 2, (), Path()), 100, "signs")
