@@ -61,7 +61,6 @@ DOCSTRINGS = {
     "core/training": 55,
     "viz/charts": 1,
     "viz/course": 452,
-    "viz/instruments": 82,
     "viz/workspace": 146,
 }
 """How many docstrings of a package may still open in one of the ways or have one of the phrases."""

@@ -1,6 +1,6 @@
 """How one weight is computed: a column of lines, each with its words, its equation, the numbers put in, the result.
 
-The figures are texts made in `core.analysis.arithmetic.cell`, so that what stands on the page adds up as it stands. A long
+The figures are texts made in `core.analysis.arithmetic.cell`, so that the rounded numbers on the page add up exactly. A long
 vector shows its largest terms and "and 24 more: sum ..."; a click opens it in place. Nothing of that asks the server;
 only a tensor that the visitor chooses (to see the line of code that made it) reaches Python.
 
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 
 ARITHMETIC = Instrument("attention_atlas_arithmetic", "arithmetic/arithmetic")
 AXES: Mapping[str, str] = {"element": "no.", "unit": "unit", "key": "key", "head": "head"}
-"""What stands over the names of terms."""
+"""Headings over the names of terms, by kind of axis."""
 TURN = "value"
-"""The first line that says what the weight does, after those that say how it comes about."""
+"""The first line about the effect of the weight, after those about its computation."""
 
 
 @dataclass(frozen=True)
 class Steps:
-    """What the visitor chose: `path`, the tensor behind a line, or None before any choice."""
+    """The visitor's choice: `path`, the tensor behind a line, or None before any choice."""
 
     path: str | None
 
@@ -66,7 +66,7 @@ def awaited(cell: Cell, *, key: str, title: str = "") -> None:
 
 
 def light_packet(cell: Cell, *, title: str = "") -> Packet:
-    """What the browser needs to name a cell."""
+    """Return the packet with which the browser names a cell, without its arithmetic."""
     query, key = map(visible, cell.words)
     return Packet(
         {
@@ -85,7 +85,7 @@ def light_packet(cell: Cell, *, title: str = "") -> Packet:
 class Arithmetic(Spec):
     """The lines of one cell, as `core.analysis.arithmetic.cell.lines_of` gives them.
 
-    title: what stands above; "" asks "How is 81% computed?" with the weight of the cell.
+    title: the heading; "" asks "How is 81% computed?" with the weight of the cell.
     words: the names of query and key where the tokens are not the best ones (a written word, say).
     selected: the path of a tensor that is marked. `path` of the result is the newest choice: click or `selected`.
     cell: the cell that was `awaited` before; the browser goes on saying whether the place is in view.
@@ -113,7 +113,7 @@ class Arithmetic(Spec):
         return Steps(path)
 
     def packet(self) -> Packet:
-        """What the browser needs: texts, and which terms are shown first.
+        """Return the packet for the browser: texts, and which terms are shown first.
 
         Four parts, since much is the same for many cells: `lines`, what is said (for all cells of one kind, with # for each
         number), `labels` (for all cells of a text), the figures of the `row` (for all keys of a query), those of the `pair`.
@@ -158,7 +158,7 @@ arithmetic = face(Arithmetic, Arithmetic.show)
 
 
 def _of(cell: Cell) -> str:
-    """What tells this cell from every other one, in few letters whatever the text."""
+    """Return a short identity of this cell, different from that of every other one."""
     return identity(json.dumps([cell.of, *cell.at, *cell.words]).encode())
 
 
@@ -174,7 +174,7 @@ def _json(value: Any) -> bytes:
 def _said(
     line: Line, labels: tuple[tuple[bool, tuple[str, ...]], ...], numbers: list[str]
 ) -> tuple[Any, ...]:
-    """What is said in one line, whatever the cell; what differs goes to `numbers`, in the order of these texts."""
+    """Return the parts of a line that all cells share; append the numbers that differ to `numbers`, in the order of these texts."""
     texts = (
         figures.template(text, numbers)
         for text in (line.title, line.words, line.equation, line.path, *line.columns)
@@ -222,7 +222,7 @@ def _labels(labels: tuple[tuple[bool, tuple[str, ...]], ...]) -> bytes:
 
 
 def _told(line: Line) -> dict[str, Any]:
-    """What one line shows of this cell, besides its columns; what is empty is left out."""
+    """Return the parts of a line that are this cell's own, besides its columns; empty ones are left out."""
     few, told = line.few(), {"put": line.put, "result": line.result, "used": line.used}
     if line.values is not None:
         told |= {"odd": figures.odd([*line.factors, line.values])}
@@ -234,7 +234,7 @@ def _told(line: Line) -> dict[str, Any]:
 
 
 def cited(cite: tuple[str, str, str]) -> tuple[str, str]:
-    """Where an equation stands: in few words, and the whole place.
+    """Return the place of an equation in the sources: in few words, and in full.
 
     Example:
         >>> cited(("ghojogh2020", "2.4.2", "Eq. (10)"))

@@ -23,7 +23,7 @@ from viz.labels import visible
 BOARD = Instrument("attention_atlas_board", "board/board")
 SCALES = ("signed", "weights")
 MOST = 9.0
-"""A number that is typed lies between minus this and this."""
+"""The largest size of a typed number."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +32,7 @@ class Grid:
 
     rows, columns: words along the sides, or nothing. words: which of both sides are words one can choose.
     places: decimals that are shown. scale: "signed" (diverging around 0, to `limit`) or "weights" (0 to 1).
-    marked: rows or columns to frame, ("column", 2). told: how each cell is computed (row, column).
+    marked: rows or columns to frame, ("column", 2).
     uses: what a cell is made of, ("W_Q", "column", "row"): the column of W_Q whose number is this cell's row
         (a whole number in the last place is the number itself).
     edit: whether its numbers can be changed. shut: cells that are hatched. sums: along "row", "column" or both.
@@ -50,6 +50,7 @@ class Grid:
     limit: float = 3.0
     marked: Sequence[tuple[str, int]] = ()
     told: Sequence[Sequence[str]] = ()
+    """The sentence on how each cell is computed, by row and column."""
     uses: Sequence[tuple[str, str, str | int]] = ()
     edit: bool = False
     shut: ArrayLike | None = None
@@ -58,7 +59,7 @@ class Grid:
     note: str = ""
 
     def packed(self) -> dict[str, Any]:
-        """What the browser needs of it.
+        """Return the grid as JSON has it, for the browser.
 
         Raises ValueError when labels or texts do not fit the numbers.
         """
@@ -102,7 +103,7 @@ class Grid:
 
 @dataclass(frozen=True)
 class Sign:
-    """What stands between two grids: an arrow, say, and the formula above it."""
+    """A sign between two grids: an arrow, say, and the formula above it."""
 
     text: str
     says: str = ""
@@ -110,13 +111,13 @@ class Sign:
 
 @dataclass(frozen=True)
 class Unit:
-    """What stays together where a line is too long for the page."""
+    """A group that stays together where a line is too long for the page."""
 
     items: Sequence[Grid | Sign | Sequence[Grid]]
 
 
 Item = Grid | Sign | Unit | Sequence[Grid]
-"""A sequence of grids stands one below the other."""
+"""One part of a line; the grids of a sequence are drawn one below the other."""
 
 
 @dataclass(frozen=True)
@@ -134,8 +135,8 @@ class Board(Spec):
     """Lines of grids and signs.
 
     convention: "columns" or "rows" shows the switch between both; "" hides it. pin: the cell (grid, row, column) whose
-    arithmetic is told until another one is touched. hint: what is told while no cell is. large: for a few small grids.
-    on_word, on_edit, on_turn: called before the run that answers; `chosen`, `edited` and `turned` tell what was done.
+    arithmetic is shown until another one is touched. hint: the sentence while no cell is touched. large: for a few small grids.
+    on_word, on_edit, on_turn: called before the run that answers; `chosen`, `edited` and `turned` return what was done.
 
     Example:
         >>> packet = Board([[Grid("Q", [[1.0, -1.0]], "1 × 2"), Sign("=")]]).packet()

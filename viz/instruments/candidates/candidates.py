@@ -155,7 +155,7 @@ candidates = face(Candidates, Candidates.show)
 
 
 def asked(key: str) -> Asked | None:
-    """What the visitor last asked for in the bars under `key`."""
+    """Return the visitor's last request in the bars under `key`; None before any."""
     event = stored(key, "ask")
     return Asked(*map(int, event["at"])) if event else None
 

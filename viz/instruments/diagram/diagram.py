@@ -23,7 +23,7 @@ Spot = tuple[float, float]
 
 @dataclass(frozen=True, eq=False)
 class Node:
-    """A box. Its middle `at` is (percent of the width, rows from the top), its `size` too; `label` in it, `told` about it.
+    """A box. Its middle `at` is (percent of the width, rows from the top), its `size` too; `label` is written in it.
 
     hue: number of a categorical colour. small: a small round sign, such as a sum. picture: a matrix drawn in the box,
     from 0 to 1, or `centred` on 0. struck: crossed out, it is not there.
@@ -35,6 +35,7 @@ class Node:
     size: Spot
     hue: int = 0
     told: str = ""
+    """The tooltip."""
     small: bool = False
     picture: ArrayLike | None = None
     centred: bool = True
@@ -43,7 +44,7 @@ class Node:
 
 @dataclass(frozen=True)
 class Edge:
-    """An arrow through these places; `strong`: what is handed on unchanged beside a box."""
+    """An arrow through these places; `strong`: a connection that passes a box unchanged."""
 
     through: tuple[Spot, ...]
     strong: bool = False

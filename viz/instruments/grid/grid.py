@@ -28,7 +28,7 @@ _NOT_FINITE = 255
 
 @dataclass(frozen=True)
 class Heads:
-    """What the visitor chose: `head` is (layer, head), or None before any choice."""
+    """The visitor's choice: `head` is (layer, head), or None before any choice."""
 
     head: tuple[int, int] | None
 

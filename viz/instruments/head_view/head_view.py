@@ -32,7 +32,7 @@ Segments = Sequence[int | None]
 
 @dataclass(frozen=True)
 class Lines:
-    """What the visitor pinned: `touched` is ("query" | "key", index) or None; `heads` are the names that are on."""
+    """The visitor's choice: `touched`, the pinned token, is ("query" | "key", index) or None; `heads` are the names that are on."""
 
     touched: tuple[str, int] | None
     heads: tuple[int | str, ...]

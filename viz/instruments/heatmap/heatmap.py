@@ -44,7 +44,7 @@ Lenses = Callable[[], tuple[ArrayLike | None, ArrayLike | None]]
 
 @dataclass(frozen=True)
 class Cells:
-    """What the visitor chose: `cell` is (query, key), or None before any choice."""
+    """The visitor's choice: `cell` is (query, key), or None before any choice."""
 
     cell: tuple[int, int] | None
 
@@ -57,7 +57,7 @@ class Heatmap(Spec):
     values: how much of each value arrives: a third lens. Of shape (key,) the size of each value, which the browser
         multiplies by the weights; of shape (query, key) the products themselves. The first costs next to nothing.
     scale: "pattern" (0 to 1), "score" or "difference" (centred on 0, from -limit to limit).
-    limit: the end of a centred scale; None takes the largest finite size. Views that stand side by side get one limit.
+    limit: the end of a centred scale; None takes the largest finite size. Views that are compared get one limit.
     selected: a cell outlined from the start. `cell` of the result is the newest choice: the visitor's
         click or `selected`, whichever changed last; None when there is neither.
     axis: the names of rows and columns. numbers: values are written into the cells from the start (32 tokens at most).
@@ -66,7 +66,7 @@ class Heatmap(Spec):
     among: all heads of this kind, `weights` among them: another one that is chosen in the grid of the group is then
         drawn without asking Python. called: the title then, {head} is its name.
     lenses: gives scores and values; called only while the visitor looks through one of these lenses.
-    log_sums: (query,) ln of the denominators of the softmax; with it the score stands beside each weight all the time.
+    log_sums: (query,) ln of the denominators of the softmax; with it the score is shown beside each weight all the time.
     unit: what the numbers are, in the legend, where they are neither weights nor scores. shut: what the hatched cells are.
     hint: what one can do here, behind the title; it is not saved.
     lone: rows and columns whose word has no counterpart here: no mask closed them, so they are grey, not hatched.

@@ -1,1 +1,1 @@
-"""What the instruments share: how one gets into the page, packets, stacks of heads, pictures for notebooks, saving."""
+"""The common parts of the instruments: delivery to the page, packets, stacks of heads, pictures for notebooks, saving."""

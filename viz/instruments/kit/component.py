@@ -4,7 +4,7 @@ Streamlit sends a component's JavaScript again with every update. So what is reg
 bytes. What it loads, boot.js, goes before the first payload of a visit; the kit that all instruments share (begin.js, saving
 and what they import) and an instrument's own code (its further modules and CSS) are deflated parts of the payload like the numbers it draws,
 travel with the first payload that needs them and stay in the page. If a part never arrived (a run was replaced before
-the browser saw it, or the page let go of old ones), the browser asks, and the next run sends it again.
+the browser saw it, or the page dropped old ones), the browser asks, and the next run sends it again.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _SENT = "_instrument_parts_sent"
 
 
 def kit() -> str:
-    """What all instruments share, sent once a visit: the modules of SHARED, and in given.js what Python knows."""
+    """Return the code that all instruments share, sent once a visit: the modules of SHARED, and in given.js the values from Python."""
     given = {
         "PALETTES": {"light": asdict(LIGHT), "dark": asdict(DARK)},
         "CSS": sheets(SHARED),
@@ -48,9 +48,9 @@ def kit() -> str:
 
 
 def bundle(entry: str) -> str:
-    """What one instrument adds to the kit, from its entry file on (`folder/file`). Both together are one module.
+    """Return the code that one instrument adds to the kit, from its entry file on (`folder/file`). Both together are one module.
 
-    The entry exports what `starter` of begin.js asks for. The module starts by itself where the page that stands alone asks for it.
+    The entry exports the functions that `starter` of begin.js uses. The module starts by itself in a page without a server.
     """
     own = [module for module in follow(HERE / f"{entry}.js") if module not in SHARED]
     begin = f"const begin = kit_page_begin.starter({own[-1].name(HERE)}, {_literal(sheets(own))});"
@@ -66,7 +66,7 @@ def bundle(entry: str) -> str:
 
 
 def _literal(value: Any) -> str:
-    """In these strings no tag can stand: `</script>` in one would end the script of the page that stands alone."""
+    """Return a value as JSON in which no string holds a tag: `</script>` in one would end the script of a page without a server."""
     return json.dumps(value).replace("<", "\\u003c")
 
 
@@ -160,7 +160,7 @@ def nothing() -> None:
 
 
 def stored(key: str, name: str) -> Any:
-    """What the browser last sent under `name` to the instrument `key`, or None."""
+    """Return the value that the browser last sent under `name` for the instrument `key`, or None."""
     state = st.session_state.get(key)
     return state.get(name) if isinstance(state, Mapping) else None
 

@@ -46,7 +46,7 @@ class Stack:
 
 
 class _Open:
-    """A number that is not known yet: its mark stands in lines of Python until the browser puts in that of its head."""
+    """A number that is not known yet: lines of Python hold its mark until the browser replaces it by the number of its head."""
 
     def __init__(self, mark: str) -> None:
         self.mark = mark

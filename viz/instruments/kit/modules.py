@@ -2,7 +2,7 @@
 
 `follow` reads the imports from an entry file on and puts each module behind those that it imports; `joined` wraps each as a
 function scope that returns its exports, so that names of two modules do not meet. Two texts that were joined apart (the kit,
-an instrument) work as one where the second stands behind the first.
+an instrument) work as one where the second follows the first.
 
 A module imports by `import { a, b as c } from "./file.js";`, at its head, a line each; it exports a name where it defines it.
 """
@@ -74,11 +74,11 @@ def follow(*entries: Path) -> list[Module]:
 
 
 def joined(modules: Iterable[Module], root: Path) -> str:
-    """Modules in the order of `follow` as one text; what they import of others stands in a text before this one."""
+    """Join modules, in the order of `follow`, to one text; modules that they import besides must be in a text before this one."""
     return "".join(module.wrapped(root) for module in modules)
 
 
 def sheets(modules: Iterable[Module]) -> str:
-    """The CSS that lies beside these modules: heatmap.css beside heatmap.js."""
+    """Return the CSS of these modules: heatmap.css from the folder of heatmap.js."""
     files = (module.path.with_suffix(".css") for module in modules)
     return "".join(file.read_text("utf-8") for file in files if file.exists())

@@ -70,7 +70,7 @@ def _drawn(
     layer: int | None = None,
     head: int | str | None = None,
 ) -> Picture:
-    """What a page would show, as a picture that says whose numbers they are."""
+    """Return a page's view of a run as a picture that names the origin of its numbers."""
     return Picture(
         instrument,
         spec.packet(),

@@ -1,8 +1,8 @@
-"""Whose numbers a picture shows: it stands above every saved picture, in every archive, and in the file's name.
+"""The origin of the numbers in a picture: it heads every saved picture, and is in every archive and in the file's name.
 
-A page says it before it draws: `tell_run(run, kind, layer, head)`. It holds for the instruments and charts that follow, until the
-page tells another one; a new page begins with nothing but its title. So no picture can forget it, and pages that
-show several heads tell each of them in turn.
+A page sets it before it draws: `tell_run(run, kind, layer, head)`. It holds for the instruments and charts that follow, until the
+page sets another one; a new page begins with its title alone. So no picture lacks it, and pages that show several heads
+set it for each of them in turn.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Origin:
     changed: str = ""
 
     def known(self) -> dict[str, Any]:
-        """What is known of it."""
+        """Return the fields that are known, by name; for a doodle also its title, as "called"."""
         known = {name: value for name, value in asdict(self).items() if value not in ("", None)}
         return known | ({"called": title_of(self.text)} if self.text.startswith(doodles.PREFIX) else {})
 
@@ -60,7 +60,7 @@ class Origin:
         return {name: np.array(value) for name, value in self.known().items() if name != "called"}
 
     def heading(self) -> tuple[str, str]:
-        """Whose numbers a picture shows, and the text that was read: each one line, empty where it is not known; as origin.js says them.
+        """Return the origin of the numbers, and the text that was read: each one line, empty where it is not known; as origin.js words them.
 
         Example:
             >>> Origin(model="gpt-mini", text="Once upon", kind="causal", layer=2, head=5).heading()
@@ -114,7 +114,7 @@ def _own_doodles() -> dict[str, str]:
 
 
 def of(run: Run, kind: str = "", layer: int | None = None, head: int | str | None = None) -> Origin:
-    """What a picture of `run` shows; `head` may be the name of a way to join the heads of the layer."""
+    """Return the origin of a picture of `run`; `head` may be the name of a way to join the heads of the layer."""
     text, beside = (
         (run.source.text, run.target_text or "") if run.source else (run.side.text, run.side.pair or "")
     )
@@ -151,5 +151,5 @@ def aside(**said: Any) -> Iterator[None]:
 
 
 def now() -> Origin:
-    """What the pictures that are drawn now show."""
+    """Return the origin of the pictures that are drawn now."""
     return st.session_state.get(_SLOT) or Origin()

@@ -1,4 +1,4 @@
-"""Which of several tensors the visitor chose: what the arithmetic and the source have in common."""
+"""The visitor's choice among several tensors, for the arithmetic and the source."""
 
 from __future__ import annotations
 

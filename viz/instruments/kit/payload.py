@@ -71,7 +71,7 @@ class Packet:
     deflated: set[str] = field(default_factory=set)
     """Ids of the parts that are inflated in the page (zlib)."""
     exacts: list[Exact] = field(default_factory=list)
-    """What puts the numbers that were rounded into a packet as they are; the header says `exact: false` while they are not."""
+    """Functions that put the exact numbers into a packet in place of the rounded ones; until then the header says `exact: false`."""
 
     def add(self, name: str, data: bytes, *, deflated: bool = False, lasting: bool = False) -> None:
         """Add raw bytes; the header gets `name: id of the part`. `lasting`: the same object goes into many packets."""

@@ -1,8 +1,8 @@
 """An instrument without a server: a page of its own, or a cell of a notebook that displays itself.
 
 A `Picture` is an instrument and what it draws. Its page holds everything (code, numbers, colours of both themes) and
-asks nothing of the network; a notebook shows it in a frame that takes the picture's height. What a click would tell
-Python is told to nobody: hovering, walking, zooming and saving work as in the app.
+asks nothing of the network; a notebook shows it in a frame that takes the picture's height. Clicks do not reach
+Python; hovering, walking, zooming and saving work as in the app.
 """
 
 from __future__ import annotations
@@ -182,7 +182,7 @@ def ending(name: str, call: str) -> str:
 
 
 def drawing(name: str, arguments: str, told: Origin) -> str:
-    """The last lines of a script that draws the numbers it has, `arguments`, with the instrument `name`; `told` says whose they are.
+    """Return the last lines of a script that draws its numbers, `arguments`, with the instrument `name`; `source` is their origin.
 
     Example:
         >>> print(drawing("marked", "words, above=chances", Origin("Answers", "gpt-mini")).splitlines()[3])

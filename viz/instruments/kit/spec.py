@@ -1,4 +1,4 @@
-"""What an instrument is given, declared once: the fields of a spec are the arguments of every function that draws it."""
+"""The arguments of an instrument, declared once: the fields of a spec are the arguments of every function that draws it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Spec:
     python: str = ""
 
     def packet(self) -> Packet:
-        """What the browser needs to draw it."""
+        """Return the packet with which the browser draws it."""
         raise NotImplementedError
 
     def plain(self, *names: str) -> dict[str, Any]:

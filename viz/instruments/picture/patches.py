@@ -1,4 +1,4 @@
-"""What a model of patches looks at, on the doodle that it read."""
+"""The attention of a model of patches, on the doodle that it read."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
     from core.run import Run
 
 CALLED = {"class": "class token", "distillation": "distillation token"}
-"""What stands before the patches, as a picture calls it."""
+"""Names in a picture for the tokens before the patches."""
 SHARES = Sentences(
     looks="By {word}, {key} has {percent} of it.",
     two="By {word}, {key} has {percent} of it and {key2} {percent2}.",
     spreads="By {word}, 90% of it lies on {count} patches, most on {key} ({percent}).",
 )
-"""What is said of the shares of a reading."""
+"""Sentences on the shares of a reading."""
 MOVED = Sentences(
     looks="{word}: most at {key}, {percent} of the vector's length.",
     two="{word}: most at {key}, {percent} of the vector's length, and at {key2}, {percent2}.",
     spreads="{word}: most at {key}, {percent} of the vector's length; 90% of all of it at {count} patches.",
 )
-"""What is said of how far vectors moved."""
+"""Sentences on how far vectors moved."""
 
 
 def reads(model: Model) -> bool:
@@ -66,7 +66,7 @@ def grid(run: Run) -> tuple[int, int] | None:
 
 
 def first(model: Model) -> int:
-    """The place of the first patch: what stands before is no part of the picture."""
+    """Return the position of the first patch: tokens before it are no part of the picture."""
     reader = model.reader
     return reader.first if isinstance(reader, PatchReader) else 0
 
@@ -77,9 +77,9 @@ def pixels(run: Run) -> doodles.Pixels:
 
 
 def whole(model: Model, text: str) -> str:
-    """A doodle's text of which this model sees every patch: one that hides some by itself is told to hide none. Other texts stay.
+    """Return a doodle's text such that this model sees every patch: a model that hides some by itself gets an order to hide none. Other texts stay.
 
-    Beside each other only patches that both see can be compared.
+    Two models can be compared only on patches that both see.
     """
     reader = model.reader
     if not isinstance(reader, PatchReader) or not reader.share or bare(text) != text.strip():

@@ -2,7 +2,7 @@
 
 Where `rows` are named, each is a word (or a letter) that was written: choosing one shades the cells by its row, and one small
 picture for each word shows all rows at once. Where they are not, the cells are queries, too: a click chooses the one that
-looks, and Python hears of it. What is no place of the picture, such as a class token, stands beside it.
+looks, and Python hears of it. A key that is no place of the picture, such as a class token, is drawn beside it.
 
 A cell's colour is that of its weight: the picture is blended with it, darker than paper on a light ground (multiplied), lighter than
 black on a dark one (screened), so that ground of weight w has exactly the colour of w in the scale; what is drawn on it is a little fainter than it was, so that its colour is seen, too.
@@ -29,11 +29,11 @@ GROUNDS = ("dark", "light")
 SCALES = ("weight", "difference")
 FORMS = ("one", "all")
 FIRST = (SCALES[0], FORMS[0])
-"""What the page takes where it is told nothing."""
+"""The scale and the form of a page that names none."""
 DIFFERS = "At {word} the difference is largest for {key}: {percent}. All differences of this row, added up without their signs: {total}."
-"""What is said of a row of differences."""
+"""The sentence on a row of differences."""
 DESCRIBING = replace(WRITING, spreads=WRITING.spreads.replace("words", "cells"))
-"""What is said where a word, or a letter, is written from a picture or a sound."""
+"""Sentences where a word, or a letter, is written from a picture or a sound."""
 LOOKING = Sentences(
     looks="In this head, {word} gives {percent} of its attention to {key}.",
     two="In this head, {word} gives {percent} of its attention to {key} and {percent2} to {key2}.",
@@ -49,7 +49,7 @@ LOOKING = Sentences(
     unseen="{key} gets hardly any attention: most from {word}, {percent}.",
     empty="There are no cells to look at yet.",
 )
-"""What is said where cells of one picture attend to each other."""
+"""Sentences where cells of one picture attend to each other."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class PictureView(Spec):
     weights: (query, key). keys are the `special` ones, then the cells row after row; `cells` is (rows, columns) of them.
     rows: the queries by name, words that were written; None where keys are the queries.
     special: names of keys that are no place of the picture, such as "class token"; they come first.
-    called: a name for each cell, as "0.12 s"; without them a cell is told by its row and column, counted from 1.
+    called: a name for each cell, as "0.12 s"; without them a cell is named by its row and column, counted from 1.
     selected: the row that is chosen from the start; None: the first.
     ground: "dark" or "light", what most of the picture is; None: measured.
     limit: the weight at the end of the scale; None takes the largest on any cell. Pictures to compare get one limit.

@@ -1,7 +1,7 @@
 """Vectors in the plane that one drags: a query among keys, the weights it gives them and the mix of their values.
 
 Drag a point, or reach it with Tab and move it with the arrow keys. Scores, weights and the mix follow in the page, frame by
-frame; when a point is let go, Python hears where it is (`moved`) and computes the same again. The ground is coloured by what
+frame; when a point is released, Python hears where it is (`moved`) and computes the same again. The ground is coloured by what
 a query there would find. Instead of a query the points may be words that are added and taken off (`plus`, `minus`).
 """
 
@@ -65,7 +65,7 @@ class Plane(Spec):
     plus, minus: numbers of points; given, the points are words, and their sum and the words nearest to it are shown.
     limit: both boards reach from -limit to limit. field: colour the ground. hull: shade the hull of the values.
     height: most pixels of a board. blind: only the vectors, all alike and still: what follows from them is yet to be guessed.
-    on_move: called when a point was let go: `moved` tells where.
+    on_move: called when a point was released; `moved` returns its position.
 
     Raises ValueError for roles, rules or counts that do not fit.
 

@@ -30,7 +30,7 @@ BLANK = doodles.as_text(np.zeros((doodles.SIDE, doodles.SIDE), dtype=np.uint8))
 
 @dataclass(frozen=True)
 class Strokes:
-    """What the browser holds: on what one drew ("given", "empty" or the name of a sample), and the strokes, x and y in turn."""
+    """The drawing in the browser: the ground of the strokes ("given", "empty" or the name of a sample), and the strokes, x and y in turn."""
 
     on: str = GIVEN
     lines: tuple[tuple[int, ...], ...] = ()

@@ -26,7 +26,7 @@ SOURCE = Instrument("attention_atlas_source", "source/source", numbers=False)
 
 @dataclass(frozen=True)
 class Chosen:
-    """What the visitor chose: `path`, the tensor that a line makes, or None before any choice."""
+    """The visitor's choice: `path`, the tensor that a line makes, or None before any choice."""
 
     path: str | None
 
@@ -61,7 +61,7 @@ class Source(Spec):
         return Chosen(path)
 
     def packet(self) -> Packet:
-        """What the browser needs.
+        """Return the packet for the browser.
 
         The text of the lines is a part of its own, the same for every layer and text; so is the card, the same for every head.
         """
@@ -113,7 +113,7 @@ def paths_of(lines: Sequence[SourceLine]) -> list[str]:
 
 
 def _scope(paths: Sequence[str]) -> str:
-    """What the names of all tensors begin with: the layer. The names behind it are those of every layer.
+    """Return the common beginning of the names of all tensors, the layer; "" for none. The rest of a name is the same for every layer.
 
     Example:
         >>> _scope(["layer.2.self_attn.q", "layer.2.self_attn.k"]), _scope([])

@@ -35,7 +35,7 @@ _ZERO_WIDTH_JOINER, _FLAGS, _SKINS = "\u200d", range(0x1F1E6, 0x1F200), range(0x
 
 @dataclass(frozen=True)
 class Unit:
-    """What is drawn as one: `text`, the `pieces` (positions in the matrix) behind it, and whether it touches the one before."""
+    """A unit of the drawn text: `text`, the `pieces` (positions in the matrix) behind it, and whether it touches the unit before."""
 
     text: str
     pieces: tuple[int, ...]
@@ -47,7 +47,7 @@ class Strip(Spec):
     """One head (or an average) over text.
 
     weights: (query, key). tokens: the queries, and the keys too unless `keys` names other ones: then there are two texts.
-    spans, key_spans: where each token stands in its text, None for an added one (`run.spans`). They tell which pieces are
+    spans, key_spans: the span of each token in its text, None for an added one (`run.spans`). They decide which pieces are
         one character and which touch; without them, leading spaces do.
     direction: "from" shades what the selected token looks at, "to" what looks at it. mode: "text" or "lines".
     selected: a position, 3 or "3"; of two texts "s2" is a key. None: the token with the clearest look at another place.
@@ -156,7 +156,7 @@ def units(
 
 
 def _touching(tokens: Sequence[str], spans: Sequence[Span] | None, special: Sequence[int]) -> list[bool]:
-    """Which tokens stand close to the one before, without white space between."""
+    """Return for each token whether it touches the one before, without white space between."""
     spaced = any(token[:1] == " " and token.strip() for token in tokens)
     pieces = any(token.startswith("##") for token in tokens)
     out = [False] * len(tokens)

@@ -1,7 +1,7 @@
-"""What was written, token by token in time: each shaded by the probability that it had, and below it surprise and hesitation.
+"""A generated text, token by token in time: each shaded by the probability that it had, and below it surprisal and entropy.
 
-Touch a token, or a bar, to go to its step. Above the line, in bits: how surprised the model was by what was taken
-(-log2 p); the line is how much it hesitated before (the entropy of its distribution).
+Touch a token, or a bar, to go to its step. The bars are the surprisal of the token that was taken (-log2 p), the line is
+the entropy of its distribution, both in bits.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ TIMELINE = Instrument("attention_atlas_timeline", "timeline/timeline")
 
 @dataclass(frozen=True)
 class Moment:
-    """One step: the token, its probability, surprise and (None: not told) entropy in bits, and a word more about it."""
+    """One step: the token, its probability, surprisal and entropy in bits (None: not shown), and a word more about it."""
 
     token: str
     p: float
@@ -29,7 +29,7 @@ class Moment:
 
 @dataclass(frozen=True, eq=False)
 class Timeline(Spec):
-    """What was written: `given` is the text that was there before the first step, `at` the step that is shown (the last).
+    """A generated text: `given` is the text before the first step, `at` the step that is shown (the last).
 
     on_go: called when the visitor goes to a step: `gone(key)`.
 

@@ -1,9 +1,9 @@
 """The tree of everything that was tried: one column a step, one token a node, from left to right.
 
 A fork of a text, or a beam search while it grows: what is open, what ended, what was given up and why, which text wins,
-where the reader stands. Each state has a line or a mark of its own besides its colour. Pointing at a node lights its
-path and tells its text without a message; a click tells Python which node it was. Where a page compares two texts,
-Shift and a click, the key B, or the button "Compare with" and a click tell it the other one.
+which node the reader is at. Each state has a line or a mark of its own besides its colour. Pointing at a node lights its
+path and shows its text without a message; a click sends the node to Python. Where a page compares two texts, Shift and a
+click, the key B, or the button "Compare with" and a click choose the other one.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ class Branch:
     """One node of the tree.
 
     parent: the place of its parent in the list, -1 for the first token of a text. token: what it adds.
-    state: "open", "finished" (a text ends here), "pruned", "best" (on the path of the winner), "now" (where the reader
-        stands). score: what the nodes are compared by, the sum of ln p from the root, say.
+    state: "open", "finished" (a text ends here), "pruned", "best" (on the path of the winner), "now" (the reader's
+        node). score: the number by which nodes are compared, the sum of ln p from the root, say.
     says: why it is what it is, in plain words. p: probability of this token behind its parent, or None.
     ends: a text ends here, whatever became of it.
 
@@ -51,7 +51,7 @@ class Branch:
 
 @dataclass(frozen=True)
 class Node:
-    """What the visitor chose: `node` is its place in the list, or None before any choice."""
+    """The visitor's choice: `node` is its place in the list, or None before any choice."""
 
     node: int | None
 
@@ -61,11 +61,11 @@ class Tree(Spec):
     """Everything that was tried.
 
     branches: parents before their children; children are drawn in the order of the list, so a tree that grows at its end
-        keeps its order. root: the text that all of them go on from; its end stands before the first column.
+        keeps its order. root: the text that all of them continue; its end is shown before the first column.
     selected: the place of the node that is marked as chosen. `node` of the result is the newest choice: click or `selected`.
     height: pixels of the frame, within which a taller tree scrolls.
     url: a query parameter that follows the choice. A number in it that no node has is passed over.
-    means: other words for some of the states in the legend. marks: letters that stand beside nodes, {"A": 3}.
+    means: other words for some of the states in the legend. marks: letters beside nodes, {"A": 3}.
     on_node: called, before the page runs again, when the visitor chooses a node: `touched(key)`. on_second: the same for
         the node to compare with: `compared(key)`; without it none can be chosen.
 

@@ -1,6 +1,6 @@
 """A sentence to weigh: each word shaded by its weight, with a slider for its importance under it.
 
-Moving a slider shades all words anew in the browser, by the same softmax as in core; when it is let go Python hears
+Moving a slider shades all words again in the browser, by the same softmax as in core; when it is released Python gets
 the importances. With a `threshold` words that weigh less vanish. `covered` shows words and scores; weights and sliders are hidden.
 """
 

@@ -1,4 +1,4 @@
-"""What of a run the picture of the whole model draws, for the page and for notebooks."""
+"""The parts of a run in the picture of the whole model, for the page and for notebooks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ALONE, EACH = 18, 10
 
 @dataclass(frozen=True)
 class Screen:
-    """What is drawn: the stacks, the first token of each that is drawn, and the tokens of the last stack."""
+    """The parts of a run that are drawn: the stacks, the first token of each that is drawn, and the tokens of each stack in all."""
 
     stacks: tuple[Stack, ...]
     starts: tuple[int, ...]

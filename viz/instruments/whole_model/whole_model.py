@@ -20,7 +20,7 @@ from viz.instruments.kit.spec import Spec, face
 
 WHOLE_MODEL = Instrument("attention_atlas_whole_model", "whole_model/whole_model")
 STRIPES = 32
-"""Cells of a stripe that stands for one position's vector: each the mean of as many neighbouring numbers."""
+"""Cells of the stripe of one position's vector: each the mean of as many neighbouring numbers."""
 BARS = 8
 """Candidates that are named at the right end."""
 

@@ -42,7 +42,7 @@ STEADY = (
 
 @dataclass(frozen=True)
 class Sentences:
-    """What the picture says about the touched word; {names} in braces are filled from the tensor.
+    """The sentences of a picture about the touched word; {names} in braces are filled from the tensor.
 
     word, key, key2: words. percent, percent2: of key and key2. count: how many words together hold
     nine tenths of the row. `only` is for a row with one allowed key, `shut` for a row with none.
@@ -75,7 +75,7 @@ WRITING = Sentences()
 ALIGNING = Sentences(
     **{name: text.replace("this head", "the model") for name, text in asdict(WRITING).items()}
 )
-"""What is said of a recurrent translator: it has one alignment, and no heads."""
+"""Sentences about a recurrent translator: it has one alignment, and no heads."""
 SUMMING = Sentences(
     looks="Within {word}, the model gives {percent} of the weight to {key}.",
     two="Within {word}, the model gives {percent} of the weight to {key} and {percent2} to {key2}.",
@@ -88,7 +88,7 @@ SUMMING = Sentences(
     key="{key} gets most weight in {word}: {percent}.",
     unseen="{key} gets hardly any weight: most in {word}, {percent}.",
 )
-"""What is said where words or sentences are summed up, and no word asks."""
+"""Sentences where words or sentences are summed up, without a query."""
 SILENT = Sentences(**dict.fromkeys((field.name for field in fields(Sentences)), ""))
 """Nothing is said of any word: before a guess."""
 READING = Sentences(
