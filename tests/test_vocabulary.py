@@ -48,7 +48,7 @@ NAMES = {
     "viz/charts": 18,
     "viz/classroom": 8,
     "viz/course": 655,
-    "viz/instruments": 66,
+    "viz/instruments": 65,
     "viz/shell": 14,
     "viz/uploads": 1,
     "viz/widgets": 21,

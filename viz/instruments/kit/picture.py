@@ -181,14 +181,14 @@ def ending(name: str, call: str) -> str:
     return "\n".join([f"picture = viz.{call}", f"picture.save({f'{name}.html'!r})", "picture"])
 
 
-def drawing(name: str, arguments: str, told: Origin) -> str:
+def drawing(name: str, arguments: str, source: Origin) -> str:
     """Return the last lines of a script that draws its numbers, `arguments`, with the instrument `name`; `source` is their origin.
 
     Example:
         >>> print(drawing("marked", "words, above=chances", Origin("Answers", "gpt-mini")).splitlines()[3])
         picture = viz.draw('marked', words, above=chances, whose={'page': 'Answers', 'model': 'gpt-mini'})
     """
-    return "\nimport viz\n\n" + ending(name, f"draw({name!r}, {arguments}, whose={told.known()!r})")
+    return "\nimport viz\n\n" + ending(name, f"draw({name!r}, {arguments}, whose={source.known()!r})")
 
 
 def draw(name: str, *arguments: Any, whose: Mapping[str, Any] | None = None, **options: Any) -> Picture:
