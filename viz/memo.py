@@ -21,8 +21,6 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from typing import Any, NamedTuple, TypeVar
 
-from core.serving.cache import weigh
-
 T = TypeVar("T")
 BYTES = 48 * 2**20
 """The budget of the memo; the value that nobody asked for longest goes first."""
@@ -58,6 +56,8 @@ class Memo:
             ):  # another thing may have the id of one that is gone
                 self._entries.move_to_end(key)
                 return entry.value
+        from core.serving.cache import weigh  # late: an instrument alone needs no torch
+
         value = make()
         entry = _Entry(weakref.ref(thing), value, weigh(value))
         with self._lock:
