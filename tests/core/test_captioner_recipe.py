@@ -119,13 +119,13 @@ def test_the_measure_counts_whole_captions_and_cells_under_nouns(task, network, 
 def test_the_baseline_of_equal_weights_reads_every_cell_alike(task, network, monkeypatch):
     """Each word's weights are one over the number of cells, not all 0."""
     model = Model("captioner", families()["captioner"], network.cfg, network, task.tokenizer)
-    even, told = [], captions.told
+    even, describe = [], captions.describe
 
     def noted(model, scenes, *, edits=()):
-        found = told(model, scenes, edits=edits)
+        found = describe(model, scenes, edits=edits)
         even.extend(found[1] if edits else ())
         return found
 
-    monkeypatch.setattr(captions, "told", noted)
+    monkeypatch.setattr(captions, "describe", noted)
     captions.measure(model, 2)
     assert len(even) == 2 and all(np.allclose(weights, 1 / 25) for weights in even)

@@ -126,6 +126,10 @@ def test_a_table_is_not_read_as_that_of_an_untied_model(tmp_path):
 PASSED = {
     "attn.bias": "h.0.attn.bias",
     "crossattention.bias": "h.0.crossattention.bias",
+    "attn.masked_bias": "h.0.attn.masked_bias",
+    "inv_freq": "encoder.layers.0.attn.rotary_emb.inv_freq",
+    "original_inv_freq": "encoder.layers.0.attn.rotary_emb.original_inv_freq",
+    "position_embeddings.weight": "embeddings.position_embeddings.weight",
     "attention.bias": "layers.0.attention.bias",
     "attention.masked_bias": "layers.0.attention.masked_bias",
     "encoder.version": "encoder.version",
@@ -150,7 +154,7 @@ OLDER = {
 
 
 @pytest.mark.quick(8)
-@pytest.mark.parametrize("kind", formats())
+@pytest.mark.parametrize("kind", sorted(formats().keys() - {"jina_bert"}))  # a class of its makers alone
 def test_what_the_library_passes_over_is_passed_over(kind):
     name = model_type_to_module_name(kind)
     module = importlib.import_module(f"transformers.models.{name}.modeling_{name}")

@@ -186,7 +186,7 @@ def test_a_page_that_does_not_say_what_it_is_is_named(tmp_path: Path, source: st
     file.parent.mkdir()
     file.write_text(source, "utf-8")
     with pytest.raises(PageError, match=says) as caught:
-        pages._said(file)
+        pages._declared_page(file)
     assert "broken/page.py" in str(caught.value)
 
 

@@ -51,7 +51,13 @@ def until(true: Callable[[], Any], seconds: float = 8) -> None:
 
 def level(*copies: RedisRooms) -> None:
     """Wait until all have done the same."""
-    until(lambda: len({one.position for one in copies}) == 1)
+    until(lambda: len({_applied(one) for one in copies}) == 1)
+
+
+def _applied(one: RedisRooms) -> bytes:
+    """Return the position of the last act that a copy has done, not of one that it does just now."""
+    with one._turn:
+        return one.position
 
 
 def choice(key: str = "own") -> Question:

@@ -204,7 +204,10 @@ LIES: dict[str, dict[str, tuple[Any, ...]]] = {
             {"rope_parameters": {"full_attention": {"rope_type": "linear", "factor": 0}}},
             "factor=0",
         ),
-        "both ways": ({"use_bidirectional_attention": True}, "use_bidirectional_attention is True"),
+        "both ways in words": (
+            {"use_bidirectional_attention": "sometimes"},
+            "use_bidirectional_attention is 'sometimes'",
+        ),
     },
     "gpt_neox": {
         "turned by more than all": ({"rotary_pct": 1.5}, "rotary_pct"),
