@@ -28,7 +28,7 @@ REFUSED: Mapping[str, str] = {
 """Settings that a config must not turn on, unless a format allows it."""
 WRITERS = re.compile(r"LMHead|DoubleHeads|CausalLM|Generation|PreTraining|MTModel")
 """Parts of the names of classes whose models output words."""
-BUFFERS = r"(.*\.)?(rotary_emb\.inv_freq|position_ids|token_type_ids|masked_bias)"
+BUFFERS = r"(.*\.)?(rotary_emb\.(original_)?inv_freq|position_ids|token_type_ids|masked_bias)"
 """Names of what old files hold beside learned numbers."""
 TUNED = re.compile(
     r"(score|classifier|pre_classifier|qa_outputs|qa_classifier|multiple_choice_head|sequence_summary"
