@@ -146,6 +146,8 @@ def shown(element: Element) -> bytes:
     part = getattr(element, kind)
     if kind in ("empty", "page_link") or "set_value" in part.DESCRIPTOR.fields_by_name:
         return b""
+    if kind == "bidi_component" and part.component_name == "atlas_progress":
+        return b""  # it draws nothing, and names the visit
     if kind == "bidi_component" and (data := part.bytes):
         at = 4 + int.from_bytes(data[:4], "little")
         header = json.loads(data[at + 4 : at + 4 + int.from_bytes(data[at : at + 4], "little")])
