@@ -27,7 +27,7 @@ AMINO = [*("<cls>", "<pad>", "<eos>", "<unk>"), *"LAGVSERTIDPKQNFYMHWCXBUZO.-", 
 def jina(stored, ids, segments, n_heads, n_layers):
     """The patterns and the logits of a jina v2, by the equations of its makers (Günther et al. 2023, section 2 and figure 1)."""
 
-    def of(name, x):
+    def linear(name, x):
         return F.linear(x, stored[f"{name}.weight"], stored.get(f"{name}.bias"))
 
     def norm(name, x):
@@ -46,16 +46,16 @@ def jina(stored, ids, segments, n_heads, n_layers):
     for i in range(n_layers):
         at = f"bert.encoder.layer.{i}."
         q, k, v = (
-            of(f"{at}attention.self.{part}", x).unflatten(-1, (n_heads, -1)).transpose(0, 1)
+            linear(f"{at}attention.self.{part}", x).unflatten(-1, (n_heads, -1)).transpose(0, 1)
             for part in ("query", "key", "value")
         )
         patterns.append((q @ k.mT / q.shape[-1] ** 0.5 + alibi).softmax(-1))
         mixed = (patterns[-1] @ v).transpose(0, 1).flatten(1)
-        x = norm(f"{at}attention.output.LayerNorm", x + of(f"{at}attention.output.dense", mixed))
-        gate, up = of(f"{at}mlp.gated_layers", x).chunk(2, -1)
-        x = norm(f"{at}mlp.layernorm", x + of(f"{at}mlp.wo", F.gelu(gate) * up))
+        x = norm(f"{at}attention.output.LayerNorm", x + linear(f"{at}attention.output.dense", mixed))
+        gate, up = linear(f"{at}mlp.gated_layers", x).chunk(2, -1)
+        x = norm(f"{at}mlp.layernorm", x + linear(f"{at}mlp.wo", F.gelu(gate) * up))
     head = "cls.predictions.transform."
-    words = norm(f"{head}LayerNorm", F.gelu(of(f"{head}dense", x)))
+    words = norm(f"{head}LayerNorm", F.gelu(linear(f"{head}dense", x)))
     table = stored["bert.embeddings.word_embeddings.weight"]
     return torch.stack(patterns), words @ table.T + stored["cls.predictions.bias"]
 

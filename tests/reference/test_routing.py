@@ -38,10 +38,10 @@ def test_a_router_gives_tokens_to_the_experts_of_the_library(name, tmp_path, mon
         assert found.experts_of(layer, 3) == best.indices[3].tolist()
         assert found.counts(layer).sum() == n_active * len(run.ids)
     if name in ("olmoe", "mixtral"):
-        _drawn(tmp_path, monkeypatch, run, found)
+        _check_page(tmp_path, monkeypatch, run, found)
 
 
-def _drawn(folder, monkeypatch, run, found):
+def _check_page(folder, monkeypatch, run, found):
     """The page of Inside: one row a token, the sentence of the last one, and of OLMoE the share that is left out."""
     monkeypatch.setenv("ATLAS_MODELS", str(folder))
     last = len(run.ids) - 1

@@ -1,4 +1,4 @@
-"""What a translator's folder says is written first, its target language, is written first, as the transformers library does."""
+"""The target language that a translator's folder names is written first, as the transformers library does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""gpt-oss (OpenAI 2025) in Hugging Face format, as it is saved in whole numbers; the quantised files of the Hub are refused by name."""
+"""gpt-oss (OpenAI 2025) in Hugging Face format, as it is saved dequantised; the quantised files of the Hub are refused by name."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ EXPERTS = {
 QUANTISED = "quantization_config"
 
 
-def _whole(fields: Fields, given: Values) -> Values:
-    """Refuse what is quantised: in four bits, as on the Hub, with how its whole numbers are had."""
+def _refuse_quantised(fields: Fields, given: Values) -> Values:
+    """Refuse quantised weights; for the four bits of the Hub's files (MXFP4) say how to save them dequantised."""
     said = fields.raw(QUANTISED)
     if isinstance(said, dict) and said.get("quant_method") == "mxfp4":
         raise InputError(
             "config.json: quantization_config says mxfp4.",
             "Numbers of four bits (MXFP4) are not read.",
-            "Save it in whole numbers and open that folder: transformers.GptOssForCausalLM.from_pretrained(folder, quantization_config=transformers.Mxfp4Config(dequantize=True)).save_pretrained(new); and put its tokenizer beside it.",
+            "Save it dequantised and open that folder: transformers.GptOssForCausalLM.from_pretrained(folder, quantization_config=transformers.Mxfp4Config(dequantize=True)).save_pretrained(new); and put its tokenizer beside it.",
         )
     fields.absent(QUANTISED, REFUSED[QUANTISED])
     return {}
@@ -45,7 +45,7 @@ GPT_OSS = replace(
     config=GptOssConfig,
     refused={name: why for name, why in REFUSED.items() if name != QUANTISED},
     fields=(
-        Field(read=_whole),
+        Field(read=_refuse_quantised),
         only("attention_bias", True, "Queries, keys, values and the output of this kind have biases."),
         only("hidden_act", "silu", GATE),
         only("swiglu_alpha", 1.702, GATE),
