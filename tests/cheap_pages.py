@@ -19,7 +19,6 @@ from altair.utils import schemapi
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import local_script_runner
 
-from viz.charts.parts.figures import FIGURES
 from viz.memo import remembered
 
 HELD = {"test_questions", "test_second_draw", "test_ui"}
@@ -53,7 +52,6 @@ def begin() -> None:
 def _drawn_anew(request: pytest.FixtureRequest) -> None:
     """Where charts are held against their schema, none was drawn before."""
     if request.module.__name__.rpartition(".")[2] in HELD:
-        FIGURES.clear()
         remembered.clear()
 
 

@@ -1,16 +1,17 @@
-"""The memo: values made of a thing that many runs share (a run of a model, a survey, a model), made once while that thing lives.
+"""The memo: values made of a thing that many runs share (a run of a model, a survey, a chart), made once while that thing lives.
 
-There are three stores, each for everybody, and whoever makes something twice chooses one of them:
+There are two stores, each for everybody, and whoever makes something twice chooses one of them:
 
 - results of models, by what was asked: `core.serving.cache.ByteCache`, behind `Engine.run` and `Engine.submit`;
-- figures, by the numbers and labels that they draw, with the trees in which they are sent: `viz.charts.parts.figures`;
-- this one, by a thing and a name: `remembered(attention, "grid", make)`. It is gone with its thing, at the latest.
+- everything that is made of them for the screen: this one, by a thing and a name, `remembered(attention, "grid", make)`. A value is
+  gone with its thing, at the latest. A chart is a value of the function that draws it (`viz.charts.parts.figures.draw_once`),
+  and the tree in which it is sent a value of the chart.
 
 (`functools.lru_cache` of a pure function of small values is no store.)
 
-Sizes are for a class of 100, each at a sentence and a page of their own, so that nobody's next run finds gone what it needs
+The budget is for a class of 100, each at a sentence and a page of their own, so that nobody's next run finds gone what it needs
 again: a sentence of 25 words on Look leaves 0.1 MB here, and some times as much once several of its views were open (48 MB in
-all); a step of an exhibit shows one to four figures, whose trees have 15 to 300 kB (512 figures).
+all); a step of an exhibit shows one to four charts, each with its tree 0.1 to 0.4 MB (80 MB for 500 of them).
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from collections.abc import Callable, Hashable
 from typing import Any, NamedTuple, TypeVar
 
 T = TypeVar("T")
-BYTES = 48 * 2**20
+BYTES = 128 * 2**20
 """The budget of the memo; the value that nobody asked for longest goes first."""
 
 
@@ -61,7 +62,9 @@ class Memo:
         value = make()
         entry = _Entry(weakref.ref(thing), value, weigh(value))
         with self._lock:
-            self._entries.pop(key, None)
+            first = self._entries.get(key)
+            if first is not None and first.thing() is thing:  # two made it at once
+                return first.value
             if entry.nbytes <= self.budget:
                 self._entries[key] = entry
             self._make_room()

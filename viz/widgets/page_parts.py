@@ -21,9 +21,9 @@ from core import glossary
 from core.reading import provenance
 from core.serving.engine import default
 from viz import theme, witness
-from viz.charts.parts.figures import FIGURES
 from viz.instruments.kit import origin
 from viz.labels import formulas, indexed, literal
+from viz.memo import remembered
 from viz.platform import run_context, static_files
 from viz.shell import links, notices, present_layout, state
 from viz.shell.page_buttons import restore
@@ -118,7 +118,7 @@ class _PlotlyTree(BaseFigure):
 
 def _tree(figure: go.Figure | alt.TopLevelMixin, look: _Look) -> Any:
     """Return a figure as it is sent, the same object for the same figure and look."""
-    return FIGURES.tree(
+    return remembered(
         figure, look, lambda: (_in_plotly if isinstance(figure, go.Figure) else _in_vega)(figure, look)
     )
 
