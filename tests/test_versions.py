@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
+import subprocess
+import sys
 import tomllib
 from importlib import metadata
 
@@ -76,3 +79,16 @@ def test_an_error_of_our_own_is_not_blamed_on_a_version():
 @pytest.mark.slow
 def test_the_app_runs_with_the_lower_bounds_of_all():
     assert library_sets.try_oldest() == ""
+
+
+@pytest.mark.slow
+def test_no_locked_release_has_a_known_vulnerability() -> None:
+    """Ask the package index's database about every release of the lock; skipped where it cannot be reached."""
+    pytest.importorskip("pip_audit", reason='pip install -e ".[audit]"')
+    options = "--disable-pip --require-hashes -r requirements.lock -f json".split()
+    command = [sys.executable, "-m", "pip_audit", *options]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    answered = {row["name"]: row["vulns"] for row in json.loads(run.stdout)["dependencies"] if "vulns" in row}
+    if not answered:
+        pytest.skip("the database of vulnerabilities cannot be reached")
+    assert {name: holes for name, holes in answered.items() if holes} == {}
