@@ -10,7 +10,7 @@ from safetensors.torch import load_file
 from transformers import ViTConfig, ViTForImageClassification, ViTMAEConfig, ViTMAEForPreTraining, ViTModel
 
 import core
-from core.checkpoints.foreign.vit import LAYER
+from core.checkpoints.foreign.vit import LAYERS
 from core.data import patches
 from core.data.doodles import from_text
 from core.models import Batch
@@ -127,9 +127,11 @@ def _taken(saved, cfg):
     blocks = {f"vit.encoder.layer.{i}": f"encoder.{i}" for i in range(cfg.n_layers)}
     blocks |= {f"decoder.decoder_encoder.layer.{i}": f"decoder.{i}" for i in range(cfg.n_decoder_layers)}
     ours = {
-        f"{new}.{each.into[0].removeprefix('encoder.*.')}.{end}": saved[f"{old}.{part}.{end}"]
+        f"{new}.{each.into[0].removeprefix('encoder.*.')}.{end}": saved[
+            f"{old}.{part.removeprefix('encoder.layer.*.')}.{end}"
+        ]
         for old, new in blocks.items()
-        for part, each in LAYER.items()
+        for part, each in LAYERS.items()
         for end in ("weight", "bias")
     }
     for old, new in {

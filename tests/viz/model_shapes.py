@@ -180,7 +180,7 @@ def _write_tuned(folder: Path, shape: Shape, config: Any, backend: tokenizers.To
     ids = {f"{name}_token_id": id for name, id in (("bos", 1), ("eos", 2), ("pad", 0), ("decoder_start", 2))}
     said = {
         "model_type": kind,
-        "architectures": [f"{form.architecture}{f'For{task}' if task else 'Model'}"],
+        "architectures": [f"{form.kinds[form.model_type]}{f'For{task}' if task else 'Model'}"],
         **(form.values(config) or {}),
     }
     (folder / "config.json").write_text(json.dumps({**ids, **said, **shape.said}))

@@ -1,18 +1,21 @@
-"""GPT-1 (Radford et al. 2018), GPT-2 (2019) and GPT-Neo (Black et al. 2021, the TinyStories models too) in Hugging Face format."""
+"""GPT-1 (Radford et al. 2018), GPT-2 (2019), GPT-Neo (Black et al. 2021, the TinyStories models too) and OPT (Zhang et al. 2022) in Hugging Face format."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import Any
 
-from core.checkpoints.files import shown
 from core.checkpoints.foreign.table import (
     GELUS,
+    QKV,
     Field,
     Format,
     Values,
+    attention,
     changed,
     dropouts,
+    feed_forward,
+    layers,
     only,
     row,
     sizes,
@@ -20,42 +23,27 @@ from core.checkpoints.foreign.table import (
     under,
     whole_number,
     word,
+    wrong,
 )
-from core.checkpoints.safety.config_schema import ELSEWHERE, RANGES, Fields
+from core.checkpoints.safety.config_schema import RANGES, Fields
 from core.checkpoints.task_heads import of_decoder
-from core.errors import InputError
 from core.models.gpt import GPTConfig
 from core.models.gpt_neo import GPTNeoConfig
 
-SIZES = sizes(
-    n_layers="n_layer num_hidden_layers",
-    n_heads="n_head num_attention_heads",
-    d_model="n_embd hidden_size",
-    n_vocab="vocab_size",
-    n_ctx="n_positions max_position_embeddings",
-)
+SIZES = sizes(omit="d_ff", n_layers="n_layer", n_heads="n_head", d_model="n_embd", n_ctx="n_positions")
 EPS = small("layer_norm_epsilon", 1e-5)
 DROPS = dropouts("embd_pdrop", "resid_pdrop", zero="attn_pdrop")
 
 
-def four_times(given: Values) -> int:
-    """Return the width of a feed-forward network that config.json does not give."""
-    return 4 * int(given["d_model"])
+def four_times(values: Values) -> int:
+    """Return the usual width of a feed-forward network."""
+    return 4 * int(values["d_model"])
 
 
-LAYER = under(
-    "h.*.",
-    "layers.*.",
-    {
-        "ln_1": "norm1",
-        "attn.c_attn": row(*(f"self_attn.to_{part}" for part in "qkv")),
-        "attn.c_proj": "self_attn.to_out",
-        "ln_2": "norm2",
-        "mlp.c_fc": "ffn.to_hidden",
-        "mlp.c_proj": "ffn.to_out",
-    },
-)
-"""`c_attn` holds query, key and value side by side; all matrices of the layers are (in, out)."""
+PACKED = {"attn.c_attn": row(*QKV), "attn.c_proj": "self_attn.to_out"}
+FEED_FORWARD = feed_forward("mlp.c_fc", "mlp.c_proj")
+LAYERS = changed(layers("h", PACKED, FEED_FORWARD, norm1="ln_1", norm2="ln_2"), "", turned=True)
+"""`c_attn` has query, key and value side by side; all matrices of the layers are (in, out)."""
 GPT2 = Format(
     model_type="gpt2",
     like="openai-community/gpt2",
@@ -63,19 +51,11 @@ GPT2 = Format(
     architecture="GPT2",
     config=GPTConfig,
     fields=(
-        only("scale_attn_weights", True, "Scores are always divided by the root of the head's width here."),
         only(
-            "scale_attn_by_inverse_layer_idx",
-            False,
-            "Scores that shrink with the layer's number are not implemented.",
-        ),
-        only(
-            "reorder_and_upcast_attn", False, "Attention in another order and precision is not implemented."
-        ),
-        only(
-            "position_embedding_type",
-            "absolute",
-            "Only learned absolute positions are implemented for this kind.",
+            scale_attn_weights=True,
+            scale_attn_by_inverse_layer_idx=False,
+            reorder_and_upcast_attn=False,
+            position_embedding_type="absolute",
         ),
         *SIZES,
         whole_number("d_ff", "n_inner", default=four_times),
@@ -84,12 +64,7 @@ GPT2 = Format(
         DROPS,
     ),
     fixed={"order": "pre"},
-    weights={
-        "wte": "embed.token",
-        "wpe": "embed.position",
-        **changed(LAYER, "", turned=True),
-        "ln_f": "final_norm",
-    },
+    weights={"wte": "embed.token", "wpe": "embed.position", **LAYERS, "ln_f": "final_norm"},
     prefix="transformer.",
     writer="LMHeadModel",
     passed=r"h\.\d+\.(attn|crossattention)\.bias",
@@ -97,11 +72,11 @@ GPT2 = Format(
 )
 
 
-def _four(fields: Fields, given: Values) -> Values:
-    if fields.raw("n_inner"):
-        why = "The feed-forward network of this kind is always four times as wide as the model."
-        raise InputError("config.json: n_inner is set.", why, ELSEWHERE)
-    return {"d_ff": four_times(given)}
+def _four_times_only(fields: Fields, values: Values) -> Values:
+    fields.absent(
+        "n_inner", "The feed-forward network of this kind is always four times as wide as the model."
+    )
+    return {"d_ff": four_times(values)}
 
 
 GPT1 = replace(
@@ -112,50 +87,40 @@ GPT1 = replace(
     architecture="OpenAIGPT",
     fields=(
         *SIZES,
-        Field(read=_four),
+        Field(read=_four_times_only),
         word("afn", {"gelu": "gelu_tanh", "relu": "relu"}, "gelu"),  # this kind's gelu is the tanh form
         EPS,
         DROPS,
     ),
     fixed={"order": "post"},
-    weights={
-        "tokens_embed": "embed.token",
-        "positions_embed": "embed.position",
-        **changed(LAYER, "", turned=True),
-    },
+    weights={"tokens_embed": "embed.token", "positions_embed": "embed.position", **LAYERS},
     passed=r"h\.\d+\.attn\.bias",
 )
 WORDS = ("global", "local")
 
 
-def _local(fields: Fields, given: Values) -> Values:
+def _read_local(fields: Fields, values: Values) -> Values:
     """Read which layers have a window: patterns, and how often each is repeated."""
-    said: Any = fields.raw("attention_types")
+    n_layers, types = values["n_layers"], fields.raw("attention_types")
+    error = wrong(
+        "attention_types",
+        types,
+        f"It is a list of patterns of global and local, each with its number of repetitions; together one word for each of the {n_layers:,} layers.",
+    )
+    patterns: Any = [[list(WORDS), n_layers // 2]] if types is None else types
     kinds: list[str] = []
-    n_layers = given["n_layers"]
-    for part in (
-        [[list(WORDS), n_layers // 2]] if said is None else said if isinstance(said, list) else [said]
-    ):
-        pair: Any = part if isinstance(part, list) and len(part) == 2 else (None, None)
-        words, times = pair
+    for pattern in patterns if isinstance(patterns, list) else [patterns]:
+        words, times = pattern if isinstance(pattern, list) and len(pattern) == 2 else (None, None)
         known = isinstance(words, list) and set(map(str, words)) <= set(WORDS)
         if not known or type(times) is not int or not 0 <= times * len(words) <= RANGES["n_layers"]:
-            raise _unread(f"attention_types is {shown(repr(said)[:80], 60)}")
+            raise error
         kinds += words * times
     if len(kinds) != n_layers:
-        raise _unread(f"attention_types names {len(kinds):,} layers, num_layers {n_layers:,}")
+        raise error
     return {"local": tuple(i for i, kind in enumerate(kinds) if kind == "local")}
 
 
-def _unread(wrong: str) -> InputError:
-    return InputError(
-        f"config.json: {wrong}.",
-        "It is a list of patterns of global and local, each with its number of repetitions; together one word per layer.",
-        "Correct it, or download the model again.",
-    )
-
-
-def _said_local(cfg: GPTNeoConfig) -> Values:
+def _write_local(cfg: GPTNeoConfig) -> Values:
     kinds = [WORDS[i in cfg.local] for i in range(cfg.n_layers)]
     return {"attention_types": [[kinds, 1]], "attention_layers": kinds}
 
@@ -167,16 +132,10 @@ GPT_NEO = Format(
     architecture="GPTNeo",
     config=GPTNeoConfig,
     fields=(
-        *sizes(
-            n_layers="num_layers num_hidden_layers",
-            n_heads="num_heads num_attention_heads",
-            d_model="hidden_size",
-            n_vocab="vocab_size",
-            n_ctx="max_position_embeddings",
-        ),
+        *sizes(omit="d_ff", n_layers="num_layers", n_heads="num_heads"),
         whole_number("d_ff", "intermediate_size", default=four_times),
         whole_number("window", "window_size", default=256),
-        Field(read=_local, write=_said_local),
+        Field(read=_read_local, write=_write_local),
         word("activation_function", GELUS, "gelu_new"),
         EPS,
         dropouts("embed_dropout", "resid_dropout", zero="attention_dropout"),
@@ -184,16 +143,12 @@ GPT_NEO = Format(
     weights={
         "wte": "embed.token",
         "wpe": "embed.position",
-        **under(
-            "h.*.",
-            "layers.*.",
-            {
-                "ln_1": "norm1",
-                **{f"attn.attention.{part}_proj": f"self_attn.to_{part}" for part in ("q", "k", "v", "out")},
-                "ln_2": "norm2",
-                "mlp.c_fc": "ffn.to_hidden",
-                "mlp.c_proj": "ffn.to_out",
-            },
+        **layers(
+            "h",
+            attention("attn.attention.{}_proj", "q k v out"),
+            FEED_FORWARD,
+            norm1="ln_1",
+            norm2="ln_2",
         ),
         "ln_f": "final_norm",
     },
@@ -209,23 +164,14 @@ OPT = Format(
     config=GPTConfig,
     telling="word_embed_proj_dim",
     fields=(
-        *sizes(
-            n_layers="num_hidden_layers",
-            n_heads="num_attention_heads",
-            d_model="hidden_size",
-            d_ff="ffn_dim",
-            n_vocab="vocab_size",
-            n_ctx="max_position_embeddings",
-        ),
-        only("do_layer_norm_before", True, "Norms behind the sub-layers are not computed for this kind."),
-        only("_remove_final_layer_norm", False, "There is a norm behind the last layer in this kind."),
+        *sizes(d_ff="ffn_dim"),
         only(
-            "word_embed_proj_dim",
-            lambda given: given["d_model"],
-            "Embeddings are as wide as the layers here.",
+            do_layer_norm_before=True,
+            _remove_final_layer_norm=False,
+            word_embed_proj_dim=lambda values: values["d_model"],
+            enable_bias=True,
+            layer_norm_elementwise_affine=True,
         ),
-        only("enable_bias", True, "Maps without a bias are not computed for this kind."),
-        only("layer_norm_elementwise_affine", True, "Norms without a gain are not computed."),
         word("activation_function", {"relu": "relu", **GELUS}, "relu"),
         dropouts("dropout", zero="attention_dropout"),
     ),
@@ -236,16 +182,12 @@ OPT = Format(
         {
             "embed_tokens": "embed.token",
             "embed_positions": "embed.position",
-            **under(
-                "layers.*.",
-                "layers.*.",
-                {
-                    **{f"self_attn.{part}_proj": f"self_attn.to_{part}" for part in ("q", "k", "v", "out")},
-                    "self_attn_layer_norm": "norm1",
-                    "fc1": "ffn.to_hidden",
-                    "fc2": "ffn.to_out",
-                    "final_layer_norm": "norm2",
-                },
+            **layers(
+                "layers",
+                attention("self_attn.{}_proj", "q k v out"),
+                feed_forward("fc1", "fc2"),
+                norm1="self_attn_layer_norm",
+                norm2="final_layer_norm",
             ),
             "final_layer_norm": "final_norm",
         },
@@ -253,4 +195,3 @@ OPT = Format(
     prefix="model.",
     tasks=of_decoder("score"),
 )
-FORMATS = (GPT2, GPT_NEO, GPT1, OPT)

@@ -5,18 +5,21 @@ from __future__ import annotations
 from dataclasses import replace
 
 from core.checkpoints.foreign import bert
-from core.checkpoints.foreign.rope import local, rope_field, two_turns
+from core.checkpoints.foreign.rope import all_but_every, local, rope_field, two_turns
 from core.checkpoints.foreign.table import (
     GELUS,
+    QKV,
     SILUS,
     Field,
     Format,
     Values,
+    feed_forward,
     flag,
+    layers,
     only,
-    row,
     sizes,
     small,
+    stacked,
     under,
     whole_number,
     word,
@@ -25,18 +28,13 @@ from core.checkpoints.safety.config_schema import RANGES, Fields
 from core.checkpoints.task_heads import ANSWER, CHOICE, CLASSES, POOLED, TAGS, HeadSpec, two_maps
 from core.models.rotary.modernbert import ModernBERTConfig
 
-WITHOUT = "Only the words' own biases are implemented for this kind."
+PACKED = {"attn.Wqkv": stacked(*QKV)}
 
 
-def _head(fields: Fields, given: Values) -> Values:
-    if given["masked_lm"] and fields.one_of("classifier_activation", GELUS, "gelu") != given["activation"]:
+def _check_head_activation(fields: Fields, values: Values) -> Values:
+    if values["masked_lm"] and fields.one_of("classifier_activation", GELUS, "gelu") != values["activation"]:
         fields.only("classifier_activation", "", "The head has the activation of the layers here.")
     return {}
-
-
-def _others(fields: Fields, n: int) -> list[int]:
-    every = fields.whole("global_attn_every_n_layers", largest=RANGES["n_layers"], default=3)
-    return [i for i in range(n) if i % every]
 
 
 TUNED = HeadSpec(
@@ -48,7 +46,7 @@ TUNED = HeadSpec(
     eps_field="norm_eps",
     plain=("head.dense", "head.norm"),
 )
-FORMAT = Format(
+MODERNBERT = Format(
     model_type="modernbert",
     like="answerdotai/ModernBERT-base",
     shows="BERT without segments; rotary positions, layers with full or local attention, a gated feed-forward network",
@@ -56,44 +54,37 @@ FORMAT = Format(
     config=ModernBERTConfig,
     tables=False,
     fields=(
-        *(
-            only(name, False, WITHOUT)
-            for name in ("attention_bias", "mlp_bias", "norm_bias", "classifier_bias")
-        ),
-        only("decoder_bias", True, "A head for hidden words without a bias a word is not implemented."),
+        only(attention_bias=False, mlp_bias=False, norm_bias=False, classifier_bias=False, decoder_bias=True),
         *bert.SIZES,
         two_turns(("global_rope_theta", "local_rope_theta"), (160000.0, 10000.0)),
-        local(_others),
+        local(all_but_every(3, "global_attn_every_n_layers", first=True)),
         Field(
-            read=lambda fields, given: {
+            read=lambda fields, values: {
                 "reach": fields.whole("local_attention", largest=RANGES["n_ctx"], default=128, least=2) // 2
             },
             write=lambda cfg: {"local_attention": 2 * cfg.reach},
         ),
         word("hidden_activation", GELUS, "gelu"),
-        replace(word("classifier_activation", GELUS, "gelu"), read=_head),
+        replace(word("classifier_activation", GELUS, "gelu"), read=_check_head_activation),
         small("norm_eps", 1e-5),
     ),
     stored={"masked_lm": ("decoder.",)},
     weights={
         "embeddings.tok_embeddings": "embed.token",
         "embeddings.norm": "embed.norm",
-        **under(
-            "layers.*.",
-            "layers.*.",
+        **layers(
+            "layers",
+            PACKED,
             {
-                "attn_norm": "norm1",
-                "attn.Wqkv": row(*(f"self_attn.to_{part}" for part in "qkv"), heads=lambda cfg: 1),
                 "attn.Wo": "self_attn.to_out",
-                "mlp_norm": "norm2",
-                "mlp.Wi": row("ffn.to_gate", "ffn.to_hidden", heads=lambda cfg: 1),
+                "mlp.Wi": stacked("ffn.to_gate", "ffn.to_hidden"),
                 "mlp.Wo": "ffn.to_out",
             },
+            norm1="attn_norm",
+            norm2="mlp_norm",
         ),
         "final_norm": "final_norm",
-        "head.dense": "masked_lm.to_hidden",
-        "head.norm": "masked_lm.norm",
-        "decoder.bias": "masked_lm.bias",
+        **bert.words_head("head.dense", "head.norm", "decoder.bias"),
     },
     marks=bert.MARKS,
     prefix="model.",
@@ -105,40 +96,47 @@ FORMAT = Format(
         **dict.fromkeys((TAGS, ANSWER), TUNED),
     },
 )
-NEVER = "Only norms behind the sub-layers, and turned queries and keys that look both ways, are computed for this kind."
 
 
-def _trained(fields: Fields, given: Values) -> Values:
-    """Read the longest text of the training: beyond it old files may stretch their positions, which is not computed."""
-    longest = fields.whole("max_trained_positions", largest=RANGES["n_ctx"], default=given["n_ctx"])
-    return {"n_ctx": min(longest, given["n_ctx"])}
+def _read_trained(fields: Fields, values: Values) -> Values:
+    """Read the longest text of the training: after it old files may stretch their positions, which is not computed."""
+    longest = fields.whole("max_trained_positions", largest=RANGES["n_ctx"], default=values["n_ctx"])
+    return {"n_ctx": min(longest, values["n_ctx"])}
 
 
 NOMIC = replace(
-    FORMAT,
+    MODERNBERT,
     model_type="nomic_bert",
     like="nomic-ai/nomic-embed-text-v1.5",
     shows="BERT with rotary positions; segments, post-norm, a gated feed-forward network",
     architecture="NomicBert",
     fields=(
-        *(
-            only(name, False, NEVER)
-            for name in ("prenorm", "causal", "parallel_block", "use_rms_norm", "rotary_emb_interleaved")
+        only(
+            "Only norms behind the sub-layers, and turned queries and keys that look both ways, are computed for this kind.",
+            prenorm=False,
+            causal=False,
+            parallel_block=False,
+            use_rms_norm=False,
+            rotary_emb_interleaved=False,
+            rotary_emb_scale_base=None,
         ),
-        *(only(name, False, WITHOUT) for name in ("qkv_proj_bias", "mlp_fc1_bias", "mlp_fc2_bias")),
-        only("rotary_emb_scale_base", None, NEVER),
-        only("moe_every_n_layers", 0, "Experts are not computed for this kind."),
-        only("rotary_emb_fraction", 1.0, "All features of queries and keys are turned in this kind."),
-        only("activation_function", "swiglu", "The gate of this kind is silu where it has this name."),
+        only(
+            qkv_proj_bias=False,
+            mlp_fc1_bias=False,
+            mlp_fc2_bias=False,
+            moe_every_n_layers=0,
+            rotary_emb_fraction=1.0,
+        ),
+        only("The gate of this kind is silu where it has this name.", activation_function="swiglu"),
         *sizes(
+            omit="n_ctx",
             n_layers="num_hidden_layers n_layer",
             n_heads="num_attention_heads n_head",
             d_model="hidden_size n_embd",
             d_ff="intermediate_size n_inner",
-            n_vocab="vocab_size",
         ),
         whole_number("n_ctx", "max_position_embeddings", "n_positions", default=2048),
-        Field(read=_trained),
+        Field(read=_read_trained),
         whole_number("n_segments", "type_vocab_size", default=2, least=0),
         word("hidden_act", {**SILUS, **GELUS}, "silu"),
         small("layer_norm_eps", 1e-12),
@@ -151,25 +149,20 @@ NOMIC = replace(
         "embeddings.word_embeddings": "embed.token",
         "embeddings.token_type_embeddings": "embed.segment",
         "emb_ln": "embed.norm",
-        **under(
-            "encoder.layers.*.",
-            "layers.*.",
-            {
-                "attn.Wqkv": row(*(f"self_attn.to_{part}" for part in "qkv"), heads=lambda cfg: 1),
-                "attn.out_proj": "self_attn.to_out",
-                "norm1": "norm1",
-                "mlp.fc12": "ffn.to_gate",
-                "mlp.fc11": "ffn.to_hidden",
-                "mlp.fc2": "ffn.to_out",
-                "norm2": "norm2",
-            },
+        **layers(
+            "encoder.layers",
+            PACKED,
+            {"attn.out_proj": "self_attn.to_out"},
+            feed_forward("mlp.fc11", "mlp.fc2", gate="mlp.fc12"),
+            norm1="norm1",
+            norm2="norm2",
         ),
-        **under("cls.predictions.", "", bert.head("transform.dense", "transform.layer_norm", "bias")),
-        "pooler.dense": "pooler",
+        **under(bert.HEAD, "", bert.words_head("transform.dense", "transform.layer_norm", "bias")),
+        **bert.POOLER,
     },
     prefix="nomic_bert.",
     wrapped="bert.",
-    output="cls.predictions.decoder",
+    output=f"{bert.HEAD}decoder",
     outside="cls.",
     tasks={name: POOLED[name] for name in (CLASSES, TAGS)},
 )
@@ -181,9 +174,7 @@ JINA = replace(
     shows="BERT with ALiBi in both directions, also shown as a table; a gated feed-forward network; recognised by its class JinaBert, because its `model_type` is `bert`",
     architecture="JinaBert",
     fields=(
-        only("position_embedding_type", "alibi", "Scores of this kind fall with the distance."),
-        only("feed_forward_type", "geglu", "The feed-forward network of this kind has a gate, gelu."),
-        only("is_decoder", False, bert.ONE_WAY),
+        only(position_embedding_type="alibi", feed_forward_type="geglu", is_decoder=False),
         *bert.SIZES,
         bert.SEGMENTS,
         bert.GELU,
@@ -193,43 +184,33 @@ JINA = replace(
     fixed={"block": "behind", "local": (), "biases": "all", "places": "alibi"},
     weights={
         **{name: each for name, each in bert.EMBEDDINGS.items() if "position" not in name},
-        **{name: each for name, each in bert.LAYER.items() if ".attention." in name},
-        **under(
-            "encoder.layer.*.mlp.",
-            "layers.*.",
-            {
-                "gated_layers": row("ffn.to_gate", "ffn.to_hidden", heads=lambda cfg: 1),
-                "wo": "ffn.to_out",
-                "layernorm": "norm2",
-            },
+        **bert.encoder_layers(
+            inner={"mlp.gated_layers": stacked("ffn.to_gate", "ffn.to_hidden"), "mlp.wo": "ffn.to_out"},
+            norm2="mlp.layernorm",
         ),
         **bert.WORDS,
-        "pooler.dense": "pooler",
+        **bert.POOLER,
     },
     prefix="bert.",
     wrapped="",
     tasks=POOLED,
 )
 ESM = replace(
-    FORMAT,
+    MODERNBERT,
     model_type="esm",
+    architecture="Esm",
     like="facebook/esm2_t6_8M_UR50D",
     shows="BERT over amino acids, one letter per token; rotary positions, pre-norm; the vector of a masked token is 0 and the others are scaled up",
-    architecture="Esm",
     fields=(
-        only(
-            "is_folding_model",
-            False,
-            "What folds a protein is not computed: the language model alone is read.",
-        ),
-        only("is_decoder", False, bert.ONE_WAY),
+        only("Of a model that folds proteins only the language model is computed.", is_folding_model=False),
+        bert.ONE_WAY,
         *bert.SIZES,
         bert.LATER,
         word("position_embedding_type", {"absolute": "learned", "rotary": "turned"}, "absolute", "places"),
         flag("emb_layer_norm_before", "embed_norm", False),
         Field(
-            read=lambda fields, given: {
-                "blank": fields.whole("mask_token_id", largest=given["n_vocab"] - 1, least=0)
+            read=lambda fields, values: {
+                "blank": fields.whole("mask_token_id", largest=values["n_vocab"] - 1, least=0)
                 if fields.flag("token_dropout", False)
                 else -1
             },
@@ -244,12 +225,10 @@ ESM = replace(
     weights={
         **{name: each for name, each in bert.EMBEDDINGS.items() if "LayerNorm" not in name},
         "embeddings.layer_norm": "embed.norm",
-        **{name: each for name, each in bert.LAYER.items() if "LayerNorm" not in name},
-        "encoder.layer.*.attention.LayerNorm": "layers.*.norm1",
-        "encoder.layer.*.LayerNorm": "layers.*.norm2",
+        **bert.encoder_layers(norm1="attention.LayerNorm", norm2="LayerNorm"),
         "encoder.emb_layer_norm_after": "final_norm",
         **bert.LATER_WORDS,
-        "pooler.dense": "pooler",
+        **bert.POOLER,
     },
     marks={
         "start": "<cls> or [CLS]",
@@ -264,4 +243,3 @@ ESM = replace(
     passed=r"contact_head\.regression\.(weight|bias)|.*rotary_embeddings\.inv_freq|embeddings\.position_embeddings\.weight",
     tasks={name: two_maps()[name] for name in (CLASSES, TAGS)},
 )
-FORMATS = (FORMAT, NOMIC, JINA, ESM)

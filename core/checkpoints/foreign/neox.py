@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from core.checkpoints.foreign.bert import SIZES
 from core.checkpoints.foreign.rope import rope_field
-from core.checkpoints.foreign.table import GELUS, Format, dropouts, flag, row, small, under, word
+from core.checkpoints.foreign.table import (
+    GELUS,
+    QKV,
+    Format,
+    dropouts,
+    feed_forward,
+    flag,
+    layers,
+    row,
+    sizes,
+    small,
+    word,
+)
 from core.checkpoints.task_heads import of_decoder
 from core.models.rotary.neox import NeoXConfig
 
-LAYER = {
-    "attention.query_key_value": row(
-        *(f"self_attn.to_{part}" for part in "qkv"), heads=lambda cfg: cfg.n_heads
-    ),
-    "attention.dense": "self_attn.to_out",
-    "input_layernorm": "norm1",
-    "post_attention_layernorm": "norm2",
-    "mlp.dense_h_to_4h": "ffn.to_hidden",
-    "mlp.dense_4h_to_h": "ffn.to_out",
-}
+PACKED = row(*QKV, heads=lambda cfg: cfg.n_heads)
+FEED_FORWARD = feed_forward("mlp.dense_h_to_4h", "mlp.dense_4h_to_h")
+NORMS = {"norm1": "input_layernorm", "norm2": "post_attention_layernorm"}
 NEOX = Format(
     model_type="gpt_neox",
     like="EleutherAI/pythia-70m",
@@ -26,7 +30,7 @@ NEOX = Format(
     config=NeoXConfig,
     tables=False,
     fields=(
-        *SIZES,
+        *sizes(),
         word("hidden_act", GELUS, "gelu"),
         small("layer_norm_eps", 1e-5),
         flag("use_parallel_residual", "parallel", True),
@@ -37,7 +41,12 @@ NEOX = Format(
     ),
     weights={
         "embed_in": "embed.token",
-        **under("layers.*.", "layers.*.", LAYER),
+        **layers(
+            "layers",
+            {"attention.query_key_value": PACKED, "attention.dense": "self_attn.to_out"},
+            FEED_FORWARD,
+            **NORMS,
+        ),
         "final_layer_norm": "final_norm",
     },
     prefix="gpt_neox.",
@@ -47,4 +56,3 @@ NEOX = Format(
     passed=r"layers\.\d+\.attention\.bias",
     tasks=of_decoder("classifier"),
 )
-FORMATS = (NEOX,)

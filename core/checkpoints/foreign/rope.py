@@ -1,4 +1,4 @@
-"""Rows of config.json on rotary positions (Su et al. 2021), and on layers that look everywhere or through a window."""
+"""Rows of config.json for rotary positions (Su et al. 2021), and for layers that see everything or a window."""
 
 from __future__ import annotations
 
@@ -7,252 +7,223 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from core.checkpoints.files import shown
-from core.checkpoints.foreign.table import Field, Values
+from core.checkpoints.foreign.table import Field, Values, wrong
 from core.checkpoints.safety.config_schema import RANGES, Fields
 from core.errors import InputError
 
-WHOLE, SLIDING = "full_attention", "sliding_attention"
-STRETCHED = {
-    "factor": "rope_factor",
-    "low_freq_factor": "rope_low",
-    "high_freq_factor": "rope_high",
-    "original_max_position_embeddings": "rope_original",
-}
-"""The fields of the rope type llama3, with their names in our config."""
-LINEAR = {"factor": "rope_factor"}
-YARN = {
-    "factor": "rope_factor",
-    "beta_fast": "rope_fast",
-    "beta_slow": "rope_slow",
-    "original_max_position_embeddings": "rope_original",
-}
+EVERYWHERE, SLIDING = TYPES = ("full_attention", "sliding_attention")
+FACTOR = {"factor": "rope_factor"}
+ORIGINAL = {"original_max_position_embeddings": "rope_original"}
 KINDS: Mapping[str, Mapping[str, str]] = {
     "default": {},
-    "linear": LINEAR,
-    "llama3": STRETCHED,
-    "yarn": YARN,
+    "linear": FACTOR,
+    "llama3": {**FACTOR, "low_freq_factor": "rope_low", "high_freq_factor": "rope_high", **ORIGINAL},
+    "yarn": {**FACTOR, "beta_fast": "rope_fast", "beta_slow": "rope_slow", **ORIGINAL},
 }
+"""The keys of each kind of rotary positions, with their names in our config."""
 RULES = {
     "default": "as they are (default)",
     "linear": "divided by a factor (linear)",
-    "llama3": f"stretched as in Llama 3.1 (llama3, with {', '.join(STRETCHED)})",
+    "llama3": f"stretched as in Llama 3.1 (llama3, with {', '.join(KINDS['llama3'])})",
     "longrope": "stretched pair by pair as in Phi-3 (longrope, with short_factor and long_factor)",
-    "yarn": f"stretched as in gpt-oss (yarn, with {', '.join(YARN)} and truncate = false)",
+    "yarn": f"stretched as in gpt-oss (yarn, with {', '.join(KINDS['yarn'])} and truncate = false)",
 }
-SHARE = "partial_rotary_factor"
-
-
-def rope_field(
-    base: str | tuple[str, ...] = "rope_theta",
-    default: float = 10000.0,
-    kinds: Sequence[str] = ("default",),
-    share: tuple[str, float] | None = None,
-) -> Field:
-    """Name the rotary positions: `rope_parameters` of new configs, `rope_scaling` and fields of their own in old ones.
-
-    `base` is the old field of the base, or several, of which the first is written, `share` that of the share of the features that are turned, each with what an absent one means.
-    """
-
-    bases = (base,) if isinstance(base, str) else base
-
-    def read(fields: Fields, given: Values) -> Values:
-        said: dict[str, Any] = {}
-        for name in ("rope_scaling", "rope_parameters"):
-            part = fields.raw(name)
-            if part is not None and not isinstance(part, dict):
-                raise _unread(f"{name} is {shown(repr(part), 40)}", kinds)
-            said |= part or {}
-        old = next(filter(None, map(fields.raw, bases)), default)
-        found = {"rope_base": said.pop("rope_theta", old)}
-        if share:
-            old = fields.raw(share[0])
-            part = said.pop(SHARE, share[1] if old is None else old)
-            if type(part) not in (int, float) or not 0 < part <= 1:
-                raise _unread(f"{share[0]}, or {SHARE}, is {shown(repr(part), 40)}", kinds)
-            found["d_rotary"] = int(_d_head(given) * part)
-        if "longrope" in kinds and LONG & {said.get("rope_type"), said.get("type")}:
-            return {**found, **_pair_by_pair(fields, said, given, kinds)}
-        return {**found, **_stretched(said, kinds)}
-
-    def write(cfg: Any) -> Values:
-        kind = kinds[-1] if getattr(cfg, "rope_original", 0) else "default"
-        more = {theirs: getattr(cfg, ours) for theirs, ours in KINDS[kind].items()}
-        more |= {"truncate": False} if kind == "yarn" else {}
-        if each := getattr(cfg, "rope_each", ()):
-            factors = {
-                "short_factor": list(each),
-                "long_factor": list(each),
-                "attention_factor": cfg.rope_size,
-            }
-            kind, more = "longrope", {**factors, "original_max_position_embeddings": cfg.n_ctx}
-        part = {share[0]: cfg.d_rotary / cfg.d_head} if share else {}
-        return {
-            bases[0]: cfg.rope_base,
-            "rope_scaling": {"rope_type": kind, **more} if more else None,
-            **part,
-        }
-
-    names = {
-        "rope_base": ("rope_theta", *bases),
-        "rope_each": ("short_factor",),
-        "rope_size": ("attention_factor",),
-    } | {ours: (theirs,) for theirs, ours in STRETCHED.items()}
-    return Field(read=read, write=write, names=names)
-
-
-def _d_head(given: Values) -> int:
-    return int(given.get("d_head") or given["d_model"] // given["n_heads"])
-
-
-def _stretched(said: dict[str, Any], kinds: Sequence[str]) -> Values:
-    """Return how the angles are stretched, by what is left of what is said."""
-    named = [str(said.pop(name, "default")) for name in ("rope_type", "type")]
-    kind = next((each for each in named if each != "default"), "default")
-    more = {name: value for name, value in said.items() if value is not None}
-    if kind == "yarn" and more.get("truncate") is False:
-        del more["truncate"]
-    if (
-        kind not in kinds
-        or (more.keys() | {"factor"} if kind == "linear" else more.keys()) != KINDS[kind].keys()
-    ):
-        with_ = f", with {shown(', '.join(sorted(map(str, more))), 80)}" if more else ""
-        raise _unread(f"its rotary positions are of the kind '{shown(kind, 40)}'{with_}", kinds)
-    return {KINDS[kind][name]: value for name, value in more.items()}
-
-
+PLAIN = ("default",)
 LONG = {"longrope", "su"}
 """The two names of LongRoPE."""
+SHARE = "partial_rotary_factor"
+BASES = ("rope_base", "rope_local_base")
 
 
-def _pair_by_pair(fields: Fields, said: Values, given: Values, kinds: Sequence[str]) -> Values:
-    """Return the factor of each pair of features (LongRoPE): those for texts up to the length of the training, which are the ones that are read."""
-    original = said.get("original_max_position_embeddings") or fields.raw("original_max_position_embeddings")
-    short, n_ctx = said.get("short_factor"), given["n_ctx"]
-    if type(original) is not int or not 1 < original <= RANGES["n_ctx"]:
-        raise _unread(f"original_max_position_embeddings is {shown(repr(original), 40)}", kinds)
-    factor, size = said.get("factor") or n_ctx / original, said.get("attention_factor")
-    if not isinstance(short, list) or not all(
-        type(each) in (int, float) for each in (*short, factor, size or 1)
-    ):
-        raise _unread(
-            f"its rotary positions are of the kind 'longrope', with short_factor {shown(repr(short), 40)}",
-            kinds,
-        )
-    grown = math.sqrt(1 + math.log(factor) / math.log(original)) if factor > 1 else 1.0
-    return {"rope_each": tuple(short), "rope_size": size or grown, "n_ctx": min(n_ctx, original)}
-
-
-def _unread(wrong: str, kinds: Sequence[str]) -> InputError:
+def _unread(problem: str, kinds: Sequence[str]) -> InputError:
     return InputError(
-        f"config.json: {wrong}.",
+        f"config.json: {problem}.",
         f"Rotary positions of this kind are read {', or '.join(RULES[kind] for kind in kinds)}.",
         "Open a model with these.",
     )
 
 
-def two_turns(
-    names: tuple[str, str], bases: tuple[float, float], kinds: Sequence[str] = ("default",)
+def _entries(key: str, value: Any, kinds: Sequence[str]) -> dict[str, Any]:
+    if value is not None and not isinstance(value, dict):
+        raise _unread(f"{key} is {shown(repr(value), 40)}", kinds)
+    return dict(value or {})
+
+
+def rope_field(
+    base: str | tuple[str, ...] = "rope_theta",
+    default: float = 10000.0,
+    kinds: Sequence[str] = PLAIN,
+    share: tuple[str, float] | None = None,
 ) -> Field:
-    """Name the rotary positions of layers that look everywhere, and of those with a window.
+    """Name the rotary positions: `rope_parameters` of new configs, `rope_scaling` and own keys in old ones.
 
-    New configs have `rope_parameters` for each; in old ones `names` are the fields of the two bases. `kinds` are those of the first.
+    `base` is the old key of the base, or several, of which the first is written; `default` is its value if there is none.
+    `share` is the old key of the share of the features that are rotated, with its default.
     """
+    bases = (base,) if isinstance(base, str) else base
 
-    def read(fields: Fields, given: Values) -> Values:
-        said = fields.raw("rope_parameters")
-        if said is not None and not isinstance(said, dict):
-            raise _unread(f"rope_parameters is {shown(repr(said), 40)}", kinds)
-        both = {WHOLE: fields.raw("rope_scaling"), **(said or {})}
-        if set(both) - {WHOLE, SLIDING}:
-            raise _unread(f"rope_parameters names {shown(str(sorted(map(str, both))), 80)}", kinds)
-        found: dict[str, Any] = {}
-        for kind, ours, old, base in zip((WHOLE, SLIDING), LOCAL, names, bases, strict=True):
-            part = both.get(kind)
-            if part is not None and not isinstance(part, dict):
-                raise _unread(f"rope_parameters is {shown(repr(part), 40)}", kinds)
-            part = dict(part or {})
-            found[ours] = part.pop("rope_theta", fields.raw(old) or base)
-            found |= _stretched(part, kinds if kind == WHOLE else ("default",))
-        return found
+    def read(fields: Fields, values: Values) -> Values:
+        entries: dict[str, Any] = {}
+        for key in ("rope_scaling", "rope_parameters"):
+            entries |= _entries(key, fields.raw(key), kinds)
+        old = next(filter(None, map(fields.raw, bases)), default)
+        results = {"rope_base": entries.pop("rope_theta", old)}
+        if share:
+            old = fields.raw(share[0])
+            part = entries.pop(SHARE, share[1] if old is None else old)
+            if type(part) not in (int, float) or not 0 < part <= 1:
+                raise _unread(f"{share[0]}, or {SHARE}, is {shown(repr(part), 40)}", kinds)
+            d_head = values.get("d_head") or values["d_model"] // values["n_heads"]
+            results["d_rotary"] = int(d_head * part)
+        if "longrope" in kinds and LONG & {entries.get("rope_type"), entries.get("type")}:
+            return {**results, **_pair_by_pair(fields, entries, values, kinds)}
+        return {**results, **_stretched(entries, kinds)}
 
     def write(cfg: Any) -> Values:
-        kind = {"rope_type": "default"}
-        factor = getattr(cfg, "rope_factor", 1.0)
-        wide = kind if factor == 1.0 else {"rope_type": "linear", "factor": factor}
-        turns = {
-            WHOLE: {**wide, "rope_theta": cfg.rope_base},
-            SLIDING: {**kind, "rope_theta": cfg.rope_local_base},
+        kind = kinds[-1] if getattr(cfg, "rope_original", 0) else "default"
+        scaling = {key: getattr(cfg, name) for key, name in KINDS[kind].items()}
+        if kind == "yarn":
+            scaling["truncate"] = False
+        if each := getattr(cfg, "rope_each", ()):
+            kind, scaling = "longrope", {key: list(each) for key in ("short_factor", "long_factor")}
+            scaling |= {"attention_factor": cfg.rope_size, "original_max_position_embeddings": cfg.n_ctx}
+        return {
+            bases[0]: cfg.rope_base,
+            "rope_scaling": {"rope_type": kind, **scaling} if scaling else None,
+            **({share[0]: cfg.d_rotary / cfg.d_head} if share else {}),
         }
-        return {"rope_parameters": turns}
 
-    return Field(
-        read=read, write=write, names={"rope_factor": ("factor",)} | dict.fromkeys(LOCAL, ("rope_theta",))
+    names = {name: (key,) for key, name in KINDS["llama3"].items()}
+    names |= {"rope_each": ("short_factor",), "rope_size": ("attention_factor",)}
+    return Field(read=read, write=write, names={"rope_base": ("rope_theta", *bases), **names})
+
+
+def _stretched(entries: dict[str, Any], kinds: Sequence[str]) -> Values:
+    """Return how the angles are stretched."""
+    named = [str(entries.pop(key, "default")) for key in ("rope_type", "type")]
+    kind = next((each for each in named if each != "default"), "default")
+    numbers = {key: value for key, value in entries.items() if value is not None}
+    if kind == "yarn" and numbers.get("truncate") is False:
+        del numbers["truncate"]
+    keys = numbers.keys() | {"factor"} if kind == "linear" else numbers.keys()
+    if kind not in kinds or keys != KINDS[kind].keys():
+        keys = f", with {shown(', '.join(sorted(map(str, numbers))), 80)}" if numbers else ""
+        raise _unread(f"its rotary positions are of the kind '{shown(kind, 40)}'{keys}", kinds)
+    return {KINDS[kind][key]: value for key, value in numbers.items()}
+
+
+def _pair_by_pair(fields: Fields, entries: Values, values: Values, kinds: Sequence[str]) -> Values:
+    """Return the factor of each pair of features (LongRoPE) for texts up to the length of the training."""
+    key = "original_max_position_embeddings"
+    original, n_ctx = entries.get(key) or fields.raw(key), values["n_ctx"]
+    if type(original) is not int or not 1 < original <= RANGES["n_ctx"]:
+        raise _unread(f"{key} is {shown(repr(original), 40)}", kinds)
+    short, size = entries.get("short_factor"), entries.get("attention_factor")
+    factor = entries.get("factor") or n_ctx / original
+    numbers = [*short, factor, size or 1] if isinstance(short, list) else [None]
+    if not all(type(each) in (int, float) for each in numbers):
+        raise _unread(
+            f"its rotary positions are of the kind 'longrope', with short_factor {shown(repr(short), 40)}",
+            kinds,
+        )
+    usual = math.sqrt(1 + math.log(factor) / math.log(original)) if factor > 1 else 1.0
+    return {"rope_each": tuple(short or ()), "rope_size": size or usual, "n_ctx": min(n_ctx, original)}
+
+
+def two_turns(keys: tuple[str, str], bases: tuple[float, float], kinds: Sequence[str] = PLAIN) -> Field:
+    """Name the rotary positions of layers that see everything, and of those with a window.
+
+    New configs have `rope_parameters` for each, old ones the base of each under `keys`. Only the first may be of other `kinds`.
+    """
+
+    def read(fields: Fields, values: Values) -> Values:
+        new = _entries("rope_parameters", fields.raw("rope_parameters"), kinds)
+        both = {EVERYWHERE: fields.raw("rope_scaling"), **new}
+        if set(both) - {EVERYWHERE, SLIDING}:
+            raise _unread(f"rope_parameters names {shown(str(sorted(map(str, both))), 80)}", kinds)
+        results: dict[str, Any] = {}
+        for kind, name, key, base in zip((EVERYWHERE, SLIDING), BASES, keys, bases, strict=True):
+            part = _entries("rope_parameters", both.get(kind), kinds)
+            results[name] = part.pop("rope_theta", fields.raw(key) or base)
+            results |= _stretched(part, kinds if kind == EVERYWHERE else PLAIN)
+        return results
+
+    def write(cfg: Any) -> Values:
+        factor = getattr(cfg, "rope_factor", 1.0)
+        scaling = {"rope_type": "default"} if factor == 1.0 else {"rope_type": "linear", "factor": factor}
+        return {
+            "rope_parameters": {
+                EVERYWHERE: {**scaling, "rope_theta": cfg.rope_base},
+                SLIDING: {"rope_type": "default", "rope_theta": cfg.rope_local_base},
+            }
+        }
+
+    names = {"rope_factor": ("factor",)} | dict.fromkeys(BASES, ("rope_theta",))
+    return Field(read=read, write=write, names=names)
+
+
+def per_layer(fields: Fields, key: str, n: int, words: Sequence[Any]) -> list[Any] | None:
+    """Return a list of config.json with one of these words for each layer; None if there is none."""
+    given = fields.raw(key)
+    known = given is None or (isinstance(given, list) and len(given) == n)
+    if known and all(each in words and type(each) is type(words[0]) for each in given or ()):
+        return given
+    raise wrong(
+        key, given, f"It is a list of one of {', '.join(map(str, words))} for each of the {n:,} layers."
     )
-
-
-LOCAL = ("rope_base", "rope_local_base")
 
 
 def local(otherwise: Callable[[Fields, int], Iterable[int]]) -> Field:
-    """Name the layers that look through a window: those that `layer_types` calls so, `otherwise` where it says nothing."""
+    """Name the layers with a window: those that `layer_types` calls so, or those of `otherwise` if it is missing."""
 
-    def read(fields: Fields, given: Values) -> Values:
-        n, kinds = given["n_layers"], fields.raw("layer_types")
+    def read(fields: Fields, values: Values) -> Values:
+        kinds = per_layer(fields, "layer_types", values["n_layers"], TYPES)
         if kinds is None:
-            return {"local": tuple(otherwise(fields, n))}
-        if (
-            not isinstance(kinds, list)
-            or len(kinds) != n
-            or any(kind not in (WHOLE, SLIDING) for kind in kinds)
-        ):
-            raise InputError(
-                f"config.json: layer_types is {shown(repr(kinds), 60)}.",
-                f"It says of each of the {n:,} layers whether it has {WHOLE} or {SLIDING}.",
-                "Correct it, or download the model again.",
-            )
+            return {"local": tuple(otherwise(fields, values["n_layers"]))}
         return {"local": tuple(i for i, kind in enumerate(kinds) if kind == SLIDING)}
 
-    return Field(
-        read=read,
-        write=lambda cfg: {
-            "layer_types": [SLIDING if i in cfg.local else WHOLE for i in range(cfg.n_layers)]
-        },
-    )
+    def write(cfg: Any) -> Values:
+        return {"layer_types": [SLIDING if i in cfg.local else EVERYWHERE for i in range(cfg.n_layers)]}
+
+    return Field(read=read, write=write)
 
 
-def every(name: str, default: int) -> Callable[[Fields, int], list[int]]:
-    """Return the layers but every so manieth, the last of each group, as old configs count them."""
-    return lambda fields, n: [
-        i for i in range(n) if (i + 1) % fields.whole(name, largest=RANGES["n_layers"], default=default)
-    ]
+def all_but_every(size: int, key: str = "", *, first: bool = False) -> Callable[[Fields, int], list[int]]:
+    """Return a rule for old configs: every layer has a window but the last of each group, or the first.
+
+    `size` is that of a group, where no value of `key` says another.
+    """
+
+    def rule(fields: Fields, n: int) -> list[int]:
+        group = fields.whole(key, largest=RANGES["n_layers"], default=size) if key else size
+        return [i for i in range(n) if (i if first else i + 1) % group]
+
+    return rule
 
 
 def window(default: int = 0, switch: str = "") -> Field:
-    """Name how many tokens a query sees where all layers see as many; 0 for all before it. `switch` names what must ask for it."""
+    """Name how many tokens a query sees if it is the same in all layers; 0 for all. `switch` is a key that must turn it on."""
 
-    def read(fields: Fields, given: Values) -> int:
+    def read(fields: Fields, values: Values) -> int:
         if switch and not fields.flag(switch, False):
             return 0
         if switch and "layer_types" not in fields:
-            fields.only(
-                "max_window_layers", 0, "All layers look alike here, so the window is for all or for none."
-            )
-        kinds = fields.raw("layer_types")
-        if kinds and not (isinstance(kinds, list) and set(map(str, kinds)) in ({WHOLE}, {SLIDING})):
-            raise InputError(
-                f"config.json: layer_types is {shown(repr(kinds), 60)}.",
-                "Here all layers must have the same mask: the whole past, or one window.",
-                "Open a model with such layers.",
-            )
-        if (kinds and kinds[0] == WHOLE) or (
-            fields.says("sliding_window") and "sliding_window" not in fields
-        ):
+            reason = "All layers look alike here, so the window is for all or for none."
+            fields.only("max_window_layers", 0, reason)
+        kinds = per_layer(fields, "layer_types", values["n_layers"], TYPES)
+        if kinds and len(set(kinds)) > 1:
+            reason = "Here all layers must have the same mask: the whole past, or one window."
+            raise wrong("layer_types", kinds, reason, "Open a model with such layers.")
+        if kinds and kinds[0] == EVERYWHERE:
+            return 0
+        if fields.says("sliding_window") and "sliding_window" not in fields:
             return 0
         return fields.whole("sliding_window", largest=RANGES["n_ctx"], default=default, least=min(default, 1))
 
     def write(cfg: Any) -> Values:
         slides = cfg.sliding_window > 0
-        kinds = {"layer_types": [SLIDING if slides else WHOLE] * cfg.n_layers} if switch else {}
-        return {"sliding_window": cfg.sliding_window or None, **({switch: slides} if switch else {}), **kinds}
+        kinds = [SLIDING if slides else EVERYWHERE] * cfg.n_layers
+        entries = {switch: slides, "layer_types": kinds} if switch else {}
+        return {"sliding_window": cfg.sliding_window or None, **entries}
 
-    return Field(read=lambda fields, given: {"sliding_window": read(fields, given)}, write=write)
+    return Field(read=lambda fields, values: {"sliding_window": read(fields, values)}, write=write)

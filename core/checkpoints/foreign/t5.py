@@ -6,17 +6,20 @@ import re
 from dataclasses import replace
 
 from core.checkpoints.foreign.table import (
-    REFUSED,
+    TWO_STACKS_REFUSED,
     Field,
     Format,
     Row,
     Values,
+    attention,
     decoder_layers,
     dropouts,
+    feed_forward,
+    first_class,
+    layers,
     row,
     sizes,
     small,
-    under,
     whole_number,
     word,
     written_of,
@@ -38,37 +41,29 @@ FEED_FORWARD: dict[str, tuple[str, bool]] = {
 }
 """The values of `feed_forward_proj`: the activation, and whether there is a gate. With a gate, gelu is its tanh form."""
 N_CTX = 512
-"""Tokens read at once where the config does not say: what the shipped models were trained with; nothing in them ends there."""
+"""Tokens read at once where the config does not say: the length of the training; nothing in the model ends there."""
 
 
-def _tied(fields: Fields, given: Values) -> Values:
-    """Read that an output layer is its own where one is stored and the config does not tie it; what is tied is divided at the end."""
+def _read_tied(fields: Fields, values: Values) -> Values:
+    """Read whether there is an output layer of its own; what is tied is divided at the end."""
     tied = bool(fields.flag("tie_word_embeddings", True))
     scaled = fields.flag("scale_decoder_outputs", tied)
-    return {"tied": tied or not given["own_output"], "scaled_output": bool(scaled)}
+    return {"tied": tied or not values["own_output"], "scaled_output": bool(scaled)}
 
 
-ALONE = re.compile("M?T5(EncoderModel|ForTokenClassification)")
-"""The classes that have an encoder and no decoder."""
+ENCODER_CLASS = re.compile("M?T5(EncoderModel|ForTokenClassification)")
 
 
-def _alone(fields: Fields, given: Values) -> Values:
-    """Read whether a folder holds the encoder alone: its class, or the switch, says so."""
-    classes = fields.raw("architectures")
-    first = str(classes[0]) if isinstance(classes, list) and classes else ""
-    return {"alone": fields.flag("is_encoder_decoder", True) is False or bool(ALONE.fullmatch(first))}
+def _read_encoder_alone(fields: Fields, values: Values) -> Values:
+    """Read whether a folder has the encoder alone: its class, or the switch, says so."""
+    named = ENCODER_CLASS.fullmatch(first_class(fields.raw("architectures")))
+    return {"alone": fields.flag("is_encoder_decoder", True) is False or bool(named)}
 
 
 def _fields(feed_forward: str) -> tuple[Field, ...]:
     return (
-        Field(read=_alone, write=lambda cfg: {"is_encoder_decoder": isinstance(cfg, T5Config)}),
-        *sizes(
-            n_layers="num_layers num_hidden_layers",
-            n_heads="num_heads num_attention_heads",
-            d_model="d_model",
-            d_ff="d_ff",
-            n_vocab="vocab_size",
-        ),
+        Field(read=_read_encoder_alone, write=lambda cfg: {"is_encoder_decoder": isinstance(cfg, T5Config)}),
+        *sizes(omit="n_ctx", n_layers="num_layers", n_heads="num_heads", d_model="d_model", d_ff="d_ff"),
         written_of(T5Config, decoder_layers("num_decoder_layers")),
         word("feed_forward_proj", FEED_FORWARD, feed_forward, "activation", "gated"),
         whole_number("d_head", "d_kv", default=64),
@@ -76,32 +71,37 @@ def _fields(feed_forward: str) -> tuple[Field, ...]:
         whole_number("n_buckets", "relative_attention_num_buckets", default=32),
         whole_number("furthest", "relative_attention_max_distance", default=128),
         small("layer_norm_epsilon", 1e-6),
-        written_of(T5Config, Field(read=_tied, write=lambda cfg: {"tie_word_embeddings": cfg.scaled_output})),
+        written_of(
+            T5Config,
+            Field(read=_read_tied, write=lambda cfg: {"tie_word_embeddings": cfg.scaled_output}),
+        ),
         dropouts("dropout_rate"),
     )
 
 
 def _weights(cfg: T5Config | T5EncoderConfig) -> dict[str, Row | str]:
-    found: dict[str, Row | str] = {
-        "shared": row("embed.token", again=("encoder.embed_tokens", "decoder.embed_tokens"))
-    }
-    inner = {"wi_0": "to_gate", "wi_1": "to_hidden"} if cfg.gated else {"wi": "to_hidden"}
-    attention = {"q": "to_q", "k": "to_k", "v": "to_v", "o": "to_out"}
-    kinds = {"SelfAttention": "self_attn", "EncDecAttention": "cross_attn"}
     both = isinstance(cfg, T5Config)
-    for side, n in ({"encoder": 1, "decoder": 2} if both else {"encoder": 1}).items():
-        parts = {
-            f"layer.{i}.{kind}.{theirs}": f"{leaf}.{ours}"
-            for i, (kind, leaf) in enumerate(list(kinds.items())[:n])
-            for theirs, ours in attention.items()
-        }
-        parts |= {f"layer.{n}.DenseReluDense.{theirs}": f"ffn.{ours}" for theirs, ours in inner.items()}
-        parts |= {f"layer.{n}.DenseReluDense.wo": "ffn.to_out"}
-        parts |= {f"layer.{i}.layer_norm": f"norm{i + 1}" for i in range(n + 1)}
-        found |= under(f"{side}.block.*.", f"{side}.*.", parts)
-        found[f"{side}.block.0.layer.0.SelfAttention.relative_attention_bias"] = f"{side}_bias"
-        found[f"{side}.final_layer_norm"] = f"{side}_norm" if both else "final_norm"
-    return found
+    copies = ("encoder.embed_tokens", "decoder.embed_tokens")
+    rows: dict[str, Row | str] = {"shared": row("embed.token", copies=copies)}
+    for side, modules in {"encoder": ["self_attn"], "decoder": ["self_attn", "cross_attn"]}.items():
+        if side == "decoder" and not both:
+            continue
+        n = len(modules)
+        inner = f"layer.{n}.DenseReluDense."
+        hidden, gate = (f"{inner}wi_1", f"{inner}wi_0") if cfg.gated else (f"{inner}wi", "")
+        tables = [
+            attention(f"layer.{i}.{kind}.{{}}", "q k v o", module)
+            for i, (kind, module) in enumerate(
+                zip(("SelfAttention", "EncDecAttention"), modules, strict=False)
+            )
+        ]
+        norms = {f"norm{i + 1}": f"layer.{i}.layer_norm" for i in range(n + 1)}
+        rows |= layers(
+            f"{side}.block", *tables, feed_forward(hidden, f"{inner}wo", gate), prefix=side, **norms
+        )
+        rows[f"{side}.block.0.layer.0.SelfAttention.relative_attention_bias"] = f"{side}_bias"
+        rows[f"{side}.final_layer_norm"] = f"{side}_norm" if both else "final_norm"
+    return rows
 
 
 T5 = Format(
@@ -109,7 +109,7 @@ T5 = Format(
     like="google-t5/t5-small",
     shows="encoder, decoder and cross-attention; unscaled scores with a relative bias per head and distance, also shown as a table",
     architecture="T5",
-    config=lambda given: T5EncoderConfig if given.get("alone") else T5Config,
+    config=lambda values: T5EncoderConfig if values.get("alone") else T5Config,
     tables=False,
     fields=_fields("relu"),
     stored={"own_output": ("lm_head.",)},
@@ -122,7 +122,7 @@ T5 = Format(
     ties=False,
     tasks=TWO_STACKS | {TAGS: TAGGER},
     wrapped="transformer.",
-    refused={name: why for name, why in REFUSED.items() if name != "is_encoder_decoder"},
+    refused=TWO_STACKS_REFUSED,
 )
 MT5 = replace(
     T5,
@@ -136,11 +136,10 @@ MT5 = replace(
         written_of(
             T5Config,
             Field(
-                read=lambda fields, given: {"scaled_output": False},
+                read=lambda fields, values: {"scaled_output": False},
                 write=lambda cfg: {"tie_word_embeddings": cfg.tied},
             ),
         ),
     ),
 )
 """A gate where nothing is said, and nothing is divided at the end, tied or not."""
-FORMATS = (T5, MT5)

@@ -1,4 +1,4 @@
-"""A format as a table: the fields of its config.json and the names of its tensors, each row read and written."""
+"""A format as a table: rows for the keys of config.json and for the names of tensors, each read and written."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any
 
 import tokenizers
 
+from core.checkpoints.files import shown
 from core.checkpoints.safety.config_schema import ELSEWHERE, RANGES, Fields, built, name_for
 from core.checkpoints.safety.load_plan import ONE_MARK, Take, blank, unfit
 from core.checkpoints.task_heads import HeadSpec
@@ -25,16 +26,17 @@ REFUSED: Mapping[str, str] = {
     "is_encoder_decoder": "This kind of model has one stack here.",
     "add_cross_attention": "This kind of model has no cross-attention here.",
 }
-"""Settings that a config must not turn on, unless a format allows it."""
+"""Keys that a config must not turn on, unless a format allows it."""
+TWO_STACKS_REFUSED = {key: reason for key, reason in REFUSED.items() if key != "is_encoder_decoder"}
 WRITERS = re.compile(r"LMHead|DoubleHeads|CausalLM|Generation|PreTraining|MTModel")
 """Parts of the names of classes whose models output words."""
 BUFFERS = r"(.*\.)?(rotary_emb\.(original_)?inv_freq|position_ids|token_type_ids|masked_bias)"
-"""Names of what old files hold beside learned numbers."""
+"""Names in old files of tensors that are not learned."""
 TUNED = re.compile(
     r"(score|classifier|pre_classifier|qa_outputs|qa_classifier|multiple_choice_head|sequence_summary"
     r"|discriminator_predictions|mask_predictions|classification_head|pooler|head)\."
 )
-"""How the names of the heads of fine-tuned models begin."""
+"""First parts of the tensor names of fine-tuned heads."""
 NUMBER = re.compile(r"(?<=\.)\d+(?=\.)")
 GELUS = {
     "gelu_new": "gelu_tanh",
@@ -45,162 +47,229 @@ GELUS = {
     "relu": "relu",
 }
 SILUS = {"silu": "silu", "swish": "silu"}
-"""Names of activations in configs, with ours; of several names for one the first is written."""
+"""Activations by their names in config.json; of several names the first is written."""
+SIZES = {
+    "n_layers": "num_hidden_layers",
+    "n_heads": "num_attention_heads",
+    "d_model": "hidden_size",
+    "d_ff": "intermediate_size",
+    "n_vocab": "vocab_size",
+    "n_ctx": "max_position_embeddings",
+}
+"""The usual keys of the sizes of a model."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Field:
-    """A row of config.json: `read` gives values of ours, from the checked fields and the values so far, `write` what is said of a config.
+    """A row of config.json: `read` gives values of our config, `write` entries of config.json.
 
-    `names` are those of the file by ours, for errors; `only` are switches that may have one value.
+    `read` gets the checked config.json and the values that earlier rows gave, `write` our config.
+    `names` are the keys of each value, for errors; `only` are keys that may have one value alone.
     """
 
-    read: Callable[[Fields, Values], Values] = lambda fields, given: {}
+    read: Callable[[Fields, Values], Values] = lambda fields, values: {}
     write: Callable[[Any], Values] = lambda cfg: {}
     names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     only: tuple[str, ...] = ()
 
 
-def _value(ours: str, theirs: tuple[str, ...], read: Callable[[Fields, Values], Any]) -> Field:
+def wrong(
+    key: str, value: Any, rule: str, remedy: str = "Correct it, or download the model again."
+) -> InputError:
+    """Return the error for a value of config.json."""
+    return InputError(f"config.json: {key} is {shown(repr(value), 60)}.", rule, remedy)
+
+
+def _value(name: str, keys: tuple[str, ...], read: Callable[[Fields, Values], Any]) -> Field:
     return Field(
-        read=lambda fields, given: {ours: read(fields, given)},
-        write=lambda cfg: {theirs[0]: getattr(cfg, ours, None)},
-        names={ours: theirs},
+        read=lambda fields, values: {name: read(fields, values)},
+        write=lambda cfg: {keys[0]: getattr(cfg, name, None)},
+        names={name: keys},
     )
 
 
+def computed(name: str, rule: Callable[[Values], Any]) -> Field:
+    """Give a value that has no key: it follows from the values of earlier rows."""
+    return Field(read=lambda fields, values: {name: rule(values)})
+
+
 def whole_number(
-    ours: str,
-    *theirs: str,
+    name: str,
+    *keys: str,
     default: int | Callable[[Values], int] | None = None,
     least: int = 1,
     most: int = 0,
 ) -> Field:
-    """Name a whole number: the name that is written, then others that are read."""
+    """Name a whole number by the key that is written and others that are read."""
 
-    def read(fields: Fields, given: Values) -> int:
-        otherwise = default(given) if callable(default) else default
-        return fields.whole(*theirs, largest=most or RANGES[ours], default=otherwise, least=least)
+    def read(fields: Fields, values: Values) -> int:
+        otherwise = default(values) if callable(default) else default
+        return fields.whole(*keys, largest=most or RANGES[name], default=otherwise, least=least)
 
-    return _value(ours, theirs, read)
-
-
-def sizes(**names: str) -> tuple[Field, ...]:
-    """Name several sizes that every config of a kind gives, each with its other names behind it."""
-    return tuple(whole_number(ours, *theirs.split()) for ours, theirs in names.items())
+    return _value(name, keys, read)
 
 
-def small(theirs: str, default: float, ours: str = "eps") -> Field:
+def sizes(*, omit: str = "", **keys: str) -> tuple[Field, ...]:
+    """Name the sizes of a model by their usual keys, but for those in `omit`.
+
+    `keys` are other keys of a size, separated by spaces; the first is written, all are read.
+    """
+    usual = {name: key for name, key in SIZES.items() if name not in omit.split()}
+    every = {name: f"{keys.get(name, '')} {usual.get(name, '')}".split() for name in {**usual, **keys}}
+    return tuple(whole_number(name, *dict.fromkeys(found)) for name, found in every.items())
+
+
+def small(key: str, default: float, name: str = "eps") -> Field:
     """Name a number between 0 and 1."""
-    return _value(ours, (theirs,), lambda fields, given: fields.small(theirs, default))
+    return _value(name, (key,), lambda fields, values: fields.small(key, default))
 
 
-def positive(theirs: str, ours: str, default: float) -> Field:
+def positive(key: str, name: str, default: float) -> Field:
     """Name a positive number, which null sets to 0."""
-    row = _value(ours, (theirs,), lambda fields, given: fields.positive(theirs, default))
-    return replace(row, write=lambda cfg: {theirs: getattr(cfg, ours) or None})
+    row = _value(name, (key,), lambda fields, values: fields.positive(key, default))
+    return replace(row, write=lambda cfg: {key: getattr(cfg, name) or None})
 
 
-def decoder_layers(theirs: str) -> Field:
-    """Name the layers of the decoder, which are as many as the encoder's where the config says no number."""
+def decoder_layers(key: str) -> Field:
+    """Name the number of the decoder's layers, by default that of the encoder's."""
 
-    def read(fields: Fields, given: Values) -> Values:
-        found = fields.whole(theirs, largest=RANGES["n_decoder_layers"], default=given["n_layers"])
-        return {"n_decoder_layers": 0 if found == given["n_layers"] else found}
+    def read(fields: Fields, values: Values) -> Values:
+        n = fields.whole(key, largest=RANGES["n_decoder_layers"], default=values["n_layers"])
+        return {"n_decoder_layers": 0 if n == values["n_layers"] else n}
 
-    return Field(
-        read=read, write=lambda cfg: {theirs: cfg.decoder_layers}, names={"n_decoder_layers": (theirs,)}
-    )
+    names = {"n_decoder_layers": (key,)}
+    return Field(read=read, write=lambda cfg: {key: cfg.decoder_layers}, names=names)
 
 
-def flag(theirs: str, ours: str, default: bool) -> Field:
+def flag(key: str, name: str, default: bool) -> Field:
     """Name a value that is true or false."""
-    return _value(ours, (theirs,), lambda fields, given: bool(fields.flag(theirs, default)))
+    return _value(name, (key,), lambda fields, values: bool(fields.flag(key, default)))
 
 
-def choice(theirs: str, ours: str, default: bool, *, yes: Any, no: Any) -> Field:
-    """Name a switch by which one of two values is chosen."""
-    row = _value(ours, (theirs,), lambda fields, given: yes if fields.flag(theirs, default) else no)
-    return replace(row, write=lambda cfg: {theirs: getattr(cfg, ours) == yes})
+def word(key: str, meanings: Values, default: str, *names: str) -> Field:
+    """Name a word of a list by its meaning: the activation, or the values called `names`."""
+    names = names or ("activation",)
 
-
-def word(theirs: str, known: Values, default: str, *ours: str) -> Field:
-    """Name a word out of a list and what it means here: the activation, or several values."""
-    ours = ours or ("activation",)
-
-    def read(fields: Fields, given: Values) -> Values:
-        meant = fields.one_of(theirs, known, default)
-        return dict(zip(ours, meant if len(ours) > 1 else (meant,), strict=True))
+    def read(fields: Fields, values: Values) -> Values:
+        meaning = fields.one_of(key, meanings, default)
+        return dict(zip(names, meaning if len(names) > 1 else (meaning,), strict=True))
 
     def write(cfg: Any) -> Values:
-        meant = tuple(getattr(cfg, name) for name in ours)
-        return {theirs: name_for(known, meant if len(ours) > 1 else meant[0])}
+        meaning = tuple(getattr(cfg, name) for name in names)
+        return {key: name_for(meanings, meaning if len(names) > 1 else meaning[0])}
 
-    return Field(read=read, write=write, names=dict.fromkeys(ours, (theirs,)))
+    return Field(read=read, write=write, names=dict.fromkeys(names, (key,)))
 
 
-def only(theirs: str, value: Any, why: str, remedy: str = ELSEWHERE) -> Field:
-    """Name a switch with its one value that is computed here, or with how that follows from the values so far."""
+def only(reason: str = "", remedy: str = ELSEWHERE, **settings: Any) -> Field:
+    """Name keys that change the arithmetic, each with the one value that is computed here.
 
-    def right(given: Values) -> Any:
-        return value(given) if callable(value) else value
+    A value may be a function of the values so far. `reason` is the rule in the error, where the value itself does not say enough.
+    """
 
-    def read(fields: Fields, given: Values) -> Values:
-        fields.only(theirs, right(given), why, remedy)
+    def right(values: Values) -> Values:
+        return {key: value(values) if callable(value) else value for key, value in settings.items()}
+
+    def read(fields: Fields, values: Values) -> Values:
+        for key, value in right(values).items():
+            fields.only(key, value, reason or f"Only {key} = {value!r} is computed for this kind.", remedy)
         return {}
 
-    return Field(read=read, write=lambda cfg: {theirs: right(vars(cfg))}, only=(theirs,))
+    return Field(read=read, write=lambda cfg: right(vars(cfg)), only=tuple(settings))
 
 
 def written_of(kind: type[Any], each: Field) -> Field:
-    """Return a row that is written of configs of one class, and left out of the others that its format has."""
+    """Return a row that is written only for configs of one class."""
     return replace(each, write=lambda cfg: each.write(cfg) if isinstance(cfg, kind) else {})
 
 
-def dropouts(*theirs: str, zero: str = "") -> Field:
-    """Name the dropouts of a training; they are written alone, a model that is read drops nothing. Attention's is `zero` here."""
-    return Field(write=lambda cfg: {**dict.fromkeys(theirs, cfg.dropout), **({zero: 0.0} if zero else {})})
+def dropouts(*keys: str, zero: str = "") -> Field:
+    """Write the dropout of a training under these keys; `zero` is that of attention, which has none here."""
+    return Field(write=lambda cfg: {**dict.fromkeys(keys, cfg.dropout), **({zero: 0.0} if zero else {})})
 
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """A row of tensors: into which of ours a stored one goes. A star stands for the number of a layer; the ends .weight and .bias follow.
+    """A row of tensors: the parts of our network that a stored tensor goes into.
 
-    `turned`, `plus` and `again` as in `Take`, but here `again` are names without an end; `heads` counts those of a tensor of packed parts for a config,
-    `shape` gives that of the stored tensor where ours is another; `times` names a value of config.json that it is multiplied by while it is read;
-    `pairs` gives heads and turned features as in `Take`.
+    In names a star is the number of a layer; .weight and .bias are left out. `turned`, `plus`, `copies` and `pairs` are as in `Take`.
+    `heads` is for parts that are packed head by head, `shape` for a stored shape that is not ours; both depend on the config.
+    `times` names a value that the tensor is multiplied by when it is read.
     """
 
     into: tuple[str, ...]
     turned: bool = False
     heads: Callable[[Any], int] | None = None
     plus: float = 0.0
-    again: tuple[str, ...] = ()
+    copies: tuple[str, ...] = ()
     shape: Callable[[Any], tuple[int, ...]] | None = None
     times: str = ""
     pairs: Callable[[Any], tuple[int, int]] | None = None
 
+    def take(self, config: Any, stored: str, into: tuple[str, ...], copies: tuple[str, ...]) -> Take:
+        """Return one tensor of a model with its shape, by the names of the parts."""
+        parts = [shapes(config)[name] for name in into]
+        first, turned = parts[0], self.turned and len(parts[0]) == 2
+        if self.shape is not None:
+            return Take(stored, self.shape(config), into, ours=first)
+        if len(parts) == 1:
+            shape = first[::-1] if turned else first
+            pairs = self.pairs(config) if self.pairs else (0, 0)
+            return Take(stored, shape, into, turned=turned, plus=self.plus, again=copies, pairs=pairs)
+        n_rows = sum(part[0] for part in parts)
+        if self.heads is None:
+            return Take(stored, (*first[:0:-1], n_rows), into, turned=turned)
+        heads = self.heads(config)
+        widths = tuple(part[0] // heads for part in parts)
+        return Take(stored, (n_rows, *first[1:]), into, heads=heads, widths=widths)
+
 
 Weights = Mapping[str, str | Row]
+QKV = tuple(f"self_attn.to_{part}" for part in "qkv")
 
 
-def row(*into: str, **more: Any) -> Row:
-    """Make a row of parts, each named alone."""
-    return Row(into=into, **more)
+def row(*into: str, **options: Any) -> Row:
+    """Make a row of the parts it goes into."""
+    return Row(into=into, **options)
 
 
-def under(theirs: str, ours: str, rows: Weights) -> dict[str, Row]:
-    """Put something before all names of a table."""
+def stacked(*into: str) -> Row:
+    """Make a row of one matrix whose rows are those of several of ours, one below the other."""
+    return row(*into, heads=lambda cfg: 1)
+
+
+def under(stored: str, prefix: str, rows: Weights) -> dict[str, Row]:
+    """Put one prefix before the stored names of a table, and another before ours."""
     return {
-        f"{theirs}{name}": replace(each, into=tuple(f"{ours}{part}" for part in each.into))
+        f"{stored}{name}": replace(each, into=tuple(f"{prefix}{part}" for part in each.into))
         for name, each in _rows(rows).items()
     }
 
 
-def changed(rows: Weights, which: str, **more: Any) -> dict[str, Row]:
+def layers(stored: str, *tables: Weights, prefix: str = "layers", **norms: str) -> dict[str, Row]:
+    """Join the tables of a layer, and its norms by their stored names."""
+    rows = {name: each for table in tables for name, each in table.items()}
+    rows |= {theirs: ours for ours, theirs in norms.items()}
+    return under(f"{stored}.*.", f"{prefix}.*.", rows)
+
+
+def attention(pattern: str, parts: str, module: str = "self_attn") -> dict[str, str]:
+    """Name the maps to queries, keys, values and the output; a pattern's braces stand for each of `parts`."""
+    ours = (f"{module}.to_{part}" for part in ("q", "k", "v", "out"))
+    return {pattern.format(part): name for part, name in zip(parts.split(), ours, strict=True)}
+
+
+def feed_forward(hidden: str, out: str, gate: str = "") -> dict[str, str]:
+    """Name the maps of a feed-forward network."""
+    rows = {hidden: "ffn.to_hidden", out: "ffn.to_out"}
+    return {**rows, gate: "ffn.to_gate"} if gate else rows
+
+
+def changed(rows: Weights, pattern: str, **changes: Any) -> dict[str, Row]:
     """Change the rows whose stored name matches a pattern."""
     return {
-        name: replace(each, **more) if re.search(which, name) else each for name, each in _rows(rows).items()
+        name: replace(each, **changes) if re.search(pattern, name) else each
+        for name, each in _rows(rows).items()
     }
 
 
@@ -229,23 +298,22 @@ def writes(config: Any) -> bool:
 class Format:
     """A format: how a folder whose config.json names `model_type` becomes one of our networks, and is written.
 
-    `config` is our class, or chooses one by the values that are read: those of `fields`, the `fixed` ones, and the
-    `stored` ones, which are true where the name of a stored tensor begins so. `weights` are all tensors, without the `prefix`
-    that all names may have but those that begin with `outside`; `output` is the matrix of the output layer, which may be one more copy of
-    the table of tokens. `endings` are old ends of names with the present ones; `passed` as in `check_names`, `marks` as in `Plan`,
-    `refused` as in `REFUSED`. `tables`: the network has a vector for each position.
-    `architecture` is how the class names begin that old configs give instead of a model type, `writer` how the name of the class
-    ends that gives words or classes, `bare` how that of one without does; `classes` where that is not all. `alike` are other model
-    types of the very same arithmetic and names, each with how its classes begin. `said_as` is the model type that config.json gives where it is that of
-    another kind, from which the class alone tells it. `telling` names the field without which
-    a config that gives neither is not taken for this kind: what tells it from a kind with the same tensors.
-    `ties`: a config that says it is not tied must come with an output layer.
-    `tasks` are its heads of fine-tuning, by what the class's name ends in; `wrapped` is another prefix, that of classes with such a head.
-    `tokenizer` names what a model of a config reads where that is no text, and its folders have none. `like` names a model of the kind, `shows` says what of it is seen, for README.
+    - `config`: our class, or a function that chooses it by the values.
+    - `fields`, `fixed`, `stored`: the values of the config; those `stored` are true where the name of a stored tensor begins so.
+    - `weights`: all tensors; `output`: the output layer, which may be a copy of the table of tokens.
+    - `prefix`: the beginning of all names but those of `outside`; `wrapped`: another, of classes with a head.
+    - `endings`: old ends of names with the present ones; `passed`: names of tensors that are passed over.
+    - `refused`: keys that must not be set, with the reason.
+    - `tasks`: heads of fine-tuning by the end of the class's name; `marks`: as in `Plan`; `tokenizer`: for folders without one.
+    - `tables`: the network has a vector for each position. `ties`: a config that is not tied must bring an output layer.
+    - `architecture`: the beginning of its classes' names, if it is not the model type with a capital. `writer`, `bare`: their end with an output layer and without; `classes`: the whole name, if that is not enough.
+    - `aliases`: other model types of the same arithmetic, with the beginning of their classes.
+    - `said_as`: the model type in config.json, where only the class tells the kind.
+    - `telling`: a key without which a config that names neither is not of this kind.
+    - `like`, `shows`: a model of the kind, and what can be seen in it, for README.
     """
 
     model_type: str
-    architecture: str
     config: type[Any] | Callable[[Values], type[Any]]
     fields: tuple[Field, ...]
     weights: Weights | Callable[[Any], Weights]
@@ -253,6 +321,7 @@ class Format:
     stored: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     like: str = ""
     shows: str = ""
+    architecture: str = ""
     prefix: str = ""
     output: str = "lm_head"
     outside: str | tuple[str, ...] = "lm_head."
@@ -264,7 +333,7 @@ class Format:
     marks: Mapping[str, str] = field(default_factory=lambda: ONE_MARK)
     tokenizer: Callable[[Any], tokenizers.Tokenizer] | None = None
     refused: Mapping[str, str] = field(default_factory=lambda: REFUSED)
-    alike: Mapping[str, str] = field(default_factory=dict)
+    aliases: Mapping[str, str] = field(default_factory=dict)
     said_as: str = ""
     telling: str = ""
     ties: bool = True
@@ -274,21 +343,21 @@ class Format:
 
     @property
     def kinds(self) -> Mapping[str, str]:
-        """Every model type that is read so, with how the names of its classes begin."""
-        return {self.model_type: self.architecture, **self.alike}
+        """Return every model type that is read so, with the beginning of its classes' names."""
+        return {self.model_type: self.architecture or self.model_type.capitalize(), **self.aliases}
 
     @property
     def family(self) -> str:
-        """The name of its family; of several the one of a config that says nothing."""
+        """Return the name of its family; of several that of a config that says nothing."""
         return family_of(self.config if isinstance(self.config, type) else self.config({})).name
 
     @cached_property
     def passes(self) -> re.Pattern[str]:
-        """The names of stored tensors that are passed over."""
+        """Return the pattern of stored names that are passed over."""
         return re.compile("|".join(filter(None, (BUFFERS, self.passed))))
 
     def plain(self, stored: str) -> str:
-        """The name that `takes` uses for a stored one."""
+        """Return the name that `takes` uses for a stored one."""
         bare = stored.removeprefix(self.prefix)
         bare = bare.removeprefix(self.wrapped) if self.wrapped and bare == stored else bare
         bare = stored if bare.startswith(self.outside) else bare
@@ -298,128 +367,105 @@ class Format:
         return bare
 
     def full(self, plain: str) -> str:
-        """The name that is written for one of `takes`."""
+        """Return the name that is written for one of `takes`."""
         return plain if plain.startswith(self.outside) else self.prefix + plain
 
-    def read(self, fields: Fields, stored: Collection[str] = ()) -> Any:
-        """Return our config of a config.json, with the names of what is stored. Raises InputError for what is not computed here."""
-        return self.read_all(fields, stored)[0]
+    def read(self, fields: Fields, stored: Collection[str] = ()) -> tuple[Any, Values]:
+        """Return our config of a config.json and the names of stored tensors, and every value that was read.
 
-    def read_all(self, fields: Fields, stored: Collection[str]) -> tuple[Any, Values]:
-        """Return our config and every value that was read, also those that are no part of it."""
-        given: dict[str, Any] = dict(self.fixed)
-        given |= {
-            ours: any(name.startswith(begins) for name in stored) for ours, begins in self.stored.items()
+        Raises InputError: something that is not computed here.
+        """
+        values: dict[str, Any] = dict(self.fixed)
+        values |= {
+            name: any(each.startswith(begins) for each in stored) for name, begins in self.stored.items()
         }
         try:
             for each in self.fields:
-                given |= each.read(fields, given)
-            kind = self.config if isinstance(self.config, type) else self.config(given)
-            known = kind.__dataclass_fields__
-            if "headless" in known:
-                given["headless"] = _headless(fields, stored, f"{self.output}.weight")
-            ours = {name: value for name, value in given.items() if name in known}
-            return built(kind, ours, tables=self.tables), given
+                values |= each.read(fields, values)
+            kind = self.config if isinstance(self.config, type) else self.config(values)
+            attributes = kind.__dataclass_fields__
+            if "headless" in attributes:
+                values["headless"] = _headless(fields, stored, f"{self.output}.weight")
+            own = {name: value for name, value in values.items() if name in attributes}
+            return built(kind, own, tables=self.tables), values
         except InputError as error:
-            names = {ours: theirs for each in self.fields for ours, theirs in each.names.items()}
+            names = {name: keys for each in self.fields for name, keys in each.names.items()}
             raise fields.in_their_words(error, names) from None
 
     def values(self, config: Any) -> dict[str, Any] | None:
-        """Return what a config.json of this kind says of a config; None where it would be read as another."""
+        """Return the config.json of a config; None if it would be read as another."""
         try:
-            said = {name: value for each in self.fields for name, value in each.write(config).items()}
-            full = {**said, "architectures": [self.class_of(config)]}
-            read = self.read(Fields(full), [take.name for take in self.takes(config)])
+            entries = {key: value for each in self.fields for key, value in each.write(config).items()}
+            whole = {**entries, "architectures": [self.class_of(config)]}
+            again, _ = self.read(Fields(whole), [take.name for take in self.takes(config)])
         except (InputError, AttributeError, KeyError):
             return None
-        return said if type(read) is type(config) and _same(vars(read), vars(config)) else None
+        return entries if type(again) is type(config) and _same(vars(again), vars(config)) else None
 
     def class_of(self, config: Any) -> str:
-        """Return the class of the transformers library for a config."""
+        """Return the name of the transformers library's class for a config."""
         if self.classes is not None:
             return self.classes(config)
-        return self.architecture + (self.writer if writes(config) else self.bare)
+        return self.kinds[self.model_type] + (self.writer if writes(config) else self.bare)
 
     def check_depth(self, config: Any, stored: Collection[str]) -> None:
-        """Refuse a config with more layers than there are tensors, before a network of so many is made. Raises InputError."""
+        """Refuse a config with more layers than stored tensors, before a network is made of it.
+
+        Raises InputError.
+        """
         most = max(config.n_layers, getattr(config, "n_decoder_layers", 0))
         depth = 1 if getattr(config, "shared", "") == "all" else most
         rows, experts = self._rows(config), getattr(config, "n_experts", 0)
-        stars = 2 if any(theirs.count("*") == 2 for theirs in rows) else 1
+        stars = 2 if any(name.count("*") == 2 for name in rows) else 1
         least = depth * (experts if stars == 2 else 1)
         if least > len(stored):
             there = {tuple(NUMBER.findall(f".{name}")[:stars]) for name in stored}
             every = product(map(str, range(depth)), *([map(str, range(experts))] if stars == 2 else []))
             first = next(numbers for numbers in every if numbers not in there)
-            names = [
-                f"{_numbered(theirs, list(first))}.weight" for theirs in rows if theirs.count("*") == stars
-            ]
+            names = [f"{_numbered(name, list(first))}.weight" for name in rows if name.count("*") == stars]
             raise unfit("missing", names, f"at least {least:,}")
 
     def has_table(self, config: Any, stored: Collection[str]) -> bool:
-        """Return whether a table of tokens is stored under any of its names, without making a network; true where there is none."""
-        rows = {theirs: each for theirs, each in self._rows(config).items() if "embed.token" in each.into}
-        names = {name for theirs, each in rows.items() for name in (theirs, *each.again, self.output)}
+        """Return whether the table of tokens is stored under any of its names; true for a kind without one."""
+        rows = {name: each for name, each in self._rows(config).items() if "embed.token" in each.into}
+        names = {copy for name, each in rows.items() for copy in (name, *each.copies, self.output)}
         return not rows or any(f"{name}.weight" in stored for name in names)
 
     def _rows(self, config: Any) -> dict[str, Row]:
         rows = _rows(self.weights if isinstance(self.weights, Mapping) else self.weights(config))
         return rows | (_rows({self.output: "to_logits"}) if self.output else {})
 
-    def takes(self, config: Any, given: Values | None = None) -> tuple[Take, ...]:
-        """Return every tensor of a model of a config; `given` are the values that were read, of which some are multiplied into weights."""
-        return tuple(self._takes(config, given or {}))
+    def takes(self, config: Any, values: Values | None = None) -> tuple[Take, ...]:
+        """Return every tensor of a model of a config; `values` as read, some of which are multiplied into weights."""
+        return tuple(self._takes(config, values or {}))
 
-    def _takes(self, config: Any, given: Values) -> Iterator[Take]:
+    def _takes(self, config: Any, values: Values) -> Iterator[Take]:
         ours, done = shapes(config), set[str]()
-        own = any(name.startswith("to_logits.") for name in ours)
-        tied = self.output and not own and writes(config)
-        by_ours = {part: (theirs, each) for theirs, each in self._rows(config).items() for part in each.into}
+        untied = any(name.startswith("to_logits.") for name in ours)
+        tied = self.output and not untied and writes(config)
+        by_part = {part: (name, each) for name, each in self._rows(config).items() for part in each.into}
         for name in sorted(ours, key=lambda name: "." not in name):  # a parameter of the whole network last
             pattern, numbers = NUMBER.sub("*", name), NUMBER.findall(name)
             before, dot, last = pattern.rpartition(".")
-            key, end = (pattern, "") if pattern in by_ours else (before, dot + last)
-            theirs, each = by_ours[key]
-            if (stored := _numbered(theirs, numbers) + end) in done:
+            key, end = (pattern, "") if pattern in by_part else (before, dot + last)
+            stored_pattern, each = by_part[key]
+            if (stored := _numbered(stored_pattern, numbers) + end) in done:
                 continue
             done.add(stored)
             into = tuple(_numbered(part, numbers) + end for part in each.into)
-            again = tuple(f"{copy}{end}" for copy in each.again)
+            copies = tuple(f"{copy}{end}" for copy in each.copies)
             if name == "embed.token.weight" and tied:
-                again += (f"{self.output}.weight",)
-            take = _take(config, each, stored, into, again, [ours[part] for part in into])
-            yield replace(take, times=given.get(each.times, 1.0)) if each.times else take
+                copies += (f"{self.output}.weight",)
+            take = each.take(config, stored, into, copies)
+            yield replace(take, times=values.get(each.times, 1.0)) if each.times else take
 
 
-def _take(
-    config: Any,
-    each: Row,
-    stored: str,
-    into: tuple[str, ...],
-    again: tuple[str, ...],
-    parts: list[tuple[int, ...]],
-) -> Take:
-    """Return the row for one tensor, with its shape."""
-    first, turned = parts[0], each.turned and len(parts[0]) == 2
-    if each.shape is not None:
-        return Take(stored, each.shape(config), into, ours=first)
-    if len(parts) == 1:
-        shape = first[::-1] if turned else first
-        pairs = each.pairs(config) if each.pairs else (0, 0)
-        return Take(stored, shape, into, turned=turned, plus=each.plus, again=again, pairs=pairs)
-    n_rows = sum(part[0] for part in parts)
-    if each.heads is None:
-        return Take(stored, (*first[:0:-1], n_rows), into, turned=turned)
-    heads = each.heads(config)
-    return Take(
-        stored, (n_rows, *first[1:]), into, heads=heads, widths=tuple(part[0] // heads for part in parts)
-    )
-
-
-def _same(read: Values, config: Values) -> bool:
-    """Return whether two configs are one but for the dropout of a training, and the last digit of a number that was divided and multiplied."""
+def _same(values: Values, config: Values) -> bool:
+    """Return whether two configs are equal, but for dropout and the last digit of a number that was divided."""
     return all(
-        math.isclose(read[name], value, rel_tol=1e-12) if isinstance(value, float) else read[name] == value
+        math.isclose(values[name], value, rel_tol=1e-12)
+        if isinstance(value, float)
+        else values[name] == value
         for name, value in config.items()
         if name != "dropout"
     )
@@ -431,8 +477,13 @@ def _numbered(pattern: str, numbers: list[str]) -> str:
     return pattern
 
 
+def first_class(classes: Any) -> str:
+    """Return the first name of `architectures` in config.json; "" if there is none."""
+    first = classes[0] if isinstance(classes, list) and classes else ""
+    return first if isinstance(first, str) else ""
+
+
 def _headless(fields: Fields, stored: Collection[str], head: str) -> bool:
     """Return whether a decoder was saved without an output layer: none is stored, and its class has none."""
-    classes = fields.raw("architectures")
-    first = classes[0] if isinstance(classes, list) and classes else None
-    return head not in stored and isinstance(first, str) and not WRITERS.search(first)
+    first = first_class(fields.raw("architectures"))
+    return bool(first) and head not in stored and not WRITERS.search(first)

@@ -1,6 +1,6 @@
-"""ViT (Dosovitskiy et al. 2021) and DeiT (Touvron et al. 2021) in Hugging Face format, with the head that tells classes.
+"""ViT (Dosovitskiy et al. 2021) and DeiT (Touvron et al. 2021) in Hugging Face format, with their heads for classes.
 
-A DeiT has a distillation token behind the class token, and may have a head for each.
+A DeiT has a distillation token after the class token, and may have a head for each.
 """
 
 from __future__ import annotations
@@ -10,8 +10,19 @@ from dataclasses import replace
 from typing import Any
 
 from core.checkpoints.files import shown
-from core.checkpoints.foreign.bert import DROPS, EPS, GELU
-from core.checkpoints.foreign.table import Field, Format, Row, Values, only, row, sizes, under
+from core.checkpoints.foreign.bert import DROPS, EPS, FEED_FORWARD, GELU
+from core.checkpoints.foreign.table import (
+    Field,
+    Format,
+    Row,
+    Values,
+    attention,
+    layers,
+    only,
+    row,
+    sizes,
+    wrong,
+)
 from core.checkpoints.safety.config_schema import Fields
 from core.data import patches
 from core.errors import InputError
@@ -23,11 +34,11 @@ UNNAMED = {"0": "LABEL_0", "1": "LABEL_1"}
 MOST_CLASSES = 2**16
 
 
-def _headed(called: str, like: str) -> Field:
-    def read(fields: Fields, given: Values) -> Values:
-        if not given["headed"]:
+def _check_head(kind: str, like: str) -> Field:
+    def read(fields: Fields, values: Values) -> Values:
+        if not values["headed"]:
             raise InputError(
-                f"This {called} was saved without its head for classes.",
+                f"This {kind} was saved without its head for classes.",
                 "Here the output of such a model is shown by its classes.",
                 f"Open one with such a head, like {like}.",
             )
@@ -36,37 +47,26 @@ def _headed(called: str, like: str) -> Field:
     return Field(read=read)
 
 
-def _classes(given: Any) -> Sequence[str]:
-    """The labels in the order of the scores; the number is added where a label is long, or stands there twice."""
-    number = len(given) if isinstance(given, dict) else 0
-    labels = [str(given.get(str(i), "")) for i in range(number)] if number <= MOST_CLASSES else []
-    if not labels or not all(isinstance(given.get(str(i)), str) for i in range(number)):
-        raise InputError(
-            "config.json: id2label does not name the classes 0, 1, 2 and so on.",
-            f"It gives each class a name, and there are at most {MOST_CLASSES:,}.",
-            "Correct it, or download the model again.",
-        )
+def _classes(names: Any) -> Sequence[str]:
+    """Return the labels in the order of the scores, with the number where a label is long or not the only one."""
+    number = len(names) if isinstance(names, dict) else 0
+    labels = [str(names.get(str(i), "")) for i in range(number)] if number <= MOST_CLASSES else []
+    if not labels or not all(isinstance(names.get(str(i)), str) for i in range(number)):
+        rule = f"It names the classes 0, 1, 2 and so on, of which there are at most {MOST_CLASSES:,}."
+        raise wrong("id2label", names, rule)
     short = [shown(label.strip(), LONGEST_NAME - 8) for label in labels]
-    again = {name for name in short if short.count(name) > 1} if len(set(short)) < number else set[str]()
-    return tuple(f"{name} {i}" if name in again or not name else name for i, name in enumerate(short))
+    repeated = {name for name in short if short.count(name) > 1} if len(set(short)) < number else set[str]()
+    return tuple(f"{name} {i}" if name in repeated or not name else name for i, name in enumerate(short))
 
 
 FIELDS = (
-    only("qkv_bias", True, "Queries, keys and values without a bias are not implemented for this kind."),
-    *sizes(
-        n_layers="num_hidden_layers",
-        n_heads="num_attention_heads",
-        d_model="hidden_size",
-        d_ff="intermediate_size",
-        image="image_size",
-        patch="patch_size",
-        channels="num_channels",
-    ),
+    only(qkv_bias=True),
+    *sizes(omit="n_vocab n_ctx", image="image_size", patch="patch_size", channels="num_channels"),
     GELU,
     EPS,
     DROPS,
     Field(
-        read=lambda fields, given: {
+        read=lambda fields, values: {
             "classes": _classes(fields.raw("id2label") if "id2label" in fields else UNNAMED)
         },
         write=lambda cfg: {
@@ -75,23 +75,21 @@ FIELDS = (
         },
     ),
 )
-LAYER = under(
-    "",
-    "encoder.*.",
-    {
-        **{f"attention.attention.{part}": f"self_attn.to_{part[0]}" for part in ("query", "key", "value")},
-        "attention.output.dense": "self_attn.to_out",
-        "layernorm_before": "norm1",
-        "intermediate.dense": "ffn.to_hidden",
-        "output.dense": "ffn.to_out",
-        "layernorm_after": "norm2",
-    },
+LAYERS = layers(
+    "encoder.layer",
+    attention("attention.{}", "attention.query attention.key attention.value output.dense"),
+    FEED_FORWARD,
+    prefix="encoder",
+    norm1="layernorm_before",
+    norm2="layernorm_after",
 )
 BODY = {
-    "embeddings.cls_token": row("embed.token.class_token", shape=lambda cfg: (1, 1, cfg.d_model)),
-    "embeddings.distillation_token": row(
-        "embed.token.distillation_token", shape=lambda cfg: (1, 1, cfg.d_model)
-    ),
+    **{
+        f"embeddings.{name}": row(
+            f"embed.token.{name.replace('cls', 'class')}", shape=lambda cfg: (1, 1, cfg.d_model)
+        )
+        for name in ("cls_token", "distillation_token")
+    },
     "embeddings.position_embeddings": row(
         "embed.position.weight", shape=lambda cfg: (1, cfg.n_ctx, cfg.d_model)
     ),
@@ -99,12 +97,12 @@ BODY = {
         "embed.token.project.weight", shape=lambda cfg: (cfg.d_model, cfg.channels, cfg.patch, cfg.patch)
     ),
     "embeddings.patch_embeddings.projection.bias": "embed.token.project.bias",
-    **under("encoder.layer.*.", "", LAYER),
+    **LAYERS,
     "layernorm": "encoder_norm",
 }
 
 
-def _heads(cfg: ViTConfig) -> dict[str, Row | str]:
+def _weights(cfg: ViTConfig) -> dict[str, Row | str]:
     both: dict[str, Row | str] = {"cls_classifier": "to_classes", "distillation_classifier": "to_distilled"}
     return {**BODY, **(both if cfg.two_heads else {"classifier": "to_classes"})}
 
@@ -115,9 +113,9 @@ VIT = Format(
     shows="a doodle with larger pixels (from −1 to 1, whatever the folder says of brightness) as patches and a class token; a classification head; sizes that are multiples of 28",
     architecture="ViT",
     config=ViTConfig,
-    fields=(_headed("ViT", "google/vit-base-patch16-224"), *FIELDS),
+    fields=(_check_head("ViT", "google/vit-base-patch16-224"), *FIELDS),
     stored={"headed": ("classifier",)},
-    weights=_heads,
+    weights=_weights,
     prefix="vit.",
     output="",
     outside="classifier.",
@@ -130,7 +128,7 @@ DEIT = replace(
     like="facebook/deit-base-distilled-patch16-224",
     shows="ViT with a distillation token after the class token; the logits of both heads, and their mean",
     architecture="DeiT",
-    fields=(_headed("DeiT", "facebook/deit-base-distilled-patch16-224"), *FIELDS),
+    fields=(_check_head("DeiT", "facebook/deit-base-distilled-patch16-224"), *FIELDS),
     fixed={"distilled": True},
     stored={"headed": ("classifier", "cls_classifier"), "two_heads": ("distillation_classifier",)},
     prefix="deit.",
@@ -138,4 +136,3 @@ DEIT = replace(
     classes=lambda cfg: f"DeiTForImageClassification{'WithTeacher' if cfg.two_heads else ''}",
     tokenizer=lambda cfg: patches.named(cfg.side, cfg.first),
 )
-FORMATS = (DEIT, VIT)
