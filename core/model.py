@@ -203,7 +203,7 @@ class Model:
         edits = ready(self, edits)
         targets, pairs = list(targets or [None] * len(texts)), list(pairs or [None] * len(texts))
         sides, sources, shown = self._sides(list(texts), pairs, targets, special, edits)
-        batch = self._batch(sides, sources)
+        batch = self.batch(sides, sources)
         patterns = ("*",) if keep is None else tuple(keep)
         alone = len(sides) == 1 and not edits and grad is None
         goes_on = reads_on and alone and self.spec.writes and not self.spec.has_source
@@ -341,7 +341,8 @@ class Model:
             for side in sides
         ]
 
-    def _batch(self, sides: list[Side], sources: list[Side] | None) -> Batch:
+    def batch(self, sides: list[Side], sources: list[Side] | None) -> Batch:
+        """Return what the network reads of texts of one length, and of their sources where it reads those."""
         ids, real = tensors(sides)
         source, source_real = tensors(sources) if sources else (None, None)
         several = getattr(self.config, "n_segments", 0) > 1 and not getattr(self.config, "two_ends", False)

@@ -85,7 +85,7 @@ def test_the_app_runs_with_the_lower_bounds_of_all():
 def test_no_locked_release_has_a_known_vulnerability() -> None:
     """Ask the package index's database about every release of the lock; skipped where it cannot be reached."""
     pytest.importorskip("pip_audit", reason='pip install -e ".[audit]"')
-    options = "--disable-pip --require-hashes -r requirements.lock -f json".split()
+    options = ["--disable-pip", "--require-hashes", "-r", "requirements.lock", "-f", "json"]
     command = [sys.executable, "-m", "pip_audit", *options]
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     answered = {row["name"]: row["vulns"] for row in json.loads(run.stdout)["dependencies"] if "vulns" in row}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 from tiny_models import served
@@ -62,3 +63,20 @@ def test_the_picture_holds_the_numbers_of_the_stack_in_view(engine):
 def test_where_nothing_is_added_there_is_no_picture(engine):
     assert relative_bias.NAME not in folds(full("tiny-t5", kind="cross"))
     assert relative_bias.NAME not in folds(full("tiny-llama", kind="causal"))
+
+
+def test_why_here_splits_the_score_of_the_chosen_cell(engine):
+    """The number of the sentence is the recorded score, the bars add up to it, and heads lead to their own view."""
+    run = engine.open("tiny-llama").run("She has a car.")
+    test = full("tiny-llama", kind="causal", layer="1")
+    assert "Why here?" in folds(test)
+    test.session_state["fold:look.why"] = True
+    test.run()
+    assert not test.exception
+    (sentence,) = (text.value for text in test.text if text.value.startswith("The score of query"))
+    recorded = run.trace["layer.1.self_attn.scores"][1]
+    score = float(sentence.split(" is ")[1].split(". ")[0])
+    assert np.isclose(recorded, score, atol=6e-4).any()
+    specs = (json.loads(chart.proto.spec) for chart in test.get("vega_lite_chart"))
+    (rows,) = (spec["data"]["values"] for spec in specs if "number" in str(spec["data"]))
+    assert sum(row["value"] for row in rows) == pytest.approx(score, abs=1e-3)

@@ -84,7 +84,7 @@ def show(page: Page, run: Run, measured: Mapping[str, Heads], place: HeadRef) ->
         if how == ONE:
             words = seen.attention.queries[query], seen.attention.keys[key]
             cell.show(run, place, piece, words, whole=float(seen.weights[query, key]))
-    folds.show(page, run, measured[place.kind], place, seen, piece[0])
+    folds.show(page, run, measured[place.kind], place, seen, piece, one=how == ONE)
 
 
 def _choices(run: Run, place: HeadRef, *, joins: bool) -> tuple[str, str]:

@@ -1,0 +1,75 @@
+"""A score as a sum over the parts of a model that wrote to the stream before: it adds up, and single parts equal a written-out product."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from test_families import CASES, build, called, example, traced
+
+import core
+from core.analysis.attribution.score_parts import Part, needed_for_parts, query_and_key_parts, score_parts
+from core.errors import InputError
+
+TEXT = "The king and the queen"
+
+
+@pytest.mark.quick(12)
+@pytest.mark.parametrize("case", CASES, ids=called)
+def test_the_parts_of_a_query_and_of_a_key_add_up_to_them_in_every_family(case):
+    family, network = build(*case)
+    batch, trace = example(family), traced(network, example(family))[1]
+    for kind in family.kinds_of(network.cfg):
+        if not kind.layered or kind.learned:
+            continue
+        layer = kind.n_layers(network.cfg) - 1
+        q, k = (trace[kind.path(layer, leaf)][0, -1].detach().numpy() for leaf in ("q", "k"))
+        of_query, of_key = query_and_key_parts(network, family, batch, kind.name, layer, -1, 2, 1)
+        np.testing.assert_allclose(sum(of_query.values()), q[2], atol=1e-5)
+        np.testing.assert_allclose(sum(of_key.values()), k[1], atol=1e-5)
+        heads = {part.layer for part in of_query if part.name == "head" and part.kind == kind.name}
+        assert heads <= set(range(layer)), "only earlier layers write into a query"
+
+
+def test_products_are_those_of_the_weights_written_out_and_add_up_to_the_score():
+    model = core.open_model("gpt-mini")
+    run = model.run(TEXT)
+    found = score_parts(run, "causal", 3, 5, query=4, key=1)
+    assert abs(found.total - found.score) < 1e-4
+    assert found.score == pytest.approx(float(run.trace["layer.3.self_attn.scores"][5, 4, 1]))
+
+    def normed(part, position, norm):  # the norm of layer 3 on one part, its scale held, without its bias
+        x = run.trace["layer.3.resid_in"][position].astype(np.float64)
+        gain = norm.weight.double().numpy()
+        return (part - part.mean()) / np.sqrt(x.var() + norm.eps) * gain
+
+    block = model.network.layers[3]
+    attend, d_head = block.self_attn, model.config.d_head
+    rows = slice(5 * d_head, 6 * d_head)
+    token = run.trace["embed.token"][4].astype(np.float64)
+    head = run.trace["layer.2.self_attn.heads"][6, 1].astype(np.float64)
+    merge = model.network.layers[2].self_attn.to_out.weight.double().numpy()
+    wrote = merge[:, 6 * d_head : 7 * d_head] @ head
+    q = attend.to_q.weight.double().numpy()[rows] @ normed(token, 4, block.norm1)
+    k = attend.to_k.weight.double().numpy()[rows] @ normed(wrote, 1, block.norm1)
+    at = found.query_parts.index(Part("token embedding")), found.key_parts.index(Part("head", "causal", 2, 6))
+    assert found.products[at] == pytest.approx(float(q @ k) / np.sqrt(d_head), abs=1e-6)
+
+
+def test_an_induction_head_reads_what_the_head_that_attends_to_the_previous_token_wrote():
+    run = core.open_model("induction-tiny").run("a b c d a b")
+    pattern = run.attention("causal").weights
+    previous = int(pattern[0].diagonal(-1, 1, 2).mean(-1).argmax())
+    found = score_parts(run, "causal", 1, 0, query=len(run.tokens) - 1, key=len(run.tokens) - 4)
+    asks, answers, value = found.largest(1)[0]
+    assert (asks.name, answers) == ("token embedding", Part("head", "causal", 0, previous))
+    assert value > 0.4 * found.score > 0
+
+
+def test_what_is_needed_is_enough_and_a_recurrent_decoder_has_no_parts():
+    model = core.open_model("gpt-mini")
+    few = model.run(TEXT, keep=needed_for_parts(model.run(TEXT), "causal", 2))
+    whole = score_parts(model.run(TEXT), "causal", 2, 1, 4, 2)
+    np.testing.assert_allclose(score_parts(few, "causal", 2, 1, 4, 2).products, whole.products, atol=1e-6)
+    recurrent = core.open_model("bahdanau-en-es").run("The cat sleeps.")
+    with pytest.raises(InputError, match="no earlier parts"):
+        score_parts(recurrent, "alignment", 0, 0, 1, 1)

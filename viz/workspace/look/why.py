@@ -1,0 +1,116 @@
+"""The fold "Why here?" of the full view: the score of the chosen cell as a sum over what earlier parts put into query and key."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from core.analysis.attribution.score_parts import Part, ScoreParts, needed_for_parts, score_parts
+from core.run import Run
+from viz.labels import bare_token, head_name, literal
+from viz.shell import links
+from viz.widgets import engine_client, page_parts
+from viz.workspace.look import charts
+from viz.workspace.shared.head_picker import SHORT, HeadRef
+
+BARS, LINKS, ROWS = 10, 6, 200
+CODE = """from core.analysis.attribution.score_parts import score_parts
+
+parts = score_parts(run, {kind!r}, layer={layer}, head={head}, query={query}, key={key})
+print(parts.largest({bars}), parts.total, parts.score)"""
+
+
+def show(run: Run, place: HeadRef, query: int, key: int) -> None:
+    """Draw the fold for a query and a key, both token indices; what it needs is computed once it is open."""
+    if not run.model.spec.kind(place.kind).layered or run.model.spec.kind(place.kind).learned:
+        return
+    with page_parts.fold("Why here?", "look.why") as fold:
+        if fold.open:
+            _parts(run, place, query, key)
+
+
+def _parts(run: Run, place: HeadRef, query: int, key: int) -> None:
+    model = run.model
+    text, pair = (run.source or run.side).text, run.side.pair
+    keep = needed_for_parts(run, place.kind, place.layer)
+    scored = engine_client.run(model.name, text, target=run.target_text, pair=pair, keep=keep)
+    name = ("score parts", model.name, text, run.target_text, pair, str(place), place.kind, query, key)
+    parts = engine_client.submit(
+        name,
+        lambda: score_parts(scored, place.kind, place.layer, place.head, query, key),
+        6.0 * len(text) * model.config.n_layers,
+    )
+    largest = parts.largest(BARS)
+    others = parts.total - sum(value for _, _, value in largest) - sum(parts.added.values())
+    names = [f"{_name(a, run)}  ×  {_name(b, run)}" for a, b, _ in largest]
+    values = [value for _, _, value in largest]
+    labels = [*names, *parts.added, "all other pairs"]
+    tokens = run.axis(model.spec.kind(place.kind).queries), run.axis(model.spec.kind(place.kind).keys)
+    asks, answers = (bare_token(side.tokens[at]) for side, at in zip(tokens, (query, key), strict=True))
+    page_parts.numbers(
+        f"The score of query “{asks}” and key “{answers}” is {parts.score:.3f}. It is a sum: what each earlier part of the model put "
+        "into the query, times what each put into the key.",
+        "why",
+    )
+    page_parts.show(
+        charts.signed_bars(labels, [*values, *parts.added.values(), others], "query part × key part", rest=1),
+        "look.why.bars",
+        "Parts of the score, the largest first: "
+        + ", ".join(f"{label} {value:.2f}" for label, value in zip(names, values, strict=True)),
+    )
+    st.caption(_explain(run, place, parts))
+    _links(place, [part for pair in largest for part in pair[:2]], run)
+    page_parts.dataframe(_table(run, parts), hide_index=True, key="look.why.table")
+    st.code(CODE.format(**vars(place), query=query, key=key, bars=BARS), language="python")
+
+
+def _explain(run: Run, place: HeadRef, parts: ScoreParts) -> str:
+    product = run.model.spec.kind(place.kind).terms(run.model.network, place.layer)[0]
+    same = (
+        ""
+        if product.note
+        else " What meets the key's biases is the same for every key and does not change the weights."
+    )
+    return (
+        f"All {parts.products.size:,} products add up to {parts.total:.3f}. The scale of each norm is held at its value in this run; then the query and the key are sums, "
+        "one vector for each embedding, head and feed-forward layer before this one, and one for all biases."
+        + same
+        + " It says what the score consists of. What would happen without a head, only ablation says."
+    )
+
+
+def _name(part: Part, run: Run) -> str:
+    if part.layer is None:
+        return part.name
+    if part.head is None:
+        return f"{part.name} L{part.layer}"
+    return f"head {head_name(part.layer, part.head, SHORT[part.kind] if len(run.kinds) > 1 else '')}"
+
+
+def _links(place: HeadRef, parts: list[Part], run: Run) -> None:
+    """Offer the heads among some parts, the first ones at most."""
+    heads = list(dict.fromkeys(part for part in parts if part.head is not None))[:LINKS]
+    if not heads:
+        return
+    with st.container(horizontal=True, gap="small"):
+        for part in heads:
+            here = {"kind": part.kind, "layer": part.layer, "head": part.head}
+            links.to(
+                "look",
+                _name(part, run).replace("head", "Head"),
+                icon=":material/visibility:",
+                view="full",
+                **here,
+            )
+
+
+def _table(run: Run, parts: ScoreParts) -> pd.DataFrame:
+    """One line for each of the largest products, the largest first."""
+    rows = parts.largest(ROWS)
+    return pd.DataFrame(
+        {
+            "query part": [literal(_name(a, run)) for a, _, _ in rows],
+            "key part": [literal(_name(b, run)) for _, b, _ in rows],
+            "part of the score": [round(value, 4) for *_, value in rows],
+        }
+    )
