@@ -23,7 +23,7 @@ from core.trace import Tap, matches
 
 Array = np.ndarray
 EMBEDDINGS = {"token": "token embedding", "position": "position embedding", "segment": "segment embedding"}
-WRITTEN = "|".join([*(f"*embed.{name}" for name in EMBEDDINGS), "*.heads", "*.ffn.out", "*.gated"])
+WRITERS = "|".join([*(f"*embed.{name}" for name in EMBEDDINGS), "*.heads", "*.ffn.out", "*.gated"])
 """The paths of what is added to a residual stream, in the names of all families."""
 
 
@@ -125,14 +125,14 @@ def query_and_key_parts(
     held = _with_held_norms(network, scales)
     ends = found.path(layer, "q"), found.path(layer, "k")
     with torch.enable_grad():
-        written = _record_written(held, batch, ends)
+        tap = _record_writers(held, batch, ends)
     with torch.no_grad():
-        empty = _record_written(held, batch, ends, empty=True)
+        empty = _record_writers(held, batch, ends, empty=True)
     kinds = family.kinds_of(network.cfg)
     of_query, of_key = (
         {
-            **_split(written, written.met[path][0, head, position], kinds, network.cfg),
-            Part("biases"): empty.met[path][0, head, position].double().numpy(),
+            **_split(tap, tap.end_values[path][0, head, position], kinds, network.cfg),
+            Part("biases"): empty.end_values[path][0, head, position].double().numpy(),
         }
         for path, position in zip(ends, (query, key), strict=True)
     )
@@ -198,30 +198,30 @@ class _Reached(Exception):
     """The last value that is needed has been computed."""
 
 
-class _Written(Tap):
+class _WriterTap(Tap):
     """A tap that makes each value that is added to the stream a leaf of the gradient, zero where `empty`, and keeps those at `ends`."""
 
-    __slots__ = ("empty", "ends", "leaves", "met", "prefix")
+    __slots__ = ("empty", "end_values", "ends", "leaves", "prefix")
 
     def __init__(self, ends: tuple[str, ...], empty: bool) -> None:
         self.ends, self.empty, self.prefix = ends, empty, ""
         self.leaves: dict[str, tuple[Tensor, str]] = {}
-        self.met: dict[str, Tensor] = {}
+        self.end_values: dict[str, Tensor] = {}
 
-    def __truediv__(self, part: str) -> _Written:
+    def __truediv__(self, part: str) -> _WriterTap:
         child = copy.copy(self)
         child.prefix = f"{self.prefix}{part}."
         return child
 
     def __call__(self, name: str, value: Tensor, axes: str) -> Tensor:
         path = self.prefix + name
-        if matches(path, WRITTEN):
+        if matches(path, WRITERS):
             leaf = torch.zeros_like(value) if self.empty else value.detach().clone().requires_grad_()
             self.leaves[path] = leaf, axes
             return leaf
         if path in self.ends:
-            self.met[path] = value
-            if len(self.met) == len(self.ends):
+            self.end_values[path] = value
+            if len(self.end_values) == len(self.ends):
                 raise _Reached
         return value
 
@@ -229,18 +229,18 @@ class _Written(Tap):
         return True
 
 
-def _record_written(network: Any, batch: Any, ends: tuple[str, ...], empty: bool = False) -> _Written:
-    tap = _Written(ends, empty)
+def _record_writers(network: Any, batch: Any, ends: tuple[str, ...], empty: bool = False) -> _WriterTap:
+    tap = _WriterTap(ends, empty)
     try:
         network(batch, tap=tap)
     except _Reached:
         return tap
-    raise KeyError(f"No value was met at {' and '.join(ends)}.")
+    raise KeyError(f"The network has no {' and '.join(ends)}.")
 
 
-def _split(written: _Written, vector: Tensor, kinds: tuple[Kind, ...], config: Any) -> dict[Part, Array]:
+def _split(tap: _WriterTap, vector: Tensor, kinds: tuple[Kind, ...], config: Any) -> dict[Part, Array]:
     """Return what each part put into a vector (d_head), which is linear in all of them."""
-    values = [value for value, _ in written.leaves.values()]
+    values = [value for value, _ in tap.leaves.values()]
     units = torch.eye(len(vector), dtype=vector.dtype)
     grads = torch.autograd.grad(
         vector, values, units, retain_graph=True, allow_unused=True, is_grads_batched=True
@@ -252,7 +252,7 @@ def _split(written: _Written, vector: Tensor, kinds: tuple[Kind, ...], config: A
         for layer in range(kind.n_layers(config))
     }
     found: dict[Part, Array] = {}
-    for (path, (value, axes)), grad in zip(written.leaves.items(), grads, strict=True):
+    for (path, (value, axes)), grad in zip(tap.leaves.items(), grads, strict=True):
         if grad is None or not grad.any():
             continue
         others = [at + 1 for at, word in enumerate(axes.split()) if word != "head"]

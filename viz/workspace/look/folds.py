@@ -15,7 +15,7 @@ from viz.labels import distinct, percent, visible
 from viz.shell.pages import Page
 from viz.widgets import page_parts
 from viz.widgets.export import Labelled
-from viz.workspace.look import cell, relative_bias, why
+from viz.workspace.look import cell, relative_bias, score_sum
 from viz.workspace.shared.head_picker import HeadRef, HeadView, crosses
 
 NOTES = {
@@ -41,7 +41,7 @@ def show(
     """Draw the folds; `piece` are query and key as token indices, `one` says that a single head is shown."""
     relative_bias.show(run, place)
     if one:
-        why.show(run, place, *piece)
+        score_sum.show(run, place, *piece)
     with page_parts.fold(page_parts.EQUATION, "look.arithmetic") as fold:
         if fold.open:
             _row(row_of(cell.deep(run, place), place.kind, place.layer, place.head, piece[0]))
