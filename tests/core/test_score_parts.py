@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 from test_families import CASES, build, called, example, traced
 
 import core
-from core.analysis.attribution.score_parts import Part, needed_for_parts, query_and_key_parts, score_parts
+from core.analysis.attribution.logit_attribution import attribute
+from core.analysis.attribution.score_parts import (
+    Part,
+    needed_for_parts,
+    query_and_key_parts,
+    score_parts,
+    scores_of_attending,
+)
+from core.analysis.attribution.target_token import Asked
 from core.errors import InputError
 
 TEXT = "The king and the queen"
@@ -55,6 +64,14 @@ def test_products_are_those_of_the_weights_written_out_and_add_up_to_the_score()
     assert found.products[at] == pytest.approx(float(q @ k) / np.sqrt(d_head), abs=1e-6)
 
 
+def test_within_inference_mode_the_parts_are_the_same():
+    model = core.open_model("translator-en-es")
+    run = model.run("The cat sleeps.")
+    with torch.inference_mode():
+        inside = score_parts(run, "cross", 2, 0, 1, 1)
+    np.testing.assert_allclose(inside.products, score_parts(run, "cross", 2, 0, 1, 1).products)
+
+
 def test_an_induction_head_reads_what_the_head_that_attends_to_the_previous_token_wrote():
     run = core.open_model("induction-tiny").run("a b c d a b")
     pattern = run.attention("causal").weights
@@ -63,6 +80,33 @@ def test_an_induction_head_reads_what_the_head_that_attends_to_the_previous_toke
     asks, answers, value = found.largest(1)[0]
     assert (asks.name, answers) == ("token embedding", Part("head", "causal", 0, previous))
     assert value > 0.4 * found.score > 0
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "kind"),
+    [
+        ("gpt-mini", TEXT, "causal"),
+        ("bert-mini", "The king and the queen went home.", "self"),
+        ("translator-en-es", "The cat sleeps.", "cross"),
+    ],
+)
+def test_what_attending_adds_to_the_words_sums_up_to_the_attribution_of_the_head(name, text, kind):
+    model = core.open_model(name)
+    run, found = model.run(text), model.spec.kind(kind)
+    layer, head, row = found.n_layers(model.config) - 1, 1, 3
+    weights = run.trace[found.path(layer, "pattern")][head, row]
+    word = int(run.logits[row].argmax())
+    added = [scores_of_attending(run, kind, layer, head, row, key) for key in range(len(weights))]
+    parts = attribute(run, Asked(row=row, token=word))
+    assert sum(w * scores[word] for w, scores in zip(weights, added, strict=True)) == pytest.approx(
+        parts.heads[kind][layer, head], abs=1e-4
+    )
+
+
+def test_the_encoder_of_a_translator_reaches_no_word_directly():
+    run = core.open_model("translator-en-es").run("The cat sleeps.")
+    with pytest.raises(InputError, match="does not reach a score of words"):
+        scores_of_attending(run, "self", 0, 0, 1, 1)
 
 
 def test_what_is_needed_is_enough_and_a_recurrent_decoder_has_no_parts():

@@ -9,6 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from tiny_models import served
 
+from core.analysis.attribution.score_parts import scores_of_attending
 from core.analysis.heads.relative_bias import by_distance
 from viz.workspace.look import relative_bias
 from viz.workspace.shared.head_picker import HeadRef
@@ -63,6 +64,23 @@ def test_the_picture_holds_the_numbers_of_the_stack_in_view(engine):
 def test_where_nothing_is_added_there_is_no_picture(engine):
     assert relative_bias.NAME not in folds(full("tiny-t5", kind="cross"))
     assert relative_bias.NAME not in folds(full("tiny-llama", kind="causal"))
+
+
+def test_what_it_writes_names_the_words_with_the_largest_sums(engine):
+    test = full("tiny-llama", kind="causal", layer="1")
+    test.session_state["fold:look.writes"] = True
+    test.run()
+    assert not test.exception
+    (sentence,) = (text.value for text in test.text if text.value.startswith("At “"))
+    run = engine.open("tiny-llama").run("She has a car.")
+    weights = run.trace["layer.1.self_attn.pattern"][1]
+    n = len(weights)
+    largest = {
+        f"{(weights[q, k] * scores_of_attending(run, 'causal', 1, 1, q, k)).max():+.2f}"
+        for q in range(n)
+        for k in range(q + 1)
+    }
+    assert sentence.split("adds ")[1].split()[0] in largest
 
 
 def test_why_here_splits_the_score_of_the_chosen_cell(engine):

@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-import copy
-from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
-from torch.nn import functional
+from torch import Tensor
 
+from core.analysis.residual.held_network import EMBEDDINGS, HeldNetwork, StreamTap
 from core.errors import InputError
-from core.layers.linear import Linear
-from core.layers.norm import LayerNorm, RMSNorm
+from core.layers.grouped_attention import capped
 from core.layers.score_terms import Terms, leaves, steps
+from core.model import Model
 from core.models import Batch, Family, Kind
 from core.run import Run
-from core.trace import Tap, matches
+from core.trace import Tap
 
 Array = np.ndarray
-EMBEDDINGS = {"token": "token embedding", "position": "position embedding", "segment": "segment embedding"}
-WRITERS = "|".join([*(f"*embed.{name}" for name in EMBEDDINGS), "*.heads", "*.ffn.out", "*.gated"])
-"""The paths of what is added to a residual stream, in the names of all families."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +75,7 @@ def needed_for_parts(run: Run, kind: str, layer: int) -> tuple[str, ...]:
     )
 
 
+@torch.inference_mode(False)
 def score_parts(run: Run, kind: str, layer: int, head: int, query: int, key: int) -> ScoreParts:
     """Split the score of a query and a key (token indices) by the parts of the model that wrote to the residual stream before.
 
@@ -97,9 +93,8 @@ def score_parts(run: Run, kind: str, layer: int, head: int, query: int, key: int
             "A score is split along a residual stream, to which each layer adds.",
             "Look at its arithmetic instead.",
         )
-    sides = [run.side.without_padding], None if run.source is None else [run.source.without_padding]
     of_query, of_key = query_and_key_parts(
-        model.network, model.spec, model.batch(*sides), kind, layer, head, query, key
+        model.network, model.spec, batch_of(run), kind, layer, head, query, key
     )
     queries, keys = np.stack([*of_query.values()]), np.stack([*of_key.values()])
     terms = found.terms(model.network, layer)
@@ -121,13 +116,17 @@ def query_and_key_parts(
 
     The last part, "biases", is what a stream without any part would give: the biases of norms and maps on the way.
     """
-    found, scales = family.kind(kind), deque[Tensor]()
-    held = _with_held_norms(network, scales)
+    held, found = HeldNetwork(network), family.kind(kind)
     ends = found.path(layer, "q"), found.path(layer, "k")
+
+    def forward(network: Any, tap: Tap) -> Tensor:
+        return network(batch, tap=tap)
+
+    tap, empty = StreamTap(ends), StreamTap(ends, replaced_by={})
     with torch.enable_grad():
-        tap = _record_writers(held, batch, ends)
+        held.run(forward, tap)
     with torch.no_grad():
-        empty = _record_writers(held, batch, ends, empty=True)
+        held.run(forward, empty)
     kinds = family.kinds_of(network.cfg)
     of_query, of_key = (
         {
@@ -137,6 +136,66 @@ def query_and_key_parts(
         for path, position in zip(ends, (query, key), strict=True)
     )
     return of_query, of_key
+
+
+@torch.inference_mode(False)
+@torch.no_grad()
+def scores_of_attending(run: Run, kind: str, layer: int, head: int, query: int, key: int) -> Array:
+    """Return what a weight of 1 on a key (a token index) adds directly to the scores of all words at the row of the query: (vocab,).
+
+    The head's value of the key goes through W_O, the norms (scales held) and the output layer; times the weight, and summed over the
+    keys, that is the head's part in `logit_attribution`. What later parts make of it is left out. Needs the path of the values "v".
+    Raises InputError for a model that scores no words, and for an attention whose stack the output does not read.
+    """
+    model, found = run.model, run.model.spec.kind(kind)
+    if not reaches_words(model, kind):
+        raise InputError(
+            f"What {kind} in {model.name} writes does not reach a score of words directly.",
+            "The output layer reads the residual stream of the stack that predicts words.",
+            "Choose an attention of that stack, or look at its parts (Why here?).",
+        )
+    held, output = HeldNetwork(model.network), model.outputs["logits"]
+    batch, cap = batch_of(run), getattr(model.network, "logit_cap", 0.0)
+    held.network.__dict__["logit_cap"] = 0.0
+    value = torch.tensor(run.trace[found.path(layer, "v")][head, key])
+
+    def forward(network: Any, tap: Tap) -> Tensor:
+        return output.compute("logits", network, network(batch, tap=tap), batch.real)[0, query]
+
+    def only_the_value(heads: Tensor) -> Tensor:
+        alone = torch.zeros_like(heads)
+        alone[0, head, query] = value
+        return alone
+
+    with torch.enable_grad():
+        whole = held.run(forward, StreamTap())
+    nothing = held.run(forward, StreamTap(replaced_by={}))
+    added = held.run(forward, StreamTap(replaced_by={found.path(layer, "heads"): only_the_value}))
+    assert whole is not None and nothing is not None and added is not None
+    share = capped(whole, cap) / whole if cap else 1.0
+    return ((added - nothing) * share).detach().numpy()
+
+
+def reaches_words(model: Model, kind: str) -> bool:
+    """Return whether the output layer for words reads the stream to which an attention adds.
+
+    >>> import core
+    >>> [reaches_words(core.open_model("translator-en-es"), kind) for kind in ("self", "causal", "cross")]
+    [False, True, True]
+    """
+    found, stacks = model.spec.kind(kind), model.spec.stacks
+    return (
+        model.can("score_words")
+        and found.layered
+        and not found.learned
+        and found.stack == (stacks.get("decoder") or stacks.get("encoder"))
+    )
+
+
+def batch_of(run: Run) -> Batch:
+    """Return what the network read in a run, without padding."""
+    source = None if run.source is None else [run.source.without_padding]
+    return run.model.batch([run.side.without_padding], source)
 
 
 def _after_product(terms: Terms, dot: float, numbers: Mapping[str, float]) -> tuple[float, dict[str, float]]:
@@ -154,91 +213,7 @@ def _after_product(terms: Terms, dot: float, numbers: Mapping[str, float]) -> tu
     return share, added
 
 
-class _HeldNorm(nn.Module):
-    """A norm whose scale is recorded at the first passes and taken from there at later ones, call by call."""
-
-    def __init__(self, norm: LayerNorm | RMSNorm, scales: deque[Tensor]) -> None:
-        super().__init__()
-        self.norm, self.scales = norm, scales
-
-    def forward(self, x: Tensor) -> Tensor:
-        centred = x if isinstance(self.norm, RMSNorm) else x - x.mean(-1, keepdim=True)
-        if torch.is_grad_enabled():
-            self.scales.append((centred.square().mean(-1, keepdim=True) + self.norm.eps).sqrt().detach())
-            scale = self.scales[-1]
-        else:
-            scale = self.scales.popleft()
-        y = centred / scale * self.norm.weight
-        bias = getattr(self.norm, "bias", None)
-        return y if bias is None else y + bias
-
-
-class _PlainLinear(Linear):
-    """A linear map of which many gradients can be asked at once: a weight in half precision is float32 while it is used."""
-
-    def forward(self, input: Tensor) -> Tensor:
-        return functional.linear(input, self.weight, self.bias)
-
-
-def _with_held_norms(module: nn.Module, scales: deque[Tensor]) -> nn.Module:
-    """Return the same network, weights shared, with norms that hold their scales."""
-    if isinstance(module, (LayerNorm, RMSNorm)):
-        return _HeldNorm(module, scales)
-    twin = copy.copy(module)
-    if isinstance(module, Linear):
-        twin.__class__ = _PlainLinear
-    twin.__dict__["_modules"] = {
-        name: None if child is None else _with_held_norms(child, scales)
-        for name, child in module._modules.items()
-    }
-    return twin
-
-
-class _Reached(Exception):
-    """The last value that is needed has been computed."""
-
-
-class _WriterTap(Tap):
-    """A tap that makes each value that is added to the stream a leaf of the gradient, zero where `empty`, and keeps those at `ends`."""
-
-    __slots__ = ("empty", "end_values", "ends", "leaves", "prefix")
-
-    def __init__(self, ends: tuple[str, ...], empty: bool) -> None:
-        self.ends, self.empty, self.prefix = ends, empty, ""
-        self.leaves: dict[str, tuple[Tensor, str]] = {}
-        self.end_values: dict[str, Tensor] = {}
-
-    def __truediv__(self, part: str) -> _WriterTap:
-        child = copy.copy(self)
-        child.prefix = f"{self.prefix}{part}."
-        return child
-
-    def __call__(self, name: str, value: Tensor, axes: str) -> Tensor:
-        path = self.prefix + name
-        if matches(path, WRITERS):
-            leaf = torch.zeros_like(value) if self.empty else value.detach().clone().requires_grad_()
-            self.leaves[path] = leaf, axes
-            return leaf
-        if path in self.ends:
-            self.end_values[path] = value
-            if len(self.end_values) == len(self.ends):
-                raise _Reached
-        return value
-
-    def wants(self, *names: str) -> bool:
-        return True
-
-
-def _record_writers(network: Any, batch: Any, ends: tuple[str, ...], empty: bool = False) -> _WriterTap:
-    tap = _WriterTap(ends, empty)
-    try:
-        network(batch, tap=tap)
-    except _Reached:
-        return tap
-    raise KeyError(f"The network has no {' and '.join(ends)}.")
-
-
-def _split(tap: _WriterTap, vector: Tensor, kinds: tuple[Kind, ...], config: Any) -> dict[Part, Array]:
+def _split(tap: StreamTap, vector: Tensor, kinds: tuple[Kind, ...], config: Any) -> dict[Part, Array]:
     """Return what each part put into a vector (d_head), which is linear in all of them."""
     values = [value for value, _ in tap.leaves.values()]
     units = torch.eye(len(vector), dtype=vector.dtype)

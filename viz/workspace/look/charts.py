@@ -14,6 +14,15 @@ from viz.labels import phrase
 ROW = 30
 
 
+def signed(value: float) -> str:
+    """Return a number with its sign and two decimals.
+
+    >>> signed(0.5), signed(-1.25)
+    ('+0.50', '−1.25')
+    """
+    return f"{value:+.2f}".replace("-", "−")
+
+
 @draw_once
 def signed_bars(names: Sequence[str], values: Sequence[float], title: str, rest: int = 0) -> vega.Layers:
     """Draw a row for each name with a bar from 0 to its value and the number at its end; the last `rest` rows are pale.
@@ -25,7 +34,7 @@ def signed_bars(names: Sequence[str], values: Sequence[float], title: str, rest:
         {
             "place": place,
             "value": value,
-            "number": f"{value:.2f}".replace("-", "−"),
+            "number": signed(value).removeprefix("+"),
             "colour": theme.LINE
             if place >= len(values) - rest
             else theme.CATEGORICAL[0 if value >= 0 else 1],

@@ -15,7 +15,7 @@ from viz.labels import distinct, percent, visible
 from viz.shell.pages import Page
 from viz.widgets import page_parts
 from viz.widgets.export import Labelled
-from viz.workspace.look import cell, relative_bias, score_sum
+from viz.workspace.look import cell, head_output, relative_bias, score_sum
 from viz.workspace.shared.head_picker import HeadRef, HeadView, crosses
 
 NOTES = {
@@ -42,6 +42,7 @@ def show(
     relative_bias.show(run, place)
     if one:
         score_sum.show(run, place, *piece)
+        head_output.show(run, place, *piece)
     with page_parts.fold(page_parts.EQUATION, "look.arithmetic") as fold:
         if fold.open:
             _row(row_of(cell.deep(run, place), place.kind, place.layer, place.head, piece[0]))

@@ -1,0 +1,66 @@
+"""The fold "What it writes" of the full view: what attending to the chosen key adds directly to the scores of words."""
+
+from __future__ import annotations
+
+import numpy as np
+import streamlit as st
+
+from core.analysis.attribution.score_parts import reaches_words, scores_of_attending
+from core.run import Run
+from viz.labels import bare_token, head_name, percent, visible
+from viz.widgets import engine_client, page_parts
+from viz.workspace.look import charts
+from viz.workspace.shared.head_picker import HeadRef
+
+WORDS = 7
+"""Words that are raised most, and as many that are lowered most."""
+CODE = """from core.analysis.attribution.score_parts import scores_of_attending
+
+added = scores_of_attending(run, {kind!r}, layer={layer}, head={head}, query={query}, key={key})
+for token in added.argsort()[::-1][:{words}]:
+    print(model.tokenizer.token(int(token)), {weight:.4f} * added[token])"""
+
+
+def show(run: Run, place: HeadRef, query: int, key: int) -> None:
+    """Draw the fold for a query and a key, both token indices; nothing where the head writes to no stream that words are read from."""
+    if not reaches_words(run.model, place.kind):
+        return
+    with page_parts.fold("What it writes", "look.writes") as fold:
+        if fold.open:
+            _words(run, place, query, key)
+
+
+def _words(run: Run, place: HeadRef, query: int, key: int) -> None:
+    model, kind = run.model, run.model.spec.kind(place.kind)
+    text, pair = (run.source or run.side).text, run.side.pair
+    keep = tuple(kind.path(place.layer, leaf) for leaf in ("pattern", "v"))
+    read = engine_client.run(model.name, text, target=run.target_text, pair=pair, keep=keep)
+    added = engine_client.submit(
+        ("attending", model.name, text, run.target_text, pair, place.kind, str(place), query, key),
+        lambda: scores_of_attending(read, place.kind, place.layer, place.head, query, key),
+        6.0 * len(text) * model.config.n_layers,
+    )
+    weight = float(read.trace[keep[0]][place.head, query, key])
+    order = np.argsort(-added, kind="stable")
+    ends = [int(token) for token in (*order[:WORDS], *order[-WORDS:])]
+    words, values = (
+        [visible(model.tokenizer.token(token)) for token in ends],
+        [weight * float(added[t]) for t in ends],
+    )
+    asks, answers = run.axis(kind.queries).tokens[query], run.axis(kind.keys).tokens[key]
+    page_parts.numbers(
+        f"At “{bare_token(asks)}”, {head_name(place.layer, place.head)} gives {percent(weight)} to “{bare_token(answers)}”. "
+        f"Directly, that adds {charts.signed(values[0])} to the score of “{words[0]}” and {charts.signed(values[-1])} to that of “{words[-1]}”.",
+        "logit",
+    )
+    page_parts.show(
+        charts.signed_bars(words, values, "added to the score of a word"),
+        "look.writes.bars",
+        "Words whose scores are raised and lowered most: "
+        + ", ".join(f"{word} {value:+.2f}" for word, value in zip(words, values, strict=True)),
+    )
+    st.caption(
+        f"The {WORDS} words that are raised most and the {WORDS} that are lowered most, of {len(added):,}. The head's value of this key goes through "
+        "W_O, the norms, with their scales held, and the output layer. Later layers read it, too; what they make of it is not in these numbers."
+    )
+    st.code(CODE.format(**vars(place), query=query, key=key, words=WORDS, weight=weight), language="python")
