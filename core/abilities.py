@@ -94,9 +94,8 @@ ABILITIES: Mapping[str, Ability] = {
     "embed_texts": Ability(_outputs("embedding"), lambda _: "it does not make one vector of a text."),
     "score_texts": Ability(_outputs("score"), lambda _: "it outputs no score of a text."),
     "read_pairs": Ability(
-        lambda model: model.spec.framed and (model.head is not None or model.config.n_segments > 1),
+        lambda model: model.head is not None or (model.spec.framed and model.config.n_segments > 1),
         lambda _: "it reads one text.",
-        lambda family: family.framed,
     ),
     "answer": Ability(lambda model: any(name in model.outputs for name in ASKABLE), _no_words),
     "answer_texts": Ability(

@@ -227,18 +227,15 @@ class Model:
         special: bool,
         edits: tuple[Edit, ...],
     ) -> tuple[list[Side], list[Side] | None, list[str | None]]:
-        if not self.spec.framed and any(pair is not None for pair in pairs):
-            rule = "Pairs are for models of the BERT kind."
-            raise InputError(f"{self.name} does not read pairs.", rule, "Leave pair out.")
+        if any(pair is not None for pair in pairs):
+            self._check_pairs()
         if not self.spec.has_source:
             if any(target is not None for target in targets):
                 reads = "It reads a text, or two." if self.spec.framed else "It reads a text."
                 reads = "It continues the text itself." if self.spec.writes else reads
                 raise InputError(f"{self.name} has one stack and no target.", reads, "Leave target out.")
-            read = [
-                self._framed(text, pair, special) if self.spec.framed else self._side(text, special=special)
-                for text, pair in zip(texts, pairs, strict=True)
-            ]
+            reads_one = self._framed if self.spec.framed else self._side
+            read = [reads_one(text, pair, special=special) for text, pair in zip(texts, pairs, strict=True)]
             return self._padded(read), None, [None] * len(texts)
         for text, target in zip(texts, targets, strict=True):
             if not text.strip():
@@ -246,7 +243,8 @@ class Model:
                 raise InputError(
                     wrong, f"{self.name} reads one text and writes another.", "Type a text to read."
                 )
-        sources = self._padded([self._side(text, special=special) for text in texts])
+        read = [self._side(text, pair, special=special) for text, pair in zip(texts, pairs, strict=True)]
+        sources = self._padded(read)
         if self.head is not None:
             own = [self._once_more(source, target) for source, target in zip(sources, targets, strict=True)]
             return self._padded(own), sources, [None] * len(own)
@@ -263,10 +261,24 @@ class Model:
             rule = "Its decoder reads the source once more, and its head reads what that makes of it."
             raise InputError(f"{self.name} does not write, so it reads no target.", rule, "Leave target out.")
         n = source.n_real - 1
-        return self._started(source.text, Encoded(source.ids[:n], source.tokens[:n], source.spans[:n]))
+        own = self._started(source.text, Encoded(source.ids[:n], source.tokens[:n], source.spans[:n]))
+        return replace(own, segments=(0, *source.segments[:n]) if source.segments else (), pair=source.pair)
 
-    def _side(self, text: str, *, special: bool = False, start: bool = False) -> Side:
+    def _check_pairs(self) -> None:
+        """Raise InputError for a model that does not read two texts."""
+        if not self.spec.framed and not self.can("read_pairs"):
+            rule = "Pairs are for models of the BERT kind, and for those with a head for classes, tags, an answer or a score."
+            raise InputError(f"{self.name} does not read pairs.", rule, "Leave pair out.")
+        doubled = getattr(self.config, "two_ends", False)
+        if self.spec.framed and self.config.n_segments == 1 and not doubled:
+            raise InputError(f"{self.name} does not read pairs.", "It has one segment.", "Leave pair out.")
+
+    def _side(
+        self, text: str, pair: str | None = None, *, special: bool = False, start: bool = False
+    ) -> Side:
         reader = self.tokenizer if start else self.reader
+        if pair is not None:
+            return self._two(text, pair, self.tokenizer.around_two, special)
         encoded = reader.encode(text, special=special)
         if self.spec.sentences:
             if not encoded.ids:
@@ -275,7 +287,7 @@ class Model:
                 )
             return replace(self._fitting(text, encoded), segments=numbered(text, encoded.spans))
         if isinstance(reader, Tokenizer) and (encoded.ids or not self.spec.has_source):
-            whole = (self.spec.has_source or not self.spec.writes) and not start
+            whole = (self.spec.has_source or not self.can("write")) and not start
             encoded = reader.placed(encoded, whole=whole)
         if start and self.first is not None and encoded.ids[:1] != (self.first,):
             name = self.tokenizer.token(self.first)
@@ -290,28 +302,27 @@ class Model:
             text, Encoded((start, *encoded.ids), (NAMES["start"], *encoded.tokens), (None, *encoded.spans))
         )
 
-    def _framed(self, text: str, pair: str | None, special: bool) -> Side:
+    def _framed(self, text: str, pair: str | None, *, special: bool) -> Side:
         """START text END, and after it pair END: BERT's [CLS] a [SEP] b [SEP], RoBERTa's <s> a </s></s> b </s>. The second text is segment 1."""
-        if not text.strip() or (pair is not None and not pair.strip()):
-            wrong = "The text is empty." if not text.strip() else "The second text is empty."
-            raise InputError(wrong, "Each text needs at least one word.", "Type a sentence.")
-        doubled = getattr(self.config, "two_ends", False)
-        if pair is not None and self.config.n_segments == 1 and not doubled:
-            raise InputError(f"{self.name} does not read pairs.", "It has one segment.", "Leave pair out.")
-        marks = self.tokenizer.start, self.tokenizer.end
-        start, end = (self._marks((mark,)) for mark in marks if mark is not None)
-        between = self.tokenizer.between or end.ids * (1 + doubled)
-        parts = [start, self.tokenizer.encode(text, special=special)]
-        parts += [end if pair is None else self._marks(between)]
-        first = sum(len(part.ids) for part in parts)
+        start, end = ((mark,) for mark in (self.tokenizer.start, self.tokenizer.end) if mark is not None)
         if pair is not None:
-            parts += [self.tokenizer.encode(pair, special=special), end]
-        ids, tokens, spans = (
-            tuple(chain.from_iterable(getattr(part, name) for part in parts))
-            for name in ("ids", "tokens", "spans")
-        )
-        segments = tuple(int(place >= first) for place in range(len(ids)))
-        return replace(self._fitting(text, Encoded(ids, tokens, spans)), segments=segments, pair=pair)
+            doubled = getattr(self.config, "two_ends", False)
+            between = self.tokenizer.around_two[1] or end * (1 + doubled)
+            return self._two(text, pair, (start, between, end), special)
+        _check_words("text", text)
+        ids = _joined(self._marks(start), self.tokenizer.encode(text, special=special), self._marks(end))
+        return replace(self._fitting(text, ids), segments=(0,) * len(ids.ids))
+
+    def _two(self, text: str, pair: str, marks: Sequence[Sequence[int]], special: bool) -> Side:
+        """Two texts in one row, with marks before, between and behind them. The second text is segment 1."""
+        _check_words("text", text)
+        _check_words("second text", pair)
+        before, between, behind = map(self._marks, marks)
+        first, second = (self.tokenizer.encode(each, special=special) for each in (text, pair))
+        row = _joined(before, first, between, second, behind)
+        own = len(before.ids) + len(first.ids) + len(between.ids)
+        segments = (0,) * own + (1,) * (len(row.ids) - own)
+        return replace(self._fitting(text, row), segments=segments, pair=pair)
 
     def _marks(self, ids: Sequence[int]) -> Encoded:
         """Return tokens that the model adds to a text."""
@@ -462,6 +473,20 @@ class Model:
                 return index
         wrong = f"'{text}' is not one token of {self.name}."
         raise InputError(wrong, "A logit belongs to one token.", "Name a single token.")
+
+
+def _check_words(name: str, text: str) -> None:
+    if not text.strip():
+        raise InputError(f"The {name} is empty.", "Each text needs at least one word.", "Type a sentence.")
+
+
+def _joined(*parts: Encoded) -> Encoded:
+    """Return the tokens of all parts in one row."""
+    ids, tokens, spans = (
+        tuple(chain.from_iterable(getattr(part, name) for part in parts))
+        for name in ("ids", "tokens", "spans")
+    )
+    return Encoded(ids, tokens, spans)
 
 
 @dataclass(frozen=True)

@@ -149,14 +149,15 @@ class Tokenizer:
         return tuple(encoding.ids[:own]), tuple(encoding.ids[own + 1 :])
 
     @cached_property
-    def between(self) -> tuple[int, ...]:
-        """The ids that its post-processor puts between two texts, as RoBERTa's </s></s>; none where it has no rule for two."""
+    def around_two(self) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+        """The ids that its post-processor puts before, between and behind two texts, as RoBERTa's <s>, </s></s> and </s>; none without a rule for two."""
         one = tokenizers.Tokenizer(tokenizers.models.WordLevel({"a": 0}, unk_token="a"))
         one.post_processor = self._backend.post_processor
         encoding = one.encode("a", "a")
         first = encoding.special_tokens_mask.index(0)
         second = encoding.special_tokens_mask.index(0, first + 1)
-        return tuple(encoding.ids[first + 1 : second])
+        ids = tuple(encoding.ids)
+        return ids[:first], ids[first + 1 : second], ids[second + 1 :]
 
     def placed(self, encoded: Encoded, *, whole: bool = False) -> Encoded:
         """Return the tokens of a text with the special ones that go before it and, for a `whole` text, after it; see `around`.

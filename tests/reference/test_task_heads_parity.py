@@ -21,6 +21,7 @@ from core.analysis.residual.logit_lens import read_out
 from core.analysis.task_outputs import answer_span
 from core.checkpoints.inspect import report
 from core.text.learn import byte_level_bpe, wordpiece
+from core.text.words import words_in
 from core.tools.export import export_model
 
 SAME = 1e-5
@@ -265,6 +266,59 @@ def test_two_texts_are_framed_and_scored_as_by_the_library(case: str, template: 
     if task == "A":
         span = answer_span(run)
         assert span is not None and run.segments[span.tokens[0]] == 1
+
+
+TEMPLATES: dict[str, tuple[str, str] | None] = {
+    "roberta": ("<s> $A </s>", "<s> $A </s> </s> $B </s>"),
+    "one end": ("$A </s>", "$A </s> $B </s>"),
+    "llama": ("<s> $A", "<s> $A <s> $B"),
+    "end behind": ("$A </s>", "$A $B </s>"),
+    "none": None,
+}
+TWO = (
+    *("bart S roberta", "bart A roberta", "t5 S one end", "t5 A one end", "mt5 S one end", "gpt2 S none"),
+    *(
+        "llama S llama",
+        "llama S none",
+        "llama T llama",
+        "qwen3 S end behind",
+        "gemma S llama",
+        "gpt-neox A none",
+    ),
+)
+
+
+@pytest.mark.quick(5)
+@pytest.mark.parametrize("case", TWO)
+def test_encoder_decoders_and_decoders_read_two_texts_as_the_library(case: str, tmp_path: Path) -> None:
+    """By the template for two texts; without one the second text follows the first without a mark between them."""
+    kind, task, template = case.split(maxsplit=2)
+    rules = backend(KINDS[kind][0])
+    n_out = {"A": 2, "S": 3, "T": 4}[task]
+    made = written(tmp_path / "model", f"{kind} {TASKS[task]}", num_labels=n_out)
+    marks = TEMPLATES[template]
+    special = [("<s>", 2), ("</s>", 3)]
+    rules.post_processor = marks and processors.TemplateProcessing(  # pyright: ignore[reportAttributeAccessIssue]
+        single=marks[0], pair=marks[1], special_tokens=special
+    )
+    rules.save(str(tmp_path / "model" / "tokenizer.json"))
+    library = transformers.PreTrainedTokenizerFast(tokenizer_object=rules)
+    model = core.open_model(str(tmp_path / "model"))
+    assert model.can("read_pairs")
+    read = [(TEXTS[0], TEXTS[1]), (TEXTS[1], None), (TEXTS[1], "Once upon a time")]
+    runs = model.run_many([first for first, _ in read], pairs=[second for _, second in read])
+    for run, (first, second) in zip(runs, read, strict=True):
+        side = (run.source or run.side).without_padding
+        assert side.ids == tuple(library(first, second)["input_ids"]) and side.pair == second
+        output = "answer" if task == "A" else "tags" if task == "T" else "classes"
+        assert np.abs(getattr(run, output) - theirs(made, side.ids)).max() <= SAME
+        if second is not None:
+            places = [word.pieces[0] for word in side.words]
+            parted = [side.segments[place] for place in places if side.spans[place]]
+            assert sum(parted) == len(words_in(second)) and parted == sorted(parted)
+            assert run.side.pair == second and len(run.side.segments) == len(run.side.ids)
+    with pytest.raises(core.InputError, match="second text is empty"):
+        model.run(TEXTS[0], pair=" ")
 
 
 def test_names_and_the_sort_of_the_problem_are_read(tmp_path: Path) -> None:

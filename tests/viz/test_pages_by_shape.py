@@ -32,6 +32,7 @@ VIEWS: dict[str, tuple[str, dict[str, str]]] = {
     "look": ("look", {}),
     "look-grid": ("look", {"view": "heads"}),
     "look-full": ("look", {"view": "full"}),
+    "look-pair": ("look", {"view": "full", "pair": "She has a white car."}),
     "look-tokens": ("look", {"view": "full", "look.by": "token"}),
     "decode": ("decode", {"decode.n": "3"}),
     "decode-beam": ("decode", {"decode.beam": "3"}),

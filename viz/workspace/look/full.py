@@ -261,9 +261,12 @@ def _labels(seen: HeadView, by: str) -> tuple[list[str], list[str]]:
 
 def _segments(run: Run, place: HeadRef, by: str) -> list[int] | None:
     """Which of two texts each place belongs to, where two are read at once."""
-    if run.side.pair is None or place.kind != "self":
+    kind = run.model.spec.kind(place.kind)
+    side = run.source if run.source is not None and kind.keys == "source" else run.side
+    if side.pair is None or not kind.within:
         return None
-    return list(run.segments) if by == "token" else [run.segments[word.pieces[0]] for word in run.side.words]
+    segments = side.without_padding.segments
+    return list(segments) if by == "token" else [segments[word.pieces[0]] for word in side.words]
 
 
 def _touched(seen: HeadView, place: HeadRef) -> tuple[int, int]:

@@ -11,7 +11,6 @@ from streamlit.delta_generator import DeltaGenerator
 
 from core.errors import InputError
 from core.model import Model
-from core.models import Family
 from viz.labels import literal, shorten
 from viz.shell import links, pages, state, subject
 from viz.workspace.shared import blank, head_picker, input_box, needs, tasks
@@ -126,7 +125,7 @@ def choose(
         name: state.peek(name) for name in subject.NAMES
     }  # a head stays with its model on a page that shows none
     subject.shows(**along | {"model": now, "text": found})
-    _left_out(models[now], given)
+    _left_out(reader, given)
     if not found.strip():
         st.text("Type a sentence above and press Enter.")
         row(slug, spot)
@@ -141,11 +140,11 @@ def target(model: Model) -> str | None:
     return (state.read("target", "") or None) if model.spec.has_source else None
 
 
-def _left_out(family: Family, given: bool) -> None:
+def _left_out(model: Model, given: bool) -> None:
     """What was on screen beside the text, and is not read on this page."""
     for name, reads, words in (
-        ("target", family.has_source and not given, "The translation that was given"),
-        ("pair", family.framed, "The second text"),
+        ("target", model.spec.has_source and not given, "The translation that was given"),
+        ("pair", model.can("read_pairs"), "The second text"),
     ):
         if reads and (text := state.peek(name)):
             st.caption(
