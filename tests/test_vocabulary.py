@@ -33,7 +33,7 @@ PHRASE = re.compile(
 NAMES = {
     "core": 8,
     "core/analysis": 88,
-    "core/checkpoints": 67,
+    "core/checkpoints": 66,
     "core/data": 34,
     "core/decoding": 7,
     "core/edits": 3,
@@ -43,9 +43,8 @@ NAMES = {
     "core/scoring": 25,
     "core/text": 11,
     "core/tools": 13,
-    "core/training": 86,
     "viz": 2,
-    "viz/charts": 18,
+    "viz/charts": 16,
     "viz/classroom": 8,
     "viz/course": 655,
     "viz/instruments": 65,
@@ -58,7 +57,6 @@ NAMES = {
 DOCSTRINGS = {
     "core/checkpoints": 53,
     "core/tools": 9,
-    "core/training": 55,
     "viz/charts": 1,
     "viz/course": 452,
     "viz/workspace": 146,

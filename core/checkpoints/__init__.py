@@ -31,7 +31,7 @@ def open_model(name_or_path: str | os.PathLike[str], *, step: int | None = None)
             return load_model(hub.fetch(name_or_path), hub.checked_id(name_or_path))
         for place in model_folders():
             if place.name == name_or_path:
-                return place.open() if step is None else history.at(place.open(), place.folder, step)
+                return place.open() if step is None else history.open_step(place.open(), place.folder, step)
         if step is None and (found := history.moment(name_or_path)):
             return open_model(found[0], step=found[1])
     path = Path(name_or_path)
@@ -48,7 +48,7 @@ def open_model(name_or_path: str | os.PathLike[str], *, step: int | None = None)
     if not there:
         raise _unknown(str(name_or_path))
     model = load_model(path, shown(path.absolute().name))
-    return model if step is None else history.at(model, path, step)
+    return model if step is None else history.open_step(model, path, step)
 
 
 def steps_of(name: str) -> tuple[int, ...]:

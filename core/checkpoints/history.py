@@ -49,7 +49,7 @@ def steps(folder: Path) -> tuple[int, ...]:
     return tuple(map(int, numbers))
 
 
-def at(model: Model, folder: Path, step: int) -> Model:
+def open_step(model: Model, folder: Path, step: int) -> Model:
     """The model with the weights it had after `step` steps. Raises InputError for a step that was not kept."""
     known = steps(folder)
     if step not in known:

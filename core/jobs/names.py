@@ -47,11 +47,11 @@ def resolve_name(name: str, session: str = "") -> Listing | None:
             )
         known = [report.step for report in training.reports]
         _check(of, step, known if training.task in TASKS else known[-1:])
-        return Listing(name, True, "", jobs.family(training.task))
+        return Listing(name, True, "", jobs.model_family(training.task))
     if of.startswith(RECORDED):
         task = of.removeprefix(RECORDED)
-        _check(of, step, jobs.kept(task))
-        return Listing(name, True, "", jobs.family(task))
+        _check(of, step, jobs.recorded_steps(task))
+        return Listing(name, True, "", jobs.model_family(task))
     return None if step is None else _moment(name, of, step)
 
 
@@ -79,7 +79,7 @@ def open_model(name: str, session: str = "") -> Model:
     if of.startswith(trainer.YOURS):
         return trainer.default().find(of, session).model(step)
     if of.startswith(RECORDED):
-        return jobs.recorded(of.removeprefix(RECORDED), step, name)
+        return jobs.recorded_model(of.removeprefix(RECORDED), step, name)
     return core.checkpoints.open_model(name)
 
 

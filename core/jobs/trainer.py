@@ -67,7 +67,7 @@ class Training:
 
     def weights(self, step: int) -> Mapping[str, Tensor]:
         """Return the weights of a step that was reported; of a fine-tuning always the last."""
-        return load_file(self.folder / jobs.file(JOBS[self.task], step))
+        return load_file(self.folder / jobs.weights_file(JOBS[self.task], step))
 
     def model(self, step: int | None = None) -> Model:
         """Return the model as it was last reported, or at this step. Raises InputError before the first report."""

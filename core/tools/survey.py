@@ -15,7 +15,7 @@ from core.analysis.heads.head_survey import surveyed
 from core.checkpoints import store
 from core.errors import InputError
 from core.model import Model
-from core.training.recipe import drawn, recipes
+from core.training.recipe import initial_network, recipes
 
 SEED = 0
 
@@ -23,7 +23,9 @@ SEED = 0
 def untrained(model: Model, seed: int = SEED) -> Model:
     """The same network as its training would begin: weights drawn anew, and what its recipe does to them at the start."""
     recipe = recipes().get(model.name)
-    network = drawn(model.spec, model.config, seed, recipe.begin if recipe else lambda network: None)
+    network = initial_network(
+        model.spec, model.config, seed, recipe.begin if recipe else lambda network: None
+    )
     return replace(model, network=network)
 
 

@@ -85,7 +85,7 @@ def main(argv: list[str] | None = None) -> int:
 def _trained(
     recipe: Recipe, opts: argparse.Namespace, work: Path, device: torch.device, group: Ranks, argv: list[str]
 ) -> int:
-    with group.in_turn():
+    with group.main_process_first():
         task = recipe.prepare(opts.data, work, opts.seed, device)
     weights = store.load_weights(opts.out / opts.start) if opts.start else None
     before = read_training(opts.out / opts.name) if opts.start == opts.name else None

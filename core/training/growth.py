@@ -1,4 +1,4 @@
-"""How the heads of a model came to do what they do: habits and loss at each kept moment of its training.
+"""Habits of the heads of a model, and its loss, at each stored moment of its training.
 
     python -m core.training.growth NAME
 
@@ -39,7 +39,7 @@ TELLING = ("induction", "previous")
 
 @dataclass(frozen=True)
 class Growth:
-    """What was measured at `steps`: `nats` a foretold token, and for each habit (moment, layer, head) scores."""
+    """Measures at `steps`: `nats` for each predicted token, and for each habit (moment, layer, head) scores."""
 
     steps: tuple[int, ...]
     nats: tuple[float, ...]
@@ -47,17 +47,17 @@ class Growth:
     weights: str = ""
 
     def best(self, habit: str) -> tuple[int, int]:
-        """The head with the highest score at the end."""
+        """Return layer and number of the head with the highest score at the end."""
         last = self.scores[habit][-1]
         layer, head = np.unravel_index(int(last.argmax()), last.shape)
         return int(layer), int(head)
 
     def curve(self, habit: str, head: tuple[int, int]) -> np.ndarray:
-        """(moment,) the score of a head."""
+        """Return the score of a head at each moment (moment,)."""
         return self.scores[habit][:, head[0], head[1]]
 
     def telling(self) -> str:
-        """Of the habits that look at another word for a reason, the one whose best head has risen most since the first moment."""
+        """Return, of the habits that attend to another word for a reason, the one whose best head has risen most since the first moment."""
 
         def risen(habit: str) -> float:
             curve = self.curve(habit, self.best(habit))
@@ -68,25 +68,25 @@ class Growth:
         )
 
 
-def leap(curve: Sequence[float]) -> int:
-    """The moment before the largest rise from one moment to the next.
+def steepest_moment(curve: Sequence[float]) -> int:
+    """Return the moment before the largest rise from one moment to the next.
 
-    >>> leap([0.0, 0.1, 0.8, 0.9])
+    >>> steepest_moment([0.0, 0.1, 0.8, 0.9])
     1
     """
     return int(np.diff(np.asarray(curve)).argmax())
 
 
-def at_moment(model: Model, own: Sequence[Example]) -> tuple[float, dict[str, np.ndarray]]:
-    """Loss and habits of one moment, on lines of the model's `own` or, without, on our sentences."""
-    heads: Heads = next(iter(surveyed(model, own).values()))
-    return nats(model, own), {habit: heads.scores[habit] for habit in HABITS if habit in heads.scores}
+def measure_moment(model: Model, lines: Sequence[Example]) -> tuple[float, dict[str, np.ndarray]]:
+    """Return loss and habits of one moment, on the model's own `lines` or, without any, on our sentences."""
+    heads: Heads = next(iter(surveyed(model, lines).values()))
+    return mean_nats(model, lines), {habit: heads.scores[habit] for habit in HABITS if habit in heads.scores}
 
 
-def nats(model: Model, own: Sequence[Example]) -> float:
-    """The mean of -ln p(next token): on `own` lines where the present sign stood there before, else on all of our sentences."""
+def mean_nats(model: Model, lines: Sequence[Example]) -> float:
+    """Return the mean of -ln p(next token): on `lines` at symbols that occurred before in them; without lines on all of our sentences."""
     lost: list[float] = []
-    for example in own or texts("heads_en"):
+    for example in lines or texts("heads_en"):
         run = model.run(example.text, keep=("logits",))
         logits, ids = run.logits.astype(float), run.ids
         logs = (
@@ -94,12 +94,12 @@ def nats(model: Model, own: Sequence[Example]) -> float:
             - np.log(np.exp(logits - logits.max(-1, keepdims=True)).sum(-1, keepdims=True))
             - logits.max(-1, keepdims=True)
         )
-        lost += [-logs[i, ids[i + 1]] for i in range(len(ids) - 1) if not own or ids[i] in ids[:i]]
+        lost += [-logs[i, ids[i + 1]] for i in range(len(ids) - 1) if not lines or ids[i] in ids[:i]]
     return float(np.mean(lost))
 
 
-def measured(name: str) -> Growth:
-    """Every kept moment of a shipped model, measured now. Raises InputError for a model without any."""
+def measure(name: str) -> Growth:
+    """Measure every stored moment of a shipped model. Raises InputError for a model without any."""
     folder = store.shipped_folder() / name
     kept = history.steps(folder)
     if not kept:
@@ -112,7 +112,7 @@ def measured(name: str) -> Growth:
     own = recipe.examples() if recipe else ()
     found = []
     for step in kept:
-        found.append(at_moment(history.at(model, folder, step), own))
+        found.append(measure_moment(history.open_step(model, folder, step), own))
         print(f"step {step}: {found[-1][0]:.3f} nats", file=sys.stderr)
     scores = {
         habit: np.stack([each[habit] for _, each in found]).astype(float).round(DIGITS)
@@ -136,7 +136,7 @@ def write(folder: Path, growth: Growth) -> None:
 
 
 def read(folder: Path) -> Growth | None:
-    """What growth.json says, None where there is none. Raises InputError for one that is not understood."""
+    """Return the content of growth.json, None where there is none. Raises InputError for a file that is not understood."""
     if inside(folder, FILE) is None:
         return None
     held: dict[str, Any] = json_object(folder, FILE)
@@ -161,8 +161,8 @@ def read(folder: Path) -> Growth | None:
     return Growth(steps, nats, scores, str(held.get("weights", "")))
 
 
-def grown() -> tuple[str, ...]:
-    """The shipped models whose growth is known, the smallest first."""
+def models_with_growth() -> tuple[str, ...]:
+    """Return the shipped models that have growth.json, the smallest first."""
     models = store.shipped_folder()
     found = [path.parent for path in models.glob(f"*/{FILE}") if (path.parent / history.FILE).is_file()]
     return tuple(
@@ -177,7 +177,7 @@ def main(argv: list[str] | None = None) -> int:
     ask.add_argument("name")
     name = ask.parse_args(argv).name
     try:
-        growth = measured(name)
+        growth = measure(name)
     except InputError as error:
         print(error, file=sys.stderr)
         return 2

@@ -1,4 +1,4 @@
-"""All that a visitor may train here, by name: small tasks from nothing (`live`), and fine-tunings of a BERT (`tuning`) or a GPT (`gpt_tuning`)."""
+"""Everything that a visitor may train here, by name: small tasks from nothing (`toy`), and fine-tunings of a BERT (`tuning`) or a GPT (`gpt_tuning`)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ JOBS: Mapping[str, Job] = MappingProxyType({**TASKS, **TUNINGS, **gpt_tuning.TUN
 def training(
     job: Job, seed: int, *, steps: int | None, longest: float | None, every: float
 ) -> Iterator[tuple[Report, dict[str, Tensor]]]:
-    """Its reports, each with the weights of that moment; `longest` in seconds, default what its kind has."""
+    """Yield the reports of a job, each with the weights of that moment; `longest` and `every` in seconds, by default LONGEST of its kind."""
     kind = _kind(job)
     return kind.training(
         job, seed, steps=steps, longest=kind.LONGEST if longest is None else longest, every=every
@@ -31,36 +31,35 @@ def training(
 
 
 def _kind(job: Job) -> Any:
-    """The module of such jobs."""
     return gpt_tuning if isinstance(job, GPTTuning) else tuning if isinstance(job, Tuning) else toy_training
 
 
 def model(job: Job, weights: Mapping[str, Tensor], name: str) -> Model:
-    """The model of what was trained."""
+    """Return the model with the weights of a job."""
     return _kind(job).model(job, weights, name)
 
 
-def file(job: Job, step: int) -> str:
-    """Where the weights of a moment are left: of a small task each has its own file, of a tuning, which is large, only the last is kept."""
+def weights_file(job: Job, step: int) -> str:
+    """Return the file name of the weights of a moment: of a small task each has its own file, of a tuning, which is large, only the last is stored."""
     return f"{step}.safetensors" if isinstance(job, Task) else "last.safetensors"
 
 
-def family(name: str) -> str:
-    """The family of what a job trains."""
+def model_family(name: str) -> str:
+    """Return the family of the model that a job trains."""
     return "bert" if name in TUNINGS else "gpt"
 
 
-def recorded(name: str, step: int | None, called: str) -> Model:
-    """The model of a recorded run: its last weights, or of a small task those of a step that was kept.
+def recorded_model(name: str, step: int | None, called: str) -> Model:
+    """Return the model of a recorded run: its last weights, or of a small task those of a stored step.
 
     Raises InputError where there is no such run.
     """
     run = _run(name)
-    return run.at(step) if name in TASKS and step is not None else run.model(called)
+    return run.open_step(step) if name in TASKS and step is not None else run.model(called)
 
 
-def kept(name: str) -> tuple[int, ...]:
-    """The steps of a recorded run that can be opened. Raises InputError where there is no such run."""
+def recorded_steps(name: str) -> tuple[int, ...]:
+    """Return the steps of a recorded run that can be opened. Raises InputError where there is no such run."""
     run = _run(name)
     return run.steps if name in TASKS else (run.reports[-1].step,)
 
@@ -68,4 +67,4 @@ def kept(name: str) -> tuple[int, ...]:
 def _run(name: str) -> Any:
     return (
         tuning if name in TUNINGS else gpt_tuning if name in gpt_tuning.TUNINGS else toy_training
-    ).Recorded.read(name)
+    ).RecordedRun.read(name)

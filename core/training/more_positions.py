@@ -1,4 +1,4 @@
-"""Rows for positions that a network has not learned, fitted so that its first heads take them for what they are.
+"""Position vectors beyond the learned ones, fitted so that the first heads treat them as the old ones.
 
 Rows used again (Beltagy et al. 2020, section 5) make every n_old-th position one and the same: a head that looks at the word
 before looks at all of its copies. Here each new row is chosen, with all other weights as they are, so that what the heads
@@ -33,7 +33,7 @@ REACH = 0.8
 
 
 def more_positions(network: Any, n_old: int, n: int, *, steps: int = STEPS, seed: int = 0) -> Tensor:
-    """(n d_model): the first `n_old` rows of the position table as they are, and n - n_old fitted ones.
+    """Return the first `n_old` rows of the position table as they are, and n - n_old fitted ones (n d_model).
 
     By position alone, the query at i and the key at j are those of x_i = mean + s (p_i - mean p), where the mean over
     texts and the share s of each feature are measured in each layer. A head's score of a distance is the mean of
@@ -76,7 +76,7 @@ def more_positions(network: Any, n_old: int, n: int, *, steps: int = STEPS, seed
 
 @torch.no_grad()
 def _by_position(network: Any, n: int, draw: torch.Generator) -> Tensor:
-    """(layer pos d_model): what the first layers read at each position, the mean over texts of random words."""
+    """Return the input of the first layers at each position, the mean over texts of random words (layer pos d_model)."""
     ids = torch.randint(FIRST_WORD, network.cfg.n_vocab, (TEXTS, n), generator=draw)
     ids = ids.to(network.embed["position"].weight.device)
     keep = ["embed.out", *(f"layer.{i}.resid_out" for i in range(len(network.layers[:LAYERS]) - 1))]
@@ -85,28 +85,28 @@ def _by_position(network: Any, n: int, draw: torch.Generator) -> Tensor:
 
 
 class _Heads:
-    """The heads of one layer, given nothing but positions. `away` (pos d_model): rows less their mean."""
+    """Heads of one layer that read positions alone. `away` (pos d_model): rows less their mean."""
 
-    def __init__(self, attention: Any, found: Tensor, away: Tensor) -> None:
-        self.attention, inner = attention, slice(EDGE, len(found) - EDGE)
-        self.mean = found[inner].mean(0)
-        moved, from_ = found[inner] - self.mean, away[inner]
+    def __init__(self, attention: Any, states: Tensor, away: Tensor) -> None:
+        self.attention, inner = attention, slice(EDGE, len(states) - EDGE)
+        self.mean = states[inner].mean(0)
+        moved, from_ = states[inner] - self.mean, away[inner]
         self.share = (moved * from_).sum(0) / from_.square().sum(0)
 
     def scores(self, away: Tensor, rows: Tensor) -> Tensor:
-        """(head row pos) of these rows as queries with all as keys."""
+        """Return the scores (head row pos) of these rows as queries with all as keys."""
         x = self.mean + away * self.share
-        q, k = self._of(self.attention.to_q, x[rows]), self._of(self.attention.to_k, x)
+        q, k = self._per_head(self.attention.to_q, x[rows]), self._per_head(self.attention.to_k, x)
         return q @ k.mT / self.attention.d_head**0.5
 
     def profile(self, away: Tensor) -> Tensor:
-        """(head 2 n - 1): the mean score of each distance from 1 - n to n - 1, rows centred."""
+        """Return the mean score of each distance from 1 - n to n - 1, rows centred (head 2 n - 1)."""
         n = len(away)
         scores = self.scores(away, torch.arange(n))
         scores = scores - scores.mean(-1, keepdim=True)
         return torch.stack([scores.diagonal(d, 1, 2).mean(-1) for d in range(1 - n, n)], -1).detach()
 
-    def _of(self, linear: Any, x: Tensor) -> Tensor:
+    def _per_head(self, linear: Any, x: Tensor) -> Tensor:
         bias = None if linear.bias is None else linear.bias.detach()
         return (
             F.linear(x, linear.weight.detach(), bias)
@@ -116,7 +116,7 @@ class _Heads:
 
 
 def _further(profile: Tensor, n_old: int, n: int) -> Tensor:
-    """(head 2 n - 1): a profile of distances below `n_old` gone on to n; far away it is flat.
+    """Return a profile of distances below `n_old` continued to n (head 2 n - 1); far away it is flat.
 
     Far away are n / n_old times as many keys as before: log(n / n_old) less, together they get what they got.
 

@@ -1,4 +1,4 @@
-"""Pairs of sentences: what every translator learns from, and how it is scored while it learns."""
+"""Pairs of sentences that every translator learns from, and their score while it learns."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from core.models import Batch
 from core.text import Tokenizer
 from core.text.learn import byte_level_bpe
 from core.training.loop.loss import cross_entropy
-from core.training.loop.prefetch import on
+from core.training.loop.prefetch import to_device
 
 SPECIAL = ("<pad>", "<start>", "<end>")
 IDS = {"pad": 0, "start": 1, "end": 2}
@@ -28,7 +28,7 @@ N_VOCAB = 8000
 Ids = tuple[list[int], list[int]]
 
 
-class Pairs:
+class SentencePairs:
     """Sentence pairs in batches of about equal length, each of at most `budget` tokens of both sides with their padding."""
 
     def __init__(
@@ -41,7 +41,9 @@ class Pairs:
         budget: int | None = None,
     ) -> None:
         self.train, self.tokenizer, self.seed, self.budget = train, tokenizer, seed, budget or BATCH_TOKENS
-        self.valid = [on(_collated(valid[i : i + 64]), device) for i in range(0, min(len(valid), 1024), 64)]
+        self.valid = [
+            to_device(_collated(valid[i : i + 64]), device) for i in range(0, min(len(valid), 1024), 64)
+        ]
         self._epoch, self._batches, self._first = -1, [], 0
 
     def batch(self, step: int) -> tuple[tuple[Batch, Tensor], int]:
@@ -104,8 +106,10 @@ def _padded(rows: list[list[int]]) -> Tensor:
     return out
 
 
-def prepare(data: Path, work: Path, seed: int, device: torch.device, budget: int | None = None) -> Pairs:
-    """English and Spanish sentences (Tatoeba) and the phrasebook, with a tokenizer learned from both sides.
+def prepare(
+    data: Path, work: Path, seed: int, device: torch.device, budget: int | None = None
+) -> SentencePairs:
+    """Return English and Spanish sentences (Tatoeba) and the phrasebook, with a tokenizer learned from both sides.
 
     All translators learn from the same pairs with the same tokenizer: what differs between them is the network.
     """
@@ -118,9 +122,9 @@ def prepare(data: Path, work: Path, seed: int, device: torch.device, budget: int
         sides = (side for pair in train + phrases for side in pair)
         byte_level_bpe(sides, N_VOCAB, SPECIAL, prefix_space=True).save(str(saved))
     tokenizer = Tokenizer.from_file(saved, **IDS)
-    return Pairs(
-        encoded(tokenizer, train + phrases * PHRASES),
-        encoded(tokenizer, valid),
+    return SentencePairs(
+        encode_pairs(tokenizer, train + phrases * PHRASES),
+        encode_pairs(tokenizer, valid),
         tokenizer,
         seed,
         device,
@@ -129,10 +133,10 @@ def prepare(data: Path, work: Path, seed: int, device: torch.device, budget: int
 
 
 def phrasebook(data: Path) -> list[tuple[str, str]]:
-    """Everyday pairs written for this project."""
+    """Return the pairs of everyday sentences written for this project."""
     rows = lines(find(data / "translation_tatoeba", "phrasebook_en-es.tsv"))
     return [(en, es) for en, es in (line.split("\t")[:2] for line in rows if "\t" in line)]
 
 
-def encoded(tokenizer: Tokenizer, rows: Sequence[tuple[str, str]]) -> list[Ids]:
+def encode_pairs(tokenizer: Tokenizer, rows: Sequence[tuple[str, str]]) -> list[Ids]:
     return [(list(tokenizer.encode(s).ids), list(tokenizer.encode(t).ids)) for s, t in rows]

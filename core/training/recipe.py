@@ -1,4 +1,4 @@
-"""What a recipe gives the engine, and how recipes are found: one file each in `core/training/recipes`, or one for several."""
+"""Interface between recipes and the engine, and the list of recipes: one file each in `core/training/recipes`, or one for several."""
 
 from __future__ import annotations
 
@@ -25,31 +25,31 @@ CPU = torch.device("cpu")
 
 
 class Task(Protocol):
-    """Data made ready for one training: what the loop asks for."""
+    """Prepared data of one training: the interface that the loop uses."""
 
     tokenizer: Tokenizer
 
     def batch(self, step: int) -> tuple[Any, int]:
-        """The batch of this step and how many tokens it holds; the same step gives the same batch."""
+        """Return the batch of this step and its number of tokens; the same step gives the same batch."""
         ...
 
     def loss(self, network: nn.Module, batch: Any) -> Tensor: ...
 
     def check(self, network: nn.Module) -> Mapping[str, float]:
-        """A quick look at held-out data."""
+        """Return quick measures on held-out data, by name."""
         ...
 
 
 @runtime_checkable
 class Follower(Protocol):
-    """A task that is told the network as it begins, where it goes on from weights."""
+    """Task that receives the network as it begins, where it continues from weights."""
 
     def follow(self, network: nn.Module) -> None: ...
 
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
-    """How one shipped model is trained.
+    """Training recipe of one shipped model.
 
     `prepare(data, work, seed, device)` reads the data (caching what is slow in `work`) and returns a Task; `begin`
     changes the weights that the engine drew, before the first step; then `inherit` may put in their place what another
@@ -81,10 +81,10 @@ class Recipe:
     then: Recipe | None = None
 
 
-def drawn(
+def initial_network(
     family: Family, config: Any, seed: int, begin: Callable[[nn.Module], None], device: torch.device = CPU
 ) -> Any:
-    """A network before its first step: weights drawn with this seed, then what a recipe does to them."""
+    """Return a network before its first step: weights drawn with this seed, then changed by `begin`."""
     torch.manual_seed(seed)
     network = family.network(replace(config)).to(device)
     initialise(network, config.n_layers)
@@ -92,10 +92,10 @@ def drawn(
     return network
 
 
-def spaced(n: int, last: int, first: int = 1) -> tuple[int, ...]:
-    """n steps to keep: 0, and from `first` to `last` by equal factors.
+def spaced_steps(n: int, last: int, first: int = 1) -> tuple[int, ...]:
+    """Return n steps to store: 0, and from `first` to `last` by equal factors.
 
-    >>> spaced(6, 1000, first=10)
+    >>> spaced_steps(6, 1000, first=10)
     (0, 10, 32, 100, 316, 1000)
     """
     return (0, *(int(step) for step in np.geomspace(first, last, n - 1).round()))
@@ -103,14 +103,14 @@ def spaced(n: int, last: int, first: int = 1) -> tuple[int, ...]:
 
 @cache
 def recipes() -> Mapping[str, Recipe]:
-    """Every recipe by the name of the model it trains: of each module its `RECIPE`, or all of its `RECIPES`."""
+    """Return every recipe by the name of the model it trains: of each module its `RECIPE`, or all of its `RECIPES`."""
     package = import_module("core.training.recipes")
     found = (
         import_module(f"{package.__name__}.{module.name}")
         for module in pkgutil.iter_modules(package.__path__)
     )
-    return {recipe.name: recipe for module in found for recipe in _of(module)}
+    return {recipe.name: recipe for module in found for recipe in _recipes_in(module)}
 
 
-def _of(module: Any) -> Sequence[Recipe]:
+def _recipes_in(module: Any) -> Sequence[Recipe]:
     return getattr(module, "RECIPES", None) or (module.RECIPE,)

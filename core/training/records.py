@@ -31,7 +31,8 @@ Job = TypeVar("Job")
 
 @dataclass(frozen=True)
 class Report:
-    """What is known at a moment of a training: `loss` in nats an answered sign, `right` the share of right signs, both on
+    """Measures at a moment of a training: `loss` in nats an answered symbol, `right` the share of right symbols, both on
+    lines that no training samples; `looks` (layer, head), how much of each head's weight goes to the position that holds what comes next.
     lines that no training draws; `looks` (layer, head), how much of each head's weight goes to the place that holds what comes next.
     Of a GPT that is tuned `loss` is minus L_2 in nats a text, and `text` minus L_1 in nats a token.
     """
@@ -45,7 +46,7 @@ class Report:
 
     @classmethod
     def read(cls, row: Mapping[str, Any]) -> Report:
-        """From JSON. Raises ValueError, TypeError or KeyError for anything else than a report."""
+        """Return the report in a row of JSON. Raises ValueError, TypeError or KeyError for anything else than a report."""
         looks = tuple(tuple(float(value) for value in layer) for layer in row["looks"])
         return cls(
             int(row["step"]),
@@ -61,14 +62,14 @@ Moments = Sequence[tuple[Report, Mapping[str, Tensor]]]
 
 
 @dataclass(frozen=True)
-class Recorded(ABC, Generic[Job]):
-    """A training that was made before: its reports, those of other random seeds, and in `folder` what it learned."""
+class RecordedRun(ABC, Generic[Job]):
+    """Training that was made before: its reports, those of other random seeds, and in `folder` what it learned."""
 
     job: Job
     machine: str
     seed: int
     reports: tuple[Report, ...]
-    again: tuple[tuple[Report, ...], ...]
+    other_runs: tuple[tuple[Report, ...], ...]
     folder: Path
 
     module: ClassVar[str]
@@ -82,16 +83,16 @@ class Recorded(ABC, Generic[Job]):
 
     @abstractmethod
     def model(self, name: str) -> Model:
-        """The trained model."""
+        """Return the trained model."""
 
     @classmethod
     def names(cls) -> tuple[str, ...]:
-        """The jobs of this kind that have a recorded run."""
+        """Return the jobs of this kind that have a recorded run."""
         return tuple(name for name in cls.jobs if (RUNS / name / LOG).is_file())
 
     @classmethod
     def read(cls, name: str, folder: Path | None = None) -> Self:
-        """The recorded run of a job. Raises InputError where there is none, or its files cannot be read."""
+        """Return the recorded run of a job. Raises InputError where there is none, or its files cannot be read."""
         folder = RUNS / name if folder is None else folder
         if name not in cls.jobs or not (folder / LOG).is_file():
             raise InputError(
@@ -117,16 +118,16 @@ class Recorded(ABC, Generic[Job]):
             ) from None
 
     def check(self) -> None:
-        """Raises ValueError where reports and files do not belong together."""
+        """Raise ValueError where reports and files do not belong together."""
 
     @classmethod
     def record(
-        cls, job: Any, folder: Path, seed: int = 0, *, steps: int | None = None, again: int = 0
+        cls, job: Any, folder: Path, seed: int = 0, *, steps: int | None = None, n_other_runs: int = 0
     ) -> Self:
         """Train it and write what a page opens with, and the reports of `again` other seeds; its seconds are those of the processor."""
         first, *others = (
             list(cls.training(job, seed + more, steps=steps, longest=float("inf"), clock=time.process_time))
-            for more in range(1 + again)
+            for more in range(1 + n_other_runs)
         )
         with whole_folder(folder) as new:
             reports = cls.keep(new, job, seed, first)
@@ -145,7 +146,7 @@ class Recorded(ABC, Generic[Job]):
 
     @classmethod
     def main(cls, argv: list[str] | None = None) -> int:
-        """The command that records one of the jobs, on one thread."""
+        """Run the command that records one of the jobs, on one thread; return its exit status."""
         ask = argparse.ArgumentParser(
             prog=f"python -m {cls.module}", description="Record a training in assets/runs."
         )

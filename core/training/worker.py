@@ -1,4 +1,7 @@
-"""The process of a training that a visitor started: `python -m core.training.worker TASK FOLDER [--seed N] [--steps N]`.
+"""Process of a training that a visitor started: `python -m core.training.worker TASK FOLDER [--seed N] [--steps N]`.
+
+It takes one thread and the lowest priority, leaves the weights of each moment in FOLDER, and then prints the report as
+one line of JSON. It exits when its output pipe is closed.
 
 It takes one thread and the lowest priority, tells each moment as one line of JSON on its output, and leaves the
 weights of that moment in FOLDER before it tells it. It ends where nobody reads it any more.
@@ -37,7 +40,7 @@ def main(argv: list[str] | None = None) -> int:
     for report, weights in jobs.training(job, opts.seed, steps=opts.steps, longest=opts.seconds, every=EVERY):
         new = opts.folder / "new"
         save_file(weights, new)
-        new.replace(opts.folder / jobs.file(job, report.step))
+        new.replace(opts.folder / jobs.weights_file(job, report.step))
         try:
             print(json.dumps(vars(report)), flush=True)
         except BrokenPipeError:

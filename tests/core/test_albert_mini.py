@@ -22,7 +22,7 @@ from core.models.bert import BERT
 from core.scoring import masked
 from core.tools.evaluate import evaluate
 from core.training.loop.engine import Plan, train
-from core.training.recipe import Follower, drawn, recipes
+from core.training.recipe import Follower, initial_network, recipes
 from core.training.recipes import albert_mini, bert_mini
 
 SHAPE = {"n_layers": 2, "n_heads": 3, "d_model": 33, "d_ff": 13, "n_vocab": len(TOK), "n_ctx": 61}
@@ -69,7 +69,7 @@ def test_ordered_pairs_are_neighbours_as_they_stand_or_swapped(in_order):
 def test_half_of_the_pairs_of_a_batch_are_swapped_and_the_step_alone_decides(task):
     batch, n_tokens = task.batch(1)
     told = torch.cat([rows.follows for rows in batch.groups if rows.follows is not None])
-    assert len(told) == task.mixed(1).pairs and 0.3 < told.float().mean() < 0.7
+    assert len(told) == task.mix_for(1).pairs and 0.3 < told.float().mean() < 0.7
     assert n_tokens == sum(int(rows.batch.real.sum()) for rows in batch.groups)
     again, _ = task.batch(1)
     assert all(torch.equal(a.batch.ids, b.batch.ids) for a, b in zip(batch.groups, again.groups, strict=True))
@@ -79,12 +79,12 @@ def test_windows_grow_and_the_pull_falls(task):
     sizes = [task.batch(step)[0].groups[0].batch.ids.shape[1] for step in range(4)]
     assert sizes == [16, 16, 32, 61]
     assert [task.batch(step)[0].pull for step in range(4)] == [2.0, 1.0, 0.0, 0.0]
-    shares = [task.mixed(step).share for step in range(4)]
+    shares = [task.mix_for(step).share for step in range(4)]
     assert shares[0] == bert_mini.HIDDEN and shares[-1] == pytest.approx(0.15)
 
 
 def test_the_second_stage_begins_as_bert_mini_tells_what_follows(begun):
-    task = begun(albert_mini.Compared)
+    task = begun(albert_mini.SecondStage)
     torch.manual_seed(0)
     network = ALBERT(albert_mini.RECIPE.config)
     assert isinstance(task, Follower)
@@ -93,13 +93,13 @@ def test_the_second_stage_begins_as_bert_mini_tells_what_follows(begun):
     told = task.teacher.next_sentence(task.teacher.pooled(first))
     torch.testing.assert_close(network.sentence_order(network.pooled(first)), told)
     lessons = [task.batch(step)[0] for step in (4, 5)]
-    assert [(lesson.pull, task.told(lesson.pull)) for lesson in lessons] == [(2.0, 0.0), (0.0, 1.0)]
+    assert [(lesson.pull, task.order_weight(lesson.pull)) for lesson in lessons] == [(2.0, 0.0), (0.0, 1.0)]
     assert lessons[0].groups[0].batch.ids.shape == (96, SHAPE["n_ctx"])
 
 
 @pytest.mark.quick(1)
 @pytest.mark.parametrize(
-    ("kind", "step"), [(albert_mini.Orders, 0), (albert_mini.Orders, 3), (albert_mini.Compared, 4)]
+    ("kind", "step"), [(albert_mini.Orders, 0), (albert_mini.Orders, 3), (albert_mini.SecondStage, 4)]
 )
 def test_the_loss_is_both_objectives_and_the_distance_as_long_as_it_counts(begun, kind, step):
     task = begun(kind)
@@ -113,9 +113,9 @@ def test_the_loss_is_both_objectives_and_the_distance_as_long_as_it_counts(begun
         for net, into in ((network, hidden), (task.teacher, theirs)):
             tap = albert_mini.Streams()
             out = net(rows.batch, tap)
-            into += tap.found
+            into += tap.states
             if net is network:
-                words.append(F.cross_entropy(net.logits(out)[rows.chosen], rows.wanted, reduction="none"))
+                words.append(F.cross_entropy(net.logits(out)[rows.masked], rows.targets, reduction="none"))
                 if rows.follows is not None:
                     order = net.sentence_order(net.pooled(out))
                     told.append(F.cross_entropy(order, (~rows.follows).long(), reduction="none"))
@@ -136,13 +136,15 @@ def test_the_loss_is_both_objectives_and_the_distance_as_long_as_it_counts(begun
             own, goal = own[rows.batch.real].detach(), goal[rows.batch.real].detach()
             gaps += float(((own - goal) ** 2).mean(-1).sum() / goal.var())
             n += len(goal)
-    apart = gaps / n + (np.mean(first) + np.mean(read) if kind is albert_mini.Compared else 0.0)
-    wanted = torch.cat(words).mean() + task.told(batch.pull) * torch.cat(told).mean() + batch.pull * apart
+    apart = gaps / n + (np.mean(first) + np.mean(read) if kind is albert_mini.SecondStage else 0.0)
+    wanted = (
+        torch.cat(words).mean() + task.order_weight(batch.pull) * torch.cat(told).mean() + batch.pull * apart
+    )
     torch.testing.assert_close(loss, wanted, rtol=1e-4, atol=1e-5)
     loss.backward()
     assert all(
         weight.grad is not None
-        and bool(weight.grad.any()) == (task.told(batch.pull) > 0 or "sentence_order" not in name)
+        and bool(weight.grad.any()) == (task.order_weight(batch.pull) > 0 or "sentence_order" not in name)
         for name, weight in network.named_parameters()
     )
     assert all(weight.grad is None for weight in task.teacher.parameters())
@@ -176,7 +178,7 @@ def _made(folder: Path) -> Path:
 
 def test_what_it_takes_over_from_bert_mini():
     recipe = recipes()["albert-mini"]
-    network = drawn(families()["albert"], recipe.config, 0, recipe.begin)
+    network = initial_network(families()["albert"], recipe.config, 0, recipe.begin)
     bare = {name: value.clone() for name, value in network.state_dict().items()}
     recipe.inherit(network)
     held = store.load_weights(store.shipped_folder() / "bert-mini")

@@ -12,7 +12,7 @@ from core.model import Model
 from core.models import families
 from core.scoring import captions
 from core.trace import record
-from core.training.recipe import drawn as fresh
+from core.training.recipe import initial_network as fresh
 from core.training.recipe import recipes
 from core.training.recipes.captioner import POINTED, SPREAD
 
@@ -30,7 +30,7 @@ def network():
 
 
 def test_windows_of_the_bank_are_those_of_the_pictures(task):
-    inputs, cells, *_ = task._drawn(np.random.default_rng(3), 12, "train")
+    inputs, cells, *_ = task._sample(np.random.default_rng(3), 12, "train")
     rng = np.random.default_rng(3)
     scenes = [drawn.scene(rng, "train") for _ in range(12)]
     wanted = pixels.windows(np.stack([pixels.picture(scene) for scene in scenes]))
@@ -67,7 +67,7 @@ def test_the_loss_is_the_caption_the_doubly_stochastic_term_and_what_lies_on_the
 
 
 def test_while_a_thing_is_named_its_cells_are_what_the_attention_is_told_of(task):
-    *_, wanted, there = task._drawn(np.random.default_rng(3), 12, "train")
+    *_, wanted, there = task._sample(np.random.default_rng(3), 12, "train")
     rng = np.random.default_rng(3)
     for row in range(12):
         scene = drawn.scene(rng, "train")

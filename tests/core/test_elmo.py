@@ -174,7 +174,7 @@ def test_our_loops_over_a_sequence_are_torchs_lstm_with_its_gradients(dtype):
 def test_losses_side_by_side_are_the_plain_mean_with_its_gradients(network):
     network.requires_grad_(True)
     batch = elmo_mini.Rows(rows(), *(torch.randint(1, 29, (3, 7)) for _ in range(2)))
-    parts = [partial(elmo_mini.lost, network, batch, direction) for direction in range(2)]
+    parts = [partial(elmo_mini.direction_loss, network, batch, direction) for direction in range(2)]
 
     def gradients(loss):
         network.zero_grad()
@@ -287,7 +287,7 @@ def test_a_mixture_finds_the_layer_that_tells(monkeypatch):
         mixing.States(layers[half][:, None].half(), one[half], wanted[half])
         for half in (slice(0, 300), slice(300, None))
     )
-    found = {only: mixing.learn(train, test, 2, only) for only in (None, 0, 1, 2)}
+    found = {only: mixing.train_head(train, test, 2, only) for only in (None, 0, 1, 2)}
     assert max(found[None].s) == found[None].s[1] > 0.4
     assert sum(found[None].s) == pytest.approx(1)
     assert found[1].accuracy > 0.95 and found[None].accuracy > 0.95
@@ -301,20 +301,20 @@ def test_states_of_words_and_sentences_are_those_of_the_run(task, monkeypatch):
     goal = mixing.GOALS[task]
     examples = goal.examples(tiny.tokenizer, 3, 0, "train")
     monkeypatch.setattr(mixing, "ROWS_AT_ONCE", 2)
-    found = mixing.states(tiny, goal, examples)
+    found = mixing.collect_states(tiny, goal, examples)
     shortest = min(examples, key=lambda example: len(example.ids))
     ids = torch.tensor(shortest.ids[None])
     with torch.inference_mode():
         hidden = tiny.network(Batch(ids=ids, real=torch.ones_like(ids, dtype=torch.bool)))[0]
     if task == "tags":
-        asked = torch.tensor(shortest.wanted) != mixing.NONE
+        asked = torch.tensor(shortest.targets) != mixing.NONE
         torch.testing.assert_close(found.layers[: int(asked.sum()), 0], hidden[asked].half())
         assert found.real.all()
     else:
         n = len(ids[0])
         torch.testing.assert_close(found.layers[0, :n], hidden.half())
         assert found.real[0, :n].all() and not found.real[0, n:].any()
-    assert len(found.layers) == len(found.real) == len(found.wanted)
+    assert len(found.layers) == len(found.real) == len(found.labels)
 
 
 def test_a_sentence_is_judged_by_the_largest_numbers_of_its_own_tokens():

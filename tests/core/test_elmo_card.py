@@ -77,5 +77,5 @@ def test_the_learned_mixture_is_better_than_the_top_layer_alone(task):
 @pytest.mark.parametrize("task", mixing.TASKS)
 def test_the_recorded_mixture_is_what_is_learnt_now(task):
     told = values(mixing.SPLIT)
-    for found in mixing.compared(core.open_model(NAME), task):
-        assert found.accuracy == pytest.approx(told[f"{task}_by_mixture, {found.of}"], abs=0.01)
+    for found in mixing.compare_layers(core.open_model(NAME), task):
+        assert found.accuracy == pytest.approx(told[f"{task}_by_mixture, {found.source}"], abs=0.01)

@@ -105,7 +105,7 @@ def test_each_token_is_scored_once_with_half_the_context(n, n_ctx):
 
 
 def test_streams_read_as_the_recipe_does(tmp_path):
-    from core.training.recipes.gpt_mini import encoded
+    from core.training.recipes.gpt_mini import encode_file
 
     text = tokenizer(start=0)
     path = tmp_path / "a.txt"
@@ -113,7 +113,7 @@ def test_streams_read_as_the_recipe_does(tmp_path):
     rows = path.read_text(encoding="utf-8").split("\n")
     streams, n_lines, n_bytes = language.streams(rows, text)
     assert (
-        np.concatenate(streams).tolist() == encoded(path, text).tolist()[1:]
+        np.concatenate(streams).tolist() == encode_file(path, text).tolist()[1:]
     )  # one start each, not two at the top
     assert (n_lines, n_bytes) == (4, len("the cat\n\nsat on é 🎉\nthe mat\n".encode()))
     newline = list(text.encode("\n").ids)

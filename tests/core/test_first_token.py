@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from core.data import grammar
 from core.errors import InputError
 from core.training.finetune import tuning
-from core.training.finetune.finetune_tasks import GOALS, collated, plain
+from core.training.finetune.finetune_tasks import GOALS, collate, is_plain
 from core.training.finetune.tuning import TUNINGS
 from viz.course.bert.cls_and_pairs import maths
 
@@ -21,7 +21,7 @@ TEXT = "The soup was not awful."
 
 @pytest.fixture(scope="module")
 def body():
-    return tuning.body()
+    return tuning.load_base()
 
 
 @pytest.fixture(scope="module")
@@ -88,13 +88,13 @@ def test_the_gradient_where_words_enter_by_differences(model):
 def test_checked_texts_are_those_on_which_a_tuning_is_measured(model):
     goal, n, seed = GOALS["opinions"], 40, 5
     found = maths.checked(model, goal, n, seed, at_once=16)
-    rows = collated(goal.examples(model.tokenizer, n, seed, "test"), model.tokenizer.pad or 0)
+    rows = collate(goal.examples(model.tokenizer, n, seed, "test"), model.tokenizer.pad or 0)
     with torch.inference_mode():
         scores = goal.scores(model.network, rows.batch)
-    assert found.right.tolist() == goal.right(scores, rows.wanted).tolist()
+    assert found.right.tolist() == goal.mark_correct(scores, rows.targets).tolist()
     np.testing.assert_allclose(found.chances, scores.double().softmax(-1).numpy(), atol=1e-5)
     assert [grammar.OPINIONS[at] for at in found.wanted] == [item.label for item in found.items]
-    by = found.by(lambda item: "plain" if plain(item) else "turned")
+    by = found.by(lambda item: "plain" if is_plain(item) else "turned")
     assert (
         sum(right for right, _ in by.values()) == found.right.sum() and sum(of for _, of in by.values()) == n
     )

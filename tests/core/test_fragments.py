@@ -16,7 +16,7 @@ from core.models import families
 from core.text import Tokenizer
 from core.text.learn import byte_level_bpe
 from core.tools import train
-from core.training import bare, pairs
+from core.training import pairs, word_pairs
 from core.training.recipe import Recipe, recipes
 
 CPU = torch.device("cpu")
@@ -64,11 +64,12 @@ def learnt() -> Any:
     return byte_level_bpe([side for pair in ROWS for side in pair], 400, pairs.SPECIAL, prefix_space=True)
 
 
-def task(seed: int = 0) -> bare.Beside:
+def task(seed: int = 0) -> word_pairs.MixedPairs:
     text = Tokenizer(learnt(), **pairs.IDS)
-    long, short = (pairs.encoded(text, rows) for rows in (ROWS, list(NOUNS.items())))
-    return bare.Beside(
-        pairs.Pairs(long, long[:7], text, seed, CPU, 512), pairs.Pairs(short, short, text, seed, CPU, 64)
+    long, short = (pairs.encode_pairs(text, rows) for rows in (ROWS, list(NOUNS.items())))
+    return word_pairs.MixedPairs(
+        pairs.SentencePairs(long, long[:7], text, seed, CPU, 512),
+        pairs.SentencePairs(short, short, text, seed, CPU, 64),
     )
 
 
@@ -88,7 +89,7 @@ def test_both_sets_are_read_at_every_step_and_the_loss_is_their_mean():
         parts = [
             float(each.loss(network, part)) for each, part in ((made.sentences, long), (made.bare, short))
         ]
-    assert whole == pytest.approx((1 - bare.SHARE) * parts[0] + bare.SHARE * parts[1])
+    assert whole == pytest.approx((1 - word_pairs.SHARE) * parts[0] + word_pairs.SHARE * parts[1])
     assert set(checked) == {"valid_nats", "bare_nats"} and all(map(math.isfinite, checked.values()))
 
 
@@ -99,14 +100,14 @@ def test_sentences_follow_the_network_that_it_began_with():
     made.follow(network)
     batch, _ = made.batch(0)
     with torch.no_grad():
-        assert float(bare.distance(network, made.teacher, *batch[0])) == pytest.approx(0, abs=1e-6)
+        assert float(word_pairs.distance(network, made.teacher, *batch[0])) == pytest.approx(0, abs=1e-6)
         assert float(made.loss(network, batch)) == pytest.approx(
-            bare.SHARE * float(made.bare.loss(network, batch[1])), abs=1e-6
+            word_pairs.SHARE * float(made.bare.loss(network, batch[1])), abs=1e-6
         )
         network.embed["token"].weight.mul_(1.5)  # the teacher is a copy
         inputs, wanted = batch[0]
         p, q = (each.logits(each(inputs)[wanted != 0]).softmax(-1) for each in (made.teacher, network))
-        assert float(bare.distance(network, made.teacher, *batch[0])) == pytest.approx(
+        assert float(word_pairs.distance(network, made.teacher, *batch[0])) == pytest.approx(
             float((p * (p / q).log()).sum(-1).mean()), rel=1e-4
         )
     assert all(not weight.requires_grad for weight in made.teacher.parameters())
@@ -122,7 +123,7 @@ def test_the_translators_second_stage_is_the_first_on_more():
         first.config,
         first.ids,
     )
-    assert then.prepare is bare.prepare and first.prepare is pairs.prepare
+    assert then.prepare is word_pairs.prepare and first.prepare is pairs.prepare
     assert then.lr < first.lr / 10 and then.matrix_lr < first.matrix_lr / 10
 
 
@@ -130,7 +131,7 @@ def test_the_translators_second_stage_is_the_first_on_more():
 def test_the_command_goes_through_both_stages(monkeypatch, tmp_path):
     config = replace(families()["transformer"].config.tiny(), n_vocab=400, n_ctx=32)
 
-    def prepare(_data: Path, work: Path, seed: int, _device: torch.device) -> bare.Beside:
+    def prepare(_data: Path, work: Path, seed: int, _device: torch.device) -> word_pairs.MixedPairs:
         learnt().save(str(work / "tokenizer.json"))
         return task(seed)
 

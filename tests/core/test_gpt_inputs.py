@@ -32,13 +32,13 @@ from core.training.finetune.gpt_finetune_tasks import (
     ANSWERS,
     GOALS,
     OTHER,
-    collated,
-    kind_of,
-    read,
+    collate,
+    encode_rows,
+    find_kind,
+    find_thing,
     terms,
-    thing_of,
 )
-from core.training.finetune.gpt_tuning import LAMBDAS, NEW, TUNINGS, GPTTuning, named
+from core.training.finetune.gpt_tuning import LAMBDAS, NEW, TUNINGS, GPTTuning, tuning_name
 from viz.course.gpt.gpt_tasks.maths import LONGEST, extracted
 
 TEXTS = {
@@ -51,7 +51,7 @@ TEXTS = {
 
 @pytest.fixture(scope="module")
 def body():
-    return gpt_tuning.body()
+    return gpt_tuning.load_base()
 
 
 def quick(task, weight=0.5, **more):
@@ -64,11 +64,11 @@ def tuned(body):
     patch = pytest.MonkeyPatch()
     patch.setattr(gpt_tuning, "CHECKED", 32)
     found = {
-        task: list(gpt_tuning.training(quick(task), of=body, longest=600.0, every=1e6)) for task in TASKS
+        task: list(gpt_tuning.training(quick(task), base=body, longest=600.0, every=1e6)) for task in TASKS
     }
     patch.undo()
     return {
-        task: (reports, gpt_tuning.model(quick(task), reports[-1][1], "mine", of=body))
+        task: (reports, gpt_tuning.model(quick(task), reports[-1][1], "mine", base=body))
         for task, reports in found.items()
     }
 
@@ -136,26 +136,26 @@ def test_labelled_texts_are_right():
     }
     for split in ("train", "test"):
         items = {task: GOALS[task].draw(60, 3, split) for task in TASKS}
-        opinions = finetune_tasks.opinions(60, 3, split)
-        assert [(one.texts[0], grammar.OPINIONS[one.wanted]) for one in items[CLASSIFICATION]] == opinions
+        opinions = finetune_tasks.sample_opinions(60, 3, split)
+        assert [(one.texts[0], grammar.OPINIONS[one.target]) for one in items[CLASSIFICATION]] == opinions
         for one, (text, label) in zip(items[CHOICE], opinions, strict=True):
             assert one.texts[0] == text and len(one.texts) == 1 + ANSWERS
             assert [answer.strip() in words[label] for answer in one.texts[1:]] == [
-                at == one.wanted for at in range(ANSWERS)
+                at == one.target for at in range(ANSWERS)
             ]
         for one, (_, label) in zip(items[ENTAILMENT], opinions, strict=True):
             word = one.texts[1].rstrip(".").split()[-1]
-            assert thing_of(one.texts[1]) == thing_of(one.texts[0]) and kind_of(one.texts[1]) == kind_of(
-                one.texts[0]
-            )
-            assert word in words[OTHER[label] if one.wanted else label]
+            assert find_thing(one.texts[1]) == find_thing(one.texts[0]) and find_kind(
+                one.texts[1]
+            ) == find_kind(one.texts[0])
+            assert word in words[OTHER[label] if one.target else label]
         for one, (text, label) in zip(items[SIMILARITY], opinions, strict=True):
             assert (
                 one.texts[0] == text
-                and one.texts[1].rstrip(".").split()[-1] in words[OTHER[label] if one.wanted else label]
+                and one.texts[1].rstrip(".").split()[-1] in words[OTHER[label] if one.target else label]
             )
         assert all(
-            0.3 < np.mean([one.wanted for one in items[task]]) < 0.7 for task in (ENTAILMENT, SIMILARITY)
+            0.3 < np.mean([one.target for one in items[task]]) < 0.7 for task in (ENTAILMENT, SIMILARITY)
         )
 
 
@@ -164,12 +164,12 @@ def test_both_terms_by_hand_and_lambda_zero_is_the_label_alone(body, tuned):
     """C102."""
     for task in TASKS:
         model = tuned[task][1]
-        ids, net = gpt_tuning.marks(model), model.network
-        batch = collated([(read(model.tokenizer, task, TEXTS[task], ids), 0)], ids)
+        ids, net = gpt_tuning.mark_ids(model), model.network
+        batch = collate([(encode_rows(model.tokenizer, task, TEXTS[task], ids), 0)], ids)
         with torch.inference_mode():
             both = terms(net, task, batch, text=True)
             vectors, costs = [], []
-            for row in read(model.tokenizer, task, TEXTS[task], ids):
+            for row in encode_rows(model.tokenizer, task, TEXTS[task], ids):
                 one = torch.tensor([row])
                 hidden = net(Batch(ids=one, real=one >= 0))
                 vectors.append(hidden[0, -1])
@@ -187,10 +187,17 @@ def test_both_terms_by_hand_and_lambda_zero_is_the_label_alone(body, tuned):
             -float(both.l_2[0]), abs=1e-4
         )
         assert combined(seen.text, seen.label(0), 0.0) == seen.label(0)
-    plain = gpt_tuning.headed(quick(CLASSIFICATION, 0.0), body)
-    rows_ = collated(
-        [(read(plain.tokenizer, CLASSIFICATION, TEXTS[CLASSIFICATION], gpt_tuning.marks(plain)), 1)],
-        gpt_tuning.marks(plain),
+    plain = gpt_tuning.add_head(quick(CLASSIFICATION, 0.0), body)
+    rows_ = collate(
+        [
+            (
+                encode_rows(
+                    plain.tokenizer, CLASSIFICATION, TEXTS[CLASSIFICATION], gpt_tuning.mark_ids(plain)
+                ),
+                1,
+            )
+        ],
+        gpt_tuning.mark_ids(plain),
     )
     assert terms(plain.network, CLASSIFICATION, rows_, text=False).l_1 is None
 
@@ -244,39 +251,41 @@ def test_what_learns_moves_and_nothing_else(body, tuned):
         run.classes[-1], extracted(model, CLASSIFICATION, ("The soup was good.",)).said.scores, atol=1e-4
     )
     with pytest.raises(InputError, match="not those"):
-        gpt_tuning.model(quick(CHOICE), last, "mine", of=body)
+        gpt_tuning.model(quick(CHOICE), last, "mine", base=body)
 
 
 def test_every_lambda_can_be_trained_and_recorded_runs_open(tmp_path):
-    assert {named(task, weight) for task in TASKS for weight in LAMBDAS} == set(TUNINGS) <= set(jobs.JOBS)
     assert (
-        jobs.family("gpt-choice-0.5") == "gpt"
-        and jobs.file(TUNINGS["gpt-choice-0.5"], 3) == "last.safetensors"
+        {tuning_name(task, weight) for task in TASKS for weight in LAMBDAS} == set(TUNINGS) <= set(jobs.JOBS)
     )
-    for name in gpt_tuning.Recorded.names():
-        run = gpt_tuning.Recorded.read(name)
-        assert run.reports[-1].step == run.job.steps and jobs.kept(name) == (run.job.steps,)
+    assert (
+        jobs.model_family("gpt-choice-0.5") == "gpt"
+        and jobs.weights_file(TUNINGS["gpt-choice-0.5"], 3) == "last.safetensors"
+    )
+    for name in gpt_tuning.RecordedRun.names():
+        run = gpt_tuning.RecordedRun.read(name)
+        assert run.reports[-1].step == run.job.steps and jobs.recorded_steps(name) == (run.job.steps,)
         assert sum(path.stat().st_size for path in run.folder.iterdir()) < 300_000
         assert run.reports[-1].right > max(0.8, run.reports[0].right)
-    assert {named(CLASSIFICATION, 0.0), *(named(task, 0.5) for task in TASKS)} <= set(
-        gpt_tuning.Recorded.names()
+    assert {tuning_name(CLASSIFICATION, 0.0), *(tuning_name(task, 0.5) for task in TASKS)} <= set(
+        gpt_tuning.RecordedRun.names()
     )
     with pytest.raises(InputError, match="no recorded run"):
-        gpt_tuning.Recorded.read("gpt-choice-0.5", tmp_path)
+        gpt_tuning.RecordedRun.read("gpt-choice-0.5", tmp_path)
     (tmp_path / "run.json").write_text("{}")
     with pytest.raises(InputError, match="cannot be read"):
-        gpt_tuning.Recorded.read("gpt-choice-0.5", tmp_path)
+        gpt_tuning.RecordedRun.read("gpt-choice-0.5", tmp_path)
 
 
 def test_recording_keeps_the_reports_of_other_seeds(tmp_path, monkeypatch):
     monkeypatch.setattr(gpt_tuning, "CHECKED", 32)
     monkeypatch.setattr(gpt_tuning, "MOMENTS", 2)
     tuning = replace(TUNINGS["gpt-classification-0"], n_texts=16, n_rows=4)
-    run = gpt_tuning.Recorded.record(tuning, tmp_path / "run", steps=2, again=1)
-    assert len(run.again) == 1 and [report.step for report in run.again[0]] == [
+    run = gpt_tuning.RecordedRun.record(tuning, tmp_path / "run", steps=2, n_other_runs=1)
+    assert len(run.other_runs) == 1 and [report.step for report in run.other_runs[0]] == [
         report.step for report in run.reports
     ] == [0, 1, 2]
-    assert run.again[0] != run.reports
+    assert run.other_runs[0] != run.reports
     model = run.model("again")
     assert model.name == "again" and extracted(
         model, CLASSIFICATION, ("It was good.",)

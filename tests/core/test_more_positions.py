@@ -24,7 +24,7 @@ SHAPE = {"n_layers": 2, "n_heads": 3, "d_model": 33, "d_ff": 13, "n_vocab": len(
 def full(table):
     """bert-mini's network with another table of positions."""
     config = replace(bigbird_mini.RECIPE.config, n_ctx=len(table), layout="full")
-    weights = bigbird_mini.stretched(load_weights(shipped_folder() / bigbird_mini.BASE))
+    weights = bigbird_mini.repeat_positions(load_weights(shipped_folder() / bigbird_mini.BASE))
     with torch.device("meta"):
         network = families()["bigbird"].network(config)
     network.load_state_dict(weights | {"embed.position.weight": table}, assign=True)
@@ -44,7 +44,7 @@ def before(table):
 def test_the_head_of_the_word_before_finds_it_at_positions_it_never_learnt(monkeypatch):
     monkeypatch.setattr(fitted, "LAYERS", 1)
     monkeypatch.setattr(fitted, "TEXTS", 4)
-    copies = bigbird_mini.stretched(load_weights(shipped_folder() / bigbird_mini.BASE))[
+    copies = bigbird_mini.repeat_positions(load_weights(shipped_folder() / bigbird_mini.BASE))[
         "embed.position.weight"
     ].float()[:NEW]
     table = fitted.more_positions(full(copies), OLD, NEW, steps=60)

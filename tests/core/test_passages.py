@@ -239,7 +239,7 @@ def test_a_batch_has_windows_pairs_and_short_texts_and_depends_on_the_step_alone
 def test_less_and_less_is_hidden_down_to_the_usual_share(task):
     def share(step: int) -> float:
         rows = task.batch(step)[0][0]
-        return len(rows.wanted) / int((rows.batch.real.sum(1) - 2).sum())
+        return len(rows.targets) / int((rows.batch.real.sum(1) - 2).sum())
 
     assert share(0) == pytest.approx(0.3, abs=0.03) and share(bert_mini.FALLS - 1) == pytest.approx(
         0.15, abs=0.02
@@ -264,7 +264,7 @@ def test_the_loss_is_the_sum_of_the_two_means_and_reaches_every_weight(task):
         hidden = network(rows.batch)
         words.append(
             torch.nn.functional.cross_entropy(
-                network.logits(hidden)[rows.chosen], rows.wanted, reduction="none"
+                network.logits(hidden)[rows.masked], rows.targets, reduction="none"
             )
         )
         if rows.follows is not None:

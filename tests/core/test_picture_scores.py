@@ -16,7 +16,7 @@ from core.models.vit import ViT, ViTConfig
 from core.scoring import pictures
 from core.text import Tokenizer
 from core.training.recipe import recipes
-from core.training.recipes.doodles import Hidden, Labelled, thinned
+from core.training.recipes.doodles import LabelledDrawings, MaskedDrawings, sample_patches
 
 SMALL = {"n_layers": 1, "n_heads": 2, "d_model": 16, "d_ff": 12, "image": 28, "patch": 7, "channels": 1}
 
@@ -127,13 +127,13 @@ def test_the_recipe_reads_its_drawings_moved_and_thinned(path):
     held = read(path, "train")
     config, tokenizer = recipes()["vit-doodles"].config, Tokenizer(patches.named(7), pad=0)
     many = type(held)(np.tile(held.pixels, (30, 1, 1)), np.tile(held.labels, 30), held.classes)
-    task = Labelled(many, held, config, tokenizer, seed=0)
+    task = LabelledDrawings(many, held, config, tokenizer, seed=0)
     (batch, right), n = task.batch(0)
     assert batch.ids.shape == (128, 26) and n == 128 * 26 and (batch.ids[:, 0] == 0).all()
     assert (batch.ids.diff(dim=1) > 0).all() and torch.equal(batch.values, task.batch(0)[0][0].values)
     assert task.batch(1400)[0][0].ids.shape == (128, 50) and len(right) == 128
     mae = MAE(MAEConfig(**{**SMALL, "patch": 4}, n_decoder_layers=1))
-    hidden = Hidden(many, held, mae.cfg, tokenizer, seed=0)
+    hidden = MaskedDrawings(many, held, mae.cfg, tokenizer, seed=0)
     (whole, few), _ = hidden.batch(0)
     assert few.ids.shape == (128, 14) and whole.ids.shape == (128, 50)
     ids = (whole.ids + 50).scatter(1, few.ids, few.ids)
@@ -145,4 +145,4 @@ def test_the_recipe_reads_its_drawings_moved_and_thinned(path):
     )
     with torch.no_grad():
         assert hidden.check(mae)["squared_error"] > 0
-    assert thinned(whole, 3, np.random.default_rng(0)).ids.shape == (128, 4)
+    assert sample_patches(whole, 3, np.random.default_rng(0)).ids.shape == (128, 4)

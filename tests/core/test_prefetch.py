@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from core.models import Batch
-from core.training.loop.prefetch import fed, on
+from core.training.loop.prefetch import load_batches, to_device
 
 
 class Counted:
@@ -21,7 +21,7 @@ class Counted:
 
 @pytest.mark.parametrize("workers", [0, 2])
 def test_batches_come_in_order_from_any_step(workers):
-    found = list(islice(fed(Counted(), count(5), torch.device("cpu"), workers), 40))  # pyright: ignore
+    found = list(islice(load_batches(Counted(), count(5), torch.device("cpu"), workers), 40))  # pyright: ignore
     assert [n for _, n in found] == list(range(5, 45))
     assert all(
         batch.ids.tolist() == [[n, n]] and more[0].tolist() == [[n + 1, n + 1]] for (batch, more), n in found
@@ -30,6 +30,6 @@ def test_batches_come_in_order_from_any_step(workers):
 
 def test_everything_that_holds_tensors_moves():
     ids = torch.ones(1, 2)
-    batch, more, n = on((Batch(ids=ids, real=ids > 0), [ids], 3), torch.device("meta"))
+    batch, more, n = to_device((Batch(ids=ids, real=ids > 0), [ids], 3), torch.device("meta"))
     assert batch.ids.is_meta and batch.real.is_meta and more[0].is_meta and n == 3
     assert batch.source is None and not ids.is_meta

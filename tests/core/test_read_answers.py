@@ -20,12 +20,12 @@ from viz.course.bert.spans_and_tags.maths import moved_heads
 
 @pytest.fixture(scope="module")
 def body() -> Model:
-    return tuning.body()
+    return tuning.load_base()
 
 
 def headed(body: Model, goal: str) -> Model:
     """bert-mini with a head that learnt nothing, its weights large enough to say something."""
-    network = tuning.headed(Tuning(name="", goal=goal, learns=ALL, steps=1), body, seed=3)
+    network = tuning.add_head(Tuning(name="", goal=goal, learns=ALL, steps=1), body, seed=3)
     with torch.no_grad():
         for name, weight in network.named_parameters():
             if name.startswith(tuning.HEADS):
@@ -41,7 +41,7 @@ def test_an_answer_is_read_from_the_passage_alone(body):
     one = maths.answer(model, item.question, item.passage)
     run = model.run(item.question, pair=item.passage)
     assert one.tokens[-1] == "[SEP]" and run.segments[one.first] == 1 and run.segments[one.first - 1] == 0
-    hidden = model.network(tuning.collated([GOALS["answers"].read(model.tokenizer, item)], 0).batch)
+    hidden = model.network(tuning.collate([GOALS["answers"].read(model.tokenizer, item)], 0).batch)
     weight, bias = model.network.to_answer.weight, model.network.to_answer.bias
     scores = (hidden[0, one.first :] @ weight.T + bias).detach().double()
     np.testing.assert_allclose(one.found.start, scores[:, 0].softmax(0), atol=1e-5)

@@ -114,16 +114,16 @@ def test_a_trained_model_opens_for_the_one_who_trained_it(trained):
     assert name.startswith("yours: reverse (")
     with Engine() as engine:
         assert engine.entry(name, "Ana").ok and engine.open(name, "Ana")
-        run = engine.run(RunRequest(name, TASKS["reverse"].shown), session="Ana")
+        run = engine.run(RunRequest(name, TASKS["reverse"].example), session="Ana")
         assert run.model.name == name and run.attention("causal").weights.shape[:2] == (2, 2)
-        assert engine.run(RunRequest(f"{name} at step 0", TASKS["reverse"].shown)).model.name == name
+        assert engine.run(RunRequest(f"{name} at step 0", TASKS["reverse"].example)).model.name == name
         with pytest.raises(InputError, match="no weights of step 7"):
             engine.entry(f"{name} at step 7")
         assert name not in [listing.name for listing in engine.models()]
 
 
 def test_no_other_visitor_opens_it_even_when_it_is_loaded_already(trained):
-    name, text = trained, TASKS["reverse"].shown
+    name, text = trained, TASKS["reverse"].example
     with Engine() as engine:
         engine.run(RunRequest(name, text), session="Ana")
         for ask in (engine.entry, engine.open, lambda *of: engine.run(RunRequest(of[0], text), of[1])):

@@ -24,7 +24,7 @@ from core.text.learn import byte_level_bpe
 from core.trace import record
 from core.training.loop.engine import Plan, train
 from core.training.loop.optim import initialise
-from core.training.pairs import Pairs
+from core.training.pairs import SentencePairs
 from core.training.recipe import recipes
 
 SOURCE = "the old cat sat on the mat"
@@ -227,7 +227,7 @@ def test_a_small_recipe_learns_and_goes_on_where_it_stopped(tmp_path, name, cell
     draw = np.random.default_rng(0)
     words = [[int(i) for i in draw.integers(3, 20, n)] for n in draw.integers(1, 7, 64)]
     made = recipes()[name]
-    task = Pairs(
+    task = SentencePairs(
         [(w, w) for w in words], [(w, w) for w in words], tokenizer(prefix_space=True), 0, torch.device("cpu")
     )
     made = replace(

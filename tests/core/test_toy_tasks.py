@@ -21,7 +21,7 @@ from core.scoring import induction
 from core.text import Tokenizer
 from core.tools import evaluate, train
 from core.training.loop import engine
-from core.training.recipe import Recipe, recipes, spaced
+from core.training.recipe import Recipe, recipes, spaced_steps
 from core.training.recipes import copiers, gpt_mini, gpt_twin
 
 CPU = torch.device("cpu")
@@ -100,7 +100,7 @@ def test_lengths_are_all_drawn_and_second_copies_begin_anywhere():
 
 
 def test_steps_to_keep():
-    assert spaced(5, 1000) == (0, 1, 10, 100, 1000)
+    assert spaced_steps(5, 1000) == (0, 1, 10, 100, 1000)
     for made, n in ((recipes()["induction-tiny"], 16), (recipes()["gpt-twin"], 12)):
         assert len(set(made.keep_at)) == n
         assert (made.keep_at[0], made.keep_at[-1]) == (0, made.steps)

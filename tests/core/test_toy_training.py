@@ -44,7 +44,7 @@ def test_the_answer_stands_where_its_source_says(name):
                 assert line.signs[place] == sign and place < line.first
         assert len(task.tokenizer.encode(line.text).ids) == len(line.signs) <= task.config.n_ctx
         assert task.tokenizer.encode("<unk>", special=True).ids[0] not in task.tokenizer.encode(line.text).ids
-    assert task.tokenizer.encode(task.shown).lost == ()
+    assert task.tokenizer.encode(task.example).lost == ()
 
 
 def test_the_tasks_are_what_they_say():
@@ -72,7 +72,7 @@ def test_a_training_learns_and_reports():
     assert (
         reports[0].step == 0
         and reports[-1].step == 60
-        and [r.step for r in reports] == toy_training.moments(60)
+        and [r.step for r in reports] == toy_training.report_steps(60)
     )
     assert reports[-1].loss < reports[0].loss - 0.3
     assert not torch.equal(found[0][1]["embed.token.weight"], found[-1][1]["embed.token.weight"])
@@ -99,36 +99,41 @@ def test_the_share_of_weight_on_what_comes_next_is_that_of_the_patterns():
             for i, place in enumerate(line.source):
                 total += patterns[:, :, line.first + i - 1, place]
                 count += 1
-    np.testing.assert_allclose(toy_training.looks_of(model.network, task), total / count, atol=1e-5)
+    np.testing.assert_allclose(toy_training.measure_looks(model.network, task), total / count, atol=1e-5)
 
 
 def test_a_run_is_recorded_and_read(tmp_path):
-    run = toy_training.Recorded.record(TASKS["reverse"], tmp_path / "reverse", steps=12)
+    run = toy_training.RecordedRun.record(TASKS["reverse"], tmp_path / "reverse", steps=12)
     assert (
         run.steps[0] == 0
         and run.steps[-1] == run.reports[-1].step == 12
-        and len(run.steps) <= toy_training.KEPT
+        and len(run.steps) <= toy_training.N_KEPT
     )
-    assert run.at(12).name == "recorded: reverse at step 12" and run.at(12, "x").name == "x"
-    assert abs(run.at(0).run(run.job.shown).logits - run.at(12).run(run.job.shown).logits).max() > 0.01
+    assert run.open_step(12).name == "recorded: reverse at step 12" and run.open_step(12, "x").name == "x"
+    assert (
+        abs(
+            run.open_step(0).run(run.job.example).logits - run.open_step(12).run(run.job.example).logits
+        ).max()
+        > 0.01
+    )
     with pytest.raises(InputError, match="no weights of step 5"):
-        run.at(5)
+        run.open_step(5)
     (tmp_path / "reverse" / records.LOG).write_text('{"reports": [{}]}')
     with pytest.raises(InputError, match="cannot be read"):
-        toy_training.Recorded.read("reverse", tmp_path / "reverse")
+        toy_training.RecordedRun.read("reverse", tmp_path / "reverse")
     with pytest.raises(InputError, match="no recorded run"):
-        toy_training.Recorded.read("nothing")
+        toy_training.RecordedRun.read("nothing")
 
 
-@pytest.mark.parametrize("name", toy_training.Recorded.names())
+@pytest.mark.parametrize("name", toy_training.RecordedRun.names())
 def test_what_ships_has_learnt_its_task(name):
-    run = toy_training.Recorded.read(name)
+    run = toy_training.RecordedRun.read(name)
     assert sum(path.stat().st_size for path in run.folder.iterdir()) < 700_000
     assert (
         run.reports[0].right < 0.5 < 0.9 < run.reports[-1].right
         and run.reports[-1].seconds <= toy_training.LONGEST
     )
-    looks = toy_training.looks_of(run.at(run.steps[-1]).network, run.job)
+    looks = toy_training.measure_looks(run.open_step(run.steps[-1]).network, run.job)
     np.testing.assert_allclose(looks, run.reports[-1].looks, atol=0.02)  # weights of 16 bits
 
 
@@ -142,7 +147,7 @@ def test_a_child_trains_and_its_model_reads():
     training = trainer.progress("Ana")
     assert (training.state, training.reason, training.name) == ("done", "", name)
     assert training.reports[-1].step == 3
-    assert training.model().run(TASKS["copy"].shown).attention("causal").weights.shape[:2] == (2, 2)
+    assert training.model().run(TASKS["copy"].example).attention("causal").weights.shape[:2] == (2, 2)
     assert trainer.find(name, "Ana").name == name
     with pytest.raises(InputError, match="not here"):
         trainer.find(name, "Bob")

@@ -24,7 +24,7 @@ def test_batches_by_length_hold_every_pair_once_an_epoch_within_the_budget(monke
     rows = [
         ([3 + i, *source], target) for i, (source, target) in enumerate(translator_pairs(1000))
     ]  # each can be told
-    task = pairs.Pairs(rows, rows[:3], tiny_tokenizer(), 7, CPU)
+    task = pairs.SentencePairs(rows, rows[:3], tiny_tokenizer(), 7, CPU)
     orders, step = [], 0
     for _ in range(2):
         seen: list[int] = []
@@ -44,7 +44,7 @@ def test_batches_by_length_hold_every_pair_once_an_epoch_within_the_budget(monke
 
 
 def test_batches_of_pairs_are_of_about_equal_length():
-    task = pairs.Pairs(rows := translator_pairs(3000), rows[:3], tiny_tokenizer(), 7, CPU)
+    task = pairs.SentencePairs(rows := translator_pairs(3000), rows[:3], tiny_tokenizer(), 7, CPU)
     padded = real = 0
     for step in range(10):
         (batch, wanted), _ = task.batch(step)
@@ -56,17 +56,17 @@ def test_batches_of_pairs_are_of_about_equal_length():
 
 def test_the_same_step_gives_the_same_batch_also_backwards():
     rows = translator_pairs(300)
-    task = pairs.Pairs(rows, rows[:3], tiny_tokenizer(), 7, CPU)
+    task = pairs.SentencePairs(rows, rows[:3], tiny_tokenizer(), 7, CPU)
     early = task.batch(1)[0][1]
     late = task.batch(40)[0][1]
     assert torch.equal(task.batch(1)[0][1], early)
-    again = pairs.Pairs(rows, rows[:3], tiny_tokenizer(), 7, CPU)
+    again = pairs.SentencePairs(rows, rows[:3], tiny_tokenizer(), 7, CPU)
     assert torch.equal(again.batch(40)[0][1], late)
 
 
 def test_what_the_translator_writes_is_shifted_by_one():
     rows = [([5, 6], [7, 8, 9]), ([4], [10])]
-    inputs, wanted = pairs.Pairs(rows, rows, tiny_tokenizer(), 0, CPU).valid[0]
+    inputs, wanted = pairs.SentencePairs(rows, rows, tiny_tokenizer(), 0, CPU).valid[0]
     assert inputs.ids.tolist() == [[1, 7, 8, 9], [1, 10, 0, 0]]
     assert wanted.tolist() == [[7, 8, 9, 2], [10, 2, 0, 0]]
     assert inputs.source.tolist() == [[5, 6], [4, 0]]
@@ -114,7 +114,7 @@ def test_a_stream_has_a_boundary_where_a_book_begins(tmp_path):
     (tmp_path / "a.txt").write_text("=== one\nthe cat\n=== two\nsat\n", encoding="utf-8")
     newline = list(text.encode("\n").ids)
     expected = [0, 0, *text.encode("the cat").ids, *newline, 0, *text.encode("sat").ids, *newline]
-    assert gpt_mini.encoded(tmp_path / "a.txt", text).tolist() == expected
+    assert gpt_mini.encode_file(tmp_path / "a.txt", text).tolist() == expected
 
 
 def test_data_files(tmp_path):

@@ -20,7 +20,7 @@ from core.text.learn import whole_words
 from core.tools.evaluate import evaluate
 from core.training.loop.engine import Plan, train
 from core.training.recipes import vectors_mini
-from core.training.recipes.vectors_mini import RECIPE, Surroundings, encoded, pairs
+from core.training.recipes.vectors_mini import RECIPE, Surroundings, encode_texts, expected_pairs
 
 CPU = torch.device("cpu")
 TEXT = [
@@ -39,7 +39,7 @@ def tokenizer(n_vocab: int = 29) -> Tokenizer:
 
 def surroundings() -> Surroundings:
     text = tokenizer()
-    ids = encoded(TEXT, text)
+    ids = encode_texts(TEXT, text)
     return Surroundings(ids, ids[:30], text, 0, CPU)
 
 
@@ -64,13 +64,13 @@ def test_pairs_are_those_of_two_loops():
         for j in range(max(0, i - window), min(200, i + window + 1)):
             if i != j:
                 wanted[ids[i], ids[j]] += (window + 1 - abs(i - j)) / window * kept[ids[i]] * kept[ids[j]]
-    np.testing.assert_allclose(pairs(ids, kept), wanted, rtol=1e-5)
+    np.testing.assert_allclose(expected_pairs(ids, kept), wanted, rtol=1e-5)
 
 
 def test_no_pair_reaches_from_one_text_into_the_next():
     text = tokenizer()
-    ids = encoded(TEXT, text)
-    counts = pairs(ids, np.array([0.0] + [1.0] * (len(text) - 1)))
+    ids = encode_texts(TEXT, text)
+    counts = expected_pairs(ids, np.array([0.0] + [1.0] * (len(text) - 1)))
     it, queen, sea = (text.encode(word).ids[0] for word in ("it", "queen", "sea"))
     assert counts[it, queen] == 0 < counts[it, text.encode("king").ids[0]]
     assert counts[sea, text.encode("woman").ids[0]] == pytest.approx((5 + 1 - 3) / 5)

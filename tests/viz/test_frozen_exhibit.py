@@ -18,7 +18,7 @@ from core.serving.engine import Engine
 from core.training import records
 from core.training.finetune import tuning
 from core.training.finetune.tuning import TUNINGS
-from core.training.finetune.weight_delta import movement
+from core.training.finetune.weight_delta import encode_delta
 from viz.course.bert.frozen_or_full import exhibit
 from viz.course.bert.frozen_or_full.params import TWO
 from viz.labels import percent
@@ -37,11 +37,11 @@ def write(folder, name: str, right: float, of) -> None:
     rng = torch.Generator().manual_seed(len(name))
     weights = {
         key: weight.detach() * (1 + 0.1 * torch.randn(weight.shape, generator=rng))
-        for key, weight in tuning.headed(TUNINGS[name], of).named_parameters()
+        for key, weight in tuning.add_head(TUNINGS[name], of).named_parameters()
         if weight.requires_grad
     }
     (folder / name).mkdir(parents=True, exist_ok=True)
-    save_file(movement(weights, of.network.state_dict()), folder / name / tuning.WEIGHTS)
+    save_file(encode_delta(weights, of.network.state_dict()), folder / name / tuning.WEIGHTS)
     reports = [
         {"step": step, "loss": 1.0, "right": share, "looks": [], "seconds": 0.5 * step}
         for step, share in ((0, 0.1), (40, right))
@@ -53,7 +53,7 @@ def write(folder, name: str, right: float, of) -> None:
 
 @pytest.fixture(scope="module")
 def body():
-    return tuning.body()
+    return tuning.load_base()
 
 
 @pytest.fixture(scope="module")
@@ -107,12 +107,12 @@ def test_how_many_weights_learn_follows_the_task(runs, body):
         test = page(step="2", task=task, state={f"predict:{SLUG}.count": answer})
         total = sum(
             weight.numel()
-            for weight in tuning.headed(TUNINGS[f"{task}-full"], body).parameters()
+            for weight in tuning.add_head(TUNINGS[f"{task}-full"], body).parameters()
             if weight.requires_grad
         )
         alone = sum(
             weight.numel()
-            for weight in tuning.headed(TUNINGS[f"{task}-frozen"], body).parameters()
+            for weight in tuning.add_head(TUNINGS[f"{task}-frozen"], body).parameters()
             if weight.requires_grad
         )
         assert (
@@ -142,8 +142,8 @@ def test_the_course_over_steps_and_over_seconds(runs):
 @pytest.mark.slow
 def test_how_far_the_body_went(runs, body):
     """C090: frozen 0, in full what `tuning.moved` says."""
-    run = tuning.Recorded.read("tags-full")
-    moved = tuning.moved(run.model("x"), body, run.job)
+    run = tuning.RecordedRun.read("tags-full")
+    moved = tuning.measure_change(run.model("x"), body, run.job)
     names = ["embeddings", *(f"layer {i}" for i in range(6))]
     most = names[int(np.argmax([moved.embeddings, *moved.layers]))]
     hidden = page(*FOLDS, step="4", task="tags")
@@ -154,8 +154,8 @@ def test_how_far_the_body_went(runs, body):
     assert "Right." in said(
         test
     ) and f"With full fine-tuning it moved by {percent(moved.body, 2)} of its length." in said(test)
-    frozen = tuning.Recorded.read("tags-frozen")
-    assert tuning.moved(frozen.model("x"), body, frozen.job).body == 0
+    frozen = tuning.RecordedRun.read("tags-frozen")
+    assert tuning.measure_change(frozen.model("x"), body, frozen.job).body == 0
 
 
 @pytest.mark.slow
@@ -167,7 +167,7 @@ def test_attention_before_frozen_and_in_full(runs, body):
             model.run(text).attention().weights
             for model in (
                 body,
-                *(tuning.Recorded.read(f"opinions-{way}").model(way) for way in ("frozen", "full")),
+                *(tuning.RecordedRun.read(f"opinions-{way}").model(way) for way in ("frozen", "full")),
             )
         )
         assert np.array_equal(before, frozen)

@@ -18,7 +18,7 @@ from core.jobs.names import RECORDED
 from core.jobs.trainer import Trainer
 from core.serving.engine import default
 from core.training.finetune import gpt_tuning
-from core.training.finetune.gpt_tuning import named
+from core.training.finetune.gpt_tuning import tuning_name
 from viz.charts.curves import number
 from viz.course.gpt.gpt_tasks import exhibit, live
 from viz.course.gpt.gpt_tasks.charts.input_rows import EXTRACT, START, Cell, InputRow, input_rows
@@ -42,7 +42,7 @@ def page(step: int, *folds: str, guess: tuple[str, object] | None = None, **chos
 
 
 def model(task: str, weight: float = 0.5):
-    return default().open(RECORDED + named(task, weight))
+    return default().open(RECORDED + tuning_name(task, weight))
 
 
 def heard(task: str, *texts: str):
@@ -152,7 +152,7 @@ def test_both_terms_and_lambda():
 
 def answered():
     """What the recorded runs say of the question."""
-    runs = [gpt_tuning.Recorded.read(named(CLASSIFICATION, weight)) for weight in (0.0, 0.5)]
+    runs = [gpt_tuning.RecordedRun.read(tuning_name(CLASSIFICATION, weight)) for weight in (0.0, 0.5)]
     half = live.halfway(runs[0].reports)
     return live.verdict(*(live.share(run, half) for run in runs))
 
@@ -160,7 +160,7 @@ def answered():
 @pytest.mark.slow
 def test_recorded_runs():
     """C102: the curves are those of the log."""
-    runs = {weight: gpt_tuning.Recorded.read(named(CLASSIFICATION, weight)) for weight in (0.0, 0.5)}
+    runs = {weight: gpt_tuning.RecordedRun.read(tuning_name(CLASSIFICATION, weight)) for weight in (0.0, 0.5)}
     half = live.halfway(runs[0.0].reports)
     before = page(5, *FOLDS, tuned=CLASSIFICATION)
     assert {row["run"] for row in tables(before) if "run" in row} == {"λ = 0"}
@@ -171,7 +171,7 @@ def test_recorded_runs():
         in said(after)
     )
     assert len(after.dataframe[0].value) == sum(
-        len(reports) for run in runs.values() for reports in (run.reports, *run.again)
+        len(reports) for run in runs.values() for reports in (run.reports, *run.other_runs)
     )
 
 
@@ -188,7 +188,7 @@ def test_a_training_of_ones_own(monkeypatch):
     (job,) = own._jobs.values()
     while job.state in ("waiting", "running"):
         time.sleep(0.05)
-    assert job.state == "done" and job.task == named(CLASSIFICATION, 0.5), job.reason
+    assert job.state == "done" and job.task == tuning_name(CLASSIFICATION, 0.5), job.reason
     assert "Yours, done: step 1 of 300" in str([bar.proto for bar in after.run().get("progress")])
     assert "yours, λ = 0.5" in {row["run"] for row in tables(after) if "run" in row}
     found = extracted(default().open(job.name), CLASSIFICATION, TEXTS[CLASSIFICATION][:1])

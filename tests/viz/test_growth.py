@@ -24,7 +24,7 @@ from viz.workspace.growth.charts import course as drawn
 MODEL = "induction-tiny"
 
 
-@pytest.mark.parametrize("name", measured.grown())
+@pytest.mark.parametrize("name", measured.models_with_growth())
 def test_what_ships_is_of_the_weights_that_ship(name):
     """The steps are those kept, and the last moment is what heads.json says of the finished model."""
     folder = shipped_folder() / name
@@ -41,7 +41,7 @@ def test_what_ships_is_of_the_weights_that_ship(name):
 def test_a_moment_measured_again_is_what_ships():
     found = measured.read(shipped_folder() / MODEL)
     at = found.steps.index(643)
-    nats, scores = measured.at_moment(core.open_model(MODEL, step=643), examples())
+    nats, scores = measured.measure_moment(core.open_model(MODEL, step=643), examples())
     assert nats == pytest.approx(found.nats[at], abs=2e-4)
     for habit, score in scores.items():
         np.testing.assert_allclose(score, found.scores[habit][at], atol=2e-4)
@@ -56,7 +56,7 @@ def test_the_loss_is_that_of_what_can_be_foretold():
         if run.tokens[i] in run.tokens[:i]:
             exps = np.exp(run.logits[i].astype(np.float64))
             lost.append(-np.log(exps[run.ids[i + 1]] / exps.sum()))
-    assert measured.nats(model, [example]) == pytest.approx(np.mean(lost), abs=1e-5)
+    assert measured.mean_nats(model, [example]) == pytest.approx(np.mean(lost), abs=1e-5)
 
 
 def test_it_opens_where_the_head_forms():
@@ -74,7 +74,7 @@ def test_it_opens_where_the_head_forms():
         atol=1e-6,
     )
     curve = course.curve(course.best)
-    i = measured.leap(curve)
+    i = measured.steepest_moment(curve)
     assert step == course.steps[i + 1] and curve[i + 1] - curve[i] > 0.3
     assert f"Between step {course.steps[i]:,} and step {step:,} the habit “induction head” appears" in said(
         test
@@ -163,10 +163,10 @@ def test_a_moment_opens_on_other_pages_and_no_menu_lists_it():
 
 
 @pytest.mark.quick(2)
-@pytest.mark.parametrize("task", toy_training.Recorded.names())
+@pytest.mark.parametrize("task", toy_training.RecordedRun.names())
 def test_a_recorded_run_is_shown_as_recorded(task):
     test = page("growth", **{"growth.of": "here", "growth.task": task})
-    run = toy_training.Recorded.read(task)
+    run = toy_training.RecordedRun.read(task)
     assert any("Recorded run" in str(element.proto.text) for element in test.get("progress"))
     now = named(test, "scale", "axis")[1]
     course = courses.recorded(task)
@@ -174,7 +174,10 @@ def test_a_recorded_run_is_shown_as_recorded(task):
     step = int(title.rpartition(" ")[2].replace(",", ""))
     np.testing.assert_allclose(
         unpacked(now, page=packets(test)),
-        run.at(step).run(run.job.shown).attention("causal", by="word").weights[course.heads[course.best]],
+        run.open_step(step)
+        .run(run.job.example)
+        .attention("causal", by="word")
+        .weights[course.heads[course.best]],
         atol=1e-6,
     )
     assert any(button.label == "Train it yourself" for button in test.button)
@@ -203,7 +206,7 @@ def test_a_training_is_started_and_stopped_and_its_model_opens_in_look(monkeypat
     assert "You stopped it." in standing(test)
     look = page("look", model=job.name)
     assert opened(named(look, "layout", "words")[0])[0]["keys"] == list(
-        toy_training.TASKS["copy"].shown.split(" ")
+        toy_training.TASKS["copy"].example.split(" ")
     )
     job.session = "somebody else"
     test = page("look", model=job.name)

@@ -97,7 +97,7 @@ def test_one_marks_the_answer_and_then_sees_where_it_starts_and_ends(sent):
     assert f"together {percent(one.found.probability)} for “{best}”. " + (
         "It is right." if best == "Rosa" else "It is wrong: right is “Rosa”."
     ) in said(told)
-    right = tuning.Recorded.read("answers-full").reports[-1].right
+    right = tuning.RecordedRun.read("answers-full").reports[-1].right
     assert (
         f"were not in training, this model answers {percent(right)} correctly. Mostly it finds an answer of the right sort"
         in told.text[0].value
@@ -199,7 +199,7 @@ def test_a_tag_for_each_word_at_its_first_piece(sent):
     assert len({tags.HUES[tag] for tag in grammar.TAGS}) == 12 and header["hues"][at] == tags.HUES[answer]
     assert f"{len(one.words)} words, {len(one.tokens)} tokens, {len(one.words)} tags" in said(told)
     assert (
-        f"{percent(tuning.Recorded.read('tags-full').reports[-1].right, 2)} of the words get the right tag"
+        f"{percent(tuning.RecordedRun.read('tags-full').reports[-1].right, 2)} of the words get the right tag"
         in said(told)
     )
     assert (
@@ -209,7 +209,7 @@ def test_a_tag_for_each_word_at_its_first_piece(sent):
         )
         == 4
     )
-    known = next(iter(tags.taught()))
+    known = next(iter(tags.goal_spec()))
     assert re.search(
         r"\d+ of \d+ are right here",
         said(page(3, text=known, guess=("tag", asked(page(3, text=known), "tag")[2]))),

@@ -80,7 +80,7 @@ def test_without_a_recorded_run_the_page_says_so_and_trains(runs):
             and f"step {tuned_runs.STEPS} of 220" in texts(test)
         )
         assert core.serving.engine.default().open(job.name).run("The soup was good.").classes.shape == (2,)
-        tuning.Recorded.record(tuning.TUNINGS["opinions-full"], records.RUNS / "opinions-full", steps=1)
+        tuning.RecordedRun.record(tuning.TUNINGS["opinions-full"], records.RUNS / "opinions-full", steps=1)
         assert f"uses {job.name}" in texts(test.run()), "one's own model stays in use"
         test.query_params["x.whose.opinions-full"] = "recorded"
         assert (
@@ -93,7 +93,7 @@ def test_without_a_recorded_run_the_page_says_so_and_trains(runs):
 def test_a_recorded_run_is_used_and_told_and_a_training_can_be_stopped(runs):
     with runs("opinions-full"):
         test = page()
-        run = tuning.Recorded.read("opinions-full")
+        run = tuning.RecordedRun.read("opinions-full")
         first, last = run.reports[0], run.reports[-1]
         assert not test.exception and "uses recorded: opinions-full" in texts(test)
         assert (

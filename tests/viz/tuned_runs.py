@@ -40,16 +40,16 @@ def _once(name: str, steps: int) -> Path:
     """The folder of a recorded run, made once a process."""
     folder = Path(tempfile.mkdtemp()) / name
     atexit.register(shutil.rmtree, folder.parent)
-    tuning.Recorded.record(tuning.TUNINGS[name], folder, steps=steps)
+    tuning.RecordedRun.record(tuning.TUNINGS[name], folder, steps=steps)
     return folder
 
 
 @contextmanager
 def recorded(patch: pytest.MonkeyPatch, folder: Path, *names: str, steps: int = STEPS) -> Iterator[Engine]:
     """These recorded runs, and no others; an engine and a trainer of their own."""
-    quick = {name: replace(job, n_texts=64, n_rows=8, longer=0) for name, job in TUNINGS.items()}
+    quick = {name: replace(job, n_texts=64, n_rows=8, recorded_steps=0) for name, job in TUNINGS.items()}
     patch.setattr(tuning, "TUNINGS", MappingProxyType(quick))
-    patch.setattr(tuning.Recorded, "jobs", MappingProxyType(quick))
+    patch.setattr(tuning.RecordedRun, "jobs", MappingProxyType(quick))
     patch.setattr(records, "RUNS", folder)
     patch.setattr(tuning, "CHECKED", 32)
     patch.setattr(

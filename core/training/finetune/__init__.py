@@ -1,1 +1,1 @@
-"""Fine-tuning while one waits: of BERT and of GPT, what is taught, and what moved."""
+"""Fine-tuning of BERT, GPT and ELMo's mixture within a visitor's patience, and the distance that weights move."""

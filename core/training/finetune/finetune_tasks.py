@@ -1,4 +1,4 @@
-"""What a fine-tuning teaches: labelled texts of our grammar, as the network reads them, and what of it counts as right.
+"""Fine-tuning tasks: labelled texts of our grammar, as the network reads them, with their loss and their measure.
 
 The four tasks of Devlin et al. 2019, figure 4: the class of a sentence, the class of a pair, an answer in a text, a tag for each word.
 """
@@ -30,16 +30,16 @@ NONE = -100
 
 @dataclass(frozen=True, eq=False)
 class Example:
-    """A labelled text as the network reads it: ids and segments (pos,), and `wanted`: (1,) a class, (pos,) tags, or (2,) the first and the last token of the answer."""
+    """Labelled text as the network reads it: ids and segments (pos,), and `targets`: (1,) a class, (pos,) tags, or (2,) the first and the last token of the answer."""
 
     ids: Array
     segments: Array
-    wanted: Array
+    targets: Array
 
 
 @dataclass(frozen=True)
 class Goal:
-    """What is taught: its labels, the head it needs (fields of BERTConfig), its labelled texts, and the output of the network that is asked."""
+    """Fine-tuning task: its labels, the head it needs (fields of BERTConfig), its labelled texts, and the output of the network that it trains."""
 
     name: str
     title: str
@@ -51,11 +51,11 @@ class Goal:
     labels: tuple[str, ...] = ()
 
     def examples(self, tokenizer: Tokenizer, n: int, seed: int, split: Split) -> list[Example]:
-        """n labelled texts, drawn by a seed."""
+        """Return n labelled texts, sampled with a seed."""
         return [self.read(tokenizer, item) for item in self.draw(n, seed, split)]
 
     def scores(self, network: Any, batch: Batch) -> Tensor:
-        """What the head says of each text; of answers (row pos edge), and -inf outside the second text."""
+        """Return the head's scores of a batch: (text label), of tags (text pos label), of answers (text pos edge) with -inf outside the second text."""
         found = getattr(network, self.output)(network(batch))
         if self.output != "answer":
             return found
@@ -63,45 +63,45 @@ class Goal:
         inside = (batch.segments == 1) & batch.real
         return found.masked_fill(~inside[..., None], -torch.inf)
 
-    def loss(self, scores: Tensor, wanted: Tensor) -> Tensor:
-        """-log p of what is right, in nats: the mean over texts, over tagged words, or over both ends."""
+    def loss(self, scores: Tensor, targets: Tensor) -> Tensor:
+        """Return -log p of the targets in nats: the mean over texts, over tagged words, or over both ends."""
         if self.output == "answer":
-            scores, wanted = scores.transpose(1, 2).flatten(0, 1), wanted.flatten()
+            scores, targets = scores.transpose(1, 2).flatten(0, 1), targets.flatten()
         elif self.output == "tags":
-            scores, wanted = scores.flatten(0, 1), wanted.flatten()
+            scores, targets = scores.flatten(0, 1), targets.flatten()
         else:
-            wanted = wanted[:, 0]
-        return F.cross_entropy(scores, wanted, ignore_index=NONE)
+            targets = targets[:, 0]
+        return F.cross_entropy(scores, targets, ignore_index=NONE)
 
-    def right(self, scores: Tensor, wanted: Tensor) -> Array:
-        """True or False for each text, for each tagged word, or for each answer: both ends must be right."""
+    def mark_correct(self, scores: Tensor, targets: Tensor) -> Array:
+        """Return True or False for each text, for each tagged word, or for each answer: both ends must be right."""
         if self.output == "answer":
             best = [
                 spans(*(row.T.double().numpy()), allowed=row[:, 0].isfinite().numpy()).best for row in scores
             ]
-            return (np.array(best) == wanted.numpy()).all(-1)
+            return (np.array(best) == targets.numpy()).all(-1)
         if self.output == "tags":
-            asked = wanted != NONE
-            return (scores.argmax(-1) == wanted)[asked].numpy()
-        return (scores.argmax(-1) == wanted[:, 0]).numpy()
+            asked = targets != NONE
+            return (scores.argmax(-1) == targets)[asked].numpy()
+        return (scores.argmax(-1) == targets[:, 0]).numpy()
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Several examples as one padded batch, and what is wanted of each."""
+    """Several examples as one padded batch, with their targets."""
 
     batch: Batch
-    wanted: Tensor = field(repr=False)
+    targets: Tensor = field(repr=False)
 
 
-def collated(examples: Sequence[Example], pad: int) -> Rows:
-    """Examples side by side, padded behind; what is wanted beyond a text is nothing."""
+def collate(examples: Sequence[Example], pad: int) -> Rows:
+    """Return examples as one batch, padded at the end; padding has the target NONE."""
     ids, segments, real = (
         torch.from_numpy(array) for array in padded([(one.ids, one.segments) for one in examples], pad)
     )
-    wanted = np.full((len(examples), max(len(one.wanted) for one in examples)), NONE, dtype=np.int64)
+    wanted = np.full((len(examples), max(len(one.targets) for one in examples)), NONE, dtype=np.int64)
     for row, one in enumerate(examples):
-        wanted[row, : len(one.wanted)] = one.wanted
+        wanted[row, : len(one.targets)] = one.targets
     return Rows(Batch(ids=ids, real=real, segments=segments), torch.from_numpy(wanted))
 
 
@@ -110,25 +110,25 @@ PLAIN = 0.8
 tuning of a minute left chance: which word is good must be learned before what turns it round. Those that are checked are the grammar's."""
 
 
-def opinions(n: int, seed: int, split: Split) -> list[grammar.Labelled]:
-    """Sentences with an opinion; to learn from, mostly plain ones.
+def sample_opinions(n: int, seed: int, split: Split) -> list[grammar.Labelled]:
+    """Return n sentences with an opinion; of those to learn from the share PLAIN is plain.
 
-    >>> learnt = opinions(50, 0, "train")
-    >>> sum(map(plain, learnt)) / len(learnt)
+    >>> texts = sample_opinions(50, 0, "train")
+    >>> sum(map(is_plain, texts)) / len(texts)
     0.8
     """
     if split == "test":
         return list(grammar.sentences(n, seed, split))
     found = grammar.sentences(3 * n, seed, split)
-    ready, turned = ([item for item in found if plain(item) is kind] for kind in (True, False))
+    ready, turned = ([item for item in found if is_plain(item) is kind] for kind in (True, False))
     n_plain = round(PLAIN * n)
     return ready[:n_plain] + turned[: n - n_plain]
 
 
-def plain(item: grammar.Labelled) -> bool:
-    """Whether all that judges in a sentence is of its label: no 'not awful', no 'dull at first, but'.
+def is_plain(item: grammar.Labelled) -> bool:
+    """Return whether every opinion word of a sentence has its label: no 'not awful', no 'dull at first, but'.
 
-    >>> plain(grammar.Labelled("The soup was good.", "good")), plain(grammar.Labelled("The soup was not good.", "bad"))
+    >>> is_plain(grammar.Labelled("The soup was good.", "good")), is_plain(grammar.Labelled("The soup was not good.", "bad"))
     (True, False)
     """
     words = re.findall(r"\w+", item.text.lower())
@@ -143,8 +143,8 @@ _JUDGES = {
 }
 
 
-def _classed(labels: Sequence[str]) -> Callable[[Tokenizer, Any], Example]:
-    """A sentence, or a pair, whose last field is its label."""
+def _class_reader(labels: Sequence[str]) -> Callable[[Tokenizer, Any], Example]:
+    """Return the reader of a sentence, or a pair, whose last field is its label."""
 
     def read(tokenizer: Tokenizer, item: Any) -> Example:
         texts = [np.array(tokenizer.encode(text).ids, dtype=np.int64) for text in item[:-1]]
@@ -153,8 +153,8 @@ def _classed(labels: Sequence[str]) -> Callable[[Tokenizer, Any], Example]:
     return read
 
 
-def _tagged(tokenizer: Tokenizer, item: grammar.Tagged) -> Example:
-    """The tag of a word stands at its first piece; the other pieces are not asked."""
+def _read_tagged(tokenizer: Tokenizer, item: grammar.Tagged) -> Example:
+    """Return a sentence with the tag of each word at its first token; other tokens have the target NONE."""
     encoded, at, tags = tokenizer.encode(item.text), 0, dict[int, int]()
     for word, tag in zip(item.words, item.tags, strict=True):
         at = item.text.index(word, at)
@@ -165,8 +165,8 @@ def _tagged(tokenizer: Tokenizer, item: grammar.Tagged) -> Example:
     return Example(ids, segments, np.array([NONE, *wanted, NONE]))
 
 
-def _asked(tokenizer: Tokenizer, item: grammar.Question) -> Example:
-    """[CLS] question [SEP] passage [SEP]; the answer from its first piece to its last."""
+def _read_question(tokenizer: Tokenizer, item: grammar.Question) -> Example:
+    """Return [CLS] question [SEP] passage [SEP], with the first and the last token of the answer."""
     question, passage = tokenizer.encode(item.question), tokenizer.encode(item.passage)
     before = len(question.ids) + 2
     starts, ends = ([None if span is None else span[edge] for span in passage.spans] for edge in (0, 1))
@@ -185,8 +185,8 @@ GOALS: Mapping[str, Goal] = MappingProxyType(
                 "Is a sentence good or bad? “Not awful” is good: no single word decides.",
                 "classes",
                 {"n_classes": len(grammar.OPINIONS)},
-                opinions,
-                _classed(grammar.OPINIONS),
+                sample_opinions,
+                _class_reader(grammar.OPINIONS),
                 grammar.OPINIONS,
             ),
             Goal(
@@ -196,7 +196,7 @@ GOALS: Mapping[str, Goal] = MappingProxyType(
                 "classes",
                 {"n_classes": len(grammar.RELATIONS)},
                 grammar.pairs,
-                _classed(grammar.RELATIONS),
+                _class_reader(grammar.RELATIONS),
                 grammar.RELATIONS,
             ),
             Goal(
@@ -206,7 +206,7 @@ GOALS: Mapping[str, Goal] = MappingProxyType(
                 "answer",
                 {"answers": True},
                 grammar.questions,
-                _asked,
+                _read_question,
             ),
             Goal(
                 "tags",
@@ -215,7 +215,7 @@ GOALS: Mapping[str, Goal] = MappingProxyType(
                 "tags",
                 {"n_tags": len(grammar.TAGS)},
                 grammar.tagged,
-                _tagged,
+                _read_tagged,
                 grammar.TAGS,
             ),
         )

@@ -21,34 +21,34 @@ FLAT = 1e-5
 
 
 @dataclass(frozen=True, eq=False)
-class Fitted:
-    """A linear map after so many steps and seconds: weight (label d_model), bias (label,)."""
+class FittedHead:
+    """Linear map after so many steps and seconds: weight (label d_model), bias (label,)."""
 
     step: int
     seconds: float
     weight: Tensor
     bias: Tensor
 
-    def accuracy(self, vectors: Tensor, wanted: Tensor) -> float:
+    def accuracy(self, vectors: Tensor, targets: Tensor) -> float:
         """Return the share of the vectors (text d_model) whose label has the largest score."""
-        return float((F.linear(vectors, self.weight, self.bias).argmax(-1) == wanted).double().mean())
+        return float((F.linear(vectors, self.weight, self.bias).argmax(-1) == targets).double().mean())
 
 
 def fit(
     vectors: Tensor,
-    wanted: Tensor,
+    targets: Tensor,
     n_labels: int,
     decay: float,
     *,
-    most: int,
+    max_steps: int,
     clock: Callable[[], float] = lambda: 0.0,
-) -> list[Fitted]:
+) -> list[FittedHead]:
     """Fit logistic regression to vectors (text d_model) and labels (text,); return every state that was kept, the first of zeros.
 
-    It ends where no slope is above FLAT, or after `most` steps.
+    It ends where no slope is above FLAT, or after `max_steps` steps.
 
     >>> x = torch.tensor([[1.0], [-1.0]])
-    >>> path = fit(x, torch.tensor([0, 1]), 2, 0.1, most=50)
+    >>> path = fit(x, torch.tensor([0, 1]), 2, 0.1, max_steps=50)
     >>> path[0].accuracy(x, torch.tensor([0, 1])), path[-1].accuracy(x, torch.tensor([0, 1])), path[-1].step < 50
     (0.5, 1.0, True)
     """
@@ -67,16 +67,16 @@ def fit(
 
         def loss() -> Tensor:
             optim.zero_grad()
-            total = F.cross_entropy(F.linear(precise, weight, bias), wanted)
+            total = F.cross_entropy(F.linear(precise, weight, bias), targets)
             total = total + decay / 2 * weight.square().sum()
             total.backward()
             return total
 
-        def state(step: int) -> Fitted:
-            return Fitted(step, clock(), weight.detach().float(), bias.detach().float())
+        def state(step: int) -> FittedHead:
+            return FittedHead(step, clock(), weight.detach().float(), bias.detach().float())
 
         path = [state(0)]
-        while path[-1].step < most:
+        while path[-1].step < max_steps:
             optim.step(loss)
             step = optim.state[weight]["n_iter"]
             if step == path[-1].step:
@@ -85,13 +85,13 @@ def fit(
     return path
 
 
-def chosen_decay(vectors: Tensor, wanted: Tensor, n_labels: int, seed: int, *, most: int) -> float:
+def choose_decay(vectors: Tensor, targets: Tensor, n_labels: int, seed: int, *, max_steps: int) -> float:
     """Return the weight decay whose fit to the other texts is right most often on the one in HELD_OUT that it does not read."""
-    order = torch.from_numpy(np.random.default_rng(seed).permutation(len(wanted)))
+    order = torch.from_numpy(np.random.default_rng(seed).permutation(len(targets)))
     held, read = order[::HELD_OUT], order[torch.arange(len(order)) % HELD_OUT != 0]
 
     def right(decay: float) -> float:
-        last = fit(vectors[read], wanted[read], n_labels, decay, most=most)[-1]
-        return last.accuracy(vectors[held], wanted[held])
+        last = fit(vectors[read], targets[read], n_labels, decay, max_steps=max_steps)[-1]
+        return last.accuracy(vectors[held], targets[held])
 
     return max(reversed(DECAYS), key=right)

@@ -32,8 +32,16 @@ from core.data.gpt_inputs import CHOICE, CLASSIFICATION, ENTAILMENT, MARKS, SIMI
 from core.errors import InputError
 from core.model import Model
 from core.training import records
-from core.training.finetune.gpt_finetune_tasks import GOALS, GPTGoal, Rows, collated, marked, read, terms
-from core.training.loop.timed_loop import course, descend, evenly, optimiser
+from core.training.finetune.gpt_finetune_tasks import (
+    GOALS,
+    GPTGoal,
+    Rows,
+    add_marks,
+    collate,
+    encode_rows,
+    terms,
+)
+from core.training.loop.timed_loop import descend, evenly_spaced, optimiser, run_timed
 from core.training.records import Moments, Report
 
 BODY = "gpt-twin"
@@ -53,7 +61,7 @@ CHECKED = 160
 
 @dataclass(frozen=True, kw_only=True)
 class GPTTuning:
-    """A fine-tuning: the task (a key of GOALS), and lambda, how much the text itself counts."""
+    """Fine-tuning: the task (a key of GOALS), and lambda, the weight of the text's own loss."""
 
     name: str
     task: str
@@ -80,10 +88,10 @@ BEGINS = {CLASSIFICATION: "", CHOICE: CLASSIFICATION, ENTAILMENT: CHOICE, SIMILA
 tuning to opinions it is at 92% after 160."""
 
 
-def named(task: str, weight: float) -> str:
-    """The name of a tuning.
+def tuning_name(task: str, weight: float) -> str:
+    """Return the name of a tuning.
 
-    >>> named("choice", 0.5), named("classification", 0.0)
+    >>> tuning_name("choice", 0.5), tuning_name("classification", 0.0)
     ('gpt-choice-0.5', 'gpt-classification-0')
     """
     return f"gpt-{task}-{weight:g}"
@@ -91,8 +99,8 @@ def named(task: str, weight: float) -> str:
 
 TUNINGS: Mapping[str, GPTTuning] = MappingProxyType(
     {
-        named(task, weight): GPTTuning(
-            name=named(task, weight), task=task, weight=weight, steps=steps, n_rows=n_rows
+        tuning_name(task, weight): GPTTuning(
+            name=tuning_name(task, weight), task=task, weight=weight, steps=steps, n_rows=n_rows
         )
         for task, (steps, n_rows) in STEPS.items()
         for weight in LAMBDAS
@@ -100,41 +108,41 @@ TUNINGS: Mapping[str, GPTTuning] = MappingProxyType(
 )
 
 
-def body(name: str = BODY) -> Model:
-    """The trained model that is tuned, loaded anew: nobody else's."""
+def load_base(name: str = BODY) -> Model:
+    """Return a new copy of the trained model that is tuned."""
     return core.checkpoints.open_model(name)
 
 
-def start(tuning: GPTTuning) -> Model:
-    """Where a tuning begins: with BODY, or with that body tuned to another task."""
+def load_start(tuning: GPTTuning) -> Model:
+    """Return the model that a tuning begins with: BODY, or that body tuned to another task."""
     before = BEGINS[tuning.task]
-    return Recorded.read(named(before, FIRST)).model(BODY) if before else body()
+    return RecordedRun.read(tuning_name(before, FIRST)).model(BODY) if before else load_base()
 
 
 @cache
-def _body() -> Model:
-    return body()
+def _base() -> Model:
+    return load_base()
 
 
-def marks(of: Model) -> tuple[int, int, int]:
-    """The ids of Start, Delim and Extract in a model that was tuned."""
-    last = of.config.n_vocab
+def mark_ids(model: Model) -> tuple[int, int, int]:
+    """Return the ids of Start, Delim and Extract in a model that was tuned."""
+    last = model.config.n_vocab
     return last - 3, last - 2, last - 1
 
 
-def headed(tuning: GPTTuning, of: Model, seed: int = 0) -> Model:
-    """The body with three more rows and a head, all drawn small; what learns of it asks for gradients.
+def add_head(tuning: GPTTuning, base: Model, seed: int = 0) -> Model:
+    """Return the base with three more rows and a head of small random weights; the weights that learn require gradients.
 
     A body that was tuned before keeps its rows.
     """
-    again = of.config.n_classes > 0
-    n = of.config.n_vocab - again * len(MARKS)
-    config = replace(of.config, n_vocab=n + len(MARKS), n_classes=tuning.goal.n_outputs)
-    network: Any = unfilled(of.spec, config)
+    again = base.config.n_classes > 0
+    n = base.config.n_vocab - again * len(MARKS)
+    config = replace(base.config, n_vocab=n + len(MARKS), n_classes=tuning.goal.n_outputs)
+    network: Any = unfilled(base.spec, config)
     rng, table = torch.Generator().manual_seed(seed), "embed.token.weight"
     held = {
         name: weight.clone()
-        for name, weight in of.network.state_dict().items()
+        for name, weight in base.network.state_dict().items()
         if not name.startswith("to_classes.")
     }
     new = torch.randn(len(MARKS), config.d_model, generator=rng) * SMALL
@@ -143,25 +151,27 @@ def headed(tuning: GPTTuning, of: Model, seed: int = 0) -> Model:
     held["to_classes.weight"] = torch.randn(classes, generator=rng) * SMALL
     held["to_classes.bias"] = torch.zeros(classes[:1])
     network.load_state_dict(held, assign=True)
-    model = Model(of.name, of.spec, config, network, of.tokenizer if again else marked(of.tokenizer))
+    model = Model(
+        base.name, base.spec, config, network, base.tokenizer if again else add_marks(base.tokenizer)
+    )
     if len(model.tokenizer) != config.n_vocab:
         raise InputError(
-            f"{of.name} has {n:,} rows and {len(of.tokenizer):,} tokens.",
+            f"{base.name} has {n:,} rows and {len(base.tokenizer):,} tokens.",
             "New tokens come right after the old ones.",
             "Tune another model.",
         )
     for name, weight in network.named_parameters():
-        weight.requires_grad_(learns(name))
+        weight.requires_grad_(is_trainable(name))
     network.get_parameter(table).register_hook(
         lambda gradient: F.pad(gradient[n:], (0, 0, n, 0))
     )  # the old rows stay
     return model
 
 
-def learns(name: str) -> bool:
-    """Whether a weight learns; of the table of tokens the new rows only.
+def is_trainable(name: str) -> bool:
+    """Return whether a weight learns; of the table of tokens the new rows only.
 
-    >>> [learns(name) for name in ("to_classes.bias", "layers.0.norm1.bias", "embed.token.weight", "embed.position.weight")]
+    >>> [is_trainable(name) for name in ("to_classes.bias", "layers.0.norm1.bias", "embed.token.weight", "embed.position.weight")]
     [True, True, True, False]
     """
     return name == "embed.token.weight" or name.startswith(("layers.", "final_norm.", "to_classes."))
@@ -171,7 +181,7 @@ def training(
     tuning: GPTTuning,
     seed: int = 0,
     *,
-    of: Model | None = None,
+    base: Model | None = None,
     steps: int | None = None,
     longest: float = LONGEST,
     every: float = 0.0,
@@ -182,20 +192,20 @@ def training(
     Moments lie at least `every` seconds apart. It ends after `steps` (default the tuning's)
     or after `longest` seconds of `clock`; the rate of learning is at zero then.
     """
-    of = start(tuning) if of is None else of
+    base = load_start(tuning) if base is None else base
     last = tuning.steps if steps is None else steps
-    model = headed(tuning, of, seed)
-    network, ids = model.network, marks(model)
+    model = add_head(tuning, base, seed)
+    network, ids = model.network, mark_ids(model)
     texts = _examples(tuning, model, tuning.n_texts, seed, "train")
     found = _examples(tuning, model, CHECKED, seed, "test")
-    checked = [collated(found[place : place + 32], ids) for place in range(0, CHECKED, 32)]
+    checked = [collate(found[place : place + 32], ids) for place in range(0, CHECKED, 32)]
     rng, optim = (
         np.random.default_rng(seed),
         optimiser(network, ("to_classes.",), lr=tuning.lr, head_lr=tuning.head_lr),
     )
 
     def learn(factor: float) -> None:
-        rows = collated([texts[place] for place in rng.choice(len(texts), tuning.n_rows, replace=False)], ids)
+        rows = collate([texts[place] for place in rng.choice(len(texts), tuning.n_rows, replace=False)], ids)
         network.train()
         both = terms(network, tuning.task, rows, text=tuning.weight > 0)
         descend(
@@ -204,11 +214,11 @@ def training(
             factor,
         )
 
-    yield from course(
+    yield from run_timed(
         learn,
-        lambda step, seconds: (_report(network, tuning.task, checked, step, seconds), moved(network)),
+        lambda step, seconds: (_report(network, tuning.task, checked, step, seconds), tuned_weights(network)),
         steps=last,
-        moments=evenly(last, MOMENTS),
+        moments=evenly_spaced(last, MOMENTS),
         longest=longest,
         every=every,
         clock=clock,
@@ -219,7 +229,7 @@ def _examples(
     tuning: GPTTuning, model: Model, n: int, seed: int, split: Any
 ) -> list[tuple[tuple[tuple[int, ...], ...], int]]:
     return [
-        (read(model.tokenizer, tuning.task, one.texts, marks(model)), one.wanted)
+        (encode_rows(model.tokenizer, tuning.task, one.texts, mark_ids(model)), one.target)
         for one in tuning.goal.draw(n, seed, split)
     ]
 
@@ -233,7 +243,7 @@ def _report(network: nn.Module, task: str, checked: list[Rows], step: int, secon
         torch.stack([each.l_1 for each in found if each.l_1 is not None]).mean(),
     )
     right = (
-        torch.cat([each.scores.argmax(-1) == rows.wanted for each, rows in zip(found, checked, strict=True)])
+        torch.cat([each.scores.argmax(-1) == rows.targets for each, rows in zip(found, checked, strict=True)])
         .float()
         .mean()
     )
@@ -242,20 +252,22 @@ def _report(network: nn.Module, task: str, checked: list[Rows], step: int, secon
     )
 
 
-def moved(network: Any) -> dict[str, Tensor]:
-    """A copy of all that learns; of the table of tokens its new rows, as NEW."""
-    found = {name: weight.detach().clone() for name, weight in network.named_parameters() if learns(name)}
+def tuned_weights(network: Any) -> dict[str, Tensor]:
+    """Return a copy of all weights that learn; of the table of tokens its new rows, as NEW."""
+    found = {
+        name: weight.detach().clone() for name, weight in network.named_parameters() if is_trainable(name)
+    }
     found[NEW] = found.pop("embed.token.weight")[-len(MARKS) :].clone()
     return found
 
 
-def model(tuning: GPTTuning, weights: Mapping[str, Tensor], name: str, of: Model | None = None) -> Model:
-    """A model like any other: the body with three more tokens and its head, and these weights in place of its own.
+def model(tuning: GPTTuning, weights: Mapping[str, Tensor], name: str, base: Model | None = None) -> Model:
+    """Return the base with three more tokens, its head, and these weights in place of its own.
 
     Raises InputError for weights that are not those of this tuning.
     """
-    made = headed(tuning, _body() if of is None else of)
-    wanted = {key: weight.shape for key, weight in moved(made.network).items()}
+    made = add_head(tuning, _base() if base is None else base)
+    wanted = {key: weight.shape for key, weight in tuned_weights(made.network).items()}
     if wanted != {key: weight.shape for key, weight in weights.items()}:
         raise InputError(
             f"The weights are not those of {tuning.name}.",
@@ -270,23 +282,23 @@ def model(tuning: GPTTuning, weights: Mapping[str, Tensor], name: str, of: Model
     return Model(name, made.spec, made.config, made.network, made.tokenizer)
 
 
-class Recorded(records.Recorded[GPTTuning]):
-    """A tuning that was made before: its reports, those of other random seeds, and what it moved."""
+class RecordedRun(records.RecordedRun[GPTTuning]):
+    """Tuning that was made before: its reports, those of other random seeds, and the weights that it moved."""
 
     module, jobs, training = "core.training.finetune.gpt_tuning", TUNINGS, training
 
     @classmethod
     def keep(cls, folder: Path, job: GPTTuning, seed: int, moments: Moments) -> Sequence[Report]:
-        """All that learns, in half precision."""
+        """Store all weights that learn, in half precision; return the reports."""
         save_file({name: weight.half() for name, weight in moments[-1][1].items()}, folder / WEIGHTS)
         return [report for report, _ in moments]
 
     def model(self, name: str) -> Model:
-        """The tuned model."""
+        """Return the tuned model."""
         path = need(self.folder, WEIGHTS)
         read_header(path)
         return model(self.job, load_file(path), name)
 
 
 if __name__ == "__main__":
-    raise SystemExit(Recorded.main())
+    raise SystemExit(RecordedRun.main())

@@ -1,4 +1,4 @@
-"""What a task makes of ELMo's layers: a small head upon frozen states, of their learned mixture or of one layer alone.
+"""Tasks upon ELMo's layers: a small head on frozen states, of their learned mixture or of one layer alone.
 
 ELMo_k = gamma * sum_j s_j h_kj (Peters et al. 2018, 3.2 and 3.3): the network is run once over all texts, then w, gamma and
 the head learn from what it said. A word is tagged by a linear map of its first piece; a sentence is judged by one hidden layer
@@ -25,7 +25,7 @@ import core.checkpoints
 from core.checkpoints import scores, store
 from core.errors import InputError
 from core.models.elmo import Mixture
-from core.training.finetune.finetune_tasks import GOALS, NONE, Example, Goal, collated
+from core.training.finetune.finetune_tasks import GOALS, NONE, Example, Goal, collate
 from core.training.loop.optim import schedule
 from core.training.loop.timed_loop import descend, optimiser
 
@@ -33,7 +33,7 @@ TASKS = ("tags", "opinions")
 N_TEXTS = {"tags": 200, "opinions": 1500}
 """Labelled texts to learn from: with more of them every layer above the table tells nearly all, with a few hundred opinions none."""
 SEEDS = {"tags": 5, "opinions": 2}
-"""Each comparison is made so many times, on other texts and from another beginning; what is told is the mean."""
+"""Runs of each comparison, on other texts and from other initial weights; their mean is reported."""
 N_CHECKED, ROWS_AT_ONCE = 500, 128
 STEPS, BATCH, INNER = 300, 32, 64
 LR, MIX_LR = 3e-3, 3e-2
@@ -43,38 +43,39 @@ SPLIT = "labelled texts of our grammar"
 
 @dataclass(frozen=True, eq=False)
 class States:
-    """Of each thing that gets a label the states of its tokens, float16 (item pos layer d_model), which of them are `real` (item pos), and
-    the label's number (item,). A word has one token, its first."""
+    """States of the tokens of each labelled item, float16 (item pos layer d_model), which of them are `real` (item pos), and
+    the numbers of the labels (item,). A word has one token, its first.
+    """
 
     layers: Tensor
     real: Tensor
-    wanted: Tensor
+    labels: Tensor
 
 
 @dataclass(frozen=True)
-class Learnt:
-    """What came out: the share of held-out labels told rightly, s (layer,), w (layer,) and gamma."""
+class MixtureResult:
+    """Result of one head: the accuracy on held-out labels, 0 to 1, s (layer,), w (layer,) and gamma."""
 
-    of: str
+    source: str
     accuracy: float
     s: tuple[float, ...]
     w: tuple[float, ...]
     gamma: float
 
 
-def states(model: Any, goal: Goal, examples: Sequence[Example]) -> States:
-    """The frozen states of every labelled word, or of every sentence; the shortest sentences first."""
+def collect_states(model: Any, goal: Goal, examples: Sequence[Example]) -> States:
+    """Return the frozen states of every labelled word, or of every sentence; the shortest sentences first."""
     network, pad = model.network, model.tokenizer.pad or 0
     order = sorted(examples, key=lambda example: len(example.ids))
     longest = 1 if goal.output == "tags" else len(order[-1].ids)
     layers, real, wanted = list[Tensor](), list[Tensor](), list[Tensor]()
     with torch.inference_mode():
         for first in range(0, len(order), ROWS_AT_ONCE):
-            rows = collated(order[first : first + ROWS_AT_ONCE], pad)
-            hidden, there, labels = network(rows.batch), rows.batch.real, rows.wanted[:, 0]
+            rows = collate(order[first : first + ROWS_AT_ONCE], pad)
+            hidden, there, labels = network(rows.batch), rows.batch.real, rows.targets[:, 0]
             if goal.output == "tags":
-                asked = rows.wanted != NONE
-                hidden, there, labels = hidden[asked][:, None], there[asked][:, None], rows.wanted[asked]
+                asked = rows.targets != NONE
+                hidden, there, labels = hidden[asked][:, None], there[asked][:, None], rows.targets[asked]
             missing = longest - hidden.shape[1]
             layers.append(F.pad(hidden.half(), (0, 0, 0, 0, 0, missing)))
             real.append(F.pad(there, (0, missing)))
@@ -83,7 +84,7 @@ def states(model: Any, goal: Goal, examples: Sequence[Example]) -> States:
 
 
 class Head(nn.Module):
-    """Scores of the labels (item label) from states (item pos layer d_model), `real` (item pos) of them: see the module's first lines.
+    """Scores of the labels (item label) from states (item pos layer d_model), `real` (item pos) of them: see the first lines of the module.
 
     With `only` that layer alone is read, as it is, and nothing of the mixture learns. `pooled`: over the tokens of a sentence.
     """
@@ -104,8 +105,10 @@ class Head(nn.Module):
         return self.to_label(each.amax(1))
 
 
-def learn(train: States, test: States, n_labels: int, only: int | None = None, seed: int = 0) -> Learnt:
-    """Adam down the cross-entropy of the labels for STEPS steps, the same items in the same order whatever is mixed."""
+def train_head(
+    train: States, test: States, n_labels: int, only: int | None = None, seed: int = 0
+) -> MixtureResult:
+    """Train a head with Adam on the cross-entropy of the labels for STEPS steps and return its result on `test`; the items and their order are the same for every mixture."""
     n, n_pos, n_layers, d_model = train.layers.shape
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
@@ -115,23 +118,23 @@ def learn(train: States, test: States, n_labels: int, only: int | None = None, s
     for step in range(STEPS):
         chosen = torch.from_numpy(rng.integers(n, size=min(n, BATCH)))
         scores = head(train.layers[chosen], train.real[chosen])
-        loss = F.cross_entropy(scores, train.wanted[chosen])
+        loss = F.cross_entropy(scores, train.labels[chosen])
         descend(loss, [optim], schedule(step / STEPS, step, 10))
     with torch.inference_mode():
         parts = zip(test.layers.split(BATCH), test.real.split(BATCH), strict=True)
         told = torch.cat([head(*part).argmax(-1) for part in parts])
         w = head.mix.w.double()
         of = MIXED if only is None else f"layer {only} alone"
-        right = float((told == test.wanted).float().mean())
-        return Learnt(of, right, _numbers(w.softmax(0)), _numbers(w), float(head.mix.gamma))
+        right = float((told == test.labels).float().mean())
+        return MixtureResult(of, right, _numbers(w.softmax(0)), _numbers(w), float(head.mix.gamma))
 
 
 def _numbers(vector: Tensor) -> tuple[float, ...]:
     return tuple(vector.tolist())
 
 
-def compared(model: Any, task: str) -> tuple[Learnt, ...]:
-    """The mixture, then each layer alone from the token table up, on a task of TASKS.
+def compare_layers(model: Any, task: str) -> tuple[MixtureResult, ...]:
+    """Return the results of the mixture, then of each layer alone from the token table up, on a task of TASKS.
 
     Raises InputError for a model that is no ELMo, and for a task that is not among them.
     """
@@ -139,28 +142,28 @@ def compared(model: Any, task: str) -> tuple[Learnt, ...]:
         wrong = f"{model.name} does not learn a mixture for '{task}'."
         raise InputError(wrong, f"Models of the family elmo do, for {' and '.join(TASKS)}.", "Choose one.")
     goal, choices = GOALS[task], (None, *range(model.config.n_layers + 1))
-    test = states(model, goal, goal.examples(model.tokenizer, N_CHECKED, 0, "test"))
-    found: list[list[Learnt]] = []
+    test = collect_states(model, goal, goal.examples(model.tokenizer, N_CHECKED, 0, "test"))
+    found: list[list[MixtureResult]] = []
     for seed in range(SEEDS[task]):
-        train = states(model, goal, goal.examples(model.tokenizer, N_TEXTS[task], seed, "train"))
-        found.append([learn(train, test, len(goal.labels), only, seed) for only in choices])
+        train = collect_states(model, goal, goal.examples(model.tokenizer, N_TEXTS[task], seed, "train"))
+        found.append([train_head(train, test, len(goal.labels), only, seed) for only in choices])
     return tuple(_mean(each) for each in zip(*found, strict=True))
 
 
-def _mean(found: Sequence[Learnt]) -> Learnt:
-    """The mean of the same learnt several times."""
+def _mean(results: Sequence[MixtureResult]) -> MixtureResult:
+    """Return the mean of the same result with several seeds."""
     accuracy, gamma = (
-        float(np.mean([getattr(each, name) for each in found])) for name in ("accuracy", "gamma")
+        float(np.mean([getattr(each, name) for each in results])) for name in ("accuracy", "gamma")
     )
-    s, w = (np.mean([getattr(each, name) for each in found], axis=0).tolist() for name in ("s", "w"))
-    return Learnt(found[0].of, accuracy, tuple(s), tuple(w), gamma)
+    s, w = (np.mean([getattr(each, name) for each in results], axis=0).tolist() for name in ("s", "w"))
+    return MixtureResult(results[0].source, accuracy, tuple(s), tuple(w), gamma)
 
 
-def measured(found: Mapping[str, Sequence[Learnt]]) -> dict[str, dict[str, Any]]:
-    """The tables that stand in scores.json: of each task the accuracies, and the learned mixture."""
+def make_score_tables(results: Mapping[str, Sequence[MixtureResult]]) -> dict[str, dict[str, Any]]:
+    """Return the tables of scores.json: for each task the accuracies, and the learned mixture."""
     tables: dict[str, dict[str, Any]] = {}
-    for task, learnt in found.items():
-        tables[f"{task}_by_mixture"] = {each.of: round(each.accuracy, 5) for each in learnt}
+    for task, learnt in results.items():
+        tables[f"{task}_by_mixture"] = {each.source: round(each.accuracy, 5) for each in learnt}
         tables[f"{task}_mixture"] = {f"s {j}": round(s, 5) for j, s in enumerate(learnt[0].s)}
     return tables
 
@@ -170,13 +173,13 @@ def main(argv: list[str] | None = None) -> int:
     ask.add_argument("name", nargs="?", default="elmo-mini", help="a shipped model of the family elmo")
     name = ask.parse_args(argv).name
     try:
-        found = {task: compared(core.checkpoints.open_model(name), task) for task in TASKS}
-        scores.record(store.shipped_folder() / name, SPLIT, measured(found))
+        found = {task: compare_layers(core.checkpoints.open_model(name), task) for task in TASKS}
+        scores.record(store.shipped_folder() / name, SPLIT, make_score_tables(found))
         store.write_manifest(store.shipped_folder())
     except InputError as error:
         print(error, file=sys.stderr)
         return 2
-    print(json.dumps(measured(found)))
+    print(json.dumps(make_score_tables(found)))
     return 0
 
 

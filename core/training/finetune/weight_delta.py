@@ -1,4 +1,4 @@
-"""What a fine-tuning moved, small: W - W_0 in whole numbers, a scale a row, and of a table only the rows that moved.
+"""Compact storage of the weights that a fine-tuning changed: W - W_0 in whole numbers, a scale a row, and of a table only the rows that changed.
 
 A body of 7 million weights is 28 MB, and so is each that is tuned from it; how far it moved is known well enough from
 steps of 1/7 of the largest movement of each row, two of them in a byte.
@@ -16,14 +16,14 @@ SCALE, ROWS = ".scale", ".rows"
 MOST = 7
 
 
-def movement(weights: Mapping[str, Tensor], before: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """What to store of weights: of a matrix that was there before its movement in steps; anything else in half precision.
+def encode_delta(weights: Mapping[str, Tensor], before: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Return what is stored of weights: of a matrix with an earlier value its change in steps; anything else in half precision.
 
     >>> before, after = torch.zeros(3, 4), torch.tensor([[0.0, 0, 0, 0], [7, -7, 3, 0], [0, 0, 0, 0]])
-    >>> kept = movement({"w": after}, {"w": before})
+    >>> kept = encode_delta({"w": after}, {"w": before})
     >>> kept["w.rows"].tolist(), kept["w"].shape, kept["w"].dtype
     ([1], torch.Size([1, 2]), torch.uint8)
-    >>> torch.equal(moved_by(kept, {"w": before})["w"], after)
+    >>> torch.equal(apply_delta(kept, {"w": before})["w"], after)
     True
     """
     kept = dict[str, Tensor]()
@@ -44,16 +44,16 @@ def movement(weights: Mapping[str, Tensor], before: Mapping[str, Tensor]) -> dic
     return kept
 
 
-def moved_by(kept: Mapping[str, Tensor], before: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """The weights again, from what was stored and from what they were before."""
+def apply_delta(delta: Mapping[str, Tensor], before: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Return the weights from their stored change and their earlier values."""
     found = dict[str, Tensor]()
-    for name, stored in kept.items():
+    for name, stored in delta.items():
         if name.endswith((SCALE, ROWS)):
             continue
-        if name + SCALE not in kept:
+        if name + SCALE not in delta:
             found[name] = stored.float() + before[name] if name in before else stored.float()
             continue
         whole = torch.stack((stored // 16, stored % 16), dim=-1).flatten(1).float() - (MOST + 1)
         found[name] = before[name].clone()
-        found[name][kept[name + ROWS].long()] += whole * kept[name + SCALE][:, None]
+        found[name][delta[name + ROWS].long()] += whole * delta[name + SCALE][:, None]
     return found

@@ -1,1 +1,1 @@
-"""What every training is made of: the loops, the optimiser and its schedule, the loss, batches ahead of time."""
+"""Parts of every training: the loops, the optimiser and its schedule, the loss, batches ahead of time."""

@@ -19,19 +19,19 @@ from tqdm import tqdm
 
 from core.models import families
 from core.training.loop.optim import optimisers, schedule
-from core.training.loop.prefetch import fed
-from core.training.loop.ranks import ALONE, Ranks
-from core.training.recipe import Follower, Recipe, Task, drawn
+from core.training.loop.prefetch import load_batches
+from core.training.loop.ranks import SINGLE_PROCESS, Ranks
+from core.training.recipe import Follower, Recipe, Task, initial_network
 
 NUMBERS = ("step", "counted", "tokens", "seconds", "smooth")
-"""What a checkpoint holds of the run's state, beside the log."""
+"""State of a run in a checkpoint, beside its log."""
 AT_ONCE = 16
 """Losses that are read together from a graphics card."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """How long, from where, and where to. `done`: so many steps were taken before, by the run that `weights` come from.
+    """Length of a training, its start and its folder. `done`: steps taken before, by the run that `weights` come from.
 
     A step goes down the mean loss of `accumulate` batches (of so many in each process, where there are several).
     """
@@ -51,7 +51,7 @@ class Plan:
 
 @dataclass
 class Outcome:
-    """What came out: the network and the record of how."""
+    """Result of a training: the network and its record."""
 
     network: nn.Module
     steps: int
@@ -61,7 +61,9 @@ class Outcome:
     stopped: bool = False
 
 
-def train(recipe: Recipe, task: Task, plan: Plan, device: torch.device, ranks: Ranks = ALONE) -> Outcome:
+def train(
+    recipe: Recipe, task: Task, plan: Plan, device: torch.device, ranks: Ranks = SINGLE_PROCESS
+) -> Outcome:
     """Run a recipe. Ctrl-C ends it after the step in hand; the last checkpoint and the weights are kept.
 
     The length is `plan.steps` (default what is left of the recipe's), or `plan.minutes` of wall clock: the cosine ends
@@ -72,7 +74,7 @@ def train(recipe: Recipe, task: Task, plan: Plan, device: torch.device, ranks: R
     torch.backends.cuda.enable_cudnn_sdp(
         False
     )  # it plans anew for every shape, and nearly every batch has its own
-    network = drawn(families()[recipe.family], recipe.config, plan.seed, recipe.begin, device)
+    network = initial_network(families()[recipe.family], recipe.config, plan.seed, recipe.begin, device)
     recipe.inherit(network)
     if plan.weights is not None:
         network.load_state_dict(plan.weights)
@@ -103,13 +105,13 @@ def train(recipe: Recipe, task: Task, plan: Plan, device: torch.device, ranks: R
     )
     begun, saved = time.perf_counter() - state.seconds, time.perf_counter()
     learner = ranks.learner(task, network)
-    numbers = ranks.batches(state.step, plan.accumulate)
-    batches = fed(task, ranks.batches(state.step, plan.accumulate), device)
+    numbers = ranks.batch_numbers(state.step, plan.accumulate)
+    batches = load_batches(task, ranks.batch_numbers(state.step, plan.accumulate), device)
     stopped = False
     try:
         with _whole_steps() as stop_wanted:
             while True:
-                state.seconds, stop = ranks.agreed(time.perf_counter() - begun, stop_wanted())
+                state.seconds, stop = ranks.all_reduce_max(time.perf_counter() - begun, stop_wanted())
                 if stopped := bool(stop):
                     break
                 taken = state.step - plan.done
@@ -187,7 +189,7 @@ def _step(
     n, lost = len(share), []
     for at, (seed, batch, _) in enumerate(share):
         torch.manual_seed(seed)
-        with ranks.apart(learner) if at < n - 1 else nullcontext():
+        with ranks.no_sync(learner) if at < n - 1 else nullcontext():
             with autocast(device):
                 loss = learner(batch) / n
             loss.backward()
@@ -202,7 +204,7 @@ def _step(
 
 
 def autocast(device: torch.device) -> Any:
-    """bfloat16 where the hardware multiplies it (about 4 x float32 on the CPUs measured); elsewhere float32."""
+    """Return the context of bfloat16 where the hardware multiplies it (about 4 x float32 on the CPUs measured); elsewhere of float32."""
     multiplies = device.type == "cuda" or (
         device.type == "cpu"
         and torch.backends.mkldnn.is_available()
@@ -228,11 +230,11 @@ class _State:
     def rate(self) -> float:
         return self.tokens / max(self.seconds, 1e-9)
 
-    def count(self, learnt: torch.Tensor) -> None:
-        """One more step; `learnt` is its loss and its number of tokens."""
+    def count(self, loss_and_tokens: torch.Tensor) -> None:
+        """Count one more step with its loss and its number of tokens."""
         self.step += 1
-        self.waiting.append(learnt)
-        if not learnt.is_cuda or len(self.waiting) == AT_ONCE:
+        self.waiting.append(loss_and_tokens)
+        if not loss_and_tokens.is_cuda or len(self.waiting) == AT_ONCE:
             self.read()
 
     def read(self) -> None:
@@ -276,15 +278,15 @@ def _save(path: Path, network: nn.Module, optims: list[torch.optim.Optimizer], s
     new.replace(path)
 
 
-def _keep(work: Path, network: nn.Module, step: int, wanted: Sequence[int]) -> None:
-    if step in wanted:
+def _keep(work: Path, network: nn.Module, step: int, steps_to_keep: Sequence[int]) -> None:
+    if step in steps_to_keep:
         (work / "history").mkdir(exist_ok=True)
         torch.save(network.state_dict(), work / "history" / f"{step}.pt")
 
 
-def history(work: Path, wanted: Sequence[int]) -> dict[int, dict[str, torch.Tensor]]:
-    """The weights that were kept on the way, by step."""
-    paths = {step: work / "history" / f"{step}.pt" for step in sorted(wanted)}
+def history(work: Path, steps: Sequence[int]) -> dict[int, dict[str, torch.Tensor]]:
+    """Return the weights that were stored on the way, by step."""
+    paths = {step: work / "history" / f"{step}.pt" for step in sorted(steps)}
     return {
         step: torch.load(path, weights_only=True, map_location="cpu")
         for step, path in paths.items()

@@ -13,9 +13,9 @@ ROWS, ON_CARD = 512, 16384
 
 
 def cross_entropy(
-    hidden: Tensor, table: Tensor, wanted: Tensor, *, bias: Tensor | None = None, smoothing: float = 0.0
+    hidden: Tensor, table: Tensor, targets: Tensor, *, bias: Tensor | None = None, smoothing: float = 0.0
 ) -> Tensor:
-    """The mean of -log softmax(hidden table^T)[wanted], with label smoothing (Szegedy et al. 2016).
+    """Return the mean of -log softmax(hidden table^T)[targets] in nats, with label smoothing (Szegedy et al. 2016).
 
     The same number and gradients as `F.cross_entropy(F.linear(hidden, table, bias), wanted, label_smoothing=smoothing)`;
     gradients are formed on the way, a few rows at a time, so that the scores are written and read once. Under
@@ -26,10 +26,10 @@ def cross_entropy(
     tensor(True)
     """
     if not torch.is_grad_enabled():
-        return F.cross_entropy(F.linear(hidden, table, bias).float(), wanted, label_smoothing=smoothing)
+        return F.cross_entropy(F.linear(hidden, table, bias).float(), targets, label_smoothing=smoothing)
     kind = hidden.device.type
     dtype = torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else table.dtype
-    return _CrossEntropy.apply(hidden, table, bias, wanted, smoothing, dtype)  # pyright: ignore
+    return _CrossEntropy.apply(hidden, table, bias, targets, smoothing, dtype)  # pyright: ignore
 
 
 class _CrossEntropy(torch.autograd.Function):
@@ -39,11 +39,11 @@ class _CrossEntropy(torch.autograd.Function):
         hidden: Tensor,
         table: Tensor,
         bias: Tensor | None,
-        wanted: Tensor,
+        targets: Tensor,
         smoothing: float,
         dtype: torch.dtype,
     ) -> Tensor:
-        small, n_rows, n_vocab = table.to(dtype), len(wanted), len(table)
+        small, n_rows, n_vocab = table.to(dtype), len(targets), len(table)
         to_hidden, to_table, to_bias = (
             torch.empty_like(hidden),
             torch.zeros_like(table),
@@ -52,7 +52,7 @@ class _CrossEntropy(torch.autograd.Function):
         lost, at_once = torch.zeros((), device=hidden.device), ON_CARD if hidden.is_cuda else ROWS
         with torch.autocast(hidden.device.type, enabled=False):
             for first in range(0, n_rows, at_once):
-                rows, goal = hidden[first : first + at_once].to(dtype), wanted[first : first + at_once, None]
+                rows, goal = hidden[first : first + at_once].to(dtype), targets[first : first + at_once, None]
                 scores = (rows @ small.T).float()
                 scores = scores if bias is None else scores.add_(bias)
                 total = scores.logsumexp(dim=-1, keepdim=True)

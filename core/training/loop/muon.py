@@ -11,7 +11,7 @@ from torch import Tensor
 
 
 class Muon(torch.optim.Muon):
-    """`torch.optim.Muon` (Jordan et al. 2024), the same update: only that equal shapes make one product.
+    """Optimiser `torch.optim.Muon` (Jordan et al. 2024) with the same update, except that equal shapes make one product.
 
     Thirty steps on sixty matrices one by one are 2,000 kernels a step, and starting them took a GPU's host 46 of the 70 ms
     of a small Transformer's step. What is kept between steps is torch's, `momentum_buffer`.
@@ -70,7 +70,7 @@ def _by_shape(weights: list[Tensor]) -> dict[tuple[int, ...], list[int]]:
 def orthogonal(
     matrices: Tensor, coefficients: tuple[float, float, float], n_steps: int, eps: float
 ) -> Tensor:
-    """Newton-Schulz: U S V^T -> about U V^T for each matrix (.. rows columns), in bfloat16 as torch does it.
+    """Return U V^T, about, for each matrix U S V^T (.. rows columns): Newton-Schulz in bfloat16 as in torch.
 
     >>> orthogonal(torch.eye(2)[None] * 5, (3.4445, -4.775, 2.0315), 5, 1e-7)[0, 0, 1].item()
     0.0

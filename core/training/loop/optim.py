@@ -27,7 +27,7 @@ OUTSIDE = (
 def optimisers(
     network: nn.Module, *, lr: float, matrix_lr: float, weight_decay: float, outside: tuple[str, ...] = ()
 ) -> list[torch.optim.Optimizer]:
-    """Two optimisers that share one schedule; AdamW alone for a network without matrices inside.
+    """Return two optimisers that share one schedule; AdamW alone for a network without matrices inside.
 
     Muon (Jordan et al. 2024) orthogonalises the momentum of each weight matrix; tables of tokens and positions are
     look-ups, not maps, and stay with AdamW (Loshchilov and Hutter 2019), as do vectors. So do the matrices that a
@@ -64,7 +64,7 @@ def optimisers(
 
 
 def schedule(progress: float, step: int, warm_up: int) -> float:
-    """Linear warm-up over `warm_up` steps, then a cosine to zero at progress 1.
+    """Return the factor of the learning rate, 0 to 1: linear warm-up over `warm_up` steps, then a cosine to zero at progress 1.
 
     >>> schedule(0.0, 0, 10), round(schedule(0.5, 500, 10), 3), schedule(1.0, 1000, 10)
     (0.1, 0.5, 0.0)
@@ -73,7 +73,7 @@ def schedule(progress: float, step: int, warm_up: int) -> float:
 
 
 def initialise(network: nn.Module, n_layers: int) -> None:
-    """Small normal weights, zero biases; what a block writes back is shrunk by 1/sqrt(2 layers) (Radford et al. 2019).
+    """Fill a network with small normal weights and zero biases; the output matrix of a block is shrunk by 1/sqrt(2 layers) (Radford et al. 2019).
 
     Recurrent cells have their own: see `Cell.initialise`.
     """
@@ -91,8 +91,8 @@ def initialise(network: nn.Module, n_layers: int) -> None:
 
 
 @torch.no_grad()
-def full_size(network: Any) -> None:
-    """For a small GPT: token and position vectors of size 1, and matrices of attention twice as large.
+def enlarge_initial_weights(network: Any) -> None:
+    """Set token and position vectors of a small GPT to size 1, and double the matrices of attention.
 
     With small token vectors the second layer sees hardly more than what the first wrote. Two layers of attention on
     strings that come twice, one seed each, vectors of 0.125: after 700 steps 31% right, no head with an induction score
@@ -102,22 +102,22 @@ def full_size(network: Any) -> None:
     """
     tokens = network.embed["token"].weight
     nn.init.normal_(tokens)
-    as_waves(network, 1.0)
+    start_as_sinusoids(network, 1.0)
     network.final_norm.weight.fill_(tokens.shape[1] ** -0.5)
-    doubled(network, "to_q", "to_k", "to_v", "to_out")
+    double_weights(network, "to_q", "to_k", "to_v", "to_out")
 
 
 @torch.no_grad()
-def as_waves(network: Any, size: Tensor | float) -> None:
-    """Learned positions begin as sinusoids of this standard deviation, so that neighbours are alike from the start."""
+def start_as_sinusoids(network: Any, size: Tensor | float) -> None:
+    """Set learned positions to sinusoids of this standard deviation, so that neighbours are similar from the start."""
     places = network.embed["position"].weight
     waves = sinusoidal(*places.shape).to(places)
     places.copy_(waves * size / waves.std())
 
 
 @torch.no_grad()
-def doubled(network: Any, *parts: str) -> None:
-    """These matrices of every attention begin twice as large, so that patterns are not flat; once where layers share them."""
+def double_weights(network: Any, *parts: str) -> None:
+    """Double these matrices of every attention, so that patterns are not flat; once where layers share them."""
     for attention in dict.fromkeys(layer.self_attn for layer in network.layers):
         for part in parts:
             getattr(attention, part).weight.mul_(2)

@@ -1,4 +1,4 @@
-"""Batches on their way to the network; for a graphics card other processes make them ready ahead."""
+"""Batches ahead of time: for a graphics card other processes prepare them."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ WORKERS, AHEAD = 3, 8
 """Processes that make batches while a graphics card works, and how many each has ready."""
 
 
-def fed(
+def load_batches(
     task: Task, numbers: Iterable[int], device: torch.device, workers: int | None = None
 ) -> Iterator[tuple[Any, int]]:
-    """The batches of a task that have these numbers, each on `device` and with how many tokens it holds.
+    """Yield the batches of a task with these numbers, each on `device` and with its number of tokens.
 
     On a CPU they are made when they are asked for (`workers` 0): a process beside would take the cores that train.
     """
@@ -34,7 +34,7 @@ def fed(
         **more,
     )  # pyright: ignore
     for batch, n_tokens in loader:
-        yield on(batch, device), n_tokens
+        yield to_device(batch, device), n_tokens
 
 
 class _Batches(Dataset[tuple[Any, int]]):
@@ -49,18 +49,18 @@ def _as_it_is(batch: Any) -> Any:
     return batch
 
 
-def on(found: Any, device: torch.device) -> Any:
-    """The same tensors on a device, in the tuples, lists and dataclasses that hold them.
+def to_device(value: Any, device: torch.device) -> Any:
+    """Return the same tensors on a device, in the same tuples, lists and dataclasses.
 
-    >>> [part.device.type for part in on([torch.ones(2), torch.ones(3)], torch.device("meta"))]
+    >>> [part.device.type for part in to_device([torch.ones(2), torch.ones(3)], torch.device("meta"))]
     ['meta', 'meta']
     """
-    if isinstance(found, Tensor):
-        return found.to(device, non_blocking=True)
-    if is_dataclass(found) and not isinstance(found, type):
+    if isinstance(value, Tensor):
+        return value.to(device, non_blocking=True)
+    if is_dataclass(value) and not isinstance(value, type):
         return replace(
-            found, **{field.name: on(getattr(found, field.name), device) for field in fields(found)}
+            value, **{field.name: to_device(getattr(value, field.name), device) for field in fields(value)}
         )
-    if isinstance(found, (tuple, list)):
-        return type(found)(on(part, device) for part in found)
-    return found
+    if isinstance(value, (tuple, list)):
+        return type(value)(to_device(part, device) for part in value)
+    return value

@@ -24,7 +24,7 @@ from core.training.recipe import Task
 
 @dataclass(frozen=True)
 class Ranks:
-    """How many processes there are and which of them this is; the first one keeps the record and saves."""
+    """Number of processes, and the number of this one; the first one writes the record and saves."""
 
     rank: int = 0
     size: int = 1
@@ -33,11 +33,11 @@ class Ranks:
     def first(self) -> bool:
         return self.rank == 0
 
-    def batches(self, step: int, accumulate: int) -> Iterator[int]:
-        """The numbers of this process's batches from `step` on, `accumulate` a step.
+    def batch_numbers(self, step: int, accumulate: int) -> Iterator[int]:
+        """Yield the numbers of this process's batches from `step` on, `accumulate` a step.
 
         >>> from itertools import islice
-        >>> [[*islice(Ranks(rank, 2).batches(3, 2), 4)] for rank in (0, 1)]
+        >>> [[*islice(Ranks(rank, 2).batch_numbers(3, 2), 4)] for rank in (0, 1)]
         [[12, 13, 16, 17], [14, 15, 18, 19]]
         """
         for at in count(step):
@@ -45,16 +45,16 @@ class Ranks:
             yield from range(begin, begin + accumulate)
 
     def learner(self, task: Task, network: nn.Module) -> nn.Module:
-        """What maps a batch to the task's loss, its gradients the mean over all processes."""
+        """Return a module that maps a batch to the task's loss, its gradients the mean over all processes."""
         loss = _Loss(task, network)
         return loss if self.size == 1 else DistributedDataParallel(loss)
 
-    def apart(self, learner: nn.Module) -> AbstractContextManager[Any]:
-        """Gradients that are not exchanged yet: those of a batch behind which this process has another one in the same step."""
+    def no_sync(self, learner: nn.Module) -> AbstractContextManager[Any]:
+        """Return a context whose gradients are not exchanged yet: for a batch after which this process has another one in the same step."""
         return learner.no_sync() if isinstance(learner, DistributedDataParallel) else nullcontext()
 
-    def agreed(self, *values: float) -> list[float]:
-        """The largest of each value over all processes: what one clock says, or one who was stopped, holds for all."""
+    def all_reduce_max(self, *values: float) -> list[float]:
+        """Return the largest of each value over all processes, so that one clock or one stop signal holds for all."""
         return self._reduced(torch.tensor(values, dtype=torch.float64), dist.ReduceOp.MAX).tolist()
 
     def summed(self, values: Tensor) -> Tensor:
@@ -69,8 +69,8 @@ class Ranks:
         return values
 
     @contextmanager
-    def in_turn(self) -> Iterator[None]:
-        """The first process goes ahead, the others follow when it is done: what it makes ready on the disk, they find."""
+    def main_process_first(self) -> Iterator[None]:
+        """Let the first process go ahead and the others follow when it is done: they find the files that it prepared."""
         if self.size > 1 and not self.first:
             dist.barrier()
         yield
@@ -78,14 +78,14 @@ class Ranks:
             dist.barrier()
 
 
-ALONE = Ranks()
+SINGLE_PROCESS = Ranks()
 
 
 @contextmanager
 def ranks(device: torch.device) -> Iterator[Ranks]:
-    """The processes that `python -m torch.distributed.run` started; this one alone where it did not."""
+    """Yield the processes that `python -m torch.distributed.run` started; SINGLE_PROCESS where it did not."""
     if not dist.is_torchelastic_launched():
-        yield ALONE
+        yield SINGLE_PROCESS
         return
     told = os.environ
     store = dist.TCPStore(told["MASTER_ADDR"], int(told["MASTER_PORT"]), is_master=False)
@@ -101,7 +101,7 @@ def ranks(device: torch.device) -> Iterator[Ranks]:
 
 
 class _Loss(nn.Module):
-    """The loss as one module: DistributedDataParallel exchanges the gradients of what its forward pass used."""
+    """Loss as one module: DistributedDataParallel exchanges the gradients of what its forward pass used."""
 
     def __init__(self, task: Task, network: nn.Module) -> None:
         super().__init__()

@@ -13,7 +13,7 @@ Part = Callable[[], Tensor]
 
 
 def mean_of(parts: Sequence[Part], network: nn.Module) -> Tensor:
-    """The mean of losses that are computed at the same time, with the gradients of the network's weights.
+    """Return the mean of losses that are computed at the same time, with the gradients of the network's weights.
 
     Torch gives the two cores of a processor one product after the other, and both wait for the slower at the end of each: in
     a loop of small products they mostly wait. Here each core has a part of its own with all its products. The same number

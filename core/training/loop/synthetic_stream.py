@@ -1,4 +1,4 @@
-"""Texts drawn anew at each step, for a model that reads from left to right."""
+"""Synthetic texts sampled at each step, for a model that reads from left to right."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from torch import Tensor
 from core.data.grammar import Split
 from core.models import Batch
 from core.text import Tokenizer
-from core.training.loop.prefetch import on
+from core.training.loop.prefetch import to_device
 
 Row = tuple[list[int], list[bool]]
 """Ids, and for each whether it is to be foretold from those before it."""
@@ -21,8 +21,8 @@ CHECKED = 16
 """Batches of that many rows, and so many of them, are looked at while training."""
 
 
-class Drawn:
-    """Rows by `draw(rng, n, split)`, n a step; the loss is the mean over what is to be foretold."""
+class SyntheticStream:
+    """Task of rows by `draw(rng, n, split)`, n a step; the loss is the mean over the tokens to predict."""
 
     def __init__(
         self,
@@ -34,27 +34,27 @@ class Drawn:
     ) -> None:
         self.draw, self.n_rows, self.tokenizer, self.seed = draw, n_rows, tokenizer, seed
         rng = np.random.default_rng(0)
-        self.valid = on(
-            self._collated([row for _ in range(CHECKED) for row in draw(rng, CHECKED, "test")]), device
+        self.valid = to_device(
+            self._collate([row for _ in range(CHECKED) for row in draw(rng, CHECKED, "test")]), device
         )
 
     def batch(self, step: int) -> tuple[tuple[Batch, Tensor, Tensor], int]:
         rows = self.draw(np.random.default_rng((self.seed, step)), self.n_rows, "train")
-        return self._collated(rows), sum(len(ids) for ids, _ in rows)
+        return self._collate(rows), sum(len(ids) for ids, _ in rows)
 
     def loss(self, network: Any, batch: tuple[Batch, Tensor, Tensor]) -> Tensor:
         inputs, wanted, counts = batch
         return F.cross_entropy(network.logits(network(inputs)[counts]).float(), wanted[counts])
 
     def check(self, network: Any) -> Mapping[str, float]:
-        """Of what is to be foretold in rows that no training draws: nats a token, and how often the best guess is right."""
+        """Return, over the tokens to predict in rows that no training samples, nats a token and the share of right predictions."""
         inputs, wanted, counts = self.valid
         scores = network.logits(network(inputs)[counts]).float()
         right = (scores.argmax(-1) == wanted[counts]).float().mean()
         return {"valid_nats": float(F.cross_entropy(scores, wanted[counts])), "right": float(right)}
 
-    def _collated(self, rows: list[Row]) -> tuple[Batch, Tensor, Tensor]:
-        """What is read, what comes next at each place (row pos), and True where it counts."""
+    def _collate(self, rows: list[Row]) -> tuple[Batch, Tensor, Tensor]:
+        """Return the input, the next token at each position (row pos), and True where it counts."""
         ids = np.full((len(rows), max(len(row) for row, _ in rows)), self.tokenizer.pad, dtype=np.int64)
         real, counts = np.zeros_like(ids, dtype=bool), np.zeros_like(ids, dtype=bool)
         for place, (row, known) in enumerate(rows):

@@ -1,4 +1,4 @@
-"""What every training that one waits for does: steps downhill at a rate that falls to zero, and reports on the way, until the steps or the seconds are over."""
+"""Training with a time limit: steps at a rate that falls to zero, and reports on the way, until the steps or the seconds are over."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from torch import Tensor, nn
 
 from core.training.loop.optim import schedule
 
-Told = TypeVar("Told")
+Result = TypeVar("Result")
 
 
 def optimiser(network: nn.Module, heads: tuple[str, ...], *, lr: float, head_lr: float) -> torch.optim.AdamW:
-    """AdamW over all that learns: what begins with a name of `heads` at its own rate, the rest at `lr`."""
+    """Return AdamW over all weights that learn: those whose name begins with one of `heads` at `head_lr`, the rest at `lr`."""
     learning = [
         (name.startswith(heads), weight)
         for name, weight in network.named_parameters()
@@ -31,7 +31,7 @@ def optimiser(network: nn.Module, heads: tuple[str, ...], *, lr: float, head_lr:
 
 
 def descend(loss: Tensor, optims: Sequence[torch.optim.Optimizer], factor: float) -> None:
-    """One step down `loss`, the rates times `factor`, the gradient no longer than 1."""
+    """Take one step down `loss`, the rates times `factor`, the gradient no longer than 1."""
     for optim in optims:
         optim.zero_grad(set_to_none=True)
     loss.backward()
@@ -44,18 +44,18 @@ def descend(loss: Tensor, optims: Sequence[torch.optim.Optimizer], factor: float
         optim.step()
 
 
-def evenly(steps: int, moments: int) -> Iterable[int]:
-    """`moments` steps at even distances after the first.
+def evenly_spaced(steps: int, moments: int) -> Iterable[int]:
+    """Return `moments` steps at even distances after the first.
 
-    >>> [*evenly(10, 4)]
+    >>> [*evenly_spaced(10, 4)]
     [0, 2, 5, 8, 10]
     """
     return np.linspace(0, steps, moments + 1).round().astype(int).tolist()
 
 
-def course(
+def run_timed(
     learn: Callable[[float], None],
-    tell: Callable[[int, float], Told],
+    tell: Callable[[int, float], Result],
     *,
     steps: int,
     moments: Iterable[int],
@@ -63,13 +63,15 @@ def course(
     longest: float,
     every: float,
     clock: Callable[[], float],
-) -> Iterator[Told]:
-    """Calls `learn` with the factor of its rate until `steps` or `longest` seconds of `clock` are over; what `tell` says of (step, seconds) at these moments.
+) -> Iterator[Result]:
+    """Call `learn` with the factor of its rate until `steps` or `longest` seconds of `clock` are over; yield `tell(step, seconds)` at these moments.
+
+    Moments are at least `every` seconds apart, and there is always one at the end, where the rate is at zero.
 
     They lie at least `every` seconds apart, and there is always one at the end, where the rate is at zero.
 
     >>> rates = []
-    >>> list(course(rates.append, lambda step, seconds: step, steps=24, moments=evenly(24, 12), longest=9.0, every=0.0, clock=lambda: 0.0))
+    >>> list(run_timed(rates.append, lambda step, seconds: step, steps=24, moments=evenly_spaced(24, 12), longest=9.0, every=0.0, clock=lambda: 0.0))
     [0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24]
     >>> len(rates), rates[0], max(rates) < 1
     (24, 0.1, True)

@@ -1,4 +1,7 @@
-"""albert-mini: bert-mini's texts and tokens for a network with one layer's weights, which also tells the order of two texts.
+"""albert-mini: bert-mini's texts and tokens for a network with one layer's weights, which also predicts the order of two texts.
+
+It does not begin from nothing: see `inherit`, and `Orders.layer_distance` for its teacher at first. The order of two texts is
+learned in a second stage: see `SecondStage`.
 
 It does not begin from nothing: see `inherit`, and `Orders.apart` for what it follows at first. The order of two texts is
 learned in a second stage: see `Compared`.
@@ -28,7 +31,7 @@ from core.training.recipes.bert_mini import HIDDEN, IDS, Mix, Rows
 
 FROM = bert_mini.RECIPE.name
 LAYER = 2
-"""Which of bert-mini's layers the one layer begins as."""
+"""Layer of bert-mini whose weights the one layer begins with."""
 STEPS, THEN = 4700, 1600
 """Of the first stage and of the second."""
 LONG, PARTS = (64, 128, 256), (0.3, 0.75)
@@ -38,32 +41,32 @@ PULL, PULLED = 2.0, 0.5
 
 
 @dataclass(frozen=True, eq=False)
-class Lesson:
-    """Rows, and how much the distance to bert-mini's layers counts at this step."""
+class DistillationBatch:
+    """Rows, and the weight of the distance to bert-mini's layers at this step."""
 
     groups: list[Rows]
     pull: float
 
 
-class Both(NamedTuple):
-    """Of the same rows what enters the first layer and leaves each, in two networks."""
+class StatePair(NamedTuple):
+    """Input of the first layer and outputs of all layers on the same rows, in two networks."""
 
     rows: Rows
-    ours: list[Tensor]
-    theirs: list[Tensor]
+    student: list[Tensor]
+    teacher: list[Tensor]
 
 
 class Streams(Tap):
-    """Keeps what enters the first layer and what leaves each; within a layer nobody looks, so that it is as fast as ever."""
+    """Tap of the input of the first layer and the output of each; nothing inside a layer is recorded, so that it stays fast."""
 
-    __slots__ = ("found",)
+    __slots__ = ("states",)
 
     def __init__(self) -> None:
-        self.found: list[Tensor] = []
+        self.states: list[Tensor] = []
 
     def __call__(self, name: str, value: Tensor, axes: str) -> Tensor:
         if name in ("embed.out", "resid_out"):
-            self.found.append(value)
+            self.states.append(value)
         return value
 
     def __truediv__(self, part: str) -> Tap:
@@ -71,7 +74,7 @@ class Streams(Tap):
 
 
 class Orders(bert_mini.Passages):
-    """bert-mini's windows and short texts; the pairs are neighbours, in their order or swapped. `teacher` is bert-mini's network."""
+    """Windows and short texts of bert-mini; the pairs are neighbours, in their order or swapped. `teacher` is bert-mini's network."""
 
     def __init__(
         self,
@@ -89,53 +92,57 @@ class Orders(bert_mini.Passages):
     def config(self) -> ALBERTConfig:
         return RECIPE.config
 
-    def part(self, step: int) -> float:
-        """How much of the stage lies behind."""
+    def progress(self, step: int) -> float:
+        """Return the part of the stage that is over, 0 to 1."""
         return step / STEPS
 
-    def mixed(self, step: int) -> Mix:
-        return mix(self.part(step))
+    def mix_for(self, step: int) -> Mix:
+        return mix(self.progress(step))
 
-    def pair(self, books: Books, rng: np.random.Generator, of: Mix) -> Pair | None:
+    def pair(self, books: Books, rng: np.random.Generator, mix: Mix) -> Pair | None:
         return books.ordered(int(rng.integers(len(books.book))), rng, bool(rng.integers(2)))
 
-    def scored(self, network: Any, pooled: Tensor) -> Tensor:
+    def pair_scores(self, network: Any, pooled: Tensor) -> Tensor:
         return network.sentence_order(pooled)
 
     def batch(self, step: int) -> tuple[Any, int]:
         groups, n_tokens = super().batch(step)
-        return Lesson(groups, pull(self.part(step))), n_tokens
+        return DistillationBatch(groups, distance_weight(self.progress(step))), n_tokens
 
     def loss(self, network: Any, batch: Any) -> Tensor:
-        """Both objectives, and as long as it counts the distance to bert-mini."""
+        """Return both objectives plus, while it counts, the distance to bert-mini."""
         taps = [Streams() for _ in batch.groups]
         hidden = [network(rows.batch, tap) for rows, tap in zip(batch.groups, taps, strict=True)]
-        loss = self.objectives(network, batch.groups, hidden, self.told(batch.pull))
-        return loss + batch.pull * self.apart(network, self.both(batch.groups, taps)) if batch.pull else loss
+        loss = self.objectives(network, batch.groups, hidden, self.order_weight(batch.pull))
+        return (
+            loss + batch.pull * self.layer_distance(network, self.state_pairs(batch.groups, taps))
+            if batch.pull
+            else loss
+        )
 
-    def told(self, pull: float) -> float:
-        """How much the order of the pairs counts where the distance counts so much."""
+    def order_weight(self, pull: float) -> float:
+        """Return the weight of the order of the pairs at this weight of the distance."""
         return 1.0
 
-    def both(self, groups: list[Rows], taps: list[Streams]) -> list[Both]:
-        """What entered the first layer and left each here, and in bert-mini on the same rows."""
+    def state_pairs(self, groups: list[Rows], taps: list[Streams]) -> list[StatePair]:
+        """Return the input of the first layer and the outputs of all layers, here and in bert-mini on the same rows."""
         found = []
         for rows, tap in zip(groups, taps, strict=True):
             theirs = Streams()
             with torch.no_grad():
                 self.teacher(rows.batch, theirs)
-            found.append(Both(rows, tap.found, theirs.found))
+            found.append(StatePair(rows, tap.states, theirs.states))
         return found
 
-    def apart(self, network: Any, found: list[Both]) -> Tensor:
-        """How far what leaves the layers lies from bert-mini's, on the same rows: squared, in parts of the variance there.
+    def layer_distance(self, network: Any, pairs: list[StatePair]) -> Tensor:
+        """Return the squared distance of the outputs of the layers to bert-mini's on the same rows, in parts of the variance there.
 
         The mean over tokens, numbers and layers. A hidden word is one bit of news in seven tokens, a layer's output is 256
         numbers at each of them: matching a trained network's layers teaches a small one in a fraction of the text (Sun et al.
         2020, MobileBERT, 3.5; Jiao et al. 2020, TinyBERT, 4.1).
         """
         total, n = torch.zeros((), device=self.device), 0
-        for rows, ours, theirs in found:
+        for rows, ours, theirs in pairs:
             real = rows.batch.real
             for own, wanted in zip(ours, theirs, strict=True):
                 goal = wanted[real].float()
@@ -148,22 +155,22 @@ class Orders(bert_mini.Passages):
         return found | {"order": found.pop("next")}
 
 
-class Compared(Orders):
-    """The second stage: windows fill the context, pairs are most of the tokens, and the first token follows bert-mini's.
+class SecondStage(Orders):
+    """Second stage: windows fill the context, pairs are most of the tokens, and the first token follows bert-mini's.
 
     Each text is as often the first as the second, so no word and no place in one of them says anything of the order, and
     there is no slope to go down before the two are compared: the first stage ended at chance. Whether one text follows
     another is such a comparison, and bert-mini has learned it. So the order begins as that.
     """
 
-    def part(self, step: int) -> float:
+    def progress(self, step: int) -> float:
         return (step - STEPS) / THEN
 
-    def mixed(self, step: int) -> Mix:
+    def mix_for(self, step: int) -> Mix:
         return Mix(self.config.n_ctx, windows=96, pairs=384, short=16)
 
-    def told(self, pull: float) -> float:
-        """The less bert-mini counts, the more does the order: before it is of any use, to be right is to say nothing."""
+    def order_weight(self, pull: float) -> float:
+        """Return a weight that grows as bert-mini's falls: before the order is of any use, to be right is to predict nothing."""
         return 1 - pull / PULL
 
     @torch.no_grad()
@@ -173,49 +180,51 @@ class Compared(Orders):
         network.pooler.load_state_dict(teacher.pooler.state_dict())
         network.to_sentence_order.load_state_dict(teacher.to_next_sentence.state_dict())
 
-    def apart(self, network: Any, found: list[Both]) -> Tensor:
-        """The same, and again at the first token of pairs alone, which among a hundred would hardly count: there, and as it is read.
+    def layer_distance(self, network: Any, pairs: list[StatePair]) -> Tensor:
+        """Return the same distance, and again at the first token of pairs alone, which among a hundred would hardly count: there, and after the pooler.
 
         The mean square in parts of the numbers' own variances, as what all texts have in common at this token says nothing.
         What enters the first layer is the same for all.
         """
         teacher: Any = self.teacher
         layers, read = [], []
-        for rows, ours, theirs in found:
+        for rows, ours, theirs in pairs:
             if rows.follows is None:
                 continue
-            layers += [spread(own[:, 0], goal[:, 0]) for own, goal in zip(ours[1:], theirs[1:], strict=True)]
-            read.append(spread(network.pooled(ours[-1]), teacher.pooled(theirs[-1])))
-        return super().apart(network, found) + torch.stack(layers).mean() + torch.stack(read).mean()
+            layers += [
+                relative_error(own[:, 0], goal[:, 0]) for own, goal in zip(ours[1:], theirs[1:], strict=True)
+            ]
+            read.append(relative_error(network.pooled(ours[-1]), teacher.pooled(theirs[-1])))
+        return super().layer_distance(network, pairs) + torch.stack(layers).mean() + torch.stack(read).mean()
 
 
-def spread(own: Tensor, goal: Tensor) -> Tensor:
-    """The mean square between rows of numbers, in parts of the variance of the goal's columns.
+def relative_error(values: Tensor, targets: Tensor) -> Tensor:
+    """Return the mean square between rows of numbers, in parts of the variance of the targets' columns.
 
-    >>> spread(torch.tensor([[2.0, 7.0], [2.0, 7.0]]), torch.tensor([[1.0, 7.0], [3.0, 7.0]]))  # its means: as good as nothing
+    >>> relative_error(torch.tensor([[2.0, 7.0], [2.0, 7.0]]), torch.tensor([[1.0, 7.0], [3.0, 7.0]]))  # its means: as good as nothing
     tensor(1.)
     """
-    return (own.float() - goal.float()).square().mean() / goal.float().var(0, correction=0).mean()
+    return (values.float() - targets.float()).square().mean() / targets.float().var(0, correction=0).mean()
 
 
-def pull(part: float) -> float:
-    """How much the distance to bert-mini counts where this part of a stage is over.
+def distance_weight(part: float) -> float:
+    """Return the weight of the distance to bert-mini when this part of a stage is over.
 
-    >>> pull(0.0), pull(0.25), pull(1.0)
+    >>> distance_weight(0.0), distance_weight(0.25), distance_weight(1.0)
     (2.0, 1.0, 0.0)
     """
     return PULL * max(0.0, 1 - part / PULLED)
 
 
 def mix(part: float) -> Mix:
-    """What a batch of the first stage is made of where this part of it is over: about 33,000 tokens, most of them in pairs."""
+    """Return the mixture of a batch of the first stage when this part of it is over: about 33,000 tokens, most of them in pairs."""
     long = LONG[sum(part >= begins for begins in PARTS)]
     share = HIDDEN + (SHARE - HIDDEN) * min(1.0, part / PARTS[1])
     return Mix(long, windows=24, pairs=320, short=12, share=share)
 
 
 def prepare(data: Path, work: Path, seed: int, device: torch.device, kind: type[Orders] = Orders) -> Orders:
-    """What bert-mini reads, by the tokens of the shipped bert-mini: its table is what this one begins with."""
+    """Return the texts of bert-mini in the tokens of the shipped bert-mini, whose table this network begins with."""
     folder, saved = store.shipped_folder() / FROM, work / "tokenizer.json"
     if not saved.is_file():
         shutil.copyfile(folder / saved.name, saved)
@@ -229,7 +238,7 @@ def inherit(network: Any) -> None:
     """Take over bert-mini: its tables in the directions that matter most to its words, one of its layers, its heads.
 
     The table of V x H is cut to V x E by its singular vectors (the best of that rank; Eckart and Young 1936), which are
-    the map behind it; segments and positions go into the same directions. Only the order of two texts is begun anew.
+    the map behind it; segments and positions go into the same directions. Only the head for the order of two texts begins untrained.
     """
     held = store.load_weights(store.shipped_folder() / FROM)
     words, gain = held["embed.token.weight"], held["embed.norm.weight"]
@@ -268,5 +277,5 @@ WORDS = Recipe(
 )
 RECIPE = replace(
     WORDS,
-    then=replace(WORDS, steps=THEN, prepare=partial(prepare, kind=Compared), lr=1.5e-3, matrix_lr=0.01),
+    then=replace(WORDS, steps=THEN, prepare=partial(prepare, kind=SecondStage), lr=1.5e-3, matrix_lr=0.01),
 )

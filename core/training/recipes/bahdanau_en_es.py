@@ -1,4 +1,4 @@
-"""bahdanau-en-es: an LSTM that reads in both directions, and a decoder that looks back at every word."""
+"""bahdanau-en-es: an LSTM that reads in both directions, and a decoder that attends to every word."""
 
 from __future__ import annotations
 

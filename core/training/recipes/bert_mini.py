@@ -19,8 +19,8 @@ from core.models.bert import BERTConfig
 from core.text import Tokenizer
 from core.text.learn import wordpiece
 from core.training.loop.loss import cross_entropy
-from core.training.loop.optim import as_waves, doubled
-from core.training.loop.prefetch import on
+from core.training.loop.optim import double_weights, start_as_sinusoids
+from core.training.loop.prefetch import to_device
 from core.training.recipe import Recipe
 
 IDS = {"pad": 0, "start": 2, "end": 3, "mask": 4}
@@ -40,7 +40,7 @@ CHECKED = 4
 
 @dataclass(frozen=True)
 class Mix:
-    """What a batch is made of: how many whole contexts' worth of windows of `long` tokens, pairs, and short texts.
+    """Mixture of a batch: how many whole contexts' worth of windows of `long` tokens, pairs, and short texts.
 
     share: of the tokens are hidden. anywhere: half of the texts that do not follow come from any book.
     """
@@ -55,18 +55,18 @@ class Mix:
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Rows of about one length, padded: what is read, what is to be guessed where, whether the second text follows."""
+    """Rows of about one length, padded: the input, the masked positions, their targets, and whether the second text follows."""
 
     batch: Batch
-    chosen: Tensor
-    wanted: Tensor
+    masked: Tensor
+    targets: Tensor
     follows: Tensor | None = None
 
 
 class Passages:
-    """Windows, pairs and short texts, drawn anew at each step: see `mix`.
+    """Windows, pairs and short texts, sampled at each step: see `mix`.
 
-    What a recipe of its own kind of pairs does otherwise is in `mixed`, `pair`, `scored` and `config`.
+    A recipe with its own kind of pairs overrides `mix_for`, `pair`, `pair_scores` and `config`.
     """
 
     def __init__(
@@ -78,75 +78,77 @@ class Passages:
 
     @property
     def config(self) -> Any:
-        """The shape of the network that learns."""
+        """Return the configuration of the network that learns."""
         return RECIPE.config
 
-    def mixed(self, step: int) -> Mix:
-        """What the batch of this step is made of."""
+    def mix_for(self, step: int) -> Mix:
+        """Return the mixture of the batch of this step."""
         return mix(step)
 
-    def pair(self, books: Books, rng: np.random.Generator, of: Mix) -> Pair | None:
-        """Two texts, of which the second follows in half of the cases; None where the book ends before."""
+    def pair(self, books: Books, rng: np.random.Generator, mix: Mix) -> Pair | None:
+        """Return two texts, of which the second follows in half of the cases; None where the book ends before."""
         first, follows = int(rng.integers(len(books.book))), bool(rng.integers(2))
-        return books.pair(first, rng, follows, anywhere=of.anywhere and bool(rng.integers(2)))
+        return books.pair(first, rng, follows, anywhere=mix.anywhere and bool(rng.integers(2)))
 
-    def scored(self, network: Any, pooled: Tensor) -> Tensor:
-        """(pair 2) scores: the second text follows (index 0), or not."""
+    def pair_scores(self, network: Any, pooled: Tensor) -> Tensor:
+        """Return the scores (pair 2): the second text follows (index 0), or not."""
         return network.next_sentence(pooled)
 
     def batch(self, step: int) -> tuple[list[Rows], int]:
-        groups = self._drawn(self.train, np.random.default_rng((self.seed, step)), self.mixed(step))
+        groups = self._sample_rows(self.train, np.random.default_rng((self.seed, step)), self.mix_for(step))
         return groups, sum(int(rows.batch.real.sum()) for rows in groups)
 
     def loss(self, network: Any, batch: list[Rows]) -> Tensor:
         return self.objectives(network, batch, [network(rows.batch) for rows in batch])
 
-    def objectives(self, network: Any, groups: list[Rows], hidden: list[Tensor], told: float = 1.0) -> Tensor:
-        """The mean over hidden words plus `told` times the mean over pairs."""
-        guessed = torch.cat([h[rows.chosen] for h, rows in zip(hidden, groups, strict=True)])
-        wanted = torch.cat([rows.wanted for rows in groups])
+    def objectives(
+        self, network: Any, groups: list[Rows], hidden: list[Tensor], pair_weight: float = 1.0
+    ) -> Tensor:
+        """Return the mean loss over masked words plus `pair_weight` times the mean over pairs, in nats."""
+        guessed = torch.cat([h[rows.masked] for h, rows in zip(hidden, groups, strict=True)])
+        wanted = torch.cat([rows.targets for rows in groups])
         head, table = network.masked_lm, network.embed["token"].weight
         words = cross_entropy(head.transformed(guessed), table, wanted, bias=head.bias)
         scores, follows = self._pairs(network, groups, hidden)
-        return words + told * F.cross_entropy(scores.float(), (~follows).long())
+        return words + pair_weight * F.cross_entropy(scores.float(), (~follows).long())
 
     def check(self, network: Any) -> Mapping[str, float]:
         right = n = lost = pairs = n_pairs = 0.0
         rng = np.random.default_rng(0)
         for _ in range(CHECKED):
-            groups = on(self._drawn(self.valid, rng, Mix(self.config.n_ctx)), self.device)
+            groups = to_device(self._sample_rows(self.valid, rng, Mix(self.config.n_ctx)), self.device)
             hidden = [network(rows.batch) for rows in groups]
-            scores = network.logits(hidden[0][groups[0].chosen]).float()
-            lost += float(F.cross_entropy(scores, groups[0].wanted, reduction="sum"))
-            right += int((scores.argmax(-1) == groups[0].wanted).sum())
+            scores = network.logits(hidden[0][groups[0].masked]).float()
+            lost += float(F.cross_entropy(scores, groups[0].targets, reduction="sum"))
+            right += int((scores.argmax(-1) == groups[0].targets).sum())
             n += len(scores)
             told, follows = self._pairs(network, groups, hidden)
             pairs += int((told.argmax(-1) == (~follows).long()).sum())
             n_pairs += len(follows)
         return {"valid_nats": lost / n, "top1": right / n, "next": pairs / n_pairs}
 
-    def _drawn(self, books: Books, rng: np.random.Generator, of: Mix) -> list[Rows]:
-        """Windows, pairs by length, short texts."""
-        n, half, size = of.windows * self.config.n_ctx // of.long, self.config.n_ctx // 2, of.long - 2
+    def _sample_rows(self, books: Books, rng: np.random.Generator, mix: Mix) -> list[Rows]:
+        """Return windows, pairs by length, and short texts."""
+        n, half, size = mix.windows * self.config.n_ctx // mix.long, self.config.n_ctx // 2, mix.long - 2
         shift = rng.integers(-half, half, size=n)
         first = np.clip(rng.choice(self._starts[id(books)], n) + shift, 0, len(books.stream) - size)
         windows = [(books.stream[a : a + size], None) for a in first]
         pairs: list[Pair] = []
-        while len(pairs) < of.pairs:
-            found = self.pair(books, rng, of)
+        while len(pairs) < mix.pairs:
+            found = self.pair(books, rng, mix)
             if found:
                 pairs.append(found)
         short = [
             (books.sentences(int(rng.integers(len(books.book))), int(rng.integers(1, 4))), None)
-            for _ in range(of.short)
+            for _ in range(mix.short)
         ]
         pairs.sort(key=lambda pair: len(pair.first) + len(pair.second))
-        parts = [pairs[i : i + of.pairs // GROUPS] for i in range(0, of.pairs, of.pairs // GROUPS)]
+        parts = [pairs[i : i + mix.pairs // GROUPS] for i in range(0, mix.pairs, mix.pairs // GROUPS)]
         told = [
-            self._rows([pair[:2] for pair in part], rng, of.share, [pair.follows for pair in part])
+            self._rows([pair[:2] for pair in part], rng, mix.share, [pair.follows for pair in part])
             for part in parts
         ]
-        return [self._rows(windows, rng, of.share), *told, self._rows(short, rng, of.share)]
+        return [self._rows(windows, rng, mix.share), *told, self._rows(short, rng, mix.share)]
 
     def _rows(
         self,
@@ -169,35 +171,37 @@ class Passages:
         return Rows(Batch(ids=to[0], real=to[1], segments=to[2]), to[3], to[4], told)
 
     def _pairs(self, network: Any, groups: list[Rows], hidden: list[Tensor]) -> tuple[Tensor, Tensor]:
-        """Scores of the rows that are pairs, and the truth."""
+        """Return the scores of the rows that are pairs, and the truth."""
         told = [
             (network.pooled(h), rows.follows)
             for h, rows in zip(hidden, groups, strict=True)
             if rows.follows is not None
         ]
         pooled, follows = (torch.cat(parts) for parts in zip(*told, strict=True))
-        return self.scored(network, pooled), follows
+        return self.pair_scores(network, pooled), follows
 
 
-def length(step: int) -> int:
-    """Tokens of a window at this step.
+def window_length(step: int) -> int:
+    """Return the tokens of a window at this step.
 
     In a short row even a pattern that is still flat brings words from near by, and there is something to learn; in long
     ones from the first step this BERT knew after 560 steps how common a word is, and no more.
 
-    >>> length(0), length(799), length(10_000)
+    >>> window_length(0), window_length(799), window_length(10_000)
     (16, 128, 256)
     """
     return min(RECIPE.config.n_ctx, SHORTEST * 2 ** (step // GROWS))
 
 
 def mix(step: int) -> Mix:
-    """What the batch of this step is made of.
+    """Return the mixture of the batch of this step.
 
-    Always words and pairs together: 600 more steps mostly of pairs, with few hidden words, told no more of them rightly
-    (59%) and forgot words (guessed at once: 36% instead of 39%).
+    Always words and pairs together: 600 more steps mostly of pairs, with few masked words, classified no more of them rightly
+    (59%) and lost words (right at once: 36% instead of 39%).
     """
-    return Mix(length(step), share=HIDDEN + (SHARE - HIDDEN) * min(1.0, step / FALLS), anywhere=step < EASY)
+    return Mix(
+        window_length(step), share=HIDDEN + (SHARE - HIDDEN) * min(1.0, step / FALLS), anywhere=step < EASY
+    )
 
 
 def prepare(data: Path, work: Path, seed: int, device: torch.device) -> Passages:
@@ -215,7 +219,7 @@ def prepare(data: Path, work: Path, seed: int, device: torch.device) -> Passages
 
 
 def _training(data: Path) -> Iterator[str]:
-    """The prose, then sentences of which each is a book of its own: none of them is the next of another."""
+    """Yield the prose, then sentences of which each is a book of its own: none of them is the next of another."""
     for name in PROSE:
         yield from lines(find(data, name))
     for line in lines(find(data, SENTENCES)):
@@ -223,9 +227,9 @@ def _training(data: Path) -> Iterator[str]:
 
 
 def begin(network: nn.Module) -> None:
-    """What gets a small BERT off the plateau where it knows nothing but how common a word is."""
-    as_waves(network, network.embed["token"].weight.std())  # pyright: ignore
-    doubled(network, "to_q", "to_k", "to_v")
+    """Set positions and doubled matrices so that a small BERT leaves the plateau where it predicts only how common a word is."""
+    start_as_sinusoids(network, network.embed["token"].weight.std())  # pyright: ignore
+    double_weights(network, "to_q", "to_k", "to_v")
 
 
 RECIPE = Recipe(

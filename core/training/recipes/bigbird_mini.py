@@ -1,4 +1,4 @@
-"""bigbird-mini: bert-mini goes on with a mask in blocks, on whole pages of the same books."""
+"""bigbird-mini: bert-mini trained further with a mask in blocks, on whole pages of the same books."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from core.models import Batch
 from core.models.bigbird import BigBirdConfig
 from core.text import Tokenizer
 from core.training.loop.loss import cross_entropy
-from core.training.loop.prefetch import on
+from core.training.loop.prefetch import to_device
 from core.training.more_positions import more_positions
 from core.training.recipe import Recipe
 from core.training.recipes.bert_mini import IDS, N_SPECIAL, Rows
@@ -36,12 +36,12 @@ nothing of what blocks cost.
 SHORT, MOST = 8, 3
 """Besides, texts of 1 to 3 sentences: what people type."""
 CHECKED = 4
-GONE = ("pooler.", "to_next_sentence.")
+DROPPED = ("pooler.", "to_next_sentence.")
 """Begin the names of what bert-mini has and this one has not: it guesses hidden words only."""
 
 
 class Pages:
-    """Windows of three lengths and short texts, drawn anew at each step."""
+    """Windows of three lengths and short texts, sampled at each step."""
 
     def __init__(
         self, train: Books, valid: Books, tokenizer: Tokenizer, seed: int, device: torch.device
@@ -63,24 +63,24 @@ class Pages:
         return groups, sum(int(rows.batch.real.sum()) for rows in groups)
 
     def loss(self, network: Any, batch: list[Rows]) -> Tensor:
-        """The mean over hidden words."""
+        """Return the mean loss over masked words, in nats."""
         by_mask = {"sparse": network, "full": copy.copy(network)}  # the same layers and weights
         by_mask["full"].cfg = replace(network.cfg, layout="full")
         read = zip(batch, [*(mask for *_, mask in PARTS), "sparse"], strict=True)
-        guessed = torch.cat([by_mask[mask](rows.batch)[rows.chosen] for rows, mask in read])
-        wanted = torch.cat([rows.wanted for rows in batch])
+        guessed = torch.cat([by_mask[mask](rows.batch)[rows.masked] for rows, mask in read])
+        wanted = torch.cat([rows.targets for rows in batch])
         head, table = network.masked_lm, network.embed["token"].weight
         return cross_entropy(head.transformed(guessed), table, wanted, bias=head.bias)
 
     def check(self, network: Any) -> Mapping[str, float]:
-        """On the longest windows."""
+        """Return nats and top-1 accuracy on the longest windows."""
         right = n = lost = 0.0
         rng = np.random.default_rng(0)
         for _ in range(CHECKED):
-            rows = on(self._windows(self.valid, rng, *PARTS[0][:2]), self.device)
-            scores = network.logits(network(rows.batch)[rows.chosen]).float()
-            lost += float(F.cross_entropy(scores, rows.wanted, reduction="sum"))
-            right += int((scores.argmax(-1) == rows.wanted).sum())
+            rows = to_device(self._windows(self.valid, rng, *PARTS[0][:2]), self.device)
+            scores = network.logits(network(rows.batch)[rows.masked]).float()
+            lost += float(F.cross_entropy(scores, rows.targets, reduction="sum"))
+            right += int((scores.argmax(-1) == rows.targets).sum())
             n += len(scores)
         return {"valid_nats": lost / n, "top1": right / n}
 
@@ -98,15 +98,15 @@ class Pages:
         return Rows(Batch(ids=to[0], real=to[1], segments=to[2]), to[3], to[4])
 
 
-def stretched(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """bert-mini's weights for this network: its positions one behind the other until all have a vector (as Beltagy et al. 2020, section 5).
+def repeat_positions(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Return bert-mini's weights with its positions repeated until all have a vector (as Beltagy et al. 2020, section 5).
 
     What it knows of the places near by is then right in blocks, but at the seams; who reads everything meets each place several times.
 
-    >>> stretched({"embed.position.weight": torch.arange(256.0)[:, None], "pooler.bias": torch.ones(1)})["embed.position.weight"][[0, 257, 1023], 0]
+    >>> repeat_positions({"embed.position.weight": torch.arange(256.0)[:, None], "pooler.bias": torch.ones(1)})["embed.position.weight"][[0, 257, 1023], 0]
     tensor([  0.,   1., 255.])
     """
-    kept = {name: value for name, value in weights.items() if not name.startswith(GONE)}
+    kept = {name: value for name, value in weights.items() if not name.startswith(DROPPED)}
     places = kept["embed.position.weight"]
     again = -(-RECIPE.config.n_ctx // len(places))
     return kept | {"embed.position.weight": places.repeat(again, 1)[: RECIPE.config.n_ctx].clone()}
@@ -119,7 +119,7 @@ def inherit(network: nn.Module) -> None:
     48.6% of the hidden words and the blocks 50.0%; with places used again, on 48 windows, 26% and 50%.
     """
     weights = load_weights(shipped_folder() / BASE)
-    network.load_state_dict(stretched(weights))
+    network.load_state_dict(repeat_positions(weights))
     full: Any = copy.copy(network.eval())
     full.cfg = replace(RECIPE.config, layout="full")
     table = more_positions(full, len(weights["embed.position.weight"]), RECIPE.config.n_ctx)
@@ -127,7 +127,7 @@ def inherit(network: nn.Module) -> None:
 
 
 def prepare(data: Path, work: Path, seed: int, device: torch.device) -> Pages:
-    """The books, in bert-mini's tokens."""
+    """Return the books in bert-mini's tokens."""
     saved = work / "tokenizer.json"
     if not saved.is_file():
         shutil.copyfile(shipped_folder() / BASE / "tokenizer.json", saved)

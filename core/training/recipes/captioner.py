@@ -1,4 +1,4 @@
-"""captioner: says what stands in a scene of coloured things, cell by cell looked at (Xu et al. 2015)."""
+"""captioner: describes a scene of coloured things, attending cell by cell (Xu et al. 2015)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from core.scoring.captions import measure
 from core.text import Tokenizer
 from core.text.learn import written_words
 from core.trace import Recorder
-from core.training.loop.prefetch import on
+from core.training.loop.prefetch import to_device
 from core.training.recipe import Recipe
 
 SPECIAL = ("<pad>", "<start>", "<end>", "<unk>")
@@ -48,18 +48,18 @@ POINTED = 0.2
 STEPS = "decoder.step.*.attn.pattern"
 
 
-Drawn = tuple[Batch, Tensor, Tensor, Tensor]
-"""What is read, which of all windows each cell has (batch cell), the word after each one that is read, and for each word
-the cells of what it is said of (batch pos cell): of none for "is above" and for the end."""
+SceneBatch = tuple[Batch, Tensor, Tensor, Tensor]
+"""Input, the window of each cell (batch cell), the next word at each position, and for each word the cells that it describes
+(batch pos cell): none for "is above" and for the end."""
 
 
 class Scenes:
-    """Scenes drawn anew at each step; the loss is Xu et al. 2015, Eq. (14).
+    """Scenes sampled at each step; the loss is Xu et al. 2015, Eq. (14).
 
     -log P(caption | picture), the mean a token, and lambda times the mean over cells of (tau - sum_t a_ti)^2: over a caption
-    each cell shall be looked at alike. The paper's tau is 1, with about as many words as cells; here it is words / cells,
-    what an even look gives. To it comes that while a thing is named (its number, its colour, its noun) the weights lie on
-    it: -log of their sum over its cells, the mean a word (attention that is told where to look: Liu et al. 2017, "Attention
+    each cell shall get the same attention. The paper's tau is 1, with about as many words as cells; here it is words / cells,
+    the value of uniform attention. To it comes that while a thing is named (its number, its colour, its noun) the weights lie on
+    it: -log of their sum over its cells, the mean a word (supervised attention: Liu et al. 2017, "Attention
     correctness in neural image captioning"). There are few different windows (`bank`): the convolutions read each once a step.
     """
 
@@ -67,13 +67,13 @@ class Scenes:
         self.tokenizer, self.seed = tokenizer, seed
         windows, self.where = bank(SEEN)
         self.windows = torch.from_numpy(windows)[None].to(device)
-        self.valid = on(self._drawn(np.random.default_rng(0), VALID, "test"), device)
+        self.valid = to_device(self._sample(np.random.default_rng(0), VALID, "test"), device)
 
-    def batch(self, step: int) -> tuple[Drawn, int]:
-        found = self._drawn(np.random.default_rng((self.seed, step)), ROWS, "train")
+    def batch(self, step: int) -> tuple[SceneBatch, int]:
+        found = self._sample(np.random.default_rng((self.seed, step)), ROWS, "train")
         return found, int((found[2] != IDS["pad"]).sum())
 
-    def loss(self, network: Any, batch: Drawn) -> Tensor:
+    def loss(self, network: Any, batch: SceneBatch) -> Tensor:
         inputs, cells, wanted, there = batch
         noisy = self.windows + NOISE * torch.randn_like(self.windows)
         tap = Recorder((STEPS,))
@@ -89,7 +89,7 @@ class Scenes:
         )
 
     def check(self, network: Any) -> Mapping[str, float]:
-        """Of unseen combinations: nats a token, and how often all words of a caption are right, each after the true ones."""
+        """Return, for unseen combinations, nats a token and the share of captions with all words right, each predicted after the true ones."""
         inputs, cells, wanted, _ = self.valid
         real = wanted != IDS["pad"]
         logits = network.logits(network(inputs, memory=self._read(network, self.windows, cells))).float()
@@ -99,7 +99,7 @@ class Scenes:
     def _read(self, network: Any, windows: Tensor, cells: Tensor) -> Tensor:
         return network.encoder.placed(network.encoder.features(windows)[0][cells])
 
-    def _drawn(self, rng: np.random.Generator, n: int, split: Split) -> Drawn:
+    def _sample(self, rng: np.random.Generator, n: int, split: Split) -> SceneBatch:
         scenes = [scene(rng, split) for _ in range(n)]
         cells = torch.tensor([self.where["", place] for place in range(GRID**2)]).repeat(n, 1)
         for row, one in enumerate(scenes):
@@ -122,19 +122,19 @@ class Scenes:
 
 
 def prepare(data: Path, work: Path, seed: int, device: torch.device) -> Scenes:
-    """Scenes with their captions; nothing is read from `data`."""
+    """Return scenes with their captions; nothing is read from `data`."""
     written_words(WORDS, SPECIAL).save(str(work / "tokenizer.json"))
     return Scenes(Tokenizer.from_file(work / "tokenizer.json", **IDS), seed, device)
 
 
 @torch.no_grad()
 def begin(network: Any) -> None:
-    """What makes the first state of the mean of all cells begins larger: one thing more moves that mean by 1/25 of what it is."""
+    """Enlarge the map from the mean of all cells to the first state: one thing more changes that mean by 1/25."""
     network.decoder.bridge.weight.mul_(LARGER)
 
 
 def examples() -> tuple[Example, ...]:
-    """Held-out scenes beside their captions."""
+    """Return held-out scenes with their captions."""
     rng = np.random.default_rng(0)
     found = [scene(rng, "test") for _ in range(N_EXAMPLES)]
     return tuple(Example(written(one), caption(one)) for one in found)

@@ -19,28 +19,30 @@ from core.models.seq2seq import Seq2SeqConfig
 from core.scoring.copying import measure
 from core.text import Tokenizer
 from core.text.learn import characters
-from core.training.pairs import IDS, SPECIAL, Pairs
+from core.training.pairs import IDS, SPECIAL, SentencePairs
 from core.training.recipe import Recipe
 
 UNKNOWN = "<unk>"
 N_TRAIN, N_VALID, N_EXAMPLES = 60_000, 512, 32
 
 
-def prepare(data: Path, work: Path, seed: int, device: torch.device) -> Pairs:
-    """Strings and the same strings; nothing is read from `data`."""
+def prepare(data: Path, work: Path, seed: int, device: torch.device) -> SentencePairs:
+    """Return pairs of a string and the same string; nothing is read from `data`."""
     characters(COPIED, (*SPECIAL, UNKNOWN)).save(str(work / "tokenizer.json"))
     tokenizer = Tokenizer.from_file(work / "tokenizer.json", **IDS)
     rng = np.random.default_rng(seed)
 
-    def drawn(n: int, split: Split) -> list[tuple[list[int], list[int]]]:
+    def sample_pairs(n: int, split: Split) -> list[tuple[list[int], list[int]]]:
         texts = [string(rng, COPIED, int(rng.choice(COPY_LENGTHS)), split) for _ in range(n)]
         return [(ids, ids) for ids in tokenizer.encode_many(texts)]
 
-    return Pairs(drawn(N_TRAIN, "train"), drawn(N_VALID, "test"), tokenizer, seed, device)
+    return SentencePairs(
+        sample_pairs(N_TRAIN, "train"), sample_pairs(N_VALID, "test"), tokenizer, seed, device
+    )
 
 
 def examples() -> tuple[Example, ...]:
-    """Held-out strings beside themselves, each sign linked to itself."""
+    """Return held-out strings as pairs, each symbol linked to itself."""
     texts = strings(N_EXAMPLES, np.random.default_rng(0), COPIED, 10, "test")
     return tuple(
         Example(apart(text), apart(text), tuple((place, place) for place in range(len(text))))

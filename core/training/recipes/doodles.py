@@ -1,4 +1,4 @@
-"""vit-doodles tells six kinds of drawing apart; mae-doodles fills in the three quarters of a drawing that it is not shown.
+"""vit-doodles classifies drawings of six kinds; mae-doodles fills in the three quarters of a drawing that are masked.
 
 Both read the same drawings of 28 x 28 pixels as 49 patches of 4 x 4, each time moved a little.
 """
@@ -35,10 +35,10 @@ SMOOTH = 0.05
 """Of each answer this share is given to all classes alike: some drawings are wrong or unfinished."""
 
 
-class Labelled:
+class LabelledDrawings:
     """Drawings in a new order each pass, and their classes; until the last steps about half of the patches are left out.
 
-    A ViT reads any of its places alone, so a step costs half as much, and no drawing is told by one patch.
+    A ViT reads any of its positions alone, so a step costs half as much, and no drawing is classified by one patch.
     """
 
     def __init__(
@@ -48,9 +48,9 @@ class Labelled:
         self.config, self.tokenizer = config, tokenizer
 
     def batch(self, step: int) -> tuple[Any, int]:
-        drawings, rng = self._drawn(step)
+        drawings, rng = self._sample(step)
         batch = whole(drawings.pixels, self.config)
-        batch = thinned(batch, N_READ, rng) if step < FULL_FROM else batch
+        batch = sample_patches(batch, N_READ, rng) if step < FULL_FROM else batch
         return (batch, torch.from_numpy(drawings.labels.astype(np.int64))), batch.ids.numel()
 
     def loss(self, network: Any, batch: Any) -> Tensor:
@@ -64,7 +64,7 @@ class Labelled:
             "accuracy": float((scores.argmax(-1) == wanted).float().mean()),
         }
 
-    def _drawn(self, step: int) -> tuple[Drawings, np.random.Generator]:
+    def _sample(self, step: int) -> tuple[Drawings, np.random.Generator]:
         per_pass = len(self.train.pixels) // ROWS
         turn, part = divmod(step, per_pass)
         order = np.random.default_rng((self.seed, turn)).permutation(len(self.train.pixels))
@@ -74,13 +74,13 @@ class Labelled:
         ), rng
 
 
-class Hidden(Labelled):
-    """The same drawings without their classes: the encoder gets a quarter of the patches, and no place for the others."""
+class MaskedDrawings(LabelledDrawings):
+    """Drawings without their classes: the encoder gets a quarter of the patches, and no position for the others."""
 
     def batch(self, step: int) -> tuple[Any, int]:
-        drawings, rng = self._drawn(step)
+        drawings, rng = self._sample(step)
         batch, n = whole(drawings.pixels, self.config), self.config.n_ctx - 1
-        return (batch, thinned(batch, n - int(n * HIDDEN), rng)), batch.ids.numel()
+        return (batch, sample_patches(batch, n - int(n * HIDDEN), rng)), batch.ids.numel()
 
     def loss(self, network: Any, batch: Any) -> Tensor:
         read_as, few = batch
@@ -93,12 +93,12 @@ class Hidden(Labelled):
 
     def check(self, network: Any) -> Mapping[str, float]:
         batch, n = whole(self.valid.pixels, self.config), self.config.n_ctx - 1
-        few = thinned(batch, n - int(n * HIDDEN), np.random.default_rng(0))
+        few = sample_patches(batch, n - int(n * HIDDEN), np.random.default_rng(0))
         return {"squared_error": float(self.loss(network, (batch, few)))}
 
 
-def thinned(batch: Batch, n: int, rng: np.random.Generator) -> Batch:
-    """The class token and n drawn patches of each picture, in their order, the others left out."""
+def sample_patches(batch: Batch, n: int, rng: np.random.Generator) -> Batch:
+    """Return the class token and n random patches of each picture, in their order, without the others."""
     assert batch.values is not None
     rows, places = batch.ids.shape
     order = rng.random((rows, places - 1)).argsort(1)[:, :n]
@@ -107,8 +107,8 @@ def thinned(batch: Batch, n: int, rng: np.random.Generator) -> Batch:
     return Batch(ids=kept, real=torch.ones_like(kept, dtype=torch.bool), values=values)
 
 
-def _prepared(kind: type[Labelled], config: Any) -> Any:
-    def prepare(data: Path, work: Path, seed: int, device: torch.device) -> Labelled:
+def _prepared(kind: type[LabelledDrawings], config: Any) -> Any:
+    def prepare(data: Path, work: Path, seed: int, device: torch.device) -> LabelledDrawings:
         path = find(data, FILE)
         named(config.side).save(str(work / "tokenizer.json"))
         tokenizer = Tokenizer.from_file(work / "tokenizer.json", **IDS)
@@ -118,7 +118,7 @@ def _prepared(kind: type[Labelled], config: Any) -> Any:
 
 
 def examples() -> tuple[Example, ...]:
-    """Doodles of our own, each as it is and moved three times."""
+    """Return doodles of our own, each as it is and moved three times."""
     return tuple(Example(doodles.as_text(pixels)) for pixels in ours().pixels)
 
 
@@ -134,7 +134,7 @@ RECIPES = (
         family="vit",
         config=_VIT,
         steps=STEPS,
-        prepare=_prepared(Labelled, _VIT),
+        prepare=_prepared(LabelledDrawings, _VIT),
         examples=examples,
         ids=IDS,
         warm_up=100,
@@ -144,7 +144,7 @@ RECIPES = (
         family="mae",
         config=_MAE,
         steps=STEPS,
-        prepare=_prepared(Hidden, _MAE),
+        prepare=_prepared(MaskedDrawings, _MAE),
         examples=examples,
         ids=IDS,
         warm_up=100,

@@ -36,7 +36,7 @@ CHECKED = 96
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """What is read (row pos), the token after each, and the token before each."""
+    """Input (row pos), the token after each, and the token before each."""
 
     batch: Batch
     after: Tensor
@@ -44,7 +44,7 @@ class Rows:
 
 
 class Windows:
-    """A long stream of tokens cut into windows; each pass visits every window once, cut at another place."""
+    """Long stream of tokens cut into windows; each pass visits every window once, cut at another place."""
 
     def __init__(
         self, stream: np.ndarray, valid: np.ndarray, tokenizer: Tokenizer, seed: int, device: torch.device
@@ -71,19 +71,22 @@ class Windows:
         return found, ROWS * LENGTH
 
     def loss(self, network: Any, batch: Rows) -> Tensor:
-        """Half the sum of what both directions lose: nats a token and direction."""
-        parts = [partial(lost, network, batch, direction) for direction in range(2)]
+        """Return half the sum of the losses of both directions: nats a token and direction."""
+        parts = [partial(direction_loss, network, batch, direction) for direction in range(2)]
         if batch.after.device.type == "cpu":
             return mean_of(parts, network)
         return torch.stack([part() for part in parts]).mean()
 
     def check(self, network: Any) -> Mapping[str, float]:
         names = ("forward", "backward")
-        return {f"valid_nats_{name}": float(lost(network, self.valid, i)) for i, name in enumerate(names)}
+        return {
+            f"valid_nats_{name}": float(direction_loss(network, self.valid, i))
+            for i, name in enumerate(names)
+        }
 
 
-def lost(network: Any, rows: Rows, direction: int) -> Tensor:
-    """-log p of what one direction foretells, the mean: after each token (0) or before it (1)."""
+def direction_loss(network: Any, rows: Rows, direction: int) -> Tensor:
+    """Return the mean of -log p of one direction's predictions: after each token (0) or before it (1)."""
     read, wanted = network.one_way(rows.batch, direction), (rows.after, rows.before)[direction]
     return cross_entropy(
         read.flatten(0, 1), network.embed["token"].weight, wanted.flatten(), bias=network.bias
@@ -91,7 +94,7 @@ def lost(network: Any, rows: Rows, direction: int) -> Tensor:
 
 
 def _rows(cut: np.ndarray, device: torch.device | None = None) -> Rows:
-    """Of each window the inner tokens are read; the first and the last are only foretold."""
+    """Return the inner tokens of each window as input; the first and the last are only predicted."""
     ids = torch.from_numpy(cut.astype(np.int64)).to(device)
     read = ids[:, 1:-1].clone()
     return Rows(Batch(ids=read, real=torch.ones_like(read, dtype=torch.bool)), ids[:, 2:], ids[:, :-2])
@@ -102,15 +105,15 @@ def prepare(data: Path, work: Path, seed: int, device: torch.device) -> Windows:
     shutil.copyfile(shipped_folder() / gpt_mini.RECIPE.name / "tokenizer.json", saved)
     tokenizer = Tokenizer.from_file(saved, **gpt_mini.IDS)
     if not streams.is_file():
-        train = np.concatenate([gpt_mini.encoded(find(data, name), tokenizer) for name in ENGLISH])
-        np.savez(streams, train=train, valid=gpt_mini.encoded(find(data, PROSE_VALID), tokenizer))
+        train = np.concatenate([gpt_mini.encode_file(find(data, name), tokenizer) for name in ENGLISH])
+        np.savez(streams, train=train, valid=gpt_mini.encode_file(find(data, PROSE_VALID), tokenizer))
     held = np.load(streams)
     return Windows(held["train"], held["valid"], tokenizer, seed, device)
 
 
 @torch.no_grad()
 def begin(network: Any) -> None:
-    """The token table is the one that gpt-mini learned."""
+    """Copy the token table that gpt-mini learned."""
     network.embed["token"].weight.copy_(
         load_weights(shipped_folder() / gpt_mini.RECIPE.name)["embed.token.weight"]
     )

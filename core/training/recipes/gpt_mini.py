@@ -24,7 +24,7 @@ FRESH = 0.1  # share of windows that begin as a new text does, behind the bounda
 
 
 class Windows:
-    """A long stream of tokens cut into windows of 256 and 512; each pass visits every window once."""
+    """Long stream of tokens cut into windows of 256 and 512; each pass visits every window once."""
 
     def __init__(
         self,
@@ -66,8 +66,8 @@ class Windows:
         return {"valid_nats": sum(losses) / len(losses)}
 
 
-def encoded(path: Path, tokenizer: Tokenizer) -> np.ndarray:
-    """A text file as one stream: each line and its newline; a line `=== ID` is the boundary token."""
+def encode_file(path: Path, tokenizer: Tokenizer) -> np.ndarray:
+    """Return a text file as one stream: each line and its newline; a line `=== ID` is the boundary token."""
     newline, texts = tokenizer.encode("\n").ids, list(lines(path))
     stream: list[int] = [IDS["start"]]
     for line, ids in zip(texts, tokenizer.encode_many(texts), strict=True):
@@ -84,8 +84,8 @@ def prepare(
     tokenizer = Tokenizer.from_file(saved, **IDS)
     streams = work / "streams.npz"
     if not streams.is_file():
-        train = np.concatenate([encoded(find(data, name), tokenizer) for name in ENGLISH])
-        np.savez(streams, train=train, valid=encoded(find(data, PROSE_VALID), tokenizer))
+        train = np.concatenate([encode_file(find(data, name), tokenizer) for name in ENGLISH])
+        np.savez(streams, train=train, valid=encode_file(find(data, PROSE_VALID), tokenizer))
     held = np.load(streams)
     return Windows(held["train"], held["valid"], tokenizer, seed, device, batch_tokens)
 

@@ -9,14 +9,14 @@ import torch
 
 from core.data.corpora import BOOKS
 from core.models.gpt import GPTConfig
-from core.training.recipe import Recipe, spaced
+from core.training.recipe import Recipe, spaced_steps
 from core.training.recipes import gpt_mini
 
 BATCH_TOKENS = 8192
 
 
 def prepare(data: Path, work: Path, seed: int, device: torch.device) -> gpt_mini.Windows:
-    """What gpt-mini reads: its tokenizer and streams, made in its own work folder unless they are there."""
+    """Return the windows of gpt-mini; its tokenizer and streams are made in its own work folder unless they are there."""
     shared = work.with_name(gpt_mini.RECIPE.name)
     shared.mkdir(exist_ok=True)
     windows = gpt_mini.prepare(data, shared, seed, device, BATCH_TOKENS)
@@ -31,7 +31,7 @@ RECIPE = Recipe(
     config=GPTConfig(n_layers=3, n_heads=4, d_model=56, d_ff=192, n_vocab=4096, n_ctx=512),
     steps=STEPS,
     prepare=prepare,
-    keep_at=spaced(12, STEPS),
+    keep_at=spaced_steps(12, STEPS),
     ids=gpt_mini.IDS,
     reads=BOOKS,
 )

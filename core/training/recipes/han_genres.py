@@ -1,4 +1,4 @@
-"""han-genres: a hierarchical attention network that tells six kinds of book apart by a page."""
+"""han-genres: a hierarchical attention network that classifies books of six kinds by one page."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ROWS = 64
 HIDDEN = 0.2
 """Share of words that are read as unknown in training: no document is classified by one word alone."""
 READ = 0.7
-"""Share of the sentences of a document that a step reads, sampled anew each time."""
+"""Share of the sentences of a document that a step reads, sampled again each time."""
 JOINED = 0.3
 """Share of documents of which half is replaced by half a page of the same kind, mostly of another book: the label is the book's, and what
 books of a kind have in common is to be learned, not one book."""
@@ -85,19 +85,19 @@ class Documents:
             "accuracy": float((scores.argmax(-1) == wanted).float().mean()),
         }
 
-    def _joined(self, index: int, drawn: np.random.Generator) -> list[np.ndarray]:
+    def _joined(self, index: int, rng: np.random.Generator) -> list[np.ndarray]:
         """Return a document, or with a chance of JOINED half of it and half of another one of its class."""
         found = self.train[index]
-        if drawn.random() >= JOINED:
+        if rng.random() >= JOINED:
             return found
-        other = self.train[drawn.choice(np.flatnonzero(self.right == self.right[index]))]
-        return [*_half(found, drawn), *_half(other, drawn)]
+        other = self.train[rng.choice(np.flatnonzero(self.right == self.right[index]))]
+        return [*_half(found, rng), *_half(other, rng)]
 
     @staticmethod
-    def _sampled(found: list[np.ndarray], drawn: np.random.Generator) -> list[np.ndarray]:
+    def _sampled(sentences: list[np.ndarray], rng: np.random.Generator) -> list[np.ndarray]:
         """Return a random share of the sentences of a document, in their order."""
-        chosen = drawn.permutation(len(found))[: math.ceil(READ * len(found))]
-        return [found[i] for i in np.sort(chosen)]
+        chosen = rng.permutation(len(sentences))[: math.ceil(READ * len(sentences))]
+        return [sentences[i] for i in np.sort(chosen)]
 
     def _read(self, documents: Sequence[Any]) -> Batch:
         ids, numbers, real = (
@@ -106,20 +106,20 @@ class Documents:
         return Batch(ids=ids, real=real, segments=numbers)
 
 
-def _half(sentences: list[np.ndarray], drawn: np.random.Generator) -> list[np.ndarray]:
+def _half(sentences: list[np.ndarray], rng: np.random.Generator) -> list[np.ndarray]:
     """Return the first or the second half of a document, all of it if it is one sentence."""
     middle = len(sentences) // 2
-    return sentences[:middle] if middle and drawn.random() < 0.5 else sentences[middle:]
+    return sentences[:middle] if middle and rng.random() < 0.5 else sentences[middle:]
 
 
 def labels(documents: Sequence[Document]) -> np.ndarray:
-    """The number of each document's class."""
+    """Return the number of each document's class."""
     return np.array([LABELS.index(each.label) for each in documents])
 
 
 @torch.no_grad()
 def begin(network: Any) -> None:
-    """The words that vectors-mini knows begin with its vectors, brought to mean 0 and size 1; the others small."""
+    """Set the words that vectors-mini has to its vectors, brought to mean 0 and size 1; the others small."""
     token, known = network.embed["token"], open_model("vectors-mini").network.embed["token"].weight
     known = known - known[UNKNOWN + 1 :].mean(0)
     nn.init.normal_(token.weight, std=OTHERS / token.scale)

@@ -18,17 +18,17 @@ from core.models.gpt import GPTConfig
 from core.scoring.induction import measure
 from core.text import Tokenizer
 from core.text.learn import characters
-from core.training.loop.optim import full_size
-from core.training.loop.synthetic_stream import Drawn, Row
-from core.training.recipe import Recipe, spaced
+from core.training.loop.optim import enlarge_initial_weights
+from core.training.loop.synthetic_stream import Row, SyntheticStream
+from core.training.recipe import Recipe, spaced_steps
 
 SPECIAL = ("<end>", "<unk>")
 IDS = {"start": 0, "end": 0, "pad": 0}
 ROWS, N_EXAMPLES = 48, 32
 
 
-def prepare(data: Path, work: Path, seed: int, device: torch.device) -> Drawn:
-    """Strings that come twice (`core.data.tasks.repeat`); nothing is read from `data`.
+def prepare(data: Path, work: Path, seed: int, device: torch.device) -> SyntheticStream:
+    """Return strings that come twice (`core.data.tasks.repeat`); nothing is read from `data`.
 
     Every sign of a second copy but its first can be foretold, and only that counts. The rows of a step are of one length.
     """
@@ -43,11 +43,11 @@ def prepare(data: Path, work: Path, seed: int, device: torch.device) -> Drawn:
             for text, second in rows
         ]
 
-    return Drawn(draw, ROWS, tokenizer, seed, device)
+    return SyntheticStream(draw, ROWS, tokenizer, seed, device)
 
 
 def examples() -> tuple[Example, ...]:
-    """Held-out strings that come twice, of many lengths."""
+    """Return held-out strings that come twice, of many lengths."""
     rng = np.random.default_rng(0)
     return tuple(
         Example(apart(repeat(rng, int(length), "test")[0])) for length in np.linspace(4, 24, N_EXAMPLES)
@@ -69,9 +69,9 @@ RECIPE = Recipe(
     ),
     steps=STEPS,
     prepare=prepare,
-    begin=full_size,
+    begin=enlarge_initial_weights,
     measure=measure,
     examples=examples,
-    keep_at=spaced(16, STEPS, first=10),
+    keep_at=spaced_steps(16, STEPS, first=10),
     ids=IDS,
 )

@@ -17,8 +17,8 @@ from core.models.gpt import GPTConfig
 from core.scoring.prompts import measure
 from core.text import Tokenizer
 from core.text.learn import characters
-from core.training.loop.optim import full_size
-from core.training.loop.synthetic_stream import Drawn, Row
+from core.training.loop.optim import enlarge_initial_weights
+from core.training.loop.synthetic_stream import Row, SyntheticStream
 from core.training.recipe import Recipe
 
 SPECIAL = ("<end>", "<unk>")
@@ -27,8 +27,8 @@ SIGNS = ":=" + PROMPTED
 ROWS, N_EXAMPLES = 64, 32
 
 
-def prepare(data: Path, work: Path, seed: int, device: torch.device) -> Drawn:
-    """Questions with their answers (`core.data.tasks.prompted`); nothing is read from `data`.
+def prepare(data: Path, work: Path, seed: int, device: torch.device) -> SyntheticStream:
+    """Return questions with their answers (`core.data.tasks.prompted`); nothing is read from `data`.
 
     The answer counts, its end, and the `=` before it: which letters are asked about nobody can foretell.
     """
@@ -44,11 +44,11 @@ def prepare(data: Path, work: Path, seed: int, device: torch.device) -> Drawn:
         length = drawn_length(rng, PROMPT_LENGTHS)
         return [one(rng, length, split) for _ in range(n)]
 
-    return Drawn(draw, ROWS, tokenizer, seed, device)
+    return SyntheticStream(draw, ROWS, tokenizer, seed, device)
 
 
 def examples() -> tuple[Example, ...]:
-    """Held-out questions with all of the answer but its last sign: what is read before that is written."""
+    """Return held-out questions with all of the answer but its last symbol, which is predicted."""
     rng = np.random.default_rng(0)
     asked = (prompted(rng, 8, "test") for _ in range(N_EXAMPLES))
     told = ((*question.split(" "), answer) for question, answer in asked)
@@ -70,7 +70,7 @@ RECIPE = Recipe(
     ),
     steps=2000,
     prepare=prepare,
-    begin=full_size,
+    begin=enlarge_initial_weights,
     measure=measure,
     examples=examples,
     ids=IDS,

@@ -22,8 +22,8 @@ from core.models.snail import PARTS, SnailConfig
 from core.scoring.episodes import measure
 from core.text import Tokenizer
 from core.text.learn import characters
-from core.training.loop.optim import doubled
-from core.training.loop.synthetic_stream import Drawn, Row
+from core.training.loop.optim import double_weights
+from core.training.loop.synthetic_stream import Row, SyntheticStream
 from core.training.recipe import Recipe
 
 SPECIAL = ("<end>", "<unk>")
@@ -31,8 +31,8 @@ IDS = {"start": 0, "end": 0, "pad": 0}
 ROWS, ASKED, N_EXAMPLES = 48, 4, 32
 
 
-def prepare(data: Path, work: Path, seed: int, device: torch.device) -> Drawn:
-    """Texts of both tasks (`core.data.episodes`), four questions each; nothing is read from `data`.
+def prepare(data: Path, work: Path, seed: int, device: torch.device) -> SyntheticStream:
+    """Return texts of both tasks (`core.data.episodes`), four questions each; nothing is read from `data`.
 
     What comes behind each `?` counts, and the end behind the last answer. The texts of a step are of one task and size.
     """
@@ -50,19 +50,19 @@ def prepare(data: Path, work: Path, seed: int, device: torch.device) -> Drawn:
         size = drawn_length(rng, TASKS[task][1])
         return [one(rng, task, size, split) for _ in range(n)]
 
-    return Drawn(draw, ROWS, tokenizer, seed, device)
+    return SyntheticStream(draw, ROWS, tokenizer, seed, device)
 
 
 @torch.no_grad()
 def begin(network: Any) -> None:
-    """Token vectors of size 1, and matrices of attention twice as large, where there is attention."""
+    """Set token vectors to size 1, and double the matrices of attention, where there is attention."""
     nn.init.normal_(network.embed["token"].weight)
     if network.cfg.attends:
-        doubled(network, "to_q", "to_k", "to_v")
+        double_weights(network, "to_q", "to_k", "to_v")
 
 
 def examples() -> tuple[Example, ...]:
-    """Held-out texts of both tasks in turn, sign by sign, up to the question."""
+    """Return held-out texts of both tasks in turn, symbol by symbol, up to the question."""
     rng = np.random.default_rng(0)
     sizes = {task: sizes[len(sizes) // 2] for task, (_, sizes) in TASKS.items()}
     names = [tuple(TASKS)[i % len(TASKS)] for i in range(N_EXAMPLES)]

@@ -1,4 +1,4 @@
-"""speller: writes the letters of words that a speech synthesiser says, in voices that it has never heard (Chan et al. 2016).
+"""speller: writes the letters of words that a speech synthesiser speaks, in voices outside its training (Chan et al. 2016).
 
 The clips are made once by `python -m core.data.speech.record WORK/speller`.
 """
@@ -54,7 +54,7 @@ class Sounds:
         return (batch, wanted, batch.real), int(batch.real.sum())
 
     def loss(self, network: Any, batch: tuple[Batch, Tensor, Tensor]) -> Tensor:
-        """In float32 on a processor too: matrices this small take twice as long in bfloat16 there."""
+        """Return the loss in nats a letter, in float32 on a processor too: matrices this small take twice as long in bfloat16 there."""
         given, wanted, counts = batch
         kind = wanted.device.type
         with torch.autocast(kind, enabled=kind != "cpu" and torch.is_autocast_enabled(kind)):
@@ -62,13 +62,13 @@ class Sounds:
         return F.cross_entropy(scores, wanted[counts], label_smoothing=SMOOTH)
 
     def check(self, network: Any) -> Mapping[str, float]:
-        """Letters written wrongly, of sounds of four words in the voices that are kept out."""
+        """Return the share of wrong letters, on sounds of four words in held-out voices."""
         items = drawn(CHECKED)
         found = written(network, self.tokenizer, [item.text for item in items])
         return {"letter_error": error_rate(found, [item.said for item in items])}
 
     def _laid_out(self, values: Sequence[np.ndarray], texts: Sequence[str]) -> tuple[Batch, Tensor]:
-        """START and the letters, with the sounds beside them; and the letters with END behind."""
+        """Return START and the letters, with the sounds; and the letters followed by END."""
         ids = [[IDS["start"], *self.tokenizer.encode(text).ids] for text in texts]
         n, n_places = max(map(len, ids)), max(map(len, values))
         given = torch.tensor([row + [IDS["pad"]] * (n - len(row)) for row in ids])
@@ -83,7 +83,7 @@ class Sounds:
 
 
 def prepare(data: Path, work: Path, seed: int, device: torch.device) -> Sounds:
-    """The clips in `work`; nothing is read from `data`. Raises InputError where there are none."""
+    """Return the clips in `work`; nothing is read from `data`. Raises InputError where there are none."""
     clips = work / "clips.npz"
     if not clips.is_file():
         raise InputError(
@@ -97,7 +97,7 @@ def prepare(data: Path, work: Path, seed: int, device: torch.device) -> Sounds:
 
 
 def examples() -> tuple[Example, ...]:
-    """Sounds of three words in the voices that are kept out, each word linked to its spelling."""
+    """Return sounds of three words in held-out voices, each word linked to its spelling."""
     links = tuple((word, word) for word in range(SAID))
     return tuple(Example(item.text, item.said, links) for item in drawn(N_EXAMPLES, sizes=(SAID,)))
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from core.data.corpora import PAIRS
 from core.models.transformer import TransformerConfig
-from core.training import bare
+from core.training import word_pairs
 from core.training.pairs import IDS, N_VOCAB, prepare
 from core.training.recipe import Recipe
 
@@ -27,5 +27,5 @@ SENTENCES = Recipe(
     matrix_lr=0.02,
 )
 RECIPE = replace(
-    SENTENCES, then=replace(SENTENCES, steps=2000, prepare=bare.prepare, lr=1.5e-4, matrix_lr=1e-3)
+    SENTENCES, then=replace(SENTENCES, steps=2000, prepare=word_pairs.prepare, lr=1.5e-4, matrix_lr=1e-3)
 )

@@ -1,4 +1,4 @@
-"""The small tasks that a tiny model learns while one waits: what a line of each is, and the network that learns it."""
+"""Small tasks that a tiny model learns while a visitor waits: the lines of each, and its network."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ END = 0
 
 @dataclass(frozen=True, kw_only=True)
 class Task:
-    """A small task: what a line of it is, in words and as a generator, the line that is shown, the network that learns it."""
+    """Small task: its lines, in words and as a generator, an example line, the network that learns it."""
 
     name: str
     title: str
     says: str
     draw: Callable[[np.random.Generator, int, Split], Asked]
-    shown: str
+    example: str
     signs: str = SMALL + "="
     words: tuple[str, ...] = ()
     lengths: range = SMALL_LENGTHS
@@ -78,21 +78,21 @@ TASKS: Mapping[str, Task] = MappingProxyType(
                 title="Copy",
                 says="Write the same letters again.",
                 draw=copied,
-                shown="d b a f c = d b a f c",
+                example="d b a f c = d b a f c",
             ),
             Task(
                 name="reverse",
                 title="Reverse",
                 says="Write the letters in reverse order.",
                 draw=reversed_,
-                shown="d b a f c = c f a b d",
+                example="d b a f c = c f a b d",
             ),
             Task(
                 name="induction",
                 title="Repeat",
                 says="A string of symbols comes twice: continue it as it went on the first time.",
                 draw=twice,
-                shown="x 4 k 7 m q 2 k 7 m q 2",
+                example="x 4 k 7 m q 2 k 7 m q 2",
                 signs=REPEATED,
                 lengths=range(2, 25),
                 d_model=64,
@@ -104,14 +104,14 @@ TASKS: Mapping[str, Task] = MappingProxyType(
                 title="Sort",
                 says="Write the letters in the order of the alphabet.",
                 draw=in_order,
-                shown="d b a f c = a b c d f",
+                example="d b a f c = a b c d f",
             ),
             Task(
                 name="dates",
                 title="Dates",
                 says="Write the day in figures, the year first.",
                 draw=dated,
-                shown="0 4 mar 1 9 8 7 = 1 9 8 7 - 0 3 - 0 4",
+                example="0 4 mar 1 9 8 7 = 1 9 8 7 - 0 3 - 0 4",
                 signs="0123456789=-",
                 words=MONTHS,
                 lengths=range(1, 2),

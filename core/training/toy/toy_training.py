@@ -29,10 +29,10 @@ from core.models import Batch, families
 from core.text import Tokenizer
 from core.trace import Recorder
 from core.training import records
-from core.training.loop.optim import full_size, optimisers
-from core.training.loop.synthetic_stream import Drawn, Row
-from core.training.loop.timed_loop import course, descend
-from core.training.recipe import drawn
+from core.training.loop.optim import enlarge_initial_weights, optimisers
+from core.training.loop.synthetic_stream import Row, SyntheticStream
+from core.training.loop.timed_loop import descend, run_timed
+from core.training.recipe import initial_network
 from core.training.records import Moments, Report
 from core.training.toy.toy_tasks import END, TASKS, Task
 
@@ -40,7 +40,7 @@ LONGEST = 120.0
 """Seconds after which a training ends, finished or not."""
 MEASURED = 64
 """Held-out lines on which the heads are measured."""
-KEPT = 8
+N_KEPT = 8
 """Moments of a recorded run whose weights are kept."""
 
 
@@ -59,8 +59,8 @@ def training(
     or after `longest` seconds of `clock`; the rate of learning is at zero then.
     """
     task = replace(task, steps=task.steps if steps is None else steps)
-    data = lines(task, seed)
-    network = drawn(families()["gpt"], task.config, seed, full_size)
+    data = training_lines(task, seed)
+    network = initial_network(families()["gpt"], task.config, seed, enlarge_initial_weights)
     optims = optimisers(network, lr=3e-3, matrix_lr=0.02, weight_decay=0.01)
     batches = count()
 
@@ -73,11 +73,11 @@ def training(
             name: value.detach().clone() for name, value in network.state_dict().items()
         }
 
-    yield from course(
+    yield from run_timed(
         learn,
         tell,
         steps=task.steps,
-        moments=moments(task.steps),
+        moments=report_steps(task.steps),
         warm_up=20,
         longest=longest,
         every=every,
@@ -85,10 +85,10 @@ def training(
     )
 
 
-def moments(last: int) -> list[int]:
-    """The steps that are looked at: all up to 4, then each about an eighth further than the one before.
+def report_steps(last: int) -> list[int]:
+    """Return the steps with a report: all up to 4, then each about an eighth further than the one before.
 
-    >>> moments(20)
+    >>> report_steps(20)
     [0, 1, 2, 3, 4, 6, 8, 10, 12, 14, 16, 18, 20]
     """
     found = [0]
@@ -97,35 +97,35 @@ def moments(last: int) -> list[int]:
     return found
 
 
-def lines(task: Task, seed: int = 0) -> Drawn:
-    """The lines of a task as the training loop of a model from left to right asks for them; those of a step are equally long."""
+def training_lines(task: Task, seed: int = 0) -> SyntheticStream:
+    """Return the lines of a task as a training stream of a model from left to right; those of a step are equally long."""
     tokenizer = task.tokenizer
 
     def draw(rng: np.random.Generator, n: int, split: Split) -> list[Row]:
         length = drawn_length(rng, task.lengths)
         return [_row(tokenizer, task.draw(rng, length, split)) for _ in range(n)]
 
-    return Drawn(draw, task.n_rows, tokenizer, seed, torch.device("cpu"))
+    return SyntheticStream(draw, task.n_rows, tokenizer, seed, torch.device("cpu"))
 
 
-def _row(tokenizer: Tokenizer, asked: Asked) -> Row:
-    ids = [*tokenizer.encode(asked.text).ids, END]
-    known = [place >= asked.first for place in range(len(ids))]
-    known[-1] = "=" in asked.signs  # a string that comes twice may go on: its end cannot be foretold
+def _row(tokenizer: Tokenizer, line: Asked) -> Row:
+    ids = [*tokenizer.encode(line.text).ids, END]
+    known = [place >= line.first for place in range(len(ids))]
+    known[-1] = "=" in line.signs  # a string that comes twice may go on: its end cannot be foretold
     return ids, known
 
 
-def _report(task: Task, network: Any, data: Drawn, step: int, seconds: float) -> Report:
+def _report(task: Task, network: Any, data: SyntheticStream, step: int, seconds: float) -> Report:
     network.eval()
     with torch.inference_mode():
         found = data.check(network)
-        looks = looks_of(network, task)
+        looks = measure_looks(network, task)
     rows = tuple(tuple(round(float(value), 4) for value in layer) for layer in looks)
     return Report(step, round(found["valid_nats"], 5), round(found["right"], 5), rows, round(seconds, 2))
 
 
-def looks_of(network: Any, task: Task) -> np.ndarray:
-    """(layer, head): the mean weight on the place that holds the sign that comes next, over held-out lines and their answers."""
+def measure_looks(network: Any, task: Task) -> np.ndarray:
+    """Return the mean weight on the position that holds the next symbol, over held-out lines and their answers (layer, head)."""
     rng, tokenizer = np.random.default_rng(1), task.tokenizer
     total, count = np.zeros((task.config.n_layers, task.config.n_heads)), 0
     for length in task.lengths:
@@ -155,43 +155,43 @@ def looks_of(network: Any, task: Task) -> np.ndarray:
 
 
 def model(task: Task, weights: Mapping[str, Tensor], name: str) -> Model:
-    """A model like any other, with these weights."""
+    """Return a model with these weights."""
     with torch.random.fork_rng(devices=[]):
         network = families()["gpt"].network(task.config)
     network.load_state_dict({key: value.float() for key, value in weights.items()}, strict=True)
     return Model(name, families()["gpt"], task.config, network, task.tokenizer)
 
 
-class Recorded(records.Recorded[Task]):
-    """A training that was recorded: all of its reports, and of some of its steps the weights."""
+class RecordedRun(records.RecordedRun[Task]):
+    """Training that was recorded: all of its reports, and the weights of some of its steps."""
 
     module, jobs, training = "core.training.toy.toy_training", TASKS, training
 
     @classmethod
     def keep(cls, folder: Path, job: Task, seed: int, moments: Moments) -> Sequence[Report]:
-        """The weights of KEPT moments at rising distances."""
-        chosen = np.unique(np.linspace(0, len(moments) - 1, KEPT).round().astype(int))
+        """Store the weights of N_KEPT moments at rising distances; return the reports."""
+        chosen = np.unique(np.linspace(0, len(moments) - 1, N_KEPT).round().astype(int))
         history.write_history(folder, {moments[i][0].step: moments[i][1] for i in chosen})
         return [report for report, _ in moments]
 
     def check(self) -> None:
-        """Raises ValueError for weights without a report, or none."""
+        """Raise ValueError for weights without a report, or none."""
         if not self.steps or not {*self.steps} <= {report.step for report in self.reports}:
             raise ValueError("weights without a report")
 
     @cached_property
     def steps(self) -> tuple[int, ...]:
-        """The steps whose weights were kept."""
+        """Return the steps whose weights are stored."""
         return history.steps(self.folder)
 
-    def at(self, step: int, name: str | None = None) -> Model:
-        """The model of a kept step. Raises InputError for another one."""
-        found = history.at(_blank(self.job.name), self.folder, step)
+    def open_step(self, step: int, name: str | None = None) -> Model:
+        """Return the model of a stored step. Raises InputError for another one."""
+        found = history.open_step(_blank(self.job.name), self.folder, step)
         return replace(found, name=name) if name else found
 
     def model(self, name: str) -> Model:
-        """The trained model."""
-        return self.at(self.steps[-1], name)
+        """Return the trained model."""
+        return self.open_step(self.steps[-1], name)
 
 
 @cache
@@ -201,4 +201,4 @@ def _blank(name: str) -> Model:
 
 
 if __name__ == "__main__":
-    raise SystemExit(Recorded.main())
+    raise SystemExit(RecordedRun.main())

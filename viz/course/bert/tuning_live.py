@@ -57,7 +57,7 @@ class Using:
         >>> Using(TUNINGS["pairs-frozen"], "recorded", None).rows, Using(TUNINGS["pairs-frozen"], "yours", None).rows
         (12000, 32)
         """
-        return (self.tuning.recorded if self.whose == "recorded" else self.tuning).n_rows
+        return (self.tuning.as_recorded if self.whose == "recorded" else self.tuning).n_rows
 
 
 def using(name: str, slug: str) -> Using:
@@ -148,8 +148,8 @@ def brief(run: Using) -> str:
 def _offered(name: str) -> dict[str, Using]:
     """The models that this visitor may use, the recorded one first."""
     found: dict[str, Using] = {}
-    if name in tuning.Recorded.names():
-        run = tuning.Recorded.read(name)
+    if name in tuning.RecordedRun.names():
+        run = tuning.RecordedRun.read(name)
         found["recorded"] = Using(run.job, "recorded", RECORDED + name, run.reports, run.seed, run.machine)
     own = training_jobs.mine(name)
     if own is not None and own.over and own.reports:
@@ -181,7 +181,7 @@ def _curves(name: str, slug: str, used: Using, own: Training | None) -> None:
         whose: run.reports for whose, run in (("recorded", recorded), ("yours", own)) if run and run.reports
     }
     hues, height = {"recorded": 0, "yours": 1}, lesson.fit(200, 180)
-    labels = used.tuning.taught.labels
+    labels = used.tuning.goal_spec.labels
     for column, kind, title, ends in zip(
         st.columns(2, gap="medium"),
         ("right", "loss"),

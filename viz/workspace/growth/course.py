@@ -84,7 +84,9 @@ def shipped(name: str, habit: str = "") -> Course:
 
 def recorded(task: str) -> Course:
     """The recorded run of a small task."""
-    run = engine_client.submit(("growth.recorded", task), lambda: toy_training.Recorded.read(task), cost=1.0)
+    run = engine_client.submit(
+        ("growth.recorded", task), lambda: toy_training.RecordedRun.read(task), cost=1.0
+    )
     return _reported(f"{names.RECORDED}{task}", task, run.reports, run.steps)
 
 
@@ -107,7 +109,7 @@ def _reported(name: str, task: str, reports: tuple[Report, ...], steps: tuple[in
         loss,
         scores,
         NEXT,
-        toy_training.TASKS[task].shown,
+        toy_training.TASKS[task].example,
         right,
     )
 

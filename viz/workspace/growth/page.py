@@ -66,7 +66,7 @@ def compute(p: Params = Params()) -> Data:
 def page() -> None:
     page_parts.title(PAGE)
     row = st.container()
-    offered = [*growth.grown(), HERE]
+    offered = [*growth.models_with_growth(), HERE]
     asked = state.peek("model")
     known = asked and history.base(asked) in offered
     first = history.base(asked) if known else offered[0]
@@ -150,7 +150,7 @@ def _opening(course: Course) -> int:
     if course.name.startswith(YOURS):
         return course.steps[-1]
     curve = [course.curve(course.best)[course.at(step)] for step in course.steps]
-    return course.steps[growth.leap(curve) + 1] if len(curve) > 1 else course.steps[0]
+    return course.steps[growth.steepest_moment(curve) + 1] if len(curve) > 1 else course.steps[0]
 
 
 def _other(course: Course, step: int) -> int:
@@ -164,7 +164,7 @@ def sentence(course: Course, head: str, step: int) -> str:
     now = f"At step {step:,} the score is {curve[at]:.2f} and the loss {course.loss[at]:.2f} nats."
     if len(curve) < 2:
         return now
-    i = growth.leap(curve.tolist())
+    i = growth.steepest_moment(curve.tolist())
     sudden = curve[i + 1] - curve[i] > 0.5 * (curve.max() - curve.min()) and curve[-1] > 0.35
     event = f"the habit “{course.says}” appears" if sudden else "the score grows most"
     rise = f"Between step {course.measured[i]:,} and step {course.measured[i + 1]:,} {event}: {head} rises from {curve[i]:.2f} to {curve[i + 1]:.2f}. "

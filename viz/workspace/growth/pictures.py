@@ -43,9 +43,7 @@ run = model.run({text!r})
 print(run.attention("causal", by="word").weights[{layer}, {head}])"""
 OPENING = "import core\n\nmodel = core.open_model({name!r})"
 AGAIN = "from core.training.toy import toy_training\n\n*_, (_, weights) = toy_training.training(toy_training.TASKS[{task!r}], steps={step})  # trains it again, from other initial weights\nmodel = toy_training.model(toy_training.TASKS[{task!r}], weights, 'mine')"
-RECORDED = (
-    "from core.training.toy import toy_training\n\nmodel = toy_training.Recorded.read({task!r}).at({step})"
-)
+RECORDED = "from core.training.toy import toy_training\n\nmodel = toy_training.RecordedRun.read({task!r}).open_step({step})"
 
 
 def everything(

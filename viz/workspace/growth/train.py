@@ -24,7 +24,7 @@ def running(course: Course | None = None) -> bool:
 
 def show() -> Course | None:
     """The task, the button, a line that says how it stands; then the course: one's own where there is one, else the recorded one."""
-    tasks = toy_training.Recorded.names() or tuple(toy_training.TASKS)
+    tasks = toy_training.RecordedRun.names() or tuple(toy_training.TASKS)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         name = controls.segmented(
             "What it has to learn",
@@ -46,7 +46,7 @@ def show() -> Course | None:
                 on_click=_start,
                 args=(name,),
             )
-        if mine is not None and mine.over and name in toy_training.Recorded.names():
+        if mine is not None and mine.over and name in toy_training.RecordedRun.names():
             st.button(
                 "The recorded run",
                 type="tertiary",
@@ -61,7 +61,7 @@ def show() -> Course | None:
         courses.own(mine)
         if own and mine
         else courses.recorded(name)
-        if name in toy_training.Recorded.names()
+        if name in toy_training.RecordedRun.names()
         else None
     )
     _said(name, mine if own else None, course)
@@ -75,9 +75,9 @@ def _start(task: str) -> None:
 
 def _said(task: str, mine: Training | None, course: Course | None) -> None:
     """What is to be learned, and how the training stands: always a line of text and a bar."""
-    st.text(f"{toy_training.TASKS[task].says} For example: {toy_training.TASKS[task].shown}")
+    st.text(f"{toy_training.TASKS[task].says} For example: {toy_training.TASKS[task].example}")
     if mine is None:
-        run = toy_training.Recorded.read(task) if course is not None else None
+        run = toy_training.RecordedRun.read(task) if course is not None else None
         last = run.reports[-1] if run else None
         told = (
             f"Recorded run, made before: {last.step:,} steps in {last.seconds:.0f} seconds on {run.machine}, token accuracy {percent(last.right)} at the end."

@@ -105,7 +105,7 @@ def opening_with(model: str, family: Family) -> Task:
     if family.reads:
         return replace(task, text=engine_client.open(model).reader.example, box=WRITTEN)
     if small:
-        return replace(task, text=SMALL_TASKS[small].shown, box=SMALL_TASKS[small].says)
+        return replace(task, text=SMALL_TASKS[small].example, box=SMALL_TASKS[small].says)
     if kind is None:
         fits = reads.ours(model) or presets.readable(engine_client.open(model), task.text)
         return task if fits else replace(task, text="")

@@ -19,8 +19,8 @@ def compute(params: Params) -> Models:
 
 def thumbnail() -> str:
     """What [CLS] reads in each layer after tuning; where there is no recorded run, before it."""
-    there = SINGLE in tuning.Recorded.names()
-    seed = tuning.Recorded.read(SINGLE).seed if there else 0
+    there = SINGLE in tuning.RecordedRun.names()
+    seed = tuning.RecordedRun.read(SINGLE).seed if there else 0
     found = read.read(Params().text, RECORDED + SINGLE if there else None, seed)
     return thumbs.cells(found.after.mean(1))
 

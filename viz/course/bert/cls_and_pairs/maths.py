@@ -23,7 +23,7 @@ from core.models import Batch
 from core.run import Run
 from core.trace import Recorder
 from core.training.finetune import tuning
-from core.training.finetune.finetune_tasks import Goal, collated
+from core.training.finetune.finetune_tasks import Goal, collate
 from core.training.finetune.tuning import Tuning
 
 Array = NDArray[np.float64]
@@ -105,7 +105,7 @@ def arrives(run: Run, label: int) -> Array:
 
 def untaught(job: Tuning, of: Model, seed: int = 0) -> Model:
     """The model at step 0 of a tuning: the body as it was, the head as it is drawn."""
-    network = tuning.headed(job, of, seed)
+    network = tuning.add_head(job, of, seed)
     return Model(f"{of.name} with a new head", of.spec, network.cfg, network, of.tokenizer)
 
 
@@ -141,8 +141,8 @@ def checked(model: Model, goal: Goal, n: int, seed: int, at_once: int = 32) -> C
     examples = [goal.read(model.tokenizer, item) for item in items]
     with torch.inference_mode():
         scores = [
-            goal.scores(model.network, collated(examples[at : at + at_once], pad).batch)
+            goal.scores(model.network, collate(examples[at : at + at_once], pad).batch)
             for at in range(0, n, at_once)
         ]
     chances = torch.cat(scores).double().softmax(-1).numpy()
-    return Checked(items, chances, np.array([int(example.wanted[0]) for example in examples]))
+    return Checked(items, chances, np.array([int(example.targets[0]) for example in examples]))

@@ -12,7 +12,7 @@ import streamlit as st
 
 from core.data import grammar
 from core.training.finetune import tuning
-from core.training.finetune.finetune_tasks import GOALS, plain
+from core.training.finetune.finetune_tasks import GOALS, is_plain
 from viz.course.bert import tuning_live
 from viz.course.bert.cls_and_pairs import maths, read
 from viz.course.bert.cls_and_pairs.params import CLASSES, SAYS, SLUG, TUNED, Models, Params
@@ -27,7 +27,7 @@ from viz.widgets import controls, engine_client, lesson, page_parts
 
 MOST = 6
 KINDS: dict[str, Callable[[Any], str]] = {
-    "opinions": lambda item: "plain" if plain(item) else "negated or contrasted",
+    "opinions": lambda item: "plain" if is_plain(item) else "negated or contrasted",
     "pairs": lambda item: subject(item),
 }
 TOLD = {
@@ -106,7 +106,7 @@ def trained(params: Params, models: Models) -> Folds:
     name, used = TUNED[goal], models[goal]
     params.show(SLUG.rstrip("."), "goal")  # above the training that it chooses
     tuning_live.panel(name, SLUG)
-    job = used.tuning.recorded if used.whose == "recorded" else used.tuning
+    job = used.tuning.as_recorded if used.whose == "recorded" else used.tuning
     look = {
         "says": GOALS[goal].says,
         "job": job,

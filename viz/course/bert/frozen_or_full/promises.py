@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from core.training.finetune.finetune_tasks import GOALS
-from core.training.finetune.tuning import BODY, moved
+from core.training.finetune.tuning import BODY, measure_change
 from viz.course.bert.frozen_or_full import read
 from viz.course.bert.frozen_or_full.charts import FROZEN, FULL, WAYS
 from viz.course.bert.frozen_or_full.maths import attention_change
@@ -24,7 +24,7 @@ def gaps() -> dict[str, float]:
 def frozen_body_stays(params: Params, task: Task) -> bool:
     """Whether the frozen body is the same in every bit, and each layer of the other moved."""
     went = {
-        way: moved(
+        way: measure_change(
             engine_client.open(str(task.ways[way].model)), engine_client.open(BODY), task.ways[way].tuning
         )
         for way in WAYS

@@ -10,7 +10,7 @@ import numpy as np
 from core.errors import InputError
 from core.training.finetune import tuning
 from core.training.finetune.finetune_tasks import GOALS
-from core.training.finetune.tuning import BODY, TUNINGS, Moved, learns, moved
+from core.training.finetune.tuning import BODY, TUNINGS, WeightChange, is_trainable, measure_change
 from viz.course.bert import tuning_live
 from viz.course.bert.frozen_or_full.charts import FULL, WAYS
 from viz.course.bert.frozen_or_full.maths import attention_change, said
@@ -86,16 +86,16 @@ def task(name: str) -> Task:
 def recorded_right(name: str, way: str) -> float | None:
     """The share that was right at the end of a recorded run; None where there is none."""
     run = f"{name}-{NAMES[way]}"
-    return tuning.Recorded.read(run).reports[-1].right if run in tuning.Recorded.names() else None
+    return tuning.RecordedRun.read(run).reports[-1].right if run in tuning.RecordedRun.names() else None
 
 
-def far(used: tuning_live.Using) -> Moved:
+def far(used: tuning_live.Using) -> WeightChange:
     """How far a tuning moved the body. The model has a name of its own, or is recorded and stays as it is."""
     name = used.model
     assert name
     return engine_client.submit(
         ("frozen.moved", name),
-        lambda: moved(engine_client.open(name), engine_client.open(BODY), used.tuning),
+        lambda: measure_change(engine_client.open(name), engine_client.open(BODY), used.tuning),
         300,
     )
 
@@ -129,7 +129,7 @@ def head_size(goal: str, d_model: int) -> int:
 
 def _taught(goal: str, way: str, part: str) -> bool:
     of = engine_client.open(BODY).config.n_layers
-    return learns(
+    return is_trainable(
         TUNINGS[f"{goal}-{NAMES[way]}"],
         "embed.token.weight" if part == "embeddings" else f"layers.{part.split()[1]}.x",
         of,

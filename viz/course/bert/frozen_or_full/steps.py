@@ -152,7 +152,7 @@ def course(params: Params, task: read.Task) -> Folds:
         look={
             "checked": CHECKED,
             "rows": f"{TUNINGS['pairs-full'].n_rows} texts",
-            "texts": f"{TUNINGS['pairs-frozen'].recorded.n_texts:,}",
+            "texts": f"{TUNINGS['pairs-frozen'].as_recorded.n_texts:,}",
         },
     )
 

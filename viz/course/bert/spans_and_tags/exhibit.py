@@ -22,7 +22,7 @@ def compute(params: Params) -> Models:
 def thumbnail() -> str:
     """Where the answer starts and ends in the opening text; a sign where there is no recorded run."""
     name, params = "answers-full", Params()
-    if name not in tuning.Recorded.names():
+    if name not in tuning.RecordedRun.names():
         return thumbs.plain("?")
     model = engine_client.open(RECORDED + name)
     found = maths.answer(model, params.question, params.passage, LONGEST).found

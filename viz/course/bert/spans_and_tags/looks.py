@@ -172,7 +172,7 @@ def lines(params: Params, used: Using, layer: int, head: int, at: int) -> str:
     return (
         f"{tuning_live.opening(used)}\n\nfrom viz.course.bert.spans_and_tags.maths import moved_heads\n"
         f"from core.training.finetune import tuning\n\nfound = [one.run({params.question!r},\n"
-        f"    pair={params.passage!r}).attention().weights\n    for one in (tuning.body(), model)]\n"
+        f"    pair={params.passage!r}).attention().weights\n    for one in (tuning.load_base(), model)]\n"
         f"print(moved_heads(*found).round(3))\nrows = [weights[{layer}, {head}, {at}] for weights in found]\n"
         "print(rows)\n"
     )

@@ -11,7 +11,7 @@ import streamlit as st
 from core.data.gpt_inputs import CLASSIFICATION, TASKS
 from core.jobs.trainer import Training
 from core.training.finetune.gpt_finetune_tasks import ANSWERS, GOALS
-from core.training.finetune.gpt_tuning import CHECKED, LAMBDAS, LONGEST, TUNINGS, Recorded, named
+from core.training.finetune.gpt_tuning import CHECKED, LAMBDAS, LONGEST, TUNINGS, RecordedRun, tuning_name
 from core.training.records import Report
 from viz.charts.tuned import curve
 from viz.course.gpt.gpt_tasks import loss
@@ -32,7 +32,7 @@ ANSWERED = ("more", "about as many", "fewer")
 def train(params: Params, models: Models) -> Folds:
     """The recorded runs of the task, the visitor's own, and the button."""
     task, weight = params.tuned, params.weight
-    runs = {each: Recorded.read(named(task, each)) for each in recorded_of(task)}
+    runs = {each: RecordedRun.read(tuning_name(task, each)) for each in recorded_of(task)}
     known = not {0.0, PAPER} <= set(runs) or _ask(runs[0.0], runs[PAPER])
     ticking = training_jobs.BEAT if training_jobs.running() else None
     st.fragment(_panel, run_every=ticking)(task, weight, known, ticking)
@@ -48,21 +48,21 @@ def train(params: Params, models: Models) -> Folds:
         {
             f"{kind}, {loss.named(each)}, {place}": [getattr(report, kind) for report in reports]
             for each, run in runs.items()
-            for place, reports in enumerate((run.reports, *run.again))
+            for place, reports in enumerate((run.reports, *run.other_runs))
             for kind in KINDS
         },
-        {"name": named(task, weight)},
+        {"name": tuning_name(task, weight)},
         known,
         {"gpt.tuned": {"lambda": f"{weight:g}"}},
         look={"checked": CHECKED, "vocabulary": vocabulary},
     )
 
 
-def _ask(plain: Recorded, both: Recorded) -> bool:
+def _ask(plain: RecordedRun, both: RecordedRun) -> bool:
     """Does the text's term help? Measured after half of the steps."""
     half = halfway(plain.reports)
     last, with_text = plain.reports[-1], both.reports[-1]
-    n = 1 + len(plain.again)
+    n = 1 + len(plain.other_runs)
     seeds = f"the mean of {n} random seeds" if n > 1 else "one random seed"
     return lesson.predict(
         SLUG + "helps",
@@ -80,9 +80,9 @@ def halfway(reports: Sequence[Report]) -> int:
     return min(range(len(reports)), key=lambda at: abs(reports[at].step - reports[-1].step / 2))
 
 
-def share(run: Recorded, moment: int) -> float:
+def share(run: RecordedRun, moment: int) -> float:
     """The share of right texts at a moment, the mean over the random seeds."""
-    return float(np.mean([reports[moment].right for reports in (run.reports, *run.again)]))
+    return float(np.mean([reports[moment].right for reports in (run.reports, *run.other_runs)]))
 
 
 def verdict(plain: float, both: float) -> str:
@@ -94,7 +94,7 @@ def verdict(plain: float, both: float) -> str:
     return ANSWERED[1] if abs(both - plain) < NEAR else ANSWERED[0 if both > plain else 2]
 
 
-def table(runs: dict[float, Recorded]) -> pd.DataFrame:
+def table(runs: dict[float, RecordedRun]) -> pd.DataFrame:
     """Every moment of every recorded run."""
     return pd.DataFrame(
         [
@@ -108,7 +108,7 @@ def table(runs: dict[float, Recorded]) -> pd.DataFrame:
                 "seconds": report.seconds,
             }
             for weight, run in runs.items()
-            for place, reports in enumerate((run.reports, *run.again))
+            for place, reports in enumerate((run.reports, *run.other_runs))
             for report in reports
         ]
     )
@@ -127,7 +127,7 @@ def _watch() -> None:
 
 def _panel(task: str, weight: float, known: bool, ticking: float | None) -> None:
     with errors.guard():
-        name = named(task, weight)
+        name = tuning_name(task, weight)
         own = training_jobs.mine(name)
         if (training_jobs.BEAT if training_jobs.running() else None) != ticking:
             st.rerun()  # it began or ended: the whole page follows
@@ -160,9 +160,9 @@ def _panel(task: str, weight: float, known: bool, ticking: float | None) -> None
 
 def _standing(task: str, weight: float, own: Training | None) -> str:
     if own is not None:
-        steps = TUNINGS[named(task, weight)].steps
+        steps = TUNINGS[tuning_name(task, weight)].steps
         return f"λ = {weight:g}. {training_jobs.standing(own, steps, 'texts')}"
-    found = Recorded.read(named(task, weight if weight in recorded_of(task) else PAPER))
+    found = RecordedRun.read(tuning_name(task, weight if weight in recorded_of(task) else PAPER))
     return (
         f"You have not trained it yet, {loss.named(weight)}. "
         f"The recorded training took {found.reports[-1].seconds:.0f} seconds of one processor core."
@@ -173,7 +173,7 @@ def _standing(task: str, weight: float, own: Training | None) -> str:
 def _curves(task: str, weight: float, known: bool, own: Training | None) -> None:
     """Three measures side by side: of both recorded runs, and of the visitor's."""
     runs: dict[str, Sequence[Report]] = {
-        loss.named(each): Recorded.read(named(task, each)).reports
+        loss.named(each): RecordedRun.read(tuning_name(task, each)).reports
         for each in recorded_of(task)
         if known or each == 0
     }

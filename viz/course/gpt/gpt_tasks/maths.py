@@ -16,8 +16,8 @@ from core.data.gpt_inputs import Said, said
 from core.errors import InputError
 from core.model import Model
 from core.trace import Recorder
-from core.training.finetune.gpt_finetune_tasks import collated, read
-from core.training.finetune.gpt_tuning import marks
+from core.training.finetune.gpt_finetune_tasks import collate, encode_rows
+from core.training.finetune.gpt_tuning import mark_ids
 
 Array = np.ndarray
 LONGEST = 64
@@ -67,8 +67,8 @@ def extracted(model: Model, task: str, texts: Sequence[str]) -> Extracted:
             "Each text and each answer needs at least one word.",
             "Type something in every box.",
         )
-    own = marks(model)
-    rows = read(model.tokenizer, task, texts, own)
+    own = mark_ids(model)
+    rows = encode_rows(model.tokenizer, task, texts, own)
     longest = max(map(len, rows))
     if longest > LONGEST:
         raise InputError(
@@ -76,7 +76,7 @@ def extracted(model: Model, task: str, texts: Sequence[str]) -> Extracted:
             f"Rows of up to {LONGEST} tokens are drawn here.",
             "Shorten the text.",
         )
-    batch = collated([(rows, 0)], own)
+    batch = collate([(rows, 0)], own)
     tap = Recorder(("layer.*.self_attn.pattern",))
     with torch.inference_mode():
         hidden = model.network(batch.batch, tap=tap)

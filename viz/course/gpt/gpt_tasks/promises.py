@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from core.data.gpt_inputs import CHOICE, CLASSIFICATION, ENTAILMENT, SIMILARITY, TASKS, extracts, n_rows
-from core.training.finetune.gpt_tuning import Recorded, named
+from core.training.finetune.gpt_tuning import RecordedRun, tuning_name
 from viz.course.gpt.gpt_tasks.live import ANSWERED, halfway, share, verdict
 from viz.course.gpt.gpt_tasks.maths import Extracted, extracted
 from viz.course.gpt.gpt_tasks.params import PAPER, Example, Params
@@ -41,7 +41,7 @@ def _cheaper(params: Params) -> bool:
 
 
 def _helps() -> tuple[str, str]:
-    plain, both = (Recorded.read(named(CLASSIFICATION, weight)) for weight in (0.0, PAPER))
+    plain, both = (RecordedRun.read(tuning_name(CLASSIFICATION, weight)) for weight in (0.0, PAPER))
     half = halfway(plain.reports)
     return verdict(share(plain, half), share(both, half)), verdict(share(plain, -1), share(both, -1))
 

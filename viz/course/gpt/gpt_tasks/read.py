@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from core.jobs.names import RECORDED
 from core.training.finetune import gpt_tuning
-from core.training.finetune.gpt_tuning import LAMBDAS, named
+from core.training.finetune.gpt_tuning import LAMBDAS, tuning_name
 from viz.course.gpt.gpt_tasks.maths import Extracted, extracted
 from viz.course.gpt.gpt_tasks.params import PAPER, Example
 from viz.widgets import engine_client, training_jobs
@@ -28,18 +28,18 @@ Models = Mapping[str, Used]
 
 def recorded_of(task: str) -> tuple[float, ...]:
     """Of which lambdas this task has a recorded run."""
-    there = set(gpt_tuning.Recorded.names())
-    return tuple(weight for weight in LAMBDAS if named(task, weight) in there)
+    there = set(gpt_tuning.RecordedRun.names())
+    return tuple(weight for weight in LAMBDAS if tuning_name(task, weight) in there)
 
 
 def recorded(task: str, weight: float = PAPER) -> Used:
     """The recorded model of a task."""
-    return Used(RECORDED + named(task, weight), weight, False)
+    return Used(RECORDED + tuning_name(task, weight), weight, False)
 
 
 def used(task: str, weight: float) -> Used:
     """The model of a task: the visitor's own if one was trained with this lambda, else the recorded."""
-    own = training_jobs.mine(named(task, weight))
+    own = training_jobs.mine(tuning_name(task, weight))
     if own is not None and own.over and own.reports:
         return Used(own.name, weight, True)
     return recorded(task)

@@ -1,4 +1,4 @@
-"""The second stage of a translator: sentences go on, and beside each batch of them stands one of bare words and short phrases."""
+"""The second stage of a translator: each batch of sentences comes with a batch of single words and short phrases."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from core.data.corpora import pairs as read
 from core.data.fragments import fragments, short
 from core.models import Batch
 from core.training import pairs
-from core.training.pairs import Pairs
+from core.training.pairs import SentencePairs
 
 Inputs = tuple[Batch, Tensor]
 
 SHARE = 0.15
-"""What bare words count for in the loss."""
+"""Weight of the loss of bare words."""
 SENTENCES, BARE = 2048, 1024
 """Tokens of a batch, both sides; small, for two cores."""
 TWO, PHRASEBOOK = 2, 8
@@ -32,7 +32,7 @@ COMMON, OFTEN = 1000, 8
 """So many of the commonest, and the times that these come besides."""
 
 
-class Beside:
+class MixedPairs:
     """Two sets of pairs, a batch of each a step; the loss is the mean of theirs, of which the second set's is `SHARE`.
 
     In batches of their own, bare words would at times be all that a step learns, and a step of Muon is as large as its rate.
@@ -40,7 +40,7 @@ class Beside:
     that the words are learned and the sentences stay.
     """
 
-    def __init__(self, sentences: Pairs, bare: Pairs) -> None:
+    def __init__(self, sentences: SentencePairs, bare: SentencePairs) -> None:
         self.sentences, self.bare, self.tokenizer = sentences, bare, sentences.tokenizer
         self.teacher: nn.Module | None = None
 
@@ -65,32 +65,37 @@ class Beside:
         return {**self.sentences.check(network), "bare_nats": self.bare.check(network)["valid_nats"]}
 
 
-def distance(network: Any, teacher: Any, inputs: Batch, wanted: Tensor) -> Tensor:
-    """How far a network is from what its teacher expects: the mean over the places of KL(teacher, network).
+def distance(network: Any, teacher: Any, inputs: Batch, targets: Tensor) -> Tensor:
+    """Return KL(teacher, network) in nats, the mean over the positions of the targets (batch pos): a scalar.
 
     Learning without forgetting (Li and Hoiem 2016), with dropout of the network and none of the teacher. wanted (batch pos) -> a scalar.
     """
-    real = wanted != pairs.IDS["pad"]
+    real = targets != pairs.IDS["pad"]
     with torch.no_grad():
         expected = teacher.logits(teacher(inputs)[real]).float().log_softmax(-1)
     found = network.logits(network(inputs)[real]).float().log_softmax(-1)
     return F.kl_div(found, expected, reduction="batchmean", log_target=True)
 
 
-def prepare(data: Path, work: Path, seed: int, device: torch.device) -> Beside:
-    """The pairs that all translators learn from, and what stands alone in them or is cut out of them."""
+def prepare(data: Path, work: Path, seed: int, device: torch.device) -> MixedPairs:
+    """Return the sentence pairs that all translators learn from, mixed with the words and phrases in them."""
     sentences = pairs.prepare(data, work, seed, device, SENTENCES)
-    rows = bare_pairs(read(find(data / "translation_tatoeba", "en-es.train.tsv")), pairs.phrasebook(data))
-    ids = pairs.encoded(sentences.tokenizer, rows)
-    return Beside(
-        sentences, Pairs(ids, ids[:: max(1, len(ids) // 1024)], sentences.tokenizer, seed, device, BARE)
+    rows = make_word_pairs(
+        read(find(data / "translation_tatoeba", "en-es.train.tsv")), pairs.phrasebook(data)
+    )
+    ids = pairs.encode_pairs(sentences.tokenizer, rows)
+    return MixedPairs(
+        sentences,
+        SentencePairs(ids, ids[:: max(1, len(ids) // 1024)], sentences.tokenizer, seed, device, BARE),
     )
 
 
-def bare_pairs(train: Sequence[tuple[str, str]], book: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Fragments of the pairs in lower case and with a capital, pairs of two words and the phrasebook without their full stops; single words come more often.
+def make_word_pairs(
+    train: Sequence[tuple[str, str]], book: Sequence[tuple[str, str]]
+) -> list[tuple[str, str]]:
+    """Return fragments of the pairs in lower case and with a capital, pairs of two words and the phrasebook without full stops; single words come more often.
 
-    >>> bare_pairs([("Thank you.", "Gracias.")], [("I miss you.", "Te echo de menos.")])[:4]
+    >>> make_word_pairs([("Thank you.", "Gracias.")], [("I miss you.", "Te echo de menos.")])[:4]
     [('Thank you', 'Gracias'), ('thank you', 'gracias'), ('I miss you', 'Te echo de menos'), ('i miss you', 'te echo de menos')]
     """
     cut = fragments(train)
