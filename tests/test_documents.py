@@ -23,7 +23,7 @@ from core.checkpoints.foreign import formats
 from core.checkpoints.inspect import report
 from core.tools import models_table
 from viz.shell import pages
-from viz.shell.lessons import views, written
+from viz.shell.lessons import toml_format, views
 
 NAMES = (
     "README.md AGENTS.md CONTRIBUTING.md SECURITY.md core/README.md viz/README.md assets/README.md "
@@ -177,7 +177,7 @@ def test_every_line_of_python_runs_and_prints_what_its_comment_says(name: str) -
 
 def test_the_lesson_of_the_page_on_teaching_is_one() -> None:
     (text,) = blocks("examples/teaching.md", "toml")
-    plan = written.read(text.encode())
+    plan = toml_format.loads(text.encode())
     assert [stop.minutes for stop in plan.stops] == [3, 2] and plan.stops[1].question.right == ("white",)
 
 
@@ -203,7 +203,7 @@ def test_every_link_and_every_path_leads_somewhere(name: str) -> None:
         path, _, anchor = link.partition("#")
         target = (here / path).resolve() if path else ROOT / name
         if link.startswith("http://localhost:8501/"):
-            views.view(link.removeprefix("http://localhost:8501"))
+            views.parse_view(link.removeprefix("http://localhost:8501"))
         elif not link.startswith("https://"):
             known = anchors(target.read_text("utf-8")) if anchor and target.is_file() else {anchor}
             dead += [link] if not target.exists() or anchor not in known else []

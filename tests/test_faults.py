@@ -43,14 +43,14 @@ def test_a_variable_that_cannot_be_read_ends_the_start_in_a_sentence(monkeypatch
 
 
 def test_a_cap_of_memory_below_what_the_app_takes_is_named_with_one_that_will_do(monkeypatch):
-    monkeypatch.setattr(limits, "memory", lambda: 640 * 2**20)
+    monkeypatch.setattr(limits, "memory_in_use", lambda: 640 * 2**20)
     monkeypatch.delenv(limits.VARIABLE, raising=False)
     assert start.memory_problem() == ""
     monkeypatch.setenv(limits.VARIABLE, "700M")
     assert "700 MB" in start.memory_problem() and "640 MB" in start.memory_problem()
     needed = start.memory_problem().partition("Set it to ")[2].partition(" ")[0]
     monkeypatch.setenv(limits.VARIABLE, needed)
-    assert start.memory_problem() == "" and not limits.full(0)
+    assert start.memory_problem() == "" and not limits.refusal_reason(0)
 
 
 def test_a_start_that_fails_says_its_sentence_and_no_trace(monkeypatch):

@@ -43,15 +43,11 @@ NAMES = {
     "core/scoring": 25,
     "core/text": 11,
     "core/tools": 13,
-    "viz": 2,
     "viz/charts": 16,
-    "viz/classroom": 8,
     "viz/course": 655,
     "viz/instruments": 65,
-    "viz/shell": 14,
-    "viz/uploads": 1,
     "viz/widgets": 21,
-    "viz/workspace": 353,
+    "viz/workspace": 352,
 }
 """How many functions, classes, parameters, attributes, constants and modules of a package may still be named by one of the words."""
 DOCSTRINGS = {

@@ -56,7 +56,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """The instruments when they are first asked for: whoever imports a part of `viz` waits for none of them."""
+    """Return an instrument, imported at its first use: a program that imports another part of `viz` waits for none of them."""
     if name not in __all__:
         raise AttributeError(f"module 'viz' has no attribute {name!r}")
     home = import_module(f"viz.instruments.kit.{'picture' if name == 'draw' else 'notebook'}")
@@ -64,5 +64,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """The instruments first: what a notebook completes."""
+    """Return the instruments, which a notebook completes."""
     return [*__all__]

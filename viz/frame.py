@@ -6,9 +6,9 @@ from viz.shell import links, menu
 
 
 def main() -> None:
-    """Settings, navigation, page."""
+    """Register the pages, draw the navigation and run the page on screen."""
     st.logo(menu.icon())
-    links.know(menu.shared())
+    links.register_pages(menu.shared_pages())
     shown = st.navigation(menu.sections(), position="top")
     st.set_page_config(
         f"{shown.title.partition(':')[0]} · Attention Atlas",

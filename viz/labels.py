@@ -1,9 +1,9 @@
 """Text that visitors or tokenizers wrote, made fit to be shown. Three places, three dangers:
 
 - canvas, Altair, `st.text`, tables: take any text literally; use `visible`, for a phrase of several words `phrase`.
-- Plotly reads `<b>`, `<br>` and `<a>` in ticks, titles and hovers; use `plain`.
+- Plotly reads `<b>`, `<br>` and `<a>` in ticks, titles and hovers; use `plotly_label`.
 - widget labels (buttons, pills) and `st.markdown` read Markdown, and an image in it is a request; use `literal`, for a sentence of ours `fill`.
-  A label that is only read out (`label_visibility="collapsed"`) is said as it is written, backslashes too; use `spoken`.
+  A label that is only read out (`label_visibility="collapsed"`) is said as it is written, backslashes too; use `screen_reader_label`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def bare_token(token: str) -> str:
 
 
 def visible(token: str) -> str:
-    r"""The token with its white space, controls and lone surrogates made visible; an empty token is "∅".
+    r"""Return the token with its white space, controls and lone surrogates made visible; an empty token is "∅".
 
     >>> visible(" cat"), visible("a\nb"), visible(""), visible("\x00"), visible("\ud800")
     ('·cat', 'a↵b', '∅', '␀', '�')
@@ -73,7 +73,7 @@ def _visible(letter: str) -> str:
 
 
 def phrase(text: str) -> str:
-    """A phrase, for a chart: as `visible`, but its spaces, and a middle dot between two words, are left as they are.
+    """Return a phrase for a chart: as `visible`, but its spaces, and a middle dot between two words, are left as they are.
 
     >>> phrase("two words"), phrase("q · k <1>"), phrase("a\\nb")
     ('two words', 'q · k <1>', 'a↵b')
@@ -81,17 +81,17 @@ def phrase(text: str) -> str:
     return " ".join(visible(part) if part else "" for part in text.split(" ")) if text else visible(text)
 
 
-def plain(text: str) -> str:
-    """A label that Plotly can never read as markup, white space visible.
+def plotly_label(text: str) -> str:
+    """Return a label that Plotly can never read as markup, white space visible.
 
-    >>> plain("<b>"), plain("a & b"), plain("</w>")
+    >>> plotly_label("<b>"), plotly_label("a & b"), plotly_label("</w>")
     ('&lt;b&gt;', 'a·&amp;·b', '&lt;/w&gt;')
     """
     return visible(text).translate(_ENTITIES)
 
 
 def literal(text: str) -> str:
-    r"""Text for a widget's label: every Markdown sign escaped, line breaks as marks, spaces left alone.
+    r"""Return text for a widget's label: every Markdown character escaped, line breaks as marks, spaces left alone.
 
     >>> literal("![x](http://a) $1$ *so*")
     '\\!\\[x\\]\\(http\\:\\/\\/a\\) \\$1\\$ \\*so\\*'
@@ -108,15 +108,15 @@ def fill(markdown: str, **texts: object) -> str:
     return markdown.format(**{name: literal(str(text)) for name, text in texts.items()})
 
 
-def formulas(text: str, ours: bool = False) -> str:
-    r"""Markdown in which a letter with an index or a power is set as mathematics; the rest is literal, or Markdown of `ours`.
+def formulas(text: str, is_markdown: bool = False) -> str:
+    r"""Return Markdown in which a letter with an index or a power is set as mathematics; the rest is escaped, unless the text `is_markdown`.
 
-    >>> formulas("*s_(t-1)* and s_t"), formulas("**s_(t−1)**, `x_i`", ours=True)
+    >>> formulas("*s_(t-1)* and s_t"), formulas("**s_(t−1)**, `x_i`", is_markdown=True)
     ('\\*$s_{t-1}$\\* and $s_{t}$', '**$s_{t-1}$**, `x_i`')
     >>> formulas("e^−∞ or e^(s + M), 5^x?")
     '$e^{-\\infty}$ or $e^{s + M}$, 5\\^x?'
     """
-    plain_, marks = (lambda words: words) if ours else literal, {"sub": "_", "sup": "^"}
+    plain_, marks = (lambda words: words) if is_markdown else literal, {"sub": "_", "sup": "^"}
     runs = typeset(text)
     parts = [plain_(words) if not how else "" for words, how in runs]
     for place, (words, how) in enumerate(runs):
@@ -144,13 +144,13 @@ def typeset(text: str) -> list[tuple[str, str]]:
     return [part for part in (*parts, (text[end:], "")) if part[0]]
 
 
-def indexed(text: str) -> bool:
-    """Whether there is a letter with a typed index or power in it."""
+def has_index(text: str) -> bool:
+    """Return whether there is a letter with a typed index or power in the text."""
     return any(found[2] for found in _INDEXED.finditer(text))
 
 
 def query_and_key(unit: str = "word", *, across: bool = False) -> tuple[str, str]:
-    """The names of rows and columns of an attention map: one thing, one name on all pages.
+    """Return the names of rows and columns of an attention map, the same on all pages.
 
     >>> query_and_key(), query_and_key("token", across=True)
     (('word that attends (query)', 'word attended to (key)'), ('written token (query)', 'source token (key)'))
@@ -162,10 +162,10 @@ def query_and_key(unit: str = "word", *, across: bool = False) -> tuple[str, str
     )
 
 
-def spoken(text: str) -> str:
-    r"""Text for a label that nobody sees and a screen reader says: what would be Markdown is left out, nothing is escaped.
+def screen_reader_label(text: str) -> str:
+    r"""Return text for a label that is only read out: Markdown characters are removed, nothing is escaped.
 
-    >>> spoken('What follows “**bold** ![x](http://a)”?'), spoken("Is 1 : 2 more than √d?")
+    >>> screen_reader_label('What follows “**bold** ![x](http://a)”?'), screen_reader_label("Is 1 : 2 more than √d?")
     ('What follows “ bold ! x (http //a)”?', 'Is 1 : 2 more than √d?')
     """
     return " ".join(
@@ -196,7 +196,7 @@ def changes(a: SupportsFloat, b: SupportsFloat) -> str:
 
 
 def shorten(text: str, limit: int = 48) -> str:
-    """At most `limit` letters, cut at a word where one ends near.
+    """Return at most `limit` characters of a text, cut at a word where one ends near.
 
     >>> shorten("She has a white car.", 12)
     'She has a…'
@@ -226,7 +226,7 @@ _SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 
 def head_name(layer: int, head: int, kind: str = "") -> str:
-    """The house's short name of a head, counted from 0; with its `kind` where kinds stand side by side.
+    """Return the short name of a head, counted from 0; with its `kind` where several kinds are shown.
 
     >>> head_name(3, 5), head_name(2, 1, "cross")
     ('L3.H5', 'cross.L2.H1')
@@ -234,16 +234,16 @@ def head_name(layer: int, head: int, kind: str = "") -> str:
     return f"{kind}.L{layer}.H{head}" if kind else f"L{layer}.H{head}"
 
 
-def listed(
+def list_values(
     values: Mapping[Any, Any] | Iterable[tuple[Any, Any]],
-    say: str | Callable[[Any], str] = percent,
-    between: str = ", ",
+    write: str | Callable[[Any], str] = percent,
+    separator: str = ", ",
 ) -> str:
-    """Names with their numbers, for a sentence; without more said the numbers are shares.
+    """Return names with their numbers, for a sentence; without `write` the numbers are shares.
 
-    >>> listed({"bank": 0.5, "river": 0.25}), listed([("n", 1200), ("d", 64)], "{:,}", "; ")
+    >>> list_values({"bank": 0.5, "river": 0.25}), list_values([("n", 1200), ("d", 64)], "{:,}", "; ")
     ('bank 50%, river 25%', 'n 1,200; d 64')
     """
     pairs = values.items() if isinstance(values, Mapping) else values
-    write = say.format if isinstance(say, str) else say
-    return between.join(f"{name} {write(value)}" for name, value in pairs)
+    to_text = write.format if isinstance(write, str) else write
+    return separator.join(f"{name} {to_text(value)}" for name, value in pairs)

@@ -156,16 +156,16 @@ INK_TURNS = 0.589
 """The share of SEQUENTIAL below which type in LOW_INK, and above which type in HIGH_INK has a contrast of 4.5 and more, in both palettes."""
 READABLE = 4.5
 """The least contrast of type with its ground (Web Content Accessibility Guidelines 2.1, 1.4.3)."""
-ROOM = 18  # pixels: the smallest type that is shown to a room
-TIMES = 1.5
+PRESENT_TYPE = 18  # pixels: the smallest type in present mode
+PRESENT_SCALE = 1.5
 """The factor by which type is larger in present mode."""
 FONT, SERIF, MONO = "Inter, sans-serif", "ReaderSerif, serif", "JetBrains Mono, monospace"
 
 
-def twins() -> dict[str, str]:
-    """Each light colour with its dark twin.
+def dark_twins() -> dict[str, str]:
+    """Return the dark twin of each light colour.
 
-    >>> twins()["#fbfaf7"]
+    >>> dark_twins()["#fbfaf7"]
     '#14151a'
     """
     pairs = {
@@ -177,13 +177,13 @@ def twins() -> dict[str, str]:
     return pairs
 
 
-def ink(share: float) -> str:
-    """The colour of type on a share of SEQUENTIAL."""
+def text_colour(share: float) -> str:
+    """Return the colour of text on a share of SEQUENTIAL."""
     return HIGH_INK if share > INK_TURNS else LOW_INK
 
 
 def shade(share: float, colours: Sequence[str] = LIGHT.sequential) -> tuple[str, str]:
-    """The step of a scale nearest to a share from 0 to 1, and the colour of type on it, in both palettes.
+    """Return the colour of a scale nearest to a share from 0 to 1, and the colour of text on it that can be read in both palettes.
 
     >>> shade(0.0), shade(1.0, DIVERGING)
     (('#fbfaf7', '#000000'), ('#232c6b', '#ffffff'))
@@ -193,22 +193,22 @@ def shade(share: float, colours: Sequence[str] = LIGHT.sequential) -> tuple[str,
 
 
 def in_dark(tree: Any) -> Any:
-    """The same figure (as a tree of dicts and lists) with every palette colour swapped for its dark twin.
+    """Return a figure (a tree of dicts and lists) with every palette colour swapped for its dark twin.
 
     >>> in_dark({"line": {"color": "#1c1b22"}, "text": ["#1c1b22 said", 3]})
     {'line': {'color': '#ecebe6'}, 'text': ['#1c1b22 said', 3]}
     """
-    return _swap(tree, twins())
+    return _swap(tree, dark_twins())
 
 
 @functools.lru_cache(128)
-def drawn_in_dark(svg: str) -> str:
-    """The text of a drawing with every palette colour in it swapped for its dark twin.
+def svg_in_dark(svg: str) -> str:
+    """Return the text of an SVG drawing with every palette colour in it swapped for its dark twin.
 
-    >>> drawn_in_dark('<path fill="#1c1b22"/>')
+    >>> svg_in_dark('<path fill="#1c1b22"/>')
     '<path fill="#ecebe6"/>'
     """
-    pairs = twins()
+    pairs = dark_twins()
     return re.sub(r"#[0-9a-f]{6}", lambda found: pairs.get(found[0], found[0]), svg)
 
 
@@ -222,35 +222,35 @@ def _swap(tree: Any, pairs: dict[str, str]) -> Any:
     return tree
 
 
-def for_a_room(tree: Any, font: bool = False) -> Any:
-    """The same figure (as a tree of dicts and lists) with its type half as large again, and never below 18 px; names have as much more room.
+def for_present_mode(tree: Any, font: bool = False) -> Any:
+    """Return a figure (a tree of dicts and lists) with its type half as large again, and never below 18 px; labels have as much more room.
 
-    >>> for_a_room({"tickfont": {"size": 13}, "marker": {"size": 6}, "labelFontSize": 10, "labelLimit": 180})
+    >>> for_present_mode({"tickfont": {"size": 13}, "marker": {"size": 6}, "labelFontSize": 10, "labelLimit": 180})
     {'tickfont': {'size': 19.5}, 'marker': {'size': 6}, 'labelFontSize': 18, 'labelLimit': 270.0}
     """
     if isinstance(tree, dict):
         return {
-            name: _in_a_room(value)
+            name: _present_size(value)
             if name.endswith("ontSize") or (font and name == "size")
-            else TIMES * value
+            else PRESENT_SCALE * value
             if name == "labelLimit"
-            else for_a_room(value, name.endswith("font"))
+            else for_present_mode(value, name.endswith("font"))
             for name, value in tree.items()
         }
     if isinstance(tree, (list, tuple)):
-        return [for_a_room(value, font) for value in tree]
+        return [for_present_mode(value, font) for value in tree]
     return tree
 
 
-def _in_a_room(size: Any) -> Any:
+def _present_size(size: Any) -> Any:
     if isinstance(size, (list, tuple)):
-        return [_in_a_room(value) for value in size]
-    return max(ROOM, TIMES * size) if isinstance(size, (int, float)) else size
+        return [_present_size(value) for value in size]
+    return max(PRESENT_TYPE, PRESENT_SCALE * size) if isinstance(size, (int, float)) else size
 
 
 @functools.cache
 def template() -> go.layout.Template:
-    """The Plotly template, in light colours: quiet grid, Inter, no background of its own. A figure copies it."""
+    """Return the Plotly template, in light colours: quiet grid, Inter, no background of its own. A figure copies it."""
     axis = {
         "gridcolor": LINE,
         "linecolor": LINE,
@@ -288,7 +288,7 @@ def template() -> go.layout.Template:
 
 
 def altair_config() -> dict[str, Any]:
-    """The Altair (Vega-Lite) configuration, in light colours; `parts.show` lays it under a chart's own."""
+    """Return the Altair (Vega-Lite) configuration, in light colours; `parts.show` merges it below a chart's own."""
     axis = {
         "labelColor": MUTED,
         "titleColor": MUTED,
@@ -330,7 +330,7 @@ def altair_config() -> dict[str, Any]:
 
 
 def contrast(one: str, other: str) -> float:
-    """The contrast ratio of two colours as the Web Content Accessibility Guidelines 2.1 define it (1 to 21).
+    """Return the contrast ratio of two colours as the Web Content Accessibility Guidelines 2.1 define it (1 to 21).
 
     >>> contrast("#ffffff", "#000000")
     21.0

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from viz.shell.lessons import plan, written
+from viz.shell.lessons import plan, toml_format
 from viz.shell.questions.question import Choice
 
 STOP = '\n[[stop]]\nview = "{}"\nname = "n"\nminutes = 1\n'
@@ -72,15 +72,15 @@ HOSTILE = {
 @pytest.mark.parametrize("case", HOSTILE)
 def test_a_hostile_file_is_refused_in_words(case: str) -> None:
     begun = time.thread_time()
-    with pytest.raises(written.LessonError) as found:
-        written.read(HOSTILE[case])
+    with pytest.raises(toml_format.LessonError) as found:
+        toml_format.loads(HOSTILE[case])
     assert time.thread_time() - begun < 2
     assert len(str(found.value)) < 1300 and str(found.value).isprintable()
     assert found.value.line >= 1
 
 
 def test_a_damaged_lesson_is_a_lesson_or_is_refused() -> None:
-    whole = written.write(
+    whole = toml_format.dumps(
         plan.Plan("A", (plan.Stop("masks?masks.step=2", "N", "a\nb", 2, Choice("w", ("a", "b"), ("a",))),))
     )
     draw, signs = random.Random(5), '"\n[]={}\\.#\x00é0'
@@ -90,7 +90,7 @@ def test_a_damaged_lesson_is_a_lesson_or_is_refused() -> None:
         for _ in range(draw.randint(1, 4)):
             text[draw.randrange(len(text))] = draw.choice(["", *signs])
         try:
-            assert written.read(written.write(found := written.read("".join(text)))) == found
-        except written.LessonError as error:
+            assert toml_format.loads(toml_format.dumps(found := toml_format.loads("".join(text)))) == found
+        except toml_format.LessonError as error:
             refused += str(error).isprintable()
     assert 100 < refused < 300

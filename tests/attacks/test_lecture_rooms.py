@@ -10,7 +10,7 @@ import pytest
 from room_visitor import Visitor
 
 from viz.classroom import routes, seats, store
-from viz.classroom.ask import Form, Question
+from viz.classroom.ask import AnswerFormat, Question
 from viz.classroom.pictures import RoomPicture
 from viz.classroom.room import Room
 
@@ -23,7 +23,7 @@ def room(monkeypatch, new_rooms) -> Room:
     monkeypatch.setattr(store, "ROOMS", rooms := new_rooms())
     room, _ = rooms.open()
     room.show({"title": "Look"}, {"a": RoomPicture({}, {"part": b"1"})})
-    room.asks(Question("own", "Which?", Form("choice", ("a", "b"))))
+    room.set_question(Question("own", "Which?", AnswerFormat("choice", ("a", "b"))))
     return room
 
 
@@ -75,8 +75,8 @@ def test_the_lecturer_of_one_room_steers_no_other(room):
 
 def test_a_student_hears_nothing_that_is_the_lecturers(room, student):
     assert student.get(f"/room/{room.code}/events?as=lead").status == 403
-    room.answer(room.sit(""), room.question.id, 1)
-    room.say(room.sit(""), "unread")
+    room.answer(room.take_seat(""), room.question.id, 1)
+    room.say(room.take_seat(""), "unread")
     heard = student.stream(f"/room/{room.code}/events")[0]
     assert {event["event"] for event in heard} == {"view", "picture", "ask"}
     assert "unread" not in json.dumps(heard) and "counts" not in json.dumps(heard)
@@ -96,7 +96,7 @@ def test_what_is_no_answer_is_not_counted(room, student, given):
     "given", ["1", None, True, float("nan"), float("inf"), -0.1, 10.1, [1], 10**400], ids=repr
 )
 def test_what_is_no_number_is_not_counted(room, student, given):
-    room.asks(Question("own", "How many?", Form("number", low=0, high=10)))
+    room.set_question(Question("own", "How many?", AnswerFormat("number", low=0, high=10)))
     body = json.dumps({"question": room.question.id, "answer": given}).encode()
     assert student.post(f"/room/{room.code}/answer", raw=body).status == 400
     assert room.question.answers == {}
@@ -109,7 +109,7 @@ def test_an_answer_played_again_counts_once_and_none_to_a_question_of_before(roo
     assert len(room.question.answers) == 1
     room.reveal()
     assert student.post(f"/room/{room.code}/answer", first).status == 400
-    room.asks(Question("own2", "And now?", Form("choice", ("a", "b"))))
+    room.set_question(Question("own2", "And now?", AnswerFormat("choice", ("a", "b"))))
     assert student.post(f"/room/{room.code}/answer", first).status == 400
     assert room.question.answers == {}
 
@@ -181,7 +181,7 @@ def test_one_seat_has_few_streams_and_a_full_server_opens_none(room, student, mo
     other = Visitor()
     other.join(room.code)
     assert other.stream(path) and not routes._streams[room.code, other.cookies["atlas_seat"][1]]
-    monkeypatch.setattr(routes.limits, "full", lambda spare: "All of its files are in use.")
+    monkeypatch.setattr(routes.limits, "refusal_reason", lambda spare: "All of its files are in use.")
     assert other.get(path).status == 503
 
 
@@ -229,7 +229,7 @@ def test_a_thousand_answers_are_bounded_and_the_other_students_still_count(room,
 
 def test_ten_thousand_seats_are_refused_in_words_and_who_sits_stays(room, student):
     for _ in range(seats.MOST_SEATS - 1):
-        room.sit("")
+        room.take_seat("")
     answer = Visitor().join(room.code)
     assert answer.status == 503 and "The room is full." in answer.told["error"]
     assert student.join(room.code).status == 200
@@ -238,14 +238,14 @@ def test_ten_thousand_seats_are_refused_in_words_and_who_sits_stays(room, studen
 def test_seats_that_nobody_sits_in_are_free_again_at_once_when_the_room_is_full():
     clock = [0.0]
     full = seats.Seats(lambda: clock[0])
-    here, away = full.sit("", ()), full.sit("", ())
+    here, away = full.take_seat("", ()), full.take_seat("", ())
     for seat in (here, away):
         full.connect(seat, 1)
     full.connect(away, -1)
     for _ in range(seats.MOST_SEATS - 2):
-        full.sit("", ())
+        full.take_seat("", ())
     clock[0] = seats.NEVER_HERE + 1
-    assert full.sit("", ()) and here in full and away in full and len(full._by_name) == 3
+    assert full.take_seat("", ()) and here in full and away in full and len(full._by_name) == 3
 
 
 @pytest.mark.parametrize(

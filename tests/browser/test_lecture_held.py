@@ -127,7 +127,7 @@ def test_a_lecture(visitor: Any, follow: Any, app_url: str) -> None:
 
     # the picture of the phone: in its own colours, nothing cut, nothing that axe calls serious
     fill = phone.locator(".vega svg text").filter(has_text="variance").first.get_attribute("fill")
-    assert fill in theme.twins().values() and fill not in theme.twins()
+    assert fill in theme.dark_twins().values() and fill not in theme.dark_twins()
     assert phone.evaluate(CUT) == []
     for one in (phone, desktop, lecturer):
         assert serious(one, "light") == []

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import expect
 from settling import settle
 
-from viz.shell.lessons import written
+from viz.shell.lessons import toml_format
 from viz.shell.lessons.plan import Plan, Stop
 
 NOTE = "Point at the last row.\nThen ask <b>why</b>."
@@ -188,7 +188,7 @@ def test_the_presenters_page_steers_and_only_the_lecturer_has_it(
 
 def test_a_handout_draws_the_picture_of_each_stop_for_paper(visitor: Any, app_url: str) -> None:
     """A lesson of one's own, as this browser keeps it; the window is light, whatever the theme, and the notes come on request."""
-    lesson = written.write(Plan("Mine", (Stop("masks?masks.step=2", "Sums", "Say *this*.", 1, "page"),)))
+    lesson = toml_format.dumps(Plan("Mine", (Stop("masks?masks.step=2", "Sums", "Say *this*.", 1, "page"),)))
     opened(visitor, app_url, "lessons")
     visitor.evaluate("(text) => { localStorage['atlas.lesson'] = text; }", lesson)
     visitor.emulate_media(color_scheme="dark")

@@ -12,7 +12,7 @@ from exhibit_pages import drawn, folds, said
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import TESTING_KEY
 
-from viz.labels import indexed
+from viz.labels import has_index
 from viz.shell import pages
 from viz.widgets import page_parts
 from viz.widgets import told as told_by_charts
@@ -188,7 +188,7 @@ def walk(slug: str, steps: int) -> Visit:
         words = [
             str(element.value) for kind in (test.markdown, test.text, test.caption) for element in kind
         ] + [widget.label for widget in found]
-        assert [each for each in words if indexed(each)] == [], (
+        assert [each for each in words if has_index(each)] == [], (
             f"step {step}: x_i is set as mathematics, or written with a real index"
         )
         mine = []

@@ -43,7 +43,7 @@ def answer(
 @pytest.fixture
 def free(monkeypatch) -> Any:
     """Sets how many more files may be opened."""
-    monkeypatch.setattr(limits, "most_files", lambda: 1000)
+    monkeypatch.setattr(limits, "file_limit", lambda: 1000)
     return lambda count: monkeypatch.setattr(limits, "open_files", lambda: 1000 - count)
 
 
@@ -100,20 +100,20 @@ def test_the_citation_is_whole_and_names_nobody_who_is_not_known() -> None:
 
 
 def test_a_cap_of_memory_refuses_in_words(monkeypatch) -> None:
-    assert limits.full(0) == ""
+    assert limits.refusal_reason(0) == ""
     monkeypatch.setenv(limits.VARIABLE, "1 MB")
-    assert limits.full(0) == "Its 1 MB of memory are in use."
+    assert limits.refusal_reason(0) == "Its 1 MB of memory are in use."
     monkeypatch.setenv(limits.VARIABLE, "much")
     with pytest.raises(ValueError, match="such as 2G"):
-        limits.most_memory()
+        limits.memory_limit()
 
 
 def test_the_limits_are_read_from_the_system_and_said(monkeypatch) -> None:
     before = limits.open_files()
     with open(os.devnull):
         assert limits.open_files() == before + 1
-    monkeypatch.setattr(limits, "most_files", lambda: 4321)
-    monkeypatch.setattr(limits, "memory", lambda: 900 * 2**20)
+    monkeypatch.setattr(limits, "file_limit", lambda: 4321)
+    monkeypatch.setattr(limits, "memory_in_use", lambda: 900 * 2**20)
     monkeypatch.setenv(limits.VARIABLE, "2G")
     said = " ".join(page.running())
     assert "may have 4,321 files open" in said and "900 MB of memory of 2,048." in said

@@ -193,9 +193,9 @@ from viz.shell import pages, state
 from viz.shell.room_bar import lecture
 from viz.workspace.be_the_head import page
 import streamlit as st
-with state.visit("be_the_head"), lecture.around(pages.find("be_the_head")):
+with state.visit("be_the_head"), lecture.publish_page(pages.find("be_the_head")):
     page.page()
-st.button("Reveal", key="reveal", on_click=lambda: lecture.reveal(lecture.led()[0]))
+st.button("Reveal", key="reveal", on_click=lambda: lecture.reveal(lecture.led_room()[0]))
 """
 
 
@@ -208,9 +208,13 @@ def test_the_mean_row_of_a_class_is_the_row_of_the_run(engine, monkeypatch):
     test.run()
     found = be_the_head.compute(be_the_head.Params("tiny-gpt", TEXT))
     asked = room.question
-    assert not test.exception and len(asked.form.options) == len(found.keys) and "truth" not in asked.shown()
+    assert (
+        not test.exception
+        and len(asked.form.options) == len(found.keys)
+        and "truth" not in asked.public_state()
+    )
     for given in (0, 0, 1):
-        room.answer(room.sit(""), asked.id, given)
+        room.answer(room.take_seat(""), asked.id, given)
     assert bars(test)[-1] == "?"
     test.button("reveal").click().run()
     assert not test.exception and room.question.revealed

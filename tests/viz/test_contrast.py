@@ -28,7 +28,7 @@ def between(colours: tuple[str, ...], share: float) -> str:
 def test_words_on_a_share_can_be_read(dark: bool) -> None:
     seen, palette = (theme.in_dark if dark else lambda colours: colours), theme.DARK if dark else theme.LIGHT
     for share in np.linspace(0, 1, 1001).tolist():
-        ground, ink = between(palette.sequential, share), seen([theme.ink(share)])[0]
+        ground, ink = between(palette.sequential, share), seen([theme.text_colour(share)])[0]
         assert theme.contrast(ink, ground) >= theme.READABLE, (share, ink, ground)
     for share, colours in itertools.product(
         np.linspace(0, 1, 101).tolist(), (theme.LIGHT.sequential, theme.LIGHT.diverging)

@@ -27,7 +27,7 @@ from viz.shell import pages
 from viz.shell import errors, state
 from viz.shell.stage import stage
 entry = next(entry for entry in pages.discover() if entry.slug == {slug!r})
-with errors.guard(), state.visit(entry.slug), stage.around(entry), errors.guard():
+with errors.guard(), state.visit(entry.slug), stage.stage(entry), errors.guard():
     entry.page()
 """
 SVG = "{http://www.w3.org/2000/svg}"
@@ -193,13 +193,13 @@ def test_the_other_small_pictures_are_drawings_of_their_numbers() -> None:
     )
     dots = ElementTree.fromstring(thumbs.points(np.array([[0.0, 0.0], [1.0, 2.0]]), marked=(1,)))
     assert [dot.get("fill") for dot in dots.iter(f"{SVG}circle")] == [theme.SEQUENTIAL[4], theme.PRIMARY]
-    assert theme.DARK.text in theme.drawn_in_dark(
+    assert theme.DARK.text in theme.svg_in_dark(
         thumbs.bars([1, 2], ("a", "b"))
-    ) and theme.LIGHT.text not in theme.drawn_in_dark(thumbs.bars([1], ("a",)))
+    ) and theme.LIGHT.text not in theme.svg_in_dark(thumbs.bars([1], ("a",)))
 
 
 def test_type_before_a_room_is_never_below_eighteen() -> None:
-    grown = theme.for_a_room(
+    grown = theme.for_present_mode(
         {
             "layout": {"font": {"size": 14}, "xaxis": {"tickfont": {"size": 11}}},
             "data": [{"marker": {"size": 5}, "textfont": {"size": [10, 20]}}],

@@ -18,7 +18,7 @@ from viz.course.errata import ERRATA, KINDS, find
 from viz.course.pages.errata import erratum_places
 from viz.course.pages.errata import page as page_of
 from viz.course.sources import SOURCES
-from viz.labels import formulas, indexed
+from viz.labels import formulas, has_index
 from viz.widgets import errata
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -80,7 +80,7 @@ def test_an_opened_entry_shows_what_was_computed(id: str):
     test, evidence = page(id), find(id).evidence()
     assert not test.exception
     told = said(test)
-    assert (formulas(evidence.sentence) if indexed(evidence.sentence) else evidence.sentence) in told
+    assert (formulas(evidence.sentence) if has_index(evidence.sentence) else evidence.sentence) in told
     panels = [panel for entry in {"E1", id} for panel in find(entry).evidence().panels]
     assert len(test.get("plotly_chart")) == sum(panel.form != "table" for panel in panels)
     assert ("looked up" in told) is not evidence.computed

@@ -25,14 +25,14 @@ from viz.widgets import lesson
 from viz.instruments.words.words import words_view
 import streamlit as st
 entry = pages.find("scaling")
-with state.visit("scaling"), lecture.around(entry):
+with state.visit("scaling"), lecture.publish_page(entry):
     weight = st.session_state.get("weights", 0.9)
     words_view([[weight, 1 - weight]], ["START"], ["a", "car"], targets=[("un", 0)], key="first")
     told = lesson.predict("scaling.q", "Which?", ("one", "two", "three"), "two", "Because of **this**.")
     if told:
         words_view([[0.2, 0.8]], ["START"], ["a", "car"], targets=[("un", 0)], key="second")
     words_view([[1 - weight, weight]], ["START"], ["a", "car"], targets=[("un", 0)], key="last")
-st.button("Reveal", on_click=lambda: lecture.reveal(lecture.led()[0]))
+st.button("Reveal", on_click=lambda: lecture.reveal(lecture.led_room()[0]))
 """
 
 
@@ -86,7 +86,7 @@ def test_the_truth_goes_out_with_the_reveal_which_gives_what_most_said(room, pag
     assert asked["options"] == ["one", "two", "three"] and "truth" not in asked
     assert "this" not in json.dumps(told(room)["ask"])
     for answer in (2, 2, 1):
-        room[0].answer(room[0].sit(""), asked["id"], answer)
+        room[0].answer(room[0].take_seat(""), asked["id"], answer)
     page.button[0].click().run()
     assert not page.exception
     seen = told(room)
@@ -109,7 +109,7 @@ def test_phones_get_a_question_to_the_character(room):
     page.run()
     seen = told(room)["ask"]
     assert (seen["words"], seen["options"]) == (SIGNS, [SIGNS, "two"])
-    room[0].answer(room[0].sit(""), seen["id"], 0)
+    room[0].answer(room[0].take_seat(""), seen["id"], 0)
     page.button[0].click().run()
     assert not page.exception and told(room)["ask"]["why"] == SIGNS
     assert any(line.value == SIGNS for line in page.text)  # the reason, as the lecturer's page shows it
@@ -152,7 +152,7 @@ def test_the_page_opens_a_room_says_what_it_keeps_and_asks_own_questions(rooms):
     assert not page.exception
     (room,) = rooms._rooms.values()
     assert any(store.spoken(room.code) == title.value for title in page.title)
-    room.say(room.sit(""), "Unread, and obscene")
+    room.say(room.take_seat(""), "Unread, and obscene")
     page.run()
     assert "Unread" not in str(
         [one.value for one in (*page.text, *page.markdown)]
@@ -166,7 +166,7 @@ def test_the_page_opens_a_room_says_what_it_keeps_and_asks_own_questions(rooms):
 
 ASKING = PAGE.replace(
     "st.button",
-    "from viz.workspace.lecture_room import own_question\nown_question.show(lecture.led()[0])\nif st.session_state.get('asks'): own_question.dialog(lecture.led()[0])\nst.button",
+    "from viz.workspace.lecture_room import own_question\nown_question.show(lecture.led_room()[0])\nif st.session_state.get('asks'): own_question.dialog(lecture.led_room()[0])\nst.button",
     1,
 )
 
@@ -188,11 +188,11 @@ def test_an_own_question_is_asked_beside_the_picture_which_stays(room):
     page.session_state["asks"] = False
     page.run()
     assert told(room)["view"] == before and told(room)["ask"]["own"]
-    seats = [room[0].sit("") for _ in range(2)]
+    seats = [room[0].take_seat("") for _ in range(2)]
     for vote in ((0, 0), (1, 0)):
         for seat, given in zip(seats, vote, strict=True):
             room[0].answer(seat, asked.id, given)
-        room[0].again()
+        room[0].vote_again()
     page.button[-1].click().run()
     assert not page.exception
     seen = told(room)

@@ -9,7 +9,7 @@ import pytest
 from core.errors import InputError
 from viz.course.pages.course.pages import PAGES
 from viz.shell import pages
-from viz.shell.lessons import views, written
+from viz.shell.lessons import toml_format, views
 from viz.shell.lessons.plan import Plan, Stop
 from viz.shell.questions.question import Choice, Number
 
@@ -49,8 +49,8 @@ def test_a_lesson_is_written_and_read_again() -> None:
         ),
         "Two\nlines.",
     )
-    text = written.write(plan)
-    assert written.read(text) == written.read(text.replace("\n", "\r\n").encode()) == plan
+    text = toml_format.dumps(plan)
+    assert toml_format.loads(text) == toml_format.loads(text.replace("\n", "\r\n").encode()) == plan
     assert 'note = """\n' in text and tomllib.loads(text)["stop"][2]["question"] == "page", (
         "a person reads it"
     )
@@ -112,8 +112,8 @@ BROKEN = {
 @pytest.mark.parametrize("case", BROKEN)
 def test_what_is_wrong_is_told_with_its_line(case: str) -> None:
     text, line, words = BROKEN[case]
-    with pytest.raises(written.LessonError) as found:
-        written.read(text)
+    with pytest.raises(toml_format.LessonError) as found:
+        toml_format.loads(text)
     assert (found.value.line, words in str(found.value)) == (line, True), str(found.value)
     assert found.value.rule and found.value.remedy
 
@@ -132,9 +132,9 @@ def test_what_is_wrong_is_told_with_its_line(case: str) -> None:
 def test_the_right_option_is_marked_and_older_files_name_it(
     lines: str, options: tuple[str, ...], right: tuple[str, ...]
 ) -> None:
-    lesson = written.read(OWN + f'words = "?"\noptions = {lines}\n')
+    lesson = toml_format.loads(OWN + f'words = "?"\noptions = {lines}\n')
     assert lesson.stops[-1].question == Choice("?", options, right)
-    assert written.read(written.write(lesson)) == lesson
+    assert toml_format.loads(toml_format.dumps(lesson)) == lesson
 
 
 def test_every_link_that_the_course_has_may_stand_in_a_lesson() -> None:
@@ -143,6 +143,6 @@ def test_every_link_that_the_course_has_may_stand_in_a_lesson() -> None:
     for beside in found:
         entry = pages.find(beside.slug)
         kept = views.current_view(entry, {"present": "1", **beside.link})
-        assert kept.query == dict(beside.link) and views.view(kept.link) == kept
+        assert kept.query == dict(beside.link) and views.parse_view(kept.link) == kept
     with pytest.raises(InputError, match="is not a page"):
-        views.view("nowhere")
+        views.parse_view("nowhere")

@@ -13,15 +13,15 @@ from viz.classroom import store
 from viz.classroom.room import Room
 from viz.classroom.store import InMemory
 from viz.course.sheets.kinds import KINDS, of, sheet
+from viz.picture_listener import Chart
 from viz.shell import pages
-from viz.shell.lessons import handout, views, walking, written
+from viz.shell.lessons import handout, player, toml_format, views
 from viz.shell.lessons.plan import Plan, Stop
-from viz.shell.lessons.session import Walk
+from viz.shell.lessons.session import Presentation
 from viz.shell.pages import Exhibit
 from viz.shell.questions.question import Choice
 from viz.shell.room_bar import lecture
 from viz.widgets import quiz
-from viz.witness import Chart
 from viz.workspace.lessons.page import compute
 
 READY = compute()
@@ -54,39 +54,41 @@ PLAN = Plan(
 PAGE = """
 import streamlit as st
 from viz.shell import links, notices, pages, state
-from viz.shell.lessons import session, walking
+from viz.shell.lessons import session, player
 from viz.shell.room_bar import bar, lecture
 from viz.widgets import lesson
-links.follow = lambda slug, query: st.session_state.update(went=(slug, query))
+links.open_page = lambda slug, query: st.session_state.update(went=(slug, query))
 entry = pages.find({slug!r})
-with state.visit(entry.slug, entry.whole), walking.along(entry), lecture.around(entry), walking.around(entry):
-    notices.make_place()
+with state.visit(entry.slug, entry.shows_subject), player.lesson_bar(entry), lecture.publish_page(entry), player.lesson_footer(entry):
+    notices.reserve_area()
     lesson.predict("scaling.q", "Of ##the page?", ("three", "four"), "three", "So.")
-st.button("Next", on_click=lambda: session.go(session.walk().position + 1), key="next")
-st.button("Reveal", on_click=lambda: lecture.reveal(lecture.led()[0]), key="reveal")
+st.button("Next", on_click=lambda: session.go_to_stop(session.presentation().position + 1), key="next")
+st.button("Reveal", on_click=lambda: lecture.reveal(lecture.led_room()[0]), key="reveal")
 """
 
 
 def test_five_lessons_ship_as_long_as_they_say_and_with_a_note_at_every_stop() -> None:
     assert {lesson.title: lesson.minutes for lesson in READY} == PLANNED
     for lesson in READY:
-        assert "bleu" not in {kind for stop in lesson.stops for kind in of(views.view(stop.view).entry.slug)}
-        assert written.read(written.write(lesson)) == lesson and lesson.about
+        assert "bleu" not in {
+            kind for stop in lesson.stops for kind in of(views.parse_view(stop.view).entry.slug)
+        }
+        assert toml_format.loads(toml_format.dumps(lesson)) == lesson and lesson.about
         assert len({stop.name for stop in lesson.stops}) == len(lesson.stops)
         for stop in lesson.stops:
-            view = views.view(stop.view)
+            view = views.parse_view(stop.view)
             assert len(stop.note) > 60 and view.link == stop.view, (
                 "a shipped link is written as the atlas writes it"
             )
             assert stop.question != "page" or isinstance(view.entry.info, Exhibit)
             assert bool(stop.asks) == (stop.question == "page"), "the list quotes the question"
-    longest = {views.view(stop.view).entry.slug for stop in READY[-1].stops}
+    longest = {views.parse_view(stop.view).entry.slug for stop in READY[-1].stops}
     assert longest >= NEWEST
 
 
 @pytest.mark.parametrize("lesson", READY, ids=lambda lesson: lesson.title)
 def test_a_lesson_gives_one_sheet_whose_solutions_stand_apart(lesson: Plan) -> None:
-    kinds = [kind for stop in lesson.stops for kind in of(views.view(stop.view).entry.slug)]
+    kinds = [kind for stop in lesson.stops for kind in of(views.parse_view(stop.view).entry.slug)]
     cheap = [kind for kind in dict.fromkeys(kinds) if KINDS[kind].cost == 1]
     assert cheap and (len(kinds) >= 4 or "school" in lesson.title), "pupils do not work through formulas"
     seed = random.Random(lesson.title).randrange(1000)
@@ -98,11 +100,11 @@ def test_a_lesson_gives_one_sheet_whose_solutions_stand_apart(lesson: Plan) -> N
 )
 def test_a_stop_opens_as_it_is_meant_and_asks_where_it_says_so(title: str, at: int) -> None:
     stop = next(lesson for lesson in READY if lesson.title == title).stops[at]
-    view = views.view(stop.view)
+    view = views.parse_view(stop.view)
     test = AppTest.from_string(
         "from viz.shell import errors, pages, state\nfrom viz.widgets import quiz\n"
         f"entry = pages.find({view.entry.slug!r})\nquiz.forget_asked()\n"
-        "with errors.guard(), state.visit(entry.slug, entry.whole):\n    entry.page()",
+        "with errors.guard(), state.visit(entry.slug, entry.shows_subject):\n    entry.page()",
         default_timeout=120,
     )
     for name, value in view.query.items():
@@ -122,12 +124,12 @@ def test_a_handout_has_the_sentence_the_note_and_the_question_of_each_stop(
 
     def visit(slug: str, query: str, state: dict) -> dict:
         visits.append((slug, query))
-        state[lecture.LOOKS_ON]("map", Chart({"datasets": {}, "mark": "bar"}, "A map"))
+        state[lecture.LISTENER]("map", Chart({"datasets": {}, "mark": "bar"}, "A map"))
         return {quiz.QUESTION: "How many?", quiz.OPTIONS: ("one", "two")}
 
     monkeypatch.setattr(handout, "visit_from_thread", visit)
     paged = Stop("masks?masks.step=3", "Third", "Note.", 1, "page", asks="Quoted?")
-    made = handout.make(Plan("Three", (*PLAN.stops, paged)))
+    made = handout.build(Plan("Three", (*PLAN.stops, paged)))
     assert visits == [("masks", "masks.step=2"), ("scaling", ""), ("masks", "masks.step=3")]
     assert [stop["asks"] for stop in made["stops"]] == ["", "*Which* one?", "How many?"]
     assert [stop["options"] for stop in made["stops"]] == [[], ["one", "two"], ["one", "two"]]
@@ -137,7 +139,7 @@ def test_a_handout_has_the_sentence_the_note_and_the_question_of_each_stop(
     assert len(keys) == len(set(keys)) == 3, "two stops of one exhibit have pictures of their own"
 
 
-# ---------------------------------------------------------------- walking
+# ---------------------------------------------------------------- the presented lesson
 
 
 @pytest.fixture
@@ -150,10 +152,10 @@ def room(monkeypatch: pytest.MonkeyPatch) -> tuple[Room, str]:
 def page(room: tuple[Room, str], monkeypatch: pytest.MonkeyPatch) -> AppTest:
     from viz.shell import links
 
-    monkeypatch.setattr(links, "follow", links.follow)  # the script puts another in its place
+    monkeypatch.setattr(links, "open_page", links.open_page)  # the script puts another in its place
     test = AppTest.from_string(PAGE.format(slug="scaling"), default_timeout=60)
     test.session_state["atlas.room"] = (room[0].code, room[1])
-    test.session_state["atlas.lesson.walk"] = Walk(PLAN, 0, 1000.0)
+    test.session_state["atlas.lesson.walk"] = Presentation(PLAN, 0, 1000.0)
     return test.run()
 
 
@@ -181,7 +183,7 @@ def test_after_the_last_stop_comes_the_end_with_stops_sheet_and_answers(
 ) -> None:
     from viz.shell import links
 
-    monkeypatch.setattr(links, "to", links.to)  # the script puts another in its place
+    monkeypatch.setattr(links, "page_link", links.page_link)  # the script puts another in its place
     for _ in range(2):
         page.button(key="next").click().run()
     assert page.session_state["went"][0] == "lessons" and page.session_state["went"][1]["lessons.end"] == "1"
@@ -189,12 +191,12 @@ def test_after_the_last_stop_comes_the_end_with_stops_sheet_and_answers(
     end = AppTest.from_string(
         "from viz.shell import links, pages, state\n"
         "entry = pages.find('lessons')\n"
-        "links.to = lambda slug, words, icon='', **query: __import__('streamlit').text(f'{slug} {words}')\n"
-        "with state.visit(entry.slug, entry.whole):\n    entry.page()",
+        "links.page_link = lambda slug, words, icon='', **query: __import__('streamlit').text(f'{slug} {words}')\n"
+        "with state.visit(entry.slug, entry.shows_subject):\n    entry.page()",
         default_timeout=60,
     )
     end.query_params["lessons.end"] = "1"
-    end.session_state["atlas.lesson.walk"] = Walk(PLAN, 1, 1000.0)
+    end.session_state["atlas.lesson.walk"] = Presentation(PLAN, 1, 1000.0)
     end.session_state["atlas.answers.given"] = {"*Which* one?": ("two", True)}
     end.run()
     texts = [str(line.value) for line in end.text]
@@ -237,7 +239,7 @@ def test_the_lessons_own_question_is_the_rooms_before_the_pages_and_is_taken_lit
     asked = heard(room[0])["ask"]
     assert (asked["words"], asked["options"], asked["revealed"]) == ("*Which* one?", ["one", "two"], False)
     for answer in (0, 0, 1):
-        room[0].answer(room[0].sit(""), asked["id"], answer)
+        room[0].answer(room[0].take_seat(""), asked["id"], answer)
     page.button(key="reveal").click().run()
     assert not page.exception
     asked = heard(room[0])["ask"]
@@ -250,7 +252,7 @@ def test_the_presenters_page_has_the_question_that_the_page_asks(
     page: AppTest, room: tuple[Room, str]
 ) -> None:
     stop = Stop("scaling", "Only", "", 2, "page", optional=True)
-    page.session_state["atlas.lesson.walk"] = Walk(Plan("One", (stop,)), 0, 1000.0)
+    page.session_state["atlas.lesson.walk"] = Presentation(Plan("One", (stop,)), 0, 1000.0)
     page.run()
     plan = heard(room[0])["plan"]
     assert (plan["asks"], plan["optional"]) == ("Of ##the page?", True)
@@ -264,8 +266,8 @@ KEPT = [
     {"own": 5},
     {"own": "title ="},
     {"own": "", "walk": {"text": "title =", "at": 0, "began": 1.0}},
-    {"walk": {"text": written.write(PLAN), "at": "0", "began": 1.0}},
-    {"walk": {"text": written.write(PLAN), "at": 0, "began": None}},
+    {"walk": {"text": toml_format.dumps(PLAN), "at": "0", "began": 1.0}},
+    {"walk": {"text": toml_format.dumps(PLAN), "at": 0, "began": None}},
     {"walk": [1]},
 ]
 
@@ -273,17 +275,17 @@ KEPT = [
 def test_what_a_browser_kept_is_judged_as_a_file_is(monkeypatch: pytest.MonkeyPatch) -> None:
     kept: list[Plan] = []
     begun: list[tuple] = []
-    monkeypatch.setattr(walking.session, "remember", kept.append)
-    monkeypatch.setattr(walking.session, "begin", lambda *told: begun.append(told))
-    monkeypatch.setattr(walking.session, "walk", lambda: None)
-    monkeypatch.setattr(walking.st, "toast", lambda *_, **__: None)
+    monkeypatch.setattr(player.session, "adopt_stored_lesson", kept.append)
+    monkeypatch.setattr(player.session, "present", lambda *told: begun.append(told))
+    monkeypatch.setattr(player.session, "presentation", lambda: None)
+    monkeypatch.setattr(player.st, "toast", lambda *_, **__: None)
     for told in KEPT:
-        monkeypatch.setattr(walking, "_event", lambda name, told=told: told)
-        walking._restore()
+        monkeypatch.setattr(player, "_event", lambda name, told=told: told)
+        player._restore()
     assert kept == begun == []
-    told = {"own": written.write(PLAN), "walk": {"text": written.write(PLAN), "at": 1, "began": 5.0}}
-    monkeypatch.setattr(walking, "_event", lambda name: told)
-    walking._restore()
+    told = {"own": toml_format.dumps(PLAN), "walk": {"text": toml_format.dumps(PLAN), "at": 1, "began": 5.0}}
+    monkeypatch.setattr(player, "_event", lambda name: told)
+    player._restore()
     assert kept == [PLAN] and begun == [(PLAN, 1, 5.0)]
 
 

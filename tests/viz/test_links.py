@@ -14,13 +14,13 @@ from tiny_models import MODELS, served
 
 from core.data.texts import Example
 from viz.labels import head_name
-from viz.shell import pages, subject
+from viz.shell import pages, selection
 from viz.workspace.find import pool
 from viz.workspace.importance import work
 from viz.workspace.shared import toy_models
 
 LINK = re.compile(r"\[(?P<label>[^\]]*)\]\(/(?P<slug>\w+)\??(?P<query>[^)]*)\)")
-WHOLE = [entry.slug for entry in pages.workspace() if entry.whole]
+WHOLE = [entry.slug for entry in pages.workspace() if entry.shows_subject]
 OWN = "The red house is old."
 READS = {
     "tiny-bert": "The [MASK] house is old.",
@@ -115,7 +115,7 @@ def agree(slug: str, now: dict[str, str], target: str, query: dict[str, str], te
     if refused(test):
         assert not drawn(test), f"{target} shows another model in its place"
         return
-    after, promised = shown(test), {name: value for name, value in query.items() if name in subject.NAMES}
+    after, promised = shown(test), {name: value for name, value in query.items() if name in selection.NAMES}
     assert {"model", "text"} <= promised.keys() and {
         name: after.get(name) for name in promised
     } == promised, (slug, target)
@@ -184,12 +184,12 @@ def test_an_exhibit_takes_the_visitors_sentence_and_no_head_of_another_model() -
 def arrived(slug: str, before: AppTest) -> dict[str, str]:
     """What an exhibit finds in its link after another page."""
     test = AppTest.from_string(
-        f"from viz.shell import state\nstate.begin({slug!r}, whole=False)", default_timeout=60
+        f"from viz.shell import state\nstate.begin({slug!r}, with_subject=False)", default_timeout=60
     )
     for name in ("atlas.chosen", "atlas.shown", "atlas.page"):
         test.session_state[name] = before.session_state[name]
     test.run()
-    return {name: value for name, value in linked(test).items() if name in subject.NAMES}
+    return {name: value for name, value in linked(test).items() if name in selection.NAMES}
 
 
 def test_every_page_has_a_title_of_its_own() -> None:

@@ -12,7 +12,7 @@ from viz.shell import pages, progress
 QUIZ = """
 from viz.shell import progress
 from viz.widgets import quiz
-progress.keep()
+progress.sync_with_browser()
 quiz.predict("masks.leak", "How many?", ("1", "2"), "2", "Two.")
 quiz.predict_number("masks.n", "How many?", 0, 100, 40.0, "Forty.", near=5)
 """
@@ -85,7 +85,7 @@ EMPTY = {"seen": [], "steps": {}, "answers": {}}
         "null",
         "[]",
         "[" * 5000,
-        "x" * (progress.LONGEST + 1),
+        "x" * (progress.MAX_STORED + 1),
         None,
         {"version": 2, "seen": ["masks"]},
         {"version": 1, "seen": "masks", "steps": ["masks"], "answers": [1]},
@@ -111,12 +111,12 @@ def test_what_is_damaged_or_not_ours_is_left_out(stored):
 
 
 def test_of_many_answers_the_last_are_kept_and_good_fields_beside_bad_ones():
-    many = {f"q.{n}": ["0" * 12, n, True] for n in range(progress.MOST + 5)}
+    many = {f"q.{n}": ["0" * 12, n, True] for n in range(progress.MAX_ANSWERS + 5)}
     found = progress.read(
         json.dumps({"version": 1, "seen": ["masks", 7, "masks"], "steps": {"masks": 2}, "answers": many})
     )
     assert found["seen"] == ["masks"] and found["steps"] == {"masks": 2}
-    assert len(found["answers"]) == progress.MOST and "q.4" not in found["answers"]
+    assert len(found["answers"]) == progress.MAX_ANSWERS and "q.4" not in found["answers"]
 
 
 def test_every_question_answered_fits_what_is_read_back():
@@ -127,4 +127,4 @@ def test_every_question_answered_fits_what_is_read_back():
         for slug in slugs
         for n in range(8)
     }
-    assert len(json.dumps(most | {"answers": answers})) < progress.LONGEST / 2
+    assert len(json.dumps(most | {"answers": answers})) < progress.MAX_STORED / 2

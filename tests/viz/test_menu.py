@@ -15,12 +15,12 @@ def test_a_page_is_everybodys_and_says_what_streamlits_own_says():
 
         from viz.shell import menu
 
-        shared = menu.shared()
+        shared = menu.shared_pages()
         own = {slug: st.Page(print, title="a", url_path=slug, default=slug == "look") for slug in shared}
         st.text(all(shared[slug]._script_hash == own[slug]._script_hash for slug in own))
         st.text(all(shared[slug].url_path == own[slug].url_path for slug in own))
-        st.text(menu.shared() is shared)
-        st.navigation([page := menu.Shared(lambda: st.title("drawn"), title="a")], position="hidden")
+        st.text(menu.shared_pages() is shared)
+        st.navigation([page := menu.SharedPage(lambda: st.title("drawn"), title="a")], position="hidden")
         page.run()
         page.run()  # for another visitor, whose run has begun before
 

@@ -6,7 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.errors import InputError
-from viz.shell.questions.question import Choice, Number, for_the_room, read_options, write_options
+from viz.shell.questions.question import Choice, Number, read_options, to_room_question, write_options
 
 FORM = """
 import streamlit as st
@@ -28,7 +28,7 @@ def test_who_marks_an_option_in_the_form_gets_that_one_as_the_right_answer() -> 
     test.text_area(key="own.options").set_value("red\n*house\n\n  * home  \n\\*p").run()
     assert not test.exception
     assert test.session_state["made"] == Choice("Which?", ("red", "house", "home", "*p"), ("house", "home"))
-    asked = for_the_room(test.session_state["made"], "own")
+    asked = to_room_question(test.session_state["made"], "own")
     assert (asked.form.options, asked.truth) == (("red", "house", "home", "*p"), [1, 2])
     test.text_area(key="own.options").set_value("red\nhouse").run()
     assert test.session_state["made"].truth is None, "a poll"

@@ -106,7 +106,7 @@ def one_of_several(asked: Asked) -> None:
         assert not level, f"{asked.key}: {asked.answer!r} ({right:.4g}) is level with {level}"
     elif asked.key in EDGES:
         words, value, edges = EDGES[asked.key]
-        number = value(*map(figure, where(words, f"{asked.question} {asked.why}").groups()))
+        number = value(*map(figure, where(words, f"{asked.question} {asked.explanation}").groups()))
         assert not [edge for edge in edges if quiz.tied(number, edge)], (
             f"{asked.key}: {number:.4g} is on an edge of {edges}"
         )

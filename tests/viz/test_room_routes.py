@@ -10,7 +10,7 @@ import uvicorn
 from room_visitor import Visitor
 
 from viz.classroom import light_pages, routes, store
-from viz.classroom.ask import Form, Question
+from viz.classroom.ask import AnswerFormat, Question
 from viz.classroom.pictures import RoomPicture
 
 
@@ -61,7 +61,7 @@ def test_who_joins_gets_a_seat_and_the_view_and_comes_back_to_what_is_new(led):
 
 def test_an_answer_and_a_sentence_reach_the_lecturer_and_no_follower(led):
     room, secret = led
-    room.asks(question := Question("own", "Which?", Form("choice", ("a", "b"))))
+    room.set_question(question := Question("own", "Which?", AnswerFormat("choice", ("a", "b"))))
     student, lecturer = Visitor(), Visitor()
     student.join(room.code)
     answers = f"/room/{room.code}/answer"
@@ -131,7 +131,7 @@ def test_the_votes_are_a_file_for_the_lecturer_alone_during_and_after_the_lectur
     lecturer, student = Visitor(), Visitor()
     student.join(room.code)
     lecturer.lead(room.code, secret)
-    room.asks(question := Question("own", "Which?", Form("choice", ("a", "b")), truth=[0]))
+    room.set_question(question := Question("own", "Which?", AnswerFormat("choice", ("a", "b")), truth=[0]))
     student.post(f"/room/{room.code}/answer", {"question": question.id, "answer": 1})
     room.reveal(question.truth)
     for _ in range(2):
@@ -162,5 +162,5 @@ def test_streams_end_when_the_server_is_about_to_and_rooms_that_no_other_copy_ha
     server = uvicorn.Server(uvicorn.Config("app:app"))
     server.should_exit = True
     asyncio.run(asyncio.wait_for(routes.keep_clean(server), 5))
-    ended, leaves = led[0].ended, led[0].leaves
+    ended, leaves = led[0].ended, led[0].is_draining
     assert (ended, store.ROOMS.find(led[0].code)) == (True, None) or (ended, leaves) == (False, True)

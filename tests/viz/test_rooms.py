@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from core.errors import InputError
-from viz.classroom.ask import Form, Question
+from viz.classroom.ask import AnswerFormat, Question
 from viz.classroom.pictures import MOST_PICTURES, RoomPicture
 from viz.classroom.record import Record
 from viz.classroom.room import LASTS, Room
@@ -34,7 +34,7 @@ def room(rooms: Rooms) -> Room:
 
 
 def choice(key: str = "own") -> Question:
-    return Question(key, "Which word?", Form("choice", ("the", "cat", "sat")))
+    return Question(key, "Which word?", AnswerFormat("choice", ("the", "cat", "sat")))
 
 
 def told(room: Room, since: int = 0, *, leads: bool = False) -> dict[str, Any]:
@@ -69,8 +69,8 @@ def test_pictures_that_have_gone_are_kept_by_nobody_and_there_are_never_too_many
 
 
 def test_an_answer_counts_once_can_change_until_the_reveal_and_is_seen_by_nobody_before(room):
-    seats = [room.sit("") for _ in range(3)]
-    room.asks(choice())
+    seats = [room.take_seat("") for _ in range(3)]
+    room.set_question(choice())
     question = room.question
     for seat, answers in zip(seats, ([0, 1], [1], [2, 2, 1]), strict=True):
         for given in answers:
@@ -78,9 +78,9 @@ def test_an_answer_counts_once_can_change_until_the_reveal_and_is_seen_by_nobody
     seen = told(room)
     assert "counts" not in seen["ask"] and "truth" not in seen["ask"] and "people" not in seen
     assert told(room, leads=True)["people"]["answered"] == 3
-    room.reveal(truth=[1], why="measured")
+    room.reveal(truth=[1], explanation="measured")
     assert told(room)["ask"] | {"id": ""} == {
-        **question.shown(),
+        **question.public_state(),
         "id": "",
         "counts": [0, 3, 0],
         "answered": 3,
@@ -92,31 +92,31 @@ def test_an_answer_counts_once_can_change_until_the_reveal_and_is_seen_by_nobody
 
 
 def test_the_same_question_once_more_goes_on_and_another_begins_anew(room):
-    seat = room.sit("")
-    room.asks(choice())
+    seat = room.take_seat("")
+    room.set_question(choice())
     first = room.question
     room.answer(seat, first.id, 1)
-    room.asks(Question("own", "Which word?", Form("choice", ["the", "cat", "sat"])))
+    room.set_question(Question("own", "Which word?", AnswerFormat("choice", ["the", "cat", "sat"])))
     assert room.question.id == first.id and room.question.answers == {seat: 1}
-    room.asks(choice("another"))
+    room.set_question(choice("another"))
     assert room.question.answers == {}
     with pytest.raises(InputError, match="closed"):
         room.answer(seat, first.id, 1)
-    room.asks(None)
+    room.set_question(None)
     assert told(room)["ask"] == {}
 
 
 def test_a_room_that_votes_again_shows_both_votes_and_who_changed_his_mind(room):
-    seats = [room.sit("") for _ in range(5)]
-    room.again()  # nobody is asked anything
-    room.asks(choice())
+    seats = [room.take_seat("") for _ in range(5)]
+    room.vote_again()  # nobody is asked anything
+    room.set_question(choice())
     first = room.question.id
-    room.again()  # nobody has answered
+    room.vote_again()  # nobody has answered
     assert room.question.id == first
     for seat, given in zip(seats[:4], (0, 0, 1, 1), strict=True):
         room.answer(seat, first, given)
-    room.again()
-    room.again()
+    room.vote_again()
+    room.vote_again()
     with pytest.raises(InputError, match="closed"):
         room.answer(seats[0], first, 1)
     seen = told(room, leads=True)
@@ -125,22 +125,27 @@ def test_a_room_that_votes_again_shows_both_votes_and_who_changed_his_mind(room)
     assert room.question.majority() in (0, 1)
     for seat, given in zip(seats, (1, 0, 2, 1, 1), strict=False):
         room.answer(seat, room.question.id, given)
-    room.asks(choice())  # the page is drawn anew
+    room.set_question(choice())  # the page is drawn anew
     room.reveal(truth=[1])
     shown = told(room)["ask"]
     assert shown["before"] == {"answered": 4, "counts": [2, 2, 0]}
     assert (shown["answered"], shown["counts"]) == (5, [1, 3, 1])
     assert shown["changed"] == {"both": 4, "to_right": 1, "to_wrong": 1}
-    room.again()  # it is over
+    room.vote_again()  # it is over
     assert told(room)["ask"] == shown
 
 
 @pytest.mark.parametrize(
     ("form", "answers", "spread", "majority"),
     [
-        (Form("word", ("a", "b")), [1, 1, 0], {"counts": [1, 2]}, 1),
-        (Form("cell", ("a", "b")), [[0, 1], [0, 1], [1, 1]], {"cells": [[0, 1, 2], [1, 1, 1]]}, (0, 1)),
-        (Form("number", low=0, high=12), [1, 2.5, 12], {"median": 2.5}, 2.5),
+        (AnswerFormat("word", ("a", "b")), [1, 1, 0], {"counts": [1, 2]}, 1),
+        (
+            AnswerFormat("cell", ("a", "b")),
+            [[0, 1], [0, 1], [1, 1]],
+            {"cells": [[0, 1, 2], [1, 1, 1]]},
+            (0, 1),
+        ),
+        (AnswerFormat("number", low=0, high=12), [1, 2.5, 12], {"median": 2.5}, 2.5),
     ],
 )
 def test_each_kind_is_spread_as_it_was_answered(form, answers, spread, majority):
@@ -154,14 +159,14 @@ def test_each_kind_is_spread_as_it_was_answered(form, answers, spread, majority)
 @pytest.mark.parametrize(
     ("words", "form", "wrong"),
     [
-        ("", Form("choice", ("a", "b")), "empty.*Write a question"),
-        (" ", Form("choice", ("a", "b")), "empty.*Write a question"),
-        ("w" * 601, Form("choice", ("a", "b")), "601 characters.*Shorten"),
-        ("w", Form("choice", ("a",)), "1 option"),
-        ("w", Form("choice", ()), "0 options"),
-        ("w", Form("word", ("a",) * 401), "401 options"),
-        ("w", Form("number", low=1, high=1), "No number"),
-        ("w", Form("number", low=0, high=float("inf")), "No number"),
+        ("", AnswerFormat("choice", ("a", "b")), "empty.*Write a question"),
+        (" ", AnswerFormat("choice", ("a", "b")), "empty.*Write a question"),
+        ("w" * 601, AnswerFormat("choice", ("a", "b")), "601 characters.*Shorten"),
+        ("w", AnswerFormat("choice", ("a",)), "1 option"),
+        ("w", AnswerFormat("choice", ()), "0 options"),
+        ("w", AnswerFormat("word", ("a",) * 401), "401 options"),
+        ("w", AnswerFormat("number", low=1, high=1), "No number"),
+        ("w", AnswerFormat("number", low=0, high=float("inf")), "No number"),
     ],
 )
 def test_a_question_that_cannot_be_asked_says_so(words, form, wrong):
@@ -173,7 +178,7 @@ def test_who_listens_is_woken_by_what_he_may_hear(room):
     woken: list[str] = []
     deaf = room.listen(lambda: woken.append("follower"))
     room.listen(lambda: woken.append("lecturer"), leads=True)
-    room.sit("")
+    room.take_seat("")
     room.command("next")
     assert set(woken) == {"lecturer"}
     room.pause(True)
@@ -185,23 +190,23 @@ def test_who_listens_is_woken_by_what_he_may_hear(room):
 
 
 def test_sentences_are_for_the_lecturer_alone_one_a_seat_until_he_has_read_them(room):
-    one, two = room.sit(""), room.sit("")
+    one, two = room.take_seat(""), room.take_seat("")
     room.say(one, "  A first\n sentence ")
     room.say(one, "A second sentence")
     room.say(two, "<b>Mine</b>")
     assert "said" not in told(room)
     assert room.sentences() == ["A second sentence", "<b>Mine</b>"]
     assert [one["words"] for one in told(room, leads=True)["said"]["sentences"]] == room.sentences()
-    room.read()
+    room.clear_sentences()
     assert room.sentences() == [] and told(room, leads=True)["people"]["sentences"] == 0
     for _ in range(MOST_SENTENCES):
-        room.say(room.sit(""), "mine")
+        room.say(room.take_seat(""), "mine")
     with pytest.raises(InputError, match="No more sentences"):
         room.say(one, "one more")
 
 
 def test_a_sentence_is_on_the_wall_only_once_it_is_accepted_and_one_can_be_dropped(room):
-    seats = [room.sit("") for _ in range(3)]
+    seats = [room.take_seat("") for _ in range(3)]
     for seat, words in zip(seats, ("Good", "Obscene", "Better"), strict=True):
         room.say(seat, words)
     good, obscene, better = told(room, leads=True)["said"]["sentences"]
@@ -218,34 +223,36 @@ def test_a_sentence_is_on_the_wall_only_once_it_is_accepted_and_one_can_be_dropp
 
 
 def test_the_lecturer_alone_sees_the_answers_before_the_reveal(room):
-    seats = [room.sit("") for _ in range(3)]
-    room.asks(Question("own", "Which?", Form("choice", ("a", "b")), truth=[1]))
+    seats = [room.take_seat("") for _ in range(3)]
+    room.set_question(Question("own", "Which?", AnswerFormat("choice", ("a", "b")), truth=[1]))
     for seat, given in zip(seats, (0, 1, 1), strict=True):
         room.answer(seat, room.question.id, given)
     votes = told(room, leads=True)["votes"]
     assert (votes["counts"], votes["truth"], votes["revealed"]) == ([1, 2], [1], False)
     assert "votes" not in told(room) and "truth" not in told(room)["ask"]
-    room.again()
+    room.vote_again()
     assert told(room, leads=True)["votes"]["before"]["counts"] == [1, 2]
-    room.asks(Question("own", "Which?", Form("choice", ("a", "b")), truth=[0]))  # another run, another answer
+    room.set_question(
+        Question("own", "Which?", AnswerFormat("choice", ("a", "b")), truth=[0])
+    )  # another run, another answer
     assert told(room, leads=True)["votes"]["truth"] == [0] and room.question.first
 
 
 def test_a_seat_is_told_its_own_answers_and_no_others(room):
-    one, two = room.sit(""), room.sit("")
+    one, two = room.take_seat(""), room.take_seat("")
     assert room.own_answer(one) is None
-    room.asks(choice())
+    room.set_question(choice())
     room.answer(one, room.question.id, 2)
     assert room.own_answer(one) == {"id": room.question.id, "answer": 2} and room.own_answer(two) is None
-    room.again()
+    room.vote_again()
     room.answer(one, room.question.id, 0)
     room.reveal(truth=[0])
     assert room.own_answer(one) == {"id": room.question.id, "answer": 0, "first": 2}
 
 
 def test_a_seat_sends_only_so_fast(room, clock):
-    seat = room.sit("")
-    room.asks(choice())
+    seat = room.take_seat("")
+    room.set_question(choice())
     for _ in range(int(BURST)):
         room.answer(seat, room.question.id, 1)
     with pytest.raises(InputError, match="too fast"):
@@ -257,39 +264,39 @@ def test_a_seat_sends_only_so_fast(room, clock):
 
 def test_seats_are_bounded_and_those_who_left_make_room(clock):
     seats = Seats(lambda: clock[0])
-    names = [seats.sit("", ()) for _ in range(MOST_SEATS)]
+    names = [seats.take_seat("", ()) for _ in range(MOST_SEATS)]
     seats.connect(names[0], 1)
     with pytest.raises(InputError, match="full"):
-        seats.sit("", ())
+        seats.take_seat("", ())
     clock[0] = AWAY + 1
-    new = seats.sit("", {names[1]})
+    new = seats.take_seat("", {names[1]})
     assert {names[0], names[1], new} == {name for name in (*names, new) if name in seats}
     assert seats.joined == 1
 
 
 def test_the_end_forgets_everything_and_tells_it(room):
-    seat = room.sit("")
+    seat = room.take_seat("")
     room.show({"title": "Look"}, {"a": picture("a")})
-    room.asks(choice())
+    room.set_question(choice())
     room.say(seat, "mine")
     room.end()
     shown = [{"title": "Look", "link": "", "sentence": ""}]
     assert told(room) == {"end": {"shown": shown, "sheet": "", "votes": []}}
-    assert room.over() and not room.sits(seat) and not room.forgotten()
+    assert room.is_over() and not room.has_seat(seat) and not room.is_forgotten()
     assert room.question is None and room.sentences() == [] and room.part("a-part") is None
 
 
 def test_the_end_keeps_what_was_shown_and_the_counts_and_nobody(room):
-    seats = [room.sit("") for _ in range(3)]
+    seats = [room.take_seat("") for _ in range(3)]
     for step in (1, 2):
         view = {"title": "Masks", "link": f"masks?masks.step={step}", "exercises": ["mask"]}
         room.show(view, {"a": picture("a")})
     room.show({"title": "Lecture room", "invites": True}, {})
-    room.asks(Question("own", "=Which, word?", Form("choice", ("a", "b")), truth=[1]))
+    room.set_question(Question("own", "=Which, word?", AnswerFormat("choice", ("a", "b")), truth=[1]))
     for seat, given in zip(seats, (0, 1, 1), strict=True):
         room.answer(seat, room.question.id, given)
     room.reveal(room.question.truth)
-    room.asks(choice("nobody answers"))
+    room.set_question(choice("nobody answers"))
     room.reveal()
     room.say(seats[0], "A secret sentence")
     room.end()
@@ -304,24 +311,26 @@ def test_the_end_keeps_what_was_shown_and_the_counts_and_nobody(room):
 
 
 def test_a_state_of_an_older_version_is_read(room):
-    room.asks(choice())
+    room.set_question(choice())
     state = json.loads(json.dumps(room.state()))
     for name in ("accepted", "record"):
         del state[name]
     del state["question"]["near"]
-    room.become(state)
-    assert room.question.same == choice().same and room.record.summary()["votes"] == []
+    room.restore(state)
+    assert room.question.identity == choice().identity and room.record.summary()["votes"] == []
 
 
 def test_a_room_ends_four_hours_after_the_last_event_not_after_the_last_visit(rooms, clock):
     room, secret = rooms.open()
-    assert room.steers(secret) and not room.steers(secret + " ") and not room.steers("")
+    assert (
+        room.accepts_secret(secret) and not room.accepts_secret(secret + " ") and not room.accepts_secret("")
+    )
     assert len(room.code) == LENGTH and set(room.code) <= set(SIGNS)
     clock[0] = LASTS - 1
     room.pause(True)
     clock[0] = 2 * LASTS - 2
     assert rooms.find(f" {room.code[:3].lower()}-{room.code[3:]} ") is room
-    room.connect(room.sit(""), 1)
+    room.connect(room.take_seat(""), 1)
     clock[0] = 2 * LASTS
     assert rooms.find(room.code) is None
     rooms.sweep()
@@ -355,11 +364,11 @@ def test_a_number_is_counted_in_bins_with_round_edges_in_its_unit():
         (0.1, 0.3, [0.1, 0.12, 0.14, 0.16, 0.18, 0.2, 0.22, 0.24, 0.26, 0.28, 0.3]),
         (0, 5e-324, [0, 5e-324]),
     ):
-        form = Form("number", low=low, high=high, unit="%")
+        form = AnswerFormat("number", low=low, high=high, unit="%")
         assert form.edges() == edges
         counts = form.spread([low, high, (low + high) / 2])["counts"]
         assert sum(counts) == 3 and counts[0] >= 1 and counts[-1] >= 1 and len(counts) <= 12
-    asked = Question("own", "How much?", Form("number", low=0, high=100, unit="%"), truth=37.0)
+    asked = Question("own", "How much?", AnswerFormat("number", low=0, high=100, unit="%"), truth=37.0)
     asked.answers["x"] = 40.0
     record = Record()
     record.note_votes(dataclasses.replace(asked, revealed=True))
@@ -367,7 +376,9 @@ def test_a_number_is_counted_in_bins_with_round_edges_in_its_unit():
 
 
 def test_powers_and_indices_of_a_question_are_set_on_phones():
-    asked = Question("own", "x_i or *e*?", Form("choice", ("a", "b")), revealed=True, why="e^3.5 = 33\n#1")
-    parts = asked.shown()["typeset"]
+    asked = Question(
+        "own", "x_i or *e*?", AnswerFormat("choice", ("a", "b")), revealed=True, explanation="e^3.5 = 33\n#1"
+    )
+    parts = asked.public_state()["typeset"]
     assert parts["words"] == [["x", "i"], ["i", "sub"], [" or *e*?", ""]]
     assert parts["why"] == [["e", "i"], ["3.5", "sup"], [" = 33\n#1", ""]]

@@ -13,8 +13,8 @@ import pytest
 import redis
 
 from core.errors import InputError
-from viz.classroom import choose, shared, store
-from viz.classroom.ask import Form, Question
+from viz.classroom import backend, shared, store
+from viz.classroom.ask import AnswerFormat, Question
 from viz.classroom.pictures import RoomPicture
 from viz.classroom.room import LASTS
 from viz.classroom.seats import Refusal
@@ -61,7 +61,7 @@ def _applied(one: RedisRooms) -> bytes:
 
 
 def choice(key: str = "own") -> Question:
-    return Question(key, "Which word?", Form("choice", ("the", "cat", "sat")))
+    return Question(key, "Which word?", AnswerFormat("choice", ("the", "cat", "sat")))
 
 
 def held(room: Any) -> dict[str, Any]:
@@ -75,16 +75,18 @@ def test_a_seat_that_answers_at_both_copies_counts_once(two):
     room, secret = two[0].open()
     level(*two)
     other = two[1].find(room.code)
-    assert other.steers(secret) and not other.steers("x") and other.door == room.door
-    seats = [one.sit("") for one in (room, other, other)]
-    room.asks(choice())
+    assert other.accepts_secret(secret) and not other.accepts_secret("x") and other.door == room.door
+    seats = [one.take_seat("") for one in (room, other, other)]
+    room.set_question(choice())
     level(*two)
     for seat, given in zip(seats * 2, (0, 1, 2, 1, 1, 1), strict=True):
         (room if given % 2 else other).answer(seat, other.question.id, given)
     other.reveal([1], "measured")
     level(*two)
     for one in (room, other):
-        assert one.question.shown()["counts"] == [0, 3, 0] and one.question.answers.keys() == set(seats)
+        assert one.question.public_state()["counts"] == [0, 3, 0] and one.question.answers.keys() == set(
+            seats
+        )
         with pytest.raises(InputError, match="closed"):
             one.answer(seats[0], room.question.id, 0)
 
@@ -105,7 +107,7 @@ def test_copies_that_act_at_once_come_to_the_same_room(two, copy):
     room, _ = two[0].open()
     level(*two)
     rooms = (room, two[1].find(room.code))
-    seats = [room.sit("") for _ in range(6)]
+    seats = [room.take_seat("") for _ in range(6)]
 
     def act(at: int) -> None:
         rng = random.Random(at)
@@ -114,7 +116,7 @@ def test_copies_that_act_at_once_come_to_the_same_room(two, copy):
             what = rng.randrange(6)
             try:
                 if what == 0:
-                    mine.asks(choice(f"own{rng.randrange(4)}"))
+                    mine.set_question(choice(f"own{rng.randrange(4)}"))
                 elif what == 1:
                     mine.show(
                         {"n": n}, {"a": RoomPicture({"n": n}, {f"part{at}{n}": bytes(rng.randrange(9))})}
@@ -144,8 +146,8 @@ def test_a_log_that_was_cut_is_gone_on_with_by_who_comes_later(two, copy, redis_
     monkeypatch.setattr("viz.classroom.log.RETENTION", 0.0)
     room, _ = two[0].open()
     room.show({"title": "Look"}, {"grid": RoomPicture({}, {"abc": b"1"})})
-    room.asks(choice())
-    room.answer(room.sit(""), room.question.id, 1)
+    room.set_question(choice())
+    room.answer(room.take_seat(""), room.question.id, 1)
     two[0]._cut()
     server = redis.Redis.from_url(redis_server.url)
     assert server.xlen("atlas:rooms:log") <= 3  # who is here
@@ -159,8 +161,8 @@ def test_redis_keeps_no_secret_and_no_word_of_a_room_that_has_ended_and_everythi
     server = redis.Redis.from_url(redis_server.url)
     room, secret = two[0].open()
     other, _ = two[1].open()
-    seat = room.sit("")
-    room.asks(choice("own of the room"))
+    seat = room.take_seat("")
+    room.set_question(choice("own of the room"))
     for _ in range(2):
         room.say(seat, "A sentence of the room")
         two[0]._cut()
@@ -189,7 +191,7 @@ def test_who_is_there_is_counted_over_all_copies_and_a_dead_copy_takes_its_own_a
     room, _ = two[0].open()
     level(*two)
     other = two[1].find(room.code)
-    seats = [room.sit("") for _ in range(3)]
+    seats = [room.take_seat("") for _ in range(3)]
     for one, at in zip(seats, (room, other, other), strict=True):
         at.connect(one, 1)
     other.connect(seats[0], 1)  # one browser, two windows
@@ -217,30 +219,30 @@ def test_redis_goes_and_comes_back(two, redis_server, lost, monkeypatch):
     monkeypatch.setattr("viz.classroom.log.PATIENCE", 0.3)
     room, secret = two[0].open()
     room.show({"title": "Look"}, {})
-    room.asks(choice())
+    room.set_question(choice())
     level(*two)
     other = two[1].find(room.code)
-    seat = other.sit("")
+    seat = other.take_seat("")
     other.answer(seat, room.question.id, 1)
     level(*two)
     woken, seen = [], other.number
-    other.listen(lambda: woken.append(other.waits))
+    other.listen(lambda: woken.append(other.is_stale))
     if lost:
         redis_server.stop()
     else:
         redis_server.freeze(True)
-    until(lambda: room.waits and other.waits and woken)
+    until(lambda: room.is_stale and other.is_stale and woken)
     for act in (lambda: other.answer(seat, room.question.id, 2), lambda: other.say(seat, "x"), two[0].open):
         with pytest.raises(Refusal, match="cannot be reached"):
             act()
-    assert other.since(0) and other.steers(secret)  # what was known is still shown
+    assert other.since(0) and other.accepts_secret(secret)  # what was known is still shown
     room.show({"title": "Masks"}, {})  # the lecturer goes on
     room.show({"title": "Scaling"}, {})
     if lost:
         redis_server.start()
     else:
         redis_server.freeze(False)
-    until(lambda: not room.waits and not other.waits)
+    until(lambda: not room.is_stale and not other.is_stale)
     until(lambda: any('"Scaling"' in told for _, _, told in other.since(seen)))
     other.answer(seat, room.question.id, 2)
     level(*two)
@@ -266,13 +268,13 @@ def test_a_copy_that_ends_leaves_the_room_to_the_others(two):
     room, _ = two[0].open()
     level(*two)
     other = two[1].find(room.code)
-    seat = room.sit("")
+    seat = room.take_seat("")
     room.connect(seat, 1)
     until(lambda: other._seats.joined == 1)
     two[0].close()
-    assert room.leaves and not room.ended
+    assert room.is_draining and not room.ended
     until(lambda: other._seats.joined == 0)
-    assert other.sits(seat) and two[1].find(room.code) is other
+    assert other.has_seat(seat) and two[1].find(room.code) is other
 
 
 def test_what_the_copies_cannot_read_is_passed_over(two, redis_server):
@@ -289,14 +291,14 @@ def test_what_the_copies_cannot_read_is_passed_over(two, redis_server):
 def test_an_address_that_is_none_ends_the_start_in_words(url, monkeypatch):
     monkeypatch.setenv("ATLAS_ROOMS", url)
     with pytest.raises(ValueError, match="is not the address of a Redis"):
-        choose.begin()
+        backend.configure_backend()
 
 
 def test_without_redis_the_app_starts_and_waits(monkeypatch):
     monkeypatch.setenv("ATLAS_ROOMS", "redis://127.0.0.1:9/0")
     monkeypatch.setattr(store, "ROOMS", None)
-    choose.begin()
-    assert store.ROOMS.waits and store.ROOMS.find("222222") is None
+    backend.configure_backend()
+    assert store.ROOMS.is_stale and store.ROOMS.find("222222") is None
     with pytest.raises(Refusal, match="cannot be reached"):
         store.ROOMS.open()
     store.ROOMS.close()

@@ -25,12 +25,12 @@ CONFIG = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text("utf-8"))
 PAGE = """
 import streamlit as st
 from viz.widgets import controls
-from viz.shell import state, subject
+from viz.shell import state, selection
 slug = st.session_state.get("go", "masks")
 state.begin(slug)
 text = controls.text("Sentence", "text", "hello")
 layer = controls.pills("Layer", [0, 1, 2, 3], "layer", 0)
-subject.shows(text=text, layer=layer)
+selection.set_selection(text=text, layer=layer)
 window = controls.slider("Window", 1, 9, f"{slug}.window", 2)
 heat = controls.slider("Heat", 0.0, 2.0, f"{slug}.heat", 1.0, 0.1)
 on = controls.toggle("On", f"{slug}.on", True)
@@ -137,10 +137,10 @@ import streamlit as st
 from viz.shell import state
 state.begin("masks")
 if "layer" not in st.session_state:
-    st.session_state.layer = state.read("layer", 0, state.whole(0, 9))
+    st.session_state.layer = state.read("layer", 0, state.whole_number(0, 9))
     state.write(layer=4)
     st.query_params["layer"] = "1"  # the browser's next message still has the old link
-st.session_state["now"] = state.read("layer", 0, state.whole(0, 9))
+st.session_state["now"] = state.read("layer", 0, state.whole_number(0, 9))
 """
     test = AppTest.from_string(script)
     test.query_params["layer"] = "1"
@@ -156,7 +156,7 @@ def test_streamlit_still_tells_back_from_forward() -> None:
 
 @given(some.text())
 def test_a_label_is_never_markup(text: str) -> None:
-    assert not set("<>") & set(labels.plain(text))
+    assert not set("<>") & set(labels.plotly_label(text))
     hidden = {"Cc", "Cf", "Cs", "Zs", "Zl", "Zp"}
     assert not any(
         unicodedata.category(letter) in hidden and letter != "\u200d" for letter in labels.visible(text)
@@ -302,7 +302,7 @@ def test_the_configuration_has_the_same_colours() -> None:
 
 
 def test_every_dark_colour_belongs_to_one_light_colour() -> None:
-    pairs = theme.twins()
+    pairs = theme.dark_twins()
     assert len(set(pairs.values())) == len(pairs)
     assert theme.in_dark(theme.in_dark({"a": [theme.TEXT]})) == {"a": [theme.DARK.text]}
 

@@ -16,7 +16,7 @@ from viz.course.equations import EQUATIONS, Equation
 from viz.course.pages.names import named, sections
 from viz.course.pages.names import page as names
 from viz.course.sources import SOURCES
-from viz.labels import indexed
+from viz.labels import has_index
 from viz.widgets import equations
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -73,7 +73,7 @@ def test_numbers_and_marks_belong_to_symbols_that_are_there() -> None:
 
 def test_the_convention_of_the_link_reaches_every_equation_and_nonsense_is_told() -> None:
     script = (
-        "import streamlit as st\nfrom viz.widgets import equations\nfrom viz.shell import notices\nnotices.make_place()\n"
+        "import streamlit as st\nfrom viz.widgets import equations\nfrom viz.shell import notices\nnotices.reserve_area()\n"
         "equations.show('self.matrix', 'x.')\nst.text(equations.convention())"
     )
     for linked, shown in (("rows", "rows"), ("columns", "columns"), ("diagonal", "columns")):
@@ -199,12 +199,14 @@ def test_mathematics_is_set_or_said_in_plain_words():
             if isinstance(node, ast.Constant)
             and isinstance(node.value, str)
             and id(node) not in notes
-            and indexed(node.value)
+            and has_index(node.value)
         ]
     panels = [panel for id in ("E27", "E29", "E31") for panel in errata.find(id).evidence().panels]
     assert (
         typed == []
-        and [panel.title for panel in panels if indexed(" ".join((panel.title, *panel.rows, *panel.columns)))]
+        and [
+            panel.title for panel in panels if has_index(" ".join((panel.title, *panel.rows, *panel.columns)))
+        ]
         == []
     )
     test = AppTest.from_string(
@@ -213,7 +215,7 @@ def test_mathematics_is_set_or_said_in_plain_words():
     test.session_state["fold:Global and local attention.documents"] = True
     told = [line.value for line in answered(test.run()).markdown]
     assert any("$p_{t}$, $a_{st}$" in line for line in told) and not [
-        line for line in told if indexed(line.replace("\\", ""))
+        line for line in told if has_index(line.replace("\\", ""))
     ]
 
 

@@ -54,7 +54,7 @@ def letters(rows: Sequence[Row], *, shade: str = "") -> vega.Layers:
         | (
             {
                 "shade": float(row.shades[place]),
-                "ink": theme.ink(row.shades[place]),
+                "ink": theme.text_colour(row.shades[place]),
                 "sure": f"{phrase(shade)} {percent(row.shades[place])}" if shade else "",
             }
             if row.shades is not None

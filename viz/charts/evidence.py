@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 
 from viz import theme
 from viz.charts.parts.figures import draw_once
-from viz.labels import plain
+from viz.labels import plotly_label
 
 Array = np.ndarray[Any, np.dtype[Any]]
 TALL = 34  # pixels a row
@@ -48,7 +48,7 @@ def weights(
             y=row,
             text="NaN" if empty else f"{value:.{places}f}",
             showarrow=False,
-            font={"size": 13, "color": theme.TEXT if empty else theme.ink(value)},
+            font={"size": 13, "color": theme.TEXT if empty else theme.text_colour(value)},
         )
     _axes(figure, rows, columns)
     lines = 1 + max(name.count("\n") for name in columns)
@@ -136,4 +136,4 @@ def _framed(figure: go.Figure, title: str, height: int) -> go.Figure:
 
 def _name(text: str) -> str:
     """A name of ours as Plotly text: never markup but for a new line, its spaces left alone."""
-    return "<br>".join(plain(line).replace("·", " ") for line in text.split("\n"))
+    return "<br>".join(plotly_label(line).replace("·", " ") for line in text.split("\n"))

@@ -12,7 +12,7 @@ from plotly.subplots import make_subplots
 
 from viz import theme
 from viz.charts.parts.figures import draw_once
-from viz.labels import plain
+from viz.labels import plotly_label
 
 Array = np.ndarray[Any, np.dtype[Any]]
 NAME = 24
@@ -114,7 +114,9 @@ def _panel(figure: go.Figure, number: int, panel: Panel, pixels: float, letters:
     n = len(values)
     every = max(1, int(np.ceil(n * (letters + 1) / max(pixels, 1))))
     shown = list(range(0, n, every))
-    names = [plain(name).replace("·", " ") if panel.ours else plain(name) for name in panel.rows]
+    names = [
+        plotly_label(name).replace("·", " ") if panel.ours else plotly_label(name) for name in panel.rows
+    ]
     figure.update_yaxes(
         tickvals=shown,
         ticktext=[names[i] for i in shown] if len(names) == n else [""] * len(shown),
@@ -140,7 +142,7 @@ def _panel(figure: go.Figure, number: int, panel: Panel, pixels: float, letters:
         )
     axis = "" if number == 1 else str(number)
     figure.add_annotation(
-        text=plain(panel.name).replace("·", " "),
+        text=plotly_label(panel.name).replace("·", " "),
         xref="paper",
         x=0,
         xanchor="left",

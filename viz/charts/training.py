@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 
 from viz import theme
 from viz.charts.parts.figures import draw_once
-from viz.labels import plain
+from viz.labels import plotly_label
 
 
 @draw_once
@@ -27,7 +27,7 @@ def learning(
             x=[step for step, _ in points],
             y=[value for _, value in points],
             mode="lines+markers",
-            name=plain(name).replace("·", " "),
+            name=plotly_label(name).replace("·", " "),
             line={"color": colour, "width": 2},
             marker={"color": colour, "size": 6},
             hovertemplate=f"{unit}%{{x:,}}: %{{y:.3f}}",

@@ -18,13 +18,13 @@ BINS = 12
 MOST_OPTIONS, LONGEST = 400, 600
 """Options of a question (the words of a sentence may be options), letters of a question."""
 
-OWN = "own"
+OWN_KEY = "own"
 """How the keys of the lecturer's own questions begin: they stay when the page changes."""
 Kind = Literal["choice", "word", "cell", "number"]
 
 
 @dataclass(frozen=True)
-class Form:
+class AnswerFormat:
     """The form of an answer.
 
     kind: "choice" is one of `options`; "word" is one of them too, touched in the sentence; "cell" is two of them, row and column;
@@ -46,7 +46,7 @@ class Form:
         Raises:
             InputError: it does not have this form.
 
-        >>> Form("choice", ("yes", "no")).read(1), Form("number", low=0, high=10).read(2), Form("cell", ("a", "b")).read([0, 1])
+        >>> AnswerFormat("choice", ("yes", "no")).read(1), AnswerFormat("number", low=0, high=10).read(2), AnswerFormat("cell", ("a", "b")).read([0, 1])
         (1, 2.0, (0, 1))
         """
         rule = f"An answer is the place of one of the {len(self.options)} options, counted from 0."
@@ -65,7 +65,7 @@ class Form:
     def edges(self) -> list[float]:
         """Return both ends and, between them, the multiples of the smallest 1, 2 or 5 times a power of ten that gives at most `BINS` bins.
 
-        >>> Form("number", low=0, high=100).edges(), Form("number", low=0.5, high=2).edges()[:4]
+        >>> AnswerFormat("number", low=0, high=100).edges(), AnswerFormat("number", low=0.5, high=2).edges()[:4]
         ([0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 100], [0.5, 0.6, 0.8, 1.0])
         """
         least = (self.high - self.low) / BINS
@@ -88,9 +88,9 @@ class Form:
     def spread(self, answers: Collection[Any]) -> dict[str, Any]:
         """Count the answers: `counts`, one per option (or per bin of numbers, with `edges` and `median`), or `cells` [row, column, count].
 
-        >>> Form("choice", ("yes", "no")).spread([0, 0, 1])
+        >>> AnswerFormat("choice", ("yes", "no")).spread([0, 0, 1])
         {'counts': [2, 1]}
-        >>> Form("number", low=0, high=12).spread([0.0, 1.5, 12.0])["counts"]
+        >>> AnswerFormat("number", low=0, high=12).spread([0.0, 1.5, 12.0])["counts"]
         [1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]
         """
         if self.kind == "number":
@@ -113,18 +113,18 @@ class Form:
 class Question:
     """One question to the room. `key`: the name of its page's question, such as "scaling.spread"; the lecturer's own ones begin with "own".
 
-    truth: the places of the options that are right, or the number; None in a poll. why: the explanation after the reveal.
+    truth: the places of the options that are right, or the number; None in a poll. explanation: the explanation after the reveal.
     first: the answers of the first vote, where the room discussed and voted again. near: how far from the number an answer is still right.
     """
 
     key: str
     words: str
-    form: Form
+    form: AnswerFormat
     id: str = ""
     answers: dict[str, Any] = field(default_factory=dict)
     revealed: bool = False
     truth: Sequence[int] | float | None = None
-    why: str = ""
+    explanation: str = ""
     first: dict[str, Any] = field(default_factory=dict)
     near: float = 0.0
 
@@ -156,7 +156,7 @@ class Question:
             )
 
     @property
-    def same(self) -> tuple[str, str, Form]:
+    def identity(self) -> tuple[str, str, AnswerFormat]:
         """The parts that make two questions the same one."""
         return self.key, self.words, self.form
 
@@ -169,27 +169,27 @@ class Question:
         """Return the question from its `state()`.
 
         >>> import json
-        >>> question = Question("own", "Which?", Form("cell", ("a", "b")), answers={"x": (0, 1)})
+        >>> question = Question("own", "Which?", AnswerFormat("cell", ("a", "b")), answers={"x": (0, 1)})
         >>> Question.from_state(json.loads(json.dumps(question.state()))) == question
         True
         """
-        form = Form(**{**state["form"], "options": tuple(state["form"]["options"])})
+        form = AnswerFormat(**{**state["form"], "options": tuple(state["form"]["options"])})
         votes = {
             vote: {seat: _from_json(answer) for seat, answer in state[vote].items()}
             for vote in ("answers", "first")
         }
         return Question(**{**state, "form": form, **votes})
 
-    def again(self) -> None:
+    def start_second_vote(self) -> None:
         """Begin the second vote, after a discussion: the answers so far become the first vote."""
         self.id, self.first, self.answers = f"{self.id}-2", self.answers, {}
 
-    def changed(self) -> dict[str, int] | None:
+    def vote_changes(self) -> dict[str, int] | None:
         """Count, of those who voted twice (`both`), the changes from wrong to right and back; None where there is no right answer.
 
-        >>> form = Form("choice", ("a", "b"))
+        >>> form = AnswerFormat("choice", ("a", "b"))
         >>> question = Question("own", "Which?", form, truth=[1], first={"x": 0, "y": 1, "z": 1}, answers={"x": 1, "y": 0})
-        >>> question.changed()
+        >>> question.vote_changes()
         {'both': 2, 'to_right': 1, 'to_wrong': 1}
         """
         if self.truth is None or isinstance(self.truth, (int, float)) or not self.first:
@@ -204,10 +204,10 @@ class Question:
             "to_wrong": both.count((True, False)),
         }
 
-    def shown(self) -> dict[str, Any]:
+    def public_state(self) -> dict[str, Any]:
         """Return what everybody may know: before it is revealed, nothing of what was answered. Texts are as the lecturer's page shows them.
 
-        >>> Question("own", "play and ##ing?", Form("choice", ("##ing", "a b\\n"))).shown()["options"]
+        >>> Question("own", "play and ##ing?", AnswerFormat("choice", ("##ing", "a b\\n"))).public_state()["options"]
         ['##ing', 'a b↵']
         """
         form = self.form
@@ -221,12 +221,12 @@ class Question:
             "unit": form.unit,
             "revealed": self.revealed,
             "again": bool(self.first),
-            "own": self.key.startswith(OWN),
+            "own": self.key.startswith(OWN_KEY),
             "typeset": {"words": _runs(phrase(self.words))},
         }
         if self.revealed:
             answers = list(self.answers.values())
-            why = "\n".join(phrase(line) if line else "" for line in self.why.split("\n"))
+            why = "\n".join(phrase(line) if line else "" for line in self.explanation.split("\n"))
             asked |= {
                 "answered": len(answers),
                 "truth": self.truth,
@@ -239,32 +239,32 @@ class Question:
                 first = list(self.first.values())
                 asked |= {
                     "before": {"answered": len(first), **form.spread(first)},
-                    "changed": self.changed(),
+                    "changed": self.vote_changes(),
                 }
         return asked
 
     def votes_of(self, seat: str) -> dict[str, Any] | None:
         """Return what one seat answered, in this vote and in the first; None for nothing.
 
-        >>> Question("own", "Which?", Form("choice", ("a", "b")), id="q", answers={"x": 1}).votes_of("x")
+        >>> Question("own", "Which?", AnswerFormat("choice", ("a", "b")), id="q", answers={"x": 1}).votes_of("x")
         {'id': 'q', 'answer': 1}
         """
         votes = (("answer", self.answers), ("first", self.first))
         given = {name: vote[seat] for name, vote in votes if seat in vote}
         return {"id": self.id, **given} if given else None
 
-    def so_far(self) -> dict[str, Any]:
+    def lecturer_state(self) -> dict[str, Any]:
         """Return, for the lecturer alone, the spread of the answers and which of them are right, as after the reveal.
 
-        >>> Question("own", "Which?", Form("choice", ("a", "b")), answers={"x": 1}, truth=[1]).so_far()["counts"]
+        >>> Question("own", "Which?", AnswerFormat("choice", ("a", "b")), answers={"x": 1}, truth=[1]).lecturer_state()["counts"]
         [0, 1]
         """
-        return replace(self, revealed=True, why="").shown() | {"revealed": self.revealed}
+        return replace(self, revealed=True, explanation="").public_state() | {"revealed": self.revealed}
 
     def majority(self) -> Any:
         """Return the most frequent answer of the last vote (of numbers the median); None without answers.
 
-        >>> question = Question("own", "Which?", Form("choice", ("a", "b")), answers={"x": 1, "y": 1, "z": 0})
+        >>> question = Question("own", "Which?", AnswerFormat("choice", ("a", "b")), answers={"x": 1, "y": 1, "z": 0})
         >>> question.majority()
         1
         """
@@ -276,15 +276,15 @@ class Question:
         return Counter(answers.values()).most_common(1)[0][0]
 
 
-def replaces(question: Question | None, now: Question | None) -> bool:
+def is_new_question(question: Question | None, now: Question | None) -> bool:
     """Return whether this is another question than the one that is open now, or has another right answer.
 
-    >>> form = Form("choice", ("a", "b")); one = Question("own", "Which?", form, truth=[0])
-    >>> replaces(one, one), replaces(Question("own", "Which?", form, truth=[1]), one), replaces(None, one)
+    >>> form = AnswerFormat("choice", ("a", "b")); one = Question("own", "Which?", form, truth=[0])
+    >>> is_new_question(one, one), is_new_question(Question("own", "Which?", form, truth=[1]), one), is_new_question(None, one)
     (False, True, True)
     """
-    if now is None or question is None or now.same != question.same:
-        return (question and question.same) != (now and now.same)
+    if now is None or question is None or now.identity != question.identity:
+        return (question and question.identity) != (now and now.identity)
     return not now.revealed and question.truth is not None and question.truth != now.truth
 
 
@@ -293,7 +293,7 @@ def _from_json(answer: Any) -> Any:
     return tuple(answer) if isinstance(answer, list) else answer
 
 
-def _remedy(form: Form) -> str:
+def _remedy(form: AnswerFormat) -> str:
     """Return how to come to a number of options that is allowed."""
     if form.kind == "choice":
         return "Write each option on a line of its own." if len(form.options) < 2 else "Delete some options."

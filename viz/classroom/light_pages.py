@@ -13,7 +13,7 @@ from starlette.responses import HTMLResponse, Response
 from viz import theme
 from viz.instruments.kit.component import variables
 
-HERE = Path(__file__).parent / "page"
+PAGE_FOLDER = Path(__file__).parent / "page"
 TYPES = {".js": "text/javascript", ".css": "text/css"}
 PAGES = (
     "default-src 'none'; script-src 'self' blob:; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; font-src 'self'; "
@@ -28,14 +28,16 @@ def _vega() -> str:
 
 
 def _page(name: str, dark: bool = True) -> str:
-    text = (HERE / name).read_text("utf-8").replace("%%STYLE%%", variables(dark))
-    return text.replace("%%VEGA%%", _vega()).replace("%%TWINS%%", html.escape(json.dumps(theme.twins())))
+    text = (PAGE_FOLDER / name).read_text("utf-8").replace("%%STYLE%%", variables(dark))
+    return text.replace("%%VEGA%%", _vega()).replace("%%TWINS%%", html.escape(json.dumps(theme.dark_twins())))
 
 
 PAGE, PRESENTER, NOTES = _page("follow.html"), _page("presenter.html"), _page("notes.html")
 HANDOUT = _page("handout.html", dark=False)
 ASSETS = {
-    path.name: (path.read_bytes(), TYPES[path.suffix]) for path in HERE.iterdir() if path.suffix in TYPES
+    path.name: (path.read_bytes(), TYPES[path.suffix])
+    for path in PAGE_FOLDER.iterdir()
+    if path.suffix in TYPES
 }
 
 

@@ -101,7 +101,7 @@ class Log:
                 all_of_it.hset(self._state, mapping={**state, BASE.decode(): base})
                 if removed:
                     all_of_it.hdel(self._state, *removed)
-                all_of_it.xtrim(self._log, minid=min(base, oldest, key=place), approximate=False)
+                all_of_it.xtrim(self._log, minid=min(base, oldest, key=entry_position), approximate=False)
                 all_of_it.expire(self._state, self._lasts)
                 all_of_it.execute()
             self.read = 0
@@ -134,7 +134,7 @@ class Log:
         self._set_gone(False)
         self._begin(state, entries, memory_lost)
         self.tried.set()
-        return max([state.get(BASE, b"0-0"), *(entry for entry, _ in entries)], key=place)
+        return max([state.get(BASE, b"0-0"), *(entry for entry, _ in entries)], key=entry_position)
 
     def _follow(self, entry_id: bytes) -> None:
         heard = time.monotonic()
@@ -171,10 +171,10 @@ def _client(url: str) -> Any:
     )
 
 
-def place(entry: bytes) -> tuple[int, int]:
+def entry_position(entry: bytes) -> tuple[int, int]:
     """Return the position of an entry in the order, as a pair that compares.
 
-    >>> place(b"1700000000000-2") < place(b"1700000000000-10")
+    >>> entry_position(b"1700000000000-2") < entry_position(b"1700000000000-10")
     True
     """
     first, _, second = entry.partition(b"-")

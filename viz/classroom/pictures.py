@@ -54,7 +54,7 @@ class Parts:
             for key, parts in self._parts.items()
         }
 
-    def become(self, state: Mapping[str, Mapping[str, str]]) -> None:
+    def restore(self, state: Mapping[str, Mapping[str, str]]) -> None:
         """Hold what `state()` gave."""
         self._parts = {
             key: {name: base64.b64decode(text) for name, text in parts.items()}

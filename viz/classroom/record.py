@@ -49,7 +49,7 @@ class Record:
         """Note how a revealed question was answered, if anybody did."""
         if question.answers or question.first:
             votes = [one for one in self._votes if one["id"] != question.id]
-            self._votes = [*votes, question.shown()][-MOST_VOTES:]
+            self._votes = [*votes, question.public_state()][-MOST_VOTES:]
 
     def summary(self) -> dict[str, Any]:
         """Return the record for everybody who has the code."""
@@ -75,7 +75,7 @@ class Record:
         """Return all of it as JSON has it."""
         return {"pages": self._pages, "votes": self._votes}
 
-    def become(self, state: Mapping[str, Any]) -> None:
+    def restore(self, state: Mapping[str, Any]) -> None:
         """Hold what `state()` gave; nothing where an older version kept none."""
         self._pages, self._votes = list(state.get("pages", ())), list(state.get("votes", ()))
 

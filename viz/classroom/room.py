@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from core.errors import InputError
-from viz.classroom.ask import Question, replaces
+from viz.classroom.ask import Question, is_new_question
 from viz.classroom.pictures import Parts, RoomPicture
 from viz.classroom.record import Record
 from viz.classroom.seats import Seats, hashed
@@ -29,11 +29,11 @@ LASTS = 4 * 3600.0
 class Room:
     """An open room; `secret`, of which only a hash is stored, gives control of it and is known to the lecturer alone.
 
-    >>> from viz.classroom.ask import Form
+    >>> from viz.classroom.ask import AnswerFormat
     >>> room = Room("BCDFGH", "secret")
-    >>> room.show({"title": "Look"}, {}); seat = room.sit("")
-    >>> room.asks(Question("own", "Which?", Form("choice", ("a", "b"))))
-    >>> room.answer(seat, room.question.id, 0); room.reveal(truth=[0]); room.question.shown()["counts"]
+    >>> room.show({"title": "Look"}, {}); seat = room.take_seat("")
+    >>> room.set_question(Question("own", "Which?", AnswerFormat("choice", ("a", "b"))))
+    >>> room.answer(seat, room.question.id, 0); room.reveal(truth=[0]); room.question.public_state()["counts"]
     [1, 0]
     """
 
@@ -52,29 +52,29 @@ class Room:
 
     # ------------------------------------------------------------- who may
 
-    def steers(self, secret: str) -> bool:
+    def accepts_secret(self, secret: str) -> bool:
         """Return whether this is the lecturer's secret."""
         return hmac.compare_digest(hashed(secret), self._secret)
 
-    def over(self) -> bool:
+    def is_over(self) -> bool:
         """Return whether it has ended: by the lecturer, or by itself."""
         return self.ended or self._now() - self.last > LASTS
 
-    def forgotten(self) -> bool:
+    def is_forgotten(self) -> bool:
         """Return whether it ended so long ago that nothing of it remains."""
         return self.ended and self._now() - self.last > LASTS
 
     @property
-    def waits(self) -> bool:
-        """Whether its store does not answer now."""
+    def is_stale(self) -> bool:
+        """Whether the store does not answer, so that the room may be out of date."""
         return False
 
     @property
-    def leaves(self) -> bool:
+    def is_draining(self) -> bool:
         """Whether this server ends while the room goes on at another one."""
         return False
 
-    def empty(self) -> bool:
+    def is_empty(self) -> bool:
         """Return whether nobody is connected."""
         return not self._seats.connected
 
@@ -103,7 +103,7 @@ class Room:
         self._tell("touch", {"what": kind, "group": group, "at": target})
 
     def pause(self, paused: bool) -> None:
-        """Dim the followers' screens, or undim them."""
+        """Dim the followers' screens, or brighten them again."""
         self.paused = paused
         self._tell("pause", {"paused": paused})
 
@@ -111,11 +111,11 @@ class Room:
         """Send the lecturer's page a command of a second device."""
         self._tell("command", {"act": act, **more})
 
-    def stands(self, address: str, qr: str) -> None:
-        """Publish the address of the room, and its QR code."""
+    def set_address(self, address: str, qr: str) -> None:
+        """Set the address at which others join the room, and its QR code."""
         self._tell("place", {"address": address, "qr": qr, "code": self.code})
 
-    def plans(self, message: Mapping[str, Any]) -> None:
+    def show_plan(self, message: Mapping[str, Any]) -> None:
         """Show the lecturer's devices the stop of the lesson with its note; nothing without a lesson."""
         if message != self.plan:
             self.plan = dict(message)
@@ -135,16 +135,16 @@ class Room:
 
     # ------------------------------------------------------------- followers
 
-    def sits(self, seat: str) -> bool:
+    def has_seat(self, seat: str) -> bool:
         """Return whether this is a seat of the room."""
         return seat in self._seats
 
-    def sit(self, seat: str, new: str = "") -> str:
+    def take_seat(self, seat: str, new: str = "") -> str:
         """Return the seat of a browser: its own again, or a `new` one (random if ""). Raises Refusal: the room is full."""
         with self._lock:
             asked = self.question
             busy = {*self._sentences, *(asked.answers if asked else ()), *(asked.first if asked else ())}
-            seat = self._seats.sit(seat, busy, new)
+            seat = self._seats.take_seat(seat, busy, new)
             self._people()
         self._topics.wake(leading=True)
         return seat
@@ -216,7 +216,7 @@ class Room:
             self._sent()
         self._topics.wake()
 
-    def read(self) -> None:
+    def clear_sentences(self) -> None:
         """Delete all sentences, on the wall too."""
         with self._lock:
             self._sentences.clear()
@@ -231,12 +231,12 @@ class Room:
 
     # ------------------------------------------------------------- what is asked
 
-    def asks(self, question: Question | None) -> None:
+    def set_question(self, question: Question | None) -> None:
         """Open this question; the same one goes on, None removes it."""
         with self._lock:
-            if not replaces(question, self.question):
+            if not is_new_question(question, self.question):
                 return
-            if question and self.question and question.same == self.question.same:
+            if question and self.question and question.identity == self.question.identity:
                 self.question.truth = question.truth  # of another run of the same page
                 self._votes()
             else:
@@ -246,26 +246,26 @@ class Room:
                 self._publish_question()
         self._topics.wake()
 
-    def again(self) -> None:
+    def vote_again(self) -> None:
         """Begin the second vote of peer instruction, after a discussion; the first one is not shown in between."""
         with self._lock:
             asked = self.question
             if asked and asked.answers and not asked.first and not asked.revealed:
-                asked.again()
+                asked.start_second_vote()
                 self._publish_question()
         self._topics.wake()
 
-    def reveal(self, truth: Sequence[int] | float | None = None, why: str = "") -> None:
+    def reveal(self, truth: Sequence[int] | float | None = None, explanation: str = "") -> None:
         """Close the question and show the answers, with the right one if there is one."""
         with self._lock:
             if asked := self.question:
-                asked.revealed, asked.truth, asked.why = True, truth, why
+                asked.revealed, asked.truth, asked.explanation = True, truth, explanation
                 self.record.note_votes(asked)
                 self._publish_question()
         self._topics.wake()
 
     def _publish_question(self) -> None:
-        self._set("ask", self.question.shown() if self.question else {})
+        self._set("ask", self.question.public_state() if self.question else {})
         self._people()
 
     # ------------------------------------------------------------- who hears
@@ -288,7 +288,7 @@ class Room:
 
     def _votes(self) -> None:
         if self.question or self._topics.has("votes"):
-            self._set("votes", self.question.so_far() if self.question else {})
+            self._set("votes", self.question.lecturer_state() if self.question else {})
 
     def _people(self) -> None:
         self._votes()
@@ -336,15 +336,15 @@ class Room:
                 "last": self.last,
             }
 
-    def become(self, state: Mapping[str, Any], *, now: bool = False) -> None:
+    def restore(self, state: Mapping[str, Any], *, now: bool = False) -> None:
         """Take over the `state()` of another copy. Listeners stay; `now`: all of it counts as changed now, so that they get it once more."""
         with self._lock:
             self._secret, self.door = bytes.fromhex(state["secret"]), state["door"]
-            self._topics.become(state["topics"], now=now)
-            self._parts.become(state["parts"])
-            self._seats.become(state["seats"])
-            self._sentences.become(state)
-            self.record.become(state.get("record", {}))
+            self._topics.restore(state["topics"], now=now)
+            self._parts.restore(state["parts"])
+            self._seats.restore(state["seats"])
+            self._sentences.restore(state)
+            self.record.restore(state.get("record", {}))
             self.question = Question.from_state(state["question"]) if state["question"] else None
             self.paused, self.ended, self.last = state["paused"], state["ended"], state["last"]
         self._topics.wake()

@@ -66,10 +66,10 @@ async def join(request: Request) -> Response:
     who = request.client.host if request.client else ""
     if room is None and (past := store.ROOMS.find_ended(code, who)):
         return _end(past)
-    if room is None or not room.sits(seat):
+    if room is None or not room.has_seat(seat):
         room = await asyncio.to_thread(store.ROOMS.enter, code, who, str(message.get("door", "")))
     answer = JSONResponse({"code": room.code})
-    _keep(answer, SEAT, await asyncio.to_thread(room.sit, seat))
+    _keep(answer, SEAT, await asyncio.to_thread(room.take_seat, seat))
     return answer
 
 
@@ -79,8 +79,8 @@ async def lead(request: Request) -> Response:
     secret, room = str(message.get("secret", "")) or cookie, store.ROOMS.find(request.path_params["code"])
     who = request.client.host if request.client else ""
     if room is None and (past := store.ROOMS.find_ended(request.path_params["code"], who)):
-        return _end(past, leads=past.steers(secret))
-    if room is None or not room.steers(secret):
+        return _end(past, leads=past.accepts_secret(secret))
+    if room is None or not room.accepts_secret(secret):
         raise Refusal(*STRANGER)
     answer = JSONResponse({"code": room.code})
     _keep(answer, LEAD, f"{room.code}.{secret}", {"path": _home(request, message)})
@@ -112,7 +112,7 @@ async def events(request: Request) -> Response:
     leads = request.query_params.get("as") == "lead"
     room = _led(request) if leads else _joined(request)
     seat = "" if leads else request.cookies.get(SEAT, "")
-    if _streams[room.code, seat] >= STREAMS[leads] or limits.full(RETURNING):
+    if _streams[room.code, seat] >= STREAMS[leads] or limits.refusal_reason(RETURNING):
         raise Refusal(*CROWDED)
     last = request.headers.get("last-event-id", "")
     start = int(last) if last.isascii() and last.isdecimal() and len(last) < 16 else 0
@@ -154,16 +154,16 @@ async def _stream(room: Room, seat: str, last: int, leads: bool) -> AsyncIterato
             ):  # before the question, which is drawn with it
                 own = given
                 lines.insert(0, f"event: mine\ndata: {json.dumps(own or {})}\n\n")
-            if room.waits != waits:
-                waits = room.waits
+            if room.is_stale != waits:
+                waits = room.is_stale
                 lines.append(f"event: waits\ndata: {json.dumps({'waits': waits})}\n\n")
             if lines:
                 yield "".join(lines)
-            if room.over():
+            if room.is_over():
                 if not room.ended:  # else it is one of the topics
                     yield f"event: end\ndata: {json.dumps(room.record.summary())}\n\n"
                 return
-            if room.leaves:
+            if room.is_draining:
                 return
             await asyncio.sleep(PACE)
             try:
@@ -180,7 +180,7 @@ async def _stream(room: Room, seat: str, last: int, leads: bool) -> AsyncIterato
 async def part(request: Request) -> Response:
     """Send a part of a picture that is too large for the stream."""
     room = store.ROOMS.find(request.path_params["code"])
-    if room is None or not (room.sits(request.cookies.get(SEAT, "")) or _leads(request, room)):
+    if room is None or not (room.has_seat(request.cookies.get(SEAT, "")) or _leads(request, room)):
         raise Refusal(*CLOSED)  # the same where there is no room, or codes could be tried here uncounted
     data = room.part(request.path_params["identity"])
     if data is None:
@@ -246,13 +246,13 @@ ACTS: dict[str, Callable[[Room, dict[str, Any]], None]] = {
     "pause": lambda room, _: room.pause(True),
     "go": lambda room, _: room.pause(False),
     "touch": _touch,
-    "read": lambda room, _: room.read(),
+    "read": lambda room, _: room.clear_sentences(),
     "accept": lambda room, message: room.accept(_sentence(message)),
     "drop": lambda room, message: room.drop(_sentence(message)),
     "take": lambda room, message: room.command("take", sentence=_sentence(message)),
-    "close": lambda room, _: room.asks(None),
+    "close": lambda room, _: room.set_question(None),
     "end": lambda room, _: room.end(),
-    "again": lambda room, _: room.again(),
+    "again": lambda room, _: room.vote_again(),
     **{act: _command(act) for act in ("next", "back", "stop_next", "stop_back", "reveal")},
 }
 """Commands that change the room, and those that its lecturer's page obeys."""
@@ -267,14 +267,14 @@ def _room(request: Request) -> Room:
 
 def _joined(request: Request) -> Room:
     room = store.ROOMS.find(request.path_params["code"])
-    if room is None or not room.sits(request.cookies.get(SEAT, "")):
+    if room is None or not room.has_seat(request.cookies.get(SEAT, "")):
         raise Refusal(*CLOSED)
     return room
 
 
 def _leads(request: Request, room: Room) -> bool:
     code, _, secret = request.cookies.get(LEAD, "").partition(".")
-    return code == room.code and room.steers(secret)
+    return code == room.code and room.accepts_secret(secret)
 
 
 def _led(request: Request) -> Room:

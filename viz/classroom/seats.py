@@ -59,8 +59,8 @@ class Seat:
 class Seats:
     """The seats of one room; not safe to use from several threads by itself.
 
-    >>> seats = Seats(lambda: 0.0); seat = seats.sit("", ())
-    >>> seats.sit(seat, ()) == seat, seat in seats, "guessed" in seats, seats.joined
+    >>> seats = Seats(lambda: 0.0); seat = seats.take_seat("", ())
+    >>> seats.take_seat(seat, ()) == seat, seat in seats, "guessed" in seats, seats.joined
     (True, True, False, 0)
     """
 
@@ -81,7 +81,7 @@ class Seats:
         """Whether anybody is, the lecturer included."""
         return bool(self._lecturer.connections or self.joined)
 
-    def sit(self, seat: str, busy: Collection[str], new: str = "") -> str:
+    def take_seat(self, seat: str, busy: Collection[str], new: str = "") -> str:
         """Return the seat of a browser: its own again, or a `new` one (random if ""); of the old seats those that are `busy` stay.
 
         Raises:
@@ -157,7 +157,7 @@ class Seats:
         }
         return {"held": seats, "lecturer": self._lecturer.connections}
 
-    def become(self, state: Mapping[str, Any]) -> None:
+    def restore(self, state: Mapping[str, Any]) -> None:
         """Hold what `state()` gave."""
         self._by_name = {
             seat: Seat(left, sent, allowance, dict(through))

@@ -30,7 +30,7 @@ class Sentences:
         self._accepted: dict[str, str] = {}
 
     def __iter__(self) -> Iterator[str]:
-        """The seats whose sentence waits."""
+        """Iterate over the seats whose sentence waits."""
         return iter(self._waiting)
 
     def __len__(self) -> int:
@@ -96,7 +96,7 @@ class Sentences:
         """Return all of it as JSON has it."""
         return {"said": dict(self._waiting), "accepted": dict(self._accepted)}
 
-    def become(self, state: Mapping[str, Any]) -> None:
+    def restore(self, state: Mapping[str, Any]) -> None:
         """Hold what `state()` gave, of an older version too."""
         self._waiting, self._accepted = dict(state["said"]), dict(state.get("accepted", {}))
 

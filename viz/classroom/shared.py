@@ -24,7 +24,7 @@ from typing import Any
 
 from core.errors import InputError
 from viz.classroom.ask import Question
-from viz.classroom.log import PATIENCE, Entry, Log, place
+from viz.classroom.log import PATIENCE, Entry, Log, entry_position
 from viz.classroom.pictures import RoomPicture
 from viz.classroom.room import LASTS, Room
 from viz.classroom.shared_room import ACTS, SharedRoom, Unreachable
@@ -47,7 +47,7 @@ class RedisRooms(InMemory):
     """
 
     def __init__(self, url: str, *, now: Callable[[], float] | None = None) -> None:
-        self._clock, self._entry, self.leaves, self.position = now, 0.0, False, b"0-0"
+        self._clock, self._entry, self.is_draining, self.position = now, 0.0, False, b"0-0"
         super().__init__(self._time)
         self.shared = True
         self._rooms: dict[str, SharedRoom] = {}
@@ -66,13 +66,13 @@ class RedisRooms(InMemory):
     # ------------------------------------------------------------- as every store
 
     @property
-    def waits(self) -> bool:
+    def is_stale(self) -> bool:
         """Whether Redis does not answer."""
         return self._log.is_gone
 
     def sweep(self) -> None:
         """Forget the rooms that are over, here and in Redis."""
-        over = [code for code, room in list(self._rooms.items()) if room.over()]
+        over = [code for code, room in list(self._rooms.items()) if room.is_over()]
         super().sweep()
         if not self.applies:
             for code in over:
@@ -81,7 +81,7 @@ class RedisRooms(InMemory):
 
     def close(self) -> None:
         """End this copy: followers go on at another one, and the rooms last."""
-        self.leaves = True
+        self.is_draining = True
         self._stopped.set()
         self._soon.set()
         for room in list(self._rooms.values()):
@@ -144,7 +144,7 @@ class RedisRooms(InMemory):
         at, fields = entry
         ticket = self._waiting.get(fields.get(b"ticket", b"").decode())
         with self._turn:
-            self.position, self._entry = at, place(at)[0] / 1000
+            self.position, self._entry = at, entry_position(at)[0] / 1000
             try:
                 result, wrong = self._apply(fields), None
             except InputError as error:
@@ -172,7 +172,7 @@ class RedisRooms(InMemory):
         if act in ("open", "known"):
             return self._opens(code, args[0], reopened=act == "known")
         room = self._rooms.get(code)
-        if room is None or place(room.position) >= place(self.position):
+        if room is None or entry_position(room.position) >= entry_position(self.position):
             return None
         room.position = self.position
         return ACTS[act](room, *args, **more)
@@ -186,13 +186,13 @@ class RedisRooms(InMemory):
             room = SharedRoom(self, code, "", now=self._time)
             if self._admit(room) is None:
                 return False
-        room.become(state, now=reopened)
+        room.restore(state, now=reopened)
         room.position = self.position
         self._known_codes.add(code)
         return True
 
     def _note_connected(self, server: str, seats: Mapping[str, Sequence[str]]) -> None:
-        now = self._alive[server] = place(self.position)[0] / 1000
+        now = self._alive[server] = entry_position(self.position)[0] / 1000
         lost = [other for other, heard in self._alive.items() if now - heard > LOST]
         for other in lost:
             del self._alive[other]
@@ -213,7 +213,7 @@ class RedisRooms(InMemory):
         for entry in entries:
             self._hear(entry)
         for code, room in list(self._rooms.items()):
-            if code not in self._known_codes and not room.forgotten():
+            if code not in self._known_codes and not room.is_forgotten():
                 self._log.add({"act": "known", "code": code, **_fields("known", (room.state(),), {})})
         self._soon.set()
 
@@ -222,8 +222,8 @@ class RedisRooms(InMemory):
         room = self._rooms.get(code)
         if room is None:
             room = self._rooms[code] = SharedRoom(self, code, "", now=self._time)
-        if first or place(at) > place(room.position):
-            room.become(copy["state"])
+        if first or entry_position(at) > entry_position(room.position):
+            room.restore(copy["state"])
             room.position = at
         self._known_codes.add(code)
         for server in {server for seat in copy["state"]["seats"]["held"].values() for server in seat[3]}:
@@ -267,7 +267,7 @@ class RedisRooms(InMemory):
         with self._turn:
             base, changed, self._changed = self.position, self._changed, set()
             kept = {
-                code: room for code in changed if (room := self._rooms.get(code)) and not room.forgotten()
+                code: room for code in changed if (room := self._rooms.get(code)) and not room.is_forgotten()
             }
             state = {
                 code: json.dumps({"at": room.position.decode(), "state": room.state()}).encode()
@@ -283,7 +283,7 @@ def _fields(act: str, args: Sequence[Any], more: Mapping[str, Any]) -> dict[str,
         view, pictures = args
         fields = {f"part {name}": data for shown in pictures.values() for name, data in shown.parts.items()}
         args = (view, {key: [shown.message, list(shown.parts)] for key, shown in pictures.items()})
-    elif act == "asks":
+    elif act == "set_question":
         args = (args[0].state() if args[0] else None,)
     return fields | {"args": json.dumps([args, more])}
 
@@ -295,6 +295,6 @@ def _read(act: str, fields: Mapping[bytes, bytes]) -> tuple[list[Any], dict[str,
             key: RoomPicture(message, {name: fields[f"part {name}".encode()] for name in names})
             for key, (message, names) in args[1].items()
         }
-    elif act == "asks" and args[0]:
+    elif act == "set_question" and args[0]:
         args[0] = Question.from_state(args[0])
     return args, more

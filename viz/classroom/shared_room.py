@@ -8,8 +8,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
-from viz.classroom.ask import Question, replaces
-from viz.classroom.log import place
+from viz.classroom.ask import Question, is_new_question
+from viz.classroom.log import entry_position
 from viz.classroom.pictures import RoomPicture
 from viz.classroom.room import Room
 from viz.classroom.seats import Refusal
@@ -40,11 +40,11 @@ class Keeper(Protocol):
 
     position: bytes
     """The entry of the log that is done now, or was last."""
-    leaves: bool
+    is_draining: bool
     """Whether this copy ends."""
 
     @property
-    def waits(self) -> bool:
+    def is_stale(self) -> bool:
         """Whether Redis does not answer."""
         ...
 
@@ -96,17 +96,17 @@ ACTS: dict[str, Callable[..., Any]] = {
         Room.touch,
         Room.pause,
         Room.command,
-        Room.stands,
-        Room.plans,
+        Room.set_address,
+        Room.show_plan,
         Room.end,
-        Room.sit,
+        Room.take_seat,
         Room.answer,
         Room.say,
-        Room.read,
+        Room.clear_sentences,
         Room.accept,
         Room.drop,
-        Room.asks,
-        Room.again,
+        Room.set_question,
+        Room.vote_again,
         Room.reveal,
     )
 }
@@ -126,37 +126,39 @@ class SharedRoom(Room):
 
     reveal = _by_all_copies(Room.reveal, keeps=True)
     pause = _by_all_copies(Room.pause, keeps=True)
-    again = _by_all_copies(Room.again, keeps=True)
-    stands = _by_all_copies(Room.stands, keeps=True)
-    read = _by_all_copies(Room.read, keeps=True)
+    vote_again = _by_all_copies(Room.vote_again, keeps=True)
+    set_address = _by_all_copies(Room.set_address, keeps=True)
+    clear_sentences = _by_all_copies(Room.clear_sentences, keeps=True)
     accept = _by_all_copies(Room.accept, keeps=True)
     drop = _by_all_copies(Room.drop, keeps=True)
     touch = _by_all_copies(Room.touch)
     command = _by_all_copies(Room.command)
-    _show, _asks, _end = (_by_all_copies(act, keeps=True) for act in (Room.show, Room.asks, Room.end))
-    _plans = _by_all_copies(Room.plans, keeps=True)
-    _sit, _answer, _say = (_by_all_copies(act) for act in (Room.sit, Room.answer, Room.say))
+    _show, _set_question, _end = (
+        _by_all_copies(act, keeps=True) for act in (Room.show, Room.set_question, Room.end)
+    )
+    _show_plan = _by_all_copies(Room.show_plan, keeps=True)
+    _take_seat, _answer, _say = (_by_all_copies(act) for act in (Room.take_seat, Room.answer, Room.say))
 
     @property
-    def waits(self) -> bool:
-        return self.rooms.waits
+    def is_stale(self) -> bool:
+        return self.rooms.is_stale
 
     @property
-    def leaves(self) -> bool:
-        return self.rooms.leaves
+    def is_draining(self) -> bool:
+        return self.rooms.is_draining
 
     def show(self, view: Mapping[str, Any], pictures: Mapping[str, RoomPicture]) -> None:
         self._show(view, pictures)
 
-    def asks(self, question: Question | None) -> None:
-        if self.rooms.applies or replaces(question, self.question):
+    def set_question(self, question: Question | None) -> None:
+        if self.rooms.applies or is_new_question(question, self.question):
             if question:
                 question.id = question.id or secrets.token_hex(4)
-            self._asks(question)
+            self._set_question(question)
 
-    def plans(self, message: Mapping[str, Any]) -> None:
+    def show_plan(self, message: Mapping[str, Any]) -> None:
         if self.rooms.applies or message != self.plan:
-            self._plans(message)
+            self._show_plan(message)
 
     def end(self) -> None:
         self._end()
@@ -164,8 +166,8 @@ class SharedRoom(Room):
             self.rooms.forget(self.code)
             self.rooms.remember(self.code)
 
-    def sit(self, seat: str, new: str = "") -> str:
-        return seat if self.sits(seat) else self._sit(seat, new or secrets.token_urlsafe(12))
+    def take_seat(self, seat: str, new: str = "") -> str:
+        return seat if self.has_seat(seat) else self._take_seat(seat, new or secrets.token_urlsafe(12))
 
     def answer(self, seat: str, question: str, answer: Any) -> None:
         if self.rooms.applies or self._seats.ready(seat):
@@ -194,5 +196,5 @@ class SharedRoom(Room):
         self._topics.wake()
 
     def _least(self) -> int:
-        first, second = place(self.rooms.position)  # the same number at all copies
+        first, second = entry_position(self.rooms.position)  # the same number at all copies
         return (first - FIRST) * 1000 + min(second, 99) * 10

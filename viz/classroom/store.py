@@ -128,7 +128,7 @@ class InMemory:
     """The rooms of this process.
 
     >>> rooms = InMemory(); room, secret = rooms.open()
-    >>> rooms.find(room.code.lower()) is room, room.steers(secret), rooms.find("222222")
+    >>> rooms.find(room.code.lower()) is room, room.accepts_secret(secret), rooms.find("222222")
     (True, True, None)
     """
 
@@ -160,7 +160,7 @@ class InMemory:
             open_rooms = {code: other for code, other in self._rooms.items() if not other.ended}
             if len(open_rooms) >= MOST_ROOMS:
                 for code, other in list(open_rooms.items()):
-                    if other.empty() and self._now() - other.last > IDLE:
+                    if other.is_empty() and self._now() - other.last > IDLE:
                         open_rooms.pop(code)
                         self._rooms.pop(code).end()
             if len(open_rooms) >= MOST_ROOMS:
@@ -176,7 +176,7 @@ class InMemory:
     def find(self, code: str) -> Room | None:
         """Return the open room of this code, however it was typed."""
         room = self._rooms.get(plain(code[:40]))
-        return None if room is None or room.over() else room
+        return None if room is None or room.is_over() else room
 
     def enter(self, code: str, address: str, door: str = "") -> Room:
         """Return the room of a code that somebody tries; `door`, which only the QR code has, opens even to a barred address."""
@@ -195,7 +195,7 @@ class InMemory:
         if address is not None and self.guesses.barred(address):
             raise Refusal(*BARRED)
         room = self._rooms.get(plain(code[:40]))
-        return room if room and room.ended and not room.forgotten() else None
+        return room if room and room.ended and not room.is_forgotten() else None
 
     def _wrong(self, address: str) -> None:
         """Count a wrong code of this address."""
@@ -205,9 +205,9 @@ class InMemory:
         """End the rooms that are over, and forget those that ended long ago."""
         with self._lock:
             for code, room in list(self._rooms.items()):
-                if room.forgotten():
+                if room.is_forgotten():
                     del self._rooms[code]
-                elif room.over() and not room.ended:
+                elif room.is_over() and not room.ended:
                     Room.end(room)  # by itself, wherever the room is kept
 
     def close(self) -> None:

@@ -86,7 +86,7 @@ class Topics:
         with self._lock:
             return {"number": self.number, "held": dict(self._messages)}
 
-    def become(self, state: Mapping[str, Any], *, now: bool = False) -> None:
+    def restore(self, state: Mapping[str, Any], *, now: bool = False) -> None:
         """Take over a `state()`; `now`: all of it counts as changed now, so that everybody gets it once more."""
         with self._lock:
             self.number = max(self.number + 1, self._least()) if now else state["number"]

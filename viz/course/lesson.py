@@ -184,9 +184,9 @@ class Lesson(Generic[P, D]):
         with page_parts.fold(page_parts.LOOKING, f"{slug}.looking") as opened:
             if opened.open:
                 look = filled(said.look, folds.look, params, data) if folds.look else said.look
-                st.markdown(formulas(look, ours=True))
+                st.markdown(formulas(look, is_markdown=True))
                 if said.tries:
-                    st.markdown(formulas(said.tries, ours=True))
+                    st.markdown(formulas(said.tries, is_markdown=True))
                 if folds.aside:
                     folds.aside()
         page_parts.documents(self.text.info, lambda: self._sources(said.errata, known))
@@ -206,7 +206,7 @@ class Lesson(Generic[P, D]):
                         ". ".join(KINDS[kind].title for kind in kinds)
                         + ": to work through by hand, computed as this exhibit computes; the solutions are a sheet of their own."
                     )
-                    links.to(
+                    links.page_link(
                         "homework",
                         "Make a sheet",
                         icon=":material/print:",
@@ -216,7 +216,7 @@ class Lesson(Generic[P, D]):
     def _sources(self, errata: Sequence[str], known: bool) -> None:
         """What is ours and what the documents', and their errata."""
         if self.text.sources:
-            st.markdown(formulas(self.text.sources, ours=True))
+            st.markdown(formulas(self.text.sources, is_markdown=True))
         if known:
             lesson.errata(*errata)
         elif errata:

@@ -27,11 +27,13 @@ class Door:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "websocket" and (limits.full(JOINING) if _new(scope) else limits.full(RETURNING)):
+        if scope["type"] == "websocket" and (
+            limits.refusal_reason(JOINING) if _new(scope) else limits.refusal_reason(RETURNING)
+        ):
             await send({"type": "websocket.close", "code": 1013})
         elif scope["type"] == "http" and scope["path"].endswith("/_stcore/health") and start.REPORT.problem:
             await PlainTextResponse(start.REPORT.problem, 503)(scope, receive, send)
-        elif scope["type"] == "http" and _opens(scope) and (why := limits.full(NEWCOMER)):
+        elif scope["type"] == "http" and _opens(scope) and (why := limits.refusal_reason(NEWCOMER)):
             await HTMLResponse(PAGE.format(why=why), 503, {"Retry-After": "60", "Cache-Control": "no-store"})(
                 scope, receive, send
             )
@@ -54,5 +56,5 @@ def _new(scope: Scope) -> bool:
 
 
 def _opens(scope: Scope) -> bool:
-    """Whether a browser asks for a page, and not for a part of one."""
+    """Return whether a browser asks for a page, and not for a part of one."""
     return scope["method"] == "GET" and "text/html" in Headers(scope=scope).get("accept", "")

@@ -15,7 +15,7 @@ from starlette.routing import Route
 
 import core.layers.linear
 import core.serving.engine
-from viz.classroom import choose, routes
+from viz.classroom import backend, routes
 from viz.platform import (
     admission,
     housekeeping,
@@ -68,10 +68,10 @@ def check_settings() -> None:
         SystemExit: with a sentence, for one that cannot be read.
     """
     try:
-        limits.most_memory()
-        limits.most_upload()
+        limits.memory_limit()
+        limits.upload_limit()
         security.policy()
-        choose.begin()
+        backend.configure_backend()
     except ValueError as error:
         raise SystemExit(str(error)) from None
 
@@ -84,7 +84,7 @@ async def lifespan(_: st.App) -> AsyncIterator[dict[str, object]]:
     schemapi.disable_debug_mode()  # the tests hold every chart against Vega-Lite's schema: 0.2 s a chart that no visitor has to wait for again
     limits.raise_files()
     core.layers.linear.ROOM.most = 0  # copies of weights in the processor's own layout: 240 MB of a class of thirty, and no bar needs them
-    core.serving.engine.default().room(limits.room)
+    core.serving.engine.default().room(limits.free_bytes)
     server = shutdown.web_server()
     shutdown.limit_the_wait(server)
     start.REPORT.failures += streamlit_patches.apply()

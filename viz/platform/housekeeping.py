@@ -103,10 +103,10 @@ class Upkeep:
         self._departed |= self.sessions.close_expired()
         if UPLOADS and not self.sessions.problem:
             UPLOADS.forget_absent({session.id for session in self.sessions.present()})
-        now, most, running = time.monotonic(), limits.most_memory(), self.sessions.running()
+        now, most, running = time.monotonic(), limits.memory_limit(), self.sessions.running()
         if running:
             self._ran = now
-        tight = most and limits.memory() > 0.85 * most
+        tight = most and limits.memory_in_use() > 0.85 * most
         whole = now - self._walked > self._patience(now)
         due = self._settled and (whole or tight or gc.get_count()[2] > GENERATIONS)
         if not due or now - self._last < REST or running:
@@ -121,7 +121,7 @@ class Upkeep:
         self._last = now
 
     def _patience(self, now: float) -> float:
-        """Seconds from one walk through the whole heap to the next."""
+        """Return the seconds from one walk through the whole heap to the next."""
         if self._departed and not self.sessions.present():
             return 0.0
         return OFTEN if self._departed and now - self._ran > QUIET else SELDOM

@@ -26,12 +26,12 @@ FILES = next((folder for folder in ("/proc/self/fd", "/dev/fd") if os.path.isdir
 
 
 def open_files() -> int:
-    """How many files are open in this process; 0 where the system does not tell."""
+    """Return how many files are open in this process; 0 where the system does not say."""
     return len(os.listdir(FILES)) if FILES else 0
 
 
-def most_files() -> int:
-    """How many may be open; 0 where the system does not tell."""
+def file_limit() -> int:
+    """Return how many files may be open; 0 where the system does not say."""
     return resource.getrlimit(resource.RLIMIT_NOFILE)[0] if resource else 0
 
 
@@ -43,28 +43,28 @@ def raise_files() -> None:
             resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, hard), hard))
 
 
-def memory() -> int:
-    """Bytes of this process in memory now; 0 where the system does not tell."""
+def memory_in_use() -> int:
+    """Return the bytes of this process in memory; 0 where the system does not say."""
     with suppress(OSError, ValueError, IndexError):
         return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     return 0
 
 
-def most_memory() -> int:
-    """The cap that whoever starts the server set in `ATLAS_MEMORY`, in bytes; 0 for none.
+def memory_limit() -> int:
+    """Return the limit set in `ATLAS_MEMORY`, in bytes; 0 for none.
 
     Raises:
         ValueError: it is not a number of bytes such as 2G.
 
     >>> os.environ[VARIABLE] = "1.5G"
-    >>> most_memory() == 1.5 * 2**30, os.environ.pop(VARIABLE)
+    >>> memory_limit() == 1.5 * 2**30, os.environ.pop(VARIABLE)
     (True, '1.5G')
     """
     return _size(VARIABLE)
 
 
-def most_upload() -> int:
-    """The most bytes of weights that a visitor may upload: what `ATLAS_UPLOAD` says, of 1 half a gigabyte; 0 where nobody may.
+def upload_limit() -> int:
+    """Return the most bytes of weights that a visitor may upload, as set in `ATLAS_UPLOAD` (1 is half a gigabyte); 0 if uploads are off.
 
     Raises:
         ValueError: it is no size.
@@ -72,15 +72,15 @@ def most_upload() -> int:
     return UPLOADED if os.environ.get(UPLOAD, "").strip() == "1" else _size(UPLOAD)
 
 
-def hub() -> bool:
-    """Whether visitors may have models fetched from the Hub: only who starts the server can say so, with `ATLAS_HUB=1`."""
+def allows_hub() -> bool:
+    """Return whether visitors may have models fetched from the Hub (`ATLAS_HUB=1`)."""
     return os.environ.get(HUB, "").strip() == "1"
 
 
-def room() -> float:
-    """Bytes that are free for one more model; without a cap as many as one likes."""
-    most = most_memory()
-    return SHARE * most - memory() if most else math.inf
+def free_bytes() -> float:
+    """Return the bytes that are free for one more model; infinite without a limit."""
+    most = memory_limit()
+    return SHARE * most - memory_in_use() if most else math.inf
 
 
 def _size(variable: str) -> int:
@@ -95,10 +95,10 @@ def _size(variable: str) -> int:
     return int(float(found[1]) * UNITS[found[2].upper()])
 
 
-def full(spare_files: int) -> str:
-    """Why nobody more can be let in, in words; "" while there is room. `spare_files` must stay free for those inside."""
-    if (most := most_files()) and open_files() > most - spare_files:
+def refusal_reason(spare_files: int) -> str:
+    """Return the reason for refusing new visitors, "" while there is capacity. `spare_files` must stay free for those inside."""
+    if (most := file_limit()) and open_files() > most - spare_files:
         return f"All of its {most:,} open files are in use."
-    if (most := most_memory()) and memory() > SHARE * most:
+    if (most := memory_limit()) and memory_in_use() > SHARE * most:
         return f"Its {most / 2**20:,.0f} MB of memory are in use."
     return ""

@@ -77,7 +77,7 @@ def text_problem() -> str:
 
 def memory_problem() -> str:
     """Return why nobody can be let in though nobody is there; "" where there is room for visitors."""
-    most, now = limits.most_memory(), limits.memory()
+    most, now = limits.memory_limit(), limits.memory_in_use()
     if not most or now <= limits.SHARE * most:
         return ""
     needed = math.ceil((now / limits.SHARE + VISITORS) / 2**20 / 100) * 100
@@ -127,7 +127,7 @@ def the_rest(then: Callable[[], None]) -> None:
 def _parts() -> Iterator[tuple[str, Callable[[], object]]]:
     engine = core.serving.engine.default()
     for listing in engine.models():
-        if listing.ok and listing.foreign and limits.most_memory():
+        if listing.ok and listing.foreign and limits.memory_limit():
             continue  # where memory is short a foreign one is opened when somebody asks for it
         if listing.ok:
             yield listing.name, partial(_warm, listing.name)

@@ -15,7 +15,7 @@ from viz.shell import pages
 
 
 def jobs(loop: asyncio.AbstractEventLoop) -> Iterator[tuple[str, Callable[[], None]]]:
-    """For each page its name and what draws it once, to be called in any thread but that of the server's `loop`."""
+    """Yield for each page its name and the function that draws it once, to be called in any thread except that of the server's `loop`."""
     for entry in pages.discover():
         yield f"the page {entry.slug}", partial(_wait, loop, entry.slug)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import streamlit as st
 
 from viz.shell import errors, pages, state
-from viz.shell.lessons import walking
+from viz.shell.lessons import player
 from viz.shell.room_bar import bar
 from viz.shell.stage import stage
 
@@ -17,7 +17,7 @@ MENUS = {"top": "", "lab": "Lab", "more": "More"}  # of the top bar; others are 
 HIDDEN = "course"
 
 
-class Shared(st.Page):
+class SharedPage(st.Page):
     """A page that every visitor's run may draw; Streamlit's own notes in itself whether it was drawn, and hashes its address each time it is asked."""
 
     _can_be_called = property(lambda self: True, lambda self, value: None)  # type: ignore[assignment]
@@ -28,12 +28,12 @@ class Shared(st.Page):
 
 
 @functools.cache
-def shared() -> dict[str, Shared]:
-    """All pages by slug. Called within a run, for Streamlit makes no page without one."""
+def shared_pages() -> dict[str, SharedPage]:
+    """Return all pages by slug. Call it within a run, because Streamlit makes no page without one."""
     return {
-        entry.slug: Shared(
-            functools.partial(framed, entry),
-            title=getattr(entry.info, "called", entry.info.title),
+        entry.slug: SharedPage(
+            functools.partial(draw_page, entry),
+            title=getattr(entry.info, "menu_title", entry.info.title),
             url_path=entry.slug,
             default=entry.slug == pages.HOME,
             visibility="visible" if _menu(entry) in MENUS else "hidden",
@@ -43,32 +43,32 @@ def shared() -> dict[str, Shared]:
 
 
 @functools.cache
-def sections() -> dict[str, list[Shared]]:
+def sections() -> dict[str, list[SharedPage]]:
     """Return the pages by their headings in the top bar, "" for the words of the bar itself and for hidden pages."""
-    known: dict[str, list[Shared]] = {heading: [] for heading in MENUS.values()}
+    known: dict[str, list[SharedPage]] = {heading: [] for heading in MENUS.values()}
     for entry in pages.discover():
-        known[MENUS.get(_menu(entry), "")].append(shared()[entry.slug])
+        known[MENUS.get(_menu(entry), "")].append(shared_pages()[entry.slug])
     return {heading: found for heading, found in known.items() if found}
 
 
 @functools.cache
 def icon() -> str:
-    """The house's icon as an address that holds the picture itself."""
+    """Return the icon as a data URL."""
     drawn = Path(__file__).parents[1].joinpath("static", "favicon.svg").read_bytes()
     return f"data:image/svg+xml;base64,{base64.b64encode(drawn).decode()}"
 
 
-def framed(entry: pages.Entry) -> None:
+def draw_page(entry: pages.Entry) -> None:
     """Draw one page inside the error boundary, with the state of this visit."""
     with (
         errors.guard(),
-        state.visit(entry.slug, entry.whole),
+        state.visit(entry.slug, entry.shows_subject),
         st.container(horizontal_alignment="center"),
         st.container(width=1120, key="atlas-page"),
-        walking.along(entry),
-        stage.around(entry),
-        bar.around(entry),
-        walking.around(entry),
+        player.lesson_bar(entry),
+        stage.stage(entry),
+        bar.room_bar(entry),
+        player.lesson_footer(entry),
         errors.guard(),
     ):
         entry.page()

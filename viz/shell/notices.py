@@ -10,24 +10,24 @@ from streamlit.delta_generator import DeltaGenerator
 _place: ContextVar[DeltaGenerator | None] = ContextVar("place", default=None)
 
 
-def make_place() -> None:
-    """Reserve the spot, below the title, where notices of this run appear."""
+def reserve_area() -> None:
+    """Reserve the area, below the title, where notices of this run appear."""
     _place.set(st.container())
 
 
-def place() -> DeltaGenerator:
-    """The reserved spot, or right here when a page has reserved none."""
+def area() -> DeltaGenerator:
+    """Return the reserved area, or the place where the page is drawing if none is reserved."""
     return _place.get() or st.container()
 
 
-def tell(wrong: str, rule: str, remedy: str) -> None:
-    """Say something at the reserved spot."""
-    with place():
+def show_in_area(wrong: str, rule: str, remedy: str) -> None:
+    """Show a notice in the reserved area."""
+    with area():
         box(wrong, rule, remedy)
 
 
 def box(wrong: str, rule: str, remedy: str, icon: str = ":material/info:") -> None:
-    """The three parts in a bordered box, right here."""
+    """Draw the three parts in a bordered box where the page is drawing."""
     with st.container(border=True, horizontal=True, wrap=False, gap="small"):
         st.markdown(icon, width="content")
         with st.container(gap=None):

@@ -22,12 +22,12 @@ _button = v2.component(
 )
 
 
-def restore(still: bool = False) -> None:
-    """The buttons: one adds the view to a lesson, which is all that a `still` page has; one shows the page to a room, one (or the R key) brings it back to its opening state, one opens the list of keys."""
+def draw_page_buttons(lesson_only: bool = False) -> None:
+    """Draw the buttons: add the view to a lesson (the only one of a `lesson_only` page), present mode, start over (also the R key), the list of keys."""
     _button(
         key="restore",
-        data={"still": still},
-        on_lesson_change=session.ask_for_this_view,
+        data={"still": lesson_only},
+        on_lesson_change=session.request_adding,
         on_restore_change=_restore,
         on_present_change=_present,
         width="content",

@@ -29,19 +29,19 @@ HOME = "look"
 
 @dataclass(frozen=True, kw_only=True)
 class Page:
-    """A page for free work; `does`, the activity there, follows its title in the menu. `menu`: its place, "top" (a word of the top bar), "lab", "more" (menus of their own) or "course" (the foot of the course)."""
+    """A page for free work; `activity`, the work done there, follows its title in the menu. `menu`: its place, "top" (a word of the top bar), "lab", "more" (menus of their own) or "course" (the foot of the course)."""
 
     title: str
     order: int
     claim: str
     cites: tuple[Cite, ...] = ()
     menu: Literal["top", "lab", "more", "course"] = "more"
-    does: str = ""
+    activity: str = ""
 
     @property
-    def called(self) -> str:
+    def menu_title(self) -> str:
         """Its name in the menu."""
-        return f"{self.title}: {self.does}" if self.does else self.title
+        return f"{self.title}: {self.activity}" if self.activity else self.title
 
 
 @dataclass(frozen=True)
@@ -82,14 +82,14 @@ class Entry:
         return tuple(named) or (self.info.title,)
 
     @property
-    def whole(self) -> bool:
+    def shows_subject(self) -> bool:
         """Whether it shows one text through one model, whichever are on screen: they go along to it whole, with the head in view."""
         return isinstance(self.info, Page) and {"model", "text"} <= self.fields
 
 
 @functools.cache
 def discover() -> tuple[Entry, ...]:
-    """All pages: first the workspace by order, then the exhibits by chapter and order.
+    """Return all pages: first the workspace by order, then the exhibits by chapter and order.
 
     Raises:
         PageError: a page without `PAGE`, or with one that is not made of constants; a slug or an order used twice; a text.md that says too little.
@@ -110,7 +110,7 @@ def discover() -> tuple[Entry, ...]:
 
 
 def find(slug: str) -> Entry:
-    """The page of this slug.
+    """Return the page of this slug.
 
     >>> find("look").address
     '/'
@@ -119,12 +119,12 @@ def find(slug: str) -> Entry:
 
 
 def workspace() -> tuple[Entry, ...]:
-    """The pages for free work."""
+    """Return the pages for free work."""
     return tuple(entry for entry in discover() if isinstance(entry.info, Page))
 
 
 def exhibits(chapter: Chapter | None = None) -> tuple[Entry, ...]:
-    """The exhibits, all or of one chapter."""
+    """Return the exhibits, all or of one chapter."""
     return tuple(
         entry
         for entry in discover()
@@ -132,9 +132,9 @@ def exhibits(chapter: Chapter | None = None) -> tuple[Entry, ...]:
     )
 
 
-def whole(slug: str) -> bool:
-    """Whether what is on screen goes along whole to the page of this slug."""
-    return any(entry.whole for entry in discover() if entry.slug == slug)
+def shows_subject(slug: str) -> bool:
+    """Return whether the page of this slug shows the selection on screen, whatever it is."""
+    return any(entry.shows_subject for entry in discover() if entry.slug == slug)
 
 
 def _rank(entry: Entry) -> tuple[int, int]:
@@ -150,7 +150,7 @@ def _files(package: str, name: str) -> list[Path]:
 
 
 def _entry(file: Path, package: str, info: Page | Exhibit) -> Entry:
-    """A page by its source, without running it."""
+    """Return a page by its source, without running it."""
     fields: set[str] = set()
     for node in _source(file):
         match node:
@@ -210,7 +210,7 @@ def _value(node: ast.expr, file: Path) -> Any:
 
 
 def _check(module: ModuleType) -> ModuleType:
-    """The module, if it has what a page has."""
+    """Return the module. Raises PageError: it lacks a part that a page has."""
     file, params = module.__file__, getattr(module, "Params", None)
     said = getattr(params, "__dataclass_params__", None)
     if not (isinstance(params, type) and said is not None and said.frozen):

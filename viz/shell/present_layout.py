@@ -16,14 +16,14 @@ from streamlit.delta_generator import DeltaGenerator
 
 from viz.shell import state
 
-LARGEST = 400
+MAX_HEIGHT = 400
 """Pixels: what the head and a sentence of numbers leave for a figure."""
 _places: ContextVar[tuple[DeltaGenerator, DeltaGenerator] | None] = ContextVar("places", default=None)
 
 
 @contextmanager
-def arranged() -> Iterator[None]:
-    """Draw an exhibit: in Present between a head and a side, else as it comes."""
+def exhibit_layout() -> Iterator[None]:
+    """Draw an exhibit inside this: in present mode between a head and a side, else without a layout."""
     if not state.presenting():
         yield
         return
@@ -38,18 +38,18 @@ def arranged() -> Iterator[None]:
         _places.reset(held)
 
 
-def head() -> AbstractContextManager[object]:
-    """Where title and steps stand."""
+def head_area() -> AbstractContextManager[object]:
+    """Return the container for title and steps."""
     return _place(0)
 
 
-def side() -> AbstractContextManager[object]:
+def side_area() -> AbstractContextManager[object]:
     """Return the container for a question: the side in present mode, else the place where the page is drawing."""
     return _place(1)
 
 
-def wide() -> AbstractContextManager[object]:
-    """A picture that needs the whole width: in Present the question goes above it, as a strip."""
+def full_width() -> AbstractContextManager[object]:
+    """Return the container for a picture that needs the whole width: in present mode the question goes above it, as a strip."""
     return st.container(key="room-wide") if _places.get() else nullcontext()
 
 

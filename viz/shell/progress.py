@@ -20,9 +20,9 @@ from viz.shell import pages, state
 from viz.shell.pages import Entry
 
 Guess = str | int | float
-LONGEST = 100_000
+MAX_STORED = 100_000
 """Letters of the browser's text that are read; a visitor who answers every question twice over writes a fifth of it."""
-MOST, LONG = 1_000, 300
+MAX_ANSWERS, MAX_LENGTH = 1_000, 300
 """Answers that are kept, and letters of a name or of an answer in words."""
 VERSION = 1
 _OPENED = "course.seen"  # the slugs of the exhibits that were opened, the last one last
@@ -37,25 +37,25 @@ _store = v2.component(
 )
 
 
-def note(slug: str) -> None:
-    """This exhibit is open now."""
-    st.session_state[_OPENED] = [*(other for other in seen() if other != slug), slug]
+def record_opened(slug: str) -> None:
+    """Record that this exhibit is open now."""
+    st.session_state[_OPENED] = [*(other for other in opened_exhibits() if other != slug), slug]
 
 
-def seen() -> tuple[str, ...]:
-    """The exhibits that were opened, the last one last."""
+def opened_exhibits() -> tuple[str, ...]:
+    """Return the slugs of the exhibits that were opened, the last one last."""
     return tuple(st.session_state.get(_OPENED, ()))
 
 
-def latest() -> Entry | None:
-    """Where to go on: the exhibit that was open last, or the first of the course."""
+def last_exhibit() -> Entry | None:
+    """Return the exhibit that was open last, or the first of the course."""
     course = {entry.slug: entry for entry in pages.exhibits()}
-    opened = [course[slug] for slug in seen() if slug in course]
+    opened = [course[slug] for slug in opened_exhibits() if slug in course]
     return (opened or list(course.values())[:1] or [None])[-1 if opened else 0]
 
 
-def step(slug: str) -> str:
-    """The number of the step where the visitor left an exhibit; "" for its first."""
+def last_step(slug: str) -> str:
+    """Return the number of the step where the visitor left an exhibit; "" for its first."""
     return state.peek(f"{slug}.step") or str(st.session_state.get(_STEPS, {}).get(slug, ""))
 
 
@@ -64,13 +64,13 @@ def digest(question: object) -> str:
     return hashlib.blake2s(repr(question).encode(errors="replace"), digest_size=6).hexdigest()
 
 
-def answered(key: str, question: object, guess: Guess, right: bool) -> None:
-    """Keep an answer."""
+def record_answer(key: str, question: object, guess: Guess, right: bool) -> None:
+    """Record an answer and whether it was right."""
     _answers()[key] = (digest(question), guess, right)
 
 
-def earlier(key: str, question: object) -> Guess | None:
-    """The answer of an earlier visit to exactly this question, given once."""
+def take_earlier_answer(key: str, question: object) -> Guess | None:
+    """Return, once, the answer of an earlier visit to exactly this question; None for none."""
     known = st.session_state.get(_EARLIER, {}).get(key)
     if known is None or known[0] != digest(question):
         return None
@@ -78,7 +78,7 @@ def earlier(key: str, question: object) -> Guess | None:
     return known[1]
 
 
-def take_back(slug: str) -> None:
+def forget_answers(slug: str) -> None:
     """Forget the answers of one page."""
     for answers in (_answers(), st.session_state.get(_EARLIER, {})):
         for key in [key for key in answers if key.startswith(f"{slug}.")]:
@@ -86,7 +86,7 @@ def take_back(slug: str) -> None:
 
 
 def score() -> tuple[int, int]:
-    """How many questions were answered, and how many of them rightly."""
+    """Return how many questions were answered, and how many of them correctly."""
     return len(_answers()), sum(right for _, _, right in _answers().values())
 
 
@@ -98,9 +98,9 @@ def forget() -> None:
     st.session_state.update({_OPENED: [], _STEPS: {}, _ANSWERS: {}, _EARLIER: {}, _RESTORED: True})
 
 
-def keep() -> None:
-    """Write it to the browser, and take from there what an earlier visit left."""
-    for slug in seen()[-1:]:
+def sync_with_browser() -> None:
+    """Store the progress in the browser, and take from there the progress of an earlier visit."""
+    for slug in opened_exhibits()[-1:]:
         if (at := state.peek(f"{slug}.step")).isdecimal():
             st.session_state.setdefault(_STEPS, {})[slug] = int(at)
     _store(
@@ -116,17 +116,22 @@ def keep() -> None:
 
 
 def _as_text() -> str:
-    if not seen() and not _answers():
+    if not opened_exhibits() and not _answers():
         return ""
-    kept = dict(list(_answers().items())[-MOST:])
+    kept = dict(list(_answers().items())[-MAX_ANSWERS:])
     return json.dumps(
-        {"version": VERSION, "seen": seen(), "steps": st.session_state.get(_STEPS, {}), "answers": kept}
+        {
+            "version": VERSION,
+            "seen": opened_exhibits(),
+            "steps": st.session_state.get(_STEPS, {}),
+            "answers": kept,
+        }
     )
 
 
 def _restore() -> None:
     stored = read(st.session_state["progress"]["stored"])
-    now = seen()
+    now = opened_exhibits()
     st.session_state[_OPENED] = [*(slug for slug in stored["seen"] if slug not in now), *now]
     st.session_state[_STEPS] = stored["steps"] | st.session_state.get(_STEPS, {})
     st.session_state[_EARLIER] = {key: one for key, one in stored["answers"].items() if key not in _answers()}
@@ -141,7 +146,7 @@ def read(text: object) -> dict[str, Any]:
     ({'seen': [], 'steps': {}, 'answers': {}}, {'seen': ['masks'], 'steps': {}, 'answers': {}})
     """
     try:
-        found = json.loads(text) if isinstance(text, str) and len(text) <= LONGEST else None
+        found = json.loads(text) if isinstance(text, str) and len(text) <= MAX_STORED else None
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict) or found.get("version") != VERSION:
@@ -159,8 +164,8 @@ def read(text: object) -> dict[str, Any]:
         },
         "answers": {
             key: (one[0], one[1], one[2])
-            for key, one in list(answers.items() if isinstance(answers, dict) else ())[-MOST:]
-            if len(key) <= LONG and _is_answer(one)
+            for key, one in list(answers.items() if isinstance(answers, dict) else ())[-MAX_ANSWERS:]
+            if len(key) <= MAX_LENGTH and _is_answer(one)
         },
     }
 
@@ -173,7 +178,7 @@ def _is_answer(one: object) -> bool:
         and len(one[0]) == 12
         and type(one[2]) is bool
         and (
-            (isinstance(one[1], str) and len(one[1]) <= LONG)
+            (isinstance(one[1], str) and len(one[1]) <= MAX_LENGTH)
             or (type(one[1]) in (int, float) and math.isfinite(one[1]))
         )
     )

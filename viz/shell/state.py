@@ -5,7 +5,7 @@ browser's back button works; and under a session key of our own, because Streaml
 and a widget that is not drawn forgets its value. The names in `TRAVEL` go with the visitor from page to page; any
 other name belongs to one page and starts with its slug, `masks.window` (but OF_ONE_PAGE).
 
-    layer = state.read("layer", 0, state.whole(0, 5))
+    layer = state.read("layer", 0, state.whole_number(0, 5))
     state.write(layer=3)
 
 A parser takes the text and returns the value; it raises `Unusable` (or any ValueError) for nonsense, and then the
@@ -25,11 +25,11 @@ import streamlit as st
 from core.text.tokenizer import typed
 from viz.labels import shorten, visible
 from viz.platform import run_context
-from viz.shell import notices, subject
+from viz.shell import notices, selection
 
 T = TypeVar("T")
 
-TRAVEL = (*subject.NAMES, "present", "convention")
+CARRIED = (*selection.NAMES, "present", "convention")
 OF_ONE_PAGE = {"view": "look"}
 """Names without a prefix that belong to one page all the same."""
 LONGEST = 2_000  # letters of one value that are still put in the link
@@ -51,7 +51,7 @@ class Unusable(ValueError):
 
 
 def read(name: str, default: T, parse: Callable[[str], T] = typed) -> T:
-    """The value of `name`: the link first, then what was chosen earlier in this session, then the default.
+    """Return the value of `name`: from the link, else as chosen earlier in this session, else the default.
 
     Nonsense gives the nearest usable value (or the default) and a notice on the page; the link is put right.
     """
@@ -67,7 +67,7 @@ def read(name: str, default: T, parse: Callable[[str], T] = typed) -> T:
         value = default if nearest is _DEFAULT else cast("T", nearest)
         if raw != remembered:  # the visitor's own nonsense, not a value that another page or model left
             rule = getattr(error, "rule", "It must be a value that this page offers.")
-            notices.tell(
+            notices.show_in_area(
                 f"The link says {name}={visible(shorten(raw, 40))}, and that cannot be shown.",
                 rule,
                 f"Shown instead: {visible(shorten(_text(value), 40))}. Choose another with the controls.",
@@ -76,12 +76,12 @@ def read(name: str, default: T, parse: Callable[[str], T] = typed) -> T:
     chosen[name] = raw
     _link({name: raw})
     if name == "text":
-        subject.shows(text=raw)
+        selection.set_selection(text=raw)
     return value
 
 
 def read_all(slug: str, start: Any, parsers: Mapping[str, Callable[[str], Any]]) -> dict[str, Any]:
-    """The values of several fields of a page's `start`, its Params, each under `slug` + its name."""
+    """Return the values of several fields of a page's `start`, its Params, each read under `slug` + its name."""
     return {name: read(slug + name, getattr(start, name), parse) for name, parse in parsers.items()}
 
 
@@ -106,8 +106,8 @@ def write(**values: Any) -> None:
     _link(texts)
 
 
-def held(key: str, value: T) -> T:
-    """Give a widget its value before it is drawn; returns it, to be drawn as its default too.
+def seed_widget(key: str, value: T) -> T:
+    """Give a widget its value before it is drawn; return the value, to be passed as its default too.
 
     Streamlit tells the browser of a new value once. A browser that never sees that answer, because a later one took its place
     or the widget's code came late, begins with the default: without one the visitor's sentence would be empty.
@@ -118,36 +118,36 @@ def held(key: str, value: T) -> T:
 
 
 @contextmanager
-def visit(slug: str, whole: bool = True) -> Iterator[None]:
-    """Around a page: before it, the back button and what comes along; after it, what travels and it did not read.
+def visit(slug: str, with_subject: bool = True) -> Iterator[None]:
+    """Handle, around a page, the state of this visit: the back button and the parameters that came along before it, those that go on after it.
 
     whole: the page shows one text through one model, whichever they are; any other takes the visitor's own text alone.
     """
-    begin(slug, whole)
+    begin(slug, with_subject)
     try:
         yield
     finally:
         for name, raw in st.query_params.to_dict().items():
-            if name in TRAVEL:
+            if name in CARRIED:
                 _choices().setdefault(name, raw)
 
 
-def begin(slug: str, whole: bool = True) -> None:
-    """The first half of `visit`."""
+def begin(slug: str, with_subject: bool = True) -> None:
+    """Do the first half of `visit`, before the page is drawn."""
     chosen = _choices()
     if run_context.went_back():  # the link is the truth: what it does not name was not chosen then
         _stale().clear()
-        for name in [name for name in chosen if _belongs(name, slug) and name not in st.query_params]:
-            if fits(chosen[name]):
+        for name in [name for name in chosen if _is_read_by(name, slug) and name not in st.query_params]:
+            if fits_link(chosen[name]):
                 del chosen[name]
     elif st.session_state.get(_PAGE) != slug:
         if _PAGE in st.session_state:
-            _arrive(whole)
+            _arrive(with_subject)
         _link(
             {
                 name: raw
                 for name, raw in chosen.items()
-                if _belongs(name, slug) and name not in st.query_params
+                if _is_read_by(name, slug) and name not in st.query_params
             }
         )
     for name, owner in OF_ONE_PAGE.items():
@@ -159,97 +159,103 @@ def begin(slug: str, whole: bool = True) -> None:
 
 def _arrive(with_subject: bool) -> None:
     """Take over the subject on screen: from the link if it names any of it, for then the link is complete, else from the page before."""
-    chosen, own = _choices(), own_text()
-    linked = {name: raw for name in subject.NAMES if (raw := st.query_params.get(name)) is not None}
-    coming = linked or (subject.shown() if with_subject else {"text": own})
-    if coming.get("text") not in (None, "", own) and coming["text"] == subject.shown().get("text"):
+    chosen, own = _choices(), user_text()
+    linked = {name: raw for name in selection.NAMES if (raw := st.query_params.get(name)) is not None}
+    coming = linked or (selection.current_selection() if with_subject else {"text": own})
+    if coming.get("text") not in (None, "", own) and coming["text"] == selection.current_selection().get(
+        "text"
+    ):
         st.session_state[_LENT] = coming["text"]
-    for name in subject.NAMES:
+    for name in selection.NAMES:
         if coming.get(name):
             chosen[name] = coming[name]
-        elif fits(chosen.get(name, "")):  # one that no link can hold is still the visitor's
+        elif fits_link(chosen.get(name, "")):  # one that no link can hold is still the visitor's
             chosen.pop(name, None)
 
 
-def own_text() -> str:
-    """The text that the visitor chose; "" for one that a page opened with."""
+def user_text() -> str:
+    """Return the text that the visitor chose; "" for one that a page opened with."""
     text = _choices().get("text", "")
     return "" if text == st.session_state.get(_LENT) else text
 
 
 def page() -> str:
-    """The slug of the page that runs; empty for one that is drawn on its own."""
+    """Return the slug of the page that runs; "" for one that is drawn on its own."""
     return st.session_state.get(_PAGE, "")
 
 
 def presenting() -> bool:
-    """Whether the page is shown to a room (`present=1`): large type, nothing but the picture and its words, keys only."""
+    """Return whether the page is in present mode (`present=1`): large type, nothing but the picture and its words, keys only."""
     return peek("present") == "1"
 
 
 def restore(slug: str | None = None) -> None:
-    """Back to the opening state: forget what travels and what belongs to this page (the R key); a lecture and its convention go on."""
+    """Restore the opening state of a page (the R key): forget the selection and the page's own values; present mode and the convention stay."""
     slug = slug or page()
-    subject.forget()
+    selection.clear()
     write(
         **{
             name: None
             for name in {*_choices(), *st.query_params} - {"present", "convention"}
-            if _belongs(name, slug)
+            if _is_read_by(name, slug)
         }
     )
 
 
-def afresh(slug: str) -> dict[str, str]:
-    """Before a link to this page is followed as in a new visit: what was chosen earlier does not come along. Returns what goes on: a lecture and its convention."""
+def reset_for_link(slug: str) -> dict[str, str]:
+    """Forget earlier choices before a link to this page is followed as in a new visit. Return the parameters that stay: present mode and the convention."""
     going = {name: raw for name in ("present", "convention") if (raw := peek(name))}
-    subject.forget()
+    selection.clear()
     _stale().clear()
     st.session_state.pop(_LENT, None)
-    st.session_state[_HOME] = {n: raw for n, raw in _choices().items() if n in going or not _belongs(n, slug)}
+    st.session_state[_HOME] = {
+        n: raw for n, raw in _choices().items() if n in going or not _is_read_by(n, slug)
+    }
     return going
 
 
 def query() -> str:
-    """The part of the link after the question mark, for QR codes."""
-    chosen = {name: raw for name, raw in _choices().items() if fits(raw) and _belongs(name, page())}
+    """Return the part of the link after the question mark, for QR codes."""
+    chosen = {name: raw for name, raw in _choices().items() if fits_link(raw) and _is_read_by(name, page())}
     return urlencode(st.query_params.to_dict() | chosen)
 
 
-def travelling(with_subject: bool, values: Mapping[str, str]) -> dict[str, str]:
+def carried_params(with_subject: bool, values: Mapping[str, str]) -> dict[str, str]:
     """Return the parameters of a link to the next page, `values` included: the subject on screen (`with_subject`), or the visitor's own text.
 
     Another model comes with the text that it opens with, unless the visitor chose one or the link names one.
     """
-    now, own = subject.shown(), {"text": own_text()}
+    now, own = selection.current_selection(), {"text": user_text()}
     if with_subject and values.get("model", now.get("model")) != now.get("model"):
         values = own | dict(values)
     along = (
-        subject.replaced(now, {name: raw for name, raw in values.items() if name in subject.NAMES})
+        selection.merge(now, {name: raw for name, raw in values.items() if name in selection.NAMES})
         if with_subject
         else own
     )
-    others = {name: raw for name, raw in _choices().items() if name in TRAVEL and name not in subject.NAMES}
-    return {name: raw for name, raw in (others | along | dict(values)).items() if raw and fits(raw)}
+    others = {
+        name: raw for name, raw in _choices().items() if name in CARRIED and name not in selection.NAMES
+    }
+    return {name: raw for name, raw in (others | along | dict(values)).items() if raw and fits_link(raw)}
 
 
-def unlinked() -> tuple[str, ...]:
-    """The names whose value is too long for the link."""
-    return tuple(name for name, raw in _choices().items() if not fits(raw))
+def unlinkable_names() -> tuple[str, ...]:
+    """Return the names whose value is too long for the link."""
+    return tuple(name for name, raw in _choices().items() if not fits_link(raw))
 
 
-def fits(raw: str) -> bool:
-    """Whether a value is short enough for the link."""
+def fits_link(raw: str) -> bool:
+    """Return whether a value is short enough for the link."""
     return len(raw) <= LONGEST
 
 
-def whole(lo: int, hi: int) -> Callable[[str], int]:
-    """A parser of whole numbers from lo to hi; outside, the nearer end."""
+def whole_number(lo: int, hi: int) -> Callable[[str], int]:
+    """Return a parser of whole numbers from lo to hi; a number outside gives the nearer end."""
     return _between(int, lo, hi, f"It must be a whole number from {lo} to {hi}.")
 
 
-def real(lo: float, hi: float) -> Callable[[str], float]:
-    """A parser of numbers from lo to hi; outside, the nearer end."""
+def real_number(lo: float, hi: float) -> Callable[[str], float]:
+    """Return a parser of numbers from lo to hi; a number outside gives the nearer end."""
     return _between(float, lo, hi, f"It must be a number from {lo:g} to {hi:g}.")
 
 
@@ -270,7 +276,7 @@ def one_of(options: Sequence[T], default: Any = _DEFAULT) -> Callable[[str], T]:
 
 
 def some_of(options: Sequence[str], none: str) -> Callable[[str], tuple[str, ...]]:
-    """A parser of any of the options, commas between, given in their order; `none` says that it is none of them."""
+    """Return a parser of any of the options, separated by commas, in the order of `options`; `none` is the word for none of them."""
 
     def parse(raw: str) -> tuple[str, ...]:
         wanted = {*raw.split(",")}
@@ -282,8 +288,8 @@ def some_of(options: Sequence[str], none: str) -> Callable[[str], tuple[str, ...
     return parse
 
 
-def flag(raw: str) -> bool:
-    """A parser of yes and no: 1 and 0 in the link."""
+def yes_or_no(raw: str) -> bool:
+    """Parse 1 and 0 of a link as True and False."""
     if raw not in ("0", "1"):
         raise Unusable("It must be 1 or 0.")
     return raw == "1"
@@ -311,7 +317,7 @@ def _stale() -> dict[str, tuple[str | None, float]]:
 
 
 def _linked(name: str) -> str | None:
-    """The link's value, unless it is only the browser's echo of the value before the last choice.
+    """Return the link's value, unless it is only the browser's echo of the value before the last choice.
 
     A fast second click is sent before the browser has heard of the first one's new link.
     """
@@ -325,21 +331,22 @@ def _linked(name: str) -> str | None:
 def _link(values: dict[str, str | None]) -> None:
     """Put values in the link, or take out what is None or too long; one message, and none when nothing changes."""
     if all(
-        raw is not None and st.query_params.get(name) == raw and fits(raw) for name, raw in values.items()
+        raw is not None and st.query_params.get(name) == raw and fits_link(raw)
+        for name, raw in values.items()
     ):
         return
     now = st.query_params.to_dict()
     wanted = {
         name: raw
         for name, raw in (now | values).items()
-        if raw is not None and (name not in values or fits(raw))
+        if raw is not None and (name not in values or fits_link(raw))
     }
     if wanted != now:
         st.query_params.from_dict(wanted)
 
 
-def _belongs(name: str, slug: str) -> bool:
-    """Whether a page reads this name: what travels, its own names, and what its pictures put in the link."""
+def _is_read_by(name: str, slug: str) -> bool:
+    """Return whether a page reads this name: a carried one, its own, or one that its pictures put in the link."""
     if name in OF_ONE_PAGE:
         return OF_ONE_PAGE[name] == slug
     return "." not in name or name.startswith(f"{slug}.")

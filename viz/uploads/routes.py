@@ -59,7 +59,7 @@ async def part(request: Request) -> Response:
 
 
 async def _receive(request: Request) -> dict[str, str]:
-    if not limits.most_upload():
+    if not limits.upload_limit():
         raise refusal(
             403,
             "Nothing can be uploaded to this server.",
@@ -81,7 +81,7 @@ async def _receive(request: Request) -> dict[str, str]:
             return await _weights(upload, request)
     except ClientDisconnect:
         if name == SINGLE:
-            upload.came.discard(HEAD)
+            upload.received.discard(HEAD)
         raise
     finally:
         upload.busy = False
@@ -97,35 +97,35 @@ async def _small(upload: Upload, name: str, request: Request) -> dict[str, str]:
     """Receive config.json or tokenizer.json, whole."""
     if name == CONFIG:
         await asyncio.to_thread(UPLOADS.begin, upload)
-    elif CONFIG not in upload.came:
+    elif CONFIG not in upload.received:
         raise _order(CONFIG)
     size = _announced(request, name, MOST[name])
-    upload.came -= {name, HEAD}
+    upload.received -= {name, HEAD}
     with (upload.folder / name).open("wb") as file:
         async for piece in _body(request, name, size):
             file.write(piece)
-    upload.came.add(name)
+    upload.received.add(name)
     return {}
 
 
 async def _head(upload: Upload, request: Request) -> dict[str, str]:
     """Receive the beginning of the weights, and judge the model."""
-    if CONFIG not in upload.came:
+    if CONFIG not in upload.received:
         raise _order(CONFIG)
     said = request.query_params.get("bytes", "")
     size = int(said) if said.isascii() and said.isdecimal() and len(said) < 16 else 0
-    if not 10 <= size <= limits.most_upload():
+    if not 10 <= size <= limits.upload_limit():
         raise refusal(
             413,
             f"{SINGLE} has {size:,} bytes." if size else f"It is not said how long {SINGLE} is.",
-            f"This server takes up to {limits.most_upload():,}.",
+            f"This server takes up to {limits.upload_limit():,}.",
             "Choose a smaller model.",
         )
     head = b"".join([piece async for piece in _body(request, HEAD, _announced(request, HEAD, MOST[HEAD]))])
-    upload.came.discard(HEAD)
+    upload.received.discard(HEAD)
     await asyncio.to_thread(_judge, upload, head[:size], size)
     upload.head, upload.size = head[:size], size
-    upload.came.add(HEAD)
+    upload.received.add(HEAD)
     return {}
 
 
@@ -142,7 +142,7 @@ def _judge(upload: Upload, head: bytes, size: int) -> None:
         file.write(head)
         file.truncate(size)
     plan, _ = inspect(upload.folder)
-    if plan.tokenizer is None and FILE not in upload.came:
+    if plan.tokenizer is None and FILE not in upload.received:
         raise refusal(
             400,
             f"{FILE} is missing.",
@@ -155,16 +155,16 @@ def _judge(upload: Upload, head: bytes, size: int) -> None:
 
 async def _weights(upload: Upload, request: Request) -> dict[str, str]:
     """Receive the weights, piece by piece into their place; then open the model."""
-    if HEAD not in upload.came:
+    if HEAD not in upload.received:
         raise _order("its beginning")
-    size = _announced(request, SINGLE, limits.most_upload())
+    size = _announced(request, SINGLE, limits.upload_limit())
     if size != upload.size:
         raise refusal(
             400,
             f"{SINGLE} has {size:,} bytes now, and had {upload.size:,}.",
             "It must be the file that was judged.",
         )
-    upload.came.discard(HEAD)  # whatever comes of it, it begins with the judgement again
+    upload.received.discard(HEAD)  # whatever comes of it, it begins with the judgement again
     at = 0
     with (upload.folder / SINGLE).open("r+b") as file:
         async for piece in _body(request, SINGLE, size):

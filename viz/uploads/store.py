@@ -38,15 +38,15 @@ class Upload:
     head: bytes = b""
     size: int = 0
     busy: bool = False
-    came: set[str] = field(default_factory=set)
-    place: tempfile.TemporaryDirectory[str] | None = None
+    received: set[str] = field(default_factory=set)
+    temporary: tempfile.TemporaryDirectory[str] | None = None
 
     @property
     def folder(self) -> Path:
         """The folder of the files, made when first asked for."""
-        if self.place is None:
-            self.place = tempfile.TemporaryDirectory(prefix=f"{PREFIX}{os.getpid()}-")
-        return Path(self.place.name)
+        if self.temporary is None:
+            self.temporary = tempfile.TemporaryDirectory(prefix=f"{PREFIX}{os.getpid()}-")
+        return Path(self.temporary.name)
 
 
 class Uploads:
@@ -82,7 +82,7 @@ class Uploads:
         self.forget(upload)
         sweep()
         with self._lock:
-            having = sum(one.place is not None for one in self._uploads.values())
+            having = sum(one.temporary is not None for one in self._uploads.values())
         if having >= VISITORS:
             raise refusal(
                 503,
@@ -92,9 +92,9 @@ class Uploads:
             )
 
     def forget(self, upload: Upload) -> None:
-        """Drop all that came of this visitor's files: model, answers, the files."""
-        name, place, upload.name, upload.place = upload.name, upload.place, "", None
-        upload.came, upload.head, upload.size = set(), b"", 0
+        """Delete the model, its answers and all files that this visitor sent."""
+        name, place, upload.name, upload.temporary = upload.name, upload.temporary, "", None
+        upload.received, upload.head, upload.size = set(), b"", 0
         if name:
             SHELF.drop(name)
             core.serving.engine.default().drop(name)

@@ -12,7 +12,7 @@ _ANSWERS = "atlas.answers.given"
 
 def forget(slug: str) -> None:
     """Discard the answers to all questions of a page, so that it asks them again."""
-    progress.take_back(slug)
+    progress.forget_answers(slug)
     for name in list(st.session_state):
         if str(name).startswith(f"predict:{slug}.") and str(name).endswith(ASKED):
             st.session_state[name] = {"of": None, "guess": None}

@@ -100,7 +100,7 @@ def several(
     """Choose any of what is offered, as pills; in the link with commas between, in the order of the options (`AWAY`: nothing)."""
     key = f"several:{state.page()}:{name}"
     lit = list(state.read(name, tuple(default), state.some_of(options, AWAY)))
-    state.held(key, lit)
+    state.seed_widget(key, lit)
     st.pills(
         label,
         options,
@@ -188,7 +188,7 @@ def draw(
     Every exhibit that draws shows this one control, as "SLUG.draw": the same number draws the same again, here and for
     whoever opens the link. Another draw takes back the choices named in `drops`, which belonged to the last one.
     """
-    key, now = _bind("draw", name, default, state.whole(first, most))
+    key, now = _bind("draw", name, default, state.whole_number(first, most))
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom", width="content"):
         with st.container(
             width=(270 if len(label) < 9 else 350) if state.presenting() else 130
@@ -209,7 +209,7 @@ def draw(
 
 def toggle(label: str, name: str, default: bool, help: str | None = None) -> bool:
     """Yes or no."""
-    key, now = _bind("toggle", name, default, state.flag)
+    key, now = _bind("toggle", name, default, state.yes_or_no)
     st.toggle(label, now, key=key, on_change=_store, args=(key, name), help=help)
     return now
 
@@ -243,7 +243,7 @@ def text(
     )
     if len(given) > LONGEST:
         st.caption(f"This text has {len(given):,} letters. The first {LONGEST:,} are read.")
-    if now != default and not state.fits(now):
+    if now != default and not state.fits_link(now):
         st.caption(
             f"This text has {len(given):,} letters. Above {state.LONGEST:,} it is not put in the link: "
             "whoever opens the link sees the opening text instead."
@@ -251,7 +251,7 @@ def text(
     if of and not state.presenting():
         reads.show(reads.line(of, most))
     if of and now not in ("", default):
-        with notices.place():
+        with notices.area():
             reads.told(
                 of,
                 now,
@@ -265,7 +265,7 @@ def preset_row(sentences: Sequence[str], name: str, default: str = "", label: st
     """Draw ready-made sentences as one row of pills, in present mode behind a button; the lit one is the text in the box (`default`: before any choice)."""
     key = f"presets:{state.page()}:{name}"
     now = state.read(name, default)
-    lit = state.held(key, now if now in sentences else None)
+    lit = state.seed_widget(key, now if now in sentences else None)
     with st.popover("Try a sentence", width="content") if state.presenting() else nullcontext():
         st.pills(
             label,
@@ -284,7 +284,7 @@ def ready(
     examples: Mapping[str, Mapping[str, Any]], key: str, now: Mapping[str, Any], label: str = "Examples"
 ) -> None:
     """Ready-made values of several names as one row of pills; the lit one is what these hold `now`."""
-    lit = state.held(
+    lit = state.seed_widget(
         key, next((name for name, values in examples.items() if now.items() <= values.items()), None)
     )
     st.pills(
@@ -306,7 +306,7 @@ def _make_ready(key: str, examples: Mapping[str, Mapping[str, Any]]) -> None:
 def _bind(kind: str, name: str, default: T, parse: Callable[[str], T]) -> tuple[str, T]:
     """The widget's key, and the state's value, which it holds before it is drawn."""
     key = f"{kind}:{state.page()}:{name}"  # the page's slug: one key on two pages would be two widgets
-    return key, state.held(key, state.read(name, default, parse))
+    return key, state.seed_widget(key, state.read(name, default, parse))
 
 
 def _lit(now: T, options: Sequence[T]) -> list[T]:
@@ -342,5 +342,5 @@ def between(lo: float, hi: float, default: float, step: float = 1) -> Callable[[
 
 def _numbers(lo: float, hi: float, default: float, step: float) -> tuple[type, Callable[[str], Any]]:
     if all(float(x).is_integer() for x in (lo, hi, default, step)):
-        return int, state.whole(int(lo), int(hi))
-    return float, state.real(float(lo), float(hi))
+        return int, state.whole_number(int(lo), int(hi))
+    return float, state.real_number(float(lo), float(hi))

@@ -83,7 +83,7 @@ def place(name: str, drops: Sequence[str] = ()) -> None:
             args=(key, turns, name, drops),
         )
     if refused := st.session_state.pop(_REFUSED, None):
-        notices.tell(*refused)
+        notices.show_in_area(*refused)
 
 
 def _read(key: str, turns: str, name: str, drops: Sequence[str]) -> None:

@@ -200,7 +200,7 @@ def draw(most: int = 9999, *, first: int = 0, drops: Sequence[str] = (), **more:
         lambda name, opening, _, names: controls.draw(
             name, opening, most, first=first, drops=tuple(map(names, drops)), **more
         ),
-        lambda opening: state.whole(first, most),
+        lambda opening: state.whole_number(first, most),
         1,
     )
 
@@ -209,7 +209,7 @@ def toggle(label: Of, help: str | None = None, *, width: Width = 0) -> Control:
     """Yes or no."""
     return Control(
         lambda name, opening, p, _: controls.toggle(_resolve(label, p), name, opening, help),
-        lambda opening: state.flag,
+        lambda opening: state.yes_or_no,
         width,
     )
 

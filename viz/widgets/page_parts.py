@@ -20,13 +20,13 @@ from streamlit.delta_generator import DeltaGenerator
 from core import glossary
 from core.reading import provenance
 from core.serving.engine import default
-from viz import theme, witness
+from viz import picture_listener, theme
 from viz.instruments.kit import origin
-from viz.labels import formulas, indexed, literal
+from viz.labels import formulas, has_index, literal
 from viz.memo import remembered
 from viz.platform import run_context, static_files
 from viz.shell import links, notices, present_layout, state
-from viz.shell.page_buttons import restore
+from viz.shell.page_buttons import draw_page_buttons
 from viz.shell.pages import Entry, Exhibit, Page
 from viz.widgets import export, told
 
@@ -41,16 +41,16 @@ Maybe = Callable[[], Any]
 def title(info: Page | Exhibit, *, still: bool = False, bare: bool = False) -> None:
     """Heading, claim, and the buttons of the page: a `still` one, which has nothing to restore, has only that which adds it to a lesson; a `bare` one has none."""
     origin.begin(info.title)
-    with present_layout.head():
+    with present_layout.head_area():
         with st.container(
             horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", key="atlas-title"
         ):
             st.title(info.title, width="content", anchor=False)
             if not bare:
-                restore(still)
+                draw_page_buttons(still)
         with st.container(key="atlas-claim"):
             st.markdown(f":gray[{info.claim}]")
-    notices.make_place()
+    notices.reserve_area()
 
 
 def show(
@@ -70,7 +70,7 @@ def show(
     tree = _tree(figure, _Look(_dark(), state.presenting(), room if state.presenting() else None))
     if isinstance(tree, _PlotlyTree):
         static_files.note_plotly()
-        witness.saw(key, None)
+        picture_listener.notify(key, None)
         chosen: dict[str, Any] = {"on_select": on_pick, "selection_mode": "points"} if on_pick else {}
         st.plotly_chart(
             tree,
@@ -81,8 +81,8 @@ def show(
             **chosen,
         )
     else:
-        if witness.watched():  # each who looks on has his own colours, and no room's large type
-            witness.saw(key, witness.Chart(_tree(figure, _Look()), alt))
+        if picture_listener.has_listener():  # each who looks on has his own colours, and no room's large type
+            picture_listener.notify(key, picture_listener.Chart(_tree(figure, _Look()), alt))
         st.vega_lite_chart(
             tree | {"usermeta": origin.now().known()},
             key=key,
@@ -131,8 +131,8 @@ def _in_plotly(figure: go.Figure, look: _Look) -> _PlotlyTree:
     if look.height:
         tree["layout"]["height"] = look.height
     tree = _dressed(tree, look)
-    if look.presenting and (tree["layout"].get("height") or 0) > present_layout.LARGEST:
-        tree["layout"]["height"] = present_layout.LARGEST
+    if look.presenting and (tree["layout"].get("height") or 0) > present_layout.MAX_HEIGHT:
+        tree["layout"]["height"] = present_layout.MAX_HEIGHT
     return _PlotlyTree(tree)
 
 
@@ -157,7 +157,7 @@ def _dark() -> bool:
 def _dressed(tree: dict[str, Any], look: _Look) -> dict[str, Any]:
     """Return a tree in the colours of the theme, in Present in large type."""
     tree = theme.in_dark(tree) if look.dark else tree
-    return theme.for_a_room(tree) if look.presenting else tree
+    return theme.for_present_mode(tree) if look.presenting else tree
 
 
 def picked(key: str, name: str) -> Mapping[str, Any] | None:
@@ -260,7 +260,7 @@ def numbers(text: str, *terms: str) -> None:
     The glossary's terms in it, and `terms` by their names there, are explained behind a question mark.
     """
     help = meanings(text, *terms)
-    st.markdown("  \n".join(map(formulas, text.split("\n"))), help=help) if indexed(text) else st.text(
+    st.markdown("  \n".join(map(formulas, text.split("\n"))), help=help) if has_index(text) else st.text(
         text, help=help
     )
 
@@ -287,7 +287,7 @@ def documents(info: Page | Exhibit, erratum: str | Callable[[], None] | None = N
         if callable(erratum):
             erratum()
         elif erratum:
-            st.markdown(f"**Erratum.** {formulas(erratum, ours=True)}")
+            st.markdown(f"**Erratum.** {formulas(erratum, is_markdown=True)}")
 
 
 def dataframe(frame: pd.DataFrame, **more: Any) -> None:
@@ -335,7 +335,7 @@ def take_away(
                 st.image(picture, width=170, alt="QR code of the link to this view")
         with right:
             st.code(link, language=None, wrap_lines=True)
-            if state.unlinked():
+            if state.unlinkable_names():
                 st.caption(f"The text is longer than {state.LONGEST:,} letters and is not in the link.")
             with st.container(horizontal=True):
                 files = [
@@ -383,7 +383,7 @@ def line(entry: Entry, text: str, aside: str = "", step: int = 0) -> None:
     """A page's name as a link (to one step of it), a short word at the right, and a sentence of ours below, in line with the name."""
     with st.container(gap=None):
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-            links.to(
+            links.page_link(
                 entry.slug,
                 f"**{entry.info.title}**" + (f", step {step}" if step else ""),
                 icon=":material/arrow_forward:",

@@ -136,13 +136,13 @@ def pin_button(view: View, key: str = "pin") -> None:
 
 def to_compare(label: str, views: tuple[View, ...]) -> None:
     """A link to Compare with these views in its panes."""
-    links.to("compare", label, icon=":material/compare:", **panes(views))
+    links.page_link("compare", label, icon=":material/compare:", **panes(views))
 
 
 def panes(views: tuple[View, ...]) -> dict[str, str]:
     """Return the parameters of a link to Compare: the first view's model and text are the page's; views of the same text follow it."""
     first = views[0]
-    if not state.fits(first.text):
+    if not state.fits_link(first.text):
         return {PANES: written(views), "model": first.model}
     follow = [
         replace(view, text="") if view.text == first.text and not view.target else view for view in views

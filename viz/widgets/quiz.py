@@ -13,8 +13,8 @@ from typing import Any
 
 import streamlit as st
 
-from viz.classroom.ask import Form, Question
-from viz.labels import formulas, literal, spoken
+from viz.classroom.ask import AnswerFormat, Question
+from viz.labels import formulas, literal, screen_reader_label
 from viz.shell import present_layout, progress, state
 from viz.shell.room_bar import lecture
 from viz.widgets import answers, page_parts
@@ -50,17 +50,17 @@ def predict(
     slot, widget = _slot(key), f"predict:{key}"
     asked = (question, choices, answer)
     guess = _ask(slot, asked, st.session_state.get(widget), lambda old: old in choices)
-    guess = state.held(widget, guess if guess in choices else None)
+    guess = state.seed_widget(widget, guess if guess in choices else None)
     right = [
         place
         for place, choice in enumerate(choices)
         if choice in (answer, *also)
         or (isinstance(options, Mapping) and tied(options[choice], options[answer]))
     ]
-    _ask_room(key, question, Form("choice", choices), guess, right, why)
+    _ask_room(key, question, AnswerFormat("choice", choices), guess, right, why)
     with _frame(key, question, choices):
         st.pills(
-            spoken(question),
+            screen_reader_label(question),
             choices,
             format_func=literal,
             key=widget,
@@ -95,7 +95,9 @@ def predict_number(
     fresh = st.session_state.get(slot, {}).get("of") != (asked := (question, lo, hi, round(answer, 6), unit))
     low, high, step = _notches(lo * scale, hi * scale)
     guess = _ask(slot, asked, None, lambda old: not isinstance(old, str) and low <= old <= high)
-    _ask_room(key, question, Form("number", (), low, high, unit), guess, answer * scale, why, near * scale)
+    _ask_room(
+        key, question, AnswerFormat("number", (), low, high, unit), guess, answer * scale, why, near * scale
+    )
     if guess is not None:
         st.session_state[widget] = guess
     elif (
@@ -107,7 +109,7 @@ def predict_number(
             [2 if state.presenting() else 4, 1], vertical_alignment="bottom", gap="medium"
         )
         left.slider(
-            spoken(question),
+            screen_reader_label(question),
             low,
             high,
             step=step,
@@ -200,8 +202,10 @@ def _ask(slot: str, asked_with: tuple[Any, ...], value: Any, fits: Callable[[Any
         known = st.session_state[slot] = {"of": asked_with, "guess": value if known is None else None}
     elif known["guess"] is None:
         known = st.session_state[slot] = known | {"guess": value}
-    if known["guess"] is None and not state.presenting() and lecture.led() is None:  # a room guesses first
-        old = progress.earlier(_question_key(slot), asked_with)
+    if (
+        known["guess"] is None and not state.presenting() and lecture.led_room() is None
+    ):  # a room guesses first
+        old = progress.take_earlier_answer(_question_key(slot), asked_with)
         if old is not None and fits(old):
             known = st.session_state[slot] = known | {"guess": old}
     return known["guess"]
@@ -214,18 +218,18 @@ def _question_key(slot: str) -> str:
 def _ask_room(
     key: str,
     question: str,
-    form: Form,
+    form: AnswerFormat,
     guess: Any,
     truth: Sequence[int] | float,
     explanation: Why,
     near: float = 0.0,
 ) -> None:
     """Where this session leads a room, its followers are asked, too; the truth goes to them with the lecturer's guess."""
-    if lecture.led() is None:
+    if lecture.led_room() is None:
         return
     told = guess is not None
     said = (explanation() if callable(explanation) else explanation) if told else ""
-    lecture.asks(Question(key, question, form, truth=truth, why=said, near=near), guessed=told)
+    lecture.ask_room(Question(key, question, form, truth=truth, explanation=said, near=near), guessed=told)
 
 
 def _commit(slot: str, widget: str) -> None:
@@ -240,7 +244,7 @@ def _keep(slot: str, value: str) -> None:
 def _frame(key: str, question: str, options: Sequence[str] = ()):
     if not asked():
         st.session_state[QUESTION], st.session_state[OPTIONS] = question, tuple(options)
-    with present_layout.side():
+    with present_layout.side_area():
         box = st.container(border=True, key=f"asked-{_plain(key)}")
     box.markdown(f"**Predict, then look.** {formulas(question)}")
     return box
@@ -263,7 +267,7 @@ def _plain(key: str) -> str:
 def _verdict(
     key: str, question: tuple[Any, ...], guess: Any, right: bool, result: str, explanation: Why
 ) -> None:
-    progress.answered(key, question, guess, bool(right))
+    progress.record_answer(key, question, guess, bool(right))
     answers.give(str(question[0]), guess, bool(right))
     icon, colour = (":material/check_circle:", "green") if right else (":material/lightbulb:", "orange")
     with st.container(

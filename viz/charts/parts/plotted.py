@@ -8,7 +8,7 @@ from typing import Any
 import plotly.graph_objects as go
 
 from viz import theme
-from viz.labels import plain
+from viz.labels import plotly_label
 
 QUIET = {"showgrid": False, "zeroline": False, "fixedrange": True}
 HIDDEN = {"visible": False, "fixedrange": True}
@@ -20,7 +20,7 @@ def said(text: str) -> str:
     >>> said("two words"), said("<b>")
     ('two words', '&lt;b&gt;')
     """
-    return "<br>".join(plain(line).replace("·", " ") for line in text.split("\n"))
+    return "<br>".join(plotly_label(line).replace("·", " ") for line in text.split("\n"))
 
 
 def key(y: float, anchor: str = "bottom", **more: Any) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-// The lecturer's notes in a window of their own, without a room: the tab that presents sends them (walking.js), nothing goes to the server.
+// The lecturer's notes in a window of their own, without a room: the tab that presents sends them (player.js), nothing goes to the server.
 const at = (id) => document.getElementById(id);
 const channel = new BroadcastChannel(`atlas.lesson.${location.hash.slice(1)}`);
 const skip = (optional) => (optional ? " (may be skipped)" : "");

@@ -266,7 +266,7 @@ def _controls(name: str, slug: str, used: Using, own: Training | None) -> None:
 
 def _start(name: str, slug: str) -> None:
     state.write(**{_whose(name, slug): None})
-    training_jobs.start(name, state.read(f"{slug}seed", 0, state.whole(0, SEEDS - 1)))
+    training_jobs.start(name, state.read(f"{slug}seed", 0, state.whole_number(0, SEEDS - 1)))
 
 
 def opening(used: Using) -> str:

@@ -29,7 +29,7 @@ def two_sentences() -> None:
     controls.draw("masks.draw", 0, 99)
     with errors.guard():  # what the translator cannot read leaves the rest of the page alone
         page_parts.numbers(
-            draw(first, second, "masks.batch", state.read("masks.draw", 0, state.whole(0, 99)))
+            draw(first, second, "masks.batch", state.read("masks.draw", 0, state.whole_number(0, 99)))
         )
 
 

@@ -20,7 +20,7 @@ from typing import Any
 import streamlit as st
 from streamlit.components.v2 import component
 
-from viz import witness
+from viz import picture_listener
 from viz.instruments.kit import origin
 from viz.instruments.kit.modules import follow, joined, sheets
 from viz.instruments.kit.payload import Packet, identity
@@ -135,7 +135,7 @@ class Instrument:
             packet.header["asked"] = wanted
         origin.now().stamp(packet)
         self.equip(packet)
-        witness.saw(key, packet)
+        picture_listener.notify(key, packet)
         sent: set[str] = st.session_state.setdefault(_SENT, set())
         boot = b"" if BOOT_ID in sent else BOOT
         data = len(boot).to_bytes(4, "little") + boot + packet.to_bytes(known=sent)

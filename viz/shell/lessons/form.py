@@ -29,7 +29,7 @@ _OPENED = "atlas.lesson.form"
 _FORM_ON_SCREEN = "atlas.lesson.form.shown"
 
 
-def of_this_view(entry: Entry) -> Stop:
+def stop_of_view(entry: Entry) -> Stop:
     """Return the view on screen as a stop: its link, and the name of the page and its step."""
     view = views.current_view(entry, dict(parse_qsl(state.query(), keep_blank_values=True)))
     at = view.query.get(f"{entry.slug}.step", "1")
@@ -38,33 +38,33 @@ def of_this_view(entry: Entry) -> Stop:
     return Stop(view.link, (f"{title}: {step}" if step and step != title else title)[: plan.LONGEST_NAME])
 
 
-def add(entry: Entry) -> None:
+def add_view(entry: Entry) -> None:
     """Add the view on screen to the collected lesson at once, and offer to change the stop."""
-    stop = of_this_view(entry)
+    stop = stop_of_view(entry)
     try:
         asks = quiz.asked()[: plan.LONGEST_ASKS]
-        session.add(dataclasses.replace(stop, question=plan.OF_THE_PAGE, asks=asks) if asks else stop)
+        session.add_stop(dataclasses.replace(stop, question=plan.OF_THE_PAGE, asks=asks) if asks else stop)
     except InputError as error:
-        with notices.place():
+        with notices.area():
             notices.box(error.wrong, error.rule, error.remedy)
         return
-    lesson = session.own()
+    lesson = session.collected_lesson()
     with st.container(key="atlas-added", horizontal=True, vertical_alignment="center"):
         st.text(f"Added to “{lesson.title}”: {lesson.stops[-1].name}. {_extent(lesson)}.", width="content")
-        if [name for name in state.unlinked() if name not in views.OF_THE_ROOM]:
+        if [name for name in state.unlinkable_names() if name not in views.PRESENTATION_PARAMS]:
             st.text(
                 f"The text has more than {state.LONGEST:,} characters and is not saved: the stop opens with the page's own text."
             )
-        st.button("Change", key="lesson.added.change", on_click=session.ask_to_change)
+        st.button("Change", key="lesson.added.change", on_click=session.request_changing)
 
 
-def change(position: int) -> None:
+def change_stop(position: int) -> None:
     """Open the dialogue for a stop of the collected lesson."""
-    lesson = session.own()
+    lesson = session.collected_lesson()
     _open(
         "Change the stop",
         lesson.stops[position],
-        lambda stop: session.keep(lesson.with_stop(stop, position)),
+        lambda stop: session.replace_lesson(lesson.with_stop(stop, position)),
     )
 
 
@@ -110,7 +110,7 @@ def _open(title: str, stop: Stop, done: Callable[[Stop], None]) -> None:
                 notices.box(error.wrong, error.rule, error.remedy)
                 return
             done(made)
-            lesson = session.own()
+            lesson = session.collected_lesson()
             st.session_state[_FORM_ON_SCREEN] = f"“{lesson.title}” has {_extent(lesson)}."
             st.rerun()
 
@@ -120,10 +120,10 @@ def _open(title: str, stop: Stop, done: Callable[[Stop], None]) -> None:
 def _extent(lesson: Plan) -> str:
     """Return how long a lesson is."""
     many = "1 stop" if len(lesson.stops) == 1 else f"{len(lesson.stops)} stops"
-    return f"{many}, {plan.minutes(lesson.minutes)}"
+    return f"{many}, {plan.format_minutes(lesson.minutes)}"
 
 
-def tell() -> None:
+def show_result() -> None:
     """Show the result of the last dialogue, once."""
     if words := st.session_state.pop(_FORM_ON_SCREEN, ""):
         st.toast(literal(words), icon=":material/playlist_add_check:")

@@ -13,6 +13,7 @@ from urllib.parse import urlencode
 
 from core.serving.scheduler import TURNS
 from viz.classroom.pictures import Parts, RoomPicture
+from viz.picture_listener import AnyPicture
 from viz.platform.visits import visit_from_thread
 from viz.shell.lessons import views
 from viz.shell.lessons.plan import Plan, Stop
@@ -20,13 +21,12 @@ from viz.shell.pages import Exhibit
 from viz.shell.questions.question import Choice, Number
 from viz.shell.room_bar import lecture, pictures
 from viz.widgets import quiz
-from viz.witness import Seen
 
 MOST_BYTES = 16_000_000
 """Bytes of all pictures of a handout; the stops after them have none."""
 
 
-def make(lesson: Plan, tell: Callable[[float, str], object] = lambda share, name: None) -> dict[str, Any]:
+def build(lesson: Plan, report: Callable[[float, str], object] = lambda share, name: None) -> dict[str, Any]:
     """Return all that the page of a handout draws, as JSON has it.
 
     tell: called before each stop with the share that is done and the stop's name.
@@ -34,20 +34,20 @@ def make(lesson: Plan, tell: Callable[[float, str], object] = lambda share, name
     parts: dict[str, str] = {}
     stops = []
     for number, stop in enumerate(lesson.stops):
-        tell(number / len(lesson.stops), stop.name)
+        report(number / len(lesson.stops), stop.name)
         stops.append(_stop(stop, parts))
     return {"title": lesson.title, "about": lesson.about, "stops": stops, "parts": parts}
 
 
 def _stop(stop: Stop, parts: dict[str, str]) -> dict[str, Any]:
-    view, seen = views.view(stop.view), dict[str, RoomPicture]()
+    view, seen = views.parse_view(stop.view), dict[str, RoomPicture]()
 
-    def see(key: str, picture: Seen) -> None:
+    def see(key: str, picture: AnyPicture) -> None:
         if shown := pictures.for_followers(key, picture):
             seen[key] = shown
 
     with TURNS.give_up():
-        after = visit_from_thread(view.entry.slug, urlencode(view.query), {lecture.LOOKS_ON: see})
+        after = visit_from_thread(view.entry.slug, urlencode(view.query), {lecture.LISTENER: see})
     drawn = []
     for key, shown in Parts().keep(seen).items():
         new = {name: base64.b64encode(data).decode() for name, data in shown.parts.items()}

@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from typing import Literal
 
 from core.errors import InputError
-from viz.shell.questions.question import Own, require_answer
+from viz.shell.questions.question import LecturerQuestion, require_answer
 
 MOST_STOPS, LONGEST_NAME, LONGEST_NOTE, LONGEST_ASKS = 60, 120, 4_000, 1_000
 LEAST_MINUTES, MOST_MINUTES = 0.5, 120.0
-NEAR = 0.05
+TOLERANCE = 0.05
 """A guessed number is right within this share of what can be guessed."""
 OF_THE_PAGE: Literal["page"] = "page"
 """The question of a stop whose view asks one itself."""
 
 
-Ask = Own | Literal["page"] | None
+Ask = LecturerQuestion | Literal["page"] | None
 """The question of a stop: an own one, the one that its view asks itself, or none."""
 
 
@@ -42,7 +42,7 @@ class Stop:
     asks: str = ""
 
     def __post_init__(self) -> None:
-        short(self.name, "The name of a stop", LONGEST_NAME)
+        require_length(self.name, "The name of a stop", LONGEST_NAME)
         if len(self.note) > LONGEST_NOTE:
             raise InputError(
                 f"The note has {len(self.note):,} characters.",
@@ -55,7 +55,7 @@ class Stop:
                 f"A stop takes {LEAST_MINUTES:g} to {MOST_MINUTES:g} minutes.",
                 "Change the minutes.",
             )
-        if isinstance(self.question, Own):
+        if isinstance(self.question, LecturerQuestion):
             require_answer(self.question)
         if self.asks and self.question != OF_THE_PAGE:
             raise InputError(
@@ -73,7 +73,7 @@ class Stop:
     @property
     def words(self) -> str:
         """The words of its question; "" where it has none, or where a page's own is not quoted."""
-        return self.question.words if isinstance(self.question, Own) else self.asks
+        return self.question.words if isinstance(self.question, LecturerQuestion) else self.asks
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class Plan:
     """A lesson.
 
     >>> plan = Plan("Attention", (Stop("masks", "A"), Stop("scaling", "B", minutes=4)))
-    >>> plan.minutes, plan.begins(1), [stop.name for stop in plan.with_stop_moved(1, -1).stops], len(plan.without_stop(0).stops)
+    >>> plan.minutes, plan.start_minute(1), [stop.name for stop in plan.with_stop_moved(1, -1).stops], len(plan.without_stop(0).stops)
     (7.0, 3.0, ['B', 'A'], 1)
     """
 
@@ -90,7 +90,7 @@ class Plan:
     about: str = ""
 
     def __post_init__(self) -> None:
-        short(self.title, "The title of a lesson", LONGEST_NAME)
+        require_length(self.title, "The title of a lesson", LONGEST_NAME)
         if len(self.about) > LONGEST_NOTE:
             raise InputError(
                 f"“About” has {len(self.about):,} characters.",
@@ -109,7 +109,7 @@ class Plan:
         """The minutes of all stops."""
         return math.fsum(stop.minutes for stop in self.stops)
 
-    def begins(self, position: int) -> float:
+    def start_minute(self, position: int) -> float:
         """Return the minute at which a stop begins."""
         return math.fsum(stop.minutes for stop in self.stops[:position])
 
@@ -134,7 +134,7 @@ class Plan:
         return dataclasses.replace(self, stops=tuple(stops))
 
 
-def short(words: str, subject: str, longest: int) -> str:
+def require_length(words: str, subject: str, longest: int) -> str:
     """Return the words. Raises InputError: they are empty or too long."""
     if not words.strip() or len(words) > longest:
         raise InputError(
@@ -145,10 +145,10 @@ def short(words: str, subject: str, longest: int) -> str:
     return words
 
 
-def minutes(many: float) -> str:
+def format_minutes(many: float) -> str:
     """Return minutes as they are written.
 
-    >>> minutes(2.5), minutes(1.0)
+    >>> format_minutes(2.5), format_minutes(1.0)
     ('2.5 min', '1 min')
     """
     return f"{many:g} min"

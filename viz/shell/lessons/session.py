@@ -1,4 +1,4 @@
-"""The lesson that this session collects, and the one that it presents; the browser stores both (walking.js)."""
+"""The lesson that this session collects, and the one that it presents; the browser stores both (player.js)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ QUESTION = "lesson"
 
 
 @dataclass(frozen=True)
-class Walk:
+class Presentation:
     """A lesson that is presented: its stop, and when it began, in seconds since the epoch."""
 
     plan: Plan
@@ -34,65 +34,65 @@ class Walk:
         return self.plan.stops[self.position]
 
 
-def own() -> Plan:
+def collected_lesson() -> Plan:
     """Return the collected lesson, at first one without stops."""
     return st.session_state.get(_OWN) or Plan(DEFAULT_TITLE)
 
 
-def turn() -> int:
-    """Return the number of its changes in this session; at 0 the browser may have a newer one."""
+def revision() -> int:
+    """Return the number of changes of the collected lesson in this session; at 0 the browser may have a newer one."""
     return st.session_state.get(_TURN, 0)
 
 
-def keep(plan: Plan) -> None:
+def replace_lesson(plan: Plan) -> None:
     """Replace the collected lesson; the one before can be restored."""
-    st.session_state[_BEFORE] = own()
+    st.session_state[_BEFORE] = collected_lesson()
     st.session_state[_OWN] = plan
-    st.session_state[_TURN] = turn() + 1
+    st.session_state[_TURN] = revision() + 1
 
 
-def remember(plan: Plan) -> None:
-    """Replace the collected lesson by the browser's; this is not a change that can be undone."""
-    if plan != own():
+def adopt_stored_lesson(plan: Plan) -> None:
+    """Replace the collected lesson by the browser's; this change cannot be undone."""
+    if plan != collected_lesson():
         st.session_state[_OWN] = plan
-        st.session_state[_TURN] = turn() + 1
+        st.session_state[_TURN] = revision() + 1
 
 
-def add(stop: Stop) -> None:
-    """Add a stop."""
-    keep(own().with_stop(stop))
+def add_stop(stop: Stop) -> None:
+    """Add a stop to the collected lesson."""
+    replace_lesson(collected_lesson().with_stop(stop))
 
 
-def before() -> Plan | None:
+def previous_lesson() -> Plan | None:
     """Return the collected lesson before the last change."""
     return st.session_state.get(_BEFORE)
 
 
-def bring_back() -> None:
+def undo() -> None:
     """Undo the last change."""
-    if plan := before():
-        keep(plan)
+    if plan := previous_lesson():
+        replace_lesson(plan)
 
 
-def walk() -> Walk | None:
-    """Return the walk of this session."""
+def presentation() -> Presentation | None:
+    """Return the lesson that this session presents, with its stop; None for none."""
     return st.session_state.get(_WALK)
 
 
-def begin(plan: Plan, position: int = 0, began: float | None = None) -> None:
+def present(plan: Plan, position: int = 0, began: float | None = None) -> None:
     """Present a lesson from a stop on; its clock starts now, unless it `began` earlier."""
     if plan.stops:
         position = min(max(position, 0), len(plan.stops) - 1)
-        st.session_state[_WALK] = Walk(plan, position, time.time() if began is None else began)
+        st.session_state[_WALK] = Presentation(plan, position, time.time() if began is None else began)
         if began is None:
             answers.forget(QUESTION)
             answers.forget_given()
-            go(position)
+            go_to_stop(position)
 
 
-def go(position: int) -> None:
+def go_to_stop(position: int) -> None:
     """Go to a stop, or after the last one to the end; its view is opened with the next run."""
-    now = walk()
+    now = presentation()
     if now and position == len(now.plan.stops):
         st.session_state[_CLOSES] = True
     if now and 0 <= position < len(now.plan.stops):
@@ -100,41 +100,41 @@ def go(position: int) -> None:
         st.session_state[_OPENS] = True
 
 
-def opens() -> bool:
+def consume_pending_stop() -> bool:
     """Return, once, whether the view of the stop is to be opened."""
     return st.session_state.pop(_OPENS, False)
 
 
-def closes() -> bool:
+def consume_pending_end() -> bool:
     """Return, once, whether the end of the lesson is to be opened."""
     return st.session_state.pop(_CLOSES, False)
 
 
 def is_end(slug: str) -> bool:
     """Return whether the page on screen is the end of the presented lesson."""
-    return walk() is not None and slug == "lessons" and state.peek("lessons.end") == "1"
+    return presentation() is not None and slug == "lessons" and state.peek("lessons.end") == "1"
 
 
-def leave() -> None:
-    """End the walk."""
+def stop_presenting() -> None:
+    """End the presentation."""
     st.session_state.pop(_WALK, None)
 
 
-def ask_for_this_view() -> None:
+def request_adding() -> None:
     """Note that the view on screen is to be added to the lesson."""
     st.session_state[_ADDS] = True
 
 
-def adds_this_view() -> bool:
+def consume_adding() -> bool:
     """Return, once, whether the view on screen is to be added."""
     return st.session_state.pop(_ADDS, False)
 
 
-def ask_to_change() -> None:
+def request_changing() -> None:
     """Ask for the dialogue of the stop that was added last."""
     st.session_state[_CHANGES] = True
 
 
-def changes_last() -> bool:
+def consume_changing() -> bool:
     """Return, once, whether the dialogue of the last stop is to be opened."""
     return st.session_state.pop(_CHANGES, False)

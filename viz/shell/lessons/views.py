@@ -23,7 +23,7 @@ LONGEST = 8_000
 """Characters of a link at most."""
 SHARED = ("viz.widgets", "viz.workspace.shared", "viz.course.shared")
 """Packages of controls that several pages share."""
-OF_THE_ROOM = ("present",)
+PRESENTATION_PARAMS = ("present",)
 """Parameters for the way a view is shown, which are not saved with a lesson."""
 
 
@@ -40,10 +40,10 @@ class View:
         return self.entry.slug + (f"?{urlencode(self.query)}" if self.query else "")
 
 
-def view(link: str) -> View:
+def parse_view(link: str) -> View:
     """Return the view of a relative link.
 
-    >>> view("/masks?masks.step=2").query, view("look?present=1").link
+    >>> parse_view("/masks?masks.step=2").query, parse_view("look?present=1").link
     ({'masks.step': '2'}, 'look')
 
     Raises:
@@ -58,9 +58,11 @@ def view(link: str) -> View:
             "A view is written as PAGE?NAME=VALUE, without an address in front, as in masks?masks.step=2.",
             "Open the view in the atlas, and copy the part of the address after its last /.",
         )
-    found = {name: raw for name, raw in parse_qsl(query, keep_blank_values=True) if name not in OF_THE_ROOM}
+    found = {
+        name: raw for name, raw in parse_qsl(query, keep_blank_values=True) if name not in PRESENTATION_PARAMS
+    }
     for name, raw in found.items():
-        _judge(entry, name, raw)
+        _require_valid(entry, name, raw)
     return View(entry, found)
 
 
@@ -69,24 +71,24 @@ def current_view(entry: Entry, query: Mapping[str, str]) -> View:
     kept = {}
     for name, raw in query.items():
         with suppress(InputError):
-            _judge(entry, name, raw)
-            if name not in OF_THE_ROOM:
+            _require_valid(entry, name, raw)
+            if name not in PRESENTATION_PARAMS:
                 kept[name] = raw
     return View(entry, kept)
 
 
-def _judge(entry: Entry, name: str, raw: str) -> None:
+def _require_valid(entry: Entry, name: str, raw: str) -> None:
     own = name.removeprefix(f"{entry.slug}.") if name.startswith(f"{entry.slug}.") else ""
-    if name not in (*state.TRAVEL, *state.OF_ONE_PAGE) and (
+    if name not in (*state.CARRIED, *state.OF_ONE_PAGE) and (
         not own or own.partition(".")[0] not in _names(entry)
     ):
         raise InputError(
             f"The page {entry.slug} has no parameter “{_shorten_visibly(name)}”.",
             f"A parameter begins with the name of the page, {entry.slug}., or is shared by pages: "
-            f"{', '.join(one for one in state.TRAVEL if one not in OF_THE_ROOM)}.",
+            f"{', '.join(one for one in state.CARRIED if one not in PRESENTATION_PARAMS)}.",
             "Choose the view in the atlas, and copy its link.",
         )
-    if not state.fits(raw):
+    if not state.fits_link(raw):
         raise InputError(
             f"The value of {_shorten_visibly(name)} has {len(raw):,} characters.",
             f"It has {state.LONGEST:,} at most.",

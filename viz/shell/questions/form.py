@@ -43,7 +43,7 @@ def choice(key: str, question: Choice | None = None, *, poll: bool) -> Callable[
         listed = " · ".join(f"**{literal(o)}** (right)" if o in right else literal(o) for o in options)
         missing = "" if right else "  \nNo option is marked as right" + (": a poll." if poll else " yet.")
         st.caption(listed + missing)
-    why = _explanation(key, question.why if question else "")
+    why = _explanation(key, question.explanation if question else "")
     return lambda: Choice(words, options, right, why)
 
 
@@ -61,7 +61,7 @@ def number(key: str, question: Number | None = None, *, poll: bool) -> Callable[
         key=f"{key}.right",
     )
     unit = columns[3].text_input("Unit", now.unit, max_chars=LONGEST_UNIT, key=f"{key}.unit").strip()
-    why = _explanation(key, question.why if question else "")
+    why = _explanation(key, question.explanation if question else "")
     return lambda: Number(words, low, high, right, unit, why)
 
 

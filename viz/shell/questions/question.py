@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from core.errors import InputError
-from viz.classroom.ask import Form, Question
+from viz.classroom.ask import AnswerFormat, Question
 
 LONGEST_WORDS, LONGEST_OPTION, LONGEST_REASON, LONGEST_UNIT = 480, 200, 4_000, 20
 MOST_OPTIONS = 12
@@ -18,7 +18,7 @@ MARK = "*"
 
 @dataclass(frozen=True)
 class Choice:
-    """A question with a few options. `right`: those that are right, none in a poll; `why` is shown after the guess.
+    """A question with a few options. `right`: those that are right, none in a poll; `explanation` is shown after the guess.
 
     >>> Choice("Which?", ("red", "house"), ("house",)).truth
     [1]
@@ -27,10 +27,10 @@ class Choice:
     words: str
     options: tuple[str, ...]
     right: tuple[str, ...] = ()
-    why: str = ""
+    explanation: str = ""
 
     def __post_init__(self) -> None:
-        _require_words(self.words, self.why)
+        _require_words(self.words, self.explanation)
         for number, option in enumerate(self.options, 1):
             require(option, f"Option {number}", LONGEST_OPTION)
         twice = [option for option in dict.fromkeys(self.options) if self.options.count(option) > 1]
@@ -55,9 +55,9 @@ class Choice:
                 )
 
     @property
-    def form(self) -> Form:
+    def form(self) -> AnswerFormat:
         """The form of its answers in a lecture room."""
-        return Form("choice", self.options)
+        return AnswerFormat("choice", self.options)
 
     @property
     def truth(self) -> list[int] | None:
@@ -78,10 +78,10 @@ class Number:
     high: float
     right: float | None = None
     unit: str = ""
-    why: str = ""
+    explanation: str = ""
 
     def __post_init__(self) -> None:
-        _require_words(self.words, self.why)
+        _require_words(self.words, self.explanation)
         if self.unit:
             require(self.unit, "The unit", LONGEST_UNIT)
         if not (math.isfinite(self.high - self.low) and self.low < self.high):
@@ -98,9 +98,9 @@ class Number:
             )
 
     @property
-    def form(self) -> Form:
+    def form(self) -> AnswerFormat:
         """The form of its answers in a lecture room."""
-        return Form("number", (), self.low, self.high, self.unit)
+        return AnswerFormat("number", (), self.low, self.high, self.unit)
 
     @property
     def truth(self) -> float | None:
@@ -108,12 +108,14 @@ class Number:
         return self.right
 
 
-Own = Choice | Number
+LecturerQuestion = Choice | Number
 
 
-def for_the_room(question: Own, key: str) -> Question:
+def to_room_question(question: LecturerQuestion, key: str) -> Question:
     """Return the question as a lecture room asks it, under `key`."""
-    return Question(key, question.words, question.form, truth=question.truth, why=question.why)
+    return Question(
+        key, question.words, question.form, truth=question.truth, explanation=question.explanation
+    )
 
 
 def read_options(lines: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -144,7 +146,7 @@ def write_options(question: Choice) -> list[str]:
     ]
 
 
-def require_answer(question: Own) -> Own:
+def require_answer(question: LecturerQuestion) -> LecturerQuestion:
     """Return the question, where the right answer is shown after the guess.
 
     Raises:

@@ -35,21 +35,21 @@ _bar = v2.component(
 
 
 @contextmanager
-def around(entry: Entry) -> Iterator[None]:
-    """Around a page: the bar, where this session leads a room, and what the page draws for those who follow."""
-    with lecture.around(entry):
+def room_bar(entry: Entry) -> Iterator[None]:
+    """Draw, around a page, the lecturer's bar if this session leads a room, and the room's own question."""
+    with lecture.publish_page(entry):
         _show()
         yield
-        if leads := lecture.led():
+        if leads := lecture.led_room():
             beside = isinstance(entry.info, Exhibit) and state.presenting()
-            with present_layout.side() if beside else notices.place():
+            with present_layout.side_area() if beside else notices.area():
                 own_question.show(leads[0])
             if st.session_state.pop(_ASKS, False):
                 own_question.dialog(leads[0])
 
 
 def _show() -> None:
-    leads = lecture.led()
+    leads = lecture.led_room()
     if leads is None:
         return
     room, secret = leads
@@ -59,7 +59,7 @@ def _show() -> None:
             data={
                 "code": room.code,
                 "secret": secret,
-                "home": home(),
+                "home": app_path(),
                 "news": state.page() == lecture.PAGE,
                 "own": _own_question_state(room),
             },
@@ -82,21 +82,21 @@ def _ask() -> None:
     st.session_state[_ASKS] = True
 
 
-def home() -> str:
-    """The path of the app in its address: "/", or what an operator put before it."""
+def app_path() -> str:
+    """Return the path of the app in its address: "/", or the prefix that an operator put before it."""
     path = urlsplit(st.context.url or "").path
     home = path.removesuffix(state.page()) if path.endswith(f"/{state.page()}") else path
     return f"{home.rstrip('/')}/"
 
 
 def _reveal() -> None:
-    leads = lecture.led()
+    leads = lecture.led_room()
     if leads is not None:
         lecture.reveal(leads[0])
 
 
 def _take() -> None:
     """Make a sentence of the room the text on screen."""
-    leads, event = lecture.led(), st.session_state.get("room.bar") or {}
+    leads, event = lecture.led_room(), st.session_state.get("room.bar") or {}
     if leads is not None and (words := leads[0].sentence(str(event.get("take") or ""))):
         state.write(text=words)

@@ -13,42 +13,42 @@ from urllib.parse import parse_qsl, urlencode
 
 import streamlit as st
 
-from viz import witness
+from viz import picture_listener
 from viz.classroom import store
-from viz.classroom.ask import OWN as OWN
+from viz.classroom.ask import OWN_KEY as OWN
 from viz.classroom.ask import Question
 from viz.classroom.pictures import RoomPicture
 from viz.classroom.room import Room
 from viz.classroom.seats import LEAD
 from viz.course.sheets.kinds import of
+from viz.picture_listener import AnyPicture
 from viz.platform import run_context
-from viz.shell import state, subject
+from viz.shell import selection, state
 from viz.shell.pages import HOME, Entry
 from viz.shell.room_bar import pictures
 from viz.widgets import answers
-from viz.witness import Seen
 
 _LED, _DRAWN, _ASKED, _REVEAL = "atlas.room", "atlas.room.drawn", "atlas.room.asked", "atlas.room.reveal"
 PAGE = "lecture_room"
 """The slug of the page of the room: while it is in view the wall shows how to join."""
-LOOKS_ON = "atlas.room.looks_on"
+LISTENER = "atlas.room.looks_on"
 """In a session that leads no room: what is called with each picture of its pages (viz.shell.lessons.handout)."""
 
 
-def led() -> tuple[Room, str] | None:
-    """The room that this session leads, and the secret that steers it."""
+def led_room() -> tuple[Room, str] | None:
+    """Return the room that this session leads and the secret that controls it; None if it leads none."""
     held = st.session_state.get(_LED)
     if held is None:
         code, _, secret = str(st.context.cookies.get(LEAD, "")).partition(".")
         held = st.session_state[_LED] = (code, secret)
-    if not held[0] or (room := store.ROOMS.find(held[0])) is None or not room.steers(held[1]):
+    if not held[0] or (room := store.ROOMS.find(held[0])) is None or not room.accepts_secret(held[1]):
         return None
     return room, held[1]
 
 
 def open_room() -> None:
     """Open a room and lead it; the one that this session led before ends."""
-    if before := led():
+    if before := led_room():
         before[0].end()
     room, secret = store.ROOMS.open()
     st.session_state[_LED] = (room.code, secret)
@@ -56,41 +56,41 @@ def open_room() -> None:
 
 def end_room() -> None:
     """End the room: everything in it is forgotten but the record."""
-    if before := led():
+    if before := led_room():
         before[0].end()
-    witness.watch(None)
+    picture_listener.set_listener(None)
 
 
-def ended() -> str:
+def ended_code() -> str:
     """Return the code of the room that this session led, while its end can be read; "" for none."""
     code, secret = st.session_state.get(_LED) or ("", "")
     room = store.ROOMS.find_ended(code) if code else None
-    return code if room and room.steers(secret) else ""
+    return code if room and room.accepts_secret(secret) else ""
 
 
 @contextmanager
-def around(entry: Entry) -> Iterator[None]:
-    """Around a page: what it draws and asks is what the room sees and is asked."""
-    leads = led()
+def publish_page(entry: Entry) -> Iterator[None]:
+    """Publish, around a page, its pictures and its question to the room that this session leads."""
+    leads = led_room()
     if leads is None:
-        witness.watch(st.session_state.get(LOOKS_ON))
+        picture_listener.set_listener(st.session_state.get(LISTENER))
         yield
         return
     room, drawn = leads[0], _PagePictures(leads[0], entry, st.session_state.get(_DRAWN))
     st.session_state[_DRAWN], st.session_state[_ASKED] = drawn, None
-    witness.watch(drawn.see)
+    picture_listener.set_listener(drawn.see)
     yield
     drawn.complete = True
     drawn.tell()
     _ask(room, st.session_state[_ASKED])
 
 
-def asks(question: Question, *, guessed: bool, reveal: Callable[[Room], None] | None = None) -> None:
+def ask_room(question: Question, *, guessed: bool, reveal: Callable[[Room], None] | None = None) -> None:
     """Ask the lecture room a question of the page: open until the lecturer has answered (`guessed`), then revealed with its truth.
 
     reveal: called when the lecturer reveals, where a guess of the lecturer's does not close the question.
     """
-    leads = led()
+    leads = led_room()
     if leads is None:
         return
     question.revealed = guessed
@@ -103,26 +103,28 @@ def asks(question: Question, *, guessed: bool, reveal: Callable[[Room], None] | 
             _ask(leads[0], question)
 
 
-def asks_first() -> None:
-    """Let the next question take the place of the one that the page asked."""
+def clear_page_question() -> None:
+    """Remove the question that the page asked, so that the next one takes its place."""
     st.session_state[_ASKED] = None
 
 
-def answered(question: Question) -> Question | None:
-    """This question as the room of this session has answered it, once it is revealed."""
-    leads = led()
+def revealed_answers(question: Question) -> Question | None:
+    """Return this question with the answers of the room of this session, once it is revealed; else None."""
+    leads = led_room()
     asked = leads[0].question if leads else None
-    return asked if asked and asked.revealed and asked.answers and asked.same == question.same else None
+    return (
+        asked if asked and asked.revealed and asked.answers and asked.identity == question.identity else None
+    )
 
 
 def reveal(room: Room) -> None:
-    """Close the question: of the page's by giving it, as the lecturer's guess, what most of the room said; an own one is just shown."""
+    """Close the question: one of the page by giving the room's majority as the lecturer's guess, the lecturer's own by showing the answers."""
     asked = room.question
     if asked is None or asked.revealed:
         return
     key, act = st.session_state.get(_REVEAL) or ("", None)
     if asked.key.startswith(OWN):
-        room.reveal(asked.truth, asked.why)
+        room.reveal(asked.truth, asked.explanation)
     elif act and key == asked.key:
         act(room)
     elif (guess := asked.majority()) is not None:
@@ -135,11 +137,11 @@ def _ask(room: Room, question: Question | None) -> None:
     if now and now.key.startswith(OWN):
         return
     if question is None or not question.revealed:
-        room.asks(question)
-    elif now is None or now.same != question.same:
-        room.asks(None)  # it was answered before the room was asked
+        room.set_question(question)
+    elif now is None or now.identity != question.identity:
+        room.set_question(None)  # it was answered before the room was asked
     elif not now.revealed:
-        room.reveal(question.truth, question.why)
+        room.reveal(question.truth, question.explanation)
 
 
 class _PagePictures:
@@ -152,8 +154,8 @@ class _PagePictures:
         self._part_of: dict[str, str | None] = {}
         self._runs: dict[str | None, object] = {}
 
-    def see(self, key: str, picture: Seen) -> None:
-        """A picture goes into the page."""
+    def see(self, key: str, picture: AnyPicture) -> None:
+        """Add a picture of the page."""
         part, run = run_context.part(), run_context.identity()
         if (
             self.complete and self._runs.get(part) is not run
@@ -173,7 +175,7 @@ class _PagePictures:
             self.room.show(_view(self.entry, unseen=self.unseen), {**self._before, **self.pictures})
 
     def tell(self) -> None:
-        """The room sees what is drawn now."""
+        """Send the room the pictures drawn so far."""
         self.room.show(_view(self.entry, unseen=self.unseen), self.pictures)
 
 
@@ -183,7 +185,7 @@ def _view(entry: Entry, *, unseen: bool) -> dict[str, Any]:
         "title": entry.info.title,
         "claim": entry.info.claim,
         "link": (entry.slug if entry.slug != HOME else "") + (f"?{query}" if query else ""),
-        "sentence": subject.shown().get("text", ""),
+        "sentence": selection.current_selection().get("text", ""),
         "unseen": unseen,
         "invites": entry.slug == PAGE,
         "exercises": list(of(entry.slug)),

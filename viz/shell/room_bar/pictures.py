@@ -11,14 +11,14 @@ import pyarrow as pa
 
 from viz.classroom.pictures import RoomPicture
 from viz.instruments.kit.payload import Packet
-from viz.witness import Chart, Seen
+from viz.picture_listener import AnyPicture, Chart
 
 INLINE = 40_000
 """Bytes of a part that goes with the message; a larger one, and the code, is asked for once and kept by the browser."""
 MOST_ROWS = 5_000
 
 
-def for_followers(key: str, picture: Seen) -> RoomPicture | None:
+def for_followers(key: str, picture: AnyPicture) -> RoomPicture | None:
     """Return a picture as the followers of a room get it; None for one that they cannot draw.
 
     >>> packet = Packet({"kind": "demo"}); packet.add("values", b"12")
@@ -48,7 +48,7 @@ def _chart(key: str, chart: Chart) -> RoomPicture | None:
 
 
 def _rows(table: Any) -> list[Any]:
-    """Rows as JSON has them: what is no finite number is nothing."""
+    """Return rows as JSON has them, with None for a number that is not finite."""
     rows = table.to_pylist() if isinstance(table, pa.Table) else list(table)
     return [
         {name: None if isinstance(v, float) and not math.isfinite(v) else v for name, v in row.items()}

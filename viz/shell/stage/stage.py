@@ -53,7 +53,7 @@ _large = v2.component(
 
 
 @contextmanager
-def around(entry: Entry) -> Iterator[None]:
+def stage(entry: Entry) -> Iterator[None]:
     """Draw a page between the keys and, for an exhibit, the links to its neighbours."""
     with st.container(key="atlas-stage"):
         _stage(
@@ -64,11 +64,11 @@ def around(entry: Entry) -> Iterator[None]:
         if state.presenting():
             _large(key="stage.large")
     if isinstance(entry.info, Exhibit):
-        progress.note(entry.slug)
-        with present_layout.arranged():
+        progress.record_opened(entry.slug)
+        with present_layout.exhibit_layout():
             yield
         _foot(entry)
-        progress.keep()
+        progress.sync_with_browser()
     else:
         yield
 
@@ -78,7 +78,7 @@ def _leave() -> None:
 
 
 def neighbours(entry: Entry) -> tuple[Entry | None, Entry | None]:
-    """The exhibits before and after this one in the course."""
+    """Return the exhibits before and after this one in the course."""
     course = pages.exhibits()
     at = course.index(entry)
     return (course[at - 1] if at else None), (course[at + 1] if at + 1 < len(course) else None)
@@ -91,7 +91,7 @@ def _foot(entry: Entry) -> None:
     ):
         for name, other, arrows in (("previous", before, "←  {}"), ("next", after, "{}  →")):
             with st.container(key=f"lesson-{name}", width="content", gap=None):
-                links.to(
+                links.page_link(
                     other.slug if other else "course",
                     arrows.format(literal(other.info.title if other else "Course")),
                 )

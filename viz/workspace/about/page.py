@@ -93,7 +93,7 @@ def page() -> None:
         st.markdown(
             "- **Every number is true.** It comes from the tensors of the run in front of you. Of a training, a model card or a published paper it is a recorded number, and the page says so.\n"
             "- **It works in a locked-down room.** Models and fonts ship with it; nothing is fetched"
-            f"{', except models of the Hub that a visitor asks for by name' if limits.hub() else ''}.\n"
+            f"{', except models of the Hub that a visitor asks for by name' if limits.allows_hub() else ''}.\n"
             "- **It is instant.** A look costs one frame, a new sentence a fraction of a second."
         )
         st.header("What is kept about you", anchor=False)
@@ -134,12 +134,12 @@ def running() -> list[str]:
     lines += (
         [] if came.over else ["Some models and pages are still being loaded; what you open is loaded first."]
     )
-    if most := limits.most_files():
+    if most := limits.file_limit():
         lines.append(
             f"It may have {most:,} files open and has {limits.open_files():,}; a visitor takes about four. Near the limit nobody new is let in, and those inside stay."
         )
-    if now := limits.memory():
-        cap = limits.most_memory()
+    if now := limits.memory_in_use():
+        cap = limits.memory_limit()
         lines.append(
             f"It uses {now / 2**20:,.0f} MB of memory"
             + (f" of {cap / 2**20:,.0f}." if cap else f"; {limits.VARIABLE} can set a limit.")

@@ -32,7 +32,7 @@ PAGE = Page(
         Cite("beigy2021", "Self-attention", "each word is key, query and value"),
     ),
     menu="lab",
-    does="a game",
+    activity="a game",
 )
 EQUATION = r"z = \sum_j a_j\, v_j, \qquad a_j \ge 0, \quad \sum_j a_j = 1"
 LOOKING = (
@@ -121,9 +121,10 @@ def _controls(model: str, text: str) -> Game:
             f"The head of the page before belongs to “{head_picker.KINDS.get(told, literal(told))}”. Here you are one of “{head_picker.KINDS[kind]}”, which speaks in the last step."
         )
     layer, number = (
-        state.read(name, -1, state.whole(-1, 999)) if told == kind else -1 for name in ("layer", "head")
+        state.read(name, -1, state.whole_number(-1, 999)) if told == kind else -1
+        for name in ("layer", "head")
     )
-    at = state.read("be_the_head.at", -1, state.whole(-1, 10_000))
+    at = state.read("be_the_head.at", -1, state.whole_number(-1, 10_000))
     with st.container():
         found = compute(
             Params(model, text, (layer, number) if min(layer, number) >= 0 else None, at if at >= 0 else None)
@@ -146,7 +147,7 @@ def _who(found: Game) -> None:
     """The heads whose rows matter most, and the one in view."""
     here = found.place.layer, found.place.head
     offered, key = list(dict.fromkeys((*found.heads[:HEADS], here))), "be_the_head.who"
-    lit = state.held(key, here)
+    lit = state.seed_widget(key, here)
 
     def store() -> None:
         layer, number = st.session_state[key]

@@ -22,10 +22,10 @@ def chosen(n: int) -> tuple[Shares, bool]:
     if not raw:
         return data.evenly(n), False
     try:
-        return data.read_row(raw, n), state.read(IN, False, state.flag)
+        return data.read_row(raw, n), state.read(IN, False, state.yes_or_no)
     except ValueError as error:
         if not raw.replace(".", "").isdecimal():  # not merely of another sentence
-            notices.tell(
+            notices.show_in_area(
                 "The row in the link cannot be read.", str(error), "A uniform row stands in its place."
             )
         return data.evenly(n), False
@@ -46,7 +46,7 @@ def controls(found: Game, shares: Shares) -> None:
                 literal(name),
                 0,
                 WHOLE,
-                state.held(key, share),
+                state.seed_widget(key, share),
                 step=STEP,
                 key=key,
                 width=128,

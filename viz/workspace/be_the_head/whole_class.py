@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from core.analysis.heads.compare import jensen_shannon
-from viz.classroom.ask import MOST_OPTIONS, Form, Question
+from viz.classroom.ask import MOST_OPTIONS, AnswerFormat, Question
 from viz.classroom.room import Room
 from viz.labels import distinct, percent, visible
 from viz.shell.room_bar import lecture
@@ -37,7 +37,7 @@ def ask(found: Game, shares: row.Shares, put: bool) -> Class | None:
     question = Question(
         KEY,
         f"You are {found.place}. The model shall say “{word}” next: which token would you look at? Touch it.",
-        Form("word", tuple(distinct(visible(name.strip() or name) for name in found.names))),
+        AnswerFormat("word", tuple(distinct(visible(name.strip() or name) for name in found.names))),
     )
     place = data.best(found)
     question.truth = truth = [place]
@@ -48,9 +48,9 @@ def ask(found: Game, shares: row.Shares, put: bool) -> Class | None:
         row.store(shares, into=True)
 
     if put:
-        question.why = why
-    lecture.asks(question, guessed=put, reveal=reveal)
-    asked = lecture.answered(question) if put else None
+        question.explanation = why
+    lecture.ask_room(question, guessed=put, reveal=reveal)
+    asked = lecture.revealed_answers(question) if put else None
     if asked is None:
         return None
     counts = np.array(question.form.spread(list(asked.answers.values()))["counts"], dtype=float)

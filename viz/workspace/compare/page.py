@@ -26,7 +26,7 @@ PAGE = Page(
         Cite("beigy2021", "Multi-head attention", "different heads focus on different words"),
     ),
     menu="lab",
-    does="two heads, models or texts side by side",
+    activity="two heads, models or texts side by side",
 )
 BY = {"word": "Words", "token": "Tokens"}
 
@@ -159,7 +159,7 @@ def _by() -> str:
 
 def _place() -> tuple[int, int] | None:
     """The head that was in view on another page."""
-    layer, head = (state.read(name, -1, state.whole(-1, 999)) for name in ("layer", "head"))
+    layer, head = (state.read(name, -1, state.whole_number(-1, 999)) for name in ("layer", "head"))
     return (layer, head) if min(layer, head) >= 0 else None
 
 

@@ -41,7 +41,7 @@ def row_of(pair: Pair, *, on_picture: bool = False) -> int | None:
     if not pair.order:
         return None
     first = 0 if on_picture and 0 in pair.order else pair.order[0]
-    now = state.read(ROW, first, state.whole(0, len(pair.likeness.rows) - 1))
+    now = state.read(ROW, first, state.whole_number(0, len(pair.likeness.rows) - 1))
     return now if now in pair.order else first
 
 
@@ -51,7 +51,7 @@ def rows(found: Compared, pair: Pair, row: int | None, *, quiet: bool = False) -
         return
     offered = list(dict.fromkeys([*pair.order[: TELLING - quiet], row]))
     key = "compare.rows"
-    lit = state.held(key, row)
+    lit = state.seed_widget(key, row)
 
     def store() -> None:
         if st.session_state.get(key) is not None:

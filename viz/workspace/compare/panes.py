@@ -221,7 +221,7 @@ def _heads(one: Asked, place: int, now: list[View]) -> None:
 
     key = f"compare.head.{place}.{here.model}"
     offered = options if chosen in options else [chosen, *options]
-    lit = offered.index(state.held(key, chosen))
+    lit = offered.index(state.seed_widget(key, chosen))
 
     def store() -> None:
         kind, layer, head = st.session_state[key]
@@ -248,7 +248,7 @@ def _model(place: int, now: list[View]) -> None:
     draws = patches.reads(head_picker.opened(here.model))
     alike = [name for name in models if (tasks.asked_of(name, models[name]) is tasks.SEE) == draws]
     names = list(dict.fromkeys([*alike, here.model]))
-    lit = names.index(state.held(key, here.model))
+    lit = names.index(state.seed_widget(key, here.model))
 
     def store() -> None:
         take(_with(now, place, View(st.session_state[key], here.text)))
@@ -261,7 +261,7 @@ def _sentence(place: int, now: list[View]) -> None:
         _drawing(place, now)
         return
     key, here = f"compare.text.{place}", now[place]
-    text = state.held(key, here.text)
+    text = state.seed_widget(key, here.text)
 
     def store() -> None:
         if st.session_state[key].strip():

@@ -121,7 +121,7 @@ def row(shown: Sequence[View]) -> DeltaGenerator:
         (pair.name for pair in pairs if pair.views and pair.views == tuple(shown)),
         OWN if shown else HEADS.name,
     )
-    state.held(key, now)
+    state.seed_widget(key, now)
 
     def store() -> None:
         pair = next((pair for pair in pairs if pair.name == st.session_state.get(key)), None)

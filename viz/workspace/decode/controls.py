@@ -12,7 +12,7 @@ import streamlit as st
 from core.analysis.heads.habits import WORDS
 from core.decoding.strategies import WIDEST
 from viz.labels import head_name, shorten, visible
-from viz.shell import state, subject
+from viz.shell import selection, state
 from viz.widgets import controls
 from viz.workspace.decode import forks, player
 from viz.workspace.shared import head_picker, needs, presets, tasks
@@ -69,7 +69,7 @@ def request(start: Any) -> Request | None:
         tasks.chips(writers, chosen)
         presets.menu(reader)
         tasks.menu(writers, chosen)
-    subject.shows(model=chosen, text=text)
+    selection.set_selection(model=chosen, text=text)
     _reads.told(reader, text)
     return Request(chosen, text)
 
@@ -105,16 +105,16 @@ def view(model: Any) -> str:
 def knobs(start: Any) -> dict[str, Any]:
     """How the next token is taken."""
     return {
-        "temperature": state.read("decode.temperature", start.temperature, state.real(0, 2)),
-        "top_k": state.read("decode.top_k", start.top_k, state.whole(0, 10**6)),
-        "top_p": state.read("decode.top_p", start.top_p, state.real(0, 1)),
-        "seed": state.read("decode.seed", start.seed, state.whole(0, 999_999)),
-        "min_p": state.read("decode.min_p", start.min_p, state.real(0, 1)),
-        "repetition": state.read("decode.repetition", start.repetition, state.real(0.5, 2)),
-        "beam": state.read("decode.beam", start.beam, state.whole(0, WIDEST)),
-        "length": state.read("decode.length", start.length, state.real(0, 2)),
-        "groups": state.read("decode.groups", start.groups, state.whole(1, WIDEST)),
-        "diversity": state.read("decode.diversity", start.diversity, state.real(0, 5)),
+        "temperature": state.read("decode.temperature", start.temperature, state.real_number(0, 2)),
+        "top_k": state.read("decode.top_k", start.top_k, state.whole_number(0, 10**6)),
+        "top_p": state.read("decode.top_p", start.top_p, state.real_number(0, 1)),
+        "seed": state.read("decode.seed", start.seed, state.whole_number(0, 999_999)),
+        "min_p": state.read("decode.min_p", start.min_p, state.real_number(0, 1)),
+        "repetition": state.read("decode.repetition", start.repetition, state.real_number(0.5, 2)),
+        "beam": state.read("decode.beam", start.beam, state.whole_number(0, WIDEST)),
+        "length": state.read("decode.length", start.length, state.real_number(0, 2)),
+        "groups": state.read("decode.groups", start.groups, state.whole_number(1, WIDEST)),
+        "diversity": state.read("decode.diversity", start.diversity, state.real_number(0, 5)),
     }
 
 
@@ -122,7 +122,7 @@ def how(params: Any) -> None:
     """Three ways: always the most probable token, one drawn by lot, or several texts side by side."""
     key, ways = "decode.way", ("Greedy", "Sample", "Beam search")
     number = 2 if params.beam else int(params.temperature > 0)
-    lit = state.held(key, ways[number])
+    lit = state.seed_widget(key, ways[number])
 
     def store() -> None:
         wanted = ways.index(st.session_state.get(key) or ways[number])
@@ -253,10 +253,13 @@ def head(data: Any) -> Head:
     if data.kind is None:
         return ALL
     layers, n_heads = data.last.attention[data.kind].shape[:2]
-    if state.read("kind", data.kind) != data.kind or state.read("layer", -1, state.whole(-1, 10**6)) < 0:
+    if (
+        state.read("kind", data.kind) != data.kind
+        or state.read("layer", -1, state.whole_number(-1, 10**6)) < 0
+    ):
         return ALL
-    return state.read("layer", 0, state.whole(0, layers - 1)), state.read(
-        "head", 0, state.whole(0, n_heads - 1)
+    return state.read("layer", 0, state.whole_number(0, layers - 1)), state.read(
+        "head", 0, state.whole_number(0, n_heads - 1)
     )
 
 
@@ -268,7 +271,7 @@ def shows(data: Any, place: Head) -> None:
             f"“{head_picker.KINDS.get(asked, asked)}” is another attention than those with which a token is written; shown here: “{head_picker.KINDS[data.kind]}”."
         )
     elif place != ALL:
-        subject.shows(kind=data.kind, layer=place[0], head=place[1])
+        selection.set_selection(kind=data.kind, layer=place[0], head=place[1])
 
 
 def heads(data: Any, place: Head) -> None:
@@ -294,7 +297,7 @@ def heads(data: Any, place: Head) -> None:
     if place not in shown:
         shown[place] = measured.word(*place)
     key = "decode.heads"
-    lit = state.held(key, place)
+    lit = state.seed_widget(key, place)
 
     def store() -> None:
         layer, number = st.session_state.get(key) or place

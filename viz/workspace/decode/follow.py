@@ -27,7 +27,7 @@ Path = tuple[int, ...]
 
 def chosen(data: Any, of: object) -> tuple[int | None, int | None]:
     """The nodes of the link, followed and compared with, if this tree has them. They mean nothing in another search (`of`), where they are forgotten."""
-    wanted = tuple(state.read(name, -1, state.whole(0, 10**6)) for name in (NODE, OTHER))
+    wanted = tuple(state.read(name, -1, state.whole_number(0, 10**6)) for name in (NODE, OTHER))
     before = st.session_state.get(_OF)
     if before and before[0] != of and before[1] == wanted:
         state.write(**{NODE: None, OTHER: None})

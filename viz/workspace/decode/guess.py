@@ -122,7 +122,7 @@ def _taken(model: Model, text: str, guesses: tuple[str, ...], guess: str, mine: 
         *_, now = _history(model, text, guesses, mine)
         _round(model, now, guess.strip())
     except InputError as error:
-        notices.tell(error.wrong, error.rule, error.remedy)
+        notices.show_in_area(error.wrong, error.rule, error.remedy)
         st.session_state[_BOX] = guess
         return guesses
     state.write(**{"decode.guesses": " ".join((*guesses, guess.strip()))})

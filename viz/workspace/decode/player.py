@@ -30,7 +30,7 @@ def beat() -> int:
     if playing():
         st.session_state[_LIVE] = min(st.session_state[_LIVE] + 1, MOST)
         return st.session_state[_LIVE]
-    return state.read("decode.n", 1, state.whole(1, MOST))
+    return state.read("decode.n", 1, state.whole_number(1, MOST))
 
 
 def go(n: int) -> None:

@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 
 from viz import theme
 from viz.charts.parts.figures import draw_once
-from viz.labels import percent, plain
+from viz.labels import percent, plotly_label
 
 Array = np.ndarray[Any, np.dtype[Any]]
 SIGNS = (
@@ -58,9 +58,9 @@ def points(
                 x=places[own, 0].astype(np.float32),
                 y=places[own, 1].astype(np.float32),
                 mode="markers",
-                name=plain(kind).replace("·", " "),
+                name=plotly_label(kind).replace("·", " "),
                 customdata=own,
-                text=[plain(names[place]).replace("·", " ") for place in own],
+                text=[plotly_label(names[place]).replace("·", " ") for place in own],
                 hovertemplate="%{text}<extra>%{fullData.name}</extra>",
                 marker={
                     "size": 12,
@@ -75,7 +75,7 @@ def points(
             x=places[[chosen], 0],
             y=places[[chosen], 1],
             mode="markers+text",
-            text=[plain(names[chosen]).replace("·", " ")],
+            text=[plotly_label(names[chosen]).replace("·", " ")],
             textposition="top center",
             textfont={"size": 14, "color": theme.TEXT},
             hoverinfo="skip",
@@ -112,7 +112,7 @@ def thumbnail(
     >>> thumbnail(np.eye(2), ["a", "b"], ["a", "b"]).data[0].text[1][0]
     'b attends to a'
     """
-    rows, columns = ([plain(word).replace("·", " ") for word in words] for words in (queries, keys))
+    rows, columns = ([plotly_label(word).replace("·", " ") for word in words] for words in (queries, keys))
     shown = (
         weights.astype(np.float32)
         if allowed is None
@@ -162,7 +162,7 @@ def tree(links: Array, order: Sequence[int], names: Sequence[str], *, chosen: in
     figure = go.Figure(
         go.Scatter(x=x, y=y, mode="lines", line={"width": 1.2, "color": theme.PRIMARY}, hoverinfo="skip")
     )
-    shown = [plain(names[head]).replace("·", " ") for head in order]
+    shown = [plotly_label(names[head]).replace("·", " ") for head in order]
     figure.update_yaxes(
         tickvals=list(range(n)),
         ticktext=[
@@ -199,7 +199,7 @@ def one_line(scores: Array, texts: Sequence[str], *, untrained: float | None = N
             x=scores.astype(np.float32),
             y=lift.astype(np.float32),
             mode="markers",
-            text=[plain(text).replace("·", " ") for text in texts],
+            text=[plotly_label(text).replace("·", " ") for text in texts],
             hovertemplate="%{x:.2f}: %{text}<extra></extra>",
             marker={"size": 9, "color": theme.PRIMARY, "opacity": 0.55},
         )

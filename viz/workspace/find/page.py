@@ -28,7 +28,7 @@ PAGE = Page(
         Cite("beigy2021", "Multi-head attention", "different heads focus on different words"),
     ),
     menu="lab",
-    does="heads that look alike",
+    activity="heads that look alike",
 )
 BY = {"like": "Like this head", "sketch": "Sketch", "map": "Map", "kinds": "Kinds"}
 LOOKING = {

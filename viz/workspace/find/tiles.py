@@ -18,7 +18,7 @@ from viz.instruments.kit import origin
 from viz.instruments.picture import patches
 from viz.labels import literal, shorten, visible
 from viz.memo import remembered
-from viz.shell import links, state, subject
+from viz.shell import links, selection, state
 from viz.widgets import page_parts
 from viz.workspace.find import pool
 from viz.workspace.find.charts import on_drawing, thumbnail
@@ -209,10 +209,10 @@ def _thumbnail(picture: Picture, height: int) -> go.Figure:
 
 def opened(head: Head, label: str) -> None:
     """A link to the head in the full view of Look, on the text in view."""
-    links.to(
+    links.page_link(
         "look",
         label,
-        text=subject.shown().get("text", ""),
+        text=selection.current_selection().get("text", ""),
         model=head.model,
         kind=head.place.kind,
         layer=head.place.layer,

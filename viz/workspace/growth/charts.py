@@ -11,7 +11,7 @@ from plotly.subplots import make_subplots
 
 from viz import theme
 from viz.charts.parts.figures import draw_once
-from viz.labels import plain
+from viz.labels import plotly_label
 
 Points = Sequence[tuple[float, float]]
 PANELS: tuple[dict[str, Any], ...] = ({"row": 1, "col": 1}, {"row": 2, "col": 1})
@@ -47,7 +47,10 @@ def course(
         cols=1,
         shared_xaxes=True,
         vertical_spacing=0.14,
-        subplot_titles=(plain(loss_name).replace("·", " "), plain(score_name).replace("·", " ")),
+        subplot_titles=(
+            plotly_label(loss_name).replace("·", " "),
+            plotly_label(score_name).replace("·", " "),
+        ),
     )
     _line(figure, 1, "loss", loss, theme.CATEGORICAL[1], 2)
     for name in sorted(heads, key=lambda name: name == chosen):  # the chosen one lies on top
@@ -71,7 +74,7 @@ def course(
                 **at,
             )
         figure.add_annotation(
-            text=plain(name).replace("·", " "),
+            text=plotly_label(name).replace("·", " "),
             x=place(step),
             xref="x",
             y=1,

@@ -29,7 +29,7 @@ PAGE = Page(
         Cite("vaswani2017", "5.3", "the optimiser and its schedule"),
     ),
     menu="lab",
-    does="heads as they form",
+    activity="heads as they form",
 )
 HERE = "here"
 _SHOWN = "growth.shown"

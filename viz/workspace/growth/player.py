@@ -50,7 +50,7 @@ def show(course: Course, step: int) -> None:
     """The slider, its places at equal factors of steps, and the buttons beside it."""
     steps, index = course.steps, course.steps.index(step)
     key = f"growth.slider:{course.name}:{len(steps)}"
-    state.held(key, step)
+    state.seed_widget(key, step)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         if len(steps) > 1:
             st.select_slider(

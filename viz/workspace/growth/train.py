@@ -95,5 +95,5 @@ def _said(task: str, mine: Training | None, course: Course | None) -> None:
 def use(course: Course, step: int, layer: int, head: int) -> None:
     """The way to the other pages with the weights of this step and the head in view."""
     shown = {"model": course.model(step), "text": course.text, "kind": "causal", "layer": layer, "head": head}
-    links.to("look", f"Open step {step:,} in Look", icon=":material/visibility:", view="full", **shown)
-    links.to("what_if", "Change it in What if", **shown)
+    links.page_link("look", f"Open step {step:,} in Look", icon=":material/visibility:", view="full", **shown)
+    links.page_link("what_if", "Change it in What if", **shown)

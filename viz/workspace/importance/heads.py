@@ -16,7 +16,7 @@ from core.run import Run
 from viz.charts.layers import PICKED, agreement_plot
 from viz.instruments import heatmap
 from viz.labels import changes, head_name
-from viz.shell import links, state, subject
+from viz.shell import links, selection, state
 from viz.shell.pages import Page
 from viz.widgets import controls, page_parts
 from viz.widgets.export import Labelled
@@ -108,8 +108,8 @@ def chosen(effects: np.ndarray, kind: str) -> tuple[int, int]:
     """The visitor's head, else the one that does most for the word: without it the number falls most."""
     layer, head = (int(i) for i in np.unravel_index(int(effects.argmin()), effects.shape))
     found = (
-        state.read("layer", layer, state.whole(0, effects.shape[0] - 1)),
-        state.read("head", head, state.whole(0, effects.shape[1] - 1)),
+        state.read("layer", layer, state.whole_number(0, effects.shape[0] - 1)),
+        state.read("head", head, state.whole_number(0, effects.shape[1] - 1)),
     )
     return found if state.read("kind", kind) == kind else (layer, head)
 
@@ -137,10 +137,10 @@ def grid(values: np.ndarray, place: tuple[int, int], kind: str, key: str, title:
 def follow(kind: str, place: tuple[int, int]) -> None:
     """Where a head, the one in view, goes on from here."""
     name, (layer, head) = head_name(*place), place
-    subject.shows(kind=kind, layer=layer, head=head)
+    selection.set_selection(kind=kind, layer=layer, head=head)
     with st.container(horizontal=True, gap="medium"):
-        links.to("what_if", f"Switch {name} off and watch", **{EDITS: OFF})
-        links.to("look", f"See where {name} looks", view="full")
+        links.page_link("what_if", f"Switch {name} off and watch", **{EDITS: OFF})
+        links.page_link("look", f"See where {name} looks", view="full")
 
 
 def _pick(kind: str) -> None:

@@ -33,7 +33,7 @@ PAGE = Page(
         Cite("ghojogh2020", "3.2.2", "multi-head attention"),
     ),
     menu="lab",
-    does="ablation and patching",
+    activity="ablation and patching",
 )
 VIEWS = {
     "heads": "For one word",

@@ -25,7 +25,7 @@ PAGE = Page(
         Cite("ghojogh2020", "3.3.1", "masked attention"),
     ),
     menu="lab",
-    does="layer by layer",
+    activity="layer by layer",
 )
 VIEWS = {
     "guesses": "Logit lens",

@@ -64,10 +64,10 @@ def show(page: Page, params: Any, run: Run) -> None:
     page_parts.numbers(_sentence(run, asked, found), "attribution")
     with st.container(horizontal=True, gap="medium"):
         best = int(np.abs(found.heads[kind][layer]).argmax())
-        links.to(
+        links.page_link(
             "look", f"See {head_name(layer, best)} in Look", view="full", kind=kind, layer=layer, head=best
         )
-        links.to("importance", "What if a head were missing?", kind=kind, layer=layer, head=best)
+        links.page_link("importance", "What if a head were missing?", kind=kind, layer=layer, head=best)
     _folds(page, params, run, asked, found)
 
 

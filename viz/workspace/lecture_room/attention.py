@@ -6,11 +6,11 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from viz.classroom.ask import Form, Question
+from viz.classroom.ask import AnswerFormat, Question
 from viz.instruments import heatmap
 from viz.instruments.kit import origin
 from viz.labels import distinct, fill, literal, query_and_key
-from viz.shell import errors, subject
+from viz.shell import errors, selection
 from viz.shell.room_bar import lecture
 from viz.widgets import engine_client, page_parts
 from viz.workspace.lecture_room import heads_beside
@@ -24,7 +24,9 @@ _ASKED = "room.attention"
 
 def form() -> Question | None:
     """Draw the sentence, the word that attends, and the button that asks; return the question once it is pressed."""
-    sentence = st.text_input("The sentence", subject.shown().get("text") or TEXT, key="room.looks.text")
+    sentence = st.text_input(
+        "The sentence", selection.current_selection().get("text") or TEXT, key="room.looks.text"
+    )
     words = heads_beside.words_of(sentence)
     if len(words) < 2:
         st.text("Type two words or more.")
@@ -39,7 +41,7 @@ def form() -> Question | None:
         asked = Question(
             KEY,
             f"“{sentence}” Reading “{word}”: which word would you attend to? Touch it.",
-            Form("word", texts),
+            AnswerFormat("word", texts),
         )
         st.session_state[_ASKED] = sentence, at
         return asked

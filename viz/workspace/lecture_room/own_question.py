@@ -10,12 +10,12 @@ from streamlit.components import v2
 
 from core.errors import InputError
 from viz.classroom import light_pages
-from viz.classroom.ask import Form, Question
+from viz.classroom.ask import AnswerFormat, Question
 from viz.classroom.room import Room
-from viz.shell import notices, subject
-from viz.shell.lessons.plan import NEAR
+from viz.shell import notices, selection
+from viz.shell.lessons.plan import TOLERANCE
 from viz.shell.questions import form
-from viz.shell.questions.question import LONGEST_WORDS, Number, for_the_room
+from viz.shell.questions.question import LONGEST_WORDS, Number, to_room_question
 from viz.shell.room_bar import lecture
 from viz.workspace.lecture_room import attention
 
@@ -26,7 +26,7 @@ KINDS = {
     "cell": "A query and a key",
     "looks": "Where the room attends",
 }
-_PAGE: Path = light_pages.HERE
+_PAGE: Path = light_pages.PAGE_FOLDER
 _asked = v2.component(
     "atlas_asked",
     html='<section data-asked aria-label="Question to the room"></section>',
@@ -51,28 +51,30 @@ def dialog(room: Room) -> None:
         asked = attention.form()
     elif kind == "choice":
         made = form.choice("room", poll=True)
-        asked = _sent(lambda: for_the_room(made(), lecture.OWN))
+        asked = _sent(lambda: to_room_question(made(), lecture.OWN))
     elif kind == "number":
         counted = form.number("room", poll=True)
         asked = _sent(lambda: _number(counted()))
     else:
         asked = _touched("word" if kind == "word" else "cell")
     if asked is not None:
-        room.asks(asked)
+        room.set_question(asked)
         st.rerun()
 
 
 def _number(made: Number) -> Question:
-    asked = for_the_room(made, lecture.OWN)
-    asked.near = NEAR * (made.high - made.low)
+    asked = to_room_question(made, lecture.OWN)
+    asked.near = TOLERANCE * (made.high - made.low)
     return asked
 
 
 def _touched(kind: str) -> Question | None:
     """Draw the form of a question that is answered in the words of a sentence."""
     words = st.text_input("Your question", max_chars=LONGEST_WORDS, key="room.words")
-    sentence = st.text_input("The sentence", subject.shown().get("text", ""), key="room.sentence")
-    answered = Form("word" if kind == "word" else "cell", tuple(sentence.split()))
+    sentence = st.text_input(
+        "The sentence", selection.current_selection().get("text", ""), key="room.sentence"
+    )
+    answered = AnswerFormat("word" if kind == "word" else "cell", tuple(sentence.split()))
     return _sent(lambda: Question(lecture.OWN, words.strip(), answered))
 
 
@@ -93,8 +95,8 @@ def show(room: Room) -> None:
     if asked is None or not asked.key.startswith(lecture.OWN):
         return
     with st.container(key="asked-room"):
-        _asked(key="room.asked", data=asked.shown())
+        _asked(key="room.asked", data=asked.public_state())
         if asked.revealed and asked.key == attention.KEY:
             attention.show(asked)
         name = "Close the question" if asked.revealed else "Take it back"
-        st.button(name, key="room.close", on_click=room.asks, args=(None,))
+        st.button(name, key="room.close", on_click=room.set_question, args=(None,))

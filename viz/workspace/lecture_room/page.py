@@ -52,7 +52,7 @@ def compute(p: Params) -> None:
 
 def page() -> None:
     page_parts.title(PAGE, still=True)
-    leads = lecture.led()
+    leads = lecture.led_room()
     if leads is None:
         _closed()
     else:
@@ -63,18 +63,18 @@ def page() -> None:
 
 
 def _closed() -> None:
-    if code := lecture.ended():
+    if code := lecture.ended_code():
         with st.container(border=True):
             st.markdown(
                 "**The lecture has ended.** What was shown, the exercises and the counts of all votes:"
             )
             st.link_button(
-                "Open the end page", f"{bar.home()}room/{code}/presenter", icon=":material/summarize:"
+                "Open the end page", f"{bar.app_path()}room/{code}/presenter", icon=":material/summarize:"
             )
     st.markdown(HOW)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button("Open a room", type="primary", on_click=_open_room, key="room.open")
-        st.link_button("Join a room", f"{bar.home()}room")
+        st.link_button("Join a room", f"{bar.app_path()}room")
 
 
 def _open_room() -> None:
@@ -84,10 +84,10 @@ def _open_room() -> None:
 
 def _open(room: Room, secret: str) -> None:
     address = _address()
-    base = f"{address}{bar.home()}room/{room.code}"
+    base = f"{address}{bar.app_path()}room/{room.code}"
     code = segno.make(f"{base}?d={room.door}", error="m", micro=False)
     picture = code.svg_data_uri(scale=8, border=2, dark="#000000", light="#ffffff")
-    room.stands(f"{address}{bar.home()}room", picture)
+    room.set_address(f"{address}{bar.app_path()}room", picture)
     left, right = st.columns([2, 3], gap="large", vertical_alignment="center")
     with left:
         st.image(
@@ -97,15 +97,15 @@ def _open(room: Room, secret: str) -> None:
         )
     with right:
         with st.container(key="room-code", gap=None):
-            st.markdown(fill("Join at **{address}** with the code", address=f"{address}{bar.home()}room"))
+            st.markdown(fill("Join at **{address}** with the code", address=f"{address}{bar.app_path()}room"))
             st.title(store.spoken(room.code), anchor=False, width="content")
         st.text("1 has joined." if room.joined == 1 else f"{room.joined} have joined.")
         with st.container(horizontal=True):
-            links.to("look", "Start with the first picture", icon=":material/arrow_forward:")
-            st.link_button("The wall", f"{bar.home()}room/{room.code}/wall", icon=":material/co_present:")
+            links.page_link("look", "Start with the first picture", icon=":material/arrow_forward:")
+            st.link_button("The wall", f"{bar.app_path()}room/{room.code}/wall", icon=":material/co_present:")
         with st.container(horizontal=True):
             st.link_button(
-                "Control", f"{bar.home()}room/{room.code}/presenter", icon=":material/speaker_notes:"
+                "Control", f"{bar.app_path()}room/{room.code}/presenter", icon=":material/speaker_notes:"
             )
             with st.popover("Control on your phone"):
                 st.markdown(

@@ -15,7 +15,7 @@ from core.errors import InputError
 from viz.course.sheets.kinds import NAME, of
 from viz.labels import formulas, literal
 from viz.shell import errors, links, notices, state
-from viz.shell.lessons import form, handout, plan, session, views, written
+from viz.shell.lessons import form, handout, plan, session, toml_format, views
 from viz.shell.lessons.plan import Plan, Stop
 from viz.shell.pages import Page
 from viz.shell.room_bar import bar as room_bar
@@ -63,13 +63,13 @@ def compute(_: Params = Params()) -> tuple[Plan, ...]:
 
 @functools.cache
 def _read(file: Path) -> Plan:
-    return written.read(file.read_bytes())
+    return toml_format.loads(file.read_bytes())
 
 
 def page() -> None:
     """The lessons that ship; the visitor's own; a file."""
     page_parts.title(PAGE, bare=True)
-    if (walk := session.walk()) and session.is_end("lessons"):
+    if (walk := session.presentation()) and session.is_end("lessons"):
         _end(walk.plan)
         return
     st.markdown(HOW)
@@ -77,15 +77,15 @@ def page() -> None:
     for number, lesson in enumerate(compute()):
         _card(lesson, f"ready-{number}")
     st.header("Your lesson", anchor=False)
-    if session.own().stops:
-        _own(session.own())
+    if session.collected_lesson().stops:
+        _own(session.collected_lesson())
     else:
         st.markdown(COLLECT)
-    if (before := session.before()) and before != session.own():
+    if (before := session.previous_lesson()) and before != session.collected_lesson():
         st.button(
             "Take the last change back",
             icon=":material/undo:",
-            on_click=session.bring_back,
+            on_click=session.undo,
             key="lessons.undo",
         )
     _file()
@@ -96,14 +96,14 @@ def _end(lesson: Plan) -> None:
     st.header(literal(f"The end of “{lesson.title}”"), anchor=False)
     with st.container(horizontal=True, vertical_alignment="center"):
         _sheet(lesson)
-        links.to("course", "Open the course", icon=":material/school:")
+        links.page_link("course", "Open the course", icon=":material/school:")
         st.button("All lessons", key="lessons.all", on_click=_leave_the_end)
     left, right = st.columns(2, gap="large")
     with left:
         st.subheader("What was shown", anchor=False)
         for at, stop in enumerate(lesson.stops):
-            view = views.view(stop.view)
-            links.to(view.entry.slug, f"{at + 1}. {literal(stop.name)}", **view.query)
+            view = views.parse_view(stop.view)
+            links.page_link(view.entry.slug, f"{at + 1}. {literal(stop.name)}", **view.query)
     with right:
         st.subheader("Answers given", anchor=False)
         if not answers.given():
@@ -113,7 +113,7 @@ def _end(lesson: Plan) -> None:
 
 
 def _leave_the_end() -> None:
-    session.leave()
+    session.stop_presenting()
     state.write(**{"lessons.end": None, "present": None})
 
 
@@ -128,7 +128,7 @@ def _card(lesson: Plan, key: str) -> None:
             st.button(
                 "Make it yours",
                 key=f"lessons.take.{key}",
-                on_click=session.keep,
+                on_click=session.replace_lesson,
                 args=(lesson,),
                 help="It takes the place of your lesson, and you change it as you like.",
             )
@@ -142,27 +142,28 @@ def _card(lesson: Plan, key: str) -> None:
 
 def _many(lesson: Plan) -> str:
     count = "1 stop" if len(lesson.stops) == 1 else f"{len(lesson.stops)} stops"
-    return f"{count}, {plan.minutes(lesson.minutes)}"
+    return f"{count}, {plan.format_minutes(lesson.minutes)}"
 
 
 def _begin(lesson: Plan, key: str) -> None:
-    st.button("Start", type="primary", key=f"lessons.begin.{key}", on_click=session.begin, args=(lesson,))
+    st.button("Start", type="primary", key=f"lessons.begin.{key}", on_click=session.present, args=(lesson,))
     st.button("Start presenting", key=f"lessons.present.{key}", on_click=_begin_in_present, args=(lesson,))
 
 
 def _begin_in_present(lesson: Plan) -> None:
     state.write(present=True)
-    session.begin(lesson)
+    session.present(lesson)
 
 
 def _line(lesson: Plan, at: int, stop: Stop) -> None:
     """A stop, as it is read in the list."""
-    view = views.view(stop.view)
+    view = views.parse_view(stop.view)
     with st.container(gap=None):
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-            links.to(view.entry.slug, f"**{at + 1}. {literal(stop.name)}**", **view.query)
+            links.page_link(view.entry.slug, f"**{at + 1}. {literal(stop.name)}**", **view.query)
             st.markdown(
-                f":gray[:small[minute {lesson.begins(at):g}, {plan.minutes(stop.minutes)}]]", width="content"
+                f":gray[:small[minute {lesson.start_minute(at):g}, {plan.format_minutes(stop.minutes)}]]",
+                width="content",
             )
         if stop.note:
             st.text(stop.note)
@@ -172,9 +173,9 @@ def _line(lesson: Plan, at: int, stop: Stop) -> None:
 
 def _sheet(lesson: Plan) -> None:
     """Exercises from the exhibits of the lesson, on one sheet; its number draws the same for everybody, the solutions stand apart."""
-    slugs = dict.fromkeys(views.view(stop.view).entry.slug for stop in lesson.stops)
+    slugs = dict.fromkeys(views.parse_view(stop.view).entry.slug for stop in lesson.stops)
     if kinds := dict.fromkeys(kind for slug in slugs for kind in of(slug)):
-        links.to(
+        links.page_link(
             "homework",
             "Exercises to print",
             icon=":material/print:",
@@ -198,9 +199,11 @@ def _handout(lesson: Plan, key: str) -> None:
     if made is None:
         with st.empty():
             bar = st.progress(0.0, "Drawing the pictures")
-            made = handout.make(lesson, lambda share, name: bar.progress(share, literal(f"Drawing “{name}”")))
+            made = handout.build(
+                lesson, lambda share, name: bar.progress(share, literal(f"Drawing “{name}”"))
+            )
             st.empty()
-        made = {"handout": made, "home": room_bar.home(), "name": secrets.token_hex(8)}
+        made = {"handout": made, "home": room_bar.app_path(), "name": secrets.token_hex(8)}
         st.session_state[_HANDOUT] = (lesson, made)
     _handed(key=f"lessons.handed.{key}", data=made, height="content", width="content")
 
@@ -208,19 +211,19 @@ def _handout(lesson: Plan, key: str) -> None:
 def _own(lesson: Plan) -> None:
     """The collected lesson, with what changes it."""
     title = st.text_input(
-        "Title", lesson.title, max_chars=plan.LONGEST_NAME, key=f"lessons.title.{session.turn()}"
+        "Title", lesson.title, max_chars=plan.LONGEST_NAME, key=f"lessons.title.{session.revision()}"
     )
     about = st.text_input(
-        "About", lesson.about, max_chars=plan.LONGEST_NOTE, key=f"lessons.about.{session.turn()}"
+        "About", lesson.about, max_chars=plan.LONGEST_NOTE, key=f"lessons.about.{session.revision()}"
     )
     if (title.strip(), about.strip()) != (lesson.title, lesson.about) and title.strip():
-        session.keep(dataclasses.replace(lesson, title=title.strip(), about=about.strip()))
+        session.replace_lesson(dataclasses.replace(lesson, title=title.strip(), about=about.strip()))
         st.rerun()
     with st.container(horizontal=True, vertical_alignment="center"):
         _begin(lesson, "own")
         st.download_button(
             "Save as a file",
-            written.write(lesson),
+            toml_format.dumps(lesson),
             f"{_file_name(lesson.title)}.toml",
             "application/toml",
             on_click="ignore",
@@ -232,7 +235,7 @@ def _own(lesson: Plan) -> None:
         st.button(
             "Discard lesson",
             key="lessons.anew",
-            on_click=session.keep,
+            on_click=session.replace_lesson,
             args=(Plan(session.DEFAULT_TITLE),),
             icon=":material/delete:",
         )
@@ -251,7 +254,7 @@ def _own(lesson: Plan) -> None:
                 )
                 _act("Remove", "delete", at, lesson.without_stop(at))
                 if st.button("Change", icon=":material/edit:", key=f"lessons.change.{at}"):
-                    form.change(at)
+                    form.change_stop(at)
 
 
 def _act(name: str, icon: str, at: int, after: Plan, *, off: bool = False) -> None:
@@ -259,7 +262,7 @@ def _act(name: str, icon: str, at: int, after: Plan, *, off: bool = False) -> No
         name,
         icon=f":material/{icon}:",
         key=f"lessons.{name.lower()}.{at}",
-        on_click=session.keep,
+        on_click=session.replace_lesson,
         args=(after,),
         disabled=off,
     )
@@ -279,13 +282,13 @@ def _file() -> None:
     """A lesson that somebody saved: read, judged, and shown as a card."""
     st.header("Open a file", anchor=False)
     given = st.file_uploader(
-        f"A lesson in TOML, {written.MOST_BYTES:,} bytes at most", type=["toml"], key="lessons.file"
+        f"A lesson in TOML, {toml_format.MOST_BYTES:,} bytes at most", type=["toml"], key="lessons.file"
     )
     if given is None:
         return
     with errors.guard():
         try:
-            lesson = written.read(given.getvalue())
+            lesson = toml_format.loads(given.getvalue())
         except InputError as error:
             notices.box(error.wrong, error.rule, error.remedy)
             return

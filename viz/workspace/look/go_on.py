@@ -11,7 +11,7 @@ from core.decoding.prompt import continuation
 from core.run import Run
 from viz.instruments.words.words import After, written
 from viz.labels import literal, percent, visible
-from viz.shell import links, state, subject
+from viz.shell import links, selection, state
 from viz.widgets import controls, engine_client
 from viz.workspace.decode import data
 from viz.workspace.decode.pictures import pieces
@@ -70,7 +70,7 @@ def show(run: Run, steps: tuple[Step, ...]) -> None:
             label_visibility="collapsed",
         )
         with st.popover(
-            f"Temperature {state.read(TEMPERATURE, 0.0, state.real(0, 2)):g}",
+            f"Temperature {state.read(TEMPERATURE, 0.0, state.real_number(0, 2)):g}",
             icon=":material/thermostat:",
             type="tertiary",
         ):
@@ -85,7 +85,7 @@ def show(run: Run, steps: tuple[Step, ...]) -> None:
             )
             if first.filters or _how()["temperature"]:
                 controls.draw(SEED, 1, label="Seed", again="Sample again")
-        links.to(
+        links.page_link(
             "decode",
             "Watch it write in Decode",
             icon=":material/arrow_forward:",
@@ -124,14 +124,14 @@ def _choose(key: str, tails: dict[int, str]) -> None:
 
 
 def _append(tail: str) -> None:
-    state.write(text=subject.shown().get("text", "") + tail)
+    state.write(text=selection.current_selection().get("text", "") + tail)
     st.session_state[_WRITTEN] = True
 
 
 def _how() -> dict[str, Any]:
     return {
-        "temperature": state.read(TEMPERATURE, 0.0, state.real(0, 2)),
-        "seed": state.read(SEED, 1, state.whole(0, 9999)),
+        "temperature": state.read(TEMPERATURE, 0.0, state.real_number(0, 2)),
+        "seed": state.read(SEED, 1, state.whole_number(0, 9999)),
     }
 
 

@@ -6,7 +6,7 @@ import streamlit as st
 
 from core.run import Run
 from viz.instruments.picture import patches
-from viz.shell import links, pages, state, subject
+from viz.shell import links, pages, selection, state
 from viz.shell.pages import Chapter
 from viz.widgets import pins
 from viz.widgets.pins import View
@@ -27,22 +27,24 @@ def onward(place: HeadRef, run: Run, how: str = "one") -> None:
     )  # one alignment is no head among others
     with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="look.onward"):
         if "what_if" in here:
-            links.to("what_if", "Switch this head off", icon=":material/power_settings_new:", **{EDITS: OFF})
+            links.page_link(
+                "what_if", "Switch this head off", icon=":material/power_settings_new:", **{EDITS: OFF}
+            )
         if "find" in here:
-            links.to("find", "Heads like this one", icon=":material/search:")
+            links.page_link("find", "Heads like this one", icon=":material/search:")
         pins.pin_button(view(place, run, how), key="look.pin")
 
 
 def course() -> None:
     """To the chapter of the course that is about the attention on screen, with the sentence."""
-    now = subject.shown()
+    now = selection.current_selection()
     family = tasks.usable()[now["model"]]
     if family.sentences:
         asked = {f"{READER}.text": now["text"]}
-        links.to(READER, "Open the course: words, sentences", icon=":material/school:", **asked)
+        links.page_link(READER, "Open the course: words, sentences", icon=":material/school:", **asked)
         return
     if patches.reads(head_picker.opened(now["model"])):
-        links.to(
+        links.page_link(
             SEER,
             "Open the course: a picture as a sentence of patches",
             icon=":material/school:",
@@ -57,7 +59,7 @@ def course() -> None:
         else CHAPTERS.get(now.get("kind", ""), Chapter.WHY)
     )
     first = pages.exhibits(chapter)[0].slug
-    links.to(first, f"Open the course: {chapter.title}", icon=":material/school:", text=now["text"])
+    links.page_link(first, f"Open the course: {chapter.title}", icon=":material/school:", text=now["text"])
 
 
 def view(place: HeadRef, run: Run, how: str = "one") -> View:

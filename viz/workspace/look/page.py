@@ -19,8 +19,8 @@ from viz.instruments.kit.head_stack import HEAD, LAYER
 from viz.instruments.kit.picture import lines as python_lines
 from viz.instruments.picture import patches
 from viz.labels import head_name
-from viz.shell import errors, links, notices, state, subject
-from viz.shell.page_buttons import restore
+from viz.shell import errors, links, notices, selection, state
+from viz.shell.page_buttons import draw_page_buttons
 from viz.shell.pages import Cite, Page
 from viz.workspace.look import alike, first_minute, full, go_on, onward, told
 from viz.workspace.look import note as look_note
@@ -70,14 +70,14 @@ def page() -> None:
     with st.container(key="look-claim"):
         claim = st.empty()
         claim.title(PAGE.claim, anchor=False)
-    notices.make_place()
+    notices.reserve_area()
     params = _controls()
     if params is not None:
         if patches.reads(head_picker.opened(params.model)):
             claim.title(PAGE.claim.replace("word", "patch"), anchor=False)
         _picture(params)
     with st.container(horizontal_alignment="right"):
-        restore()
+        draw_page_buttons()
 
 
 def _controls() -> Params | None:
@@ -98,7 +98,7 @@ def _controls() -> Params | None:
         tasks.chips(models, model)
         input_box.menu(opened, own=True)
         tasks.menu(models, model)
-    subject.shows(model=model, text=text)
+    selection.set_selection(model=model, text=text)
     if not text.strip():
         st.text("Type a sentence above and press Enter: the model reads it at once.")
         return None
@@ -133,7 +133,7 @@ def _without(params: Params, run: Run) -> None:
         f"{params.model} has no attention to look at: what reaches a position comes through its convolutions. "
         f"After this text it predicts “{guesses(run, run.side.n_real - 1, 1)[0][0]}”."
     )
-    links.to("decode", "Watch it write in Decode")
+    links.page_link("decode", "Watch it write in Decode")
 
 
 @st.fragment
@@ -146,7 +146,7 @@ def _picture(params: Params) -> None:
         data = compute(params)
         origin.begin(PAGE.title)
         origin.tell_run(data.run)
-        subject.shows(target=params.target, pair=params.pair)
+        selection.set_selection(target=params.target, pair=params.pair)
         note = partial(look_note.show, data.run, given=params.target is not None)
         if not data.heads:
             _without(params, data.run)
@@ -154,7 +154,7 @@ def _picture(params: Params) -> None:
             return
         place = head_picker.chosen(data.heads, data.run)
         origin.tell_run(data.run, place.kind, place.layer, place.head)
-        subject.shows(kind=place.kind, layer=place.layer, head=place.head)
+        selection.set_selection(kind=place.kind, layer=place.layer, head=place.head)
         _above(data, place, view, note)
         if view == "full":
             full.show(PAGE, data.run, data.heads, place)

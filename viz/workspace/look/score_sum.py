@@ -95,7 +95,7 @@ def _links(place: HeadRef, parts: list[Part], run: Run) -> None:
     with st.container(horizontal=True, gap="small"):
         for part in heads:
             here = {"kind": part.kind, "layer": part.layer, "head": part.head}
-            links.to(
+            links.page_link(
                 "look",
                 _name(part, run).replace("head", "Head"),
                 icon=":material/visibility:",

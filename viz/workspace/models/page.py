@@ -144,7 +144,7 @@ def _card(model: ModelCard) -> None:
                 f"{literal(model.terms.attribution)}  \n:gray[Licence: {literal(model.terms.licence)}.]"
             )
         if model.looks:
-            links.to("look", "Open in Look", icon=":material/visibility:", model=model.name)
+            links.page_link("look", "Open in Look", icon=":material/visibility:", model=model.name)
         with page_parts.fold(
             "The card: data, training, evidence, weaknesses", f"models.{model.name}"
         ) as fold:

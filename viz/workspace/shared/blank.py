@@ -109,7 +109,7 @@ def _choice(run: Run, found: Blanks, number: int) -> None:
         + (" Touch the chosen one to make it a blank again." if word else ""),
         list(chances),
         key=key,
-        default=state.held(key, word),
+        default=state.seed_widget(key, word),
         on_change=_fill,
         args=(key, found, number),
         format_func=lambda word: f"{literal(word)} :gray[:small[{percent(chances[word])}]]",

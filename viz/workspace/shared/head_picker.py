@@ -126,9 +126,9 @@ def window(model: str, text: str, *, runs: float = 1, each: float = 0) -> str:
         return text  # every picture has as many patches; a token is a letter at least
     if (n := len(reader.reader.encode(text).ids)) <= most:
         return text
-    first = state.read("look.from", 0, state.whole(0, n - most))
+    first = state.read("look.from", 0, state.whole_number(0, n - most))
     key = f"look.window:{model}.{most}"
-    state.held(key, first)
+    state.seed_widget(key, first)
     limit = (
         f"{model} reads {most:,} at once"
         if most == reader.config.n_ctx - bounds.marks(reader)
@@ -292,8 +292,8 @@ def chosen(measured: Mapping[str, Heads], run: Run | None = None) -> HeadRef:
     layers, n_heads = measured[kind].shape
     return HeadRef(
         kind,
-        state.read("layer", best.layer, state.whole(0, layers - 1)),
-        state.read("head", best.head, state.whole(0, n_heads - 1)),
+        state.read("layer", best.layer, state.whole_number(0, layers - 1)),
+        state.read("head", best.head, state.whole_number(0, n_heads - 1)),
     )
 
 
@@ -345,7 +345,7 @@ def pills(measured: Mapping[str, Heads], now: HeadRef, run: Run | None = None) -
     shown = dict(islice(habits(measured, run).items(), PILLS))
     shown.setdefault(now, measured[now.kind].word(now.layer, now.head))
     key = f"look.pills:{sorted(measured)}"
-    state.held(key, now)
+    state.seed_widget(key, now)
     with st.container(
         horizontal=True,
         horizontal_alignment="center",

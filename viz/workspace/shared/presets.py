@@ -195,7 +195,7 @@ def _menu(model: Model, key: str) -> None:
 def _choice(heading: str, rows: list[Preset], key: str, kind: str) -> None:
     """The sentences of one kind below each other, the one in the boxes marked; a touch takes another and closes the list."""
     name, held = f"{key}:{kind}", now()
-    lit = state.held(name, next((place for place, row in enumerate(rows) if same(row, held)), None))
+    lit = state.seed_widget(name, next((place for place, row in enumerate(rows) if same(row, held)), None))
 
     def store() -> None:
         place = st.session_state.get(name)

@@ -154,7 +154,7 @@ def _choice(run: Run, slug: str) -> Asked:
         forget(f"{slug}.place", (told(run), at), f"{slug}.word", f"{slug}.other")
     shares = chances(run.model, run.scores[at])
     order = [int(index) for index in np.argsort(-shares, kind="stable")][:CLASSES]
-    linked = state.read(f"{slug}.word", order[0], state.whole(0, len(shares) - 1))
+    linked = state.read(f"{slug}.word", order[0], state.whole_number(0, len(shares) - 1))
 
     def option(index: int) -> str:
         return none if index < 0 else f"{named(run, index)}  {percent(shares[index])}"
@@ -174,7 +174,7 @@ def _token(run: Run, at: int, slug: str) -> int:
     forget(f"{slug}.place", (told(run), at), f"{slug}.word")
     shares = softmax(run.scores[at].astype(np.float64))
     best = [int(index) for index in np.argsort(-shares, kind="stable")[:GUESSES]]
-    linked = state.read(f"{slug}.word", best[0], state.whole(0, len(shares) - 1))
+    linked = state.read(f"{slug}.word", best[0], state.whole_number(0, len(shares) - 1))
     options = list(dict.fromkeys(index for index in (*best, truth(run, at), linked) if index is not None))
     return controls.select(
         "Which word",
@@ -190,7 +190,7 @@ def _compared(run: Run, at: int, token: int, typed: list[str]) -> Asked:
     try:
         ids = [run.model.token_id(word) for word in typed[:2]]
     except InputError as error:
-        notices.tell(error.wrong, error.rule, "Shown without a comparison.")
+        notices.show_in_area(error.wrong, error.rule, "Shown without a comparison.")
         return Asked(at, token)
     first, other = ids if len(ids) == 2 else (token, ids[0] if ids else None)
     return Asked(at, first, None if other == first else other)

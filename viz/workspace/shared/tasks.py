@@ -213,7 +213,7 @@ def chips(models: dict[str, Family], model: str | None) -> None:
     """Pills for the tasks; a touch opens the first model of a task. None: no model is in view, none is lit."""
     offered, now = by_task(models), asked_of(model, models[model]) if model else None
     key = f"tasks:{state.page()}" + ("" if model else ":none")
-    lit = state.held(key, now and now.chip)
+    lit = state.seed_widget(key, now and now.chip)
 
     def store() -> None:
         task = next((task for task in offered if task.chip == st.session_state.get(key)), now)

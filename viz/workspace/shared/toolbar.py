@@ -12,7 +12,7 @@ from streamlit.delta_generator import DeltaGenerator
 from core.errors import InputError
 from core.model import Model
 from viz.labels import literal, shorten
-from viz.shell import links, pages, state, subject
+from viz.shell import links, pages, selection, state
 from viz.workspace.shared import blank, head_picker, input_box, needs, tasks
 from viz.workspace.shared import reads as _reads
 
@@ -42,7 +42,7 @@ class Asked:
 
     def shows(self, **place: Any) -> None:
         """What is on screen beside text and model (such as the head); now the links to the other pages can take it along."""
-        subject.shows(**place)
+        selection.set_selection(**place)
         row(self.slug, self.spot)
 
 
@@ -57,7 +57,7 @@ def row(slug: str, spot: DeltaGenerator | None = None) -> None:
             if name == slug:
                 st.markdown(f"**{words}**", width="content")
             elif name in here:
-                links.to(name, words)
+                links.page_link(name, words)
 
 
 def heads(model: Model) -> float:
@@ -122,9 +122,9 @@ def choose(
             input_box.menu(reader)
             tasks.menu(models, now)
     along = {
-        name: state.peek(name) for name in subject.NAMES
+        name: state.peek(name) for name in selection.NAMES
     }  # a head stays with its model on a page that shows none
-    subject.shows(**along | {"model": now, "text": found})
+    selection.set_selection(**along | {"model": now, "text": found})
     _left_out(reader, given)
     if not found.strip():
         st.text("Type a sentence above and press Enter.")

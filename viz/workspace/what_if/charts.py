@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 
 from viz import theme
 from viz.charts.parts.figures import draw_once
-from viz.labels import percent, plain
+from viz.labels import percent, plotly_label
 
 Array = np.ndarray
 ROW = 38
@@ -49,7 +49,9 @@ def pairs(
         )
     ]
     every = [float(value) for values in (before, after) for value in values]
-    return go.Figure(bars, _shape([plain(word) for word in words], min([*every, 0.0]), max([*every, 1e-9])))
+    return go.Figure(
+        bars, _shape([plotly_label(word) for word in words], min([*every, 0.0]), max([*every, 1e-9]))
+    )
 
 
 def _shape(words: list[str], least: float, most: float) -> dict[str, Any]:

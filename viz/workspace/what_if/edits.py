@@ -88,7 +88,7 @@ def mode(change: Change) -> str:
 def switch(change: Change) -> None:
     """On, off, half, double: of the head in view."""
     key = f"what_if.mode:{change.place.kind}.{change.place}"
-    now = state.held(key, mode(change))
+    now = state.seed_widget(key, mode(change))
     st.segmented_control(
         f"Output of {change.place}",
         list(MODES),

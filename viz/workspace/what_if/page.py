@@ -29,7 +29,7 @@ PAGE = Page(
         Cite("beigy2021", "Multi-head attention", "different heads focus on different words"),
     ),
     menu="lab",
-    does="switch heads off, change the run",
+    activity="switch heads off, change the run",
 )
 TEXT = "She took the silver key and opened the silver"
 """Of some twenty beginnings that were measured the one whose next word hangs most on a head of an early layer."""
@@ -113,11 +113,11 @@ def _params(model: str, text: str) -> Params:
     kinds = [kind.name for kind in reader.spec.kinds_of(reader.config)]
     kind = state.read("kind", "") or ""
     kind = kind if kind in kinds else kinds[-1]
-    layer = state.read("layer", -1, state.whole(0, reader.spec.kind(kind).n_layers(reader.config) - 1))
-    head = state.read("head", -1, state.whole(0, reader.config.n_heads - 1))
+    layer = state.read("layer", -1, state.whole_number(0, reader.spec.kind(kind).n_layers(reader.config) - 1))
+    head = state.read("head", -1, state.whole_number(0, reader.config.n_heads - 1))
     place = HeadRef(kind, max(layer, 0), max(head, 0)) if max(layer, head) >= 0 else None
     target_picker.forget(f"{data.ROW}.sentence", (model, text), data.ROW)
-    row = state.read(data.ROW, -1, state.whole(0, reader.config.n_ctx))
+    row = state.read(data.ROW, -1, state.whole_number(0, reader.config.n_ctx))
     return Params(
         model, text, state.read(EDITS, OFF), place, kind, toolbar.target(reader), None if row < 0 else row
     )

@@ -27,7 +27,7 @@ PAGE = Page(
         Cite("elhage2021", "Residual stream", "what each block reads and adds to"),
     ),
     menu="lab",
-    does="all on one screen",
+    activity="all on one screen",
 )
 TEXT = "Once upon a time there was a little"
 """A beginning whose next word is open."""
@@ -80,7 +80,7 @@ def page() -> None:
 
 
 def _position(screen: Screen) -> int:
-    return state.read(POSITION, screen.opening_position(), state.whole(0, screen.tokens - 1))
+    return state.read(POSITION, screen.opening_position(), state.whole_number(0, screen.tokens - 1))
 
 
 def _store_position(screen: Screen) -> None:
@@ -106,7 +106,7 @@ def _open_part(run: Run) -> None:
         return
     part, st.session_state["whole_model.opened"] = touched
     slug, query = destination(run, part)
-    links.follow(slug, state.travelling(slug == "look", query))
+    links.open_page(slug, state.carried_params(slug == "look", query))
 
 
 def destination(run: Run, part: dict[str, object]) -> tuple[str, dict[str, str]]:

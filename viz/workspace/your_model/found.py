@@ -47,7 +47,7 @@ def _onward(model: Model, text: str) -> None:
     with st.container(horizontal=True, gap="medium", key="your_model.onward"):
         for slug, (label, icon) in ONWARD.items():
             if not needs.lacks(slug, model):
-                links.to(slug, label, icon=f":material/{icon}:", model=model.name, text=text)
+                links.page_link(slug, label, icon=f":material/{icon}:", model=model.name, text=text)
     if lack := model.lacks("answer"):
         st.caption(literal(f"{lack[:1].upper()}{lack[1:]}"))
 
@@ -125,7 +125,7 @@ def _ways(model: Model, kind: str, heads: Heads, text: str) -> None:
     with st.container(horizontal=True, gap="medium", key="your_model.clearest"):
         for (layer, head), habit in named.items():
             label = f"{head_name(layer, head)} {habit or heads.word(layer, head)}"
-            links.to(
+            links.page_link(
                 "look",
                 label,
                 icon=":material/grid_on:",
@@ -140,4 +140,4 @@ def _ways(model: Model, kind: str, heads: Heads, text: str) -> None:
 
 def opening(model: Model) -> str:
     """The sentence on screen if it is the visitor's, else the one that this model's task opens with."""
-    return state.own_text() or tasks.opening_with(model.name, model.spec).text
+    return state.user_text() or tasks.opening_with(model.name, model.spec).text

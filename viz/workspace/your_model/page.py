@@ -8,7 +8,7 @@ import streamlit as st
 
 from core.errors import InputError
 from core.jobs.listing import Listing
-from viz.shell import notices, state, subject
+from viz.shell import notices, selection, state
 from viz.shell.pages import Page
 from viz.widgets import controls, page_parts
 from viz.workspace.shared import head_picker
@@ -61,7 +61,7 @@ def _one(name: str) -> None:
         notices.box(error.wrong, error.rule, error.remedy)
         return
     text = found.opening(model)
-    subject.shows(model=name, text=text)
+    selection.set_selection(model=name, text=text)
     found.card(model, data.facts(model, data.folder_of(name)), text)
     if model.spec.kinds_of(model.config):
         found.survey(name, model, text)

@@ -32,7 +32,7 @@ _box = v2.component(
 
 def draw() -> None:
     """Where one chooses and drops; the model that came is the one in view."""
-    most = {name: most for name, most in MOST.items() if name != HEAD} | {SINGLE: limits.most_upload()}
+    most = {name: most for name, most in MOST.items() if name != HEAD} | {SINGLE: limits.upload_limit()}
     ticket = UPLOADS.ticket(engine_client.session())
     _box(
         key=_KEY,

@@ -48,7 +48,7 @@ def _hub() -> None:
     st.subheader("The Hub, by name", anchor=False)
     st.markdown("Safetensors only, and nothing that could run. In a notebook")
     st.code(NOTEBOOK, language=None, wrap_lines=True)
-    if limits.hub():
+    if limits.allows_hub():
         hub.draw()
         return
     st.markdown("or on this page, if the server was started with")
@@ -57,7 +57,7 @@ def _hub() -> None:
 
 def _upload() -> None:
     st.subheader("An upload", anchor=False)
-    if most := limits.most_upload():
+    if most := limits.upload_limit():
         st.markdown(
             f"Three files of a Hugging Face folder, weights up to {most / 2**20:,.0f} MB. They are for you alone, and go when you go."
         )

@@ -14,7 +14,7 @@ from viz.charts.scores import bars
 from viz.course.bert.albert import charts, maths
 from viz.course.bert.albert.params import BERT, MODEL, NAMES, SLUG, Params
 from viz.course.lesson import Folds
-from viz.labels import listed
+from viz.labels import list_values
 from viz.widgets import engine_client, lesson, page_parts
 
 LONGEST = 1000
@@ -112,7 +112,7 @@ def sharing(params: Params, _: object) -> Folds:
             end=float(layers["none"]),
         ),
         SLUG + "counts",
-        "Parameters of all layers: " + listed([(NAMES[c], v) for c, v in shown.items()], "{:,}"),
+        "Parameters of all layers: " + list_values([(NAMES[c], v) for c, v in shown.items()], "{:,}"),
     )
     own = counts[shared]
     met = maths.written_into(shared, n)
@@ -165,7 +165,7 @@ def layers_alike(params: Params) -> None:
         charts.alike(rows),
         SLUG + "alike.picture",
         "; ".join(
-            f"{name}: {listed([(f'layer {i}', v) for i, v in enumerate(values)], '{:.2f}')}"
+            f"{name}: {list_values([(f'layer {i}', v) for i, v in enumerate(values)], '{:.2f}')}"
             for name, values in rows
         ),
     )

@@ -31,7 +31,7 @@ def _rows() -> int:
 
 
 def _layer(raw: str) -> int:
-    return state.whole(0, _rows() - 1)(raw)
+    return state.whole_number(0, _rows() - 1)(raw)
 
 
 def _pick_layer(name: str, opening: int, params: Params, names: Callable[[str], str]) -> None:

@@ -13,7 +13,7 @@ from viz.course.bert.charts.by_layer import by_layer
 from viz.course.bert.maths import in_context, senses
 from viz.course.lesson import Folds
 from viz.instruments.kit import origin
-from viz.labels import listed, visible
+from viz.labels import list_values, visible
 from viz.widgets import controls, engine_client, lesson, page_parts
 
 LONGEST = 1000
@@ -47,7 +47,7 @@ def two(params: Params, held: senses.Word) -> Folds:
     page_parts.show(
         by_layer(word, values, names, known=None if told else 1),
         SLUG + "two",
-        "Cosine: " + listed(by_name, "{:.3f}")
+        "Cosine: " + list_values(by_name, "{:.3f}")
         if told
         else "The table gives 1; the rest is covered until you guess.",
     )

@@ -49,8 +49,8 @@ class Params(Knobs):
         link="pair",
     )
     pieces: str = knob(wordpiece.DOCUMENTS, touched(typed))
-    word: int = knob(6, Control(_pick_word, lambda opening: state.whole(0, 63)))
-    place: int = knob(8, touched(state.whole(0, LONGEST + 2)))
+    word: int = knob(6, Control(_pick_word, lambda opening: state.whole_number(0, 63)))
+    place: int = knob(8, touched(state.whole_number(0, LONGEST + 2)))
     off: str = knob("position", segmented("Off", input_sum.PARTS, NAMES.__getitem__))
     whose: str = knob(WHOSE[0], segmented("Pieces", WHOSE))
 

@@ -15,7 +15,7 @@ from viz.course.bert.cls_and_pairs.steps import beside
 from viz.course.bert.tuning_live import Using
 from viz.course.lesson import Folds
 from viz.instruments.kit import origin
-from viz.labels import listed, percent, shorten
+from viz.labels import list_values, percent, shorten
 from viz.shell import state
 from viz.widgets import controls, engine_client, lesson, page_parts
 
@@ -99,7 +99,7 @@ def said(model: str, first: str, second: str, segments: bool) -> np.ndarray:
 
 
 def _listed(chances: np.ndarray) -> str:
-    return listed(zip(WORDS, chances, strict=True))
+    return list_values(zip(WORDS, chances, strict=True))
 
 
 def _swap(first: str, second: str) -> None:

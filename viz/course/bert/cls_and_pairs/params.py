@@ -43,8 +43,8 @@ class Params(Knobs):
         PAIRS[0][1], sentence("B", of=BEFORE, most=BOTH, placeholder="Type a second one", width="stretch")
     )
     segments: bool = knob(True, toggle("Segment embeddings", width=1))
-    head: int = knob(ALL_HEADS, touched(state.whole(ALL_HEADS, 63)))
-    label: int = knob(-1, touched(state.whole(-1, 1)))
+    head: int = knob(ALL_HEADS, touched(state.whole_number(ALL_HEADS, 63)))
+    label: int = knob(-1, touched(state.whole_number(-1, 1)))
     goal: str = knob(
         "opinions", segmented("What it learns", tuple(TUNED), GOALS_SAID.__getitem__, quiet=True)
     )

@@ -18,7 +18,7 @@ from viz.course.bert.tuning_live import BEFORE, Using
 from viz.course.lesson import Folds
 from viz.instruments import heatmap
 from viz.instruments.kit import origin
-from viz.labels import distinct, listed, percent, shorten, visible
+from viz.labels import distinct, list_values, percent, shorten, visible
 from viz.shell import present_layout
 from viz.widgets import controls, lesson, page_parts
 
@@ -84,7 +84,7 @@ def what_it_reads(params: Params, used: Using) -> Folds:
         "of the attention of [CLS].",
     )
     maps = {"Before tuning": (BEFORE, before), "After tuning": (used.model, after)}
-    with present_layout.wide():
+    with present_layout.full_width():
         for column, (name, (model, found)) in zip(st.columns(2, gap="medium"), maps.items(), strict=True):
             with column:
                 if found is after and not told:
@@ -166,7 +166,7 @@ def arithmetic(params: Params, used: Using) -> Folds:
             height=lesson.fit(290, 320),
         ),
         SLUG + "terms",
-        f"The terms of the score of {name}: " + listed(rows, "{:+.3f}") + f"; together {z[label]:.3f}.",
+        f"The terms of the score of {name}: " + list_values(rows, "{:+.3f}") + f"; together {z[label]:.3f}.",
     )
     i = few[0]
     h, w, product = (number(float(value), 3) for value in (said.hidden[i], said.weight[label, i], added[i]))
@@ -208,7 +208,7 @@ def beside(
                 covered(name, height)
                 continue
             picture = shares(classes, found.tolist(), title=name, height=height)
-            said = listed(zip(classes, found, strict=True))
+            said = list_values(zip(classes, found, strict=True))
             page_parts.show(picture, f"{key}.{name[:letters]}", f"{name}: {said}.")
 
 
@@ -232,4 +232,4 @@ def told_beside(text: str, control: Callable[[], object]) -> None:
 
 
 def _listed(chances: np.ndarray) -> str:
-    return listed(zip(CLASSES, chances, strict=True))
+    return list_values(zip(CLASSES, chances, strict=True))

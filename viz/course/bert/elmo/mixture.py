@@ -25,7 +25,7 @@ from viz.course.bert.maths import in_context, senses
 from viz.course.lesson import Folds
 from viz.course.shared.maths.intervals import wilson
 from viz.instruments.kit import origin
-from viz.labels import listed, percent, visible
+from viz.labels import list_values, percent, visible
 from viz.widgets import controls, engine_client, lesson, page_parts
 
 ASKED = (2.0, 0.0, 0.0)
@@ -121,7 +121,7 @@ def learned(params: Params, found: object) -> Folds:
         f"A small head learns {task} on frozen states, together with the weights of the mixture. Which layer gets the largest weight s?",
         dict(zip(floors, s, strict=True)),
         floors[int(np.argmax(s))],
-        f"s = {listed(list(zip(floors, s, strict=True)), '{:.2f}')}. Correct with the mixture: {percent(accuracy[MIXED], 2)}; with the top layer alone: {percent(accuracy[_alone(len(s) - 1)], 2)}.",
+        f"s = {list_values(list(zip(floors, s, strict=True)), '{:.2f}')}. Correct with the mixture: {percent(accuracy[MIXED], 2)}; with the top layer alone: {percent(accuracy[_alone(len(s) - 1)], 2)}.",
     )
     left, right = st.columns(2, gap="medium")
     with left:
@@ -134,7 +134,7 @@ def learned(params: Params, found: object) -> Folds:
                     height=210,
                 ),
                 SLUG + "s",
-                f"The learned shares: {listed(list(zip(floors, s, strict=True)), '{:.2f}')}.",
+                f"The learned shares: {list_values(list(zip(floors, s, strict=True)), '{:.2f}')}.",
             )
         else:
             st.markdown("The learned weights s are shown after your guess.")
@@ -148,7 +148,7 @@ def learned(params: Params, found: object) -> Folds:
                     1.0,
                 ),
                 SLUG + "accuracy",
-                f"Right: {listed(list(rows.items()), '{:.3f}')}.",
+                f"Right: {list_values(list(rows.items()), '{:.3f}')}.",
             )
     page_parts.numbers(
         f"{task.capitalize()}, correct on held-out synthetic texts: {percent(rows[MIXED], 2)} with the mixture, {percent(max(list(rows.values())[1:]), 2)} with the best single layer. The weights s do not show which layer is better."
@@ -213,7 +213,7 @@ def bank(params: Params, found: object) -> Folds:
             page_parts.show(
                 by_layer(word.word, other, [_short(at) for at in names], known=None if told else 1),
                 SLUG + f"bank.{name}",
-                f"Mean cosine between the two meanings: {listed(list(zip(names, other, strict=True)), '{:.3f}')}."
+                f"Mean cosine between the two meanings: {list_values(list(zip(names, other, strict=True)), '{:.3f}')}."
                 if told
                 else "Covered until you guess, except for the table.",
             )

@@ -13,7 +13,7 @@ from viz.charts.curves import number, tiny
 from viz.course.bert.elmo.maths import chains, table
 from viz.course.bert.elmo.params import MODEL, READS, SLUG, Params
 from viz.course.lesson import Folds
-from viz.labels import distinct, listed, percent
+from viz.labels import distinct, list_values, percent
 from viz.widgets import engine_client, lesson, page_parts
 
 SIDES = ("forward", "backward")
@@ -49,7 +49,7 @@ def each_word(params: Params, found: chains.Chains) -> Folds:
         bar_lanes(lanes, labels=names, height=lesson.fit(380, 410)),
         SLUG + "words",
         "; ".join(
-            f"{side}: {listed(zip(names, values, strict=True), '{:.3f}')}"
+            f"{side}: {list_values(zip(names, values, strict=True), '{:.3f}')}"
             for side, values in zip(SIDES, both, strict=True)
         )
         if told
@@ -124,8 +124,8 @@ def loss(params: Params, found: chains.Chains) -> Folds:
             height=lesson.fit(380, 410),
         ),
         SLUG + "loss",
-        f"Forward: {listed(zip(names, both[0], strict=True), '{:.2f}')}."
-        + (f" Backward: {listed(zip(names, both[1], strict=True), '{:.2f}')}." if told else ""),
+        f"Forward: {list_values(zip(names, both[0], strict=True), '{:.2f}')}."
+        + (f" Backward: {list_values(zip(names, both[1], strict=True), '{:.2f}')}." if told else ""),
     )
     page_parts.numbers(
         f"L = {one:.3f} + {other:.3f} = {found.loss:.3f} nats: {one / n:.3f} per token forward, {other / n:.3f} backward."
@@ -174,8 +174,8 @@ def turned(params: Params, found: chains.Chains) -> Folds:
     page_parts.show(
         bar_lanes(lanes, labels=names, height=lesson.fit(380, 410)),
         SLUG + "turned",
-        f"Backward: {listed(zip(names, found.backward, strict=True), '{:.2f}')}."
-        + (f" In reverse: {listed(zip(names, values, strict=True), '{:.2f}')}." if told else ""),
+        f"Backward: {list_values(zip(names, found.backward, strict=True), '{:.2f}')}."
+        + (f" In reverse: {list_values(zip(names, values, strict=True), '{:.2f}')}." if told else ""),
     )
     gap = read.gap(found)
     page_parts.numbers(

@@ -93,7 +93,7 @@ def attention(params: Params, task: read.Task) -> Folds:
     )
     layer, head = (params.layer, params.head) if params.head >= 0 else data.most if told else (0, 0)
     head = min(head, n_heads - 1)
-    with present_layout.wide():
+    with present_layout.full_width():
         columns = st.columns(3, gap="small")
     height = lesson.fit(300, 180)
     for column, way in zip(columns, (read.BEFORE, *WAYS), strict=True):

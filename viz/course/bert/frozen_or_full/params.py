@@ -62,8 +62,8 @@ class Params(Knobs):
     )
     text: str | None = knob(None, _box(0), link="text")
     second: str | None = knob(None, _box(1))
-    layer: int = knob(-1, touched(state.whole(0, LAYERS - 1)), link="layer")
-    head: int = knob(-1, touched(state.whole(0, HEADS - 1)), link="head")
+    layer: int = knob(-1, touched(state.whole_number(0, LAYERS - 1)), link="layer")
+    head: int = knob(-1, touched(state.whole_number(0, HEADS - 1)), link="head")
 
     @property
     def texts(self) -> tuple[str, str]:

@@ -19,7 +19,7 @@ from viz.course.bert.masked_words.params import MODEL, SLUG, WRITER, Params
 from viz.course.bert.maths import hidden_words
 from viz.course.bert.maths.hidden_words import CONTEXTS, Said, Text
 from viz.course.lesson import Folds
-from viz.labels import distinct, listed, percent, visible
+from viz.labels import distinct, list_values, percent, visible
 from viz.shell import present_layout
 from viz.widgets import controls, engine_client, lesson, page_parts
 
@@ -52,7 +52,7 @@ def blank(params: Params, text: Text) -> Folds:
         rows.append((truth, found.wanted, True))
     if not told:
         rows = sorted((name, None, False) for name, _, _ in rows)
-    every = f": {listed(chances)}."
+    every = f": {list_values(chances)}."
     page_parts.show(
         revealed(rows),
         SLUG + "said",
@@ -102,7 +102,7 @@ def sides(params: Params, text: Text) -> Folds:
         cells[place], hues[place] = said, 1
         return Row(name, cells, hues)
 
-    with present_layout.wide():
+    with present_layout.full_width():
         left, right = st.columns([1, 2], gap="medium")
     with left:
         values = np.array(list(wanted.values()))
@@ -121,7 +121,7 @@ def sides(params: Params, text: Text) -> Folds:
             SLUG + "rows",
             "What is read in each of the four cases; the blank holds the best guess.",
         )
-    every = listed(wanted, lambda chance: percent(chance, 2))
+    every = list_values(wanted, lambda chance: percent(chance, 2))
     page_parts.numbers(
         f"Probability of “{truth}”: {every}."
         if told

@@ -16,7 +16,7 @@ from viz.course.bert.masked_words.params import MODEL, SLUG, Params
 from viz.course.bert.maths import hidden_words, masking
 from viz.course.bert.maths.hidden_words import Said, Text
 from viz.course.lesson import Folds
-from viz.labels import distinct, listed, percent, visible
+from viz.labels import distinct, list_values, percent, visible
 from viz.widgets import engine_client, lesson, page_parts
 
 FATES = ("[MASK]", "random", "left")
@@ -131,7 +131,7 @@ def counted(params: Params, text: Text) -> Folds:
             (0, 1.15 * max(1, found.total)),
             places=0,
         )
-        became_of = listed(zip(FATES, found.fates, strict=True), "{}")
+        became_of = list_values(zip(FATES, found.fates, strict=True), "{}")
         page_parts.show(
             bar_lanes([lane], labels=FATES, height=290),
             SLUG + "fates",

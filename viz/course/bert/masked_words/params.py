@@ -26,7 +26,7 @@ class Params(Knobs):
     """What the visitor chose: sentence, hidden word, draw, rates, how many draws; the recipe."""
 
     text: str = knob(SENTENCES[0], BOX, link="text")
-    word: int = knob(3, touched(state.whole(0, LONGEST)))
+    word: int = knob(3, touched(state.whole_number(0, LONGEST)))
     draw: int = knob(3, draw(strong=True))
     share: float = knob(0.15, slider("Share of tokens chosen", 0.05, 0.5, 0.05, width=240))
     masked: float = knob(0.8, slider("Of these: [MASK]", 0.0, 1.0, 0.05, width=240))

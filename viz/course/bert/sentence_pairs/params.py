@@ -30,7 +30,7 @@ def heads() -> list[str]:
 
 
 def _head(raw: str) -> int:
-    return state.whole(-1, len(heads()) - 1)(raw)
+    return state.whole_number(-1, len(heads()) - 1)(raw)
 
 
 def _pick_head(name: str, opening: int, params: Params, names: Callable[[str], str]) -> None:
@@ -46,7 +46,7 @@ class Params(Knobs):
     b: str = knob(EXAMPLES[0][1], sentence("Text B", **BOX))
     follows: bool = knob(True, toggle("The true answer of your pair: B follows", width=1))
     draw: int = knob(START, draw(strong=True))
-    draws: int = knob(10, touched(state.whole(1, MOST)))
+    draws: int = knob(10, touched(state.whole_number(1, MOST)))
     cut: float = knob(HALF, slider("Threshold", 0.3, 0.8, 0.01))
     head: int = knob(-1, Control(_pick_head, lambda opening: _head))
     block: str = knob(BLOCKS[0], segmented("Shown on the right", BLOCKS))

@@ -17,7 +17,7 @@ from viz.course.bert.sentence_pairs.maths import next_pairs, next_sentence
 from viz.course.bert.sentence_pairs.maths.next_sentence import GROUPS, WAYS
 from viz.course.bert.sentence_pairs.params import BLOCKS, MODEL, SLUG, Params, heads
 from viz.course.lesson import Folds
-from viz.labels import head_name, listed, percent, visible
+from viz.labels import head_name, list_values, percent, visible
 from viz.shell import state
 from viz.widgets import engine_client, lesson, page_parts
 
@@ -38,7 +38,7 @@ def who(params: Params, run: Run) -> Folds:
         "On average over all heads of all layers: to which words do the words of A attend more?",
         offered,
         max(offered, key=lambda name: offered[name]),
-        "From the words of A: " + listed(own) + ".",
+        "From the words of A: " + list_values(own) + ".",
     )
     place = divmod(params.head, n_heads) if params.head >= 0 else None
     now = mean if place is None else found[place]
@@ -186,7 +186,7 @@ def swapped(params: Params, run: Run) -> Folds:
         max(moved, key=lambda way: moved[way]),
         points.replace("-", "−") + ".",
     )
-    every = listed(found)
+    every = list_values(found)
     page_parts.show(
         sentence_pairs.chances(
             [(way, value if told or way == WAYS[0] else None) for way, value in found.items()],

@@ -42,7 +42,7 @@ def marking(params: Params, used: Using) -> Folds:
     after = "; for your own text there is no answer to compare with."
     if known:
         after = ", and that is right." if best == right else f"; right is “{right}”."
-    with present_layout.wide():
+    with present_layout.full_width():
         committed = lesson.predict_touched(
             SLUG + "mark",
             f"{params.question} Touch the first word of the answer in the text, then its last.",
@@ -136,7 +136,7 @@ def warn(used: Using) -> None:
             "Mostly it finds an answer of the right sort (a place for “Where”), but in the wrong sentence. "
             "This page shows how an answer is computed; the model is often wrong."
         )
-    with present_layout.head():
+    with present_layout.head_area():
         st.text(
             f"Synthetic questions. Of {tuning.CHECKED} about texts that were not in training, this model answers "
             f"{percent(right)} correctly. {worth}"

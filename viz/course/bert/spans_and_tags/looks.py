@@ -65,7 +65,7 @@ def looked(params: Params, used: Using) -> Folds:
     elif told:
         layer, head = divmod(int(moved.argmax()), heads)
     present = lesson.presenting()
-    with present_layout.wide():
+    with present_layout.full_width():
         left, right = (st.container(), st.container()) if present else st.columns([2, 5], gap="medium")
         if not present:
             with left:

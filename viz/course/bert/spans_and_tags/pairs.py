@@ -37,7 +37,7 @@ def pairs(params: Params, used: Using) -> Folds:
         "np.nan_to_num(one.found.scores, neginf=0), one.tokens, one.tokens, "
         "allowed=np.isfinite(one.found.scores), scale='score'"
     )
-    with present_layout.wide():
+    with present_layout.full_width():
         left, right = st.columns([1, 1], gap="medium")
         with left:
             touched = heatmap(

@@ -38,16 +38,16 @@ class Params(Knobs):
         ),
     )
     mark: str = knob("", touched(typed))
-    push: float = knob(0.0, touched(state.real(0, FURTHEST)))
+    push: float = knob(0.0, touched(state.real_number(0, FURTHEST)))
     text: str = knob(
         SENTENCES[0],
         sentence("Sentence", SENTENCES, of=BEFORE, most=f"up to {LONGEST} tokens", drops=("word",)),
         link="text",
     )
-    word: int = knob(-1, touched(state.whole(-1, 63)))
-    layer: int = knob(-1, touched(state.whole(-1, 63)))
-    head: int = knob(-1, touched(state.whole(-1, 63)))
-    token: int = knob(-1, touched(state.whole(-1, 511)))
+    word: int = knob(-1, touched(state.whole_number(-1, 63)))
+    layer: int = knob(-1, touched(state.whole_number(-1, 63)))
+    head: int = knob(-1, touched(state.whole_number(-1, 63)))
+    token: int = knob(-1, touched(state.whole_number(-1, 511)))
     goal: str = knob(
         "answers", segmented("What it learns", tuple(GOALS), GOALS.__getitem__, quiet=True, width=1)
     )

@@ -59,7 +59,7 @@ def tagging(params: Params, used: Using) -> Folds:
     inside = [k for k in range(n) if not one.begins[k]]
     labelled = f"one.tokens, notes=[{tags}[chances.argmax()] for chances in one.chances]"
     chances = f"{tags}, above=one.chances[{at}], names={('chance', '')}"
-    with present_layout.wide():
+    with present_layout.full_width():
         marked(
             one.tokens,
             key=key,

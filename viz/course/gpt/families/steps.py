@@ -286,7 +286,7 @@ def table(params: Params, data: read.Data) -> Folds:
             ],
         }
     ).set_index("")
-    with picture, present_layout.wide():
+    with picture, present_layout.full_width():
         st.table(rows)
     page_parts.numbers(
         "Counted by changing each input of this sentence."
@@ -319,7 +319,7 @@ def _moved(params: Params, data: read.Data) -> read.Moved:
 
 
 def _word(data: read.Data) -> int:
-    return state.read(SLUG + "word", len(data.words) // 2, state.whole(0, len(data.words) - 1))
+    return state.read(SLUG + "word", len(data.words) // 2, state.whole_number(0, len(data.words) - 1))
 
 
 def _words(data: read.Data, word: int) -> None:

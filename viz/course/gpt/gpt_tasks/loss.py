@@ -12,7 +12,7 @@ from viz.course.gpt.gpt_tasks.read import Models, heard, recorded, recorded_of
 from viz.course.gpt.gpt_tasks.rows import code
 from viz.course.lesson import Folds
 from viz.instruments.kit import origin
-from viz.labels import listed
+from viz.labels import list_values
 from viz.widgets import lesson, page_parts
 
 
@@ -40,7 +40,8 @@ def losses(params: Params, models: Models) -> Folds:
     tokens = [found.tokens[0][place] for place in found.places[0]]
     costs = {name: (-each.logprobs[0]).tolist() for name, each in both.items()} if known else {}
     told = "; ".join(
-        f"{name}: " + listed(zip(tokens, values, strict=True), "{:.2f}") for name, values in costs.items()
+        f"{name}: " + list_values(zip(tokens, values, strict=True), "{:.2f}")
+        for name, values in costs.items()
     )
     page_parts.show(
         token_costs(tokens, costs, height=lesson.fit(230, 300)),

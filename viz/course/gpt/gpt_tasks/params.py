@@ -109,7 +109,7 @@ def _right(task: str) -> Any:
             return
         controls.segmented("Right label", range(len(labels)), name, opening, lambda at: labels[at])
 
-    control = Control(draw, lambda opening: state.whole(0, MOST - 1), 1)
+    control = Control(draw, lambda opening: state.whole_number(0, MOST - 1), 1)
     return knob(RIGHT[task], control, link=f"{SLUG}{task}.right")
 
 

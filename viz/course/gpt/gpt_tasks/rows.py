@@ -50,7 +50,7 @@ def place(params: Params, models: Models) -> Folds:
         "position 0 attends only to itself, so its vector holds nothing of the text.",
     )
     row = InputRow(cells(tokens), vector if known else None, "what the head reads")
-    with present_layout.wide():
+    with present_layout.full_width():
         page_parts.show(
             input_rows([row], _outcomes(example, found, known), line=line(), room=lesson.fit(0, ROOM)),
             SLUG + "place.rows",
@@ -95,7 +95,7 @@ def tasks(params: Params, models: Models) -> Folds:
         for tokens, vector, name in zip(shown, found.vectors, names, strict=False)
     ]
     added = found.said.read[0] if params.task == SIMILARITY else None
-    with present_layout.wide():
+    with present_layout.full_width():
         page_parts.show(
             input_rows(rows, [], added=added, line=line(len(found.tokens)), room=lesson.fit(0, ROOM)),
             SLUG + "tasks.rows",
@@ -160,7 +160,7 @@ def says(params: Params, models: Models) -> Folds:
         ", ".join(f"{visible(token)} {percent(share)}" for token, share in zip(tokens, look, strict=True))
         for tokens, look in zip(found.tokens, looks, strict=True)
     ]
-    with present_layout.wide():
+    with present_layout.full_width():
         page_parts.show(
             input_rows(
                 rows, _outcomes(example, found, known), line=line(len(rows)), room=lesson.fit(0, ROOM)

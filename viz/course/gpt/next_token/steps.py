@@ -22,7 +22,7 @@ from viz.course.shared.maths import cross_shapes, sizes
 from viz.instruments import heatmap
 from viz.instruments.diagram.diagram import diagram, picked
 from viz.instruments.kit import origin
-from viz.labels import distinct, listed, percent, query_and_key
+from viz.labels import distinct, list_values, percent, query_and_key
 from viz.shell import present_layout, state
 from viz.widgets import controls, engine_client, lesson, page_parts
 
@@ -67,7 +67,7 @@ def guess(params: Params, data: Both) -> Folds:
             height=lesson.fit(330, 340),
         ),
         SLUG + "bars",
-        "ln P of each token: " + listed(zip(names, found.logprobs, strict=True), "{:.2f}")
+        "ln P of each token: " + list_values(zip(names, found.logprobs, strict=True), "{:.2f}")
         if known
         else "The tokens; their probabilities come after the guess.",
     )
@@ -125,7 +125,7 @@ def block(params: Params, data: Both) -> Folds:
     config = run.model.config
     layer = state.read("layer", 0, state.one_of(range(config.n_layers), 0))
     names = [part.name for part in plan.PARTS]
-    with present_layout.wide():
+    with present_layout.full_width():
         left, right = st.columns([11, 9], gap="medium")
     chosen = state.read(SLUG + "box", "self", state.one_of(names, "self"))
     own = sum(weight.numel() for weight in run.model.network.layers[0].parameters())

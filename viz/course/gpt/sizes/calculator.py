@@ -7,7 +7,7 @@ import streamlit as st
 from viz.course.gpt.sizes import charts, maths, steps
 from viz.course.gpt.sizes.params import SLUG, Data, Params
 from viz.course.lesson import Folds
-from viz.labels import listed, percent
+from viz.labels import list_values, percent
 from viz.widgets import lesson, page_parts
 
 
@@ -32,7 +32,9 @@ def calculator(params: Params, data: Data) -> Folds:
         page_parts.show(
             charts.bars(rows, "Parameters by part", covered=not told, row=34),
             SLUG + "own",
-            "Parameters by part: " + listed(found, "{:,}") if told else "The parts, covered until you guess",
+            "Parameters by part: " + list_values(found, "{:,}")
+            if told
+            else "The parts, covered until you guess",
         )
     if right is not None:
         memory = [charts.Bar(name.replace(", ", "\n"), gb, _bytes(gb), 2) for name, gb in held.items()]

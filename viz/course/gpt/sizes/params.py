@@ -41,7 +41,7 @@ def _ready(_name: str, _opening: int, params: Params, _names: object) -> None:
     """Ready shapes, above the layers."""
     ready = READY[:IN_A_ROOM] if lesson.presenting() else READY
     lit = next((name for name in ready if _values(maths.ALL[name]) == _values(params.shape)), None)
-    state.held(_PILLS, lit)
+    state.seed_widget(_PILLS, lit)
     st.pills("Ready shapes", ready, key=_PILLS, default=lit, on_change=_load, label_visibility="collapsed")
 
 
@@ -60,7 +60,7 @@ class Params(Knobs):
     grown: str = knob("GPT-2 XL", segmented("Compare with the small one", GROWN, quiet=True))
     against: str = knob("GPT-2 XL", segmented("Compare GPT-3 with", AGAINST, quiet=True, width=720))
     plain: bool = knob(False, toggle("Linear axis", width=1))
-    ready: int = knob(0, Control(_ready, lambda opening: state.whole(0, 0)))
+    ready: int = knob(0, Control(_ready, lambda opening: state.whole_number(0, 0)))
     layers: int = knob(START.n_layers, slider("Layers L", 1, 96, width=320))
     width: int = knob(START.d_model, stops("Width d", WIDTHS, "{:,}".format, width=320))
     heads: int = knob(START.n_heads, stops("Heads h", HEADS, width=320))

@@ -10,7 +10,7 @@ import pandas as pd
 from viz.course.gpt.sizes import charts, maths
 from viz.course.gpt.sizes.params import SLUG, VARIANTS, Data, Params
 from viz.course.lesson import Folds
-from viz.labels import listed, percent
+from viz.labels import list_values, percent
 from viz.widgets import lesson, page_parts
 
 HUES = {part: hue for hue, part in enumerate(maths.PARTS)}
@@ -39,7 +39,7 @@ def by_part(params: Params, data: Data) -> Folds:
         ),
         SLUG + "parts",
         f"Parameters of {name} by part"
-        + (": " + listed(found, "{:,}") if told else ", covered until you guess"),
+        + (": " + list_values(found, "{:,}") if told else ", covered until you guess"),
     )
     base, large = (data.total(each) for each in ("BERT-Base", "BERT-Large"))
     page_parts.numbers(

@@ -69,7 +69,7 @@ def inside(params: Params, data: maths.Data) -> Folds:
         f"“{words[top]}” gets {percent(weights[top], 2)} of the attention over {len(words)} words and punctuation marks; with uniform weights it would be "
         f"{percent(1 / len(words), 2)}. The query u_w is the same vector in every sentence of every text.",
     )
-    with present_layout.wide():
+    with present_layout.full_width():
         _text(data, at if told else None)
     said = f"Sentence {1 + at} of {len(data.whole)}: “{data.whole[at]}”"
     if told:
@@ -103,7 +103,7 @@ def product(params: Params, data: maths.Data) -> Folds:
         "1",
         f"Inside sentence i the weights sum to 1, so its words have a_i together; and the a_i sum to 1. For this text: {total:.4f}.",
     )
-    with present_layout.wide():
+    with present_layout.full_width():
         _text(data, n if told else None)
     listed = ", ".join(
         f"“{data.words[i]}” {percent(data.sentences[data.numbers[i]], 1)} × {percent(data.inside[i], 1)} = {percent(data.products[i], 2)}"

@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 
 from viz import theme
 from viz.charts.parts.figures import draw_once
-from viz.labels import plain
+from viz.labels import plotly_label
 
 Array = np.ndarray[Any, np.dtype[Any]]
 STILL: dict[str, Any] = {"zeroline": False, "fixedrange": True}
@@ -47,7 +47,7 @@ def local_row(
             width=0.34,
             name=name,
             marker={"color": colour, "line": {"width": 0}},
-            customdata=[plain(word) for word in words],
+            customdata=[plotly_label(word) for word in words],
             hovertemplate="%{customdata}: %{y:.4f}<extra>" + name + "</extra>",
         )
     x, y = curve
@@ -70,7 +70,7 @@ def local_row(
     figure.update_xaxes(
         range=[-0.6, len(words) - 0.4],
         tickvals=places,
-        ticktext=[plain(word) for word in words],
+        ticktext=[plotly_label(word) for word in words],
         tickfont={"size": 15, "color": theme.TEXT},
         tickangle=0 if len(words) <= 9 else -45,
         showgrid=False,

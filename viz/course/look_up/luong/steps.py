@@ -176,7 +176,9 @@ def _with_windows() -> str:
 
 def written_row(data: maths.Data) -> int:
     """The written word whose row is looked at; at first the clearest crossing."""
-    return state.read(f"{SLUG}row", luong.crossing(data.weights), state.whole(0, len(data.written) - 1))
+    return state.read(
+        f"{SLUG}row", luong.crossing(data.weights), state.whole_number(0, len(data.written) - 1)
+    )
 
 
 def middles(params: Params, data: maths.Data) -> tuple[float, ...]:
@@ -199,8 +201,8 @@ def middle(params: Params, data: maths.Data, row: int) -> float:
 def one_row(params: Params, data: maths.Data) -> luong.Local:
     """Local attention of the chosen row, with the visitor's centre and width."""
     row = written_row(data)
-    centre = state.read(f"{SLUG}p", middle(params, data, row), state.real(0, len(data.source)))
-    sigma = state.read(f"{SLUG}sigma", params.window / 2, state.real(0.25, 10))
+    centre = state.read(f"{SLUG}p", middle(params, data, row), state.real_number(0, len(data.source)))
+    sigma = state.read(f"{SLUG}sigma", params.window / 2, state.real_number(0.25, 10))
     return luong.local(data.scores[row], centre, params.window, sigma, windowed=params.windowed)
 
 

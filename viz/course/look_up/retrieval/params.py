@@ -112,7 +112,7 @@ class Params(Knobs):
                 lambda i: f"row {i}" if i else "by content",
                 quiet=True,
             ),
-            state.whole(0, MOST_ROWS),
+            state.whole_number(0, MOST_ROWS),
         ),
     )
 

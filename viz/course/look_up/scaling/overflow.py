@@ -24,7 +24,7 @@ RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 def overflow(params: Params, data: maths.Drawn) -> Folds:
     """Three scores through exp in float32, plain or with the largest subtracted."""
-    score = state.read(SLUG + "asked_score", params.score, state.whole(0, 200))
+    score = state.read(SLUG + "asked_score", params.score, state.whole_number(0, 200))
     scores = three(score)
     plain, safe = (maths.in_float32(scores, safe=way) for way in (False, True))
     first = [_weight(found.weights[0]) for found in (plain, safe)]

@@ -20,7 +20,7 @@ WANTED = {
 class Params(Knobs):
     """The patch that asks, how sharp the weights are, how many draws, what is wanted, and which lot."""
 
-    asks: int = knob(13, touched(state.whole(0, 23)))
+    asks: int = knob(13, touched(state.whole_number(0, 23)))
     beta: int = knob(30, slider("Inverse temperature β (0: uniform; 100: almost one patch)", 0, 100))
     draws: int = knob(200, segmented("Draws", DRAWS, lambda n: f"{n:,}", width=1))
     wanted: str = knob("brighter", pills("What should be read", tuple(WANTED), width=1))

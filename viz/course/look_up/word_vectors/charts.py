@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 
 from viz import theme
 from viz.charts.parts.figures import draw_once
-from viz.labels import percent, plain, shorten
+from viz.labels import percent, plotly_label, shorten
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -65,7 +65,7 @@ def word_map(names: Sequence[str], places: Array, best: int) -> go.Figure:
     >>> word_map(["a", "b", "c", "d"], np.array([[1.0, 1], [1, 0], [0, 0], [0, 1], [0, 1]]), 3).data[0].text
     ('a', 'b', 'c', 'd')
     """
-    figure, shown = go.Figure(), [plain(shorten(name, 16)).replace("·", " ") for name in names]
+    figure, shown = go.Figure(), [plotly_label(shorten(name, 16)).replace("·", " ") for name in names]
     x, y = places[:, 0].astype(float), places[:, 1].astype(float)
     colours = [
         theme.CATEGORICAL[1] if i == best else theme.TEXT if i < 3 else theme.MUTED for i in range(len(names))
@@ -125,7 +125,7 @@ def heads(values: Array, chosen: tuple[int, int], name: str) -> go.Figure:
             text=[[percent(v) for v in row] for row in values],
             texttemplate="%{text}",
             textfont={"size": 13},
-            hovertemplate=f"L%{{y}}.H%{{x}}: %{{z:.1%}}<extra>{plain(name)}</extra>",
+            hovertemplate=f"L%{{y}}.H%{{x}}: %{{z:.1%}}<extra>{plotly_label(name)}</extra>",
         )
     )
     layer, head = chosen

@@ -109,7 +109,7 @@ def remember(params: Params, data: Model) -> Folds:
     every = distinct(names)
     controls.select("The word that attends", range(len(names)), f"{SLUG}.row", row, lambda i: every[i])
     here = {"model": READER, "text": params.text, "view": "full", "layer": layer, "head": head}
-    links.to("look", "Look at all heads on this sentence", icon=":material/visibility:", **here)
+    links.page_link("look", "Look at all heads on this sentence", icon=":material/visibility:", **here)
     terms = " + ".join(f"{w:.2f}\\,x_{{{j}}}" for j, w in enumerate(found.weights, start=1))
     return Folds(
         {"word": said, "weight": found.weights, "cosine with the mix": found.near},

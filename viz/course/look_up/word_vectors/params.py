@@ -82,4 +82,4 @@ class Params(Knobs):
     two: str = knob("She kept all her money in the bank.", touched(typed))
     word: str = knob("bank", touched(typed))
     text: str = knob(SENTENCES[0], sentence("Sentence", SENTENCES, of=READER), link="text")
-    row: int = knob(-1, touched(state.whole(-1, 511)))
+    row: int = knob(-1, touched(state.whole_number(-1, 511)))

@@ -142,7 +142,7 @@ def added(params: Params, data: Model) -> word_vectors.Sum:
 
 def to_the_card() -> None:
     """A link to what is known of the vectors."""
-    links.to("models", "How these vectors were trained, and how often such sums are right")
+    links.page_link("models", "How these vectors were trained, and how often such sums are right")
 
 
 def answer(at: vectors_link.Vectors) -> tuple[str, np.ndarray]:

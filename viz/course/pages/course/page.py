@@ -43,12 +43,12 @@ def page() -> None:
     page_parts.title(PAGE, still=True)
     with engine_client.many() as submit:
         draw = partial(_picture, submit)
-        _go_on(progress.latest(), draw)
+        _go_on(progress.last_exhibit(), draw)
         for chapter, entries in compute():
             _chapter(chapter, entries, draw)
     _beside()
     _stays()
-    progress.keep()
+    progress.sync_with_browser()
 
 
 def _beside() -> None:
@@ -62,12 +62,12 @@ def _beside() -> None:
 
 def _stays() -> None:
     """Say what of the visitor's is kept, and where; the button takes it back."""
-    if not progress.seen():
+    if not progress.opened_exhibits():
         return
     answered, right = progress.score()
     with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="course-progress"):
         st.markdown(
-            f":gray[:small[{len(progress.seen())} of {len(pages.exhibits())} exhibits opened, {right} of {answered} answers right. "
+            f":gray[:small[{len(progress.opened_exhibits())} of {len(pages.exhibits())} exhibits opened, {right} of {answered} answers right. "
             "This is kept in your browser only.]]",
             width="content",
         )
@@ -77,7 +77,7 @@ def _stays() -> None:
 def _go_on(entry: Entry | None, picture: Picture) -> None:
     if entry is None:
         return
-    begun, step = entry.slug in progress.seen(), _step(entry)
+    begun, step = entry.slug in progress.opened_exhibits(), _step(entry)
     with (
         st.container(border=True, key="course-on"),
         st.container(horizontal=True, vertical_alignment="center", gap="large"),
@@ -88,8 +88,8 @@ def _go_on(entry: Entry | None, picture: Picture) -> None:
                 f":gray[{'Continue' if begun else 'Begin here'}]"
                 + (f" :gray[{literal(step)}]" if begun and step else "")
             )
-            at = progress.step(entry.slug)
-            links.to(
+            at = progress.last_step(entry.slug)
+            links.page_link(
                 entry.slug,
                 f"**{literal(entry.info.title)}**  →",
                 **({f"{entry.slug}.step": at} if at else {}),
@@ -98,7 +98,7 @@ def _go_on(entry: Entry | None, picture: Picture) -> None:
 
 
 def _chapter(chapter: Chapter, entries: tuple[Entry, ...], picture: Picture) -> None:
-    seen, beside = progress.seen(), PAGES[chapter]
+    seen, beside = progress.opened_exhibits(), PAGES[chapter]
     with st.container(border=True, key=f"course-{chapter.number}"):
         with st.container(horizontal=True, vertical_alignment="bottom", horizontal_alignment="distribute"):
             st.header(chapter.title, anchor=False, width="content")
@@ -138,21 +138,21 @@ def _tile(slug: str, title: str, aside: str, picture: Callable[[], None], key: s
     """A picture with its name below; the whole of it is the link (stage.css)."""
     with st.container(key=f"course-tile-{key or slug}", width=246, gap="small"):
         picture()
-        links.to(slug, f"{literal(title)} :gray[:small[{aside}]]" if aside else literal(title), **link)
+        links.page_link(slug, f"{literal(title)} :gray[:small[{aside}]]" if aside else literal(title), **link)
 
 
 def _also(others: list[Beside]) -> None:
     with st.container(horizontal=True, gap="medium", vertical_alignment="center"):
         st.markdown(":gray[:small[Also in the workspace]]", width="content")
         for other in others:
-            links.to(other.slug, literal(other.title), **other.link)
+            links.page_link(other.slug, literal(other.title), **other.link)
 
 
 def _picture(submit: Callable[..., str], name: str, draw: Callable[[], str]) -> None:
     """The drawing in the visitor's colours; the picture says nothing that its name does not say."""
     drawn = submit(*_drawn(name, draw))
     st.image(
-        theme.drawn_in_dark(drawn) if st.context.theme.type == "dark" else drawn, width=thumbs.WIDE, alt=""
+        theme.svg_in_dark(drawn) if st.context.theme.type == "dark" else drawn, width=thumbs.WIDE, alt=""
     )
 
 
@@ -185,7 +185,7 @@ def _drawing(entry: Entry) -> Callable[[], str]:
 
 def _step(entry: Entry) -> str:
     """Where in the exhibit the visitor is: "at step 2 of 4, Scores"."""
-    steps, at = entry.steps, progress.step(entry.slug)
+    steps, at = entry.steps, progress.last_step(entry.slug)
     if not at.isdecimal() or not 0 < int(at) <= len(steps):
         return ""
     return f"at step {at} of {len(steps)}, {steps[int(at) - 1]}"

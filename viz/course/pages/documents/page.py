@@ -123,7 +123,7 @@ def _row(place: str, about: str, found: Rows) -> None:
         st.markdown(f"**{literal(place)}**", width=70 if place.startswith("(") else 300)
         st.markdown(literal(about), width=330)
         for slug, (cite, entry) in {entry.slug: (cite, entry) for cite, entry in found}.items():
-            links.to(
+            links.page_link(
                 slug,
                 literal(entry.info.title) + (f", step {cite.step}" if cite.step else ""),
                 **page_parts.step_of(slug, cite.step),

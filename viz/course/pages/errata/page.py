@@ -128,7 +128,7 @@ def _entry(entry: Erratum) -> None:
         if shown:
             with st.container(horizontal=True):
                 for place in shown:
-                    links.to(place.slug, literal(place.info.title), icon=":material/arrow_forward:")
+                    links.page_link(place.slug, literal(place.info.title), icon=":material/arrow_forward:")
 
 
 def _opened(id: str) -> None:

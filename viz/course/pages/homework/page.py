@@ -80,8 +80,8 @@ def _question(number: int, question: Question, truth: Any, known: dict[str, str]
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.text(verdict)
             if answer and question.page in known:
-                links.to(question.page, f"See it: {literal(known[question.page])}")
-        if answer and not correct and state.read(f"{name}.shown", False, state.flag):
+                links.page_link(question.page, f"See it: {literal(known[question.page])}")
+        if answer and not correct and state.read(f"{name}.shown", False, state.yes_or_no):
             st.text(told(question, truth))
         elif answer and not correct:
             st.button(

@@ -130,4 +130,4 @@ def _lines(lines: tuple[Line, ...]) -> None:
                         else literal(line.says)
                     )
                     if line.near:
-                        links.to(line.near, f"Nearest page: {titles[line.near]}")
+                        links.page_link(line.near, f"Nearest page: {titles[line.near]}")

@@ -69,5 +69,5 @@ def page() -> None:
                 st.markdown(f"**{literal(card.title)}**")
                 st.text(card.text)
                 st.caption(literal(card.paper))
-                links.to(card.page, f"{card.link}: {titles[card.page]}", **card.query)
+                links.page_link(card.page, f"{card.link}: {titles[card.page]}", **card.query)
     page_parts.documents(PAGE)

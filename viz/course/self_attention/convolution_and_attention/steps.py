@@ -95,8 +95,8 @@ def guess(params: Params, data: Data) -> Folds:
 def field(params: Params, data: Data) -> Folds:
     """How many signs reach the chosen position through all convolutions: a tree, and what real runs say."""
     steps, n = maths.dilations(), len(data.signs)
-    at = state.read(f"{SLUG}.at", n, state.whole(1, n)) - 1 if n > 1 else 0
-    depth = state.read(f"{SLUG}.depth", len(steps), state.whole(1, len(steps)))
+    at = state.read(f"{SLUG}.at", n, state.whole_number(1, n)) - 1 if n > 1 else 0
+    depth = state.read(f"{SLUG}.depth", len(steps), state.whole_number(1, len(steps)))
     far = maths.reach(steps)
     known = lesson.predict_number(
         f"{SLUG}.field",

@@ -42,7 +42,7 @@ class Params(Knobs):
         sentence("Sentence", SENTENCES, drops=("word",), of=lambda params: params.reader, most=MOST),
         link="text",
     )
-    layer: int = knob(-1, Control(_layer, lambda _: state.whole(-1, 99), 1))
+    layer: int = knob(-1, Control(_layer, lambda _: state.whole_number(-1, 99), 1))
     word: str = knob("", touched(str))
 
     @property

@@ -108,7 +108,7 @@ def all_heads(params: Params, data: Layer) -> Folds:
         f"divergence: H{min(a, b)} and H{max(a, b)}: {number(float(bits[a, b]))} bits per row, where 0 is the "
         "same attention and 1 no word in common."
     )
-    links.to("look", "Open them full size", view="full", **here(params, data, a))
+    links.page_link("look", "Open them full size", view="full", **here(params, data, a))
 
     def figures() -> pd.DataFrame:
         w = data.weights[None].astype(float)
@@ -211,4 +211,4 @@ def deeper(params: Params, data: Layer) -> None:
     with st.container(horizontal=True, gap="medium"):
         for page, name in DEEPER.items():
             view = {"view": "full"} if page == "look" else {}
-            links.to(page, name, **view, **here(params, data, data.pointing))
+            links.page_link(page, name, **view, **here(params, data, data.pointing))

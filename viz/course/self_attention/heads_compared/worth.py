@@ -78,7 +78,7 @@ def kinds(params: Params, data: Layer) -> Folds:
         f"{'; '.join(f'H{h} {word}' for h, word in enumerate(words))}. Here H{head} gives {percent(data.weights[head, data.row, key])} of the attention of “{names[data.row]}” to “{names[key]}”; over all "
         f"pronouns of the test it gives {percent(habit[head])} to what they mean. One sentence does not establish a habit."
     )
-    links.to("find", "Find heads of a kind in all models", **here(params, data, head))
+    links.page_link("find", "Find heads of a kind in all models", **here(params, data, head))
 
     def table() -> pd.DataFrame:
         rounded = np.round(values.astype(float), 4).astype(object)
@@ -140,7 +140,9 @@ def without(params: Params, data: Layer) -> Folds:
             else f"{data.model} outputs {len(found.tokens)} tokens. Guess first, then each head is switched off."
         )
     one = min(off, n - 1)
-    links.to("what_if", f"Switch {head_name(data.layer, one)} off in What if", **here(params, data, one))
+    links.page_link(
+        "what_if", f"Switch {head_name(data.layer, one)} off in What if", **here(params, data, one)
+    )
     columns = [*heads(data), "all"]
 
     def table() -> pd.DataFrame:

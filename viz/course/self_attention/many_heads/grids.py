@@ -38,7 +38,7 @@ def grids(
     """The first sentence at these steps, side by side; low before a room where one was `asked`."""
     rows = max(int(np.prod(s.shape[1:-1])) + (s.shape[1] if _stacked(s) else 1) for s in shown)
     pixels = max(8.0, min(34.0, (TALL if not lesson.presenting() else LOW if asked else TALL - 40) / rows))
-    with present_layout.wide(), st.container(key=f"many-heads-{key}"):
+    with present_layout.full_width(), st.container(key=f"many-heads-{key}"):
         for column, stage in zip(st.columns([_width(s) for s in shown], gap="small"), shown, strict=True):
             with column:
                 of: dict[str, Any] = {"title": stage.name, "shape": called(stage.shape), "code": stage.code}

@@ -38,7 +38,7 @@ def _row(_name: str, _opening: int, params: Params, names: Callable[[str], str])
 
 def _among(field: str) -> Callable[[str], int]:
     _, low, high = CHOICES[field]
-    return state.whole(low, high)
+    return state.whole_number(low, high)
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Params(Knobs):
     d: int = knob(8, touched(_among("d")))
     h: int = knob(2, touched(_among("h")))
     redrawn: int = knob(1, draw(99, first=1, label="Draw, head 1", again="Re-initialise head 1", strong=True))
-    draw: int = knob(0, touched(state.whole(0, 99)))
+    draw: int = knob(0, touched(state.whole_number(0, 99)))
     forgot: bool = knob(False, toggle("Forget the transpose"))
     wanted: int = knob(4, segmented("Words that one word is computed from, k", WANTED))
 

@@ -43,7 +43,7 @@ def editor(params: Params, data: read.Head) -> Folds:
     found = engine_client.submit(("masks", chosen), lambda: read.matrices(chosen), cost)
     python = code(chosen)
     tell(chosen.text, data)
-    with place["picture"], present_layout.wide():
+    with place["picture"], present_layout.full_width():
         query, key = masks_panels.three(found, chosen, python)
         page_parts.numbers(sentence(found, query, key))
     _question(found, query)

@@ -54,6 +54,6 @@ class Params(Knobs):
         link="text",
     )
     order: tuple[int, ...] = knob(Order(), touched(lambda raw: order_of(_n())(raw)))
-    draw: int = knob(0, touched(state.whole(0, 9999)))
-    twice: int = knob(-1, touched(lambda raw: state.whole(-1, _n())(raw)))
+    draw: int = knob(0, touched(state.whole_number(0, 9999)))
+    twice: int = knob(-1, touched(lambda raw: state.whole_number(-1, _n())(raw)))
     places: bool = knob(False, toggle("Add positions"))

@@ -245,7 +245,7 @@ def _folds(
         }
 
     def homework() -> None:
-        links.to(
+        links.page_link(
             "homework", "Both questions, with two more, on the homework page", icon=":material/arrow_forward:"
         )
 

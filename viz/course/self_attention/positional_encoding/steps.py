@@ -53,7 +53,7 @@ def vectors(params: Params, _: object) -> Folds:
     def aside() -> None:
         if params.view == DISTANCE and data.missing:
             st.text("The curve of the learned positions is missing. " + data.missing)
-        links.to(
+        links.page_link(
             "positions",
             "Positions: the criteria step by step, and what a trained model loses without its positions",
             icon=":material/arrow_forward:",

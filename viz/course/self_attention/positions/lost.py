@@ -54,7 +54,7 @@ def lost(params: Params, _: object) -> Folds:
         read.worse(found),
         answer,
     )
-    with present_layout.wide():
+    with present_layout.full_width():
         columns = st.columns(3, gap="small")
     for column, way in zip(columns, unplaced.WAYS, strict=True):
         with column:
@@ -130,5 +130,5 @@ def _deeper(model: str, text: str) -> None:
     means = ", ".join(f"{way} {number(value)}" for way, value in found.items())
     st.text(f"Over {len(read.SEVERAL)} other sentences: {means} nats.")
     here = {"icon": ":material/arrow_forward:", "model": model, "text": text}
-    links.to("what_if", "Change positions and more on the page What if", **here)
+    links.page_link("what_if", "Change positions and more on the page What if", **here)
     formulas()

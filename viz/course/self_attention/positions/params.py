@@ -65,4 +65,4 @@ class Params(Knobs):
     position: int = knob(3, slider("Position", 0, RIM - 1))
     table: str = knob("bert-mini", segmented("Table of", tuple(TABLES), TABLES.__getitem__))
     model: str = knob("translator-en-es", Control(_row, lambda _: state.one_of(tuple(MODELS))))
-    draw: int = knob(0, touched(state.whole(0, 9999)))
+    draw: int = knob(0, touched(state.whole_number(0, 9999)))

@@ -226,7 +226,7 @@ def table(params: Params, _: object) -> Folds:
 
 def formulas() -> None:
     """The page that goes on from here."""
-    links.to(
+    links.page_link(
         "positional_encoding",
         "Positional encoding: every formula and curve of the sinusoids, and the distances between positions",
         icon=":material/arrow_forward:",

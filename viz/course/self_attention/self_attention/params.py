@@ -45,9 +45,11 @@ class Params(Knobs):
     d: int = knob(4, slider("d, numbers of a word", 1, self_attention.LARGEST, width=240))
     p: int = knob(3, slider("p, of query and key", 1, self_attention.LARGEST, width=240))
     r: int = knob(2, slider("r, of a value", 1, self_attention.LARGEST, width=240))
-    lot: int = knob(1538, Control(_drawn, lambda opening: state.whole(0, LOTS)), link="self_attention.draw")
+    lot: int = knob(
+        1538, Control(_drawn, lambda opening: state.whole_number(0, LOTS)), link="self_attention.draw"
+    )
     set: str = knob("", touched(lambda text: link.written(link.changes(text))))
-    at: int = knob(5, touched(state.whole(0, self_attention.LONGEST - 1)))
+    at: int = knob(5, touched(state.whole_number(0, self_attention.LONGEST - 1)))
     itself: bool = knob(True, toggle("The word attends to itself", width=1))
     tied: bool = knob(
         False,

@@ -24,7 +24,7 @@ def step(number: int, params: Params, data: Data) -> Folds:
     """The board of a step and its sentence, and what belongs in its folds; nothing of an answer is on the board before."""
     asked = {QUESTION: _how_many, SCORES: _which} | ({MIX: _what_reaches} if params.printed else {})
     known = asked[number](data, params) if number in asked else True
-    with present_layout.wide():
+    with present_layout.full_width():
         boards.picture(number, data, params, known, folds.code(params))
         page_parts.numbers(numbers(number, data, params, known))
     return folds.folds(number, data, params, known)

@@ -11,7 +11,7 @@ from viz import theme
 from viz.charts.parts import panels, vega
 from viz.charts.parts.figures import draw_once
 from viz.charts.parts.plotted import QUIET, framed, key
-from viz.labels import plain
+from viz.labels import plotly_label
 
 TARGET, SOURCE = theme.CATEGORICAL[1], theme.CATEGORICAL[0]
 HALF = (0.46, 0.27)
@@ -117,7 +117,7 @@ def computed(
         marker={"size": 7},
         hovertemplate="%{y} rows<extra>without the cache</extra>",
     )
-    names = {"tickvals": places, "ticktext": [plain(word) for word in words], "tickfont": {"size": 14}}
+    names = {"tickvals": places, "ticktext": [plotly_label(word) for word in words], "tickfont": {"size": 14}}
     figure.update_xaxes(title_text="written", **names, **QUIET)
     figure.update_yaxes(title_text="rows of K and V computed", rangemode="tozero", fixedrange=True, nticks=6)
     return framed(figure, height, (8, 8, 34, 8), barmode="stack", bargap=0.3, legend=key(1.02))

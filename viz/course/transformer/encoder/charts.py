@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from viz import theme
 from viz.charts.parts.figures import draw_once
 from viz.charts.parts.plotted import framed, key, said
-from viz.labels import plain
+from viz.labels import plotly_label
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -38,7 +38,7 @@ def over_layers(
                     line={"width": 1, "color": colour},
                     opacity=0.3,
                     showlegend=False,
-                    hovertemplate=plain(words[word]) + ": %{y:.3f}<extra></extra>",
+                    hovertemplate=plotly_label(words[word]) + ": %{y:.3f}<extra></extra>",
                 )
         figure.add_scatter(
             x=x,
@@ -46,7 +46,7 @@ def over_layers(
             mode="lines+markers",
             line={"width": 3, "color": colour},
             marker={"size": 8},
-            name=f"{said(name)}: {plain(words[chosen])}",
+            name=f"{said(name)}: {plotly_label(words[chosen])}",
             hovertemplate="%{y:.3f}<extra></extra>",
         )
     n = len(curves[0][1])

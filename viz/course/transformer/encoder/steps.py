@@ -74,7 +74,7 @@ def drawn_to(first: np.ndarray, last: np.ndarray, rows: Sequence[int]) -> int:
 
 def word_of(data: Data) -> int:
     """The word of the link, or the telling one."""
-    return state.read(f"{SLUG}word", telling(data), state.whole(0, len(data.words) - 1))
+    return state.read(f"{SLUG}word", telling(data), state.whole_number(0, len(data.words) - 1))
 
 
 def exactly(gap: float) -> str:
@@ -123,7 +123,7 @@ def guess(params: Params, data: Data) -> Folds:
         + f" The cosine of “{said[word]}” with its own vector before any layer is {number(float(data.depth.kept[-1, word]))}.",
     )
     height = lesson.fit(300, 170)
-    with present_layout.wide():
+    with present_layout.full_width():
         left, right = st.columns(2, gap="medium")
     with left:
         _alike(data, 0, "before", height)
@@ -176,7 +176,7 @@ def layer(params: Params, data: Data) -> Folds:
 def stack(params: Params, data: Data) -> Folds:
     """The states of all words after so many layers, and how alike the words are there."""
     n = len(data.states) - 1
-    at = state.read(f"{SLUG}N", n, state.whole(0, n))
+    at = state.read(f"{SLUG}N", n, state.whole_number(0, n))
     room, values = lesson.presenting(), data.states[at]
     left, right = st.columns(2, gap="medium")
     with left:

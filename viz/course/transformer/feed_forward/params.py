@@ -24,8 +24,8 @@ class Params(Knobs, OneWord):
 
     text: str = text(SENTENCES, LONGEST)
     model: str = knob(MODELS[0], models("Model", MODELS))
-    layer: int = knob(0, touched(state.whole(0, 11)))
-    word: int = knob(2, touched(state.whole(0, LONGEST - 1)))
+    layer: int = knob(0, touched(state.whole_number(0, 11)))
+    word: int = knob(2, touched(state.whole_number(0, LONGEST - 1)))
     at: float = knob(-1.0, slider("The number that goes in", -END, 2.0, 0.1))
     d_ff: int = knob(2048, stops(HIDDEN, WIDTHS, "{:,}".format, width=0))
     draw: int = knob(0, draw(99, again="Other directions"))

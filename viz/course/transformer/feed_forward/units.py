@@ -15,7 +15,7 @@ from viz.course.transformer.feed_forward.maths import Inner
 from viz.course.transformer.feed_forward.params import Params
 from viz.course.transformer.feed_forward.steps import SLUG, chosen, pick_model
 from viz.course.transformer.one_word import names_of
-from viz.labels import listed, percent, visible
+from viz.labels import list_values, percent, visible
 from viz.shell import state
 from viz.widgets import controls, engine_client, lesson, page_parts
 
@@ -113,7 +113,7 @@ def count(params: Params, data: Inner) -> Folds:
         (name, [counted[name], base[name]], hue)
         for name, hue in (("attention", 0), ("network", 1), ("norms", 2))
     ]
-    told = listed(counted, "{:,}")
+    told = list_values(counted, "{:,}")
     page_parts.show(
         charts.shares(rows, pieces, height=lesson.fit(300, 380)),
         SLUG + "count",

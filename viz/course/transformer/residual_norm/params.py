@@ -25,8 +25,8 @@ class Params(Knobs, OneWord):
 
     text: str = text(SENTENCES, LONGEST)
     model: str = knob(MODELS[0], models("Model", MODELS))
-    layer: int = knob(3, touched(state.whole(0, 11)))
-    word: int = knob(2, touched(state.whole(0, 999)))
+    layer: int = knob(3, touched(state.whole_number(0, 11)))
+    word: int = knob(2, touched(state.whole_number(0, 999)))
     residual: str = knob("off", segmented("Residual sums", ("on", "off"), width=1))
     size: float = knob(0.5, slider("Scale of each sub-layer's output", 0.1, 1.0, 0.1, width=300))
     gain: float = knob(1.0, slider("Gain g", 0.0, 3.0, 0.1, width=220))

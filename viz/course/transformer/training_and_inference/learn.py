@@ -21,7 +21,7 @@ from viz.course.transformer.training_and_inference.maths.teacher_forcing_steps i
     teach,
 )
 from viz.course.transformer.training_and_inference.params import MODEL, SLUG, Params, named
-from viz.labels import listed
+from viz.labels import list_values
 from viz.shell import state
 from viz.widgets import engine_client, lesson, page_parts
 
@@ -63,7 +63,7 @@ def one_step(params: Params, data: AtOnce) -> Folds:
             ),
             SLUG + "learn.picture",
             f"The loss of each position after {now.step} steps: "
-            + listed(zip(wanted, now.losses, strict=True), "{:.3f}")
+            + list_values(zip(wanted, now.losses, strict=True), "{:.3f}")
             + ".",
             260,
         )
@@ -139,7 +139,7 @@ def _numbers(found: tuple[Taught, ...], n_weights: int) -> str:
 
 
 def _go() -> None:
-    state.write(**{SLUG + "steps": min(MOST, state.read(SLUG + "steps", 0, state.whole(0, MOST)) + 1)})
+    state.write(**{SLUG + "steps": min(MOST, state.read(SLUG + "steps", 0, state.whole_number(0, MOST)) + 1)})
 
 
 def _again() -> None:

@@ -54,7 +54,7 @@ def _pair(name: str, start: str, params: Params, _: object) -> None:
             drops=drops,
         )
     now = PAIRS.index((text, target)) if (text, target) in PAIRS else None
-    state.held(_PILLS, now)
+    state.seed_widget(_PILLS, now)
     st.pills(
         "Examples",
         range(len(PAIRS)),
@@ -95,7 +95,7 @@ class Params(Knobs):
     shift: bool = knob(True, toggle("Shift the target by one position"))
     rule: str = knob("SGD", segmented("Optimiser", tuple(RATES), width=1))
     rate: float = knob(1.0, segmented("Learning rate ×", FACTORS, lambda factor: f"{factor:g}", width=1))
-    steps: int = knob(0, touched(state.whole(0, MOST)))
+    steps: int = knob(0, touched(state.whole_number(0, MOST)))
 
     @property
     def spanish(self) -> str:

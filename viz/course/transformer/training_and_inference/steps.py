@@ -14,7 +14,7 @@ from viz.course.lesson import Folds
 from viz.course.transformer.training_and_inference.charts import learned_task, teacher_forcing
 from viz.course.transformer.training_and_inference.maths.parallel_decoder import AtOnce, by_torch, losses
 from viz.course.transformer.training_and_inference.params import MODEL, SLUG, Params, named, word
-from viz.labels import listed, percent
+from viz.labels import list_values, percent
 from viz.shell import links, present_layout
 from viz.widgets import controls, lesson, page_parts
 
@@ -39,7 +39,7 @@ def shift(params: Params, data: AtOnce) -> Folds:
         SLUG + "shift.picture",
         f"Two rows of {m} tokens: the target, and what the decoder reads."
         + (f" It reads {', '.join(given)}." if told else ""),
-        260 if m <= teacher_forcing.WRAPPED else present_layout.LARGEST,
+        260 if m <= teacher_forcing.WRAPPED else present_layout.MAX_HEIGHT,
     )
     page_parts.numbers(
         _shift_numbers(data, moved)
@@ -98,7 +98,7 @@ def all_at_once(params: Params, data: AtOnce) -> Folds:
         learned_task.losses(named(data.read), wanted, values if told else None),
         SLUG + "once.picture",
         "The loss of each position"
-        + (": " + listed(zip(places, values, strict=True), "{:.3f}") if told else ", still covered")
+        + (": " + list_values(zip(places, values, strict=True), "{:.3f}") if told else ", still covered")
         + ".",
         260,
     )
@@ -141,7 +141,7 @@ def step_by_step(params: Params, data: AtOnce) -> Folds:
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         with st.container(width=320):
             upto = controls.slider("Passes", 1, m, SLUG + "passes", m)
-        links.to(
+        links.page_link(
             "decode",
             "Watch it write in Decode",
             icon=":material/arrow_forward:",

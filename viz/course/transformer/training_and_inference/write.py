@@ -117,7 +117,7 @@ def not_always(params: Params, data: AtOnce) -> Folds:
             else "The first word: " + ", ".join(f"{way.tokens[0]} {way.p[0]:g}" for way in every[::3]) + "."
         )
     with st.container():
-        links.to(
+        links.page_link(
             "decode", "Widen the beam in Decode", icon=":material/arrow_forward:", model=MODEL, text=text
         )
     frame = pd.DataFrame(

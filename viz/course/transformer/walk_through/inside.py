@@ -167,7 +167,9 @@ def link(box: Box) -> None:
     """To the exhibit that explains the box."""
     found = explained(box)
     if found:
-        links.to(found.slug, f"{found.info.title}: this box explained", icon=":material/arrow_forward:")
+        links.page_link(
+            found.slug, f"{found.info.title}: this box explained", icon=":material/arrow_forward:"
+        )
 
 
 def explained(box: Box) -> pages.Entry | None:

@@ -32,7 +32,7 @@ class Params(Knobs):
         ),
         link="text",
     )
-    layer: int = knob(0, touched(state.whole(0, 63)), link="layer")
+    layer: int = knob(0, touched(state.whole_number(0, 63)), link="layer")
     shift: bool = knob(True, toggle("Shift right"))
 
 

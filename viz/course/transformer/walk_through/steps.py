@@ -40,7 +40,7 @@ def told_of(step: int, params: Params, data: Data) -> StepState:
     """What the step shows: the box, the row of the decoder and its stations, as they were chosen."""
     layer = min(params.layer, data.run.model.config.n_layers - 1)
     row = (
-        state.read(f"{SLUG}word", telling(data), state.whole(0, len(data.run.tokens) - 1))
+        state.read(f"{SLUG}word", telling(data), state.whole_number(0, len(data.run.tokens) - 1))
         if step == WALK
         else telling(data)
     )
@@ -54,7 +54,7 @@ def told_of(step: int, params: Params, data: Data) -> StepState:
 def sides(step: int) -> tuple[Any, Any]:
     """The map and what stands beside it. Before a room a question has what belongs to it below it: so the map keeps its width."""
     if lesson.presenting() and step in (GUESS, COUNT):
-        return st.container(), present_layout.side()
+        return st.container(), present_layout.side_area()
     left, right = st.columns([11, 9], gap="medium")
     return left, right
 

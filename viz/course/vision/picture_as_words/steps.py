@@ -117,7 +117,7 @@ def looks(params: Params, data: Seen) -> Folds:
         key=f"{SLUG}.look",
     )
     if known:
-        with present_layout.side():
+        with present_layout.side_area():
             page_parts.show(
                 charts.classes(data.classes, data.chances, height=lesson.fit(30, 34)),
                 f"{SLUG}.classes",

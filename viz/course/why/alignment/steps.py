@@ -116,7 +116,7 @@ def look(params: Params, data: maths.Data) -> Folds:
 def matrix(params: Params, data: maths.Data) -> Folds:
     """The alignment of the two sentences, row by row."""
     m = len(data.written)
-    rows = state.read(f"{SLUG}.rows", m, state.whole(1, m)) if m > 1 else 1
+    rows = state.read(f"{SLUG}.rows", m, state.whole_number(1, m)) if m > 1 else 1
     heatmap(
         data.weights[:rows],
         data.written[:rows],

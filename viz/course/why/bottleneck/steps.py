@@ -61,7 +61,7 @@ def guess(params: Params, data: copies.Data) -> Folds:
 def read(params: Params, data: copies.Data) -> Folds:
     """The encoder's states, letter by letter, and what is handed over."""
     one, n = data.one, len(data.one.read)
-    at = state.read(f"{SLUG}.read", n, state.whole(1, n)) if n > 1 else 1
+    at = state.read(f"{SLUG}.read", n, state.whole_number(1, n)) if n > 1 else 1
     half, middle, whole = one.read_states.shape[1] // 2, (n - 1) / 2, at >= n
     lanes = [
         Lane("read from the left →", one.read_states[:, :half], one.read, 4, at),
@@ -93,7 +93,7 @@ def read(params: Params, data: copies.Data) -> Folds:
 def write(params: Params, data: copies.Data) -> Folds:
     """The decoder's states, and the letter that each wrote."""
     one, n, m = data.one, len(data.one.read), len(data.one.written)
-    at = state.read(f"{SLUG}.written", m, state.whole(0, m)) if m else 0
+    at = state.read(f"{SLUG}.written", m, state.whole_number(0, m)) if m else 0
     names = ("", *one.written[: n + MORE])
     states, title = (
         np.concatenate((one.first[None], one.written_states)),

@@ -69,7 +69,7 @@ class Params(Knobs):
     raw: str = knob("", touched(_on_scale))
     threshold: int = knob(10, slider("Smallest weight that is still read, %", 0, 40))
     part: str = knob("face", pills("Attend to", (*PLACES, TOUCHED)))
-    cell: int = knob(0, touched(state.whole(0, 79)))
+    cell: int = knob(0, touched(state.whole_number(0, 79)))
     width: float = knob(1.2, slider("Width of the attention, in patches", 0.4, 3.0, 0.1))
 
     @property

@@ -57,7 +57,7 @@ def weigh(params: Params, data: shares.Data) -> Folds:
     page_parts.numbers(_most_and_least(data))
     _source(params)
     if not lesson.presenting():
-        links.to("importance", "Does the answer depend on what is attended to? See What matters")
+        links.page_link("importance", "Does the answer depend on what is attended to? See What matters")
     fold = (measures.NAME, "measures", lambda: measures.explained(params, data))
     return replace(_folds(params, data), own=(fold,))
 

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 from viz import theme
 from viz.charts.parts.figures import draw_once
 from viz.charts.parts.plotted import HIDDEN, QUIET, arrow, framed, note
-from viz.labels import plain
+from viz.labels import plotly_label
 
 START = "START"
 
@@ -53,7 +53,7 @@ def shifted(
             x, y = _at(place, row, upright)
             box = {"bordercolor": theme.LINE, "borderwidth": 1, "borderpad": 3}
             ink, ground = (theme.BACKGROUND, theme.PRIMARY) if first else (theme.TEXT, theme.SURFACE)
-            note(figure, plain(word), x, y, size, ink, bgcolor=ground, **box)
+            note(figure, plotly_label(word), x, y, size, ink, bgcolor=ground, **box)
     along, names = (
         (figure.update_yaxes, figure.update_xaxes) if upright else (figure.update_xaxes, figure.update_yaxes)
     )

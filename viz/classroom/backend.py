@@ -9,7 +9,7 @@ from viz.classroom import store
 VARIABLE = "ATLAS_ROOMS"
 
 
-def begin() -> None:
+def configure_backend() -> None:
     """Use the store that the variable names, if it names one.
 
     Raises:

@@ -17,66 +17,66 @@ from viz.course.pages.course import page as course
 from viz.labels import literal
 from viz.platform import scripts
 from viz.shell import links, notices, state
-from viz.shell.lessons import form, session, views, written
-from viz.shell.lessons.plan import NEAR, OF_THE_PAGE
-from viz.shell.lessons.session import Walk
+from viz.shell.lessons import form, session, toml_format, views
+from viz.shell.lessons.plan import OF_THE_PAGE, TOLERANCE
+from viz.shell.lessons.session import Presentation
 from viz.shell.pages import Entry, Exhibit
-from viz.shell.questions.question import Choice, Own
+from viz.shell.questions.question import Choice, LecturerQuestion
 from viz.shell.room_bar import bar, lecture
 from viz.widgets import engine_client, quiz
 
-END = "lessons"
+END_PAGE = "lessons"
 """The page that a lesson ends on."""
 _FOLDER = Path(__file__).parent
 _walked = v2.component(
     "atlas_lesson",
-    html=(_FOLDER / "walking.html").read_text("utf-8"),
-    js=scripts.register("lesson", _FOLDER / "walking.css", _FOLDER / "walking.js"),
+    html=(_FOLDER / "player.html").read_text("utf-8"),
+    js=scripts.register("lesson", _FOLDER / "player.css", _FOLDER / "player.js"),
     isolate_styles=False,
 )
 
 
 @contextmanager
-def along(entry: Entry) -> Iterator[None]:
-    """Open the next stop that was chosen, and draw the bar of the lesson around a page."""
+def lesson_bar(entry: Entry) -> Iterator[None]:
+    """Open the stop that was chosen, and draw the bar of the lesson before a page."""
     _open()
     _bar(entry)
     yield
 
 
 @contextmanager
-def around(entry: Entry) -> Iterator[None]:
+def lesson_footer(entry: Entry) -> Iterator[None]:
     """Draw, after a page, the lesson's own question, the notes for the lecturer's devices, and the dialogue that adds the view."""
     quiz.forget_asked()
     yield
-    walk = session.walk()
-    here = walk is not None and views.view(walk.stop.view).entry.slug == entry.slug
+    walk = session.presentation()
+    here = walk is not None and views.parse_view(walk.stop.view).entry.slug == entry.slug
     if walk and here:
         _ask(walk)
-    if leads := lecture.led():
+    if leads := lecture.led_room():
         asked = quiz.asked() if here else ""
-        leads[0].plans(_notes(walk, asked) | {"picture": _picture(walk)} if walk else {})
-    form.tell()
-    if session.adds_this_view():
-        form.add(entry)
-    if session.changes_last() and (stops := session.own().stops):
-        form.change(len(stops) - 1)
+        leads[0].show_plan(_notes(walk, asked) | {"picture": _picture(walk)} if walk else {})
+    form.show_result()
+    if session.consume_adding():
+        form.add_view(entry)
+    if session.consume_changing() and (stops := session.collected_lesson().stops):
+        form.change_stop(len(stops) - 1)
 
 
 def _open() -> None:
     """Open the view of the chosen stop, as its link opens it in a new visit."""
-    walk = session.walk()
-    if walk and session.closes():
-        links.follow(END, state.afresh(END) | {f"{END}.end": "1"})
-    if walk and session.opens():
-        view = views.view(walk.stop.view)
-        links.follow(view.entry.slug, state.afresh(view.entry.slug) | view.query)
+    walk = session.presentation()
+    if walk and session.consume_pending_end():
+        links.open_page(END_PAGE, state.reset_for_link(END_PAGE) | {f"{END_PAGE}.end": "1"})
+    if walk and session.consume_pending_stop():
+        view = views.parse_view(walk.stop.view)
+        links.open_page(view.entry.slug, state.reset_for_link(view.entry.slug) | view.query)
 
 
-def _notes(walk: Walk, question: str = "") -> dict[str, Any]:
+def _notes(walk: Presentation, question: str = "") -> dict[str, Any]:
     """Return the stop for the lecturer: its note, its question, the time by the plan, the next stop.
 
-    question: the question of the page; until it is drawn walking.js reads it there.
+    question: the question of the page; until it is drawn player.js reads it there.
     """
     plan, stop = walk.plan, walk.stop
     after = plan.stops[walk.position + 1] if walk.position + 1 < len(plan.stops) else None
@@ -88,13 +88,13 @@ def _notes(walk: Walk, question: str = "") -> dict[str, Any]:
         "asks": (stop.question == OF_THE_PAGE and question) or stop.words,
         "of_page": stop.question == OF_THE_PAGE,
         "optional": stop.optional,
-        "from": plan.begins(walk.position),
-        "until": plan.begins(walk.position + 1),
+        "from": plan.start_minute(walk.position),
+        "until": plan.start_minute(walk.position + 1),
         "minutes": plan.minutes,
         "began": walk.began,
         "next": {
             "name": after.name,
-            "claim": views.view(after.view).entry.info.claim,
+            "claim": views.parse_view(after.view).entry.info.claim,
             "optional": after.optional,
         }
         if after
@@ -102,11 +102,11 @@ def _notes(walk: Walk, question: str = "") -> dict[str, Any]:
     }
 
 
-def _picture(walk: Walk) -> str:
+def _picture(walk: Presentation) -> str:
     """Return the small drawing of the next exhibit, as on its card in the course; "" for any other page."""
     if walk.position + 1 == len(walk.plan.stops):
         return ""
-    entry = views.view(walk.plan.stops[walk.position + 1].view).entry
+    entry = views.parse_view(walk.plan.stops[walk.position + 1].view).entry
     if not isinstance(entry.info, Exhibit):
         return ""
     drawn = engine_client.submit(*course.drawn(entry))
@@ -114,27 +114,27 @@ def _picture(walk: Walk) -> str:
 
 
 def _bar(entry: Entry) -> None:
-    kept, walk, leads = session.own(), session.walk(), lecture.led()
+    kept, walk, leads = session.collected_lesson(), session.presentation(), lecture.led_room()
     with st.container(key="atlas-lesson"):
         _walked(
             key="lesson.bar",
             data={
-                "turn": session.turn(),
-                "own": written.write(kept) if kept.stops else "",
+                "turn": session.revision(),
+                "own": toml_format.dumps(kept) if kept.stops else "",
                 "walk": _notes(walk) if walk else None,
-                "text": written.write(walk.plan) if walk else "",
-                "away": bool(walk) and views.view(walk.stop.view).entry.slug != entry.slug,
-                "pages": [views.view(stop.view).entry.slug for stop in walk.plan.stops] if walk else [],
+                "text": toml_format.dumps(walk.plan) if walk else "",
+                "away": bool(walk) and views.parse_view(walk.stop.view).entry.slug != entry.slug,
+                "pages": [views.parse_view(stop.view).entry.slug for stop in walk.plan.stops] if walk else [],
                 "page": entry.slug,
                 "ended": session.is_end(entry.slug),
-                "home": bar.home(),
+                "home": bar.app_path(),
                 "presenting": state.presenting(),
                 "now": time.time() if walk else 0,
-                "room": f"{bar.home()}room/{leads[0].code}/presenter" if leads and walk else "",
+                "room": f"{bar.app_path()}room/{leads[0].code}/presenter" if leads and walk else "",
             },
             on_kept_change=_restore,
             on_go_change=_go,
-            on_leave_change=session.leave,
+            on_leave_change=session.stop_presenting,
         )
 
 
@@ -144,7 +144,7 @@ def _event(name: str) -> Any:
 
 def _go() -> None:
     if type(at := _event("go")) is int:
-        session.go(at - 1)
+        session.go_to_stop(at - 1)
 
 
 def _restore() -> None:
@@ -154,11 +154,11 @@ def _restore() -> None:
         return
     if isinstance(own := message.get("own"), str) and own:
         try:
-            session.remember(written.read(own))
+            session.adopt_stored_lesson(toml_format.loads(own))
         except InputError as error:  # it stays in the browser until another lesson is collected
             st.toast(literal(f"The lesson stored in this browser cannot be read. {error}"))
     walk = message.get("walk")
-    if isinstance(walk, dict) and session.walk() is None:
+    if isinstance(walk, dict) and session.presentation() is None:
         with suppress(InputError):
             at, began = walk.get("at"), walk.get("began")
             if (
@@ -166,20 +166,29 @@ def _restore() -> None:
                 and type(at) is int
                 and isinstance(began, int | float)
             ):
-                session.begin(written.read(text), at, float(began))
+                session.present(toml_format.loads(text), at, float(began))
 
 
-def _ask(walk: Walk) -> None:
+def _ask(walk: Presentation) -> None:
     """Ask the lesson's own question, below the title; a room gets it instead of the page's."""
     asked, key = walk.stop.question, f"{session.QUESTION}.{walk.position}"
-    if not isinstance(asked, Own):
+    if not isinstance(asked, LecturerQuestion):
         return
-    lecture.asks_first()
-    with notices.place():
+    lecture.clear_page_question()
+    with notices.area():
         if isinstance(asked, Choice):
-            quiz.predict(key, asked.words, asked.options, asked.right[0], asked.why, also=asked.right[1:])
+            quiz.predict(
+                key, asked.words, asked.options, asked.right[0], asked.explanation, also=asked.right[1:]
+            )
         elif asked.right is not None:
-            near = NEAR * (asked.high - asked.low)
+            near = TOLERANCE * (asked.high - asked.low)
             quiz.predict_number(
-                key, asked.words, asked.low, asked.high, asked.right, asked.why, near, literal(asked.unit)
+                key,
+                asked.words,
+                asked.low,
+                asked.high,
+                asked.right,
+                asked.explanation,
+                near,
+                literal(asked.unit),
             )

@@ -60,10 +60,10 @@ class LessonError(InputError):
         return type(self), (self.line, InputError(self.wrong.partition(": ")[2], self.rule, self.remedy))
 
 
-def read(content: bytes | str) -> Plan:
+def loads(content: bytes | str) -> Plan:
     r"""Return the lesson of a file.
 
-    >>> read('title = "A"\n[[stop]]\nview = "masks"\nname = "The mask"\nminutes = 2').stops[0].name
+    >>> loads('title = "A"\n[[stop]]\nview = "masks"\nname = "The mask"\nminutes = 2').stops[0].name
     'The mask'
 
     Raises:
@@ -87,7 +87,7 @@ def read(content: bytes | str) -> Plan:
     return _Reader(text, found).plan()
 
 
-def write(lesson: Plan) -> str:
+def dumps(lesson: Plan) -> str:
     """Return the file of a lesson; `read` gives the same lesson again."""
     about = {"about": lesson.about} if lesson.about else {}
     table = {"title": lesson.title, **about, "stop": [_table_of(stop) for stop in lesson.stops]}
@@ -105,7 +105,11 @@ def _table_of(stop: Stop) -> dict[str, Any]:
             name: _plain(end) for name, end in ends.items() if end is not None
         }
     if isinstance(asked, Choice | Number):
-        question |= {name: value for name in ("unit", "why") if (value := getattr(asked, name, ""))}
+        question |= {
+            name: value
+            for name, value in (("unit", getattr(asked, "unit", "")), ("why", asked.explanation))
+            if value
+        }
     table = {"view": stop.view, "name": stop.name, "minutes": _plain(stop.minutes)}
     table |= {"optional": True} if stop.optional else {}
     more = {"note": stop.note, "question": question, "asks": stop.asks}
@@ -164,7 +168,9 @@ class _Reader:
             self.value(self.document, "title", str, ()),
             self.value(self.document, "about", str, (), ""),
         )
-        self.attempt(("title",), lambda: plan.short(title, "The title of a lesson", plan.LONGEST_NAME))
+        self.attempt(
+            ("title",), lambda: plan.require_length(title, "The title of a lesson", plan.LONGEST_NAME)
+        )
         made = tuple(self.stop(stop, ("stop", at)) for at, stop in enumerate(stops))
         return self.attempt(("about",), lambda: Plan(title, made, about))
 
@@ -172,7 +178,7 @@ class _Reader:
         table = self.table(table, where, "A stop is")
         self.require_names(table, _STOP, "a stop", where)
         link, name = self.value(table, "view", str, where), self.value(table, "name", str, where)
-        view = self.attempt((*where, "view"), lambda: views.view(link))
+        view = self.attempt((*where, "view"), lambda: views.parse_view(link))
         minutes, note = self.value(table, "minutes", float, where), self.value(table, "note", str, where, "")
         self.attempt((*where, "name"), lambda: Stop(view.link, name))
         self.attempt((*where, "minutes"), lambda: Stop(view.link, name, minutes=minutes))

@@ -1,4 +1,4 @@
-"""The subject on screen: one text through one model, and the head in view. To another page it goes whole, or not at all.
+"""The selection on screen: one text through one model, and the head in view. It goes to another page as a unit, or not at all.
 
 A page that shows it says so with `shows`, its own opening values included; a link takes it from here, not from what the
 visitor happened to choose. What belongs to one model, or to one text, does not go along with another.
@@ -16,25 +16,25 @@ _OWNED = {"model": ("pair", "target", "kind", "layer", "head"), "text": ("pair",
 _SUBJECT = "atlas.shown"
 
 
-def shown() -> dict[str, str]:
-    """Return the subject (name to text) of the page in view, or of the last page that had one."""
+def current_selection() -> dict[str, str]:
+    """Return the selection (name to text) of the page in view, or of the last page that had one."""
     return dict(st.session_state.get(_SUBJECT, {}))
 
 
-def shows(**values: Any) -> None:
-    """Called by a page, as soon as it knows: what it shows. None or "" for what it shows without, such as no given translation."""
-    st.session_state[_SUBJECT] = replaced(shown(), values)
+def set_selection(**values: Any) -> None:
+    """Set the parts of the selection that a page shows, as soon as it knows them. None or "" removes a part, such as a given translation."""
+    st.session_state[_SUBJECT] = merge(current_selection(), values)
 
 
-def forget() -> None:
-    """Nothing is on screen but what the page opens with."""
+def clear() -> None:
+    """Forget the selection, so that a page opens with its own."""
     st.session_state.pop(_SUBJECT, None)
 
 
-def replaced(before: Mapping[str, str], values: Mapping[str, Any]) -> dict[str, str]:
-    """The same with other values.
+def merge(before: Mapping[str, str], values: Mapping[str, Any]) -> dict[str, str]:
+    """Return a selection with other values; the parts that belong to a replaced model or text are removed.
 
-    >>> replaced({"model": "a", "text": "x", "head": "3"}, {"model": "b"}), replaced({"model": "a", "text": "x", "target": "y"}, {"text": "z"})
+    >>> merge({"model": "a", "text": "x", "head": "3"}, {"model": "b"}), merge({"model": "a", "text": "x", "target": "y"}, {"text": "z"})
     ({'model': 'b', 'text': 'x'}, {'model': 'a', 'text': 'z'})
     """
     new = {name: "" if value is None else str(value) for name, value in values.items()}
