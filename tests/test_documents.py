@@ -33,7 +33,17 @@ DOCUMENTS = {name: (ROOT / name).read_text("utf-8") for name in NAMES.split()}
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 INLINE = re.compile(r"`([^`\n]+)`")
-PROGRAMS = ("pip", "python", "pytest", "streamlit", "attention-atlas", "ruff", "pyright", ".ci/run")
+PROGRAMS = (
+    "pip",
+    "python",
+    "pytest",
+    "streamlit",
+    "attention-atlas",
+    "ruff",
+    "pyrefly",
+    "pyright",
+    ".ci/run",
+)
 OF_THE_SYSTEM = ("mkdir", "nginx", "redis-server")
 PATH = re.compile(r"[\w.]+(/[\w.]+)*(/|\.(py|md|js|toml|ipynb|tsv|json))")
 

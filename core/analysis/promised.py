@@ -35,7 +35,7 @@ def outcome(row: Preset, run: Run) -> Outcome | None:
 def translated(text: str, model: str, written: str) -> Outcome | None:
     """Return the outcome of the promise where only the translation is known; None for a text that is no ready-made sentence."""
     row = next((row for row in texts("presets") if row.kind == "translate" and row.text == text), None)
-    return row and _compared(row, model, written)
+    return _compared(row, model, written) if row else None
 
 
 def _written(row: Preset, run: Run) -> Outcome:

@@ -67,7 +67,9 @@ class Listing:
     does: str = ""
 
 
-_JUDGED: dict[tuple[ModelFolder, object], Listing] = {}
+Files = tuple[tuple[str, int, int], ...]
+"""The files of a folder: names, sizes and times of change."""
+_JUDGED: dict[tuple[ModelFolder, Files], Listing] = {}
 """The verdict on each folder, by the state of its files."""
 
 
@@ -76,7 +78,7 @@ def local_state() -> object:
     return tuple((folder, _files(folder)) for folder in local_folders())
 
 
-def _files(folder: Path) -> tuple[tuple[str, int, int], ...]:
+def _files(folder: Path) -> Files:
     try:
         with os.scandir(folder) as found:
             stats = [(each.name, each.stat()) for each in found]

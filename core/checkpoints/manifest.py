@@ -9,6 +9,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from core.checkpoints.files import inside, shown
 from core.data.home import assets
@@ -77,10 +78,10 @@ def _parsed(path: Path, *_: int) -> Mapping[str, Shipped]:
         ) from None
 
 
-def _entry(table: Mapping[str, object]) -> Shipped:
+def _entry(table: Mapping[str, Any]) -> Shipped:
     files = table.get("files", {})
     words = {name: str(table[name]) for name in ("licence", "attribution", "command") if name in table}
-    return Shipped(**words, files={name: File(**about) for name, about in files.items()})  # pyright: ignore
+    return Shipped(**words, files={name: File(**about) for name, about in files.items()})
 
 
 def write_manifest(models: Path) -> dict[str, Shipped]:

@@ -67,7 +67,7 @@ def read_training(folder: Path) -> Training | None:
     """The record of a model folder, None where there is none. Raises InputError for one that is not understood."""
     if inside(folder, FILE) is None:
         return None
-    held = {"note": "", **json_object(folder, FILE)}
+    held: dict[str, Any] = {"note": "", **json_object(folder, FILE)}
     for name, kind in TYPES.items():
         if not isinstance(held.get(name), kind):
             raise _wrong(folder, f"{name} is missing or of another kind")

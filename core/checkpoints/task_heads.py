@@ -32,7 +32,7 @@ THEIRS: Mapping[str, str] = {
     "swish": "silu",
 }
 """What configs call some activations."""
-BENDS: Mapping[str, str] = {name: name for name in (*ACTIVATIONS, "tanh")} | THEIRS
+BENDS: Mapping[str, str] = {**{name: name for name in (*ACTIVATIONS, "tanh")}, **THEIRS}
 
 
 @dataclass(frozen=True)

@@ -72,7 +72,10 @@ def wrap(network: Any, tokenizer: Any = None, name: str = "") -> Model:
             "A model is copied with its numbers.",
             "Load it without device_map or init_empty_weights; with nnsight, give dispatch=True.",
         )
-    values = {**json.loads(network.config.to_json_string(use_diff=False)), "architectures": [called]}
+    values: dict[str, Any] = {
+        **json.loads(network.config.to_json_string(use_diff=False)),
+        "architectures": [called],
+    }
     said = getattr(network, "generation_config", None)
     values |= {MORE_ENDS: getattr(said, ENDS, None), FIRST: getattr(said, FIRST, None)}
     with _in_memory(called):

@@ -68,14 +68,12 @@ def fragments(pairs: Sequence[Pair]) -> list[Pair]:
     found: Counter[Pair] = Counter()
     for source, target, links in zip(*plain, linked(*plain), strict=True):
         found.update((" ".join(s), " ".join(t)) for s, t in phrases(source, target, links, weak))
-    written = [spelling(side) for side in sides]
-    return [
-        tuple(
-            " ".join(form.get(word, word) for word in text.split(" "))
-            for text, form in zip(pair, written, strict=True)
-        )
-        for pair in mutual(found)
-    ]  # pyright: ignore
+    first, second = (spelling(side) for side in sides)
+    return [(_spelled(source, first), _spelled(target, second)) for source, target in mutual(found)]
+
+
+def _spelled(text: str, forms: Mapping[str, str]) -> str:
+    return " ".join(forms.get(word, word) for word in text.split(" "))
 
 
 def mutual(found: Counter[Pair]) -> list[Pair]:
@@ -155,9 +153,9 @@ def linked(sources: Sequence[Sequence[str]], targets: Sequence[Sequence[str]]) -
 
 def _links(sources: Sequence[Sequence[str]], targets: Sequence[Sequence[str]]) -> tuple[Links, Array]:
     """The links, and for each which pair of words it is (0 to the number of different pairs)."""
-    ids: tuple[dict[str, int], dict[str, int]] = (defaultdict(), defaultdict())
+    ids: tuple[defaultdict[str, int], defaultdict[str, int]] = (defaultdict(), defaultdict())
     for known in ids:
-        known.default_factory = known.__len__  # pyright: ignore
+        known.default_factory = known.__len__
     coded = [
         [np.array([known[word] for word in row], dtype=np.int64) for row in side]
         for known, side in zip(ids, (sources, targets), strict=True)

@@ -92,7 +92,7 @@ def _formatted(edit: Edit) -> str:
             "Use it in a notebook, or one of the other edits.",
         )
     parts = [name]
-    for each in fields(edit):  # pyright: ignore[reportArgumentType]
+    for each in fields(NAMES[name]):
         value = getattr(edit, each.name)
         if isinstance(edit, edits.MeanHead) and each.name == "vector" and edit.over:
             value = None  # what it is the mean of says the same in fewer letters

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, cast
 
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -59,4 +59,4 @@ class TokenEmbedding(nn.Module):
     @property
     def _table(self) -> Tensor:
         """The table as it is stored, perhaps in half precision."""
-        return self._parameters["weight"]  # pyright: ignore
+        return cast(Tensor, self._parameters["weight"])

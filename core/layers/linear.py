@@ -7,7 +7,7 @@ import threading
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import Any, cast
 
 import torch
 import torch.nn.functional as F
@@ -147,11 +147,11 @@ def settle(network: nn.Module) -> None:
     Otherwise each run would make the copies again, which takes four times as long as the run itself. Called when a model is
     opened, and decided by sizes alone: the two ways differ in the last digits, and equal runs are to be equal.
     """
-    maps = [part for part in network.modules() if hasattr(part, "as_it_lies")]
+    maps: list[Any] = [part for part in network.modules() if hasattr(part, "as_it_lies")]
     weights = [part._parameters["weight"] for part in maps]
     large = sum(copied(weight) for weight in weights if weight is not None) > ROOM.most
     for part in maps:
-        part.as_it_lies = large  # pyright: ignore
+        part.as_it_lies = large
 
 
 class _Scratch(threading.local):
@@ -244,7 +244,7 @@ class Linear(nn.Linear):
     @property
     def stored(self) -> Tensor:
         """The weight as it is stored, perhaps in half precision."""
-        return self._parameters["weight"]  # pyright: ignore
+        return cast(Tensor, self._parameters["weight"])
 
     def forward(self, input: Tensor) -> Tensor:
         packed = self.packed_weight()

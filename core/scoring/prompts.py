@@ -38,7 +38,7 @@ def measure(model: Any, limit: int | None = None, seed: int = 0) -> Metrics:
 def answered(model: Any, items: list[tuple[str, str]]) -> list[bool]:
     """Whether the model writes each answer, and then END, behind its question."""
     tokenizer = model.tokenizer
-    rows = [
+    rows: list[tuple[tuple[int, ...], tuple[int, ...]]] = [
         (tokenizer.encode(asked).ids, (*tokenizer.encode(answer).ids, tokenizer.end))
         for asked, answer in items
     ]

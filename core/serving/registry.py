@@ -61,7 +61,8 @@ class Registry:
     ) -> None:
         self._opener, self._listing, self._unlisted, self._state = opener, listing, unlisted, state
         self.glance = GLANCE
-        self._looked, self._seen = -math.inf, None
+        self._looked = -math.inf
+        self._seen: object = None
         self.room: Callable[[], float] = lambda: math.inf
         self.on_drop: Callable[[str], None] = lambda name: None
         self._lock, self._listed_once = threading.Lock(), threading.Lock()

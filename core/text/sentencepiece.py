@@ -48,7 +48,7 @@ class Letters:
         >>> Letters().at("abc", 1)
         ('b', 2)
         """
-        found, end = text[begin], begin + 1
+        found, end, unit = text[begin], begin + 1, 0
         node = _offset(self.units[0]) if self.units else 0
         for place in range(begin, min(len(text), begin + RUN) if self.units else begin):
             for byte in text[place].encode():

@@ -70,10 +70,13 @@ def ticks(low: float, high: float, most: int = 6) -> list[float]:
     """
     room = (high - low) or abs(high) or 1.0
     power = 10.0 ** math.floor(math.log10(room / most))
-    for step in (power * factor for factor in (1, 2, 5, 10, 20, 50)):
-        first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
-        if last - first < most:
-            break
+    steps = [power * factor for factor in (1, 2, 5, 10, 20, 50)]
+
+    def ends(step: float) -> tuple[int, int]:
+        return math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
+
+    step = next((step for step in steps if ends(step)[1] - ends(step)[0] < most), steps[-1])
+    first, last = ends(step)
     whole = step >= 1
     return [int(i * step) if whole else round(i * step, 10) for i in range(first, last + 1)]
 

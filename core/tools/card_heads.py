@@ -33,7 +33,7 @@ class Found:
         return f"L{self.layer}.H{self.head}"
 
     @property
-    def numbers(self) -> tuple[str, str, str, str]:
+    def numbers(self) -> tuple[str, ...]:
         """Score, control, the untrained copy's same head and its best, as they are shown."""
         return tuple(
             "" if number is None else f"{number:.2f}"

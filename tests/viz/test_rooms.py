@@ -272,6 +272,9 @@ def test_seats_are_bounded_and_those_who_left_make_room(clock):
     new = seats.take_seat("", {names[1]})
     assert {names[0], names[1], new} == {name for name in (*names, new) if name in seats}
     assert seats.joined == 1
+    later = Seats(lambda: clock[0])
+    later.become(seats.state())
+    assert later.state() == seats.state() and later.joined == 1
 
 
 def test_the_end_forgets_everything_and_tells_it(room):

@@ -124,8 +124,8 @@ def over_length(
         )
     for which, baseline, dy in (("datum.upper", "bottom", -7), ("!datum.upper", "top", 12)):
         ends_here = named.transform_filter(which)
-        put = {"align": "right", "baseline": baseline, "dy": dy, "fontSize": 14}
-        ground = {"stroke": theme.BACKGROUND, "strokeWidth": 5, "strokeJoin": "round"}
+        put: dict[str, Any] = {"align": "right", "baseline": baseline, "dy": dy, "fontSize": 14}
+        ground: dict[str, Any] = {"stroke": theme.BACKGROUND, "strokeWidth": 5, "strokeJoin": "round"}
         layers += [
             ends_here.mark_text(**put, **ground, color=theme.BACKGROUND),
             ends_here.mark_text(**put).encode(color=hue),

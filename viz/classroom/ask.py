@@ -173,12 +173,12 @@ class Question:
         >>> Question.from_state(json.loads(json.dumps(question.state()))) == question
         True
         """
-        form = AnswerFormat(**{**state["form"], "options": tuple(state["form"]["options"])})
-        votes = {
+        parts: dict[str, Any] = {
             vote: {seat: _from_json(answer) for seat, answer in state[vote].items()}
             for vote in ("answers", "first")
         }
-        return Question(**{**state, "form": form, **votes})
+        parts["form"] = AnswerFormat(**state["form"] | {"options": tuple(state["form"]["options"])})
+        return Question(**{**state, **parts})
 
     def start_second_vote(self) -> None:
         """Begin the second vote, after a discussion: the answers so far become the first vote."""

@@ -152,7 +152,7 @@ class Seats:
     def state(self) -> dict[str, Any]:
         """Return all of it as JSON has it."""
         seats = {
-            name: [one.changed, one.sent, one.allowance, one.connections]
+            name: [one.changed, one.sent, one.allowance, one.connections, one.connected]
             for name, one in self._by_name.items()
         }
         return {"held": seats, "lecturer": self._lecturer.connections}
@@ -160,8 +160,8 @@ class Seats:
     def restore(self, state: Mapping[str, Any]) -> None:
         """Hold what `state()` gave."""
         self._by_name = {
-            seat: Seat(left, sent, allowance, dict(through))
-            for seat, (left, sent, allowance, through) in state["held"].items()
+            seat: Seat(changed, sent, allowance, *connected, connections=dict(connections))
+            for seat, (changed, sent, allowance, connections, *connected) in state["held"].items()
         }
         self._lecturer.connections = dict(state["lecturer"])
 

@@ -179,7 +179,7 @@ def _is_answer(one: object) -> bool:
         and type(one[2]) is bool
         and (
             (isinstance(one[1], str) and len(one[1]) <= MAX_LENGTH)
-            or (type(one[1]) in (int, float) and math.isfinite(one[1]))
+            or (isinstance(one[1], int | float) and type(one[1]) is not bool and math.isfinite(one[1]))
         )
     )
 

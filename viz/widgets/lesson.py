@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import streamlit as st
 
@@ -23,8 +23,10 @@ from viz.widgets import controls
 from viz.widgets.quiz import predict, predict_number, predict_share, predict_touched
 
 T = TypeVar("T")
+Gap = Literal["small", "medium", "large"]
 __all__ = [
     "Step",
+    "column_gap",
     "equation",
     "errata",
     "fit",
@@ -68,6 +70,11 @@ def steps(STEPS: Sequence[Step], slug: str) -> int:
 def fit(page: T, before_a_room: T) -> T:
     """Return one of two values, the first on a page, the second in present mode: a height, a number of rows, a word."""
     return before_a_room if presenting() else page
+
+
+def column_gap(page: Gap) -> Gap:
+    """Return the gap between columns: as given on a page, small in present mode."""
+    return "small" if presenting() else page
 
 
 def equation(

@@ -119,7 +119,9 @@ class _PlotlyTree(BaseFigure):
 def _tree(figure: go.Figure | alt.TopLevelMixin, look: _Look) -> Any:
     """Return a figure as it is sent, the same object for the same figure and look."""
     return remembered(
-        figure, look, lambda: (_in_plotly if isinstance(figure, go.Figure) else _in_vega)(figure, look)
+        figure,
+        look,
+        lambda: _in_plotly(figure, look) if isinstance(figure, go.Figure) else _in_vega(figure, look),
     )
 
 
@@ -212,10 +214,10 @@ def _line(key: str) -> _Line:
     at, run = run_context.container(), run_context.identity()
     known, line = vars(at).get("_folds", (None, None))
     if line is None or known is not run:
-        rows = (
+        words, entries = (
             st.container(horizontal=True, gap="medium", key=f"{name}-{key}") for name in ("folds", "entries")
         )
-        line = _Line(*rows, st.container())
+        line = _Line(words, entries, st.container())
         vars(at)["_folds"] = run, line
     return line
 

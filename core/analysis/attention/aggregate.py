@@ -34,7 +34,7 @@ def aggregated(run: Run, kind: str, how: str, by: str = "token", *, writing: boo
         attention = run.attention(kind, by=by, writing=writing)
         join = np.mean if how == "mean" else np.max
         joined = np.asarray(join(attention.weights, axis=1, keepdims=True), dtype=np.float32)
-        return replace(attention, weights=joined, allowed=attention.allowed.any(axis=1, keepdims=True))
+        return replace(attention, weights=joined, allowed=np.any(attention.allowed, axis=1, keepdims=True))
     if found.queries != found.keys:
         raise InputError(
             f"Rollout is not defined for {kind} attention.",
@@ -45,7 +45,7 @@ def aggregated(run: Run, kind: str, how: str, by: str = "token", *, writing: boo
     rolled = replace(
         attention,
         weights=rollout(attention.weights)[:, None],
-        allowed=attention.allowed.any(axis=1, keepdims=True),
+        allowed=np.any(attention.allowed, axis=1, keepdims=True),
     )
     if by == "token":
         return rolled

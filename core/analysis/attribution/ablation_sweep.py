@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import torch
@@ -35,8 +36,8 @@ class Item:
     target: str | None = None
     pair: str | None = None
 
-    def run(self, model: Model, **options: object) -> Run:
-        return model.run(self.text, target=self.target, pair=self.pair, **options)  # pyright: ignore[reportArgumentType]
+    def run(self, model: Model, **options: Any) -> Run:
+        return model.run(self.text, target=self.target, pair=self.pair, **options)
 
 
 def places(model: Model, kind: str) -> Iterator[tuple[int, int]]:

@@ -37,7 +37,9 @@ class _Seen(nn.Module):
 
     def __init__(self, layer: nn.Module) -> None:
         super().__init__()
-        self.layer, self.given, self.gave = layer, None, None
+        self.layer = layer
+        self.given: Any = None
+        self.gave: Any = None
 
     def forward(self, x: Any, *rest: Any, **named: Any) -> Any:
         self.given = x
@@ -69,17 +71,17 @@ class OneLayer:
         self, model: Model, text: str, kind: str, *, target: str | None = None, pair: str | None = None
     ) -> None:
         self.model, self.kind = model, model.spec.kind(kind)
-        self._read = {"text": text, "target": target, "pair": pair}
+        self._read: dict[str, Any] = {"text": text, "target": target, "pair": pair}
 
     def rows(self, layer: int, edits: Sequence[Edit], row: int) -> Array:
         """The scores at position `row`, or of the classes, with each of these edits of the layer's heads: (edit, vocab)."""
         model, n = self._from(layer), len(edits)
         texts = [self._read["text"]] * n
-        many = {
+        many: dict[str, Any] = {
             f"{name}s": [self._read[name]] * n for name in ("target", "pair") if self._read[name] is not None
         }
         each = _Each(self.kind.path(layer, "heads"), tuple(edits))
-        runs = model.run_many(texts, keep=(), edits=(each,), **many)  # pyright: ignore[reportArgumentType]
+        runs = model.run_many(texts, keep=(), edits=(each,), **many)
         return np.stack([_scores(run, row) for run in runs])
 
     def _from(self, layer: int) -> Model:
@@ -110,10 +112,12 @@ class OneLayer:
         if not layers:
             return []
         seen = [_Seen(layer) for layer in layers]
-        _with(self.model, name, seen).run(**self._read, keep=())  # pyright: ignore[reportArgumentType]
-        plain = all(isinstance(each.given, Tensor) for each in seen)
+        _with(self.model, name, seen).run(**self._read, keep=())
+        given = [each.given for each in seen if isinstance(each.given, Tensor)]
         joined = all(below.gave is above.given for below, above in pairwise(seen))
-        return [each.given for each in seen] if plain and joined else []  # pyright: ignore[reportReturnType]
+        if not joined or len(given) < len(seen):
+            return []
+        return given
 
 
 def _with(model: Model, name: str, layers: Sequence[nn.Module]) -> Model:

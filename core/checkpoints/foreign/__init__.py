@@ -93,7 +93,7 @@ def _read(
     fields = Fields(values)
     for key, reason in form.refused.items():
         fields.absent(key, reason)
-    weights = weights.renamed(unwrapped(form, weights)).renamed(form.plain)
+    weights = weights.renamed(unwrapped(form, weights.entries)).renamed(form.plain)
     config, read = form.read(fields, weights.entries.keys())
     form.check_depth(config, weights.entries.keys())
     if guess and not form.has_table(config, weights.entries.keys()):
@@ -101,7 +101,7 @@ def _read(
     head, own = read_head(form.tasks, fields, weights.entries, config.d_model) if form.tasks else (None, ())
     takes = (*form.takes(config, read), *own)
     untied = form.ties and fields.raw("tie_word_embeddings") is False
-    weights = weights.renamed(stand_ins(takes, weights, untied=untied))
+    weights = weights.renamed(stand_ins(takes, weights.entries, untied=untied))
     spec = family_of(type(config))
     if form.ties and any(take.copies and take.copies[-1] not in weights.entries for take in takes):
         reason = "Without an output layer of its own this model must be tied."

@@ -161,7 +161,7 @@ def word(key: str, meanings: Values, default: str, *names: str) -> Field:
     return Field(read=read, write=write, names=dict.fromkeys(names, (key,)))
 
 
-def only(reason: str = "", remedy: str = ELSEWHERE, **settings: Any) -> Field:
+def only(reason: str = "", remedy: str = ELSEWHERE, /, **settings: Any) -> Field:
     """Name keys that change the arithmetic, each with the one value that is computed here.
 
     A value may be a function of the values so far. `reason` is the rule in the error, where the value itself does not say enough.
@@ -382,7 +382,7 @@ class Format:
         try:
             for each in self.fields:
                 values |= each.read(fields, values)
-            kind = self.config if isinstance(self.config, type) else self.config(values)
+            kind: Any = self.config if isinstance(self.config, type) else self.config(values)
             attributes = kind.__dataclass_fields__
             if "headless" in attributes:
                 values["headless"] = _headless(fields, stored, f"{self.output}.weight")

@@ -6,6 +6,7 @@ import math
 import re
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -185,7 +186,7 @@ def _word(typed: str) -> str:
     return word
 
 
-def _setting(name: str, value: str) -> dict[str, str | float | int]:
+def _setting(name: str, value: str) -> dict[str, Any]:
     name = name.lower()
     if name == "voice":
         for voice in VOICES:

@@ -19,8 +19,20 @@ class GemmaEncoderConfig(GemmaConfig):
 
     @classmethod
     def tiny(cls) -> GemmaEncoderConfig:
-        sizes = {"n_layers": 2, "n_heads": 6, "n_kv_heads": 3, "d_model": 30, "d_head": 8, "d_ff": 13}
-        return cls(**sizes, n_vocab=29, n_ctx=17, window=3, local=(0,), scale=11.0, score_cap=4.0)
+        return cls(
+            n_layers=2,
+            n_heads=6,
+            n_kv_heads=3,
+            d_model=30,
+            d_head=8,
+            d_ff=13,
+            n_vocab=29,
+            n_ctx=17,
+            window=3,
+            local=(0,),
+            scale=11.0,
+            score_cap=4.0,
+        )
 
 
 class GemmaEncoder(GemmaBody):

@@ -70,7 +70,8 @@ def rows(records: Iterable[Mapping[str, Any]], **channels: Any) -> Chart:
 
 def quiet(**more: Any) -> alt.Axis:
     """An axis of labels alone."""
-    return alt.Axis(**{"grid": False, "domain": False, "ticks": False, "labelPadding": 7} | more)
+    plain: dict[str, Any] = {"grid": False, "domain": False, "ticks": False, "labelPadding": 7}
+    return alt.Axis(**plain | more)
 
 
 def span(low: float, high: float, **more: Any) -> alt.Scale:
@@ -121,7 +122,7 @@ def places(
     >>> places(["one", "two"]).to_dict()["axis"]["labelExpr"]
     '["one", "two"][datum.value]'
     """
-    plain = {
+    plain: dict[str, Any] = {
         "labelColor": theme.TEXT,
         "labelPadding": 8,
         "labelFontSize": 14,
@@ -130,7 +131,7 @@ def places(
     }
     if apart:
         scale = alt.Scale(paddingInner=apart[0], paddingOuter=apart[1])
-    found = alt.Y("place:O", title=None, axis=alt.Axis(labelExpr=named(names), **{**plain, **more}))
+    found = alt.Y("place:O", title=None, axis=alt.Axis(labelExpr=named(names), **plain | more))
     return found.scale(scale) if scale else found
 
 
@@ -152,7 +153,8 @@ def hues(names: Sequence[str]) -> dict[str, str]:
 
 def legend(**more: Any) -> alt.Legend:
     """A legend without a title, above the view unless said."""
-    return alt.Legend(**{"title": None, "orient": "top", "direction": "horizontal"} | more)
+    plain: dict[str, Any] = {"title": None, "orient": "top", "direction": "horizontal"}
+    return alt.Legend(**plain | more)
 
 
 def here(axis: alt.X, place: float) -> alt.Chart:

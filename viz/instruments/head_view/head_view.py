@@ -101,7 +101,8 @@ class HeadView(Spec):
                 if event and list(event["names"]) == names
                 else on
             )
-            told, states = {"tell": True, "echo": echo}, {"on_touched_change": self.on_touched_change}
+            told = {"tell": True, "echo": echo}
+            states["on_touched_change"] = self.on_touched_change
         packet = replace(self, selected=None if pinned is None else f"{'s' * pinned[0]}{pinned[1]}").packet()
         packet.header |= told
         HEAD_VIEW.show(packet, key=self.key, **states)

@@ -98,10 +98,10 @@ def _of_any(draw: Callable[..., Picture]) -> Callable[..., Picture]:
         if not arguments and "tokens" not in options:
             wrong, rule = "There are no tokens.", "Patterns alone do not say what their rows and columns are."
             raise InputError(wrong, rule, f"Call viz.{draw.__name__}(attentions, tokens).")
-        tokens, *arguments = [options.pop("tokens"), *arguments] if "tokens" in options else arguments
-        if arguments and not isinstance(arguments[0], int | str):
-            keys, *arguments = arguments
-        return draw(Given(run, tokens, keys, name=name, row=row, mask=mask), *arguments, **options)
+        tokens, *others = [options.pop("tokens"), *arguments] if "tokens" in options else arguments
+        if others and not isinstance(others[0], int | str):
+            keys, *others = others
+        return draw(Given(run, tokens, keys, name=name, row=row, mask=mask), *others, **options)
 
     drawn.__doc__ = f"{draw.__doc__}\n\n    {OF_OTHERS.format(draw.__name__)}"
     return drawn
@@ -318,11 +318,12 @@ def picture_view(
     attention = seen(run, kind, "token")
     layer, head = counted(run, attention, layer, head)
     what = head_name(layer, head)
+    options.setdefault("title", what)
     spec = on_patches(
         run,
         attention.weights[layer, head],
         allowed=attention.allowed[layer, head],
         python=lines(run, "picture_view", layer=layer, head=head, kind=attention.kind),
-        **{"title": what, **options},
+        **options,
     )
     return _drawn(PICTURE, spec, run, attention, what, 620, layer, head)

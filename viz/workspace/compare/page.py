@@ -132,8 +132,8 @@ def _show(params: Params, asked: list[panes.Asked], line: DeltaGenerator) -> Non
             pairs.rows(found, pair, row, quiet=beside)
             (pairs.difference if beside else pairs.show)(found, pair)
         with below, st.container():
-            for line in pairs.notes(found, pair):
-                st.text(line)
+            for note in pairs.notes(found, pair):
+                st.text(note)
     panes.draw(asked, found, row, columns[: len(asked)])
     with line if state.presenting() else told:
         _under(asked)

@@ -165,8 +165,10 @@ def step_table(steps: tuple[Step, ...]) -> pd.DataFrame:
 def labelled(data: Any, head: tuple[int, int]) -> dict[str, np.ndarray | Labelled]:
     """Return `arrays` with the tokens of their steps, candidates and keys as names of the axes."""
     last, found = data.last, arrays(data, head)
-    steps = {"step": [f"{step.index} {visible(step.token)}" for step in data.steps]}
-    best = {"candidate": distinct(c.token for c in last.candidates)}
+    steps: dict[str, list[str] | None] = {
+        "step": [f"{step.index} {visible(step.token)}" for step in data.steps]
+    }
+    best: dict[str, list[str] | None] = {"candidate": distinct(c.token for c in last.candidates)}
     axes: dict[str, dict[str, list[str] | None]] = {
         **dict.fromkeys(("ids", "probability", "entropy_nats"), steps),
         **{name: best for name in found if name.startswith("candidate_")},

@@ -20,6 +20,7 @@ from viz.labels import literal, shorten, visible
 from viz.memo import remembered
 from viz.shell import links, selection, state
 from viz.widgets import page_parts
+from viz.widgets.export import Arrays
 from viz.workspace.find import pool
 from viz.workspace.find.charts import on_drawing, thumbnail
 from viz.workspace.find.pool import Head, Pool
@@ -40,7 +41,7 @@ class ViewContent:
     numbers: str
     equation: str
     table: Callable[[], pd.DataFrame]
-    data: Callable[[], dict[str, np.ndarray]]
+    data: Callable[[], Arrays]
     code: str
 
 

@@ -158,15 +158,15 @@ def _arrays(found: Attribution) -> dict[str, np.ndarray | Labelled]:
     """Return what each part added: heads and the bias of their layer by kind, layers, the rest."""
     layers = [f"L{i}" for i in range(len(found.feed_forward))]
     names, values, _ = bars(found)
-    return (
-        {f"heads, {kind}": by_head(values) for kind, values in found.heads.items()}
-        | {
+    return {
+        **{f"heads, {kind}": by_head(values) for kind, values in found.heads.items()},
+        **{
             f"bias of the output map, {kind}": Labelled(values, {"layer": layers})
             for kind, values in found.biases.items()
-        }
-        | {found.beside: Labelled(found.feed_forward, {"layer": layers})}
-        | {"every part": Labelled(np.array(values), {"part": names})}
-    )
+        },
+        found.beside: Labelled(found.feed_forward, {"layer": layers}),
+        "every part": Labelled(np.array(values), {"part": names}),
+    }
 
 
 def _looking(run: Run) -> str:

@@ -210,7 +210,9 @@ def grid_key(kind: str) -> str:
 def among(attention: Attention, place: HeadRef) -> HeadContext | None:
     """This head among all of its kind, for pictures that follow the grid; None for texts too long to send all heads."""
     stack = remembered(attention, "stack", lambda: stacked(attention.weights, attention.allowed))
-    return stack and HeadContext(stack, (place.layer, place.head), clicked(grid_key(place.kind))[1])
+    if stack is None:
+        return None
+    return HeadContext(stack, (place.layer, place.head), clicked(grid_key(place.kind))[1])
 
 
 def crosses(kind: str) -> bool:

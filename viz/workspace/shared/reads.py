@@ -6,6 +6,7 @@ import streamlit as st
 
 from core.model import Model
 from core.reading import bounds
+from core.text import Tokenizer
 from viz.labels import literal, shorten
 from viz.shell import state
 from viz.widgets import reads
@@ -41,7 +42,7 @@ def told(model: Model, text: str) -> None:
 
 def as_letters(model: Model, text: str) -> list[str]:
     """Return the names of special tokens that are typed in a text and read as letters; that of the mask is meant to be typed."""
-    if model.spec.reads is not None:
+    if not isinstance(model.reader, Tokenizer):
         return []
     mask = model.tokenizer.mask if model.spec.framed else None
     return [name for name in model.reader.typed_special(text) if model.tokenizer.special_tokens[name] != mask]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import torch
@@ -137,7 +138,7 @@ def readable(raw: str, before: Run) -> tuple[tuple[Edit, ...], tuple[InputError,
     errors: list[InputError] = []
     for part in filter(None, raw.split(";")):
         try:
-            found += from_text(part, lambda *asked: _numbers(before, *asked))
+            found += from_text(part, partial(_numbers, before))
         except InputError as error:
             errors.append(error)
     kept, unfit = fitting(found, before)

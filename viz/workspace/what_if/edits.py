@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import streamlit as st
 
@@ -81,7 +82,7 @@ def mode(change: Change) -> str:
         if data.touches(edit, change):
             if isinstance(edit, ScaleHead):
                 return next((name for name, factor in FACTORS.items() if factor == edit.factor), "on")
-            return {ZeroHead: "zero", MeanHead: "mean"}.get(type(edit), "on")
+            return "zero" if isinstance(edit, ZeroHead) else "mean" if isinstance(edit, MeanHead) else "on"
     return "on"
 
 
@@ -122,7 +123,7 @@ def made(wanted: str | None, change: Change) -> Edit | None:
 
 def tag(change: Change, layer: int, head: int) -> str:
     """What is done to some head of the kind in view, in a word; "" where nothing is."""
-    words = {ZeroHead: "off", MeanHead: "mean"}
+    words: dict[type[Any], str] = {ZeroHead: "off", MeanHead: "mean"}
     for edit in change.edits:
         if (
             isinstance(edit, data.HEADS)

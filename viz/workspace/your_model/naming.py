@@ -37,13 +37,17 @@ def _form(model: Model) -> None:
     given = st.file_uploader("Or a text file, one text per line", type=["txt", "tsv", "csv"], key=FILE)
     lines = [*typed.splitlines(), *(_lines(given.getvalue()) if given else ())]
     filled = any(line.strip() for line in lines)
+
+    def name_heads() -> None:
+        surveys.default().name_on(model, lines, engine_client.session())
+
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         st.button(
             "Name the heads on these texts",
             icon=":material/label:",
             disabled=not filled,
             help=None if filled else "Type a line, or choose a file.",
-            on_click=lambda: surveys.default().name_on(model, lines, engine_client.session()),
+            on_click=name_heads,
         )
         if standing(model):
             st.button(

@@ -51,7 +51,7 @@ def on_a_map(
 
 def _shapes(order: Sequence[str], shapes: Sequence[str], **more: Any) -> alt.Shape:
     """A shape for each kind, in one key with their colours."""
-    key = alt.Legend(**{"title": None, "orient": "bottom", "direction": "horizontal"} | more)
+    key = vega.legend(orient="bottom", **more)
     scale = alt.Scale(domain=list(order), range=list(shapes[: len(order)]))
     return alt.Shape("kind:N", scale=scale, legend=key)
 

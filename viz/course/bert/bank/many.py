@@ -171,7 +171,7 @@ def whole(params: Params, held: senses.Word) -> Folds:
     won = int((same > alike).sum())
     low = max(-1.0, float(np.floor(10 * min(same.min(), alike.min())) / 10))
     texts, partners = [row.text for row in triples], [(row.same, row.alike) for row in triples]
-    left, right = st.columns([2, lesson.fit(3, 4)], gap=lesson.fit("medium", "small"))
+    left, right = st.columns([2, lesson.fit(3, 4)], gap=lesson.column_gap("medium"))
     with left:
         rows = [
             (shown(how), each_way.right / each_way.n, how == params.how)

@@ -44,7 +44,7 @@ def who(params: Params, run: Run) -> Folds:
     now = mean if place is None else found[place]
     row, column = _block(params.block)
     asked = found[..., row, column]
-    left, right = st.columns([2, 3], gap=lesson.fit("medium", "small"))
+    left, right = st.columns([2, 3], gap=lesson.column_gap("medium"))
     with left:
         st.text("All heads, mean" if place is None else head_name(*place))
         gives = "; ".join(

@@ -139,7 +139,7 @@ def way(
     key = (
         vega.legend(offset=6, symbolType="stroke", symbolStrokeWidth=3, labelFontSize=14) if present else None
     )
-    layers = [
+    layers: list[alt.Chart] = [
         vega.rows(shaded, x=across, y=up)
         .mark_rect(color=theme.CATEGORICAL[0], opacity=0.18)
         .encode(x2="x2:Q", y2="y2:Q", tooltip=vega.told("layer:N")),

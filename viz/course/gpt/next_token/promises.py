@@ -19,7 +19,7 @@ def _masks(params: Params) -> tuple[np.ndarray, np.ndarray, float, float]:
         for name, kind in ((READER, "self"), (MODEL, "causal"))
     ]
     ahead = [float(np.triu(each.weights.mean((0, 1)), 1).sum() / len(each.queries)) for each in found]
-    return found[0].allowed[0, 0], found[1].allowed[0, 0], *ahead
+    return found[0].allowed[0, 0], found[1].allowed[0, 0], ahead[0], ahead[1]
 
 
 def _one_way(params: Params, data: Both) -> bool:

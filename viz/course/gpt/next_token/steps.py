@@ -210,7 +210,7 @@ def two_masks(params: Params, data: Both) -> Folds:
         f"n (n − 1) / 2 = {n} × {n - 1} / 2 = {shut}: all cells to the right of the diagonal.",
         max(1, n // 4),
     )
-    left, right = st.columns(2, gap=lesson.fit("large", "small"))
+    left, right = st.columns(2, gap=lesson.column_gap("large"))
 
     def shown(run: Run, kind: str, found: Attention, key: str, title: str) -> None:
         origin.tell_run(run, kind, changed="mean of all layers and heads")

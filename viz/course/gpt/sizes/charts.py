@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import altair as alt
 
@@ -65,7 +66,7 @@ def bars(rows: Sequence[Bar], title: str, *, covered: bool = False, row: int = 3
     )
     bar = base.mark_bar().encode(color=vega.own("colour:N"))
     said = base.mark_text(fontSize=14, align="left", dx=5, color=theme.TEXT).encode(text="said:N")
-    look = {"font": theme.FONT, "fontSize": 14, "fontWeight": "normal", "color": theme.TEXT}
+    look: dict[str, Any] = {"font": theme.FONT, "fontSize": 14, "fontWeight": "normal", "color": theme.TEXT}
     heading = alt.TitleParams(phrase(title), anchor="start", offset=10, **look)
     return vega.framed(bar, said, height=12 + row * len(rows), data=values).properties(title=heading)
 
@@ -82,8 +83,8 @@ def race(
     high, years = max(dot.value for dot in dots), [dot.year for dot in dots]
     first, last = min(years), max(years)
     spread = vega.span(10**-1.3, 10**2.6, type="log") if logarithmic else vega.span(-6.0, 1.1 * high)
-    bare = {"domain": False, "ticks": False, "labelPadding": 6}
-    ticks = (
+    bare: dict[str, Any] = {"domain": False, "ticks": False, "labelPadding": 6}
+    ticks: dict[str, Any] = (
         {"values": [0.1, 1, 10, 100], "labelExpr": "datum.value + ''"} if logarithmic else {"tickCount": 5}
     )
     across = alt.X(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -126,9 +127,8 @@ def _table(params: Params) -> None:
 
 
 def _frame(rows: tuple[persons.Row, ...], **columns: Iterable[object]) -> pd.DataFrame:
-    return pd.DataFrame(list(rows), columns=list(persons.COLUMNS)).assign(
-        **{name: list(values) for name, values in columns.items()}
-    )
+    lists: dict[str, Any] = {name: list(values) for name, values in columns.items()}
+    return pd.DataFrame(list(rows), columns=list(persons.COLUMNS)).assign(**lists)
 
 
 def _told(weight: float) -> str:

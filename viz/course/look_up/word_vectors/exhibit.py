@@ -80,6 +80,9 @@ LESSON = Lesson(
         Step(context.one_vector, ("one",), promises={"one vector in the table, two in the model": _drift}),
         Step(context.remember, ("text",), promises={"the mix is the vector of no word": _mix}),
     ),
-    presets=(*(dict(zip("abc", three, strict=True)) for three in READY[1:]), {"text": SENTENCES[1]}),
+    presets=(
+        *(dict[str, str](zip("abc", three, strict=True)) for three in READY[1:]),
+        {"text": SENTENCES[1]},
+    ),
     tells=lambda params, data: origin.tell(model=MODEL),
 )

@@ -201,6 +201,10 @@ def maps(
     tips = vega.told("head:N", "word:N", ("at:N", "attends to"), ("w:Q", "weight", ".1%"))
     boxes = drawn.mark_rect(stroke=theme.SURFACE, strokeWidth=1).encode(**box, color=shares, tooltip=tips)
     asked = vega.rows(frames).mark_rect(fillOpacity=0, strokeWidth=2.5)
+    looks: tuple[tuple[bool, str, dict[str, Any]], ...] = (
+        (False, "replace(datum.title, '\\n', ' ')", {"fontSize": 13, "dy": -4}),
+        (True, "datum.title", {"fontSize": 11, "dy": -15, "lineBreak": "\n", "lineHeight": 12}),
+    )
     headings = [
         vega.rows(grounds)
         .mark_text(
@@ -212,10 +216,7 @@ def maps(
         )
         .transform_calculate(x="(datum.x + datum.x2) / 2", text=text)
         .encode(x=x, y=y, text="text:N")
-        for narrow, text, look in (
-            (False, "replace(datum.title, '\\n', ' ')", {"fontSize": 13, "dy": -4}),
-            (True, "datum.title", {"fontSize": 11, "dy": -15, "lineBreak": "\n", "lineHeight": 12}),
-        )
+        for narrow, text, look in looks
     ]
     asked = asked.encode(**box, stroke=alt.Stroke("colour:N", scale=None))
     lowest = [max(head for head in range(n_heads) if head % across == column) for column in range(across)]

@@ -111,6 +111,7 @@ def counts(model: Model | None = None) -> Counts:
     >>> found.encoder, found.decoder, found.without_cross
     (3152384, 4204032, 3152384)
     """
+    decoder: Any
     if model is None:
         config = TransformerConfig()
         with torch.device("meta"):

@@ -59,7 +59,7 @@ def layer(params: Params, data: Data) -> Folds:
     pattern, allowed = own.weights[data.layer, data.head], own.allowed[data.layer, data.head]
     tokens = distinct(word.removeprefix(" ") or word for word in own.queries)
     n, m = len(data.read), len(data.written)
-    left, right = st.columns(2, gap=lesson.fit("large", "small"))
+    left, right = st.columns(2, gap=lesson.column_gap("large"))
     with left:
         origin.tell_run(data.run, "causal", data.layer, data.head)
         heatmap(

@@ -35,7 +35,7 @@ def two_axes(params: Params, data: Data) -> Folds:
     if lesson.presenting() and not told:  # the sentences need the width that the map does not take yet
         left, right = st.container(), st.container()
     else:
-        left, right = st.columns([1, 1], gap=lesson.fit("large", "small"))
+        left, right = st.columns([1, 1], gap=lesson.column_gap("large"))
     pattern = data.pattern
     with left:
         words_view(

@@ -97,7 +97,7 @@ def spoken(words: str, voice: str, speed: float, noise: float, seed: int) -> str
     """
     own = read(words)
     usual = Spoken(())
-    wanted = {"voice": voice, "speed": speed, "noise": noise, "seed": seed}
+    wanted: dict[str, Any] = {"voice": voice, "speed": speed, "noise": noise, "seed": seed}
     kept = {name: getattr(own, name) for name in wanted if getattr(own, name) != getattr(usual, name)}
     return Spoken(own.words, own.spans, **{**wanted, **kept}).written()
 

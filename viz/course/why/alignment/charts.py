@@ -143,6 +143,5 @@ def _coloured_cells(
 
 def _text_marks(rows: Sequence[dict[str, Any]], x: str, across: alt.X, down: alt.Y, **mark: Any) -> alt.Chart:
     """Draw the words of rows at their positions."""
-    return vega.rows(rows, x=panels.on(across, x), y=down, text="said:N").mark_text(
-        **({"color": theme.TEXT} | mark)
-    )
+    mark.setdefault("color", theme.TEXT)
+    return vega.rows(rows, x=panels.on(across, x), y=down, text="said:N").mark_text(**mark)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import streamlit as st
@@ -251,7 +253,8 @@ def _told(sentence: str, params: Params, data: maths.Data, row: int, *, known: b
         frame = pd.DataFrame(weights, index=distinct(data.written), columns=distinct(data.words))
         frame["their sum"] = np.round(data.weights.sum(1), 4)
         scores = np.round(data.scores[row].astype(float), 4)
-        frame.loc[f"scores of {visible(data.written[row])}"] = [*scores, None]
+        last: Any = [*scores, None]
+        frame.loc[f"scores of {visible(data.written[row])}"] = last
         return frame
 
     arrays = {

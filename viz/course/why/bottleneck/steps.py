@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
 import numpy as np
 import pandas as pd
 import streamlit as st
@@ -293,7 +295,7 @@ def _told(sentence: str, params: Params, data: copies.Data, *, known: bool = Tru
                 for name, row in _tables().items()
             }
         )
-        own = {}
+        own: dict[Hashable, str] = {}
         for name in copies.MODELS:
             key, cost = ("bottleneck.copy", name, word), 30 * len(word)
             copy = engine_client.submit(key, lambda name=name: copies.copied(name, word), cost)

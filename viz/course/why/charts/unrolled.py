@@ -147,7 +147,7 @@ def unrolled(
     fitted = alt.ExprRef(
         f"datum.wide ? min(datum.fontSize, max(10, 1.75 * {tile} / length(datum.text))) : datum.fontSize"
     )
-    said = {
+    said: dict[str, Any] = {
         "fontSize": fitted,
         "limit": alt.ExprRef(f"datum.wide * {tile}"),
         "align": alt.ExprRef("datum.name ? 'left' : 'center'"),

@@ -70,10 +70,11 @@ def way(candidate: Candidate, step: Step | Choice) -> Way:
     ['logit z', 'temperature 0.5', 'e to the x', 'part of the sum over 4,096']
     """
     log_sum = step.log_total if step.log_kept is None else step.log_kept
-    for decimals in range(FEWEST, MOST + 1):
+    decimals, exact = FEWEST - 1, False
+    stages: tuple[Stage, ...] = ()
+    while not exact and decimals < MOST:
+        decimals += 1
         stages, exact = _stages(candidate, step.filters, log_sum, step.kept, decimals)
-        if exact:
-            break
     return Way(stages, _line(stages), _rule(candidate, step.filters))
 
 
@@ -254,8 +255,7 @@ def _half(text: str) -> float:
 
 def _beside(number: float, limit: float) -> str:
     """A number in as few decimals as leave it on its side of the limit."""
-    for decimals in range(FEWEST, 13):
-        text = shown(number, decimals)
-        if (read(text) < limit) == (number < limit):
-            break
-    return text
+    decimals = FEWEST
+    while (read(shown(number, decimals)) < limit) != (number < limit) and decimals < 12:
+        decimals += 1
+    return shown(number, decimals)

@@ -224,7 +224,12 @@ def products(
     for which, (name, _, values) in enumerate(ways if told else ()):
         over = values[-1] > ways[1 - which][2][-1]
         lines = (name, number(float(values[-1]), 3 if values[-1] < 0.1 else 2))
-        put = {"fontSize": 15, "align": "left", "dx": 12, "baseline": "bottom" if over else "top"}
+        put: dict[str, Any] = {
+            "fontSize": 15,
+            "align": "left",
+            "dx": 12,
+            "baseline": "bottom" if over else "top",
+        }
         for row, text in enumerate(reversed(lines) if over else lines):
             end = [{"step": len(values), "P": float(values[-1]), "way": name, "text": text}]
             weight, dy = "normal" if text == name else 600, 2 + 23 * row
