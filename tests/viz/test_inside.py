@@ -206,3 +206,24 @@ def test_zero_is_no_pale_colour_and_names_never_leave_their_quotes():
     expression = chart["layer"][0]["encoding"]["x"]["axis"]["labelExpr"]
     assert json.loads(expression.removesuffix("[datum.value]"))[0].startswith('"]')
     assert [mark["hue"] for mark in data(parts_of_logit(["a"], [1.0], [HUES[0]]).to_dict())] == ["embedding"]
+
+
+def test_a_link_within_a_visit_brings_its_position_and_another_sentence_forgets_the_one_that_was_chosen(
+    engine,
+):
+    test = AppTest.from_string(
+        "from viz.shell import pages, state\nwith state.visit('inside'):\n    pages.find('inside').page()",
+        default_timeout=60,
+    )
+    for text, row in ((TEXT, 3), ("The dog was tired.", 2), (TEXT, 2)):
+        link = {"model": "tiny-gpt", "text": text, "inside.by": "who", "inside.row": str(row)}
+        test.query_params.clear()
+        for name, value in link.items():
+            test.query_params[name] = value
+        if text == TEXT and row == 2:  # the address of a new visit to the page
+            del test.session_state["atlas.page"]
+        test.run()
+        assert not test.exception and test.query_params["inside.row"] == str(row)
+    test.query_params["text"] = "The dog was tired."
+    test.run()
+    assert "inside.row" not in test.query_params

@@ -37,6 +37,7 @@ LONGEST = 2_000  # letters of one value that are still put in the link
 _HOME = "atlas.chosen"  # name -> text, what this session has chosen
 _PAGE = "atlas.page"  # the slug of the page that ran last
 _LENT = "atlas.lent"  # the text that came along from a page that opens with it: nobody chose it
+_BY_LINK = "atlas.by_link"  # names that the link of this run chooses and the run before did not have
 _STALE = "atlas.stale"  # name -> (the link's text that was replaced, when)
 _PATIENCE = 2.0  # seconds in which a browser may still send the link of before
 _DEFAULT = object()
@@ -127,6 +128,7 @@ def visit(slug: str, with_subject: bool = True) -> Iterator[None]:
     try:
         yield
     finally:
+        st.session_state.pop(_BY_LINK, None)
         for name, raw in st.query_params.to_dict().items():
             if name in CARRIED:
                 _choices().setdefault(name, raw)
@@ -134,7 +136,11 @@ def visit(slug: str, with_subject: bool = True) -> Iterator[None]:
 
 def begin(slug: str, with_subject: bool = True) -> None:
     """Do the first half of `visit`, before the page is drawn."""
-    chosen = _choices()
+    chosen, linked = _choices(), {name: _linked(name) for name in st.query_params}
+    arrived = run_context.went_back() or st.session_state.get(_PAGE) != slug
+    st.session_state[_BY_LINK] = {
+        name for name, raw in linked.items() if raw is not None and (arrived or raw != chosen.get(name))
+    }
     if run_context.went_back():  # the link is the truth: what it does not name was not chosen then
         _stale().clear()
         for name in [name for name in chosen if _is_read_by(name, slug) and name not in st.query_params]:
@@ -171,6 +177,11 @@ def _arrive(with_subject: bool) -> None:
             chosen[name] = coming[name]
         elif fits_link(chosen.get(name, "")):  # one that no link can hold is still the visitor's
             chosen.pop(name, None)
+
+
+def link_chooses(name: str) -> bool:
+    """Return whether the link that this run follows chooses `name`: a link says what belongs to its text, where an older choice belongs to another."""
+    return name in st.session_state.get(_BY_LINK, ())
 
 
 def user_text() -> str:

@@ -50,11 +50,11 @@ def fixed(model: str, text: str, target: str | None, keep: tuple[str, ...]) -> R
 
 
 def forget(slot: str, now: object, *names: str) -> None:
-    """Take back choices that were made about something else than `now`."""
+    """Take back choices that were made about something else than `now`, unless the link itself makes them."""
     before = st.session_state.get(slot)
     st.session_state[slot] = now
     if before not in (None, now):
-        state.write(**dict.fromkeys(names))
+        state.write(**{name: None for name in names if not state.link_chooses(name)})
 
 
 def told(run: Run) -> tuple[str, str, str]:
