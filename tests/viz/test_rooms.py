@@ -273,7 +273,7 @@ def test_seats_are_bounded_and_those_who_left_make_room(clock):
     assert {names[0], names[1], new} == {name for name in (*names, new) if name in seats}
     assert seats.joined == 1
     later = Seats(lambda: clock[0])
-    later.become(seats.state())
+    later.restore(seats.state())
     assert later.state() == seats.state() and later.joined == 1
 
 
