@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import shutil
 from contextlib import contextmanager
@@ -95,14 +94,6 @@ def swapped(opened, first, second):
     state = opened.network.state_dict()
     opened.network.load_state_dict(state | {first: state[second].clone(), second: state[first].clone()})
     return opened
-
-
-def narrowed(written, tmp_path, model, dtype):
-    """The folder with its numbers stored in another format, and the model with the same loss of digits."""
-    folder = variant(
-        written, tmp_path, lambda state: {name: value.to(dtype) for name, value in state.items()}
-    )
-    return folder, copy.deepcopy(model).to(dtype).float()
 
 
 def variant(written, tmp_path, weights=None, config=None):

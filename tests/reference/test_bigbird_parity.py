@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
+from kinds import BERT
 from parity import SAME, redraw
 from transformers import BigBirdConfig, BigBirdForPreTraining, BigBirdModel
 
 from core.checkpoints import open_model
 from core.checkpoints.foreign import formats
+from core.checkpoints.safety.config_schema import Fields
 from core.layers.block_sparse import layout
 from core.models import Batch, families
 from core.text.learn import wordpiece
@@ -26,20 +30,9 @@ def backend():
 
 
 def theirs(kind, n_vocab, **changes):
-    given = {
-        "num_hidden_layers": 3,
-        "num_attention_heads": 3,
-        "hidden_size": 33,
-        "intermediate_size": 41,
-        "max_position_embeddings": 131,
-        "vocab_size": n_vocab,
-        "block_size": BLOCK,
-        "num_random_blocks": RANDOM,
-        "layer_norm_eps": 3e-4,
-        "hidden_dropout_prob": 0.0,
-        "attention_probs_dropout_prob": 0.0,
-    }
-    return redraw(kind(BigBirdConfig(**given | changes)))
+    sizes = {"max_position_embeddings": 131, "block_size": BLOCK, "num_random_blocks": RANDOM}
+    off = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
+    return redraw(kind(BigBirdConfig(**BERT | sizes | off | {"vocab_size": n_vocab} | changes)))
 
 
 def saved(model, backend, folder):
@@ -94,10 +87,11 @@ def test_with_our_random_blocks_in_its_place_the_library_gives_our_numbers(backe
     """Its own draw is put aside: in each layer it is handed the blocks that ours drew, head by head."""
     model = theirs(BigBirdModel, backend.get_vocab_size())
     family, n = families()["bigbird"], 99
-    config = open_values(model, draw="each", seed=4)
+    form = formats()["big_bird"]
+    config = replace(form.read(Fields(model.config.to_dict()))[0], draw="each", seed=4)
     network = family.network(config).eval()
     state = dict(model.state_dict())
-    for take in formats()["big_bird"].takes(config):
+    for take in form.takes(config):
         network.load_state_dict(dict(take.into_parts(state[take.name])), strict=False)
 
     drawn = [network.layout_of(n, layer) for layer in range(config.n_layers)]
@@ -114,25 +108,6 @@ def test_with_our_random_blocks_in_its_place_the_library_gives_our_numbers(backe
     with torch.no_grad():
         ours = network(Batch(ids=ids, real=torch.ones_like(ids, dtype=torch.bool)))
         close(ours, model(ids).last_hidden_state)
-
-
-def open_values(model, **changes):
-    """Our config of a model of the library, with another mask."""
-    given = model.config
-    return families()["bigbird"].config(
-        n_layers=given.num_hidden_layers,
-        n_heads=given.num_attention_heads,
-        d_model=given.hidden_size,
-        d_ff=given.intermediate_size,
-        n_vocab=given.vocab_size,
-        n_ctx=given.max_position_embeddings,
-        eps=given.layer_norm_eps,
-        block=BLOCK,
-        n_random=RANDOM,
-        masked_lm=False,
-        next_sentence=False,
-        **changes,
-    )
 
 
 def test_the_blocks_that_are_read_are_those_of_the_library():

@@ -10,6 +10,7 @@ import pytest
 import torch
 from deep import deep
 
+from core.checkpoints.foreign import formats
 from core.decoding import Beam, Greedy, Sample
 from core.decoding.decode import write
 from core.decoding.filters import MinP, RepetitionPenalty, Temperature, TopK, TopP
@@ -64,30 +65,11 @@ def pair(seed, std=0.4, ending=0.0):
             attn_implementation="eager",
         )
     ).eval()
-    theirs.load_state_dict(mapped(ours), strict=False)
+    form, state = formats()["gpt2"], ours.state_dict()
+    stored = {form.full(take.name): take.from_parts(state) for take in form.takes(cfg)}
+    theirs.load_state_dict(stored, strict=False)
     theirs.tie_weights()
     return Model("tiny", family, cfg, ours, Numbers()), theirs
-
-
-def mapped(ours):
-    state = {
-        "transformer.wte.weight": ours.embed["token"].weight,
-        "transformer.wpe.weight": ours.embed["position"].weight,
-    }
-    for i, layer in enumerate(ours.layers):
-        attn, at = layer.self_attn, f"transformer.h.{i}."
-        state[at + "attn.c_attn.weight"] = torch.cat([attn.to_q.weight, attn.to_k.weight, attn.to_v.weight]).T
-        state[at + "attn.c_attn.bias"] = torch.cat([attn.to_q.bias, attn.to_k.bias, attn.to_v.bias])
-        linear = {"attn.c_proj": attn.to_out, "mlp.c_fc": layer.ffn.to_hidden, "mlp.c_proj": layer.ffn.to_out}
-        for name, part in linear.items():
-            state[f"{at}{name}.weight"], state[f"{at}{name}.bias"] = part.weight.T, part.bias
-        for name, part in {"ln_1": layer.norm1, "ln_2": layer.norm2}.items():
-            state[f"{at}{name}.weight"], state[f"{at}{name}.bias"] = part.weight, part.bias
-    state["transformer.ln_f.weight"], state["transformer.ln_f.bias"] = (
-        ours.final_norm.weight,
-        ours.final_norm.bias,
-    )
-    return {name: value.detach() for name, value in state.items()}
 
 
 def ours(m, ids, strategy, n=15):

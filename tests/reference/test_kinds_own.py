@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import copy
 import re
-from functools import cache
 
 import numpy as np
 import pytest
 import torch
 import transformers as hf
-from kinds import CASES, LATER_GEMMA, Case
+from kinds import CASES, LATER_GEMMA
 from parity import SAME, redraw, variant
 from safetensors.torch import load_file
-from test_kinds_parity import MADE, SHORT, TARGET, TEXT, agree, runs_of, saved, side_of
+from test_kinds_parity import MADE, SHORT, TARGET, TEXT, agree, open_and_compare, runs_of, side_of
 from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
 from transformers.models.deberta_v2.modeling_deberta_v2 import make_log_bucket_position
 from transformers.models.t5.modeling_t5 import T5Attention
@@ -28,19 +28,6 @@ from core.layers.relative_attention import RelativeBias, buckets, log_buckets
 from core.models.rotary.llama import rope_frequencies
 
 
-@pytest.fixture(scope="module")
-def written(tmp_path_factory):
-    """The folder and the model of a row, each made once."""
-
-    @cache
-    def write(name, **changes):
-        case = CASES[name]
-        folder = tmp_path_factory.mktemp("written") / "model"
-        return folder, saved(Case(case.auto, case.config, {**case.values, **changes}), folder)
-
-    return write
-
-
 def same(folder, again):
     """Both open with one config and the very same numbers."""
     one, other = open_model(folder), open_model(again)
@@ -48,6 +35,7 @@ def same(folder, again):
     assert np.array_equal(one.run(SHORT).logits, other.run(SHORT).logits)
 
 
+BERT = "bert, pretraining"
 GONE = {"rope_parameters": "absent", "layer_types": "absent", "dtype": "absent", "torch_dtype": "float32"}
 OLD = {
     "llama": {**GONE, "rope_theta": 10000.0, "rope_scaling": None},
@@ -70,10 +58,140 @@ OLD = {
 }
 
 
-@pytest.mark.parametrize("name", OLD)
-def test_old_configs_and_such_without_a_kind_say_the_same(name, written, tmp_path):
+OLD_CONFIGS = [
+    *OLD.items(),
+    ("gpt2", {"n_layer": "absent", "num_hidden_layers": 3, "n_head": "absent", "num_attention_heads": 3}),
+    (
+        "gpt2",
+        {
+            "n_embd": "absent",
+            "hidden_size": 33,
+            "n_positions": "absent",
+            "max_position_embeddings": 61,
+            "n_ctx": 61,
+        },
+    ),
+    ("gpt2", {"model_type": "absent"}),
+    (
+        "gpt2",
+        {
+            "activation_function": "gelu_pytorch_tanh",
+            "auto_map": {"AutoModel": "evil.py"},
+            "_attn_implementation": "evil/kernel",
+        },
+    ),
+    (
+        "gpt2",
+        {
+            "activation_function": None,
+            "tie_word_embeddings": "absent",
+            "torch_dtype": "float7",
+            "anything": [1],
+        },
+    ),
+    (BERT, {"model_type": "absent"}),
+    (BERT, {"position_embedding_type": "absolute", "is_decoder": False, "chunk_size_feed_forward": 2}),
+    (BERT, {"hidden_act": "gelu_python", "auto_map": {"AutoModel": "evil.py"}}),
+    (
+        BERT,
+        {
+            "hidden_act": None,
+            "tie_word_embeddings": "absent",
+            "torch_dtype": "float7",
+            "bos_token_id": 9,
+            "eos_token_id": 9,
+        },
+    ),
+    (BERT, {"pad_token_id": "absent", "id2label": {"0": "a"}, "classifier_dropout": None}),
+]
+
+
+@pytest.mark.quick(14)
+@pytest.mark.parametrize(("name", "config"), OLD_CONFIGS)
+def test_old_configs_and_such_without_a_kind_say_the_same(name, config, written, tmp_path):
     folder, _ = written(name)
-    same(folder, variant(folder, tmp_path, config=OLD[name]))
+    same(folder, variant(folder, tmp_path, config=config))
+
+
+def bare(state):
+    return {re.sub(r"^(bert|transformer)\.", "", name): value for name, value in state.items()}
+
+
+def repeated(state):
+    """Add the copies of tied tensors."""
+    if "transformer.wte.weight" in state:
+        return state | {"lm_head.weight": state["transformer.wte.weight"]}
+    return state | {
+        "cls.predictions.decoder.weight": state["bert.embeddings.word_embeddings.weight"],
+        "cls.predictions.decoder.bias": state["cls.predictions.bias"],
+    }
+
+
+def with_buffers(state):
+    """Add the masks and numbers that old files have."""
+    if "bert.pooler.dense.bias" in state:
+        return state | {"bert.embeddings.position_ids": torch.arange(61)[None]}
+    mask = torch.ones(61, 61, dtype=torch.uint8).tril().view(1, 1, 61, 61)
+    old = {f"transformer.h.{i}.attn.bias": mask for i in range(3)}
+    return state | old | {f"transformer.h.{i}.attn.masked_bias": torch.tensor(-1e4) for i in range(3)}
+
+
+def with_old_norms(state):
+    """Call the gains and shifts of norms gamma and beta."""
+
+    def old(name):
+        return name.replace("Norm.weight", "Norm.gamma").replace("Norm.bias", "Norm.beta")
+
+    return {old(name): value for name, value in state.items()}
+
+
+def weight_alone(state):
+    return {name: value for name, value in repeated(state).items() if not name.endswith("decoder.bias")}
+
+
+@pytest.mark.quick(5)
+@pytest.mark.parametrize("name", ["gpt2", BERT])
+@pytest.mark.parametrize(
+    "changes",
+    [
+        [bare],
+        [repeated],
+        [with_buffers],
+        [with_buffers, bare],
+        [repeated, bare],
+        [weight_alone],
+        [repeated, with_buffers, with_old_norms],
+    ],
+    ids=lambda changes: ", ".join(change.__name__ for change in changes),
+)
+def test_names_of_tensors_vary(name, changes, written, tmp_path):
+    folder, _ = written(name)
+
+    def change(state):
+        for each in changes:
+            state = each(state)
+        return state
+
+    same(folder, variant(folder, tmp_path, weights=change))
+
+
+@pytest.mark.quick(2)
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float64])
+@pytest.mark.parametrize("name", ["gpt2", BERT])
+def test_number_formats_vary(name, dtype, written, tmp_path):
+    folder, model = written(name)
+    other = variant(folder, tmp_path, lambda state: {key: value.to(dtype) for key, value in state.items()})
+    open_and_compare(other, copy.deepcopy(model).to(dtype).float(), side_of(CASES[name]))
+
+
+@pytest.mark.parametrize("name", ["gpt2", BERT])
+def test_shards(name, written, tmp_path):
+    folder, model = written(name)
+    shards = variant(folder, tmp_path)
+    (shards / "model.safetensors").unlink()
+    model.save_pretrained(shards, max_shard_size="40KB")
+    assert not (shards / "model.safetensors").exists() and len(list(shards.glob("*.safetensors"))) > 2
+    same(folder, shards)
 
 
 def test_the_output_layer_of_a_neox_has_an_older_name(written, tmp_path):

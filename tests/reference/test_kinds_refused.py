@@ -5,13 +5,23 @@ from __future__ import annotations
 import json
 
 import pytest
-from kinds import CASES
-from test_kinds_parity import saved
+from parity import variant
 
 from core.checkpoints import open_model
 from core.errors import InputError
 
 REFUSED = {
+    "bert, pretraining": [
+        ({"position_embedding_type": "relative_key"}, "position_embedding_type is 'relative_key'"),
+        ({"position_embedding_type": "relative_key_query"}, "position_embedding_type is"),
+        ({"is_decoder": True}, "is_decoder is True"),
+        ({"add_cross_attention": True}, "add_cross_attention is set"),
+        ({"hidden_act": "silu"}, "hidden_act is 'silu'"),
+        ({"tie_word_embeddings": False}, "tie_word_embeddings is False"),
+        ({"type_vocab_size": 0}, "type_vocab_size is 0"),
+        ({"layer_norm_eps": 0}, "layer_norm_eps is 0"),
+        ({"quantization_config": {"bits": 4}}, "quantization_config is set"),
+    ],
     "llama": [
         ({"attention_bias": True}, "attention_bias"),
         ({"mlp_bias": True}, "mlp_bias"),
@@ -223,12 +233,12 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_is_not_computed_is_refused_by_name(name, tmp_path):
-    saved(CASES[name], tmp_path)
-    good = json.loads((tmp_path / "config.json").read_text())
+def test_what_is_not_computed_is_refused_by_name(name, written, tmp_path):
+    folder = variant(written(name)[0], tmp_path)
+    good = json.loads((folder / "config.json").read_text())
     for change, words in REFUSED[name]:
         held = {name: value for name, value in {**good, **change}.items() if value != "absent"}
-        (tmp_path / "config.json").write_text(json.dumps(held))
+        (folder / "config.json").write_text(json.dumps(held))
         with pytest.raises(InputError) as error:
-            open_model(tmp_path)
+            open_model(folder)
         assert words in str(error.value), (change, str(error.value))
