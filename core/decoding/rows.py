@@ -76,7 +76,9 @@ def rows_of(reading: StepOutputs, keys: Sequence[Keys], shut: Sequence[Sequence[
     p = np.exp(log_p)
     first = listed[:, :1]
     log_total = (np.take_along_axis(logits, first, 1) - np.take_along_axis(log_p, first, 1))[:, 0]
-    open_ = [np.log1p(-row[list(ids)].sum()) for row, ids in zip(p, shut, strict=True)]
+    allowed = logits.copy()  # 1 - p would lose its digits where the others have almost all
+    for row, ids in zip(allowed, shut, strict=True):
+        row[list(ids)] = -np.inf
     return Rows(
         attention=reading.attention,
         allowed=reading.allowed,
@@ -85,6 +87,6 @@ def rows_of(reading: StepOutputs, keys: Sequence[Keys], shut: Sequence[Sequence[
         logits=np.take_along_axis(logits, listed, 1),
         entropy=-(p * np.where(p > 0, log_p, 0.0)).sum(1),
         log_total=log_total,
-        log_kept=log_total + open_,
+        log_kept=allowed.max(1) - log_softmax(allowed).max(1),
         shut=tuple(map(tuple, shut)),
     )

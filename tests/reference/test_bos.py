@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pytest
 import torch
+from kinds import LLAMA
 from parity import SAME, redraw
 from tokenizers import Tokenizer, processors
 from transformers import LlamaConfig, LlamaForCausalLM
@@ -29,18 +30,13 @@ def llama(tmp_path_factory):
         single=f"{BOS} $A", pair=f"{BOS} $A {BOS} $B", special_tokens=[(BOS, 0)]
     )
     backend.post_processor = processors.Sequence([processors.ByteLevel(trim_offsets=True), opens])
-    config = LlamaConfig(
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        num_key_value_heads=2,
-        hidden_size=24,
-        intermediate_size=41,
-        max_position_embeddings=31,
-        vocab_size=backend.get_vocab_size(),
-        bos_token_id=0,
-        eos_token_id=1,
-    )
-    model = redraw(LlamaForCausalLM(config))
+    sizes = {
+        **LLAMA,
+        "vocab_size": backend.get_vocab_size(),
+        "max_position_embeddings": 31,
+        "eos_token_id": 1,
+    }
+    model = redraw(LlamaForCausalLM(LlamaConfig(**sizes)))
     folder = tmp_path_factory.mktemp("llama") / "model"
     model.save_pretrained(folder)
     backend.save(str(folder / "tokenizer.json"))

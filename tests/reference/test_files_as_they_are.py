@@ -11,8 +11,10 @@ import pytest
 import tokenizers
 import torch
 import transformers
+from kinds import CASES, LLAMA
 from parity import redraw
 from safetensors.torch import load_file, save_file, save_model
+from test_kinds_parity import MADE
 from transformers.models.auto.configuration_auto import model_type_to_module_name
 
 import core
@@ -21,42 +23,20 @@ from core.checkpoints.foreign import Format, formats, plan_foreign
 from core.checkpoints.safety.safetensors_header import Entry
 from core.checkpoints.weights import Weights
 from core.errors import InputError
-from core.text.learn import byte_level_bpe
 from tests.kind_shapes import tiny
 
 TEXT = "She has a white car."
-BPE = byte_level_bpe([TEXT, "Once upon a time"] * 3, 288, ["<|endoftext|>"])
+BPE = MADE["decoder"]
 ROWS = BPE.get_vocab_size()
-SIZES = {
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "num_key_value_heads": 2,
-    "hidden_size": 32,
-    "intermediate_size": 48,
-    "head_dim": 8,
-    "max_position_embeddings": 64,
-}
-OWN = {
-    "gpt2": {"n_layer": 2, "n_head": 2, "n_embd": 16, "n_positions": 64},
-    "openai-gpt": {"n_layer": 2, "n_head": 2, "n_embd": 16, "n_positions": 64},
-    "gpt_neo": {
-        "num_layers": 2,
-        "num_heads": 2,
-        "hidden_size": 16,
-        "max_position_embeddings": 64,
-        "attention_types": [[["global", "local"], 1]],
-    },
-}
 SAME = 1e-5
 
 
-def drawn(kind: str, **more):
-    """A random model of the transformers library, by the name of its class."""
+def drawn(kind: str, **changes):
+    """Return a random model of the transformers library, by the name of its class."""
     made = getattr(transformers, kind)
-    shape = OWN.get(made.config_class.model_type, SIZES)
-    config = made.config_class(
-        **shape, vocab_size=ROWS, eos_token_id=0, bos_token_id=0, pad_token_id=0, **more
-    )
+    values = next(case.values for case in CASES.values() if case.config is made.config_class)
+    values = {key: value for key, value in values.items() if (key, value) != ("head_dim", None)}
+    config = made.config_class(**{**values, "vocab_size": ROWS, "pad_token_id": 0, **changes})
     config._attn_implementation = "eager"
     model = redraw(made(config))
     model.tie_weights()
@@ -233,7 +213,7 @@ def test_compiled_and_spread_models_in_memory_are_wrapped():
 
 def test_weights_that_are_not_loaded_are_refused_in_words():
     with torch.device("meta"):
-        network = transformers.LlamaForCausalLM(transformers.LlamaConfig(**SIZES, vocab_size=ROWS))
+        network = transformers.LlamaForCausalLM(transformers.LlamaConfig(**{**LLAMA, "vocab_size": ROWS}))
     with pytest.raises(InputError, match="not in memory: they are on the device 'meta'") as refused:
         core.wrap(network, BPE)
     assert "dispatch=True" in refused.value.remedy

@@ -9,7 +9,7 @@ import shutil
 import numpy as np
 import pytest
 import torch
-from kinds import CASES
+from kinds import CASES, ONE
 from parity import variant
 from transformers import RobertaConfig, RobertaForSequenceClassification
 
@@ -23,15 +23,7 @@ from core.tools import kinds_table
 
 @pytest.fixture(scope="module")
 def roberta(tmp_path_factory):
-    config = RobertaConfig(
-        num_hidden_layers=2,
-        num_attention_heads=3,
-        hidden_size=33,
-        intermediate_size=41,
-        max_position_embeddings=61,
-        vocab_size=90,
-        type_vocab_size=1,
-    )
+    config = RobertaConfig(**{**ONE, "vocab_size": 90})
     folder = tmp_path_factory.mktemp("roberta") / "model"
     RobertaForSequenceClassification(config).to(torch.bfloat16).save_pretrained(folder)
     wordpiece(["She has a white car."] * 3, 60).save(str(folder / "tokenizer.json"))
@@ -51,7 +43,7 @@ def test_what_opens_is_described_and_nothing_is_read(roberta, capsys, monkeypatc
     for part in (
         "config.json calls it roberta",
         "kind: bert, attention: self",
-        "layers: 2, heads: 3, width: 33, width of a head: 11",
+        "layers: 3, heads: 3, width: 33, width of a head: 11",
         "context length: 59",
         f"parameters: {n:,} in ",
         "stored as BF16",

@@ -7,8 +7,9 @@ from itertools import pairwise
 
 import pytest
 import torch
+from kinds import STACKS
 from parity import variant
-from tokenizers import processors
+from test_kinds_parity import MADE
 from transformers import MarianConfig, MarianMTModel
 
 from core import decode
@@ -17,7 +18,6 @@ from core.decoding import Beam, Greedy, Sample
 from core.decoding.beam_hypothesis import along
 from core.decoding.prompt import prompt_of
 from core.errors import InputError
-from core.text.learn import byte_level_bpe
 from core.tools.export import export_model
 
 TEXT, PAD, END, N = "She has a white car.", 2, 1, 9
@@ -27,24 +27,9 @@ PAIR = [30, 40]
 @pytest.fixture(scope="module")
 def written(tmp_path_factory):
     """A random translator that would write the padding at every step, then one word, then a pair that is barred too."""
-    backend = byte_level_bpe([TEXT] * 3, 277, ["<s>", "</s>", "<pad>"])
-    ends = processors.TemplateProcessing(single="$A </s>", pair="$A $B", special_tokens=[("</s>", END)])
-    backend.post_processor = processors.Sequence([processors.ByteLevel(trim_offsets=True), ends])
+    backend = MADE["two"]
     torch.manual_seed(3)
-    sizes = {
-        f"{side}_{name}": value
-        for side in ("encoder", "decoder")
-        for name, value in {"layers": 2, "attention_heads": 3, "ffn_dim": 41}.items()
-    }
-    marks = {
-        "pad_token_id": PAD,
-        "eos_token_id": END,
-        "decoder_start_token_id": PAD,
-        "forced_eos_token_id": END,
-    }
-    config = MarianConfig(
-        vocab_size=backend.get_vocab_size(), d_model=30, max_position_embeddings=61, **sizes, **marks
-    )
+    config = MarianConfig(**{**STACKS, "vocab_size": backend.get_vocab_size(), "forced_eos_token_id": END})
     model = MarianMTModel(config).eval()
     for name, weight in model.named_parameters():
         if "embed_positions" not in name:

@@ -7,6 +7,7 @@ import warnings
 
 import pytest
 import torch
+from kinds import STACKS
 from parity import redraw
 from spm_writer import USER, model, put, table, vocabulary, words
 from transformers import MarianConfig, MarianMTModel
@@ -59,19 +60,7 @@ ODD = (
 def network(folder, vocab, seed=3):
     """A small random Marian whose marks are those of a vocabulary."""
     marks = {"pad_token_id": vocab["<pad>"], "decoder_start_token_id": vocab["<pad>"], "eos_token_id": 0}
-    shape = {
-        f"{side}_{name}": size
-        for side in ("encoder", "decoder")
-        for name, size in (("layers", 2), ("attention_heads", 3), ("ffn_dim", 41))
-    }
-    config = MarianConfig(
-        **shape,
-        **marks,
-        d_model=30,
-        vocab_size=len(vocab),
-        max_position_embeddings=400,
-        forced_eos_token_id=None,
-    )
+    config = MarianConfig(**{**STACKS, **marks, "vocab_size": len(vocab), "max_position_embeddings": 400})
     torch.manual_seed(seed)
     theirs = redraw(MarianMTModel(config))
     theirs.save_pretrained(folder)

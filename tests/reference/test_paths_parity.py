@@ -172,8 +172,8 @@ def test_padding_that_is_read_is_seen(written, monkeypatch):
 
 def test_segments_that_are_ignored_are_seen(written, monkeypatch):
     folder, model = written(BERT)
-    batch = Model._batch
-    monkeypatch.setattr(Model, "_batch", lambda *given: replace(batch(*given), segments=None))
+    batch = Model.batch
+    monkeypatch.setattr(Model, "batch", lambda *given: replace(batch(*given), segments=None))
     opened = open_model(folder)
     assert divergence(BERT, opened, model).startswith("embed.segment")
     run = opened.run(TEXT)

@@ -1,21 +1,35 @@
-"""ViT folders written by the transformers library open and give its numbers; so does a masked autoencoder with its weights."""
+"""ViT and DeiT folders of the transformers library give its numbers, with one head and both; so does a masked autoencoder with its weights."""
 
 from __future__ import annotations
+
+import json
 
 import numpy as np
 import pytest
 import torch
 from parity import SAME, redraw
 from safetensors.torch import load_file
-from transformers import ViTConfig, ViTForImageClassification, ViTMAEConfig, ViTMAEForPreTraining, ViTModel
+from transformers import (
+    DeiTConfig,
+    DeiTForImageClassification,
+    DeiTForImageClassificationWithTeacher,
+    DeiTForMaskedImageModeling,
+    ViTConfig,
+    ViTForImageClassification,
+    ViTMAEConfig,
+    ViTMAEForPreTraining,
+    ViTModel,
+)
 
 import core
+from core.analysis.attribution.erasing import painted_over
 from core.checkpoints.foreign.vit import LAYERS
 from core.data import patches
 from core.data.doodles import from_text
 from core.models import Batch
 from core.models.mae import MAE, MAEConfig
 from core.tools.export import export_model
+from viz.instruments.picture import patches as drawn_patches
 
 SHAPE = {
     "num_hidden_layers": 2,
@@ -31,21 +45,27 @@ SHAPE = {
 LABELS = {0: "a very long name of a class, which has other names too", 1: "crane", 2: "crane", 3: "fish"}
 
 
-@pytest.fixture(scope="module")
-def theirs():
-    return redraw(ViTForImageClassification(ViTConfig(**SHAPE, id2label=LABELS)))
+BOTH, ONE = DeiTForImageClassificationWithTeacher, DeiTForImageClassification
+KINDS = {
+    "vit": (ViTForImageClassification, ViTConfig, {}),
+    "both heads": (BOTH, DeiTConfig, {}),
+    "one head": (ONE, DeiTConfig, {}),
+    "small patches": (BOTH, DeiTConfig, {"patch_size": 7, "num_hidden_layers": 1, "hidden_act": "relu"}),
+    "one channel": (
+        ONE,
+        DeiTConfig,
+        {"num_channels": 1, "num_attention_heads": 1, "image_size": 28, "patch_size": 4},
+    ),
+}
 
 
-@pytest.fixture(scope="module")
-def folder(theirs, tmp_path_factory):
+@pytest.fixture(scope="module", params=KINDS)
+def pair(request, tmp_path_factory):
+    kind, config, changes = KINDS[request.param]
+    theirs = redraw(kind(config(**{**SHAPE, **changes}, id2label=LABELS)))
     folder = tmp_path_factory.mktemp("vit")
     theirs.save_pretrained(folder)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def ours(folder):
-    return core.open_model(folder)
+    return theirs, core.open_model(folder), folder
 
 
 def picture(text):
@@ -54,33 +74,82 @@ def picture(text):
     return torch.tensor(np.stack([grey] * 3), dtype=torch.float32)[None]
 
 
-def test_a_folder_of_transformers_gives_its_numbers(theirs, ours):
-    text = ours.reader.example
+def pixels(theirs, text):
+    x = picture(text) if theirs.config.image_size == 56 else picture(text)[..., ::2, ::2]
+    return x[:, : theirs.config.num_channels]
+
+
+def seen(theirs, text):
     with torch.no_grad():
-        out = theirs(picture(text), output_attentions=True, output_hidden_states=True)
-        body = theirs.vit(picture(text)).last_hidden_state
-    run = ours.run(text)
+        return theirs(pixels(theirs, text), output_attentions=True, output_hidden_states=True)
+
+
+def test_a_folder_of_transformers_gives_its_numbers(pair):
+    theirs, ours, _ = pair
+    text = ours.reader.example
+    out, run = seen(theirs, text), ours.run(text)
     for i, pattern in enumerate(out.attentions):
         np.testing.assert_allclose(run.trace[f"encoder.layer.{i}.self_attn.pattern"], pattern[0], atol=SAME)
         np.testing.assert_allclose(
             run.trace[f"encoder.layer.{i}.resid_out"], out.hidden_states[i + 1][0], atol=SAME
         )
+    body = theirs.base_model
+    with torch.no_grad():
+        last = body(pixels(theirs, text)).last_hidden_state
+    np.testing.assert_allclose(run.trace["encoder.final_norm.out"], last[0], atol=SAME)
     np.testing.assert_allclose(run.trace["embed.out"], out.hidden_states[0][0], atol=SAME)
-    np.testing.assert_allclose(run.trace["encoder.final_norm.out"], body[0], atol=SAME)
     np.testing.assert_allclose(run.trace["classes"], out.logits[0], atol=SAME)
+    if isinstance(theirs, BOTH):
+        np.testing.assert_allclose(run.trace["classes.class_token"], out.cls_logits[0], atol=SAME)
+        np.testing.assert_allclose(
+            run.trace["classes.distillation_token"], out.distillation_logits[0], atol=SAME
+        )
+    first = ("class", "distillation") if theirs.config.model_type == "deit" else ("class",)
+    assert run.tokens[: len(first) + 1] == (*first, "1,1")
     assert ours.config.classes[1:] == ("crane 1", "crane 2", "fish")
 
 
-def test_what_is_exported_is_read_by_the_library_again(theirs, ours, tmp_path):
-    out = export_model(ours, tmp_path / "out")
-    again = ViTForImageClassification.from_pretrained(out).eval()
-    x = picture(ours.reader.example)
-    with torch.no_grad():
-        torch.testing.assert_close(again(x).logits, theirs(x).logits)
+def test_what_is_exported_is_read_by_the_library_again(pair, tmp_path):
+    theirs, ours, _ = pair
+    again = (
+        type(theirs).from_pretrained(export_model(ours, tmp_path / "out"), attn_implementation="eager").eval()
+    )
+    text = ours.reader.example
+    torch.testing.assert_close(seen(again, text).logits, seen(theirs, text).logits)
+    assert core.open_model(tmp_path / "out").config == ours.config
 
 
-def test_a_body_without_its_head_is_refused_in_words(tmp_path):
-    ViTModel(ViTConfig(**SHAPE)).save_pretrained(tmp_path)
+def test_a_patch_is_where_its_name_says(pair):
+    """Painted over or hidden, it is that patch and no other, behind the tokens that are none."""
+    theirs, ours, _ = pair
+    special = ["class token", "distillation token"][: 1 + (theirs.config.model_type == "deit")]
+    text, side = ours.reader.example, ours.config.side
+    place = len(special) + side + 1
+    assert drawn_patches.named(ours.run(text).tokens)[place] == "row 2, column 2"
+    hidden = ours.run(patches.hiding(text, [place]))
+    assert [i for i, name in enumerate(hidden.tokens) if name.endswith("hidden")] == [place]
+    black = ours.run(text, edits=[painted_over(ours, place)])
+    changed = np.abs(black.trace["embed.out"] - ours.run(text).trace["embed.out"]).max(-1) > 0
+    assert {*np.flatnonzero(changed)} <= {place}
+    view = drawn_patches.on_patches(black, black.attention("self").weights[0, 0], key="p")
+    assert list(view.special) == special
+
+
+def test_its_kind_is_found_by_its_tensors(pair, tmp_path):
+    _, ours, folder = pair
+    (tmp_path / "model.safetensors").write_bytes((folder / "model.safetensors").read_bytes())
+    values = json.loads((folder / "config.json").read_text())
+    kept = {name: value for name, value in values.items() if name not in ("model_type", "architectures")}
+    (tmp_path / "config.json").write_text(json.dumps(kept))
+    assert core.open_model(tmp_path).config == ours.config
+
+
+@pytest.mark.parametrize(
+    ("kind", "config"),
+    [(ViTModel, ViTConfig(**SHAPE)), (DeiTForMaskedImageModeling, DeiTConfig(**SHAPE, encoder_stride=14))],
+)
+def test_a_body_without_its_head_is_refused_in_words(kind, config, tmp_path):
+    kind(config).save_pretrained(tmp_path)
     with pytest.raises(core.InputError, match="without its head for classes"):
         core.open_model(tmp_path)
 
