@@ -125,6 +125,7 @@ function rail(parentElement, arrows, entries) {
 
 export default function ({ parentElement, data, setTriggerValue }) {
   calmHistory();
+  followTranslator();
   const presenting = Boolean(data?.presenting), seen = getComputedStyle(parentElement);
   for (const name of COLOURS) document.documentElement.style.setProperty(name, seen.getPropertyValue(name));   // for stage.css and present.css
   const act = (event) => {

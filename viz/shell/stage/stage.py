@@ -31,6 +31,7 @@ _stage = v2.component(
             for name in (
                 "stage.css",
                 "history.js",
+                "translation.js",
                 "pictures.js",
                 "naming.js",
                 "whole.js",
