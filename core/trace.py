@@ -185,6 +185,7 @@ def contents(paths: Sequence[str]) -> str:
 
 
 def unknown_path(path: str, known: Iterable[str]) -> str:
+    """Return the sentence of an error for a path that was not recorded, with the nearest paths that were."""
     near = get_close_matches(path, list(known), n=3, cutoff=0.4)
     hint = f" Nearest: {', '.join(near)}." if near else " Nothing was recorded." if not list(known) else ""
     return f"No value was recorded at '{path}'.{hint}"

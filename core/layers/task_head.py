@@ -24,6 +24,7 @@ BENDS: Mapping[str, Callable[[Tensor], Tensor]] = {**ACTIVATIONS, "tanh": torch.
 
 
 def first(hidden: Tensor, _: Tensor) -> Tensor:
+    """Return the first position."""
     return hidden[:, 0]
 
 

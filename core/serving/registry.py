@@ -62,7 +62,7 @@ class Registry:
         self._opener, self._listing, self._unlisted, self._state = opener, listing, unlisted, state
         self.glance = GLANCE
         self._looked = -math.inf
-        self._seen: object = None
+        self._listed_state: object = None
         self.room: Callable[[], float] = lambda: math.inf
         self.on_drop: Callable[[str], None] = lambda name: None
         self._lock, self._listed_once = threading.Lock(), threading.Lock()
@@ -214,7 +214,7 @@ class Registry:
     def _list_again(self) -> None:
         """List the models where it was not done yet, or where one has come or gone; those that have gone leave the memory."""
         seen = self._state()
-        if self._listed is None or seen != self._seen:
+        if self._listed is None or seen != self._listed_state:
             before, self._listed = (
                 self._listed or {},
                 {
@@ -233,7 +233,7 @@ class Registry:
             for name in before:
                 if self._listed.get(name) != before[name]:
                     self.drop(name)
-        self._looked, self._seen = time.monotonic(), seen
+        self._looked, self._listed_state = time.monotonic(), seen
 
 
 def _sentence(error: BaseException) -> str:

@@ -54,6 +54,7 @@ class Pair:
 
 
 def dot_lines(pair: Pair, score: Any) -> list[Line]:
+    """Return the line of a dot product: the sum over the components of q · k."""
     return [product(pair, **pair.scored, cites=(*listed("Eq. (9)"), (*TABLE, "dot-product"), LUONG_SCORE))]
 
 
@@ -100,6 +101,7 @@ def product(
     recorded: float | None = None,
     path: str = "",
 ) -> Line:
+    """Return one line that multiplies query and key component by component and adds the products."""
     return adds(
         "product",
         PRODUCT.title,
@@ -155,6 +157,7 @@ def learned_lines(pair: Pair, summary: Any, state: Array, path: str) -> list[Lin
 
 
 def general_lines(pair: Pair, score: Any) -> list[Line]:
+    """Return the lines of Luong's general score: the key through a matrix, then its product with the query."""
     weight = plain(score.to_key.weight).astype(np.float64)
     mapped = weight @ pair.k
     most = int(np.argmax(np.abs(mapped * pair.q)))
@@ -183,6 +186,7 @@ def general_lines(pair: Pair, score: Any) -> list[Line]:
 
 
 def linear_lines(pair: Pair, score: Any) -> list[Line]:
+    """Return the lines of a linear score: one weighted sum over the query, one over the key, and their sum."""
     cites = listed("Eq. (12)")
     asked, answer = (
         adds(
@@ -236,6 +240,7 @@ def linear_lines(pair: Pair, score: Any) -> list[Line]:
 
 
 def additive_lines(pair: Pair, score: Any) -> list[Line]:
+    """Return the lines of Bahdanau's additive score: query and key through a matrix each, tanh of their sum, a weighted sum."""
     from_query, from_key = (
         plain(score.from_query.weight).astype(np.float64),
         plain(score.from_key.weight).astype(np.float64),
@@ -278,6 +283,7 @@ def additive_lines(pair: Pair, score: Any) -> list[Line]:
 
 
 def cosine_lines(pair: Pair, score: Any) -> list[Line]:
+    """Return the lines of a cosine score: the dot product, both lengths, their quotient, times the sharpness."""
     cites = ((*TABLE, "content-base attention"),)
     beta = score.sharpness
     first = product(pair, cites=(*cites, *listed("Eq. (9)")))
@@ -331,6 +337,7 @@ def cosine_lines(pair: Pair, score: Any) -> list[Line]:
 
 
 def location_lines(pair: Pair, score: Any) -> list[Line]:
+    """Return the line of Luong's location score: a row of weights times the query; the key is not read."""
     weight = plain(score.to_position.weight)[pair.at]
     cites = ((*TABLE, "location-base"), LUONG_SCORE)
     return [

@@ -80,6 +80,7 @@ class _Watcher(Recorder):
 
 
 def code_of(code: CodeType) -> Code:
+    """Return file and first line of a code object, which identify a function."""
     return code.co_filename, code.co_firstlineno
 
 

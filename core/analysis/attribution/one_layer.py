@@ -38,13 +38,13 @@ class _Seen(nn.Module):
     def __init__(self, layer: nn.Module) -> None:
         super().__init__()
         self.layer = layer
-        self.given: Any = None
-        self.gave: Any = None
+        self.layer_input: Any = None
+        self.layer_output: Any = None
 
     def forward(self, x: Any, *rest: Any, **named: Any) -> Any:
-        self.given = x
-        self.gave = self.layer(x, *rest, **named)
-        return self.gave
+        self.layer_input = x
+        self.layer_output = self.layer(x, *rest, **named)
+        return self.layer_output
 
 
 class _Passed(nn.Module):
@@ -86,10 +86,10 @@ class OneLayer:
 
     def _from(self, layer: int) -> Model:
         """The model without the layers below this one."""
-        if not layer or not self._given:
+        if not layer or not self._layer_inputs:
             return self.model
         name, layers = self._layers
-        below = [_Passed()] * (layer - 1) + [_Passed(self._given[layer])]
+        below = [_Passed()] * (layer - 1) + [_Passed(self._layer_inputs[layer])]
         return _with(self.model, name, [*below, *layers[layer:]])
 
     @cached_property
@@ -106,18 +106,18 @@ class OneLayer:
         return "", []
 
     @cached_property
-    def _given(self) -> list[Tensor]:
+    def _layer_inputs(self) -> list[Tensor]:
         """The input of each layer when nothing is changed; empty where the layers are no chain of single tensors."""
         name, layers = self._layers
         if not layers:
             return []
         seen = [_Seen(layer) for layer in layers]
         _with(self.model, name, seen).run(**self._read, keep=())
-        given = [each.given for each in seen if isinstance(each.given, Tensor)]
-        joined = all(below.gave is above.given for below, above in pairwise(seen))
-        if not joined or len(given) < len(seen):
+        inputs = [each.layer_input for each in seen if isinstance(each.layer_input, Tensor)]
+        joined = all(below.layer_output is above.layer_input for below, above in pairwise(seen))
+        if not joined or len(inputs) < len(seen):
             return []
-        return given
+        return inputs
 
 
 def _with(model: Model, name: str, layers: Sequence[nn.Module]) -> Model:
