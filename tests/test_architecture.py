@@ -52,10 +52,23 @@ def _name(path: Path) -> str:
 
 
 @functools.cache
+def _statements(path: Path) -> list[ast.Import | ast.ImportFrom | ast.Assign]:
+    """Return what a file imports and what it gives to an attribute, wherever it stands; each file is parsed once for all tests."""
+    return [
+        node
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        or (
+            isinstance(node, ast.Assign) and any(isinstance(target, ast.Attribute) for target in node.targets)
+        )
+    ]
+
+
+@functools.cache
 def _imports(path: Path) -> set[str]:
     """Every module a file imports, dotted and absolute."""
     found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    for node in _statements(path):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -93,7 +106,7 @@ def _taken(home: str) -> dict[str, set[str]]:
 
     found: dict[str, set[str]] = {}
     for name, path in modules.items():
-        nodes = list(ast.walk(ast.parse(path.read_text("utf-8"))))
+        nodes = _statements(path)
         assert not any(isinstance(node, ast.ImportFrom) and node.level for node in nodes), (
             f"{name} has a relative import"
         )
@@ -251,18 +264,14 @@ def test_nobody_searches_the_heap_or_replaces_names_of_others() -> None:
     alien = re.compile(r"(streamlit|altair|plotly|uvicorn|starlette)\b")
     replaced = []
     for path in PYTHON:
-        text = path.read_text("utf-8")
-        if not alien.search(text):
-            continue
-        tree = ast.parse(text)
         theirs = {
             alias.asname or alias.name.split(".")[0]
-            for node in ast.walk(tree)
+            for node in _statements(path)
             if isinstance(node, ast.Import | ast.ImportFrom)
             for alias in node.names
             if alien.match(getattr(node, "module", None) or alias.name)
         }
-        for node in ast.walk(tree):
+        for node in _statements(path):
             targets = node.targets if isinstance(node, ast.Assign) else []
             for target in targets:
                 root = target

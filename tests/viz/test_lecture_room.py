@@ -119,7 +119,10 @@ def test_no_text_that_is_taken_literally_is_escaped_or_has_markup():
     """`page_parts.numbers` and `st.text` show a backslash and a star as they come."""
     wrong = []
     for path in Path(viz.__file__).parent.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        source = path.read_text("utf-8")
+        if "numbers(" not in source and "st.text(" not in source:
+            continue
+        for node in ast.walk(ast.parse(source)):
             if isinstance(node, ast.Call) and ast.unparse(node.func) in (
                 "page_parts.numbers",
                 "numbers",

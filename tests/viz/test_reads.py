@@ -138,7 +138,10 @@ def test_markup_in_a_text_is_not_read_as_such():
 def test_every_box_for_a_sentence_names_the_model_that_reads_it():
     missing = []
     for file in sorted(file for file in Path("viz/course").rglob("*.py") if "pages" not in file.parts):
-        for call in ast.walk(ast.parse(file.read_text("utf-8"))):
+        source = file.read_text("utf-8")
+        if file.stem != "params" and "controls.text(" not in source:
+            continue
+        for call in ast.walk(ast.parse(source)):
             if (
                 isinstance(call, ast.Call)
                 and (

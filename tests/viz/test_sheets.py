@@ -163,7 +163,7 @@ def same(said: Any, truth: Any) -> bool:
     return abs(said - truth) <= 0.5 * 10**-decimals + 1e-9
 
 
-@pytest.mark.quick(6)
+@pytest.mark.quick(4)
 @pytest.mark.parametrize("key", KINDS)
 def test_fifty_seeds_have_the_right_answers_and_true_lines(key: str) -> None:
     drawn = [KINDS[key].draw(seed) for seed in SEEDS]
