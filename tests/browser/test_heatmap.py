@@ -41,6 +41,8 @@ if show == "lenses":
 if show == "sums":
     logs = np.log(np.where(allowed, np.exp(scores), 0).sum(1))
     heatmap(weights, names, names, key="h", allowed=allowed, log_sums=logs)
+if show == "sink":
+    heatmap(weights * np.linspace(0.9, 0.4, n)[:, None], names, names, key="s", allowed=allowed, sink=True)
 if show == "linked":
     heatmap(weights, names, names, key="one", group="pair", title="Pattern")
     heatmap(scores, names, names, key="two", scale="score", group="pair", title="Scores")
@@ -149,6 +151,16 @@ def test_hover_says_query_key_weight_score_and_both_bars(visit: Any) -> None:
     assert seen.state("value") == "masked" and "masked" in seen.tip.inner_text()
     settle(seen.page)
     assert len(seen.sent) == before
+
+
+def test_a_row_that_adds_up_to_less_says_what_a_learned_sink_takes(visit: Any) -> None:
+    seen = visit("sink")
+    for row, whole in ((0, 0.9), (5, 0.4)):
+        seen.hover(row, 0)
+        assert float(seen.state("sunk")) == pytest.approx(1 - whole, abs=1e-5)
+        said = f"taken by the learned sink: {100 * (1 - whole):.0f}%; the keys have {100 * whole:.0f}%"
+        assert said in " ".join(seen.tip.text_content().split())
+    assert "rows add up to less than 1: a learned sink takes the rest" in seen.atlas.inner_text()
 
 
 @pytest.mark.parametrize(("n", "near"), sampled([(6, 1e-5), (300, 1e-2)]))

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from deep import deep
+from model_shapes import write
 from packets import opened, unpacked
 from streamlit.testing.v1 import AppTest
 from test_look_page import named, packets, page, said
+from tiny_models import _unmeasured
 
 import core
+import core.serving.engine
 from core.analysis.attention.align import aligned, by_words
 from core.analysis.attribution.means import mean_outputs
 from core.analysis.heads.likeness import likeness
+from core.serving.engine import Engine
 from viz.widgets import pins
 from viz.widgets.pins import View
 from viz.workspace.compare import data, folds, presets
@@ -281,3 +287,22 @@ def test_what_is_said_of_rows_before_the_difference_is_so_in_both_runs(model: st
             assert apart > 0 and told >= apart - 0.005, (
                 "what stands beside the shared words may be further apart, not nearer"
             )
+
+
+def test_rows_that_a_learned_sink_shortens_are_explained(tmp_path, monkeypatch):
+    write(tmp_path, "sink")
+    write(tmp_path, "bytes")
+    monkeypatch.setenv("ATLAS_MODELS", str(tmp_path))
+    with Engine() as engine:
+        monkeypatch.setattr(core.serving.engine, "_default", engine)
+        monkeypatch.setattr(head_picker, "survey", lambda name: _unmeasured(engine.open(name)))
+        short, whole = (View(model, "She has", "causal", 1, 0) for model in ("sink", "bytes"))
+        found = compared(short, whole)
+        assert found.weights[0].sum(1).max() < 0.99 and found.weights[1].sum(1).min() > 0.99
+        assert [bool(pane.columns) for pane in found.panes] == [True, False]
+        told = (
+            "A learned sink takes weight and gives no value: the weights of a row add up to less than 100%."
+        )
+        assert f"In A: {told}" in pair_of.notes(found, found.pair(0, 1))
+        both = compared(short, replace(short, head=1))
+        assert f"In A and B: {told}" in pair_of.notes(both, both.pair(0, 1))

@@ -181,6 +181,8 @@ def test_layers_of_different_shapes_are_refused() -> None:
         (np.eye(3), {"scale": "score"}, False),
         (np.zeros((3, 3)), {}, False),
         (np.zeros((0, 0)), {}, False),
+        (np.full((3, 3), 0.2), {}, False),
+        (np.full((3, 3), 0.2), {"sink": True}, True),  # a learned sink has the rest
         (np.full((2, 2), 0.5), {"allowed": np.eye(2, dtype=bool)}, False),  # half of each look is hidden
     ],
 )

@@ -72,6 +72,7 @@ class Heatmap(Spec):
     lone: rows and columns whose word has no counterpart here: no mask closed them, so they are grey, not hatched.
     margins: a pattern whose rows each add up to one gets bars: what each key receives, how spread each query looks. False where the
         rows are not those of one head (methods, layers, players): over them a column has no sum that means anything.
+    sink: a learned sink takes a part of each row: rows add up to less than one, and what is missing is said of each.
     Above 128 tokens the whole is an overview with a window into it.
 
     Raises ValueError naming both numbers when labels and matrices do not fit.
@@ -108,6 +109,7 @@ class Heatmap(Spec):
     hint: str = ""
     lone: tuple[Sequence[int], Sequence[int]] = ((), ())
     margins: bool = True
+    sink: bool = False
 
     def show(self) -> Cells:
         """Draw it in the page."""
@@ -139,7 +141,7 @@ class Heatmap(Spec):
                 "axis": list(self.axis),
                 "echo": None,
                 "numbers": bool(self.numbers) and max(rows, columns) <= 32,
-                "margins": self.margins and scale == "pattern" and _shared_out(matrix, may),
+                "margins": self.margins and scale == "pattern" and (self.sink or _shared_out(matrix, may)),
                 "offers": [] if self.lenses is None else FURTHER,
                 "lone": [list(places) for places in self.lone],
                 **self.plain(
@@ -153,6 +155,7 @@ class Heatmap(Spec):
                     "unit",
                     "shut",
                     "hint",
+                    "sink",
                 ),
             },
             steady=STEADY,

@@ -9,10 +9,10 @@ const BAR = { right: 44, bottom: 30, gap: 7, thick: 16 };
 
 /**
  * From the weights as shown: `received` of each key (the sum of its column), `entropy` of each query in bits, `most`,
- * the entropy of an even look at all that the query may see. A row with a value that is no number has none.
+ * the entropy of an even look at all that the query may see, and `totals`, the sum of each row. A row with a value that is no number has none.
  */
 export function readMargins({ rows, cols, values, allowed }) {
-  const received = new Float64Array(cols), entropy = new Float64Array(rows), most = new Float64Array(rows);
+  const received = new Float64Array(cols), entropy = new Float64Array(rows), most = new Float64Array(rows), totals = new Float64Array(rows);
   for (let r = 0; r < rows; r++) {
     let sum = 0, part = 0, open = 0;
     for (let c = 0, i = r * cols; c < cols; c++, i++) {
@@ -23,10 +23,11 @@ export function readMargins({ rows, cols, values, allowed }) {
       part -= w * Math.log2(w);
       received[c] += Number.isFinite(w) ? w : 0;
     }
+    totals[r] = sum;
     most[r] = open > 1 ? Math.log2(open) : 0;
     entropy[r] = sum > 0 ? Math.max(0, part / sum + Math.log2(sum)) : sum === 0 ? 0 : NaN;   // of the shares w / sum
   }
-  return { received, entropy, most, bits: Math.max(...most), top: Math.max(...received) };
+  return { received, entropy, most, totals, bits: Math.max(...most), top: Math.max(...received) };
 }
 
 /** Where a bar begins beside its cell, and how thick it is. */
@@ -96,6 +97,10 @@ export function marginFacts(view, [r, c]) {
     const bits = margins.entropy[r], most = margins.most[r].toFixed(2);
     view.root.dataset.entropy = bits;
     facts.push([`entropy of this ${plainAxis(view, 0)}`, Number.isFinite(bits) ? `${about}${bits.toFixed(2)} of at most ${most} bits` : "not a finite number"]);
+  }
+  if (r >= 0 && view.head.sink && Number.isFinite(margins.totals[r])) {
+    view.root.dataset.sunk = 1 - margins.totals[r];
+    facts.push(["taken by the learned sink", `${about}${percent(Math.max(0, 1 - margins.totals[r]))}; the keys have ${percent(margins.totals[r])}`]);
   }
   if (c >= 0) {
     const all = margins.received.reduce((sum, w) => sum + w, 0);

@@ -23,7 +23,7 @@ export function inCell(value, places) {
 export function tellPlace(view, tip, at) {
   const [r, c] = inWhole(view, at), { data, now } = view, i = r * data.cols + c;
   const query = { word: cut(view.words.queries[r] ?? "", 600) }, key = { word: cut(view.words.keys[c] ?? "", 600) };
-  for (const name of ["value", "received", "entropy", "score", ...view.lenses.map((lens) => lens.id)]) delete view.root.dataset[name];
+  for (const name of ["value", "received", "entropy", "sunk", "score", ...view.lenses.map((lens) => lens.id)]) delete view.root.dataset[name];
   const facts = [], line = make("div", "");
   if (r >= 0 && c >= 0) {
     const shut = !data.allowed[i];
@@ -79,6 +79,7 @@ export function tellScale(view, broken) {
   if (hasShut(view)) swatch(box, "shut", closed(view));
   if (hasLone(view)) swatch(box, "lone", LONE);
   if (broken) swatch(box, "cross", "not a finite number");
+  if (view.margins && view.head.sink) make("span", "entry", box, "rows add up to less than 1: a learned sink takes the rest");
   if (known(now)) make("span", "entry", box, known(now));
   view.root.style.setProperty("--hatch", theme.hatch);
 }

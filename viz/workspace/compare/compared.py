@@ -12,6 +12,7 @@ import numpy as np
 from core.analysis.attention.align import Slot, Span
 from core.analysis.heads.habits import Heads
 from core.analysis.heads.likeness import Likeness, likeness
+from core.layers.score_terms import Terms, columns
 from core.run import Run
 from viz.instruments.kit import origin
 from viz.instruments.picture import patches
@@ -53,6 +54,12 @@ class Pane:
     def drawn(self) -> bool:
         """Whether it lies on a picture."""
         return patches.grid(self.run) is not None
+
+    @property
+    def columns(self) -> Terms:
+        """What takes weight beside the keys: a learned sink, where this layer has one."""
+        view, spec = self.view, self.run.model.spec
+        return columns(spec.kind(view.kind).terms(self.run.model.network, view.layer)) if view.kind else ()
 
     @property
     def alone(self) -> bool:

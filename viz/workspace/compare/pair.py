@@ -199,6 +199,11 @@ def notes(found: Compared, pair: Pair) -> list[str]:
             "" if len(sides) == 1 else {"keys": " (looked at)", "queries": " (that look)"}[side],
         )
     ]
+    taken = {
+        term.note: [LETTERS[one] for one in (pair.a, pair.b) if term in found.panes[one].columns]
+        for term in (*a.columns, *b.columns)
+    }
+    said += [f"In {' and '.join(letters)}: {note}" for note, letters in taken.items()]
     return [*said, *_causal(found, pair, a, b)]
 
 

@@ -165,6 +165,7 @@ def _pattern(found: Compared, pane: int, place: int, row: int | None) -> None:
         key=_key(LETTERS[place]),
         allowed=found.allowed[pane],
         lone=found.lone(pane),
+        sink=bool(shown.columns),
         selected=cell,
         group=GROUP,
         axis=head_picker.axis(shown.view.kind),

@@ -170,6 +170,7 @@ def _heatmap(run: Run, place: HeadRef, seen: HeadView, by: str, how: str) -> tup
         if how == ONE
         else None,
         among=one,
+        sink=bool(columns(run.model.spec.kind(place.kind).terms(run.model.network, place.layer))),
         called="{head}",
         hint="choose a cell",
         axis=axis(place.kind),
