@@ -1,4 +1,4 @@
-"""Models on disk: what ships, local folders, checkpoints of the Hub; every byte is judged before it is used."""
+"""Models on disk: shipped ones, local folders, checkpoints of the Hub; every byte is checked before it is used."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from core.checkpoints import history, hub
-from core.checkpoints.files import shown
+from core.checkpoints.files import printable
 from core.checkpoints.find import Listing, listing, model_folders
 from core.checkpoints.load import load_model
 from core.errors import InputError
@@ -17,7 +17,7 @@ __all__ = ["Listing", "listing", "open_model", "steps_of"]
 
 
 def open_model(name_or_path: str | os.PathLike[str], *, step: int | None = None) -> Model:
-    """A model by its listed name, by the path of its folder, or from the Hub as `hf:owner/name` (scripts only).
+    """Return a model by its listed name, by the path of its folder, or from the Hub as `hf:owner/name` (scripts only).
 
     `step` asks for the weights it had after so many steps of its training, of models that ship with some
     (`core.checkpoints.steps_of`); a name such as "gpt-twin at step 437" asks for the same.
@@ -28,11 +28,11 @@ def open_model(name_or_path: str | os.PathLike[str], *, step: int | None = None)
     """
     if isinstance(name_or_path, str):
         if name_or_path.startswith(hub.PREFIX):
-            return load_model(hub.fetch(name_or_path), hub.checked_id(name_or_path))
+            return load_model(hub.fetch(name_or_path), hub.parse_id(name_or_path))
         for place in model_folders():
             if place.name == name_or_path:
                 return place.open() if step is None else history.open_step(place.open(), place.folder, step)
-        if step is None and (found := history.moment(name_or_path)):
+        if step is None and (found := history.parse_step_name(name_or_path)):
             return open_model(found[0], step=found[1])
     path = Path(name_or_path)
     try:
@@ -41,18 +41,18 @@ def open_model(name_or_path: str | os.PathLike[str], *, step: int | None = None)
         there = False
     if not there and len(path.parts) > 1:
         raise InputError(
-            f"There is no folder '{shown(path.name)}' at that path.",
+            f"There is no folder '{printable(path.name)}' at that path.",
             "A model is a folder that holds its files.",
             "Check the path.",
         )
     if not there:
         raise _unknown(str(name_or_path))
-    model = load_model(path, shown(path.absolute().name))
+    model = load_model(path, printable(path.absolute().name))
     return model if step is None else history.open_step(model, path, step)
 
 
 def steps_of(name: str) -> tuple[int, ...]:
-    """The steps of its training whose weights a listed model ships with; () for most."""
+    """Return the training steps whose weights a listed model ships with; () for most."""
     return next((history.steps(place.folder) for place in model_folders() if place.name == name), ())
 
 
@@ -62,7 +62,7 @@ def _unknown(name: str) -> InputError:
     remedy = "Choose one of them, or give the path of a model folder; in a script a model of the Hub is opened as hf:owner/name, like hf:openai-community/gpt2."
     remedy = f"Did you mean {near[0]}?" if near else remedy
     return InputError(
-        f"There is no model '{shown(name)}'.",
+        f"There is no model '{printable(name)}'.",
         f"Models that can be opened: {', '.join(known) or 'none'}.",
         remedy,
     )

@@ -27,7 +27,7 @@ SMALLEST = 4096
 
 
 def packed(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """What is stored of weights: of a large matrix (row column) whole numbers and `NAME.scale` (row,); all else as it is.
+    """Return the stored form of weights: of a large matrix (row column) whole numbers and `NAME.scale` (row,); all else as it is.
 
     No number moves by more than half a step of its row, max |W_i| / 254.
 

@@ -16,8 +16,8 @@ from core.errors import InputError
 MB = 2**20
 
 
-def inside(folder: Path, name: str, part: str = "") -> Path | None:
-    """The file of this base name in the folder, or in the folder `part` in it, None if there is none.
+def find_file(folder: Path, name: str, part: str = "") -> Path | None:
+    """Return the file of this base name in the folder, or in the folder `part` in it, None if there is none.
 
     Its real place must be in the folder: a link may not lead out. One exception: a snapshot of the Hub's cache
     (`models--OWNER--NAME/snapshots/REVISION`) holds links into its own `blobs`.
@@ -25,7 +25,7 @@ def inside(folder: Path, name: str, part: str = "") -> Path | None:
     """
     if not name or Path(name).name != name or "\\" in name or "\0" in name or name in (".", ".."):
         raise InputError(
-            f"'{shown(name)}' is not the name of a file in the folder.",
+            f"'{printable(name)}' is not the name of a file in the folder.",
             "Only files of the model's own folder are read.",
             "Put all files of the model into one folder.",
         )
@@ -53,21 +53,21 @@ def inside(folder: Path, name: str, part: str = "") -> Path | None:
 
 
 def need(folder: Path, name: str, remedy: str = "Download or export the model again.") -> Path:
-    """`inside`, or an InputError if the file is missing."""
-    path = inside(folder, name)
+    """Return the file of this base name in the folder; raise InputError if it is missing."""
+    path = find_file(folder, name)
     if path is None:
-        raise InputError(f"{name} is missing in {shown(folder.name)}.", "A model needs it.", remedy)
+        raise InputError(f"{name} is missing in {printable(folder.name)}.", "A model needs it.", remedy)
     return path
 
 
-def beginning(path: Path, limit: int = MB) -> str:
-    """The first `limit` bytes of a text that people read: what follows is left out, and what is no UTF-8 is marked."""
+def read_beginning(path: Path, limit: int = MB) -> str:
+    """Return the first `limit` bytes of a text; bytes that are no UTF-8 are marked."""
     with path.open("rb") as file:
         return file.read(limit).decode("utf-8", errors="replace")
 
 
 def small_bytes(path: Path, limit: int) -> bytes:
-    """The content of a file that may have at most `limit` bytes."""
+    """Return the content of a file that may have at most `limit` bytes."""
     size = path.stat().st_size
     if size > limit:
         raise InputError(
@@ -80,11 +80,11 @@ def small_bytes(path: Path, limit: int) -> bytes:
 
 
 def strict_json(data: bytes, name: str) -> Any:
-    """JSON without repeated keys, without NaN and Infinity, not nested beyond what the parser stands.
+    """Return the value of JSON without repeated keys, without NaN and Infinity, not nested beyond what the parser can read.
 
     >>> strict_json(b'{"a": 1, "a": 2}', "x.json")
     Traceback (most recent call last):
-    core.errors.InputError: x.json cannot be read: the key 'a' stands twice. It must be one JSON object. Download or export it again.
+    core.errors.InputError: x.json cannot be read: the key 'a' occurs twice. It must be one JSON object. Download or export it again.
     """
     try:
         return json.loads(data.decode("utf-8"), object_pairs_hook=_unique, parse_constant=_no_constant)
@@ -102,7 +102,7 @@ def strict_json(data: bytes, name: str) -> Any:
 
 
 def json_object(folder: Path, name: str, limit: int = MB) -> dict[str, Any]:
-    """A JSON file of the folder that holds one object."""
+    """Return the one object of a JSON file of the folder."""
     value = strict_json(small_bytes(need(folder, name), limit), name)
     if not isinstance(value, dict):
         raise InputError(
@@ -111,10 +111,10 @@ def json_object(folder: Path, name: str, limit: int = MB) -> dict[str, Any]:
     return value
 
 
-def shown(text: str, limit: int = 80) -> str:
-    """A name out of a foreign file, fit for a sentence: printable, short.
+def printable(text: str, limit: int = 80) -> str:
+    """Return a name from a foreign file, fit for a sentence: printable, short.
 
-    >>> shown("a\\nb")
+    >>> printable("a\\nb")
     'a\\\\nb'
     """
     plain = text if text.isprintable() else ascii(text)[1:-1]
@@ -122,23 +122,23 @@ def shown(text: str, limit: int = 80) -> str:
 
 
 @dataclass(frozen=True)
-class Unchanged:
-    """Files that a model reads while it runs, as they were when it was opened.
+class FileStates:
+    """Files that a model reads while it runs, with their states when it was opened.
 
     One that is gone, or another file of its name, does no harm: what is mapped is still there. One that is written to does.
 
-    >>> bool(Unchanged.now([]))
+    >>> bool(FileStates.now([]))
     True
     """
 
-    seen: Mapping[Path, tuple[int, int, int]] = field(default_factory=dict)
+    states: Mapping[Path, tuple[int, int, int]] = field(default_factory=dict)
 
     @classmethod
-    def now(cls, files: Iterable[Path]) -> Unchanged:
+    def now(cls, files: Iterable[Path]) -> FileStates:
         return cls({file: state(file) for file in set(files)})
 
     def __bool__(self) -> bool:
-        for file, before in self.seen.items():
+        for file, before in self.states.items():
             with suppress(OSError):
                 now = state(file)
                 if now[0] == before[0] and now != before:
@@ -147,7 +147,7 @@ class Unchanged:
 
 
 def state(file: Path | int) -> tuple[int, int, int]:
-    """Which file it is, how long it is, and when it was written; of one that is open by its number."""
+    """Return inode, size in bytes and time of change in ns of a file; of an open one by its number."""
     found = os.stat(file)
     return found.st_ino, found.st_size, found.st_mtime_ns
 
@@ -161,7 +161,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(held) != len(pairs):
         seen: set[str] = set()
         twice = next(key for key, _ in pairs if key in seen or seen.add(key))
-        raise _Refused(f"the key '{shown(twice)}' stands twice")
+        raise _Refused(f"the key '{printable(twice)}' occurs twice")
     return held
 
 

@@ -1,4 +1,4 @@
-"""Which models there are: those that ship, those of the folders in ATLAS_MODELS, those that an installed package brings."""
+"""List of models: shipped ones, those of the folders in ATLAS_MODELS, those of installed packages."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from core.checkpoints import manifest
-from core.checkpoints.files import shown
+from core.checkpoints.files import printable
 from core.checkpoints.gguf_file import SUFFIX, gguf_in
 from core.checkpoints.load import inspect, load_model
 from core.errors import InputError
@@ -23,20 +23,20 @@ MAX_FOLDERS = 200
 
 @dataclass(frozen=True)
 class ModelFolder:
-    """A model by name and where it is; nothing is known yet about what is there."""
+    """Model by name and folder; its files are not checked yet."""
 
     name: str
     folder: Path
     shipped: bool
 
     def open(self) -> Model:
-        """The model. Raises InputError saying what is wrong with its files."""
+        """Return the model. Raises InputError for wrong files."""
         if self.shipped:
             manifest.verify(self.name)
         return load_model(self.folder, self.name, shipped=self.shipped)
 
-    def judged(self) -> Listing:
-        """What verifying its files, or reading its config and headers, tells; whatever is wrong with one folder is said of it alone."""
+    def check(self) -> Listing:
+        """Return the listing after its files are verified, or its config and headers read; a problem is part of the listing."""
         try:
             if self.shipped:
                 manifest.verify(self.name)
@@ -52,7 +52,7 @@ class ModelFolder:
 
 @dataclass(frozen=True)
 class Listing:
-    """One model a picker may show: in order (`ok`), or why not (`problem`, three parts).
+    """Model in a picker: in order (`ok`), or with its `problem` in three parts.
 
     `memory`: bytes that opening it takes; `foreign`: it did not ship with the atlas; `does`: see `Plan.does`.
     """
@@ -69,12 +69,12 @@ class Listing:
 
 Files = tuple[tuple[str, int, int], ...]
 """The files of a folder: names, sizes and times of change."""
-_JUDGED: dict[tuple[ModelFolder, Files], Listing] = {}
+_CHECKED: dict[tuple[ModelFolder, Files], Listing] = {}
 """The verdict on each folder, by the state of its files."""
 
 
 def local_state() -> object:
-    """The folders that ATLAS_MODELS names, with names, sizes and times of their files: another value when one came, went or changed."""
+    """Return the folders that ATLAS_MODELS names, with names, sizes and times of their files: another value after any change."""
     return tuple((folder, _files(folder)) for folder in local_folders())
 
 
@@ -88,7 +88,7 @@ def _files(folder: Path) -> Files:
 
 
 def listing() -> tuple[Listing, ...]:
-    """Every model, shipped ones first; one that is broken does not hide the others.
+    """Return every model, shipped ones first; a broken one does not hide the others.
 
     Shipped models are verified file by file; of local folders config and headers are read (their tokenizer is tried
     and their numbers are looked at when they are opened).
@@ -97,14 +97,14 @@ def listing() -> tuple[Listing, ...]:
     places = [
         (place, _files(place.folder) + (manifests if place.shipped else ())) for place in model_folders()
     ]
-    found = {each: _JUDGED.get(each) or each[0].judged() for each in places}
-    _JUDGED.clear()
-    _JUDGED.update(found)
+    found = {each: _CHECKED.get(each) or each[0].check() for each in places}
+    _CHECKED.clear()
+    _CHECKED.update(found)
     return tuple(found.values())
 
 
 def model_folders() -> tuple[ModelFolder, ...]:
-    """Every model by a name of its own: those of assets/models and its manifest, of ATLAS_MODELS, of installed packages."""
+    """Return every model under a unique name: those of assets/models and its manifest, of ATLAS_MODELS, of installed packages."""
     models = manifest.shipped_folder()
     found = [ModelFolder(name, models / name, shipped=True) for name in sorted(_shipped(models))]
     taken = {place.name for place in found}
@@ -120,22 +120,22 @@ def _shipped(models: Path) -> set[str]:
         known = set(manifest.read_manifest(models))
     except InputError:  # each model that is here will say so when it is verified
         known = set()
-    return known | {path.name for path in _within(models) if not path.name.startswith(".")}
+    return known | {path.name for path in _model_folders_in(models) if not path.name.startswith(".")}
 
 
 def local_folders() -> list[Path]:
-    """The model folders that ATLAS_MODELS names: each entry is one, or holds some."""
+    """Return the model folders that ATLAS_MODELS names: each entry is one, or holds some."""
     found: list[Path] = []
     for entry in os.environ.get(VARIABLE, "").split(os.pathsep):
         if not entry.strip():
             continue
         place = Path(os.path.expanduser(entry))  # an unknown user's home is a folder that is not there
-        within = _within(place)
+        within = _model_folders_in(place)
         found += [place] if not within or _is_model(place) else within
     return list(dict.fromkeys(found))[:MAX_FOLDERS]
 
 
-def _within(place: Path) -> list[Path]:
+def _model_folders_in(place: Path) -> list[Path]:
     try:
         return sorted(path for path in place.iterdir() if _is_model(path))
     except OSError:
@@ -151,27 +151,27 @@ def _is_model(folder: Path) -> bool:
 
 
 def _installed() -> list[Path]:
-    """The folders of installed packages that hold a model; nothing of theirs is imported."""
+    """Return the folders of installed packages that hold a model; none of their code is imported."""
     specs = (find_spec(name) for name in PACKAGES)
     places = (place for spec in specs if spec for place in spec.submodule_search_locations or ())
     return [Path(place) for place in places if _is_model(Path(place))]
 
 
 def _name(folder: Path) -> str:
-    """The folder's own name; for a snapshot of the Hub's cache the name of its model, for a GGUF file its own."""
+    """Return the folder's own name; for a snapshot of the Hub's cache the name of its model, for a GGUF file its own."""
     with suppress(InputError, OSError):
         packed = gguf_in(folder)
         if packed is not None:
-            return shown(packed.stem)
+            return printable(packed.stem)
     parents = folder.absolute().parents
     if len(parents) > 1 and parents[0].name == "snapshots" and parents[1].name.startswith("models--"):
-        return shown(parents[1].name.removeprefix("models--").replace("--", "/"))
-    return shown(folder.absolute().name) or "model"
+        return printable(parents[1].name.removeprefix("models--").replace("--", "/"))
+    return printable(folder.absolute().name) or "model"
 
 
-def _unique(name: str, taken: set[str]) -> str:
+def _unique(name: str, names: set[str]) -> str:
     number, candidate = 1, name
-    while candidate in taken:
+    while candidate in names:
         number += 1
         candidate = f"{name}-{number}"
     return candidate

@@ -1,6 +1,8 @@
 """GGUF files of the Llama kinds, as llama.cpp writes them, one in a folder: dequantised with the gguf library.
 
-Names, sizes and switches are told to the reader of Hugging Face folders in its own words, so every check of those holds here.
+Names, sizes and switches are given to the reader of Hugging Face folders in its own words, so every check of those holds here.
+
+Names, sizes and switches are given to the reader of Hugging Face folders in its own words, so every check of those holds here.
 """
 
 from __future__ import annotations
@@ -21,9 +23,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from core.checkpoints.files import inside, shown
+from core.checkpoints.files import find_file, printable
 from core.checkpoints.foreign import MORE_ENDS, plan_foreign
-from core.checkpoints.safety.gguf_header import AGAIN, GGUFHeader, Stored, bad, read_gguf_header
+from core.checkpoints.safety.gguf_header import REMEDY, GGUFHeader, Stored, bad, read_gguf_header
 from core.checkpoints.safety.load_plan import Plan
 from core.checkpoints.safety.safetensors_header import Entry
 from core.checkpoints.tokenizer import FILE, Reading
@@ -46,8 +48,8 @@ SIZES = {
     "rope.freq_base": "rope_theta",
     "attention.sliding_window": "sliding_window",
 }
-"""What GGUF calls behind the kind's name what a Hugging Face config calls otherwise."""
-WHOLE = {
+"""Fields of a Hugging Face config by their GGUF names, without the name of the kind."""
+GLOBAL_NAMES = {
     "token_embd.weight": "model.embed_tokens.weight",
     "output_norm.weight": "model.norm.weight",
     "output.weight": "lm_head.weight",
@@ -105,7 +107,7 @@ CUTS: Mapping[str, list[dict[str, Any]]] = {
     "llama-bpe": _split(SHORT + WORDS + r"\p{N}{1,3}" + REST),
 }
 """Rules that cut a text before byte-level BPE does, by the name in the file; a rule of its own replaces GPT-2's."""
-ALIKE = {
+ALIASES = {
     "llama3": "llama-bpe",
     "llama-v3": "llama-bpe",
     "deepseek-r1-qwen": "qwen2",
@@ -123,7 +125,7 @@ CONTROL, USER = 3, 4
 
 @dataclass(frozen=True)
 class Dequantised(Weights):
-    """The tensors of a GGUF file by the names of a Hugging Face folder, each read and dequantised when asked for."""
+    """Tensors of a GGUF file by the names of a Hugging Face folder, each read and dequantised on demand."""
 
     in_files: ClassVar[bool] = False
     tensors: Mapping[str, Stored] = field(default_factory=dict)
@@ -135,19 +137,19 @@ class Dequantised(Weights):
         kinds = _library().GGMLQuantizationType
         return tuple(sorted({kinds(stored.kind).name for stored in self.tensors.values()}))
 
-    def _held(self, entry: Entry, name: str) -> Tensor:
+    def _read_float32(self, entry: Entry, name: str) -> Tensor:
         gguf, stored, file = _library(), self.tensors[name], entry.file
         kind = _numbers(file, name, stored)
         block, size = gguf.GGML_QUANT_SIZES[kind]
         n_bytes = prod(stored.shape) // block * size
         place = self.begin + stored.begin
         if prod(stored.shape) % block or place + n_bytes > file.stat().st_size:
-            raise bad(file, f"the bytes of '{shown(name)}' do not fit its shape, or are cut off")
+            raise bad(file, f"the bytes of '{printable(name)}' do not fit its shape, or are cut off")
         raw = np.memmap(file, dtype=np.uint8, mode="r", offset=place, shape=(n_bytes,))
         try:
             numbers = gguf.quants.dequantize(np.asarray(raw), kind)
         except NotImplementedError:
-            wrong = f"'{shown(name)}' is stored as {kind.name}."
+            wrong = f"'{printable(name)}' is stored as {kind.name}."
             raise InputError(
                 wrong, "The gguf library does not dequantise it.", "Use a file in Q4, Q8 or F16."
             ) from None
@@ -158,19 +160,19 @@ class Dequantised(Weights):
 
 
 def gguf_in(folder: Path) -> Path | None:
-    """The one GGUF file of a folder that has no config.json; None where there is none, or several."""
+    """Return the one GGUF file of a folder that has no config.json; None where there is none, or several."""
     if (folder / "config.json").exists():
         return None
     found = [path.name for path in folder.glob(f"*{SUFFIX}")]
-    return inside(folder, found[0]) if len(found) == 1 else None
+    return find_file(folder, found[0]) if len(found) == 1 else None
 
 
 def plan_gguf(file: Path) -> tuple[Plan, Weights]:
-    """The plan for a GGUF file, and its weights. Raises InputError for a kind, a switch or a tensor that is not read here."""
+    """Return the plan for a GGUF file, and its weights. Raises InputError for a kind, a switch or a tensor that is not read here."""
     header = read_gguf_header(file)
     kind = header.facts.get("general.architecture")
     if kind not in KINDS:
-        wrong = f"{file.name} holds a model of the kind {shown(repr(kind), 40)}."
+        wrong = f"{file.name} holds a model of the kind {printable(repr(kind), 40)}."
         raise InputError(wrong, f"Kinds read from GGUF: {', '.join(KINDS)}.", "Open one of these.")
     _check_facts(file, header.facts, kind)
     values, names = _values(header, kind), _names(header)
@@ -185,21 +187,21 @@ def plan_gguf(file: Path) -> tuple[Plan, Weights]:
     weights = Dequantised(entries, tensors=names, begin=header.begin, turned=turned)
     for name, n_heads in turned.items():
         if names[name].shape[0] % (2 * n_heads):
-            raise bad(file, f"'{shown(name)}' has {names[name].shape[0]:,} rows for {n_heads} heads")
+            raise bad(file, f"'{printable(name)}' has {names[name].shape[0]:,} rows for {n_heads} heads")
     try:
         return plan_foreign(values, weights)
     except InputError as error:
         said = {theirs: f"{kind}.{ours}" for ours, theirs in SIZES.items()}
         wrong = re.sub(r"\w+", lambda found: said.get(found[0], found[0]), error.wrong)
         rule = error.rule.replace("Config and weights", "The facts and the tensors of a file")
-        remedy = error.remedy if error.remedy.startswith("Open") else AGAIN
+        remedy = error.remedy if error.remedy.startswith("Open") else REMEDY
         raise InputError(wrong.replace("config.json", file.name), rule, remedy) from None
 
 
 @contextmanager
 def gguf_reading(file: Path, plan: Plan) -> Iterator[Reading]:
-    """The tokenizer of the file's own words, or the tokenizer.json beside it, tried in the child as that of any foreign folder is."""
-    if inside(file.parent, FILE) is not None:
+    """Yield the reading of the tokenizer in the file, or of the tokenizer.json in its folder, tried in the child as that of any foreign folder."""
+    if find_file(file.parent, FILE) is not None:
         with Reading(file.parent, plan) as reading:
             yield reading
         return
@@ -207,16 +209,16 @@ def gguf_reading(file: Path, plan: Plan) -> Iterator[Reading]:
     whole = _pieces(file, facts) if facts.get(f"{GGML}.model") == PIECES else _bytes(file, facts)
     with tempfile.TemporaryDirectory() as place:
         (Path(place) / FILE).write_text(json.dumps(whole), encoding="utf-8")
-        with Reading(Path(place), plan, f"The tokenizer of {shown(file.name)}") as reading:
+        with Reading(Path(place), plan, f"The tokenizer of {printable(file.name)}") as reading:
             yield reading
 
 
 def _bytes(file: Path, facts: Mapping[str, Any]) -> dict[str, Any]:
-    """A byte-level tokenizer, as a tokenizer.json."""
+    """Return a byte-level tokenizer as a tokenizer.json."""
     kind, cut = facts.get(f"{GGML}.model"), cut_of(facts)
     words, merges = facts.get(f"{GGML}.tokens"), facts.get(f"{GGML}.merges")
     if kind != "gpt2" or cut not in CUTS:
-        wrong = f"The tokenizer of {file.name} is of the kind {shown(repr(kind), 20)}, and cuts a text as {shown(repr(cut), 30)} does."
+        wrong = f"The tokenizer of {file.name} is of the kind {printable(repr(kind), 20)}, and cuts a text as {printable(repr(cut), 30)} does."
         known = f"Read here: SentencePiece ({PIECES}), and byte-level BPE (gpt2) that is cut as {', '.join(CUTS)}."
         raise InputError(wrong, known, f"Put the {FILE} of the model into the folder of the file.")
     if not isinstance(words, list) or not isinstance(merges, list):
@@ -244,15 +246,15 @@ def _finite(score: Any) -> bool:
 
 
 def cut_of(facts: Mapping[str, Any]) -> Any:
-    """How a text is cut: the name that the file gives, or that of its kind."""
+    """Return the rule that cuts a text: the name that the file gives, or that of its kind."""
     given = facts.get(f"{GGML}.pre")
     if given is None:
         return UNNAMED.get(str(facts.get("general.architecture")))
-    return ALIKE.get(given, given) if isinstance(given, str) else given
+    return ALIASES.get(given, given) if isinstance(given, str) else given
 
 
 def _pieces(file: Path, facts: Mapping[str, Any]) -> dict[str, Any]:
-    """A tokenizer of SentencePiece's BPE, as a tokenizer.json whose merges follow from the scores of the pieces."""
+    """Return a tokenizer of SentencePiece's BPE as a tokenizer.json whose merges follow from the scores of the pieces."""
     words, scores = facts.get(f"{GGML}.tokens"), facts.get(f"{GGML}.scores")
     if not isinstance(words, list) or not isinstance(scores, list) or len(words) != len(scores):
         raise bad(file, "it has no list of pieces, or not a score for each")
@@ -290,7 +292,7 @@ def _pieces(file: Path, facts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def merges_of(words: list[str], scores: list[Any]) -> list[tuple[str, str]]:
-    """The merges of pieces with scores: each way to make a piece of two others, those of the highest score first.
+    """Return the merges of pieces with scores: each way to make a piece of two others, those of the highest score first.
 
     >>> merges_of(["a", "b", "ab", "aba"], [0.0, 0.0, -1.0, -2.0])
     [('a', 'b'), ('ab', 'a')]
@@ -306,7 +308,7 @@ def merges_of(words: list[str], scores: list[Any]) -> list[tuple[str, str]]:
 
 
 def _added(words: list[Any], facts: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The tokens that are no pieces of text, with their numbers."""
+    """Return the tokens that are no pieces of text, with their numbers."""
     types = facts.get(f"{GGML}.token_type") or [1] * len(words)
     return [
         {
@@ -333,13 +335,13 @@ def _opening(words: list[Any], facts: Mapping[str, Any], *, by_default: bool) ->
 
 
 def gguf_card(file: Path) -> str:
-    """What the file says of its model, and in which precision its numbers are."""
+    """Return a card: the file's facts about its model, and the precision of its numbers."""
     header = read_gguf_header(file)
     n: Counter[str] = Counter()
     for name, stored in header.tensors.items():
         n[_numbers(file, name, stored).name] += prod(stored.shape)
     said = {
-        name: shown(str(header.facts.get(f"general.{name}", "")), 200)
+        name: printable(str(header.facts.get(f"general.{name}", "")), 200)
         for name in ("name", "organization", "license")
     }
     stored = ", ".join(f"{count:,} numbers in {kind}" for kind, count in n.most_common())
@@ -347,14 +349,14 @@ def gguf_card(file: Path) -> str:
     opening = [
         f"# {file.stem}",
         "",
-        f"From the file `{shown(file.name)}`, dequantised: {stored}.",
-        *unsaid(header),
+        f"From the file `{printable(file.name)}`, dequantised: {stored}.",
+        *missing_cut_note(header),
     ]
     return "\n".join([*opening, "", *rows, ""])
 
 
-def unsaid(header: GGUFHeader) -> list[str]:
-    """A paragraph of the card on a file from before May 2024, which does not say how its texts are cut."""
+def missing_cut_note(header: GGUFHeader) -> list[str]:
+    """Return a paragraph of the card on a file from before May 2024, which lacks the rule that cuts texts."""
     if header.facts.get(f"{GGML}.model") != "gpt2" or f"{GGML}.pre" in header.facts:
         return []
     cut = cut_of(header.facts)
@@ -365,7 +367,7 @@ def unsaid(header: GGUFHeader) -> list[str]:
 
 
 def _check_facts(file: Path, facts: Mapping[str, Any], kind: str) -> None:
-    """Raises InputError for a fact about the model that is not known to change nothing, as for a tensor."""
+    """Raise InputError for a fact about the model that is not known to change nothing, as for a tensor."""
     for name, value in facts.items():
         of, _, fact = name.partition(".")
         if of != kind or fact in SIZES:
@@ -373,7 +375,7 @@ def _check_facts(file: Path, facts: Mapping[str, Any], kind: str) -> None:
         alike = HARMLESS.get(fact)
         if alike is None or (alike and value not in alike):
             raise InputError(
-                f"{file.name} says {shown(name)} = {shown(repr(value), 40)}.",
+                f"{file.name} says {printable(name)} = {printable(repr(value), 40)}.",
                 "A fact that may change the arithmetic and is not computed here is refused, never passed over.",
                 "Open a file of this model without it, or its folder in Hugging Face format.",
             )
@@ -385,14 +387,14 @@ def _check_facts(file: Path, facts: Mapping[str, Any], kind: str) -> None:
         value = facts.get(f"{kind}.{fact}", width)
         if value != width:
             raise InputError(
-                f"{file.name} says {kind}.{fact} = {shown(repr(value), 40)}, and a head has {width}.",
+                f"{file.name} says {kind}.{fact} = {printable(repr(value), 40)}, and a head has {width}.",
                 "All features of a head are turned here, and its values are as wide as its keys.",
                 "Open a model whose heads are so.",
             )
 
 
 def _values(header: GGUFHeader, kind: str) -> dict[str, Any]:
-    """What a config.json of a Hugging Face folder would say."""
+    """Return the values that a config.json of a Hugging Face folder would have."""
     facts = header.facts
     values = {theirs: facts.get(f"{kind}.{ours}") for ours, theirs in SIZES.items()}
     table = header.tensors.get("token_embd.weight")
@@ -414,22 +416,22 @@ def _values(header: GGUFHeader, kind: str) -> dict[str, Any]:
 
 
 def _names(header: GGUFHeader) -> dict[str, Stored]:
-    """The tensors by the names of a Hugging Face folder; what has none keeps its own, and is refused by it."""
+    """Return the tensors by the names of a Hugging Face folder; unknown ones keep their own, and are refused later."""
     found: dict[str, Stored] = {}
     for name, stored in header.tensors.items():
         part = LAYER.fullmatch(name)
         known = part and PARTS.get(part[2])
-        found[f"model.layers.{part[1]}.{known}.{part[3]}" if part and known else WHOLE.get(name, name)] = (
-            stored
-        )
+        found[
+            f"model.layers.{part[1]}.{known}.{part[3]}" if part and known else GLOBAL_NAMES.get(name, name)
+        ] = stored
     return found
 
 
 def _numbers(file: Path, name: str, stored: Stored) -> Any:
-    """How the numbers of a tensor are packed, as the library calls it. Raises InputError for a kind that it does not know."""
+    """Return the library's number format of a tensor. Raises InputError for a kind that it does not know."""
     kinds = _library().GGMLQuantizationType
     if stored.kind not in [kind.value for kind in kinds]:
-        wrong = f"'{shown(name)}' in {file.name} is stored in a format with the number {stored.kind:,}."
+        wrong = f"'{printable(name)}' in {file.name} is stored in a format with the number {stored.kind:,}."
         raise InputError(
             wrong, "The gguf library has no type of that number.", "Use a file in Q4, Q8 or F16."
         )

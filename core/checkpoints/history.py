@@ -14,19 +14,19 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
-from core.checkpoints.files import inside, need
-from core.checkpoints.safety.load_plan import unfilled
-from core.checkpoints.safety.safetensors_header import AGAIN, read_header
+from core.checkpoints.files import find_file, need
+from core.checkpoints.safety.load_plan import uninitialised_network
+from core.checkpoints.safety.safetensors_header import REMEDY, read_header
 from core.checkpoints.writing import fitting
 from core.errors import InputError
 from core.model import Model
 
 FILE = "history.safetensors"
-AT = " at step "
+STEP_MARK = " at step "
 
 
 def write_history(folder: Path, history: Mapping[int, Mapping[str, Tensor]]) -> None:
-    """Weights by step, float16, into `folder`."""
+    """Write weights by step, float16, into `folder`."""
     steps = sorted(history)
     stacked = {
         name: torch.stack([fitting(name, history[step][name], torch.float16) for step in steps])
@@ -36,8 +36,8 @@ def write_history(folder: Path, history: Mapping[int, Mapping[str, Tensor]]) -> 
 
 
 def steps(folder: Path) -> tuple[int, ...]:
-    """The steps whose weights are there, rising; () for a model without a history."""
-    path = inside(folder, FILE)
+    """Return the steps whose weights are stored, rising; () for a model without a history."""
+    path = find_file(folder, FILE)
     if path is None:
         return ()
     read_header(path)  # refuses what is damaged before the library opens it
@@ -45,50 +45,50 @@ def steps(folder: Path) -> tuple[int, ...]:
         said = (held.metadata() or {}).get("steps", "")
     numbers = said.split()
     if not numbers or not all(number.isdecimal() for number in numbers):
-        raise InputError(f"{FILE} does not say its steps.", "Its header names them in 'steps'.", AGAIN)
+        raise InputError(f"{FILE} does not say its steps.", "Its header names them in 'steps'.", REMEDY)
     return tuple(map(int, numbers))
 
 
 def open_step(model: Model, folder: Path, step: int) -> Model:
-    """The model with the weights it had after `step` steps. Raises InputError for a step that was not kept."""
+    """Return the model with the weights it had after `step` steps. Raises InputError for a step that is not stored."""
     known = steps(folder)
     if step not in known:
-        raise unkept(model.name, step, known)
+        raise no_such_step(model.name, step, known)
     place = known.index(step)
-    network = unfilled(model.spec, model.config, model.head)
+    network = uninitialised_network(model.spec, model.config, model.head)
     try:
         with safe_open(need(folder, FILE), framework="pt") as held:
             state = {name: held.get_slice(name)[place].to(torch.float32) for name in network.state_dict()}
     except (SafetensorError, OSError, IndexError, TypeError) as error:
         raise InputError(
-            f"{FILE} cannot be read ({type(error).__name__}).", "It holds every weight at each step.", AGAIN
+            f"{FILE} cannot be read ({type(error).__name__}).", "It holds every weight at each step.", REMEDY
         ) from None
     network.load_state_dict(state, strict=True, assign=True)
-    return replace(model, name=f"{model.name}{AT}{step}", network=network)
+    return replace(model, name=f"{model.name}{STEP_MARK}{step}", network=network)
 
 
-def unkept(name: str, step: int, known: Sequence[int]) -> InputError:
-    """What is said of a step whose weights were not kept: those that were, and the nearest of them."""
-    listed = ", ".join(map(str, known)) or "none"
-    near = " or ".join(str(one) for one in sorted(sorted(known, key=lambda one: abs(one - step))[:2]))
+def no_such_step(name: str, step: int, steps: Sequence[int]) -> InputError:
+    """Return the refusal of a step without stored weights, with the stored ones and the nearest of them."""
+    listed = ", ".join(map(str, steps)) or "none"
+    near = " or ".join(str(one) for one in sorted(sorted(steps, key=lambda one: abs(one - step))[:2]))
     remedy = f"The nearest: {near}." if near else "Choose another model."
     return InputError(f"{name} has no weights of step {step}.", f"Steps that were kept: {listed}.", remedy)
 
 
-def moment(name: str) -> tuple[str, int] | None:
-    """The model and the step of a name such as `at` gives; None for any other name.
+def parse_step_name(name: str) -> tuple[str, int] | None:
+    """Return the model and the step of a name such as "gpt-twin at step 437"; None for any other name.
 
-    >>> moment("gpt-twin at step 437"), moment("gpt-twin"), moment("gpt-twin at step x")
+    >>> parse_step_name("gpt-twin at step 437"), parse_step_name("gpt-twin"), parse_step_name("gpt-twin at step x")
     (('gpt-twin', 437), None, None)
     """
-    of, _, step = name.rpartition(AT)
+    of, _, step = name.rpartition(STEP_MARK)
     return (of, int(step)) if of and step.isascii() and step.isdecimal() and len(step) < 10 else None
 
 
-def base(name: str) -> str:
-    """The name of a model without the step of its training.
+def base_name(name: str) -> str:
+    """Return the name of a model without the step of its training.
 
-    >>> base("induction-tiny at step 0"), base("gpt-mini")
+    >>> base_name("induction-tiny at step 0"), base_name("gpt-mini")
     ('induction-tiny', 'gpt-mini')
     """
-    return name.partition(AT)[0]
+    return name.partition(STEP_MARK)[0]

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from core.checkpoints.files import shown
+from core.checkpoints.files import printable
 from core.checkpoints.weights import INDEX, SHARD, SINGLE
 from core.errors import InputError
 
@@ -33,16 +33,16 @@ TEXTS = (
 LARGEST = 8 * 10**9
 
 
-def checked_id(address: str) -> str:
-    """The `owner/name` of an address `hf:owner/name`.
+def parse_id(address: str) -> str:
+    """Return the `owner/name` of an address `hf:owner/name`.
 
-    >>> checked_id("hf:openai-community/gpt2")
+    >>> parse_id("hf:openai-community/gpt2")
     'openai-community/gpt2'
     """
     name = address.removeprefix(PREFIX)
     if not ID.fullmatch(name) or ".." in name or "--" in name:
         raise InputError(
-            f"'{shown(address)}' is not a model of the Hub.",
+            f"'{printable(address)}' is not a model of the Hub.",
             "It is written hf:owner/name, no address and no path.",
             "Give the owner too, as in hf:openai-community/gpt2 or hf:google-bert/bert-base-uncased.",
         )
@@ -51,7 +51,7 @@ def checked_id(address: str) -> str:
 
 @dataclass(frozen=True)
 class Offer:
-    """What fetching a model would bring: one revision, its files with their bytes, and the sums that the Hub names.
+    """Download from the Hub before it starts: one revision, its files with their bytes, and the Hub's checksums.
 
     >>> Offer("a/b", "1", {"config.json": 10, "model.safetensors": 90}).total
     100
@@ -67,21 +67,21 @@ class Offer:
         return sum(self.sizes.values())
 
 
-def offered(address: str, *, endpoint: str | None = None) -> Offer:
-    """What the Hub has under `hf:owner/name`; nothing is fetched. `endpoint`: another server that speaks as the Hub does.
+def find_offer(address: str, *, endpoint: str | None = None) -> Offer:
+    """Return the files that the Hub has under `hf:owner/name`; nothing is fetched. `endpoint`: another server with the same interface.
 
     Raises InputError: a malformed name, no network, no such public model, no safetensors, more than 8 GB.
     """
     import huggingface_hub as hub  # only here: it reaches for the network
 
-    name = checked_id(address)
+    name = parse_id(address)
     try:
         info = hub.HfApi(endpoint=endpoint, token=False).model_info(name, files_metadata=True, timeout=10)
     except Exception as error:  # noqa: BLE001 - the library raises those of several network libraries
         raise _failed(name, error) from None
     found = {file.rfilename: file for file in info.siblings or ()}
     sizes = {file: int(found[file].size or 0) for file in found}
-    wanted = _wanted(name, sizes)
+    wanted = _files_to_fetch(name, sizes)
     sums = {file: lfs.sha256 for file in wanted if (lfs := found[file].lfs)}
     return Offer(name, str(info.sha), {file: sizes[file] for file in wanted}, sums)
 
@@ -89,15 +89,15 @@ def offered(address: str, *, endpoint: str | None = None) -> Offer:
 def fetch(
     address: str | Offer, tell: Callable[[int], None] | None = None, *, endpoint: str | None = None
 ) -> Path:
-    """The local folder of a Hub model. What is in the Hub's cache is not fetched again.
+    """Return the local folder of a Hub model. Files in the Hub's cache are not fetched again.
 
-    `tell(bytes)` hears how much is there; what it raises ends the fetching, and the next one goes on from there.
-    Raises InputError as `offered` does, and for a file that is not what the Hub says.
+    `tell(bytes)` receives the bytes so far; an error that it raises ends the download, and the next one continues from there.
+    Raises InputError as `find_offer` does, and for a file that differs from the Hub's description.
     """
     import huggingface_hub as hub
     from huggingface_hub import constants
 
-    offer = address if isinstance(address, Offer) else offered(address, endpoint=endpoint)
+    offer = address if isinstance(address, Offer) else find_offer(address, endpoint=endpoint)
     held = [hub.try_to_load_from_cache(offer.name, file, revision=offer.revision) for file in offer.sizes]
     if held and all(isinstance(path, str) for path in held):
         return Path(str(held[0])).parent
@@ -106,15 +106,15 @@ def fetch(
     folder.mkdir(parents=True, exist_ok=True)
     there = 0
     for file in offer.sizes:
-        _one(offer, file, folder, tell and (lambda n, there=there: tell(there + n)), endpoint)
+        _fetch_file(offer, file, folder, tell and (lambda n, there=there: tell(there + n)), endpoint)
         there += offer.sizes[file]
     return folder
 
 
-def _one(
+def _fetch_file(
     offer: Offer, file: str, folder: Path, tell: Callable[[int], None] | None, endpoint: str | None
 ) -> None:
-    """One file into its place, by way of a part that stays where it was broken off."""
+    """Fetch one file into its place, by way of a part that stays where it was broken off."""
     from huggingface_hub import constants
     from huggingface_hub.file_download import http_get
     from huggingface_hub.utils import build_hf_headers
@@ -133,7 +133,7 @@ def _one(
                 resume_size=out.tell(),
                 headers=build_hf_headers(token=False),
                 expected_size=size,
-                tqdm_class=_told(tell, out.tell()) if tell else None,
+                tqdm_class=_progress_bar(tell, out.tell()) if tell else None,
             )
         except InputError:
             raise
@@ -151,20 +151,20 @@ def _one(
     part.replace(path)
 
 
-def _told(tell: Callable[[int], None], there: int) -> Any:
-    """A progress bar that draws nothing and tells how many bytes are there."""
+def _progress_bar(report: Callable[[int], None], n_bytes: int) -> Any:
+    """Return a class of progress bars that draw nothing and report how many bytes are there."""
     from huggingface_hub.utils.tqdm import silent_tqdm
 
-    class Told(silent_tqdm):
+    class Progress(silent_tqdm):
         def update(self, n: int | float | None = 1) -> None:
-            nonlocal there
-            there += int(n or 0)
-            tell(there)
+            nonlocal n_bytes
+            n_bytes += int(n or 0)
+            report(n_bytes)
 
-    return Told
+    return Progress
 
 
-def _wanted(name: str, sizes: dict[str, int]) -> list[str]:
+def _files_to_fetch(name: str, sizes: dict[str, int]) -> list[str]:
     weights = (
         [SINGLE] if SINGLE in sizes else [file for file in sizes if file == INDEX or SHARD.fullmatch(file)]
     )

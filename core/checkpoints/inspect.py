@@ -1,4 +1,4 @@
-"""What a folder holds, before it is opened: `python -m core.checkpoints.inspect PATH`.
+"""Description of a model folder before it is opened: `python -m core.checkpoints.inspect PATH`.
 
 Its config and the headers of its weights are read, and its tokenizer is tried in the limited child process; no number of
 its weights is. The status is 0 where the model would be opened, 2 where it is refused.
@@ -13,8 +13,8 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
-from core.checkpoints.files import inside, json_object, shown
-from core.checkpoints.gguf_file import gguf_in, gguf_reading, unsaid
+from core.checkpoints.files import find_file, json_object, printable
+from core.checkpoints.gguf_file import gguf_in, gguf_reading, missing_cut_note
 from core.checkpoints.load import inspect
 from core.checkpoints.safety.gguf_header import read_gguf_header
 from core.checkpoints.safety.load_plan import Plan
@@ -37,18 +37,18 @@ Facts = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
-class Found:
-    """What was found in a folder: what its files call themselves, facts as (name, value) a line, and every reason not to open it."""
+class Inspection:
+    """Result of a check: the folder's description of itself, facts as (name, value) a line, and every reason not to open it."""
 
-    said: str
+    description: str
     facts: tuple[Facts, ...]
     problems: tuple[InputError, ...]
 
 
-def found(folder: Path) -> Found:
-    """A folder judged without opening it; its tokenizer is tried in the child.
+def check_folder(folder: Path) -> Inspection:
+    """Check a folder without opening it; its tokenizer is tried in the child.
 
-    >>> found(Path("no such folder")).problems[0].wrong
+    >>> check_folder(Path("no such folder")).problems[0].wrong
     "There is no folder 'no such folder'."
     """
     problems: list[InputError] = []
@@ -56,29 +56,29 @@ def found(folder: Path) -> Found:
         plan, weights = inspect(folder)
     except InputError as error:
         problems.append(error)
-        return Found(_said(folder), tuple(_tokenizer_alone(folder, problems)), tuple(problems))
+        return Inspection(_description(folder), tuple(_tokenizer_alone(folder, problems)), tuple(problems))
     lines = [*shape(plan)]
     try:
         lines += stored(plan, weights)
         packed = gguf_in(folder)
         with Reading(folder, plan) if packed is None else gguf_reading(packed, plan) as reading:
             lines.append(tokens(reading.tokenizer, framed=plan.spec.framed))
-        if packed is not None and (words := unsaid(read_gguf_header(packed))):
+        if packed is not None and (words := missing_cut_note(read_gguf_header(packed))):
             lines.append((("how it cuts", words[-1]),))
     except InputError as error:
         problems.append(error)
-    return Found(_said(folder), tuple(lines), tuple(problems))
+    return Inspection(_description(folder), tuple(lines), tuple(problems))
 
 
 def report(folder: Path) -> tuple[list[str], list[InputError]]:
-    """Lines about a model folder, and why it is not opened, be it more than one reason; [] where it would be."""
-    judged = found(folder)
+    """Return lines about a model folder, and every reason not to open it; [] where it would open."""
+    judged = check_folder(folder)
     lines = ["  " + ", ".join(": ".join(fact) for fact in facts) for facts in judged.facts]
-    return [f"{shown(folder.name)}: {judged.said}", *lines], [*judged.problems]
+    return [f"{printable(folder.name)}: {judged.description}", *lines], [*judged.problems]
 
 
-def _said(folder: Path) -> str:
-    """What its files call themselves."""
+def _description(folder: Path) -> str:
+    """Return the kind that a folder's files name."""
     try:
         if gguf_in(folder) is not None:
             return "a GGUF file"
@@ -86,11 +86,11 @@ def _said(folder: Path) -> str:
     except InputError:
         return "no readable config.json"
     given: Any = values.get("model_type") or values.get("family")
-    return f"config.json calls it {shown(str(given), 40)}" if given else "config.json names no kind"
+    return f"config.json calls it {printable(str(given), 40)}" if given else "config.json names no kind"
 
 
 def shape(plan: Plan) -> Iterator[Facts]:
-    """The kind of the model and its sizes."""
+    """Yield the kind of the model and its sizes."""
     kinds = ", ".join(kind.name for kind in plan.spec.kinds_of(plan.config))
     yield (("kind", plan.spec.name), ("attention", kinds or "none"))
     words = plan.spec.reads is None or plan.spec.has_source  # else its ids are places of a picture
@@ -105,28 +105,28 @@ def shape(plan: Plan) -> Iterator[Facts]:
 
 
 def stored(plan: Plan, weights: Weights) -> Iterator[Facts]:
-    """Its numbers, how they are stored, what they need, and what is there and not read."""
+    """Yield the number of parameters, their format, the memory they need, and the tensors that are not read."""
     sizes = [prod(take.shape) for take in plan.takes]
     precisions = ", ".join(weights.precisions)
     yield (("parameters", f"{sum(sizes):,} in {len(sizes):,} tensors, stored as {precisions}"),)
-    halves = sum(prod(take.shape) for take in plan.takes if plan.kept.get(take.name) == 2)
-    held = "mapped from the file" if plan.kept else "in float32"
+    halves = sum(prod(take.shape) for take in plan.takes if plan.mapped.get(take.name) == 2)
+    held = "mapped from the file" if plan.mapped else "in float32"
     if halves:
         held = f"{halves:,} numbers stay in half precision, mapped from the file"
     yield (("memory", f"{_mb(plan.n_bytes)} ({held}), {_mb(plan.memory)} while it is opened"),)
     yield (("computed in", "float32"),)
     if plan.unused:
         more = " and more" if len(plan.unused) > 5 else ""
-        yield (("not used", f"{', '.join(map(shown, plan.unused[:5]))}{more}"),)
+        yield (("not used", f"{', '.join(map(printable, plan.unused[:5]))}{more}"),)
 
 
 def tokens(tokenizer: Tokenizer, *, framed: bool) -> Facts:
-    """What the tokenizer holds, and what a model puts around a text: START and END where it is `framed`, else what the tokenizer adds."""
+    """Return the entries of the tokenizer, and the tokens around a text: START and END where it is `framed`, else those that the tokenizer adds."""
     marks = {name: getattr(tokenizer, name) for name in ("start", "end", "pad", "mask")}
-    named = [f"{name} {shown(tokenizer.token(at))}" for name, at in marks.items() if at is not None]
+    named = [f"{name} {printable(tokenizer.token(at))}" for name, at in marks.items() if at is not None]
     marked = ((tokenizer.start,), (tokenizer.end,)) if framed else tokenizer.around
     before, behind = (
-        " ".join(shown(tokenizer.token(at)) for at in side if at is not None) for side in marked
+        " ".join(printable(tokenizer.token(at)) for at in side if at is not None) for side in marked
     )
     around = f"; it puts {before or 'nothing'} before a text and {behind or 'nothing'} behind it"
     facts = (("tokenizer", f"{len(tokenizer):,} entries, {', '.join(named) or 'no marks'}{around}"),)
@@ -134,21 +134,21 @@ def tokens(tokenizer: Tokenizer, *, framed: bool) -> Facts:
 
 
 def _pieces(tokenizer: PieceTokenizer) -> str:
-    """How many pieces each side cuts its texts into, which of them have no number, and which languages can be asked for."""
+    """Return how many pieces each side has, how many of them have no number, and the languages that can be chosen."""
     vocab = tokenizer.vocab
     sides = []
     for side, cutter in tokenizer.cutters.items():
         missing = sum(piece not in vocab for piece in cutter.pieces)
         unknown = f" ({missing:,} of them not in {VOCAB}, read as unknown)" if missing else ""
         sides.append(f"{side} {len(cutter.pieces):,} pieces{unknown}")
-    codes = [shown(code, 20) for code in tokenizer.codes]
+    codes = [printable(code, 20) for code in tokenizer.codes]
     more = f" and {len(codes) - 5:,} more" if len(codes) > 5 else ""
     return "; ".join([*sides, *([f"languages {' '.join(codes[:5])}{more}"] if codes else [])])
 
 
 def _tokenizer_alone(folder: Path, problems: list[InputError]) -> Iterator[Facts]:
-    """What can be said of a tokenizer without its model."""
-    if not folder.is_dir() or not any(inside(folder, names[0]) for names in KINDS):
+    """Yield facts about a tokenizer without its model."""
+    if not folder.is_dir() or not any(find_file(folder, names[0]) for names in KINDS):
         return
     try:
         name, given = given_files(folder)

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from core.checkpoints.files import Unchanged, beginning, inside, json_object, shown
+from core.checkpoints.files import FileStates, find_file, json_object, printable, read_beginning
 from core.checkpoints.foreign import BAD_WORDS, ENDS, FIRST, MORE_ENDS, plan_foreign
 from core.checkpoints.gguf_file import SUFFIX, gguf_card, gguf_in, gguf_reading, plan_gguf
 from core.checkpoints.native_format import plan_own
@@ -30,20 +30,20 @@ GENERATION = "generation_config.json"
 
 
 def inspect(folder: Path) -> tuple[Plan, Weights]:
-    """What a folder holds, from its config and the headers of its weights alone; nothing large is read.
+    """Return the plan and the weights of a folder, from its config and the headers alone; nothing large is read.
 
     Raises InputError for anything that keeps the model from being opened, tokenizer and numbers apart.
     """
     if not folder.is_dir():
         raise InputError(
-            f"There is no folder '{shown(folder.name)}'.", "A model is a folder.", "Check the path."
+            f"There is no folder '{printable(folder.name)}'.", "A model is a folder.", "Check the path."
         )
     packed = gguf_in(folder)
     if packed is not None:
         return plan_gguf(packed)
     if not (folder / "config.json").exists() and (several := sorted(folder.glob(f"*{SUFFIX}"))):
         raise InputError(
-            f"{shown(folder.name)} holds {len(several):,} GGUF files.",
+            f"{printable(folder.name)} holds {len(several):,} GGUF files.",
             "One folder is one model, and of several files it is not known which is meant.",
             "Put each into a folder of its own.",
         )
@@ -58,14 +58,14 @@ def inspect(folder: Path) -> tuple[Plan, Weights]:
 
 def _generation(folder: Path) -> dict[str, Any]:
     """Return the settings of generation_config.json that are read: what is not to be written, what is always written first, and what ends a text."""
-    if inside(folder, GENERATION) is None:
+    if find_file(folder, GENERATION) is None:
         return {}
     given = json_object(folder, GENERATION)
     return {BAD_WORDS: given.get(BAD_WORDS), FIRST: given.get(FIRST), MORE_ENDS: given.get(ENDS)}
 
 
 def load_model(folder: Path, name: str, *, shipped: bool = False) -> Model:
-    """The model of a folder in our own or in Hugging Face format, or of one with a GGUF file; frozen.
+    """Return the model of a folder in our own or in Hugging Face format, or of one with a GGUF file; frozen.
 
     Of a foreign folder the weights stay in their file, memory-mapped, and in their precision; what is computed is float32.
     A folder that is not `shipped` (verified by its sum) has its tokenizer tried in a limited child process first.
@@ -74,7 +74,7 @@ def load_model(folder: Path, name: str, *, shipped: bool = False) -> Model:
     try:
         return _loaded(folder, name, shipped)
     except OSError as error:
-        file = shown(Path(str(error.filename)).name) if error.filename else shown(name)
+        file = printable(Path(str(error.filename)).name) if error.filename else printable(name)
         raise InputError(
             f"{file} cannot be read: {error.strerror or type(error).__name__}.",
             "Whoever runs the atlas must be allowed to read every file of a model, and none may disappear while it is being opened.",
@@ -85,8 +85,8 @@ def load_model(folder: Path, name: str, *, shipped: bool = False) -> Model:
 def _loaded(folder: Path, name: str, shipped: bool) -> Model:
     plan, weights = inspect(folder)
     if plan.unused:
-        log.info("%s: not used: %s", name, ", ".join(map(shown, plan.unused)))
-    files = Unchanged.now(weights.entries[each].file for each in plan.kept)
+        log.info("%s: not used: %s", name, ", ".join(map(printable, plan.unused)))
+    files = FileStates.now(weights.entries[each].file for each in plan.mapped)
     packed = gguf_in(folder)
     card = _card(folder) if packed is None else gguf_card(packed)
 
@@ -138,5 +138,5 @@ def _try(plan: Plan, network: Any) -> None:
 
 
 def _card(folder: Path) -> str:
-    path = inside(folder, "README.md")
-    return "" if path is None else beginning(path)
+    path = find_file(folder, "README.md")
+    return "" if path is None else read_beginning(path)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from core.checkpoints.files import inside, shown
+from core.checkpoints.files import find_file, printable
 from core.data.home import assets
 from core.errors import InputError
 
@@ -27,26 +27,26 @@ RULE = "Shipped files are used only if they are exactly those of assets/MANIFEST
 
 
 def shipped_folder() -> Path:
-    """Where the shipped models are: with the installed package, whatever the working directory."""
+    """Return the folder of the shipped models: part of the installed package, whatever the working directory."""
     return assets("models")
 
 
 @dataclass(frozen=True)
 class File:
-    """A file that ships: its sha256 and its size."""
+    """Shipped file: its sha256 and its size in bytes."""
 
     sha256: str
     bytes: int
 
     @classmethod
-    def of(cls, path: Path) -> File:
+    def of_path(cls, path: Path) -> File:
         with path.open("rb") as file:
             return cls(hashlib.file_digest(file, "sha256").hexdigest(), path.stat().st_size)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Shipped:
-    """The entry of one model: terms, where its data comes from, the command that made it, its files."""
+    """Entry of one model: licence, source of its data, the command that made it, its files."""
 
     licence: str = LICENCE
     attribution: str = ""
@@ -55,7 +55,7 @@ class Shipped:
 
 
 def read_manifest(models: Path) -> dict[str, Shipped]:
-    """The entries of the MANIFEST.toml beside a folder of models, {} if there is none.
+    """Return the entries of the MANIFEST.toml of a folder of models, {} if there is none.
 
     Raises InputError if the manifest itself cannot be read.
     """
@@ -68,7 +68,7 @@ def read_manifest(models: Path) -> dict[str, Shipped]:
 
 @functools.lru_cache(8)
 def _parsed(path: Path, *_: int) -> Mapping[str, Shipped]:
-    """The entries of a manifest as it stands since it was last written: time and size are part of the question."""
+    """Return the entries of a manifest; time and size of the file are part of the key of the cache."""
     try:
         tables = tomllib.loads(path.read_text(encoding="utf-8")).get("models", {})
         return {name: _entry(table) for name, table in tables.items()}
@@ -101,11 +101,11 @@ def write_manifest(models: Path) -> dict[str, Shipped]:
     return entries
 
 
-def _as_it_is(folder: Path, known: Shipped) -> Shipped:
-    files = {path.name: File.of(path) for path in sorted(folder.iterdir()) if path.is_file()}
+def _as_it_is(folder: Path, entry: Shipped) -> Shipped:
+    files = {path.name: File.of_path(path) for path in sorted(folder.iterdir()) if path.is_file()}
     record = folder / "training.json"
     command = json.loads(record.read_text(encoding="utf-8")).get("command") if record.is_file() else None
-    return replace(known, files=files, command=command or known.command)
+    return replace(entry, files=files, command=command or entry.command)
 
 
 def _table(name: str, entry: Shipped) -> str:
@@ -126,24 +126,24 @@ def _quoted(text: str) -> str:
 
 
 def verify(name: str, models: Path | None = None) -> Path:
-    """The folder of a shipped model whose files are all there, complete and unaltered.
+    """Return the folder of a shipped model after checking that all its files are complete and unaltered.
 
     Raises InputError naming the file that is missing, cut off or altered, or a model that is not in the manifest.
     """
     models = shipped_folder() if models is None else models
     entry, folder = read_manifest(models).get(name), models / name
     if entry is None:
-        raise InputError(f"The model {shown(name)} is not in assets/MANIFEST.toml.", RULE, REMAKE)
+        raise InputError(f"The model {printable(name)} is not in assets/MANIFEST.toml.", RULE, REMAKE)
     if not entry.files:
         raise InputError(f"The files of {name} are not listed in assets/MANIFEST.toml.", RULE, REMAKE)
     for file, about in entry.files.items():
-        path = inside(folder, file)
+        path = find_file(folder, file)
         where = f"{name}/{file}"
         if path is None:
             raise InputError(f"{where} is missing.", RULE, REMAKE)
         size = path.stat().st_size
         if size < about.bytes:
             raise InputError(f"{where} is cut off: {size:,} of {about.bytes:,} bytes.", RULE, REMAKE)
-        if File.of(path) != about:
+        if File.of_path(path) != about:
             raise InputError(f"{where} was altered: it is not the file that shipped.", RULE, REMAKE)
     return folder

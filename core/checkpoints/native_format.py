@@ -9,9 +9,9 @@ from typing import Any
 
 from torch import Tensor
 
-from core.checkpoints.files import json_object, shown
-from core.checkpoints.safety.config_schema import RANGES, Fields, built
-from core.checkpoints.safety.load_plan import Plan, Take, blank, check_names
+from core.checkpoints.files import json_object, printable
+from core.checkpoints.safety.config_schema import RANGES, Fields, build_config
+from core.checkpoints.safety.load_plan import Plan, Take, check_names, meta_network
 from core.checkpoints.weights import Weights, find_weights
 from core.errors import InputError
 from core.models import Family, families
@@ -21,60 +21,61 @@ LARGEST = 2**31
 
 
 def plan_own(values: Mapping[str, Any], weights: Weights) -> Plan:
-    """The plan for a config.json that names one of our families; names and shapes are our own."""
+    """Return the plan for a config.json that names one of our families; names and shapes are our own."""
     name = values.get("family")
     spec = families().get(name) if isinstance(name, str) else None
     if spec is None:
         known = ", ".join(families())
         raise InputError(
-            f"config.json: the family {shown(repr(name))} is unknown.",
+            f"config.json: the family {printable(repr(name))} is unknown.",
             f"Families here: {known}.",
             "Use a newer Attention Atlas.",
         )
     config = _config(spec, Fields(values))
     takes = tuple(
-        Take(name, tuple(value.shape), (name,)) for name, value in blank(spec, config).state_dict().items()
+        Take(name, tuple(value.shape), (name,))
+        for name, value in meta_network(spec, config).state_dict().items()
     )
     check_names(weights.entries, takes)
     return Plan(spec=spec, config=config, ids=_ids(values.get("ids"), config.n_vocab), takes=takes)
 
 
-def _config(spec: Family, given: Fields) -> Any:
-    values: dict[str, Any] = {}
+def _config(spec: Family, values: Fields) -> Any:
+    found: dict[str, Any] = {}
     for part in fields(spec.config):
-        if part.default is MISSING or part.name not in given:
+        if part.default is MISSING or part.name not in values:
             continue  # absent: the family's default
         if type(part.default) is int:
-            values[part.name] = given.whole(
+            found[part.name] = values.whole_number(
                 part.name, largest=RANGES.get(part.name, LARGEST), least=min(part.default, 1)
             )
         elif part.name == "eps":
-            values[part.name] = given.small(part.name, part.default)
+            found[part.name] = values.small(part.name, part.default)
         else:
-            values[part.name] = given.raw(part.name)  # words and rates: the family's own check knows them
-    return built(spec.config, {part.name: part.default for part in fields(spec.config)} | values)
+            found[part.name] = values.raw(part.name)  # words and rates: the family's own check knows them
+    return build_config(spec.config, {part.name: part.default for part in fields(spec.config)} | found)
 
 
-def _ids(given: Any, n_vocab: int) -> dict[str, int]:
+def _ids(values: Any, n_vocab: int) -> dict[str, int]:
     rule = f"It gives the ids of {', '.join(IDS)}, each below the {n_vocab:,} rows of the model."
-    if given is None:
+    if values is None:
         return {}
-    if not isinstance(given, dict) or not set(given) <= set(IDS):
+    if not isinstance(values, dict) or not set(values) <= set(IDS):
         raise InputError(
             "config.json: ids is not understood.", rule, "Correct it, or download the model again."
         )
-    for name, value in given.items():
+    for name, value in values.items():
         if type(value) is not int or not 0 <= value < n_vocab:
             raise InputError(
                 f"config.json: the id of '{name}' is {str(value)[:40]}.",
                 rule,
                 "Correct it, or download the model again.",
             )
-    return dict(given)
+    return dict(values)
 
 
 def load_weights(folder: Path) -> dict[str, Tensor]:
-    """The weights of one of our own folders as float32, by our names.
+    """Return the weights of one of our own folders as float32, by our names.
 
     Raises InputError if the folder is not complete or not one of ours.
     """

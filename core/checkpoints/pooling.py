@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from core.checkpoints.files import inside, shown, small_bytes, strict_json
+from core.checkpoints.files import find_file, printable, small_bytes, strict_json
 from core.checkpoints.safety.config_schema import Fields
 from core.checkpoints.safety.load_plan import Plan, Take
 from core.checkpoints.safety.safetensors_header import Entry, read_header
@@ -25,7 +25,7 @@ MODES: Mapping[str, str] = {
     "lasttoken": "last",
 }
 """The switches `pooling_mode_...` of a config that are read, with keys of `POOLS`."""
-NAMED: Mapping[str, str] = {"cls": "first", "mean": "mean", "max": "max", "lasttoken": "last"}
+POOL_NAMES: Mapping[str, str] = {"cls": "first", "mean": "mean", "max": "max", "lasttoken": "last"}
 """The values of `pooling_mode`, which newer configs have in their place."""
 BENDS: Mapping[str, str] = {"Identity": "", "Tanh": "tanh", "ReLU": "relu", "GELU": "gelu"}
 """The classes of torch that a map's config may name as its activation."""
@@ -50,7 +50,9 @@ def read_pooling(folder: Path, width: int) -> tuple[Pooling | None, dict[str, En
             or len(middle) > MOST
             or any(kind != "Dense" for kind, _ in middle)
         ):
-            log.info("%s: modules.json goes on with %s, not read", shown(folder.name), shown(str(kinds)))
+            log.info(
+                "%s: modules.json goes on with %s, not read", printable(folder.name), printable(str(kinds))
+            )
             return None, {}
         mode = _mode(_config(folder, parts[1][1]))
         maps, entries = [], {}
@@ -60,7 +62,7 @@ def read_pooling(folder: Path, width: int) -> tuple[Pooling | None, dict[str, En
             width = one.d_out
             entries |= {f"{number}.{name}": entry for name, entry in stored.items()}
     except InputError as error:
-        log.info("%s: pooling not read: %s", shown(folder.name), error)
+        log.info("%s: pooling not read: %s", printable(folder.name), error)
         return None, {}
     return (Pooling(mode, ends, tuple(maps)), entries) if mode else (None, {})
 
@@ -76,8 +78,8 @@ def pooled(plan: Plan, weights: Weights, folder: Path) -> tuple[Plan, Weights]:
 
 
 def _modules(folder: Path) -> list[tuple[str, str]]:
-    """The last word of each module's type, with the folder that it names, which must lie in this one."""
-    path = inside(folder, MODULES)
+    """Return the last word of each module's type, with the folder that it names, which must be in this one."""
+    path = find_file(folder, MODULES)
     given: Any = [] if path is None else strict_json(small_bytes(path, LARGEST), MODULES)
     found: list[tuple[str, str]] = []
     for part in given if isinstance(given, list) else []:
@@ -95,25 +97,25 @@ def _modules(folder: Path) -> list[tuple[str, str]]:
 
 
 def _config(folder: Path, where: str) -> Any:
-    path = inside(folder, "config.json", where)
+    path = find_file(folder, "config.json", where)
     return {} if path is None else strict_json(small_bytes(path, LARGEST), where)
 
 
 def _map(folder: Path, where: str, width: int) -> tuple[Map, dict[str, Entry]]:
     """Return one map behind a pooling, of vectors so wide, and its tensors. Raises InputError for another arithmetic."""
     values = _config(folder, where)
-    fields = Fields(values if isinstance(values, dict) else {}, f"{shown(where)}/config.json")
-    d_in, d_out = (fields.whole(f"{side}_features", largest=WIDEST) for side in ("in", "out"))
+    fields = Fields(values if isinstance(values, dict) else {}, f"{printable(where)}/config.json")
+    d_in, d_out = (fields.whole_number(f"{side}_features", largest=WIDEST) for side in ("in", "out"))
     named = fields.raw("activation_function") or "Tanh"
     bend = BENDS.get(str(named).rpartition(".")[2])
     bias = bool(fields.flag("bias", True))
-    path = inside(folder, SINGLE, where)
+    path = find_file(folder, SINGLE, where)
     entries = {} if path is None else read_header(path)
     shapes = {"weight": (d_out, d_in), **({"bias": (d_out,)} if bias else {})}
     there = {name.removeprefix("linear."): entry for name, entry in entries.items()}
     if bend is None or d_in != width or {name: entry.shape for name, entry in there.items()} != shapes:
         raise InputError(
-            f"{shown(where)} is no map from {width:,} numbers to {d_out:,} with {shown(str(named), 60)}.",
+            f"{printable(where)} is no map from {width:,} numbers to {d_out:,} with {printable(str(named), 60)}.",
             f"Maps behind a pooling have one of {', '.join(BENDS)} and their numbers in {SINGLE}.",
             "Save the embedder again.",
         )
@@ -121,11 +123,11 @@ def _map(folder: Path, where: str, width: int) -> tuple[Map, dict[str, Entry]]:
 
 
 def _mode(values: Any) -> str:
-    """The one way of pooling that a config names, as a key of `POOLS`; "" for none or several."""
+    """Return the one way of pooling that a config names, as a key of `POOLS`; "" for none or several."""
     if not isinstance(values, dict):
         return ""
     named = values.get("pooling_mode")
     if isinstance(named, str):
-        return NAMED.get(named, "")
+        return POOL_NAMES.get(named, "")
     chosen = [name for name, value in values.items() if name.startswith("pooling_mode_") and value is True]
     return MODES.get(chosen[0].removeprefix("pooling_mode_"), "") if len(chosen) == 1 else ""

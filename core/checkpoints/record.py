@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from core.checkpoints.files import inside, json_object
+from core.checkpoints.files import find_file, json_object
 from core.checkpoints.manifest import shipped_folder
 from core.errors import InputError
 
@@ -17,7 +17,7 @@ FILE = "training.json"
 
 @dataclass(frozen=True, kw_only=True)
 class Training:
-    """The command and its length, the machine, and the log: rows of numbers by name, `step` in each."""
+    """Record of a training: the command and its length, the machine, and the log: rows of numbers by name, `step` in each."""
 
     command: str
     seed: int
@@ -30,7 +30,7 @@ class Training:
     note: str = ""
 
     def curve(self, name: str) -> list[tuple[float, float]]:
-        """(step, value) of the rows that have this value; of several at one step the last."""
+        """Return (step, value) of the rows that have this value; of several at one step the last."""
         return sorted({row["step"]: row[name] for row in self.log if name in row}.items())
 
 
@@ -48,7 +48,7 @@ TYPES = {
 
 
 def trained(name: str) -> Training:
-    """How a shipped model was trained. Raises InputError where its record is not here.
+    """Return the training record of a shipped model. Raises InputError where it is missing.
 
     >>> trained("translator-en-es").steps > 1000
     True
@@ -64,8 +64,8 @@ def trained(name: str) -> Training:
 
 
 def read_training(folder: Path) -> Training | None:
-    """The record of a model folder, None where there is none. Raises InputError for one that is not understood."""
-    if inside(folder, FILE) is None:
+    """Return the record of a model folder, None where there is none. Raises InputError for one that is not understood."""
+    if find_file(folder, FILE) is None:
         return None
     held: dict[str, Any] = {"note": "", **json_object(folder, FILE)}
     for name, kind in TYPES.items():

@@ -1,4 +1,4 @@
-"""What a model scored, beside it as scores.json: its own rows by `core.tools.evaluate --record`, those of baselines by hand.
+"""Scores of a model, in its folder as scores.json: its own rows by `core.tools.evaluate --record`, those of baselines by hand.
 
 A row says the measure, the split it was taken on, whose it is, and the value:
 `{"measure": "bits_per_byte", "split": "prose valid", "of": "gpt-mini", "value": 1.491}`.
@@ -10,11 +10,11 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from core.checkpoints.files import MB, inside, small_bytes, strict_json
+from core.checkpoints.files import MB, find_file, small_bytes, strict_json
 from core.errors import InputError
 
 FILE = "scores.json"
@@ -24,17 +24,17 @@ REMEDY = "Measure again with python -m core.tools.evaluate --record."
 
 @dataclass(frozen=True)
 class Score:
-    """One value: of a model by its name, or of a baseline by what it is."""
+    """Value of a measure on a split: `subject` is a model by its name, or the description of a baseline."""
 
     measure: str
     split: str
-    of: str
+    subject: str
     value: float
 
 
 @dataclass(frozen=True)
 class Measure:
-    """How a measure is said: its name, its number, whether more is better, and whether it is one of the telling ones of its kind of model."""
+    """Text of a measure: its name, its number format, whether more is better, and whether it is a main one of its kind of model."""
 
     words: str
     number: str
@@ -114,8 +114,8 @@ TABLES = {
 """Measures with a row for each part of the items."""
 
 
-def by_part(scores: Sequence[Score], table: str, split: str, of: str) -> dict[str, float]:
-    """The rows of a table, those named by a number with the smallest first.
+def by_part(scores: Sequence[Score], table: str, split: str, subject: str) -> dict[str, float]:
+    """Return the rows of a table, those named by a number with the smallest first.
 
     >>> by_part([Score("bleu_by_length, 2-5 words", "test", "m", 50.0)], "bleu_by_length", "test", "m")
     {'2-5 words': 50.0}
@@ -123,14 +123,14 @@ def by_part(scores: Sequence[Score], table: str, split: str, of: str) -> dict[st
     rows = [
         (score.measure.removeprefix(f"{table}, "), score.value)
         for score in scores
-        if (score.split, score.of) == (split, of) and score.measure.startswith(f"{table}, ")
+        if (score.split, score.subject) == (split, subject) and score.measure.startswith(f"{table}, ")
     ]
     return dict(sorted(rows, key=lambda row: int((re.findall(r"\d+", row[0]) or [0])[0])))
 
 
 def read_scores(folder: Path) -> tuple[Score, ...]:
-    """All rows in their order; () where a model has none. Raises InputError for a file that is not understood."""
-    path = inside(folder, FILE)
+    """Return all rows in their order; () where a model has none. Raises InputError for a file that is not understood."""
+    path = find_file(folder, FILE)
     if path is None:
         return ()
     rows = strict_json(small_bytes(path, MB), FILE)
@@ -148,11 +148,11 @@ def _score(row: Any, name: str) -> Score:
     )
     if not given or type(row["value"]) not in (int, float) or not math.isfinite(row["value"]):
         raise InputError(f"A row of {FILE} of {name} is not understood: {str(row)[:80]}.", RULE, REMEDY)
-    return Score(**row)
+    return Score(row["measure"], row["split"], row["of"], row["value"])
 
 
 def _numbers(measured: Mapping[str, Any]) -> dict[str, float]:
-    """The fractional numbers; those of a table with its name before theirs, `bleu_by_length, 2-5 words`."""
+    """Return the fractional numbers; those of a table with its name before theirs, `bleu_by_length, 2-5 words`."""
     inner = {
         f"{name}, {row}": value
         for name, table in measured.items()
@@ -162,15 +162,22 @@ def _numbers(measured: Mapping[str, Any]) -> dict[str, float]:
     return {name: value for name, value in {**measured, **inner}.items() if isinstance(value, float)}
 
 
-def record(folder: Path, split: str, measured: Mapping[str, Any], of: str | None = None) -> tuple[Score, ...]:
+def record(
+    folder: Path, split: str, measured: Mapping[str, Any], subject: str | None = None
+) -> tuple[Score, ...]:
     """Write what `core.tools.evaluate` measured on a split in the place of older rows there of the same.
 
-    `of` says whose it is where that is not the model of this folder itself.
+    `subject` names the measured model where it is not the one of this folder.
     """
-    of = of or folder.name
-    new = [Score(name, split, of, value) for name, value in _numbers(measured).items() if name != "seconds"]
-    kept = [score for score in read_scores(folder) if (score.split, score.of) != (split, of)]
+    subject = subject or folder.name
+    new = [
+        Score(name, split, subject, value) for name, value in _numbers(measured).items() if name != "seconds"
+    ]
+    kept = [score for score in read_scores(folder) if (score.split, score.subject) != (split, subject)]
     rows = (*new, *kept)
-    text = ",\n ".join(json.dumps(asdict(score), ensure_ascii=False) for score in rows)
+    objects = (
+        {"measure": one.measure, "split": one.split, "of": one.subject, "value": one.value} for one in rows
+    )
+    text = ",\n ".join(json.dumps(each, ensure_ascii=False) for each in objects)
     (folder / FILE).write_text(f"[{text}]\n", encoding="utf-8")
     return rows

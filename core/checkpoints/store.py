@@ -20,7 +20,7 @@ from core.checkpoints.history import write_history
 from core.checkpoints.load import load_model
 from core.checkpoints.manifest import read_manifest, shipped_folder, verify, write_manifest
 from core.checkpoints.native_format import load_weights
-from core.checkpoints.safety.load_plan import blank
+from core.checkpoints.safety.load_plan import meta_network
 from core.checkpoints.weights import SINGLE
 from core.checkpoints.writing import fitting, whole_folder, write_json
 from core.errors import InputError
@@ -59,7 +59,8 @@ def save_model(
     """
     halves = {name: fitting(name, value, torch.float16) for name, value in weights.items()}
     wanted = {
-        name: tuple(value.shape) for name, value in blank(families()[family], config).state_dict().items()
+        name: tuple(value.shape)
+        for name, value in meta_network(families()[family], config).state_dict().items()
     }
     if {name: tuple(value.shape) for name, value in halves.items()} != wanted:
         odd = sorted(set(wanted) ^ set(halves)) or [

@@ -1,4 +1,4 @@
-"""Heads of fine-tuned models of the transformers library: how each kind stores them, and what they tell apart."""
+"""Heads of fine-tuned models of the transformers library: the tensors of each kind, and the classes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from core.checkpoints.files import shown
+from core.checkpoints.files import printable
 from core.checkpoints.safety.config_schema import Fields
 from core.checkpoints.safety.load_plan import Take
 from core.checkpoints.safety.safetensors_header import Entry
@@ -18,26 +18,26 @@ from core.layers.task_head import Head
 
 CLASSES, TAGS, ANSWER = "SequenceClassification", "TokenClassification", "QuestionAnswering"
 CHOICE = "MultipleChoice"
-"""What the names of the library's classes end in whose heads are read."""
+"""Ends of the names of the library's classes whose heads are read."""
 OUTPUTS: Mapping[str, str] = {CLASSES: "classes", TAGS: "tags", ANSWER: "answer", CHOICE: "score"}
 EXACT: Mapping[str, int] = {ANSWER: 2, CHOICE: 1}
 """How many numbers these give: the two ends of an answer, and how well a second text goes with the first."""
 MOST = 2**16
 """Classes that a head may tell apart."""
-THEIRS: Mapping[str, str] = {
+ACTIVATION_ALIASES: Mapping[str, str] = {
     "gelu_new": "gelu_tanh",
     "gelu_pytorch_tanh": "gelu_tanh",
     "gelu_fast": "gelu_tanh",
     "gelu_python": "gelu",
     "swish": "silu",
 }
-"""What configs call some activations."""
-BENDS: Mapping[str, str] = {**{name: name for name in (*ACTIVATIONS, "tanh")}, **THEIRS}
+"""Names of activations in configs by ours."""
+BENDS: Mapping[str, str] = {**{name: name for name in (*ACTIVATIONS, "tanh")}, **ACTIVATION_ALIASES}
 
 
 @dataclass(frozen=True)
 class HeadSpec:
-    """How a kind stores one of its heads: the last map, what it reads, and a first map with its activation.
+    """Stored form of one head: the last map, its input, and a first map with its activation.
 
     `pool` is a key of `core.layers.task_head.POOLS`, or "pooled" for the network's own pooled output; `pool_field` names
     the field of a config that says another. `activation_field` names the field that says the activation, which is
@@ -57,7 +57,7 @@ class HeadSpec:
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """The stored names of first map, norm and last map, without their ends."""
+        """Return the stored names of first map, norm and last map, without their ends."""
         return self.dense, self.norm, self.out
 
 
@@ -78,7 +78,7 @@ def read_head(
     n_out = _rows(entries, spec.out)
     if not 0 < n_out <= MOST:
         raise InputError(
-            f"'{shown(spec.out)}' has {n_out:,} rows.",
+            f"'{printable(spec.out)}' has {n_out:,} rows.",
             f"A head has at most {MOST:,} classes here.",
             "Open another model.",
         )
@@ -96,7 +96,7 @@ def read_head(
         activation=_activation(spec, fields),
         eps=fields.small(spec.eps_field, spec.eps) if spec.norm else 0.0,
         biases=_biases(spec, entries),
-        names=() if task in EXACT else names(fields.raw("id2label"), n_out),
+        names=() if task in EXACT else class_names(fields.raw("id2label"), n_out),
         several=fields.raw("problem_type") == "multi_label_classification",
     )
     return head, tuple(_takes(spec, head))
@@ -109,26 +109,26 @@ def _task(fields: Fields) -> str:
     return ending[1] if ending else ""
 
 
-def names(given: Any, n: int) -> tuple[str, ...]:
+def class_names(labels: Any, n: int) -> tuple[str, ...]:
     """Return the names of `id2label` in the order of their numbers, short and each once; none where they are not those of n classes.
 
-    >>> names({"1": "bad", "0": "good"}, 2), names({"0": "a", "1": "a"}, 2), names({"0": "x"}, 3)
+    >>> class_names({"1": "bad", "0": "good"}, 2), class_names({"0": "a", "1": "a"}, 2), class_names({"0": "x"}, 3)
     (('good', 'bad'), ('a', 'a (1)'), ())
     """
-    if not isinstance(given, dict) or len(given) != n:
+    if not isinstance(labels, dict) or len(labels) != n:
         return ()
-    read = [str(name) for i in range(n) if isinstance(name := given.get(str(i)), str) and name.strip()]
+    read = [str(name) for i in range(n) if isinstance(name := labels.get(str(i)), str) and name.strip()]
     if len(read) < n:
         return ()
     found: dict[str, None] = {}
     for i, name in enumerate(read):
-        short = shown(" ".join(name.split()), LONGEST_NAME)
-        found[short if short not in found else f"{shown(short, LONGEST_NAME - 8)} ({i})"] = None
+        short = printable(" ".join(name.split()), LONGEST_NAME)
+        found[short if short not in found else f"{printable(short, LONGEST_NAME - 8)} ({i})"] = None
     return tuple(found) if len(found) == n else ()
 
 
 def _rows(entries: Mapping[str, Entry], name: str) -> int:
-    """The rows of a stored matrix; 0 for none, which `check_names` says better."""
+    """Return the rows of a stored matrix; 0 for none, which `check_names` reports better."""
     entry = entries.get(f"{name}.weight")
     return entry.shape[0] if entry is not None and len(entry.shape) == 2 else 0
 
@@ -149,7 +149,7 @@ def _biases(spec: HeadSpec, entries: Mapping[str, Entry]) -> tuple[bool, bool, b
 
 
 def _takes(spec: HeadSpec, head: Head) -> list[Take]:
-    """Every tensor of a head."""
+    """Return every tensor of a head."""
     inner = head.width or head.d_in
     shapes = {"dense": (head.width, head.d_in), "norm": (head.width,), "out": (head.n_out, inner)}
     found = []

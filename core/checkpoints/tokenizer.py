@@ -17,7 +17,7 @@ from weakref import WeakValueDictionary
 
 import tokenizers
 
-from core.checkpoints.files import MB, inside, json_object, need, shown
+from core.checkpoints.files import MB, find_file, json_object, need, printable
 from core.checkpoints.safety.config_schema import Fields
 from core.checkpoints.safety.load_plan import Plan
 from core.errors import InputError
@@ -35,12 +35,12 @@ KINDS = ((FILE,), (SOURCE, TARGET, VOCAB), (VOCAB, MERGES), (WORDS,))
 """The files that a tokenizer may be, what is read first standing first."""
 MAX_FILE, MAX_OUT = 32 * MB, 96 * MB
 MEMORY, CPU, WALL = 1500 * MB, 5, 30.0
-"""What the child may use: address space in bytes, seconds of processor, seconds on the clock."""
+"""Limits of the child: address space in bytes, seconds of processor, seconds on the clock."""
 
 CHILD = Path(__file__).parent / "safety" / "tokenizer_sandbox.py"
 PLACE = Path(tokenizers.__file__).parents[1]
 RULE = "A tokenizer must load, encode and stay within limits in a process of its own first."
-AGAIN = "Download or export the tokenizer again."
+REMEDY = "Download or export the tokenizer again."
 OTHER = "Download it again; if it is as its makers wrote it, open a model whose tokenizer is of a known kind."
 
 _SHARED: WeakValueDictionary[Any, Tokenizer] = WeakValueDictionary()
@@ -48,7 +48,7 @@ _SHARED: WeakValueDictionary[Any, Tokenizer] = WeakValueDictionary()
 
 
 def shipped_tokenizer(folder: Path, plan: Plan) -> Tokenizer:
-    """A tokenizer whose file was verified by its sum: loaded here and now. Models of the same tokens have one in common."""
+    """Return a tokenizer whose file was verified by its checksum, loaded in this process. Models with the same tokens share one."""
     file = need(folder, FILE).read_bytes()
     key = hashlib.sha256(file).digest(), tuple(sorted(plan.ids.items()))
     tokenizer = _SHARED.get(key)
@@ -59,17 +59,17 @@ def shipped_tokenizer(folder: Path, plan: Plan) -> Tokenizer:
 
 
 def read_tokenizer(folder: Path, plan: Plan) -> Tokenizer:
-    """The tokenizer of a foreign folder, after the child has tried it (`Reading`)."""
+    """Return the tokenizer of a foreign folder, after the child has tried it (`Reading`)."""
     with Reading(folder, plan) as reading:
         return reading.tokenizer
 
 
 class Reading(AbstractContextManager["Reading"]):
-    """A foreign tokenizer.json, GPT-2's vocab.json and merges.txt, BERT's vocab.txt or Marian's two SentencePiece models with a vocab.json.
+    """Reading of a foreign tokenizer.json, GPT-2's vocab.json and merges.txt, BERT's vocab.txt or Marian's two SentencePiece models with a vocab.json.
 
-    The child tries it from now on, whatever is done here meanwhile; it is made here when `tokenizer` is asked for. Where what
-    is read is no text, the plan has its names and no file is asked for. Padding and truncation are taken off. Marks that the
-    config does not name are found by the plan's names for them. `called` is what a refusal calls the file, if not by its name.
+    The child tries it in the background; it is made here on first access to `tokenizer`. A model without text as input has the
+    plan's names and no file. Padding and truncation are taken off. Marks that the config does not name are found by the plan's
+    names for them. `called` is the name of the file in a refusal, where it is not its own.
     Raises InputError: missing, refused by the child, an id beyond the rows of the model's table, no mark to frame with.
     """
 
@@ -84,13 +84,13 @@ class Reading(AbstractContextManager["Reading"]):
             self._trial.close()
 
     def check(self) -> None:
-        """Raises InputError once the child has refused it."""
+        """Raise InputError once the child has refused it."""
         if self._trial is not None and self._trial.ended:
             _ = self.tokenizer
 
     @cached_property
     def tokenizer(self) -> Tokenizer:
-        """Ours, once the child has said that it holds."""
+        """Return our tokenizer, once the child has accepted it."""
         if self._plan.tokenizer is not None:
             return Tokenizer(self._plan.tokenizer, **self._plan.ids)
         assert self._trial is not None
@@ -99,7 +99,7 @@ class Reading(AbstractContextManager["Reading"]):
         except InputError as error:
             if not self._called:
                 raise
-            raise InputError(error.wrong.replace(FILE, self._called), error.rule, AGAIN) from None
+            raise InputError(error.wrong.replace(FILE, self._called), error.rule, REMEDY) from None
 
     def _made(self, facts: Mapping[str, Any]) -> Tokenizer:
         check_rows(facts["n_ids"], facts["largest_id"], self._plan.config.n_vocab)
@@ -113,7 +113,7 @@ class Reading(AbstractContextManager["Reading"]):
 def marked(
     backend: tokenizers.Tokenizer, plan: Plan, make: Callable[..., Tokenizer] = Tokenizer
 ) -> Tokenizer:
-    """Our tokenizer of a backend, made by `make`, with the marks that the plan names. Raises InputError for none to frame with."""
+    """Return our tokenizer of a backend, made by `make`, with the marks that the plan names. Raises InputError for none to frame with."""
     marks: dict[str, str] = {}
     for mark, names in plan.marks.items():
         there = [name for name in names.split(" or ") if _has_row(backend, name, plan)]
@@ -143,24 +143,24 @@ def _framing(tokenizer: Tokenizer, plan: Plan) -> Tokenizer:
     if plan.spec.framed and (tokenizer.start is None or tokenizer.end is None):
         wanted = " and ".join(plan.marks[mark] for mark in ("start", "end"))
         raise InputError(
-            "The tokenizer has no marks to put around a text.", f"This kind of model needs {wanted}.", AGAIN
+            "The tokenizer has no marks to put around a text.", f"This kind of model needs {wanted}.", REMEDY
         )
     return tokenizer
 
 
 def given_files(folder: Path) -> tuple[str, list[Path | str]]:
-    """What the child is to read: the name of the kind, the files and how a vocab.txt normalizes. Raises InputError where there are none."""
+    """Return the input of the child: the name of the kind, the files and the rules of a vocab.txt. Raises InputError where there are none."""
     for names in KINDS:
-        paths = [path for path in (inside(folder, name) for name in names) if path]
+        paths = [path for path in (find_file(folder, name) for name in names) if path]
         if len(paths) < len(names):
             continue
         for name, path in zip(names, paths, strict=True):
             if path.stat().st_size > MAX_FILE:
                 raise InputError(
-                    f"{name} has {path.stat().st_size:,} bytes.", f"At most {MAX_FILE:,} are read.", AGAIN
+                    f"{name} has {path.stat().st_size:,} bytes.", f"At most {MAX_FILE:,} are read.", REMEDY
                 )
         return names[0], [*paths, json.dumps(_rules(folder))] if names == (WORDS,) else [*paths]
-    wrong = f"{FILE} is missing in {shown(folder.name)}."
+    wrong = f"{FILE} is missing in {printable(folder.name)}."
     raise InputError(
         wrong,
         f"A model needs it, or {VOCAB} and {MERGES}, or {WORDS}, or {SOURCE}, {TARGET} and {VOCAB}.",
@@ -169,8 +169,8 @@ def given_files(folder: Path) -> tuple[str, list[Path | str]]:
 
 
 def _rules(folder: Path) -> dict[str, bool | None]:
-    """How BERT's old tokenizer normalizes: lower case unless told otherwise, and then without accents; or that every letter is a token."""
-    said = Fields(json_object(folder, RULES) if inside(folder, RULES) else {}, RULES)
+    """Return the rules of BERT's old tokenizer: lower case by default, and then without accents; or one token a letter."""
+    said = Fields(json_object(folder, RULES) if find_file(folder, RULES) else {}, RULES)
     return {
         "lowercase": said.flag("do_lower_case", True),
         "strip_accents": said.flag("strip_accents", None),
@@ -180,20 +180,20 @@ def _rules(folder: Path) -> dict[str, bool | None]:
 
 
 def try_in_child(
-    given: Sequence[Path | str], name: str, load: Callable[[str], Any] = str, **limits: Any
+    files: Sequence[Path | str], name: str, load: Callable[[str], Any] = str, **limits: Any
 ) -> dict[str, Any]:
-    """What a child says about a tokenizer (`Trial`)."""
-    with closing(Trial(name, given, load, **limits)) as trial:
+    """Return a child's facts about a tokenizer (`Trial`)."""
+    with closing(Trial(name, files, load, **limits)) as trial:
         return trial.facts
 
 
 class Trial:
-    """A child that tries a tokenizer from now on, until it ends or is closed. Raises InputError for every bad end."""
+    """Child process that tries a tokenizer until it ends or is closed. Raises InputError for every bad end."""
 
     def __init__(
         self,
         name: str,
-        given: Sequence[Path | str],
+        files: Sequence[Path | str],
         load: Callable[[str], Any] = str,
         *,
         memory: int = MEMORY,
@@ -203,7 +203,7 @@ class Trial:
         self._name, self._load, self._wall = name, load, wall
         self._broken = f"it breaks the limits of {cpu} seconds and {memory // MB:,} MB, or ends the process"
         limits = [str(PLACE), str(memory), str(cpu), str(MAX_OUT)]
-        command = [sys.executable, "-I", "-S", str(CHILD), *limits, name, *map(str, given)]
+        command = [sys.executable, "-I", "-S", str(CHILD), *limits, name, *map(str, files)]
         calm = {
             key: value
             for key, value in os.environ.items()
@@ -228,7 +228,7 @@ class Trial:
 
     @cached_property
     def facts(self) -> dict[str, Any]:
-        """What the child says: the ids, and as "tokenizer" what `load` makes of the cleaned file once the child has loaded it, while it tries it."""
+        """Return the child's facts: the ids, and as "tokenizer" the result of `load` on the cleaned file, which runs while the child tries it."""
         late: list[bool] = []
         clock = threading.Timer(self._wall, lambda: (late.append(True), self._child.kill()))
         clock.start()
@@ -255,7 +255,7 @@ class Trial:
 
 
 def _refused(name: str, problem: str) -> InputError:
-    return InputError(f"{name} is refused: {shown(problem, 250)}.", RULE, OTHER)
+    return InputError(f"{name} is refused: {printable(problem, 250)}.", RULE, OTHER)
 
 
 def spare(n_rows: int) -> int:
@@ -264,7 +264,7 @@ def spare(n_rows: int) -> int:
 
 
 def check_rows(n_ids: int, largest: int, n_rows: int) -> None:
-    """Raises InputError where more tokens have no row in the model's table than may be left out."""
+    """Raise InputError where more tokens have no row in the model's table than may be left out."""
     if largest >= n_rows + spare(n_rows):
         raise InputError(
             f"The tokenizer has {n_ids:,} entries up to id {largest:,}, the model {n_rows:,} rows.",

@@ -12,15 +12,15 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from core.checkpoints.files import MB, inside, json_object, need, shown
-from core.checkpoints.safety.mapped_file import MappedFile, broken
-from core.checkpoints.safety.safetensors_header import AGAIN, MAX_TENSORS, Entry, read_header
+from core.checkpoints.files import MB, find_file, json_object, need, printable
+from core.checkpoints.safety.mapped_file import MappedFile, count_broken
+from core.checkpoints.safety.safetensors_header import MAX_TENSORS, REMEDY, Entry, read_header
 from core.errors import InputError
 
 SINGLE, INDEX = "model.safetensors", "model.safetensors.index.json"
 MAX_SHARDS = 500
 SCALE = ".scale"
-"""Behind the name of a matrix in 8 bits: what stands beside it, the size of a step in each row."""
+"""End of the name of the steps of a matrix in 8 bits: one size a row."""
 MAPPED: Mapping[str, int] = {"F32": 4, "F16": 2, "BF16": 2}
 """Precisions in which a weight may stay, with the bytes of a number."""
 SHARD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,200}\.safetensors")
@@ -29,7 +29,7 @@ PICKLES = ("pytorch_model.bin", "pytorch_model.bin.index.json", "model.pt", "mod
 
 @dataclass(frozen=True)
 class Weights:
-    """What is stored, by name; nothing is read before `read` or `mapped`."""
+    """Stored tensors by name; nothing is read before `read` or `mapped`."""
 
     entries: Mapping[str, Entry]
     stored: Mapping[str, str] = field(default_factory=dict)
@@ -40,19 +40,19 @@ class Weights:
     """Whether the numbers lie in files as they are used."""
 
     def renamed(self, name_of: Callable[[str], str]) -> Weights:
-        """The same weights under other names. Raises InputError if two names become one."""
+        """Return the same weights under other names. Raises InputError if two names become one."""
         before = {name_of(name): name for name in self.entries}
         stored = {ours: self.stored.get(name, name) for ours, name in before.items()}
         if len(stored) != len(self.entries):
             twice = next(name for name in self.entries if before[name_of(name)] != name)
-            wrong = f"'{shown(name_of(twice))}' is stored twice, also as '{shown(twice)}' or '{shown(stored[name_of(twice)])}'."
-            raise InputError(wrong, "Each weight is stored once.", AGAIN)
+            wrong = f"'{printable(name_of(twice))}' is stored twice, also as '{printable(twice)}' or '{printable(stored[name_of(twice)])}'."
+            raise InputError(wrong, "Each weight is stored once.", REMEDY)
         return replace(
             self, entries={ours: self.entries[name] for ours, name in before.items()}, stored=stored
         )
 
     def scaled(self) -> Weights:
-        """The same with each matrix in 8 bits and its `NAME.scale` as one matrix of that name (core.checkpoints.eight_bit).
+        """Return the weights with each matrix in 8 bits and its `NAME.scale` as one matrix of that name (core.checkpoints.eight_bit).
 
         A matrix of whole numbers whose scale is not there, or of another length, stays what it is: no weight.
         """
@@ -71,17 +71,17 @@ class Weights:
         return replace(self, entries=entries, scales=scales)
 
     def read(self, name: str) -> Tensor:
-        """One tensor as float32 of its own memory. Raises InputError if a number in it is NaN or infinite."""
+        """Return one tensor as float32 of its own memory. Raises InputError if a number in it is NaN or infinite."""
         entry, stored = self.entries[name], self.stored.get(name, name)
         if name in self.scales:
-            value = self._held(replace(entry, dtype="I8"), stored)
-            value *= self._held(self.scales[name], name + SCALE)[:, None]
+            value = self._read_float32(replace(entry, dtype="I8"), stored)
+            value *= self._read_float32(self.scales[name], name + SCALE)[:, None]
         else:
-            value = self._held(entry, stored)
-        return _judged(name, value)
+            value = self._read_float32(entry, stored)
+        return _check_finite(name, value)
 
     def mapped(self, name: str) -> Tensor:
-        """One tensor as it is stored, where it lies in the file: it is read from there when it is used, and takes no other memory.
+        """Return one tensor as it is stored, mapped from its file: it is read from there when it is used, and takes no other memory.
 
         As `read` gives it where that cannot be (float64, 8 bits, what is in no file). Raises InputError as `read` does.
         """
@@ -90,28 +90,28 @@ class Weights:
         entry = self.entries[name]
         with _readable(entry.file, name):
             value = self._file(entry).tensor(entry)
-        return _judged(name, value)
+        return _check_finite(name, value)
 
     def in_order(self, names: Iterable[str]) -> list[str]:
-        """The names in the order in which their numbers lie: read so, a file costs one way through."""
+        """Return the names in the order of their numbers in the file, so that a file is read in one pass."""
         return sorted(names, key=lambda name: (self.entries[name].file, self.entries[name].begin))
 
     @property
     def precisions(self) -> tuple[str, ...]:
-        """In which precisions the numbers are stored."""
+        """Return the number formats that are stored."""
         return tuple(sorted({entry.dtype for entry in self.entries.values()}))
 
     def keeps(self, name: str) -> bool:
-        """Whether `mapped` gives a tensor as it is stored."""
+        """Return whether `mapped` gives a tensor as it is stored."""
         return self.in_files and self.entries[name].dtype in MAPPED and name not in self.scales
 
-    def _held(self, entry: Entry, name: str) -> Tensor:
-        """One stored tensor as float32 of its own memory; `name` is how it is stored."""
+    def _read_float32(self, entry: Entry, name: str) -> Tensor:
+        """Return one stored tensor as float32 of its own memory; `name` is its stored name."""
         with _readable(entry.file, name):
             return self._file(entry).tensor(entry).to(torch.float32, copy=True)
 
     def _file(self, entry: Entry) -> MappedFile:
-        """The file of a tensor, opened once."""
+        """Return the file of a tensor, opened once."""
         if entry.file not in self._files:
             self._files[entry.file] = MappedFile(entry)
         return self._files[entry.file]
@@ -127,18 +127,18 @@ def _readable(file: Path, name: str) -> Iterator[None]:
             raise FileNotFoundError
         yield
     except (OSError, ValueError):
-        wrong = f"'{shown(name)}' cannot be read from {file.name}, whose list of tensors was fine: the file has changed since."
+        wrong = f"'{printable(name)}' cannot be read from {file.name}, whose list of tensors was fine: the file has changed since."
         rule = "A file must stay as it is while a model is opened."
         raise InputError(wrong, rule, "Wait until it is whole, then open it again.") from None
 
 
-def _judged(name: str, value: Tensor) -> Tensor:
-    """The value. Raises InputError if some of its numbers are NaN or infinite."""
-    n_broken = broken(value)
+def _check_finite(name: str, value: Tensor) -> Tensor:
+    """Return the value. Raises InputError if some of its numbers are NaN or infinite."""
+    n_broken = count_broken(value)
     if not n_broken:
         return value
     raise InputError(
-        f"'{shown(name)}' is NaN or infinite at {n_broken:,} of its {value.numel():,} places.",
+        f"'{printable(name)}' is NaN or infinite at {n_broken:,} of its {value.numel():,} places.",
         "A picture of such a model would be false.",
         "Use a checkpoint from before the training broke, or export it in float32.",
     )
@@ -150,24 +150,24 @@ def find_weights(folder: Path) -> Weights:
     A shard is a base name inside the folder; the index and the shards must agree on every tensor.
     Raises InputError: nothing there, only a pickle there, a damaged header, an index that leads elsewhere.
     """
-    single = inside(folder, SINGLE)
+    single = find_file(folder, SINGLE)
     if single is not None:
         return Weights(read_header(single))
-    if inside(folder, INDEX) is None:
+    if find_file(folder, INDEX) is None:
         raise _nothing(folder)
     index = json_object(folder, INDEX, limit=8 * MB).get("weight_map")
     if not isinstance(index, dict) or not index or len(index) > MAX_TENSORS:
         raise InputError(
             f"{INDEX} has no usable weight_map.",
             f"It names the file of each of at most {MAX_TENSORS:,} tensors.",
-            AGAIN,
+            REMEDY,
         )
     for name in index.values():
         if not isinstance(name, str) or not SHARD.fullmatch(name):
             raise InputError(
-                f"{INDEX} names the file '{shown(str(name))}'.",
+                f"{INDEX} names the file '{printable(str(name))}'.",
                 "Shards are .safetensors files of the same folder.",
-                AGAIN,
+                REMEDY,
             )
     shards = sorted(set(index.values()))
     if len(shards) > MAX_SHARDS:
@@ -180,13 +180,13 @@ def find_weights(folder: Path) -> Weights:
     for shard, path in {shard: need(folder, shard) for shard in shards}.items():
         for name, entry in read_header(path).items():
             if index.get(name) != shard:
-                wrong = f"{shard} holds '{shown(name)}', which {INDEX} does not place there."
-                raise InputError(wrong, "Index and shards must agree.", AGAIN)
+                wrong = f"{shard} holds '{printable(name)}', which {INDEX} does not place there."
+                raise InputError(wrong, "Index and shards must agree.", REMEDY)
             entries[name] = entry
     for name in index:
         if name not in entries:
             raise InputError(
-                f"{index[name]} does not hold '{shown(name)}'.", f"{INDEX} says that it does.", AGAIN
+                f"{index[name]} does not hold '{printable(name)}'.", f"{INDEX} says that it does.", REMEDY
             )
     return Weights(entries)
 
@@ -196,10 +196,10 @@ def _nothing(folder: Path) -> InputError:
     for name in PICKLES:
         if (folder / name).exists():
             return InputError(
-                f"{shown(folder.name)} has only {name}, a Python pickle.",
+                f"{printable(folder.name)} has only {name}, a Python pickle.",
                 rule + " Pickles can run code and are never read.",
                 "Where you trust it, load it with transformers and call save_pretrained(folder).",
             )
     return InputError(
-        f"{SINGLE} is missing in {shown(folder.name)}.", rule, "Download or export the model again."
+        f"{SINGLE} is missing in {printable(folder.name)}.", rule, "Download or export the model again."
     )

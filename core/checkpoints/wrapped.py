@@ -1,4 +1,4 @@
-"""A model of the transformers library that is in memory, as one of ours."""
+"""Model of the transformers library in memory, as one of ours."""
 
 from __future__ import annotations
 
@@ -33,26 +33,26 @@ MEMORY = Path("memory")
 
 
 @dataclass(frozen=True)
-class Held(Weights):
-    """Weights that are in memory, by the names of a state_dict."""
+class MemoryWeights(Weights):
+    """Weights in memory, by the names of a state_dict."""
 
     in_files: ClassVar[bool] = False
     tensors: Mapping[str, Tensor] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, tensors: Mapping[str, Tensor]) -> Held:
+    def from_tensors(cls, tensors: Mapping[str, Tensor]) -> MemoryWeights:
         entries = {
             name: Entry(MEMORY, DTYPES.get(value.dtype, str(value.dtype)), tuple(value.shape))
             for name, value in tensors.items()
         }
         return cls(entries, tensors=tensors)
 
-    def _held(self, entry: Entry, name: str) -> Tensor:
+    def _read_float32(self, entry: Entry, name: str) -> Tensor:
         return self.tensors[name].detach().to("cpu", torch.float32, copy=True)
 
 
 def wrap(network: Any, tokenizer: Any = None, name: str = "") -> Model:
-    """A model of the transformers library with its fast tokenizer, copied: traced, edited and drawn like every other here.
+    """Return a model of the transformers library with its fast tokenizer, copied: traced, edited and drawn like every other here.
 
     Its weights are read once, in float32; what happens to `network` later changes nothing here. The same kinds, switches and
     checks as for a folder (`core.open_model`). A model of pictures needs no tokenizer. Raises InputError for a kind that is
@@ -79,7 +79,7 @@ def wrap(network: Any, tokenizer: Any = None, name: str = "") -> Model:
     said = getattr(network, "generation_config", None)
     values |= {MORE_ENDS: getattr(said, ENDS, None), FIRST: getattr(said, FIRST, None)}
     with _in_memory(called):
-        plan, weights = plan_foreign(values, Held.of(stored))
+        plan, weights = plan_foreign(values, MemoryWeights.from_tensors(stored))
         ours = _tokenizer(tokenizer, plan)
         built = build(plan, weights)
     title = name or Path(str(values.get("_name_or_path") or "")).name or values["model_type"]
@@ -88,14 +88,14 @@ def wrap(network: Any, tokenizer: Any = None, name: str = "") -> Model:
 
 
 def _as_saved(network: Any) -> Mapping[str, Tensor]:
-    """The weights by the names of a file: from version 5 on the library has others for some kinds in memory."""
+    """Return the weights by the names of a file: from version 5 on the library has others for some kinds in memory."""
     library = sys.modules.get("transformers.core_model_loading")
     state = network.state_dict()
     return state if library is None else library.revert_weight_conversion(network, state)
 
 
 def _inner(network: Any) -> Any:
-    """The model within what compiling it or spreading it over devices made of it."""
+    """Return the model inside the wrappers of compiling or of several devices."""
     for around in ("_orig_mod", "module"):
         inner = getattr(network, around, None)
         if isinstance(inner, nn.Module):
@@ -104,7 +104,7 @@ def _inner(network: Any) -> Any:
 
 
 def _tokenizer(tokenizer: Any, plan: Plan) -> Tokenizer:
-    """Ours, of a fast tokenizer, or of what the plan names where no text is read."""
+    """Return our tokenizer of a fast one, or of the plan's where no text is read."""
     if plan.tokenizer is not None:
         return Tokenizer(plan.tokenizer, **plan.ids)
     backend = getattr(tokenizer, "backend_tokenizer", tokenizer)
@@ -130,7 +130,7 @@ def _tokenizer(tokenizer: Any, plan: Plan) -> Tokenizer:
 
 @contextmanager
 def _in_memory(called: str) -> Iterator[None]:
-    """Refusals made for files in the words of a model that is in memory."""
+    """Reword refusals made for files for a model that is in memory."""
     try:
         yield
     except InputError as error:

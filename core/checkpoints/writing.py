@@ -18,7 +18,7 @@ from core.errors import InputError
 
 @contextmanager
 def whole_folder(folder: Path) -> Iterator[Path]:
-    """A new folder to write into, which takes the place of `folder` when all went well and is gone when not."""
+    """Yield a new folder to write into, which replaces `folder` when all went well and is deleted when not."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     new = Path(tempfile.mkdtemp(prefix=f".{folder.name}.new-", dir=folder.parent))
     try:
@@ -35,7 +35,7 @@ def write_json(path: Path, value: Mapping[str, Any]) -> None:
 
 
 def fitting(name: str, value: Tensor, dtype: torch.dtype) -> Tensor:
-    """The tensor in this format, on the CPU, in memory of its own. Raises InputError if a number does not fit."""
+    """Return the tensor in this format, on the CPU, in memory of its own. Raises InputError if a number does not fit."""
     found = value.detach().to("cpu", dtype, copy=True).contiguous()
     if not found.isfinite().all():
         kind = str(dtype).removeprefix("torch.")

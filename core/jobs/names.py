@@ -36,7 +36,7 @@ def resolve_name(name: str, session: str = "") -> Listing | None:
     """
     if user_models.is_user_model(name):
         return user_models.SHELF.find(name, session).listing
-    of, step = history.moment(name) or (name, None)
+    of, step = history.parse_step_name(name) or (name, None)
     if of.startswith(trainer.YOURS):
         training = trainer.default().find(of, session)
         if step is None and not training.over:
@@ -62,20 +62,20 @@ def _moment(name: str, model: str, step: int) -> Listing | None:
     if place is None:
         return None
     _check(model, step, history.steps(place.folder))
-    judged = place.judged()
+    judged = place.check()
     return Listing(name, judged.ok, judged.problem, judged.family)
 
 
 def _check(model: str, step: int | None, steps: Sequence[int]) -> None:
     if step is not None and step not in steps:
-        raise history.unkept(model, step, steps)
+        raise history.no_such_step(model, step, steps)
 
 
 def open_model(name: str, session: str = "") -> Model:
     """Return the model of a name, listed or not; `session` as for `resolve_name`."""
     if user_models.is_user_model(name):
         return load_model(user_models.SHELF.find(name, session).folder, name)
-    of, step = history.moment(name) or (name, None)
+    of, step = history.parse_step_name(name) or (name, None)
     if of.startswith(trainer.YOURS):
         return trainer.default().find(of, session).model(step)
     if of.startswith(RECORDED):
@@ -89,7 +89,7 @@ def is_unlisted(name: str) -> bool:
     >>> is_unlisted("gpt-twin at step 437"), is_unlisted("gpt-twin")
     (True, False)
     """
-    return name.startswith((trainer.YOURS, RECORDED)) or history.moment(name) is not None
+    return name.startswith((trainer.YOURS, RECORDED)) or history.parse_step_name(name) is not None
 
 
 def task_of(name: str) -> str | None:

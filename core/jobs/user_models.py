@@ -10,7 +10,7 @@ import threading
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.checkpoints.files import shown
+from core.checkpoints.files import printable
 from core.checkpoints.hub import PREFIX
 from core.checkpoints.load import inspect
 from core.errors import InputError
@@ -63,7 +63,7 @@ class Shelf:
 
         Raises InputError where its config and the headers of its weights say that it does not open.
         """
-        own = name if name.startswith(PREFIX) else f"{UPLOAD}{shown(name, 40)} ({secrets.token_hex(4)})"
+        own = name if name.startswith(PREFIX) else f"{UPLOAD}{printable(name, 40)} ({secrets.token_hex(4)})"
         plan = inspect(folder)[0]
         found = UserModel(
             own,

@@ -165,7 +165,7 @@ def scored(scores: Sequence[Score], name: str) -> str:
     """A table a split, the model above its baselines, then what was measured part by part."""
     parts: list[str] = []
     for split in dict.fromkeys(score.split for score in scores):
-        here = {(score.of, score.measure): score.value for score in scores if score.split == split}
+        here = {(score.subject, score.measure): score.value for score in scores if score.split == split}
         shown = [measure for measure in MEASURES if any(measure == of[1] for of in here)]
         owners = sorted(
             dict.fromkeys(of for of, measure in here if measure in MEASURES), key=lambda of: of != name
@@ -178,7 +178,7 @@ def scored(scores: Sequence[Score], name: str) -> str:
             parts.append(table((split, *(MEASURES[m].words for m in shown)), cells))
         own = [
             of
-            for of in dict.fromkeys(s.of for s in scores if s.split == split)
+            for of in dict.fromkeys(s.subject for s in scores if s.split == split)
             if of.startswith(f"{name} with ")
         ]
         for of in (name, *own):  # then its weights under another mask

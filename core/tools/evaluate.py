@@ -107,7 +107,7 @@ def _on_file(model: Any, path: Path, limit: int | None) -> Metrics:
 
 
 def _drawn(model: Any, limit: int | None, seed: int | None) -> Metrics:
-    recipe = recipes().get(history.base(model.name))
+    recipe = recipes().get(history.base_name(model.name))
     if recipe is None or recipe.measure is None or recipe.family != model.family:
         scoring, own = (
             scoring_of(model.family),
@@ -182,9 +182,9 @@ def main(argv: list[str] | None = None) -> int:
         others = found.pop("beside", {})
         others |= beside(model, opts.beside, opts.data) if opts.beside else {}
         if opts.record:
-            folder = store.shipped_folder() / history.base(model.name)
+            folder = store.shipped_folder() / history.base_name(model.name)
             for of, measured in {**others, model.name: found}.items():  # the last is the first row
-                scores.record(folder, opts.record, measured, of=of)
+                scores.record(folder, opts.record, measured, subject=of)
             store.write_manifest(store.shipped_folder())
     except InputError as error:
         print(error, file=sys.stderr)

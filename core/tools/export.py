@@ -16,7 +16,7 @@ import torch
 from safetensors.torch import save_file
 
 from core.checkpoints import open_model
-from core.checkpoints.files import shown
+from core.checkpoints.files import printable
 from core.checkpoints.foreign import BAD_WORDS, FIRST, Format, formats
 from core.checkpoints.load import GENERATION
 from core.checkpoints.tokenizer import FILE, RULES
@@ -46,7 +46,9 @@ def export_model(model: Model, out: Path, dtype: str = "float32") -> Path:
     form, said = _form(model)
     if out.exists() and not (out.is_dir() and not any(out.iterdir())):
         raise InputError(
-            f"'{shown(out.name)}' exists and is not empty.", "Nothing is written over.", "Name a new folder."
+            f"'{printable(out.name)}' exists and is not empty.",
+            "Nothing is written over.",
+            "Name a new folder.",
         )
     ours = model.network.state_dict()
     stored = {
@@ -90,9 +92,7 @@ def _form(model: Model) -> tuple[Format, dict[str, Any]]:
             return form, {**head, "tie_word_embeddings": True, **values}
     known = ", ".join(sorted({form.family for form in formats().values()}))
     if any(form.family == model.family for form in formats().values()):
-        wrong = (
-            f"No Hugging Face format holds a {model.family} of this shape: {shown(repr(model.config), 300)}."
-        )
+        wrong = f"No Hugging Face format holds a {model.family} of this shape: {printable(repr(model.config), 300)}."
     else:
         wrong = f"{model.name} is a {model.family}, which has no Hugging Face format."
     raise InputError(

@@ -148,7 +148,7 @@ def main(argv: list[str] | None = None) -> int:
     found |= {of: summarise([fold["beside"][of] for fold in measured]) for of in measured[0]["beside"]}
     if opts.record:
         for of in reversed(found):  # the last is the first row
-            scores.record(store.shipped_folder() / recipe.name, SPLIT, found[of], of=of)
+            scores.record(store.shipped_folder() / recipe.name, SPLIT, found[of], subject=of)
         store.write_manifest(store.shipped_folder())
     print(json.dumps(found))
     return 0

@@ -65,7 +65,7 @@ def _row(folder: Path) -> str:
 
 def _measured(scores: tuple[Score, ...], name: str) -> list[str]:
     """Return the main measures of a model, each on the first of its splits."""
-    own = {score.measure: score for score in reversed(scores) if score.of == name}
+    own = {score.measure: score for score in reversed(scores) if score.subject == name}
     return [
         f"{how.words}: {how.number.format(own[measure].value)} ({own[measure].split})"
         for measure, how in MEASURES.items()

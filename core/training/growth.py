@@ -22,7 +22,7 @@ import numpy as np
 from core.analysis.heads.habits import Heads
 from core.analysis.heads.head_survey import surveyed
 from core.checkpoints import history, store
-from core.checkpoints.files import inside, json_object
+from core.checkpoints.files import find_file, json_object
 from core.checkpoints.manifest import File
 from core.data.texts import Example, texts
 from core.errors import InputError
@@ -119,7 +119,10 @@ def measure(name: str) -> Growth:
         for habit in found[0][1]
     }
     return Growth(
-        kept, tuple(round(loss, DIGITS) for loss, _ in found), scores, File.of(folder / history.FILE).sha256
+        kept,
+        tuple(round(loss, DIGITS) for loss, _ in found),
+        scores,
+        File.of_path(folder / history.FILE).sha256,
     )
 
 
@@ -137,7 +140,7 @@ def write(folder: Path, growth: Growth) -> None:
 
 def read(folder: Path) -> Growth | None:
     """Return the content of growth.json, None where there is none. Raises InputError for a file that is not understood."""
-    if inside(folder, FILE) is None:
+    if find_file(folder, FILE) is None:
         return None
     held: dict[str, Any] = json_object(folder, FILE)
     try:

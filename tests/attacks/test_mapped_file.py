@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from core.checkpoints.safety.mapped_file import BLOCK, broken
+from core.checkpoints.safety.mapped_file import BLOCK, count_broken
 from core.checkpoints.weights import SINGLE, find_weights
 from core.errors import InputError
 
@@ -30,9 +30,9 @@ EDGES = np.array(
 def test_broken_numbers_are_those_of_torch(dtype, bits):
     numbers = torch.from_numpy(bits.copy()).view(dtype)
     sound = numbers.isfinite()
-    assert 0 < broken(numbers) == int((~sound).sum()) < bits.size and broken(numbers[sound]) == 0
+    assert 0 < count_broken(numbers) == int((~sound).sum()) < bits.size and count_broken(numbers[sound]) == 0
     for each in numbers[~sound][:: max(1, bits.size // 2000)]:
-        assert broken(torch.cat([numbers[sound], each[None]])) == 1
+        assert count_broken(torch.cat([numbers[sound], each[None]])) == 1
 
 
 def stored(place, tensors, *, spaces):

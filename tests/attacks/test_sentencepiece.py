@@ -37,7 +37,7 @@ CRAFTED = {
     "two unknown": (model([*PIECES, ("<u>", 0.0, UNKNOWN)]), "several pieces for what is unknown"),
     "marks alone": (model([]), "not understood"),
     "a type nobody knows": (model([*PIECES, ("x", 0.0, 9)]), "not understood"),
-    "twice": (model([*PIECES, PIECES[0]]), "stands twice"),
+    "twice": (model([*PIECES, PIECES[0]]), "occurs twice"),
     "an empty piece": (model([*PIECES, ("", 0.0)]), "without a text"),
     "no number": (model([*PIECES, ("q", float("nan"))]), "without a score"),
     "endless": (model([*PIECES, ("q", float("-inf"))]), "without a score"),

@@ -12,7 +12,7 @@ from crafting import good_folder
 from core.checkpoints.tokenizer import try_in_child
 from core.errors import InputError
 
-FOUND = "def found(out: Out, name: str, given: list[str]) -> dict:\n"
+FOUND = "def try_kind(out: Out, name: str, files: list[str]) -> dict:\n"
 LOADED = "    backend = tokenizers.Tokenizer.from_str(text)\n"
 
 

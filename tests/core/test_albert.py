@@ -12,7 +12,7 @@ import torch
 import core
 from core.checkpoints import store
 from core.checkpoints.load import load_model
-from core.checkpoints.safety.load_plan import blank
+from core.checkpoints.safety.load_plan import meta_network
 from core.models import Batch, families
 from core.models.albert import ALBERT, SHARED, ALBERTConfig
 from core.models.bert import BERT, BERTConfig
@@ -28,11 +28,11 @@ def count(module) -> int:
 
 
 def albert(**shape):
-    return blank(families()["albert"], ALBERTConfig(**(BODY | shape)))
+    return meta_network(families()["albert"], ALBERTConfig(**(BODY | shape)))
 
 
 def bert(**shape):
-    return blank(families()["bert"], BERTConfig(masked_lm=False, next_sentence=False, **shape))
+    return meta_network(families()["bert"], BERTConfig(masked_lm=False, next_sentence=False, **shape))
 
 
 # ------------------------------------------------------------------------------------------------------------ counts
@@ -41,7 +41,7 @@ def bert(**shape):
 def test_the_table_in_two_factors_has_the_numbers_of_the_syllabus():
     def table(d_embed, d_model):
         cfg = replace(ALBERTConfig(**BODY), n_vocab=30522, n_heads=1, n_layers=1)
-        made = blank(families()["albert"], replace(cfg, d_embed=d_embed, d_model=d_model)).embed
+        made = meta_network(families()["albert"], replace(cfg, d_embed=d_embed, d_model=d_model)).embed
         return made["token"].weight.numel() + made["to_model"].weight.numel()
 
     whole = bert().embed["token"].weight.numel()
@@ -112,7 +112,7 @@ def test_what_is_saved_names_each_weight_once_and_comes_back_shared(shared, tmp_
     assert sum(value.numel() for value in state.values()) == count(network)
     assert set(state) == {name for name, _ in network.named_parameters()}
     again.load_state_dict(state)
-    other = blank(families()["albert"], cfg)
+    other = meta_network(families()["albert"], cfg)
     other.load_state_dict({name: value.clone() for name, value in state.items()}, assign=True)
     batch = Batch(ids=torch.tensor([[1, 2, 3]]), real=torch.ones(1, 3, dtype=torch.bool))
     for made in (again, other):

@@ -252,7 +252,7 @@ def test_time_and_memory_are_measured_by_length_beyond_the_context_too_and_stand
     folder = tmp_path / "tiny-bigbird"
     folder.mkdir()
     record(folder, "one thread", blocks)
-    rows = record(folder, "one thread", full, of="tiny-bigbird with the full mask")
+    rows = record(folder, "one thread", full, subject="tiny-bigbird with the full mask")
     said = scored(rows, "tiny-bigbird")
     assert "On one thread, milliseconds of a pass by length of the text: 50 tokens" in said
     assert "On one thread, with the full mask, megabytes that it holds at once by length of the text" in said

@@ -246,11 +246,11 @@ def others(folder: Path, sentence: str) -> set[str]:
 def test_a_score_of_another_shipped_model_is_that_models_own(folder):
     """A baseline that ships is measured anew with every training: its rows in the other cards follow."""
     for row in read_scores(folder):
-        if row.of in NAMES and row.of != folder.name:
+        if row.subject in NAMES and row.subject != folder.name:
             own = {
                 (score.split, score.measure): score.value
-                for score in read_scores(shipped_folder() / row.of)
-                if score.of == row.of
+                for score in read_scores(shipped_folder() / row.subject)
+                if score.subject == row.subject
             }
             assert row.value == own[row.split, row.measure], row
 

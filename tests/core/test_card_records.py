@@ -117,7 +117,7 @@ def test_what_is_said_of_alberts_two_stages_is_so() -> None:
 @pytest.mark.parametrize("split", ["valid", "test"])
 def test_albert_guesses_nearly_as_bert_and_tells_the_order(split: str) -> None:
     rows = {
-        (score.of, score.measure): score.value
+        (score.subject, score.measure): score.value
         for score in read_scores(shipped_folder() / "albert-mini")
         if score.split == f"prose {split}"
     }
@@ -149,7 +149,7 @@ def test_alberts_order_of_our_own_stories_is_as_its_card_says() -> None:
 def test_blocks_guess_hidden_words_as_all_pairs_do(split: str) -> None:
     name = f"prose {split}, passages of 512 tokens"
     rows = {
-        score.of: score.value
+        score.subject: score.value
         for score in read_scores(shipped_folder() / "bigbird-mini")
         if (score.split, score.measure) == (name, "masked_top1")
     }
@@ -160,7 +160,7 @@ def test_blocks_guess_hidden_words_as_all_pairs_do(split: str) -> None:
 def test_blocks_cost_less_where_a_text_is_long() -> None:
     """Twice the text is about twice the cost in blocks, and four times where all pairs are read."""
     found = {
-        (score.of, score.measure): score.value
+        (score.subject, score.measure): score.value
         for score in read_scores(shipped_folder() / "bigbird-mini")
         if score.measure.startswith(("ms", "mb"))
     }

@@ -227,7 +227,9 @@ def test_near_words_are_those_of_the_card() -> None:
 
 
 def _scores(name: str) -> dict[str, float]:
-    return {score.measure: score.value for score in read_scores(shipped_folder() / name) if score.of == name}
+    return {
+        score.measure: score.value for score in read_scores(shipped_folder() / name) if score.subject == name
+    }
 
 
 @pytest.mark.parametrize("name", ["bahdanau-en-es", "luong-local-en-es", "luong-global-en-es"])

@@ -164,7 +164,7 @@ def test_the_command_measures_and_sets_beside(tmp_path, file, monkeypatch, capsy
     assert told["accuracy"] == classes.measure(made, file)["accuracy"] >= 0
     assert told["beside"]["naive Bayes over words"]["accuracy"] == 1.0
     rows = read_scores(folder)
-    assert rows[0].of == "tiny-han" and {row.of for row in rows} == {"tiny-han", *told["beside"]}
+    assert rows[0].subject == "tiny-han" and {row.subject for row in rows} == {"tiny-han", *told["beside"]}
     assert any(row.measure == "accuracy_by_class, wood" for row in rows)
     assert evaluate.main(["tiny-han", "--beside", str(file)]) == 2
     assert "Give --data FILE" in capsys.readouterr().err

@@ -69,7 +69,7 @@ def without(name):
         ("[" * 100_000, "nested too deeply"),
         ("[]", "no decoding"),
         ("null", "no decoding"),
-        ('{"decoding": 1, "decoding": 1}', "stands twice"),
+        ('{"decoding": 1, "decoding": 1}', "occurs twice"),
         ('{"decoding": NaN}', "NaN is not a number"),
         ("\ud800", "not UTF-8"),
         ('{"width": 3}', "no decoding"),

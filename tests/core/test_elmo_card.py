@@ -56,7 +56,7 @@ def values(split: str) -> dict[str, float]:
     return {
         score.measure: score.value
         for score in read_scores(shipped_folder() / NAME)
-        if (score.of, score.split) == (NAME, split)
+        if (score.subject, score.split) == (NAME, split)
     }
 
 

@@ -48,7 +48,7 @@ def test_a_folder_comes_changes_and_goes(engine, tmp_path):
 def test_only_what_changed_is_judged_again(engine, tmp_path, monkeypatch):
     engine.models()
     judged = []
-    look = find.ModelFolder.judged
-    monkeypatch.setattr(find.ModelFolder, "judged", lambda place: judged.append(place.name) or look(place))
+    look = find.ModelFolder.check
+    monkeypatch.setattr(find.ModelFolder, "check", lambda place: judged.append(place.name) or look(place))
     write(tmp_path / "shelf")
     assert "tiny-llama" in names(engine) and judged == ["tiny-llama"]

@@ -38,7 +38,7 @@ def test_the_engine_runs_a_moment_and_lists_none():
         early = engine.run(RunRequest("induction-tiny at step 0", TWICE, keep=("logits",)))
         late = engine.run(RunRequest("induction-tiny", TWICE, keep=("logits",)))
         assert early.model.name == "induction-tiny at step 0" and abs(early.logits - late.logits).max() > 1
-        assert not [listing.name for listing in engine.models() if history.AT in listing.name]
+        assert not [listing.name for listing in engine.models() if history.STEP_MARK in listing.name]
         assert engine.entry("gpt-mini").name == "gpt-mini" and engine.entry("no such model") is None
         assert engine.entry("no such model at step 3") is None
 

@@ -25,9 +25,11 @@ def test_a_record_replaces_its_own_rows_and_keeps_the_baselines(tmp_path):
     folder.mkdir()
     assert read_scores(folder) == ()
     baseline = Score("bits_per_byte", "valid", "trigram", 1.6)
-    (folder / FILE).write_text(
-        json.dumps([vars(baseline), vars(Score("bits_per_byte", "valid", "model", 9.0))])
-    )
+    rows = [
+        {"measure": "bits_per_byte", "split": "valid", "of": of, "value": value}
+        for of, value in (("trigram", 1.6), ("model", 9.0))
+    ]
+    (folder / FILE).write_text(json.dumps(rows))
     record(folder, "valid", OWN)
     record(folder, "test", OWN | {"bits_per_byte": 1.7})
     assert read_scores(folder) == (
@@ -41,9 +43,9 @@ def test_a_record_replaces_its_own_rows_and_keeps_the_baselines(tmp_path):
 
 def test_weights_of_an_earlier_step_have_rows_of_their_own(tmp_path):
     record(tmp_path, "valid", OWN)
-    record(tmp_path, "valid", {"bits_per_byte": 8.5}, of=f"{tmp_path.name} at step 0")
+    record(tmp_path, "valid", {"bits_per_byte": 8.5}, subject=f"{tmp_path.name} at step 0")
     assert {
-        (score.of, score.value) for score in read_scores(tmp_path) if score.measure == "bits_per_byte"
+        (score.subject, score.value) for score in read_scores(tmp_path) if score.measure == "bits_per_byte"
     } == {
         (tmp_path.name, 1.5),
         (f"{tmp_path.name} at step 0", 8.5),
@@ -78,6 +80,6 @@ def test_a_part_of_a_split_is_not_recorded(capsys):
 def test_shipped_models_have_a_score_of_their_own_and_a_baseline():
     for folder in filter(lambda path: (path / "config.json").is_file(), shipped_folder().iterdir()):
         scores = read_scores(folder)
-        own = {(score.measure, score.split) for score in scores if score.of == folder.name}
-        others = {(score.measure, score.split) for score in scores if score.of != folder.name}
+        own = {(score.measure, score.split) for score in scores if score.subject == folder.name}
+        others = {(score.measure, score.split) for score in scores if score.subject != folder.name}
         assert own & others, folder.name

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import core
-from core.checkpoints.safety.load_plan import blank
+from core.checkpoints.safety.load_plan import meta_network
 from core.data import doodles, patches
 from core.data.drawings import Drawings, moved, read
 from core.model import Model
@@ -40,7 +40,7 @@ def mae():
 
 def test_vit_b_16_has_197_places_and_the_parameters_of_the_paper():
     cfg = ViTConfig()
-    made = blank(families()["vit"], cfg)
+    made = meta_network(families()["vit"], cfg)
     assert cfg.n_ctx == 14 * 14 + 1 == 197 and cfg.n_numbers == cfg.d_model == 768
     assert sum(weight.numel() for weight in made.parameters()) == 86_567_656
 

@@ -21,7 +21,7 @@ from transformers import (
 
 from core.checkpoints import open_model, store
 from core.checkpoints.foreign import formats
-from core.checkpoints.safety.load_plan import blank
+from core.checkpoints.safety.load_plan import meta_network
 from core.errors import InputError
 from core.models import families
 from core.text.learn import byte_level_bpe, wordpiece
@@ -213,7 +213,7 @@ def test_the_list_of_names_covers_every_weight_once_and_turns_back(name):
     config = tiny(name)
     takes = form.takes(config)
     into = [ours for take in takes for ours in take.into]
-    assert sorted(into) == sorted(blank(spec, config).state_dict())
+    assert sorted(into) == sorted(meta_network(spec, config).state_dict())
     state = redraw(spec.network(config)).state_dict()
     for take in takes:
         assert form.plain(form.full(take.name)) == take.name

@@ -22,7 +22,7 @@ from transformers import (
 
 import core
 from core.checkpoints import find, open_model
-from core.checkpoints.gguf_file import PARTS, SIZES, WHOLE
+from core.checkpoints.gguf_file import GLOBAL_NAMES, PARTS, SIZES
 from core.checkpoints.inspect import report
 from core.checkpoints.safety.gguf_header import read_gguf_header
 from core.errors import InputError
@@ -114,7 +114,7 @@ def write(
             list: writer.add_array,
         }
         adds.get(type(value), writer.add_string)(name, value)
-    back = {theirs: ours for ours, theirs in {**WHOLE, **PARTS}.items()}
+    back = {theirs: ours for ours, theirs in {**GLOBAL_NAMES, **PARTS}.items()}
     for name, value in model.state_dict().items():
         if name == "lm_head.weight" and config.tie_word_embeddings:
             continue
@@ -250,7 +250,7 @@ CRAFTED = {
     ),
     "a fact twice": (
         HEAD + struct.pack("<QQ", 0, 2) + 2 * pair(b"a", 4, bytes(4)) + bytes(60),
-        "stands twice",
+        "occurs twice",
     ),
     "no text": (HEAD + struct.pack("<QQ", 0, 1) + pair(b"\xff", 4, bytes(4)) + bytes(60), "is no text"),
     "five axes": (

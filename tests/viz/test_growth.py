@@ -35,7 +35,7 @@ def test_what_ships_is_of_the_weights_that_ship(name):
         assert abs(score[-1] - held[habit]).max() < 0.01, (
             "the weights of the history are of 16 bits, as are those that ship"
         )
-    assert found.weights == measured.File.of(folder / history.FILE).sha256
+    assert found.weights == measured.File.of_path(folder / history.FILE).sha256
 
 
 def test_a_moment_measured_again_is_what_ships():

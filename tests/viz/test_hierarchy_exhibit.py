@@ -130,7 +130,7 @@ def test_rank_correlation_is_spearmans():
 def test_the_record_is_told_beside_its_baselines_and_our_texts_as_they_come_out():
     found = maths.accuracies()
     held = {
-        score.of: score.value
+        score.subject: score.value
         for score in read_scores(shipped_folder() / maths.MODEL)
         if (score.measure, score.split) == ("accuracy", maths.SPLIT)
     }

@@ -79,7 +79,9 @@ def test_the_models_page_draws_each_score_beside_its_baselines() -> None:
             bar["name"] for place in range(len(test.get("vega_lite_chart"))) for bar in chart(test, place)[0]
         }
         assert rows == {
-            score.of for score in read_scores(shipped_folder() / model.name) if score.measure in page.MEASURES
+            score.subject
+            for score in read_scores(shipped_folder() / model.name)
+            if score.measure in page.MEASURES
         }, model.name
         drawn_rows |= rows
     assert {"gpt-mini", "5-gram, modified Kneser-Ney", "translator-en-es"} <= drawn_rows
@@ -111,7 +113,7 @@ def test_two_models_are_compared_side_by_side() -> None:
     own = next(
         score.value
         for score in read_scores(shipped_folder() / "gpt-mini")
-        if score.of == "gpt-mini" and score.measure == "bits_per_byte"
+        if score.subject == "gpt-mini" and score.measure == "bits_per_byte"
     )
     assert table.loc["bits a byte, prose valid", "gpt-mini"] == f"{own:.3f}"
 

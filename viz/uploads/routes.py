@@ -24,7 +24,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 import core.serving.engine
-from core.checkpoints.files import MB, json_object, shown
+from core.checkpoints.files import MB, json_object, printable
 from core.checkpoints.load import inspect
 from core.checkpoints.safety.safetensors_header import MAX_HEADER
 from core.checkpoints.tokenizer import FILE, MAX_FILE, read_tokenizer
@@ -87,7 +87,7 @@ async def _receive(request: Request) -> dict[str, str]:
         upload.busy = False
     raise refusal(
         404,
-        f"'{shown(name, 60)}' is none of the files of a model.",
+        f"'{printable(name, 60)}' is none of the files of a model.",
         f"They are {CONFIG}, {FILE} and {SINGLE}.",
         "Choose these three.",
     )
@@ -201,7 +201,7 @@ def _open(upload: Upload) -> str:
 def _name(upload: Upload) -> str:
     """Return the name that the config gives."""
     called = json_object(upload.folder, CONFIG).get("model_type")
-    return shown(called, 40) if isinstance(called, str) else "model"
+    return printable(called, 40) if isinstance(called, str) else "model"
 
 
 def _announced(request: Request, name: str, most: int) -> int:

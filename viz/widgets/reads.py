@@ -26,7 +26,7 @@ def learnt(model: str) -> Reads | None:
     >>> learnt("gpt-twin at step 437").language, learnt("copy-gru")
     ('English', None)
     """
-    recipe = recipes().get(history.base(model))
+    recipe = recipes().get(history.base_name(model))
     return recipe.reads if recipe else None
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from core.analysis.heads.habits import Heads
-from core.checkpoints.files import MB, inside, small_bytes, strict_json
+from core.checkpoints.files import MB, find_file, small_bytes, strict_json
 from core.checkpoints.manifest import File, shipped_folder
 from core.checkpoints.weights import SINGLE
 from core.errors import InputError
@@ -50,9 +50,9 @@ class Surveyed:
 def stamp(folder: Path) -> str:
     """The sum of the weights in a folder: of the one file, or of the sums of all, by name."""
     if (folder / SINGLE).is_file():
-        return File.of(folder / SINGLE).sha256
+        return File.of_path(folder / SINGLE).sha256
     files = sorted(path for path in folder.iterdir() if path.suffix in (".safetensors", ".gguf"))
-    return hashlib.sha256("".join(File.of(path).sha256 for path in files).encode()).hexdigest()
+    return hashlib.sha256("".join(File.of_path(path).sha256 for path in files).encode()).hexdigest()
 
 
 def write_heads(
@@ -101,7 +101,7 @@ def habits(model: str, kind: str) -> Heads | None:
 
 def read_heads(folder: Path) -> Surveyed | None:
     """Return the contents of heads.json, None where a model has none. Raises InputError for a file that is not understood."""
-    path = inside(folder, FILE)
+    path = find_file(folder, FILE)
     if path is None:
         return None
     held = strict_json(small_bytes(path, MB), FILE)

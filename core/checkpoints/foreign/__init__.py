@@ -10,10 +10,10 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-from core.checkpoints.files import shown
+from core.checkpoints.files import printable
 from core.checkpoints.foreign.table import TUNED, Format, family_of, first_class
 from core.checkpoints.safety.config_schema import Fields
-from core.checkpoints.safety.load_plan import Plan, Take, check_names, keeping
+from core.checkpoints.safety.load_plan import Plan, Take, check_names, find_mappable
 from core.checkpoints.task_heads import read_head
 from core.checkpoints.weights import Weights
 from core.errors import InputError
@@ -117,7 +117,7 @@ def _read(
         marks=form.marks,
         unused=unused,
         tokenizer=form.tokenizer(config) if form.tokenizer else None,
-        kept=keeping(takes, weights),
+        mapped=find_mappable(takes, weights),
         never=_never(fields, n_vocab, ids.get("end")) if spec.writes else (),
         ends=_ends(fields, n_vocab)[1:] if spec.writes else (),
         first=fields.token_id(FIRST, n_vocab) if spec.writes and spec.has_source else None,
@@ -187,13 +187,13 @@ def _named_format(values: Mapping[str, Any]) -> Format | None:
         if given == kind or (given is None and re.match(kind.replace("_", "") + ending, first, re.I)):
             raise InputError(f"config.json: its kind is {kind}, which is not read.", reason, remedy)
     if given is not None:
-        raise _unknown(f"model_type is '{shown(str(given), 40)}'")
+        raise _unknown(f"model_type is '{printable(str(given), 40)}'")
     if not first:
         return None
     for kind, form in formats().items():
         if re.match(form.kinds[kind] + CLASS, first):
             return form
-    raise _unknown(f"the class is '{shown(first, 60)}'")
+    raise _unknown(f"the class is '{printable(first, 60)}'")
 
 
 def _guess(values: Mapping[str, Any], weights: Weights) -> tuple[Plan, Weights]:

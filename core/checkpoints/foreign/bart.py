@@ -36,7 +36,7 @@ SAME = {"decoder_attention_heads": "n_heads", "decoder_ffn_dim": "d_ff"}
 
 def _check_decoder(fields: Fields, values: Values) -> Values:
     for key, name in SAME.items():
-        fields.whole(key, largest=RANGES["d_ff"], default=values[name])
+        fields.whole_number(key, largest=RANGES["d_ff"], default=values[name])
         fields.only(
             key,
             values[name],
@@ -172,7 +172,7 @@ M2M100 = replace(
         Field(
             read=lambda fields, values: {
                 "first_place": 1
-                + fields.whole("pad_token_id", largest=values["n_vocab"] - 1, default=1, least=0)
+                + fields.whole_number("pad_token_id", largest=values["n_vocab"] - 1, default=1, least=0)
             },
             write=lambda cfg: {"pad_token_id": cfg.first_place - 1},
         ),

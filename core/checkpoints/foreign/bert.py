@@ -111,7 +111,10 @@ BERT = Format(
 
 
 def _read_later_rows(fields: Fields, values: Values) -> Values:
-    pad, rows = fields.whole("pad_token_id", largest=RANGES["n_vocab"], default=1, least=0), values["n_ctx"]
+    pad, rows = (
+        fields.whole_number("pad_token_id", largest=RANGES["n_vocab"], default=1, least=0),
+        values["n_ctx"],
+    )
     if rows <= pad + 1:
         rule = f"The first token reads the row after that of padding, and pad_token_id is {pad:,}."
         raise wrong("max_position_embeddings", rows, rule)
@@ -188,7 +191,7 @@ DISTILBERT = replace(
 def _read_groups(fields: Fields, values: Values) -> Values:
     """Read whether all layers share one group of weights, or none does; anything between is refused."""
     n_layers = values["n_layers"]
-    groups = fields.whole("num_hidden_groups", largest=n_layers, default=1)
+    groups = fields.whole_number("num_hidden_groups", largest=n_layers, default=1)
     if groups not in (1, n_layers):
         fields.only("num_hidden_groups", 1, "All layers share their weights here, or none does.")
     return {"shared": "all" if groups == 1 else "none"}
@@ -345,7 +348,7 @@ def _distances(name: str, key: str) -> Field:
     """Name a number of distances; -1 says that there is none."""
 
     def read(fields: Fields, values: Values) -> Values:
-        n = 0 if fields.raw(key) == -1 else fields.whole(key, largest=RANGES["n_ctx"], default=0)
+        n = 0 if fields.raw(key) == -1 else fields.whole_number(key, largest=RANGES["n_ctx"], default=0)
         return {name: n or (values["n_ctx"] if name == "furthest" else 0)}
 
     return Field(read=read, write=lambda cfg: {key: getattr(cfg, name) or -1}, names={name: (key,)})

@@ -54,7 +54,9 @@ LATER = (
     whole_number("window", "sliding_window", default=4096),
     Field(
         read=lambda fields, values: {
-            "scale": float(fields.whole("query_pre_attn_scalar", largest=RANGES["d_model"], default=256))
+            "scale": float(
+                fields.whole_number("query_pre_attn_scalar", largest=RANGES["d_model"], default=256)
+            )
         },
         write=lambda cfg: {"query_pre_attn_scalar": int(cfg.scale)},
     ),

@@ -104,7 +104,7 @@ def _read_unrotated(fields: Fields, values: Values) -> Values:
     n = values["n_layers"]
     rotated = per_layer(fields, "no_rope_layers", n, (0, 1))
     if rotated is None:
-        step = fields.whole("no_rope_layer_interval", largest=RANGES["n_layers"], default=4)
+        step = fields.whole_number("no_rope_layer_interval", largest=RANGES["n_layers"], default=4)
         rotated = [(i + 1) % step for i in range(n)]
     return {"unturned": tuple(i for i, each in enumerate(rotated) if not each)}
 
@@ -339,10 +339,10 @@ WITH_ALIBI = "With ALiBi a Falcon is computed whose heads have keys of their own
 def _read_falcon(fields: Fields, values: Values) -> Values:
     """Read how many heads give keys (one, each, or groups in the new build), and where the norms are."""
     n_heads, new = values["n_heads"], bool(fields.flag("new_decoder_architecture", False))
-    groups = fields.whole("num_kv_heads", largest=RANGES["n_kv_heads"], default=n_heads)
+    groups = fields.whole_number("num_kv_heads", largest=RANGES["n_kv_heads"], default=n_heads)
     one, parallel = fields.flag("multi_query", True), fields.flag("parallel_attn", True)
     bias, alibi = bool(fields.flag("bias", False)), bool(fields.flag("alibi", False))
-    norms = fields.whole("num_ln_in_parallel_attn", largest=2, default=2 if new else 1)
+    norms = fields.whole_number("num_ln_in_parallel_attn", largest=2, default=2 if new else 1)
     if alibi:
         found = {
             "new_decoder_architecture": new,

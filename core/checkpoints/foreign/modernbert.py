@@ -60,7 +60,8 @@ MODERNBERT = Format(
         local(all_but_every(3, "global_attn_every_n_layers", first=True)),
         Field(
             read=lambda fields, values: {
-                "reach": fields.whole("local_attention", largest=RANGES["n_ctx"], default=128, least=2) // 2
+                "reach": fields.whole_number("local_attention", largest=RANGES["n_ctx"], default=128, least=2)
+                // 2
             },
             write=lambda cfg: {"local_attention": 2 * cfg.reach},
         ),
@@ -100,7 +101,7 @@ MODERNBERT = Format(
 
 def _read_trained(fields: Fields, values: Values) -> Values:
     """Read the longest text of the training: after it old files may stretch their positions, which is not computed."""
-    longest = fields.whole("max_trained_positions", largest=RANGES["n_ctx"], default=values["n_ctx"])
+    longest = fields.whole_number("max_trained_positions", largest=RANGES["n_ctx"], default=values["n_ctx"])
     return {"n_ctx": min(longest, values["n_ctx"])}
 
 
@@ -210,7 +211,7 @@ ESM = replace(
         flag("emb_layer_norm_before", "embed_norm", False),
         Field(
             read=lambda fields, values: {
-                "blank": fields.whole("mask_token_id", largest=values["n_vocab"] - 1, least=0)
+                "blank": fields.whole_number("mask_token_id", largest=values["n_vocab"] - 1, least=0)
                 if fields.flag("token_dropout", False)
                 else -1
             },

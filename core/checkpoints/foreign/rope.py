@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from core.checkpoints.files import shown
+from core.checkpoints.files import printable
 from core.checkpoints.foreign.table import Field, Values, wrong
 from core.checkpoints.safety.config_schema import RANGES, Fields
 from core.errors import InputError
@@ -45,7 +45,7 @@ def _unread(problem: str, kinds: Sequence[str]) -> InputError:
 
 def _entries(key: str, value: Any, kinds: Sequence[str]) -> dict[str, Any]:
     if value is not None and not isinstance(value, dict):
-        raise _unread(f"{key} is {shown(repr(value), 40)}", kinds)
+        raise _unread(f"{key} is {printable(repr(value), 40)}", kinds)
     return dict(value or {})
 
 
@@ -72,7 +72,7 @@ def rope_field(
             old = fields.raw(share[0])
             part = entries.pop(SHARE, share[1] if old is None else old)
             if type(part) not in (int, float) or not 0 < part <= 1:
-                raise _unread(f"{share[0]}, or {SHARE}, is {shown(repr(part), 40)}", kinds)
+                raise _unread(f"{share[0]}, or {SHARE}, is {printable(repr(part), 40)}", kinds)
             d_head = values.get("d_head") or values["d_model"] // values["n_heads"]
             results["d_rotary"] = int(d_head * part)
         if "longrope" in kinds and LONG & {entries.get("rope_type"), entries.get("type")}:
@@ -107,8 +107,8 @@ def _stretched(entries: dict[str, Any], kinds: Sequence[str]) -> Values:
         del numbers["truncate"]
     keys = numbers.keys() | {"factor"} if kind == "linear" else numbers.keys()
     if kind not in kinds or keys != KINDS[kind].keys():
-        keys = f", with {shown(', '.join(sorted(map(str, numbers))), 80)}" if numbers else ""
-        raise _unread(f"its rotary positions are of the kind '{shown(kind, 40)}'{keys}", kinds)
+        keys = f", with {printable(', '.join(sorted(map(str, numbers))), 80)}" if numbers else ""
+        raise _unread(f"its rotary positions are of the kind '{printable(kind, 40)}'{keys}", kinds)
     return {KINDS[kind][key]: value for key, value in numbers.items()}
 
 
@@ -117,13 +117,13 @@ def _pair_by_pair(fields: Fields, entries: Values, values: Values, kinds: Sequen
     key = "original_max_position_embeddings"
     original, n_ctx = entries.get(key) or fields.raw(key), values["n_ctx"]
     if type(original) is not int or not 1 < original <= RANGES["n_ctx"]:
-        raise _unread(f"{key} is {shown(repr(original), 40)}", kinds)
+        raise _unread(f"{key} is {printable(repr(original), 40)}", kinds)
     short, size = entries.get("short_factor"), entries.get("attention_factor")
     factor = entries.get("factor") or n_ctx / original
     numbers = [*short, factor, size or 1] if isinstance(short, list) else [None]
     if not all(type(each) in (int, float) for each in numbers):
         raise _unread(
-            f"its rotary positions are of the kind 'longrope', with short_factor {shown(repr(short), 40)}",
+            f"its rotary positions are of the kind 'longrope', with short_factor {printable(repr(short), 40)}",
             kinds,
         )
     usual = math.sqrt(1 + math.log(factor) / math.log(original)) if factor > 1 else 1.0
@@ -140,7 +140,7 @@ def two_turns(keys: tuple[str, str], bases: tuple[float, float], kinds: Sequence
         new = _entries("rope_parameters", fields.raw("rope_parameters"), kinds)
         both = {EVERYWHERE: fields.raw("rope_scaling"), **new}
         if set(both) - {EVERYWHERE, SLIDING}:
-            raise _unread(f"rope_parameters names {shown(str(sorted(map(str, both))), 80)}", kinds)
+            raise _unread(f"rope_parameters names {printable(str(sorted(map(str, both))), 80)}", kinds)
         results: dict[str, Any] = {}
         for kind, name, key, base in zip((EVERYWHERE, SLIDING), BASES, keys, bases, strict=True):
             part = _entries("rope_parameters", both.get(kind), kinds)
@@ -195,7 +195,7 @@ def all_but_every(size: int, key: str = "", *, first: bool = False) -> Callable[
     """
 
     def rule(fields: Fields, n: int) -> list[int]:
-        group = fields.whole(key, largest=RANGES["n_layers"], default=size) if key else size
+        group = fields.whole_number(key, largest=RANGES["n_layers"], default=size) if key else size
         return [i for i in range(n) if (i if first else i + 1) % group]
 
     return rule
@@ -218,7 +218,9 @@ def window(default: int = 0, switch: str = "") -> Field:
             return 0
         if fields.says("sliding_window") and "sliding_window" not in fields:
             return 0
-        return fields.whole("sliding_window", largest=RANGES["n_ctx"], default=default, least=min(default, 1))
+        return fields.whole_number(
+            "sliding_window", largest=RANGES["n_ctx"], default=default, least=min(default, 1)
+        )
 
     def write(cfg: Any) -> Values:
         slides = cfg.sliding_window > 0

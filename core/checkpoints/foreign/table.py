@@ -12,9 +12,9 @@ from typing import Any
 
 import tokenizers
 
-from core.checkpoints.files import shown
-from core.checkpoints.safety.config_schema import ELSEWHERE, RANGES, Fields, built, name_for
-from core.checkpoints.safety.load_plan import ONE_MARK, Take, blank, unfit
+from core.checkpoints.files import printable
+from core.checkpoints.safety.config_schema import ELSEWHERE, RANGES, Fields, build_config, name_for
+from core.checkpoints.safety.load_plan import ONE_MARK, Take, meta_network, unfit
 from core.checkpoints.task_heads import HeadSpec
 from core.errors import InputError
 from core.models import Family, families
@@ -77,7 +77,7 @@ def wrong(
     key: str, value: Any, rule: str, remedy: str = "Correct it, or download the model again."
 ) -> InputError:
     """Return the error for a value of config.json."""
-    return InputError(f"config.json: {key} is {shown(repr(value), 60)}.", rule, remedy)
+    return InputError(f"config.json: {key} is {printable(repr(value), 60)}.", rule, remedy)
 
 
 def _value(name: str, keys: tuple[str, ...], read: Callable[[Fields, Values], Any]) -> Field:
@@ -104,7 +104,7 @@ def whole_number(
 
     def read(fields: Fields, values: Values) -> int:
         otherwise = default(values) if callable(default) else default
-        return fields.whole(*keys, largest=most or RANGES[name], default=otherwise, least=least)
+        return fields.whole_number(*keys, largest=most or RANGES[name], default=otherwise, least=least)
 
     return _value(name, keys, read)
 
@@ -134,7 +134,7 @@ def decoder_layers(key: str) -> Field:
     """Name the number of the decoder's layers, by default that of the encoder's."""
 
     def read(fields: Fields, values: Values) -> Values:
-        n = fields.whole(key, largest=RANGES["n_decoder_layers"], default=values["n_layers"])
+        n = fields.whole_number(key, largest=RANGES["n_decoder_layers"], default=values["n_layers"])
         return {"n_decoder_layers": 0 if n == values["n_layers"] else n}
 
     names = {"n_decoder_layers": (key,)}
@@ -211,11 +211,11 @@ class Row:
         parts = [shapes(config)[name] for name in into]
         first, turned = parts[0], self.turned and len(parts[0]) == 2
         if self.shape is not None:
-            return Take(stored, self.shape(config), into, ours=first)
+            return Take(stored, self.shape(config), into, target_shape=first)
         if len(parts) == 1:
             shape = first[::-1] if turned else first
             pairs = self.pairs(config) if self.pairs else (0, 0)
-            return Take(stored, shape, into, turned=turned, plus=self.plus, again=copies, pairs=pairs)
+            return Take(stored, shape, into, turned=turned, plus=self.plus, tied_names=copies, pairs=pairs)
         n_rows = sum(part[0] for part in parts)
         if self.heads is None:
             return Take(stored, (*first[:0:-1], n_rows), into, turned=turned)
@@ -280,7 +280,7 @@ def _rows(rows: Weights) -> dict[str, Row]:
 @lru_cache(maxsize=16)
 def shapes(config: Any) -> Mapping[str, tuple[int, ...]]:
     """Return the shape of every tensor of the network of a config."""
-    state = blank(family_of(type(config)), config).state_dict()
+    state = meta_network(family_of(type(config)), config).state_dict()
     return {name: tuple(value.shape) for name, value in state.items()}
 
 
@@ -387,7 +387,7 @@ class Format:
             if "headless" in attributes:
                 values["headless"] = _headless(fields, stored, f"{self.output}.weight")
             own = {name: value for name, value in values.items() if name in attributes}
-            return built(kind, own, tables=self.tables), values
+            return build_config(kind, own, tables=self.tables), values
         except InputError as error:
             names = {name: keys for each in self.fields for name, keys in each.names.items()}
             raise fields.in_their_words(error, names) from None

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from core.checkpoints.files import shown
+from core.checkpoints.files import printable
 from core.checkpoints.foreign.bert import DROPS, EPS, FEED_FORWARD, GELU
 from core.checkpoints.foreign.table import (
     Field,
@@ -54,7 +54,7 @@ def _classes(names: Any) -> Sequence[str]:
     if not labels or not all(isinstance(names.get(str(i)), str) for i in range(number)):
         rule = f"It names the classes 0, 1, 2 and so on, of which there are at most {MOST_CLASSES:,}."
         raise wrong("id2label", names, rule)
-    short = [shown(label.strip(), LONGEST_NAME - 8) for label in labels]
+    short = [printable(label.strip(), LONGEST_NAME - 8) for label in labels]
     repeated = {name for name in short if short.count(name) > 1} if len(set(short)) < number else set[str]()
     return tuple(f"{name} {i}" if name in repeated or not name else name for i, name in enumerate(short))
 

@@ -1,1 +1,1 @@
-"""What judges the files of a stranger before anything is allocated or run: configuration, headers, what will be read, the tokenizer's process."""
+"""Checks of foreign files before anything is allocated or run: configuration, headers, plan of reading, tokenizer in a limited process."""

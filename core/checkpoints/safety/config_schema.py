@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
-from core.checkpoints.files import shown
+from core.checkpoints.files import printable
 from core.errors import InputError
 
 RANGES: Mapping[str, int] = {
@@ -47,9 +47,9 @@ MOST_WORDS = 10_000
 
 
 class Fields:
-    """Values of a config, each asked for by name with what it may be.
+    """Values of a config, each read by name with its allowed range.
 
-    >>> Fields({"n_head": 0}).whole("n_head", largest=1024)
+    >>> Fields({"n_head": 0}).whole_number("n_head", largest=1024)
     Traceback (most recent call last):
     core.errors.InputError: config.json: n_head is 0. It must be a whole number from 1 to 1,024. Correct it, or download the model again.
     """
@@ -61,22 +61,22 @@ class Fields:
         return self._values.get(name) is not None
 
     def says(self, name: str) -> bool:
-        """Whether the name is there at all, be it with null."""
+        """Return whether the name is there at all, be it with null."""
         return name in self._values
 
-    def without(self, name: str) -> Fields:
-        """The same, as if that name were not there."""
+    def excluding(self, name: str) -> Fields:
+        """Return the fields without this name."""
         return Fields({other: value for other, value in self._values.items() if other != name}, self._where)
 
     def having(self, **values: Any) -> Fields:
-        """The same, with these values."""
+        """Return the fields with these values."""
         return Fields({**self._values, **values}, self._where)
 
     def raw(self, name: str) -> Any:
         return self._values.get(name)
 
-    def whole(self, *names: str, largest: int, default: int | None = None, least: int = 1) -> int:
-        """A whole number from `least` to `largest`, under its name or an alias (which must then agree)."""
+    def whole_number(self, *names: str, largest: int, default: int | None = None, least: int = 1) -> int:
+        """Return a whole number from `least` to `largest`, under its name or an alias (which must then agree)."""
         found = {name: self._values[name] for name in names if self._values.get(name) is not None}
         if not found:
             if default is not None:
@@ -87,7 +87,7 @@ class Fields:
         for name, value in found.items():
             if type(value) is not int or not least <= value <= largest:
                 raise self._wrong(
-                    f"{name} is {self._said(value)}",
+                    f"{name} is {self._quote(value)}",
                     f"It must be a whole number from {least} to {largest:,}.",
                 )
         if len(set(found.values())) > 1:
@@ -97,7 +97,7 @@ class Fields:
         return next(iter(found.values()))
 
     def in_their_words(self, error: InputError, names: Mapping[str, tuple[str, ...]]) -> InputError:
-        """The same error with the names of the file where it has ours: of several that is there, else the first."""
+        """Return the same error with the names of the file in place of ours: of several the one in the file, else the first."""
         said = _names(self._values)
         known = {
             ours: next((name for name in theirs if name in said), theirs[0]) for ours, theirs in names.items()
@@ -106,49 +106,51 @@ class Fields:
         return InputError(wrong, error.rule, error.remedy)
 
     def small(self, name: str, default: float) -> float:
-        """A number strictly between 0 and 1, not so small that float32 takes it for 0."""
+        """Return a number strictly between 0 and 1, not so small that float32 rounds it to 0."""
         value = self._values.get(name, default)
         if type(value) not in (int, float) or not (math.isfinite(value) and SMALLEST <= value < 1):
-            raise self._wrong(f"{name} is {self._said(value)}", f"It must lie between {SMALLEST} and 1.")
+            raise self._wrong(f"{name} is {self._quote(value)}", f"It must lie between {SMALLEST} and 1.")
         return float(value)
 
     def positive(self, name: str, default: float) -> float:
-        """A positive number; absence gives the default, null 0."""
+        """Return a positive number; absence gives the default, null 0."""
         value = self._values.get(name, default)
         value = 0.0 if value is None else value
         least = 0 if self._values.get(name) is None else SMALLEST
         if type(value) not in (int, float) or not least <= value <= LARGEST:
             rule = f"It must be a positive number from {SMALLEST} to {LARGEST:,}."
-            raise self._wrong(f"{name} is {self._said(value)}", rule)
+            raise self._wrong(f"{name} is {self._quote(value)}", rule)
         return float(value)
 
     def flag(self, name: str, default: bool | None) -> bool | None:
-        """True or false; absent and null give the default."""
+        """Return True or False; absent and null give the default."""
         value = self._values.get(name)
         if value is not None and not isinstance(value, bool):
-            raise self._wrong(f"{name} is {self._said(value)}", "It must be true or false.")
+            raise self._wrong(f"{name} is {self._quote(value)}", "It must be true or false.")
         return default if value is None else value
 
-    def one_of(self, name: str, known: Mapping[str, Value], default: str) -> Value:
-        """A word out of a list, translated."""
+    def one_of(self, name: str, choices: Mapping[str, Value], default: str) -> Value:
+        """Return the value that a word of `choices` means."""
         value = self._values.get(name) or default
-        if not isinstance(value, str) or value not in known:
-            raise self._wrong(f"{name} is {self._said(value)}", f"Known here: {', '.join(known)}.", ELSEWHERE)
-        return known[value]
+        if not isinstance(value, str) or value not in choices:
+            raise self._wrong(
+                f"{name} is {self._quote(value)}", f"Known here: {', '.join(choices)}.", ELSEWHERE
+            )
+        return choices[value]
 
-    def only(self, name: str, value: Any, why: str, remedy: str = ELSEWHERE) -> None:
-        """A switch that changes the arithmetic: absent, null, or exactly the value that is implemented."""
+    def only(self, name: str, value: Any, rule: str, remedy: str = ELSEWHERE) -> None:
+        """Check a switch that changes the arithmetic: absent, null, or exactly the value that is implemented."""
         given = self._values.get(name)
         if given is not None and (given != value or type(given) is not type(value)):
-            raise self._wrong(f"{name} is {self._said(given)}", why, remedy)
+            raise self._wrong(f"{name} is {self._quote(given)}", rule, remedy)
 
-    def absent(self, name: str, why: str) -> None:
-        """Something that must not be there (empty is not there)."""
+    def absent(self, name: str, rule: str) -> None:
+        """Check that a field is missing or empty."""
         if self._values.get(name):
-            raise self._wrong(f"{name} is set", why, ELSEWHERE)
+            raise self._wrong(f"{name} is set", rule, ELSEWHERE)
 
     def token_id(self, name: str, n_vocab: int) -> int | None:
-        """The id of a special token, None if there is none or it lies outside the table; of a list the first."""
+        """Return the id of a special token, of a list the first; None without one in the table."""
         return next(iter(self.token_ids(name, n_vocab)), None)
 
     def token_ids(self, name: str, n_vocab: int) -> tuple[int, ...]:
@@ -158,7 +160,7 @@ class Fields:
         return tuple(dict.fromkeys(id for id in given if type(id) is int and 0 <= id < n_vocab))
 
     def words(self, name: str, n_vocab: int) -> tuple[tuple[int, ...], ...]:
-        """A list of words, each a list of the ids of its tokens; absent and null give none."""
+        """Return a list of words, each a list of the ids of its tokens; absent and null give none."""
         value = self._values.get(name) or ()
         known = isinstance(value, (list, tuple)) and all(
             isinstance(word, list)
@@ -172,31 +174,31 @@ class Fields:
             or len({word[0] for word in value if len(word) == 1}) >= n_vocab
         ):
             rule = f"It is a list of at most {MOST_WORDS:,} lists of ids, each below the {n_vocab:,} rows of the model, and leaves one to write."
-            raise self._wrong(f"{name} is {self._said(value)}", rule)
+            raise self._wrong(f"{name} is {self._quote(value)}", rule)
         return tuple(map(tuple, value))
 
-    def _said(self, value: Any) -> str:
-        return f"'{shown(value, 40)}'" if isinstance(value, str) else shown(repr(value)[:60], 40)
+    def _quote(self, value: Any) -> str:
+        return f"'{printable(value, 40)}'" if isinstance(value, str) else printable(repr(value)[:60], 40)
 
     def _wrong(
-        self, what: str, rule: str, remedy: str = "Correct it, or download the model again."
+        self, problem: str, rule: str, remedy: str = "Correct it, or download the model again."
     ) -> InputError:
-        return InputError(f"{self._where}: {what}.", rule, remedy)
+        return InputError(f"{self._where}: {problem}.", rule, remedy)
 
 
-def name_for(known: Mapping[str, Value], value: Value) -> str | None:
-    """The word that `one_of` would translate into this value: the first, if there are several; None for none."""
-    return next((word for word, meant in known.items() if meant == value), None)
+def name_for(choices: Mapping[str, Value], value: Value) -> str | None:
+    """Return the word that `one_of` would translate into this value: the first of several; None for none."""
+    return next((word for word, meant in choices.items() if meant == value), None)
 
 
 def _names(values: Mapping[str, Any], depth: int = 3) -> set[str]:
-    """Every name in an object and in the objects in it."""
+    """Return every name in an object and in the objects in it."""
     within = (part for part in values.values() if isinstance(part, dict) and depth)
     return set(values).union(*(_names(part, depth - 1) for part in within))
 
 
 def _mistyped(kind: type[Any], values: Mapping[str, Any]) -> str:
-    """Which values are not of the sort that a config of this kind has there."""
+    """Return the part of a sentence that lists the values of the wrong type for a config of this kind."""
     usual = kind.tiny()
     odd = [
         f"{name} is {repr(value)[:30]}"
@@ -206,8 +208,8 @@ def _mistyped(kind: type[Any], values: Mapping[str, Any]) -> str:
     return f"{' and '.join(odd) or 'one of its values'}, which is not of the sort that stands there"
 
 
-def built(kind: type[Any], values: Mapping[str, Any], *, tables: bool = True) -> Any:
-    """A family's config from checked values; `tables`: it has one of a vector for each position.
+def build_config(kind: type[Any], values: Mapping[str, Any], *, tables: bool = True) -> Any:
+    """Return a family's config from checked values; `tables`: it has one of a vector for each position.
 
     Raises InputError where the family's own rules refuse them.
     """
@@ -216,7 +218,7 @@ def built(kind: type[Any], values: Mapping[str, Any], *, tables: bool = True) ->
     except (ValueError, TypeError) as error:
         wrong = str(error) if isinstance(error, ValueError) else _mistyped(kind, values)
         raise InputError(
-            f"config.json: {shown(wrong, 160)}.",
+            f"config.json: {printable(wrong, 160)}.",
             "The sizes must fit together.",
             "Correct it, or download the model again.",
         ) from None

@@ -1,4 +1,4 @@
-"""What a GGUF file says about itself, judged by our own limits before a library touches it.
+"""Header of a GGUF file, checked by our own limits before a library touches it.
 
 The format: github.com/ggml-org/ggml, docs/gguf.md: magic, version, two counts, key-value pairs, a list of tensors, then their bytes.
 """
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from core.checkpoints.files import MB, shown
+from core.checkpoints.files import MB, printable
 from core.errors import InputError
 
 MAX_PAIRS, MAX_TENSORS, MAX_ITEMS, MAX_LETTERS, MAX_HEADER = 2_000, 20_000, 2**21, 2**16, 64 * MB
@@ -23,12 +23,12 @@ NUMBERS: Mapping[int, str] = {
 """How each type of number is packed."""
 STRING, ARRAY = 8, 9
 RULE = "A GGUF file of version 2 or 3 is a list of facts, a list of tensors, and exactly their bytes."
-AGAIN = "Download the file again."
+REMEDY = "Download the file again."
 
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """One tensor: its number format, its shape (rows first), where its bytes begin."""
+    """Tensor of a file: its number format, its shape (rows first), the byte where it begins."""
 
     kind: int
     shape: tuple[int, ...]
@@ -37,7 +37,7 @@ class Stored:
 
 @dataclass(frozen=True)
 class GGUFHeader:
-    """All facts by name, all tensors by name, and where the bytes of the tensors begin."""
+    """Facts by name, tensors by name, and the byte where the tensors begin."""
 
     facts: Mapping[str, Any]
     tensors: Mapping[str, Stored]
@@ -45,7 +45,7 @@ class GGUFHeader:
 
 
 def read_gguf_header(path: Path) -> GGUFHeader:
-    """What is in front of the numbers of a GGUF file.
+    """Return the header of a GGUF file.
 
     At most 2,000 facts, 20,000 tensors, lists of 2 million, strings of 65,536 bytes, 64 MB in all; nothing twice, nothing
     beyond the file's end. Raises InputError otherwise.
@@ -86,10 +86,10 @@ class _Reader:
             self._once(name := self.string(), tensors)
             (rank,) = self.take("<I")
             if not 1 <= rank <= 4:
-                raise bad(self.path, f"'{shown(name)}' has {rank:,} axes, and not one to four")
+                raise bad(self.path, f"'{printable(name)}' has {rank:,} axes, and not one to four")
             shape = self.take(f"<{rank}Q")
             if math.prod(shape) > 2**40 or 0 in shape:
-                raise bad(self.path, f"'{shown(name)}' has the shape {shape}")
+                raise bad(self.path, f"'{printable(name)}' has the shape {shape}")
             kind, begin = self.take("<IQ")
             tensors[name] = Stored(kind, tuple(reversed(shape)), begin)
         step = facts.get("general.alignment", 32)
@@ -98,7 +98,7 @@ class _Reader:
         return GGUFHeader(facts, tensors, -(-self.at // step) * step)
 
     def value(self, kind: int) -> Any:
-        """A number, a string, or a list of them."""
+        """Return a number, a string, or a list of them."""
         if kind == STRING:
             return self.string()
         if kind in NUMBERS:
@@ -129,10 +129,10 @@ class _Reader:
         self.at += n
         return self.data[self.at - n : self.at]
 
-    def _once(self, name: str, known: Mapping[str, Any]) -> None:
-        if name in known:
-            raise bad(self.path, f"'{shown(name)}' stands twice")
+    def _once(self, name: str, entries: Mapping[str, Any]) -> None:
+        if name in entries:
+            raise bad(self.path, f"'{printable(name)}' occurs twice")
 
 
 def bad(path: Path, problem: str) -> InputError:
-    return InputError(f"{path.name} is damaged: {problem}.", RULE, AGAIN)
+    return InputError(f"{path.name} is damaged: {problem}.", RULE, REMEDY)

@@ -1,4 +1,4 @@
-"""What will be read from a folder, decided from its config and headers before anything is allocated."""
+"""Plan of reading a folder, made from its config and headers before anything is allocated."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import tokenizers
 import torch
 from torch import Tensor, nn
 
-from core.checkpoints.files import shown
+from core.checkpoints.files import printable
 from core.checkpoints.safety.safetensors_header import Entry
 from core.checkpoints.weights import MAPPED, Weights
 from core.errors import InputError
@@ -32,15 +32,15 @@ ONE_MARK: Mapping[str, str] = {"start": "<|endoftext|>", "end": "<|endoftext|>"}
 
 @dataclass(frozen=True)
 class Take:
-    """One stored tensor and where it goes: cut into equal parts along its last axis, each turned if `turned`; views where that can be.
+    """Stored tensor and its targets: cut into equal parts along its last axis, each transposed if `turned`; views where possible.
 
     `plus` is added to what is stored (the gains of Gemma's norms are stored less 1), and it is multiplied by `times` (Granite's sub-layers).
     `pairs`: of each of so many heads the first so many rows are stored with the two of a turned pair as neighbours (GPT-J), here pair by
     pair in two halves. With `heads` it is cut along its first axis instead, head by head: the rows are (head, part), as GPT-NeoX packs them,
     and `widths` are those of each part.
 
-    `turned` is for matrices stored (in, out), where a linear layer here holds (out, in). `again` names those under
-    which the same numbers may be stored once more (a tied output layer, the last of several). `ours` is the shape here
+    `turned` is for matrices stored (in, out), where a linear layer here holds (out, in). `tied_names` are those under
+    which the same numbers may be stored once more (a tied output layer, the last of several). `target_shape` is the shape here
     where the numbers of a tensor are laid out in another: a convolution's are those of a matrix.
 
     >>> dict(Take("w", (2, 6), ("q", "k", "v"), turned=True).into_parts(torch.arange(12.0).view(2, 6)))["k"].tolist()
@@ -56,16 +56,22 @@ class Take:
     plus: float = 0.0
     times: float = 1.0
     pairs: tuple[int, int] = (0, 0)
-    again: str | tuple[str, ...] = ""
-    ours: tuple[int, ...] = ()
+    tied_names: str | tuple[str, ...] = ""
+    target_shape: tuple[int, ...] = ()
 
     @property
     def copies(self) -> tuple[str, ...]:
-        """The other names, be there one, several or none."""
-        return self.again if isinstance(self.again, tuple) else (self.again,) if self.again else ()
+        """Return the other stored names, none, one or several."""
+        return (
+            self.tied_names
+            if isinstance(self.tied_names, tuple)
+            else (self.tied_names,)
+            if self.tied_names
+            else ()
+        )
 
     def into_parts(self, value: Tensor) -> Iterator[tuple[str, Tensor]]:
-        value = value.reshape(self.ours) if self.ours else value
+        value = value.reshape(self.target_shape) if self.target_shape else value
         if self.heads:
             rows = value.unflatten(0, (self.heads, -1)).split(self.widths, dim=1)
             parts = tuple(part.flatten(0, 1) for part in rows)
@@ -77,7 +83,7 @@ class Take:
             yield ours, part.T if self.turned else _in_order(part, self.pairs)
 
     def from_parts(self, state: Mapping[str, Tensor]) -> Tensor:
-        """What is stored, from our weights: `into_parts` the other way round."""
+        """Return the stored tensor from our weights: the inverse of `into_parts`."""
         if self.plus or self.times != 1.0 or self.pairs[0]:
             state = {
                 ours: _in_order((state[ours] - self.plus) / self.times, self.pairs, back=True)
@@ -102,12 +108,12 @@ def _in_order(value: Tensor, pairs: tuple[int, int], *, back: bool = False) -> T
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """Everything needed to build a network, checked.
+    """Checked plan of a network.
 
     `takes` covers every weight; `ids` are start, end, pad and mask, where the config names them; `marks` are the names
     under which the tokenizer is asked for those that it does not, two joined by " or "; `unused` lists tensors of task heads that are there
     and not read; `tokenizer` names what is read where that follows from the config, and no file is asked for.
-    `kept` are the tensors that stay as they are stored, mapped from the file, with the bytes of a number; all others are
+    `mapped` are the tensors that stay as they are stored, mapped from the file, with the bytes of a number; all others are
     read into memory in float32. `never` are the words, as ids, that the model is not to write, `ends` the tokens besides the
     end mark that end what it writes, `first` the one that it always writes first. `head` is that of its fine-tuning, `pooling` that of a sentence embedder.
     """
@@ -119,7 +125,7 @@ class Plan:
     marks: Mapping[str, str] = field(default_factory=lambda: ONE_MARK)
     unused: tuple[str, ...] = ()
     tokenizer: tokenizers.Tokenizer | None = None
-    kept: Mapping[str, int] = field(default_factory=dict)
+    mapped: Mapping[str, int] = field(default_factory=dict)
     never: tuple[tuple[int, ...], ...] = ()
     ends: tuple[int, ...] = ()
     head: Head | None = None
@@ -128,17 +134,17 @@ class Plan:
 
     @property
     def does(self) -> str:
-        """The output of its head, or "embedding"; "" for any other network."""
+        """Return the output of its head, or "embedding"; "" for any other network."""
         return self.head.output if self.head is not None else "embedding" if self.pooling is not None else ""
 
     @property
     def n_bytes(self) -> int:
-        """Bytes of its numbers as the model has them in memory."""
-        return sum(prod(take.shape) * self.kept.get(take.name, FLOAT32) for take in self.takes)
+        """Return the bytes of its numbers as the model has them in memory."""
+        return sum(prod(take.shape) * self.mapped.get(take.name, FLOAT32) for take in self.takes)
 
     @property
     def memory(self) -> int:
-        """Bytes that opening it takes: its numbers as it has them, and the largest tensor once more in float32 while it is read."""
+        """Return the bytes that opening it takes: its numbers, and the largest tensor once more in float32 while it is read."""
         return self.n_bytes + FLOAT32 * max((prod(take.shape) for take in self.takes), default=0)
 
 
@@ -180,19 +186,21 @@ def check_names(
     return unused
 
 
-def unfit(what: str, names: list[str], wanted: str) -> InputError:
+def unfit(problem: str, names: list[str], expected: str) -> InputError:
     """Return the refusal of tensors, the first five by name; `wanted` says how many there must be."""
     more = f" and {len(names) - 5:,} more" if len(names) > 5 else ""
-    few = ", ".join(shown(name, 72) for name in names[:5])
+    few = ", ".join(printable(name, 72) for name in names[:5])
     return InputError(
-        f"Weights {what}: {few}{more}.",
-        f"This model has {wanted} tensors; none is guessed and none is thrown away.",
+        f"Weights {problem}: {few}{more}.",
+        f"This model has {expected} tensors; none is guessed and none is thrown away.",
         "Download or export the model again, as the kind its config names.",
     )
 
 
-def blank(spec: Family, config: Any, head: Head | None = None, pooling: Pooling | None = None) -> nn.Module:
-    """The network without memory for its weights: tells names and shapes."""
+def meta_network(
+    spec: Family, config: Any, head: Head | None = None, pooling: Pooling | None = None
+) -> nn.Module:
+    """Return the network without memory for its weights: names and shapes alone."""
     with torch.device("meta"):
         network = spec.network(config)
         if head is not None:
@@ -202,19 +210,19 @@ def blank(spec: Family, config: Any, head: Head | None = None, pooling: Pooling 
     return network
 
 
-def unfilled(
+def uninitialised_network(
     spec: Family, config: Any, head: Head | None = None, pooling: Pooling | None = None
 ) -> nn.Module:
-    """The network for weights that somebody has: no number is drawn for them, the tables that are computed and not stored are there."""
-    network = blank(spec, config, head, pooling)
+    """Return the network without initialising its weights; tables that are computed and not stored are filled in."""
+    network = meta_network(spec, config, head, pooling)
     for part in network.modules():
         if isinstance(part, Sinusoidal):
             part.table = part.computed()
     return network
 
 
-def keeping(takes: tuple[Take, ...], weights: Weights) -> Mapping[str, int]:
-    """The tensors that may stay as they are stored, with the bytes of a number: matrices in half precision, and all in float32."""
+def find_mappable(takes: tuple[Take, ...], weights: Weights) -> Mapping[str, int]:
+    """Return the tensors that may stay in their file, with the bytes of a number: matrices in half precision, and all in float32."""
     found = {}
     for take in takes:
         stored = weights.entries[take.name].dtype
@@ -225,12 +233,12 @@ def keeping(takes: tuple[Take, ...], weights: Weights) -> Mapping[str, int]:
 
 
 def build(plan: Plan, weights: Weights, between: Callable[[], object] = lambda: None) -> nn.Module:
-    """The network with its weights: those of the plan's `kept` as they are stored, the others in float32. Reads each tensor once.
+    """Return the network with its weights: those in `plan.mapped` as they are stored, the others in float32. Reads each tensor once.
 
     `between` is called before each of them; what it raises ends the reading.
     Half precision stays where a layer multiplies with it in float32 (`core.layers.linear.by_blocks`) or looks up its rows.
     """
-    network = unfilled(plan.spec, plan.config, plan.head, plan.pooling)
+    network = uninitialised_network(plan.spec, plan.config, plan.head, plan.pooling)
     halves = {
         f"{name}.weight"
         for name, part in network.named_modules()
@@ -240,7 +248,7 @@ def build(plan: Plan, weights: Weights, between: Callable[[], object] = lambda: 
     by_name = {take.name: take for take in plan.takes}
     for take in map(by_name.__getitem__, weights.in_order(by_name)):
         between()
-        get = weights.mapped if take.name in plan.kept else weights.read
+        get = weights.mapped if take.name in plan.mapped else weights.read
         value = get(take.name)
         for copy in take.copies:
             if copy in weights.entries and not torch.equal(value, get(copy)):
@@ -252,7 +260,7 @@ def build(plan: Plan, weights: Weights, between: Callable[[], object] = lambda: 
         for ours, part in take.into_parts(value):
             half = part.dtype in HALF
             whole = (
-                half or take.name not in plan.kept
+                half or take.name not in plan.mapped
             )  # blocks of rows are read; a turned float32 matrix is multiplied as it lies
             part = part if not half or ours in halves else part.float()
             state[ours] = part.contiguous() if whole else part

@@ -29,13 +29,13 @@ INFINITY: Mapping[torch.dtype, tuple[torch.dtype, int]] = {
 """The bits of infinity: an exponent of ones alone. With any bit behind them they are NaN."""
 
 
-def broken(value: Tensor) -> int:
-    """How many numbers of a tensor that lies in one piece are NaN or infinite: those whose exponent is ones alone.
+def count_broken(value: Tensor) -> int:
+    """Return how many numbers of a contiguous tensor are NaN or infinite: those whose exponent is ones alone.
 
     Read as whole numbers with a sign, positive ones of them are the largest of all; read without a sign, negative ones
     are. So two maxima tell, at the speed of memory, that there is none.
 
-    >>> broken(torch.tensor([1.0, torch.inf, -torch.nan, -3e38]))
+    >>> count_broken(torch.tensor([1.0, torch.inf, -torch.nan, -3e38]))
     2
     """
     whole, infinity = INFINITY[value.dtype]
@@ -50,19 +50,19 @@ def broken(value: Tensor) -> int:
 
 
 class MappedFile:
-    """The tensors of one file, where they lie in it. What is mapped stays there while a tensor of it is used.
+    """Tensors of one file, with their places in it. The mapping lasts while a tensor of it is used.
 
     Raises ValueError if the file is not the one, or not as it was, whose list was read, OSError if it cannot be.
     """
 
     def __init__(self, entry: Entry) -> None:
         with entry.file.open("rb") as file:
-            if state(file.fileno()) != entry.seen:
+            if state(file.fileno()) != entry.file_state:
                 raise ValueError(f"{entry.file.name} was written to")
             self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
 
     def tensor(self, entry: Entry) -> Tensor:
-        """A view of the file: its numbers are read when they are used, and take no other memory."""
+        """Return a view of the file: its numbers are read when they are used, and take no other memory."""
         dtype, n = DTYPES[entry.dtype], prod(entry.shape)
         if not n:
             return torch.empty(entry.shape, dtype=dtype)

@@ -1,4 +1,4 @@
-"""What a safetensors file says about itself, judged by our own limits before a library touches it."""
+"""Header of a safetensors file, checked by our own limits before a library touches it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from core.checkpoints.files import MB, shown, state, strict_json
+from core.checkpoints.files import MB, printable, state, strict_json
 from core.errors import InputError
 
 MAX_HEADER, MAX_TENSORS, MAX_RANK, MAX_DIM, MAX_NAME = 5 * MB, 20_000, 8, 2**31, 512
@@ -31,7 +31,7 @@ SIZES: Mapping[str, int] = {
     },
 }
 RULE = "A safetensors file is a short list of tensors followed by exactly their bytes."
-AGAIN = "Download or export the file again."
+REMEDY = "Download or export the file again."
 
 LOOKS: tuple[tuple[bytes, str, str], ...] = (
     (b"version https://git-lfs", "a Git LFS pointer, not the weights", "Fetch the real file: git lfs pull."),
@@ -69,13 +69,13 @@ LOOKS: tuple[tuple[bytes, str, str], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One tensor of a file: where it is, how it is stored, its shape; the byte at which it begins, and how the file was when its list was read."""
+    """Tensor of a file: its file, number format and shape, the byte where it begins, and the file's state when its header was read."""
 
     file: Path
     dtype: str
     shape: tuple[int, ...]
     begin: int = 0
-    seen: tuple[int, int, int] = (0, 0, 0)
+    file_state: tuple[int, int, int] = (0, 0, 0)
 
     @property
     def is_float(self) -> bool:
@@ -83,7 +83,7 @@ class Entry:
 
 
 def read_header(path: Path) -> dict[str, Entry]:
-    """Every tensor a safetensors file holds; only the header is read.
+    """Return every tensor of a safetensors file; only the header is read.
 
     Header of at most 5 MB and 20,000 tensors, rank at most 8, dimensions at most 2^31, names printable and at most 512
     characters, no key twice, known number formats, offsets without hole or overlap, the file exactly as long as they
@@ -98,12 +98,14 @@ def read_header(path: Path) -> dict[str, Entry]:
             raise _not_one(path, first, size, length)
         if length > MAX_HEADER:
             raise InputError(
-                f"The header of {path.name} has {length:,} bytes.", f"At most {MAX_HEADER:,} are read.", AGAIN
+                f"The header of {path.name} has {length:,} bytes.",
+                f"At most {MAX_HEADER:,} are read.",
+                REMEDY,
             )
         file.seek(8)
         data = file.read(length)
     if data.count(b"{") > 3 * MAX_TENSORS or data.count(b"[") > 4 * MAX_TENSORS:
-        raise InputError(f"{path.name} lists too many tensors.", f"At most {MAX_TENSORS:,} are read.", AGAIN)
+        raise InputError(f"{path.name} lists too many tensors.", f"At most {MAX_TENSORS:,} are read.", REMEDY)
     held = strict_json(data, f"The header of {path.name}")
     if not isinstance(held, dict):
         raise _bad(path, "its header is not an object")
@@ -112,31 +114,31 @@ def read_header(path: Path) -> dict[str, Entry]:
         raise _bad(path, "its metadata is not text")
     if len(held) > MAX_TENSORS:
         raise InputError(
-            f"{path.name} lists {len(held):,} tensors.", f"At most {MAX_TENSORS:,} are read.", AGAIN
+            f"{path.name} lists {len(held):,} tensors.", f"At most {MAX_TENSORS:,} are read.", REMEDY
         )
     entries: dict[str, Entry] = {}
     spans: list[tuple[int, int, str]] = []
     for name, about in held.items():
         entry, span = _entry(path, name, about)
-        entries[name] = replace(entry, begin=8 + length + span[0], seen=seen)
+        entries[name] = replace(entry, begin=8 + length + span[0], file_state=seen)
         spans.append((*span, name))
     _check_filled(path, spans, size - 8 - length)
     return entries
 
 
 def _entry(path: Path, name: str, about: Any) -> tuple[Entry, tuple[int, int]]:
-    said = shown(name)
+    said = printable(name)
     if not name or len(name) > MAX_NAME or not name.isprintable() or ".." in name or name[0] in "/\\":
         raise InputError(
             f"{path.name} has a tensor named '{said}'.",
             f"Names are at most {MAX_NAME} printable characters, no paths.",
-            AGAIN,
+            REMEDY,
         )
     if not isinstance(about, dict) or set(about) != {"dtype", "shape", "data_offsets"}:
         raise _bad(path, f"'{said}' is not described by dtype, shape and data_offsets")
     dtype, shape, span = about["dtype"], about["shape"], about["data_offsets"]
     if not isinstance(dtype, str) or dtype not in SIZES:
-        wrong = f"'{said}' in {path.name} is stored as {shown(str(dtype), 20)}."
+        wrong = f"'{said}' in {path.name} is stored as {printable(str(dtype), 20)}."
         raise InputError(wrong, f"Formats read: {', '.join(SIZES)}.", "Export it as F32 or F16.")
     if not _whole_numbers(shape) or len(shape) > MAX_RANK or any(n > MAX_DIM for n in shape):
         raise _bad(path, f"'{said}' has no possible shape (at most {MAX_RANK} sizes, each from 0 to 2^31)")
@@ -153,7 +155,9 @@ def _check_filled(path: Path, spans: list[tuple[int, int, str]], n_bytes: int) -
     at = 0
     for begin, end, name in sorted(spans):
         if begin != at:
-            raise _bad(path, f"there is {'an overlap' if begin < at else 'a hole'} before '{shown(name)}'")
+            raise _bad(
+                path, f"there is {'an overlap' if begin < at else 'a hole'} before '{printable(name)}'"
+            )
         at = end
     if at > n_bytes:
         raise _bad(path, f"it is cut off: {at:,} bytes of weights are listed, {n_bytes:,} are there")
@@ -162,12 +166,12 @@ def _check_filled(path: Path, spans: list[tuple[int, int, str]], n_bytes: int) -
 
 
 def _bad(path: Path, problem: str) -> InputError:
-    return InputError(f"{path.name} is damaged: {problem}.", RULE, AGAIN)
+    return InputError(f"{path.name} is damaged: {problem}.", RULE, REMEDY)
 
 
 def _not_one(path: Path, first: bytes, size: int, length: int) -> InputError:
     if size == 0:
-        return InputError(f"{path.name} is empty.", RULE, AGAIN)
+        return InputError(f"{path.name} is empty.", RULE, REMEDY)
     for magic, what, remedy in LOOKS:
         if first.startswith(magic):
             return InputError(f"{path.name} is {what}.", RULE, remedy)
@@ -177,4 +181,4 @@ def _not_one(path: Path, first: bytes, size: int, length: int) -> InputError:
         )
     if first[8:9] == b"{" and length > size - 8:
         return _bad(path, f"it is cut off: a header of {length:,} bytes does not fit into {size:,}")
-    return InputError(f"{path.name} is not a safetensors file.", RULE, AGAIN)
+    return InputError(f"{path.name} is not a safetensors file.", RULE, REMEDY)

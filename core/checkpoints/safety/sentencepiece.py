@@ -1,4 +1,4 @@
-"""What a SentencePiece model holds (`source.spm`, `target.spm`): its pieces with their scores, and how it normalizes a text.
+"""Content of a SentencePiece model (`source.spm`, `target.spm`): its pieces with their scores, and its normalizer.
 
 Its file is one protobuf message (sentencepiece_model.proto), of which the few fields are read that decide how a text is cut;
 others are passed over by their length. Imports nothing of ours: the child that tries tokenizers loads this file by its path.
@@ -24,11 +24,11 @@ Value = int | bytes
 
 
 class Unreadable(ValueError):
-    """What is wrong with the file, a part of a sentence."""
+    """Problem of a file as a part of a sentence."""
 
 
 def read(data: bytes) -> dict:
-    """{"vocab": [[piece, score], ..] of a Unigram model whose first entry, "", is the unknown one; "whole": pieces that no
+    """Return {"vocab": [[piece, score], ..] of a Unigram model whose first entry, "", is the unknown one; "whole": pieces that no
     normalizing and no cutting touches; "table": the normalizer's letters as base64; "prefix", "squeeze": whether it puts a
     space before a text, and makes one space of several}.
 
@@ -63,18 +63,18 @@ def read(data: bytes) -> dict:
 
 
 def fields(data: bytes) -> Iterator[tuple[int, Value]]:
-    """The fields of a message, in order: (number, a whole number or bytes).
+    """Yield the fields of a message, in order: (number, a whole number or bytes).
 
     >>> list(fields(bytes([0x08, 0x96, 0x01, 0x12, 0x01, 0x61])))
     [(1, 150), (2, b'a')]
     """
     at = 0
     while at < len(data):
-        key, at = _whole(data, at)
+        key, at = _varint(data, at)
         kind = key & 7
         if kind not in (0, 1, 2, 5):
             raise Unreadable("it is no SentencePiece model")
-        size, at = _whole(data, at) if kind in (0, 2) else (8 if kind == 1 else 4, at)
+        size, at = _varint(data, at) if kind in (0, 2) else (8 if kind == 1 else 4, at)
         if kind == 0:
             yield key >> 3, size
             continue
@@ -84,16 +84,16 @@ def fields(data: bytes) -> Iterator[tuple[int, Value]]:
         at += size
 
 
-def _whole(data: bytes, at: int) -> tuple[int, int]:
-    """A number of seven bits a byte, the lowest first, and where it ends."""
+def _varint(data: bytes, position: int) -> tuple[int, int]:
+    """Return a number of seven bits a byte, the lowest first, and the position after it."""
     value = 0
     for shift in range(0, 70, 7):
-        if at >= len(data):
+        if position >= len(data):
             raise Unreadable("it is cut off")
-        byte, at = data[at], at + 1
+        byte, position = data[position], position + 1
         value |= (byte & 0x7F) << shift
         if byte < 0x80:
-            return value, at
+            return value, position
     raise Unreadable("it is no SentencePiece model")
 
 
@@ -140,11 +140,11 @@ def _check(pieces: list[tuple[str, float, int]], trainer: dict[int, Value], rule
     if kinds.count(USER) > MAX_NAMED:
         raise Unreadable(f"its maker named more than {MAX_NAMED:,} pieces")
     if len({piece for piece, _, _ in pieces}) < len(pieces):
-        raise Unreadable("a piece of it stands twice")
+        raise Unreadable("a piece of it occurs twice")
 
 
 def _vocab(pieces: list[tuple[str, float, int]]) -> list[list]:
-    """What can be met in a text: neither the unknown piece nor marks. A piece that its maker named always wins."""
+    """Return the pieces that can occur in a text: neither the unknown piece nor marks. A piece that its maker named always wins."""
     best = max(score for _, score, kind in pieces if kind == NORMAL)
     found: list[list] = [["", best]]
     for piece, score, kind in pieces:

@@ -14,7 +14,7 @@ MARK: Any = re.compile(r"[ \t\r\n]*([{}:,]?)[ \t\r\n]*")
 
 
 class Refused(Exception):
-    """What is wrong with a tokenizer, a part of a sentence; `file` is what it is wrong with, where there are several."""
+    """Problem of a tokenizer as a part of a sentence; `file` names the wrong file where there are several."""
 
     file = ""
 
@@ -27,15 +27,15 @@ MARKS = {
 
 
 def once(pairs: list[tuple[str, Any]]) -> dict:
-    """An object whose keys stand once: of two the library might take the other."""
+    """Return an object whose keys occur once: of two the library might take the other."""
     held = dict(pairs)
     if len(held) != len(pairs):
-        raise Refused("a key stands twice in it")
+        raise Refused("a key occurs twice in it")
     return held
 
 
 def members(text: str) -> dict[str, tuple[Any, str]]:
-    """The members of a JSON object, each read and as it is written: most of a file is as it was, and need not be written anew."""
+    """Return the members of a JSON object, each parsed and as text: most of a file is unchanged, and need not be written again."""
     read: Any = json.JSONDecoder(object_pairs_hook=once).raw_decode
     pairs, sign = [], MARK.match(text)
     if sign[1] != "{":
@@ -54,7 +54,7 @@ def members(text: str) -> dict[str, tuple[Any, str]]:
 
 
 def check_ids(vocab: object) -> None:
-    """Ids as the file writes them: the library would silently renumber or merge odd ones."""
+    """Check ids as the file writes them: the library would silently renumber or merge odd ones."""
     ids = (
         list(vocab.values())
         if isinstance(vocab, dict)
@@ -71,7 +71,7 @@ def check_ids(vocab: object) -> None:
 
 
 def from_pair(vocab: str, merges: str) -> str:
-    """GPT-2's byte-level BPE from its two old files."""
+    """Return GPT-2's byte-level BPE, as a tokenizer.json, from its two old files."""
     import tokenizers
     from tokenizers import decoders, models, pre_tokenizers, processors
 
@@ -90,7 +90,7 @@ def from_pair(vocab: str, merges: str) -> str:
 
 
 def from_words(vocab: str, rules: str) -> str:
-    """BERT's WordPiece from its one old file, a piece a line; or ESM's, whose every letter is a token (`letters`)."""
+    """Return BERT's WordPiece from its one old file, a piece a line; or ESM's, whose every letter is a token (`letters`)."""
     import tokenizers
     from tokenizers import decoders, models, normalizers, pre_tokenizers
 
@@ -117,7 +117,7 @@ def from_words(vocab: str, rules: str) -> str:
 
 
 def from_marian(source: str, target: str, vocab: str, longest: int) -> tuple[str, dict]:
-    """The names of Marian's vocab.json, and what cuts the texts of each side. Raises Refused naming the file."""
+    """Return the names of Marian's vocab.json, and the cutters of the texts of each side. Raises Refused naming the file."""
     file = "vocab.json"
     try:
         known, cutters = names(vocab), {}
@@ -131,7 +131,7 @@ def from_marian(source: str, target: str, vocab: str, longest: int) -> tuple[str
 
 
 def names(vocab: str) -> str:
-    """The names and numbers of Marian's vocab.json: what ids mean, and how a text is made of them. It cuts nothing."""
+    """Return the names and numbers of Marian's vocab.json: the meaning of ids, and the decoder. It cuts nothing."""
     import tokenizers
     from tokenizers import decoders, models
 
@@ -145,7 +145,7 @@ def names(vocab: str) -> str:
 
 
 def cutter(path: str, longest: int) -> dict:
-    """What cuts the texts of one side, from its SentencePiece model: a Unigram model as text in "model", and the rest."""
+    """Return the cutter of the texts of one side, from its SentencePiece model: a Unigram model as text in "model", and the rest."""
     import tokenizers
     from tokenizers import models
 

@@ -108,17 +108,17 @@ SIGNS = re.compile(r"(?:\w+\(\?=:\)\|)*(?:\\S|\.)")
 """Those of the house's toy models (`core.text.learn.characters`): words where a colon follows, else sign by sign, spaces too where they are signs."""
 
 
-OURS = ("padding", "truncation")
+NOT_READ = ("padding", "truncation")
 FILES = runpy.run_path(str(Path(__file__).with_name("tokenizer_files.py")))
 Refused: Any = FILES["Refused"]
 NO_JSON = FILES["NO_JSON"]
 
 
 class Out:
-    """The two lines that are printed, each of at most so many bytes."""
+    """Writer of the two output lines, each of at most so many bytes."""
 
     def __init__(self, most: int) -> None:
-        self.most, self.begun = most, False
+        self.most, self.has_written = most, False
 
     def say(self, line: str) -> None:
         data = line.encode("utf-8", "surrogatepass") + b"\n"
@@ -126,7 +126,7 @@ class Out:
             raise Refused("it is too large")
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
-        self.begun = True
+        self.has_written = True
 
 
 def limit(memory: int, cpu: int) -> None:
@@ -147,7 +147,7 @@ def limit(memory: int, cpu: int) -> None:
 
 
 def steps(part: object, key: str, depth: int = 0) -> list[dict]:
-    """A part and what it is a sequence of, flat."""
+    """Return a part and the parts of its sequence, flat."""
     if part is None:
         return []
     if not isinstance(part, dict) or depth > 3:
@@ -160,15 +160,15 @@ def steps(part: object, key: str, depth: int = 0) -> list[dict]:
     return [step for one in inner[: MAX_STEPS + 1] for step in steps(one, key, depth + 1)]
 
 
-def check_parts(held: dict) -> None:
-    """Only known parts, few of them, and no normalizer that makes a text many times longer."""
+def check_parts(tokenizer: dict) -> None:
+    """Check that all parts are known, few, and no normalizer makes a text many times longer."""
     for key, inner, known in (
         ("normalizer", "normalizer", NORMALIZERS),
         ("pre_tokenizer", "pretokenizer", PRE_TOKENIZERS),
         ("decoder", "decoder", DECODERS),
         ("post_processor", "processor", PROCESSORS),
     ):
-        found = steps(held.get(key), inner)
+        found = steps(tokenizer.get(key), inner)
         if len(found) > MAX_STEPS:
             raise Refused(f"its {key} has more than {MAX_STEPS} steps")
         for step in found:
@@ -177,7 +177,7 @@ def check_parts(held: dict) -> None:
             check_regex(step, key)
         if key in ("normalizer", "decoder"):
             check_growth(found, key)
-    model = held.get("model")
+    model = tokenizer.get("model")
     if not isinstance(model, dict) or str(model.get("type", "BPE")) not in MODELS:
         raise Refused("its model is not among the known ones (" + ", ".join(sorted(MODELS)) + ")")
     longest = model.get("max_input_chars_per_word") or 100
@@ -188,11 +188,11 @@ def check_parts(held: dict) -> None:
         raise Refused("its model writes a long text at every piece")
     if model.get("dropout"):
         raise Refused("its model has dropout, so that every run cuts the text differently")
-    check_unigram(model.get("vocab"), steps(held.get("normalizer"), "normalizer"))
+    check_unigram(model.get("vocab"), steps(tokenizer.get("normalizer"), "normalizer"))
 
 
 def check_unigram(vocab: object, normalizers: list[dict]) -> None:
-    """What only SentencePiece's tokenizers have, by the file beside this one."""
+    """Check the parts that only SentencePiece's tokenizers have, with unigram.py of this folder."""
     if not isinstance(vocab, list) and all(step["type"] != "Precompiled" for step in normalizers):
         return
     problem = runpy.run_path(str(Path(__file__).with_name("unigram.py")))["problem"]
@@ -201,7 +201,7 @@ def check_unigram(vocab: object, normalizers: list[dict]) -> None:
 
 
 def check_regex(step: dict, key: str) -> None:
-    """Only patterns of known models: what an expression of its own does with a text shows only with that text."""
+    """Check that a pattern is one of a known model: a harmful one of its own would show only with its text."""
     pattern = step.get("pattern")
     regex = str(pattern["Regex"]) if isinstance(pattern, dict) and "Regex" in pattern else r"\s"
     if regex not in REGEXES and not SIGNS.fullmatch(regex):
@@ -210,23 +210,27 @@ def check_regex(step: dict, key: str) -> None:
         )
 
 
-def trim_spans(held: dict) -> None:
-    """Byte-level spans without the space before a word, whatever the file says: it changes no token."""
+def trim_spans(tokenizer: dict) -> None:
+    """Set byte-level spans without the space before a word, whatever the file has: it changes no token."""
     before = next(
-        (step for step in steps(held.get("pre_tokenizer"), "pretokenizer") if step["type"] == "ByteLevel"),
+        (
+            step
+            for step in steps(tokenizer.get("pre_tokenizer"), "pretokenizer")
+            if step["type"] == "ByteLevel"
+        ),
         None,
     )
-    after = steps(held.get("post_processor"), "processor")
+    after = steps(tokenizer.get("post_processor"), "processor")
     if before and all(step["type"] != "RobertaProcessing" for step in after):
         trim = {"type": "ByteLevel", "trim_offsets": True, "use_regex": True}
         trim["add_prefix_space"] = before.get("add_prefix_space", True)
         marks = [step for step in after if step["type"] != "ByteLevel"]
-        held["post_processor"] = {"type": "Sequence", "processors": [trim, *marks]} if marks else trim
+        tokenizer["post_processor"] = {"type": "Sequence", "processors": [trim, *marks]} if marks else trim
 
 
-def check_growth(found: list[dict], key: str) -> None:
+def check_growth(parts: list[dict], key: str) -> None:
     growth = 1
-    for step in found:
+    for step in parts:
         if step["type"] == "Replace":
             pattern = step.get("pattern")
             text = pattern.get("String", "x") if isinstance(pattern, dict) else "x"
@@ -240,8 +244,8 @@ def check_growth(found: list[dict], key: str) -> None:
         raise Refused(f"its {key} makes a text up to {growth:,} times longer")
 
 
-def check_added(held: dict) -> None:
-    added = held.get("added_tokens") or []
+def check_added(tokenizer: dict) -> None:
+    added = tokenizer.get("added_tokens") or []
     if not isinstance(added, list) or len(added) > MAX_ADDED:
         raise Refused(f"it adds more than {MAX_ADDED:,} tokens")
     for token in added:
@@ -250,16 +254,16 @@ def check_added(held: dict) -> None:
 
 
 def cleaned(path: str) -> tuple[str, list[dict]]:
-    """The tokenizer.json in a line, without padding and truncation, its parts checked, and the tokens that it adds."""
+    """Return the tokenizer.json in a line, without padding and truncation, its parts checked, and the tokens that it adds."""
     with open(path, encoding="utf-8") as file:
         written = FILES["members"](file.read())
-    held: Any = {key: value for key, (value, _) in written.items()} | dict.fromkeys(OURS)
+    held: Any = {key: value for key, (value, _) in written.items()} | dict.fromkeys(NOT_READ)
     check_parts(held)
     trim_spans(held)
     check_added(held)
     FILES["check_ids"](held["model"].get("vocab"))
     said = {key: text for key, (_, text) in written.items()}
-    said |= {key: json.dumps(held[key]) for key in (*OURS, "post_processor") if key in held}
+    said |= {key: json.dumps(held[key]) for key in (*NOT_READ, "post_processor") if key in held}
     whole = ",".join(f"{json.dumps(key)}:{text}" for key, text in said.items())
     return f"{{{whole}}}".replace("\n", " "), held.get("added_tokens") or []
 
@@ -290,15 +294,15 @@ def try_texts(backend: Any) -> None:
         backend.decode(encoding.ids)
 
 
-def found(out: Out, name: str, given: list[str]) -> dict:
-    """What is said of the files of a kind."""
+def try_kind(out: Out, name: str, files: list[str]) -> dict:
+    """Return the facts about the files of a kind of tokenizer."""
     import tokenizers
 
     if name == "tokenizer.json":
-        return tried(out, *cleaned(*given))
+        return tried(out, *cleaned(*files))
     if name != "source.spm":
-        return tried(out, FILES["from_pair" if name == "vocab.json" else "from_words"](*given))
-    names, cutters = FILES["from_marian"](*given, MAX_WORD)
+        return tried(out, FILES["from_pair" if name == "vocab.json" else "from_words"](*files))
+    names, cutters = FILES["from_marian"](*files, MAX_WORD)
     for cutter in cutters.values():
         try_texts(tokenizers.Tokenizer.from_str(cutter["model"]))
     return {**tried(out, names), "cutters": cutters}
@@ -311,7 +315,7 @@ def main(argv: list[str]) -> None:
     gc.disable()  # it ends in a moment
     out = Out(out_bytes)
     try:
-        facts = found(out, argv[4], argv[5:])
+        facts = try_kind(out, argv[4], argv[5:])
     except Refused as error:
         facts = {"problem": str(error), "file": error.file or argv[4]}
     except UnicodeDecodeError:
@@ -324,7 +328,7 @@ def main(argv: list[str]) -> None:
         facts = {
             "problem": f"the tokenizers library refuses it ({str(error).splitlines()[0][:200] if str(error) else type(error).__name__})"
         }
-    if not out.begun:
+    if not out.has_written:
         out.say("")
     try:
         out.say(json.dumps(facts, ensure_ascii=False))

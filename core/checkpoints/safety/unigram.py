@@ -1,4 +1,4 @@
-"""What a foreign tokenizer of SentencePiece's kind has: pieces with scores, and a table of letters for its normalizer.
+"""Checks of a foreign tokenizer of SentencePiece's kind: pieces with scores, and a table of letters for its normalizer.
 
 The table is walked before the library does, which ends the process at a step out of bounds. Imports nothing of ours:
 the child that tries tokenizers loads this file by its path.
@@ -16,14 +16,14 @@ LEAF, VALUE = 0x80000000, 0x7FFFFFFF
 
 
 def problem(vocab: object, normalizers: list[dict], longest: int) -> str:
-    """What is wrong with the pieces, where the vocabulary is a list of them, or with a table of letters; "" if nothing is."""
+    """Return the problem of the pieces, where the vocabulary is a list of them, or of a table of letters; "" if there is none."""
     found = [pieces(vocab, longest)] if isinstance(vocab, list) else []
     tables = [step.get("precompiled_charsmap") for step in normalizers if step.get("type") == "Precompiled"]
     return next(filter(None, (*found, *map(letters, tables))), "")
 
 
 def pieces(vocab: list, longest: int) -> str:
-    """What is wrong with the pieces of a Unigram model, "" if nothing is: each is a text with a score, of few letters.
+    """Return the problem of the pieces of a Unigram model, "" if there is none: each is a text with a score, of few letters.
 
     >>> pieces([["a", -1.5]], 3), pieces([["aaaa", -1.5]], 3)
     ('', 'its vocabulary has a piece of more than 3 letters')
@@ -37,7 +37,7 @@ def pieces(vocab: list, longest: int) -> str:
 
 
 def letters(text: object) -> str:
-    """What is wrong with a `precompiled_charsmap` (base64), "" if nothing is.
+    """Return the problem of a `precompiled_charsmap` (base64), "" if there is none.
 
     It holds a size, so many bytes of a double-array trie (Yata's darts-clone), then the texts that its leaves point to,
     each ended by a zero. A unit j can be reached from one place only, for its own byte says by which byte: so one pass
@@ -77,16 +77,16 @@ def letters(text: object) -> str:
     return ""
 
 
-def _leaf(units: array, place: int, written: bytes) -> str:
+def _leaf(units: array, place: int, texts: bytes) -> str:
     if place >= len(units):
         return "its table of letters leads out of itself"
     begin = units[place] & VALUE
-    end = written.find(b"\0", begin)
+    end = texts.find(b"\0", begin)
     try:
-        wrote = written[begin : end if end >= 0 else len(written)].decode("utf-8")
+        wrote = texts[begin : end if end >= 0 else len(texts)].decode("utf-8")
     except ValueError:
         return "its table of letters cuts a letter in two"
-    if begin > len(written) or len(wrote) > MAX_LETTERS:
+    if begin > len(texts) or len(wrote) > MAX_LETTERS:
         return (
             f"its table of letters writes nothing that is there, or more than {MAX_LETTERS} letters for one"
         )

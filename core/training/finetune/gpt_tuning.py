@@ -26,7 +26,7 @@ from torch import Tensor, nn
 
 import core.checkpoints
 from core.checkpoints.files import need
-from core.checkpoints.safety.load_plan import unfilled
+from core.checkpoints.safety.load_plan import uninitialised_network
 from core.checkpoints.safety.safetensors_header import read_header
 from core.data.gpt_inputs import CHOICE, CLASSIFICATION, ENTAILMENT, MARKS, SIMILARITY
 from core.errors import InputError
@@ -138,7 +138,7 @@ def add_head(tuning: GPTTuning, base: Model, seed: int = 0) -> Model:
     again = base.config.n_classes > 0
     n = base.config.n_vocab - again * len(MARKS)
     config = replace(base.config, n_vocab=n + len(MARKS), n_classes=tuning.goal.n_outputs)
-    network: Any = unfilled(base.spec, config)
+    network: Any = uninitialised_network(base.spec, config)
     rng, table = torch.Generator().manual_seed(seed), "embed.token.weight"
     held = {
         name: weight.clone()

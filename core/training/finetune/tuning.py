@@ -23,7 +23,7 @@ from torch import Tensor, nn
 
 import core.checkpoints
 from core.checkpoints.files import need
-from core.checkpoints.safety.load_plan import unfilled
+from core.checkpoints.safety.load_plan import uninitialised_network
 from core.checkpoints.safety.safetensors_header import read_header
 from core.errors import InputError
 from core.model import Model
@@ -124,7 +124,7 @@ def load_base(name: str = BODY) -> Model:
 def add_head(tuning: Tuning, base: Model, seed: int = 0) -> nn.Module:
     """Return the network of `base` with the head that is missing: small normal weights and zero biases; the weights that learn require gradients."""
     network, rng = (
-        unfilled(base.spec, replace(base.config, **tuning.goal_spec.head)),
+        uninitialised_network(base.spec, replace(base.config, **tuning.goal_spec.head)),
         torch.Generator().manual_seed(seed),
     )
     held = {name: weight.clone() for name, weight in base.network.state_dict().items()}

@@ -343,7 +343,7 @@ TEXTS: dict[str, tuple[Any, ...]] = {
     "Infinity": (b'{"rope_theta": Infinity}', "Infinity is not a number"),
     "an overflow": (good("llama")[CONFIG].replace(b"1e-05", b"1e999"), "rms_norm_eps is inf"),
     "200,000 lists deep": (b"[" * 200_000, "nested too deeply"),
-    "a key twice": (b'{"model_type": "llama", "model_type": "t5"}', "'model_type' stands twice"),
+    "a key twice": (b'{"model_type": "llama", "model_type": "t5"}', "'model_type' occurs twice"),
     "a number of 5,000 digits": (b'{"vocab_size": ' + b"9" * 5000 + b"}", "too many digits"),
     "2 MB": (b'{"x": "' + b"y" * 2**21 + b'"}', "2,097,161 bytes"),
     "a script": (b"import os; os.mkdir('canary')", "cannot be read"),

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from safetensors.torch import load
 
-from core.checkpoints.gguf_file import PARTS, SIZES, WHOLE
+from core.checkpoints.gguf_file import GLOBAL_NAMES, PARTS, SIZES
 from crafted.case import CONFIG, TOKENIZER, WEIGHTS, Case, good
 
 U8, U32, F32, BOOL, TEXT, LIST, U64 = 0, 4, 6, 7, 8, 9, 10
@@ -89,7 +89,7 @@ def _llama() -> tuple[dict[str, Any], dict[str, tuple[tuple[int, ...], int, int]
         "tokenizer.ggml.merges": [" ".join(merge) for merge in held["model"]["merges"]],
         "tokenizer.ggml.eos_token_id": 0,
     }
-    back = {theirs: ours for ours, theirs in {**WHOLE, **PARTS}.items()}
+    back = {theirs: ours for ours, theirs in {**GLOBAL_NAMES, **PARTS}.items()}
     tensors, data = {}, b""
     for name, value in load(files[WEIGHTS]).items():
         layer = name.removeprefix("model.layers.").partition(".") if ".layers." in name else None
@@ -165,7 +165,7 @@ EARLY: dict[str, tuple[Any, ...]] = {
     "a list of lists": (facts({"a": struct.pack("<IIQ", LIST, LIST, 1)}), "a list is of the kind 9"),
     "a list of an unknown kind": (facts({"a": struct.pack("<IIQ", LIST, 77, 1)}), "a list is of the kind 77"),
     "a fact of an unknown kind": (facts({"a": struct.pack("<IQ", 99, 0)}), "a fact is of the kind 99"),
-    "a fact twice": (has(twice="general.name"), "'general.name' stands twice"),
+    "a fact twice": (has(twice="general.name"), "'general.name' occurs twice"),
     "a name that is no text": (facts({"a": struct.pack("<IQ", TEXT, 1) + b"\xff"}), "is no text"),
     "alignment 0": (facts({"general.alignment": 0}), "no power of two"),
     "alignment 33": (facts({"general.alignment": 33}), "no power of two"),

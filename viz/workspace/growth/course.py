@@ -68,7 +68,7 @@ class Course:
 
     def model(self, step: int) -> str:
         """The name under which the weights of this step open on every page."""
-        return f"{self.name}{history.AT}{step}"
+        return f"{self.name}{history.STEP_MARK}{step}"
 
 
 def shipped(name: str, habit: str = "") -> Course:

@@ -68,8 +68,8 @@ def page() -> None:
     row = st.container()
     offered = [*growth.models_with_growth(), HERE]
     asked = state.peek("model")
-    known = asked and history.base(asked) in offered
-    first = history.base(asked) if known else offered[0]
+    known = asked and history.base_name(asked) in offered
+    first = history.base_name(asked) if known else offered[0]
     of = controls.segmented(
         "What learns", offered, "growth.of", first, lambda name: KINDS.get(name, name), quiet=True
     )

@@ -84,7 +84,7 @@ def can_read(model: str, text: str) -> bool:
     >>> can_read("gpt-mini", text), can_read("snail-recall-attention", text), can_read("gpt-mini", "Das Tier ging nicht über die Straße.")
     (True, False, False)
     """
-    if history.base(model) in recipes() and reads.learnt(model) is None:
+    if history.base_name(model) in recipes() and reads.learnt(model) is None:
         return False  # digits, letters, drawings
     note = reads.judge(model, text)
     return note is None or note.capitals

@@ -164,10 +164,12 @@ def _scores(model: ModelCard) -> None:
             best = sorted(rows, key=lambda score: score.value, reverse=how.more)
             st.caption(f"{how.words} on {literal(split)}: {'higher' if how.more else 'lower'} is better")
             page_parts.show(
-                bars([(score.of, score.value, score.of == model.name) for score in best], how.number),
+                bars(
+                    [(score.subject, score.value, score.subject == model.name) for score in best], how.number
+                ),
                 f"models.{model.name}.{measure}.{split}",
                 f"{how.words} on {split}: "
-                + "; ".join(f"{score.of} {how.number.format(score.value)}" for score in best),
+                + "; ".join(f"{score.subject} {how.number.format(score.value)}" for score in best),
             )
     for split in dict.fromkeys(score.split for score in model.scores):
         for said in told(model.scores, split, model.name):
@@ -197,7 +199,7 @@ def _compared(fine: Sequence[ModelCard]) -> None:
 
 
 def _measured(model: ModelCard) -> dict[str, str]:
-    own = [score for score in model.scores if score.of == model.name and score.measure in MEASURES]
+    own = [score for score in model.scores if score.subject == model.name and score.measure in MEASURES]
     return {
         f"{MEASURES[score.measure].words}, {score.split}": MEASURES[score.measure].number.format(score.value)
         for score in own

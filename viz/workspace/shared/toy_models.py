@@ -40,7 +40,7 @@ def kind_of(model: str) -> str | None:
     >>> kind_of("induction-tiny at step 10"), kind_of("recorded: copy"), kind_of("gpt-mini")
     ('repeat', 'small', None)
     """
-    return SMALL if names.task_of(model) else KIND.get(history.base(model))
+    return SMALL if names.task_of(model) else KIND.get(history.base_name(model))
 
 
 def examples_of(model: str) -> tuple[Example, ...]:
@@ -49,7 +49,7 @@ def examples_of(model: str) -> tuple[Example, ...]:
     >>> examples_of("gpt-mini"), examples_of("captioner")[0].target[-1]
     ((), '.')
     """
-    recipe = recipes().get(history.base(model))
+    recipe = recipes().get(history.base_name(model))
     if recipe and (recipe.name == REPEATS.name or families()[recipe.family].reads):
         return tuple(recipe.examples())
     small = names.task_of(model)
@@ -66,5 +66,5 @@ def own_texts(model: str) -> tuple[Example, ...]:
     >>> len(own_texts("induction-tiny at step 10")) > 8, own_texts("gpt-mini")
     (True, ())
     """
-    base = history.base(model)
+    base = history.base_name(model)
     return examples_of(model) or (tuple(recipes()[base].examples()) if base in KIND else ())

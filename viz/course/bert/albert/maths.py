@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from core.checkpoints.safety.load_plan import blank
+from core.checkpoints.safety.load_plan import meta_network
 from core.models import families
 from core.models.albert import ALBERT, ALBERTConfig
 from core.models.bert import BERTConfig
@@ -76,8 +76,10 @@ def counted(shared: str, shape: str = "Base") -> tuple[int, int, int]:
     >>> counted("all")
     (7087872, 11683584, 109482240)
     """
-    ours = blank(families()["albert"], ALBERTConfig(shared=shared, **BODY, **SHAPES[shape]))
-    theirs = blank(families()["bert"], BERTConfig(masked_lm=False, next_sentence=False, **SHAPES[shape]))
+    ours = meta_network(families()["albert"], ALBERTConfig(shared=shared, **BODY, **SHAPES[shape]))
+    theirs = meta_network(
+        families()["bert"], BERTConfig(masked_lm=False, next_sentence=False, **SHAPES[shape])
+    )
     layers = ours.get_submodule("layers")
     return _size(layers), _size(ours), _size(theirs)
 
@@ -93,7 +95,9 @@ def parts(shape: str = "Base") -> Mapping[str, int]:
     >>> parts()
     {'attention': 2362368, 'feed-forward': 4722432, 'norms': 3072}
     """
-    block = blank(families()["albert"], ALBERTConfig(**BODY, **SHAPES[shape])).get_submodule("layers.0")
+    block = meta_network(families()["albert"], ALBERTConfig(**BODY, **SHAPES[shape])).get_submodule(
+        "layers.0"
+    )
     each = {name: _size(part) for name, part in block.named_children()}
     return {
         "attention": each["self_attn"],

@@ -124,7 +124,7 @@ def recorded() -> str:
     found = [
         score
         for score in read_scores(shipped_folder() / MODEL)
-        if score.measure == "sentence_order_accuracy" and score.of == MODEL
+        if score.measure == "sentence_order_accuracy" and score.subject == MODEL
     ]
     return "".join(f" Recorded on {score.split}: {percent(score.value, 2)}." for score in found[:1])
 

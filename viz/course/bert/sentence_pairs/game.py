@@ -209,7 +209,7 @@ def truth_of(params: Params) -> bool | None:
 def scored() -> tuple[Score, Score] | None:
     """bert-mini's score on texts that it had not read, and that of one answer for all, if recorded."""
     found = [score for score in read_scores(shipped_folder() / MODEL) if score.measure == MEASURE]
-    own, other = ([score for score in found if (score.of == MODEL) is mine] for mine in (True, False))
+    own, other = ([score for score in found if (score.subject == MODEL) is mine] for mine in (True, False))
     return (own[0], other[0]) if own and other else None
 
 
@@ -221,7 +221,7 @@ def record() -> str:
     own, other = held
     return (
         f"Recorded on {own.split}, with books that were not in training: {percent(own.value, 2)} right; "
-        f"{other.of}: {percent(other.value, 2)}."
+        f"{other.subject}: {percent(other.value, 2)}."
     )
 
 

@@ -83,7 +83,7 @@ def recorded() -> dict[str, float]:
     return {
         score.measure.split(", ")[1]: score.value
         for score in read_scores(shipped_folder() / TINY)
-        if score.of == TINY and ", " in score.measure
+        if score.subject == TINY and ", " in score.measure
     }
 
 

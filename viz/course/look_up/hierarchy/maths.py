@@ -159,15 +159,17 @@ def accuracies() -> dict[str, float]:
         for score in read_scores(shipped_folder() / MODEL)
         if score.split == SPLIT and score.measure in ("accuracy", "commonest")
     ]
-    found = {score.of: score.value for score in scores if score.measure == "accuracy"}
-    common = [score.value for score in scores if score.measure == "commonest" and score.of == MODEL]
+    found = {score.subject: score.value for score in scores if score.measure == "accuracy"}
+    common = [score.value for score in scores if score.measure == "commonest" and score.subject == MODEL]
     return {**found, **({"always the commonest class": common[0]} if common else {})}
 
 
 def left_out() -> dict[str, float]:
     """Return the accuracy on books that were left out of training: the mean of the folds, then valid and test; read from the record."""
     scores = read_scores(shipped_folder() / MODEL)
-    found = {score.split: score.value for score in scores if (score.measure, score.of) == ("accuracy", MODEL)}
+    found = {
+        score.split: score.value for score in scores if (score.measure, score.subject) == ("accuracy", MODEL)
+    }
     names = {FOLDS: f"mean of {len(by_fold())} folds", VALID: "valid", SPLIT: "test"}
     return {name: found[split] for split, name in names.items() if split in found}
 

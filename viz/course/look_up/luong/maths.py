@@ -118,7 +118,7 @@ def recorded(model: str) -> float:
     """Return the model's BLEU on the test sentences, by beam search, as its card records it."""
     scores = read_scores(shipped_folder() / model)
     return next(
-        one.value for one in scores if (one.measure, one.split, one.of) == ("bleu_beam4", "test", model)
+        one.value for one in scores if (one.measure, one.split, one.subject) == ("bleu_beam4", "test", model)
     )
 
 
