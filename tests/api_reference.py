@@ -75,8 +75,9 @@ def write_gallery(out: Path) -> None:
         browser = run.chromium.launch(executable_path=CHROMIUM, args=CHROMIUM_FLAGS)
         for entry in pages.exhibits():
             page = browser.new_page(viewport=SIZE, color_scheme="light", locale="en")
+            page.set_default_timeout(120_000)
             page.goto(f"{address}/{entry.slug}")
-            page.locator("[data-testid=stMain] h1, [data-testid=stMain] h2").first.wait_for()
+            page.get_by_role("heading").first.wait_for()
             page.wait_for_function("!document.querySelector('[data-stale=true], [data-testid=stSkeleton]')")
             page.wait_for_timeout(1500)  # lines are drawn
             page.screenshot(path=out / f"{entry.slug}.png", animations="disabled")

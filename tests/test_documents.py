@@ -223,6 +223,29 @@ def test_every_link_and_every_path_leads_somewhere(name: str) -> None:
     assert not dead
 
 
+NAMED = re.compile(r"`(\w+)(?:\([^`]*\))?`(?: in | \()`([\w/]+\.py)`")
+"""A name of the code and the file that has it: "`FORMAT` in `table.py`", "`predict` (`quiz.py`)"."""
+
+
+def test_every_name_is_in_the_file_that_a_page_gives_for_it() -> None:
+    pairs = [
+        (page, name, path)
+        for page, text in DOCUMENTS.items()
+        for name, path in NAMED.findall(BLOCK.sub("", text))
+    ]
+    paths = tree().split()
+    missing = [
+        each
+        for each in pairs
+        if not any(
+            re.search(rf"\b{each[1]}\b", (ROOT / path[1:]).read_text("utf-8"))
+            for path in paths
+            if path.endswith("/" + each[2])
+        )
+    ]
+    assert len(pairs) >= 5 and missing == []
+
+
 def test_the_readme_is_short_and_its_numbers_are_true() -> None:
     text = DOCUMENTS["README.md"]
     assert len(text.splitlines()) <= 90
