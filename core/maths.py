@@ -1,4 +1,4 @@
-"""Small functions of numbers that everybody uses: a share in per cent, softmax of an array."""
+"""Small functions of numbers that all parts use: per cent, softmax, sigmoid, cosine."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Array = np.ndarray
 
 
 def percent(p: SupportsFloat, places: int = 1) -> str:
-    """A share in per cent: about `places` + 1 digits, and never a false 0 or 100.
+    """Return a share in per cent: about `places` + 1 digits, and never a false 0 or 100.
 
     >>> percent(0.614), percent(0.0312), percent(0.00004), percent(0.99996), percent(1.0), percent(0.0)
     ('61%', '3.1%', '<0.1%', '>99.9%', '100%', '0%')
@@ -30,7 +30,7 @@ def percent(p: SupportsFloat, places: int = 1) -> str:
 
 
 def apart(one: Array, other: Array) -> float:
-    """The largest difference of any number.
+    """Return the largest difference of any two numbers at the same index.
 
     >>> apart(np.array([1.0, 2.0]), np.array([1.0, 0.5]))
     1.5
@@ -39,24 +39,60 @@ def apart(one: Array, other: Array) -> float:
 
 
 def log_softmax(logits: Array) -> Array:
-    """z - log sum exp z over the last axis; -inf stays -inf."""
+    """Return z - log sum exp z over the last axis; -inf stays -inf."""
     shifted = logits - logits.max(-1, keepdims=True)
     return shifted - np.log(np.exp(shifted).sum(-1, keepdims=True))
 
 
-def softmax(logits: Array) -> Array:
-    """exp z / sum exp z over the last axis.
+def softmax(scores: Array) -> Array:
+    """Return exp z / sum exp z over the last axis, in float64.
 
     >>> softmax(np.array([0.0, -np.inf])).tolist()
     [1.0, 0.0]
     """
-    return np.exp(log_softmax(logits))
+    powers = np.exp(scores.astype(np.float64) - scores.max(-1, keepdims=True))
+    return powers / powers.sum(-1, keepdims=True)
 
 
 def sigmoid(scores: Array) -> Array:
-    """1 / (1 + exp(-z)), in float64.
+    """Return 1 / (1 + exp(-z)), in float64.
 
     >>> sigmoid(np.array([0.0, 800.0, -800.0])).tolist()
     [0.5, 1.0, 0.0]
     """
     return np.exp(-np.logaddexp(0.0, -scores.astype(np.float64)))
+
+
+TINY = 1e-12
+"""Lengths below this, times the number of elements, are rounding of zero."""
+
+
+def cosine(one: Array, other: Array) -> float:
+    """Return sum a b / (|a| |b|) over all numbers of both; NaN where one is zero. Of deviations from the means it is Pearson's correlation.
+
+    >>> cosine(np.array([3.0, 4.0]), np.array([3.0, 4.0]))
+    1.0
+    """
+    sizes = float(np.linalg.norm(one)), float(np.linalg.norm(other))
+    if min(sizes) < TINY * max(1, one.size):
+        return np.nan
+    return float(np.clip(np.vdot(one, other) / (sizes[0] * sizes[1]), -1.0, 1.0))
+
+
+def unit_rows(table: Array) -> Array:
+    """Return each row divided by its length; a row of zeros stays.
+
+    >>> unit_rows(np.array([[3.0, 4.0], [0.0, 0.0]])).tolist()
+    [[0.6, 0.8], [0.0, 0.0]]
+    """
+    length = np.linalg.norm(table, axis=-1, keepdims=True)
+    return table / np.where(length == 0, 1, length)
+
+
+def cosines(one: Array, other: Array) -> Array:
+    """Return the cosine of each row of one (n, d) with each row of the other, (m, d) or one vector (d,): (n, m) or (n,).
+
+    >>> cosines(np.array([[3.0, 0.0]]), np.array([[4.0, 3.0], [0.0, 1.0]])).tolist()
+    [[0.8, 0.0]]
+    """
+    return unit_rows(one) @ unit_rows(other).T

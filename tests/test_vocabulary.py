@@ -32,7 +32,6 @@ PHRASE = re.compile(
 
 NAMES = {
     "core": 8,
-    "core/analysis": 88,
     "core/data": 34,
     "core/decoding": 7,
     "core/edits": 3,

@@ -1,1 +1,1 @@
-"""Pure functions of attention patterns: what heads do, in numbers."""
+"""Analysis of runs: attention patterns, attribution, the residual stream, and the arithmetic of one weight."""

@@ -9,6 +9,7 @@ import numpy as np
 from torch import nn
 
 from core.errors import InputError
+from core.maths import softmax
 from core.model import Model
 from core.run import Run
 
@@ -20,13 +21,13 @@ MEMORY = "encoder.final_norm.out"
 class Box:
     """One box of the figure (Vaswani et al. 2017, Fig. 1).
 
-    `name` is its address ("encoder.0.self"), `what` one of embed position norm self add cross ffn final linear softmax.
+    `name` is its address ("encoder.0.self"), `kind` one of embed position norm self add cross ffn final linear softmax.
     `reads` and `gives` are paths of a run; `parts` are the modules of the network whose parameters it owns: the word table is
     owned by the box that reads it first, and the others that share it own nothing.
     """
 
     name: str
-    what: str
+    kind: str
     side: str
     layer: int | None
     reads: tuple[str, ...]
@@ -35,7 +36,7 @@ class Box:
 
 
 def boxes(model: Model) -> tuple[Box, ...]:
-    """Every box in the order of computing, as this network has them: the norm before each sub-layer, one more above each stack.
+    """Return every box in the order of computing, as this network has them: the norm before each sub-layer, one more above each stack.
 
     Raises InputError for another family, and for a network with the norms behind the sums.
 
@@ -88,7 +89,7 @@ def _all(depths: Mapping[str, int]) -> Iterator[Box]:
 
 
 def _layer(side: str, layer: int) -> Iterator[Box]:
-    """Norm, sub-layer, sum: twice in the encoder, three times in the decoder."""
+    """Yield norm, sub-layer and sum: twice in the encoder, three times in the decoder."""
     at, home = f"{side}.layer.{layer}.", f"{side}.{layer}."
     kinds = (
         ("self", "self_attn", "resid_mid"),
@@ -114,24 +115,22 @@ def _layer(side: str, layer: int) -> Iterator[Box]:
         stream = after
 
 
-def parameters(model: Model, box: Box) -> int:
-    """How many numbers the box has learned, counted in the network; all boxes together have what the network has."""
-    return sum(numbers_of(model.network.get_submodule(part)) for part in box.parts)
+def parameter_count(model: Model, box: Box) -> int:
+    """Return how many parameters the box has; all boxes together have those of the network."""
+    return sum(count_parameters(model.network.get_submodule(part)) for part in box.parts)
 
 
-def numbers_of(module: nn.Module) -> int:
-    """The parameters of a module.
+def count_parameters(module: nn.Module) -> int:
+    """Return the number of parameters of a module.
 
-    >>> numbers_of(nn.Linear(2, 3))
+    >>> count_parameters(nn.Linear(2, 3))
     9
     """
     return sum(weight.numel() for weight in module.parameters())
 
 
-def value(run: Run, path: str) -> Array:
-    """A tensor of the run by its path (pos, ..); "probabilities" is the softmax of the logits."""
+def tensor_at(run: Run, path: str) -> Array:
+    """Return a tensor of the run by its path: (pos, ..); "probabilities" is the softmax of the logits."""
     if path != "probabilities":
         return run.trace[path]
-    logits = run.trace["logits"].astype(np.float64)
-    powers = np.exp(logits - logits.max(-1, keepdims=True))
-    return powers / powers.sum(-1, keepdims=True)
+    return softmax(run.trace["logits"])

@@ -17,8 +17,8 @@ Array = np.ndarray
 
 
 @dataclass(frozen=True)
-class Importance:
-    """For each token its weight inside its sentence and the number of that; for each sentence its weight in the document.
+class DocumentWeights:
+    """The weight of each token inside its sentence, the index of that sentence, and the weight of each sentence in the document.
 
     `words` sum to 1 inside each sentence, `sentences` sum to 1, and `products`, how much of the document's vector is a
     token's, sum to 1 over the whole text.
@@ -33,8 +33,8 @@ class Importance:
         return self.words * self.sentences[list(self.numbers)]
 
 
-def importance(run: Run) -> Importance:
-    """The weights a_it of words and a_i of sentences (Yang et al. 2016, Eq. (6) and (9)); products a_i a_it.
+def document_weights(run: Run) -> DocumentWeights:
+    """Return the weights a_it of words and a_i of sentences (Yang et al. 2016, Eq. (6) and (9)) and their products a_i a_it.
 
     The document's vector is v = sum_i a_i h_i, and h_i comes from s_i = sum_t a_it h_it. Raises InputError for a model
     that does not read sentence by sentence.
@@ -49,17 +49,17 @@ def importance(run: Run) -> Importance:
     numbers = run.segments[:n]
     pattern = run.trace["words.attn.pattern"][0]
     sentences = run.trace["sentences.attn.pattern"][0, 0, : max(numbers) + 1]
-    return Importance(pattern[list(numbers), range(n)], numbers, sentences)
+    return DocumentWeights(pattern[list(numbers), range(n)], numbers, sentences)
 
 
 def unknown_words(run: Run) -> tuple[str, ...]:
-    """The words of a text, each once, that the model reads as one and the same unknown word."""
+    """Return the words of a text, each once, that the model reads as its one unknown word."""
     names = [(word.text, run.tokens[word.pieces[0]]) for word in run.side.words]
     return tuple(dict.fromkeys(word for word, token in names if token in UNKNOWN))
 
 
-def without_each(run: Run) -> Array:
-    """The scores of the classes for the text without one of its sentences, each in turn: (sentence, class).
+def scores_without_sentences(run: Run) -> Array:
+    """Compute the scores of the classes for the text without one of its sentences, each in turn: (sentence, class).
 
     The sentence is deleted before anything is read, so that neither its words nor its neighbours' states know of it.
     Nothing is left of a text of one sentence: then no row.
@@ -68,7 +68,7 @@ def without_each(run: Run) -> Array:
     n = int(sentences.max()) + 1
     if n < 2:
         return np.zeros((0, len(run.model.config.classes)))
-    rows = [_without(words, sentences, number) for number in range(n)]
+    rows = [_other_sentences(words, sentences, number) for number in range(n)]
     ids, numbers, real = (
         torch.from_numpy(each)
         for each in laid_out(rows, run.model.tokenizer.pad or 0, run.model.config.n_ctx)
@@ -78,6 +78,5 @@ def without_each(run: Run) -> Array:
         return network.classes(network(Batch(ids=ids, real=real, segments=numbers))).double().numpy()
 
 
-def _without(ids: Array, numbers: Array, left_out: int) -> list[Array]:
-    """The ids of each other sentence."""
+def _other_sentences(ids: Array, numbers: Array, left_out: int) -> list[Array]:
     return [ids[numbers == number] for number in np.unique(numbers) if number != left_out]

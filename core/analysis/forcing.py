@@ -1,4 +1,4 @@
-"""Training against inference: one target, its right words given at each step (teacher forcing) or the model's own."""
+"""Training against inference: one target, with its own words as input at each step (teacher forcing) or the model's."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from core.model import Model
 from core.models import Batch
 
 Array = np.ndarray
-ROOM = 10
+EXTRA_TOKENS = 10
 
 
 @dataclass(frozen=True)
 class Position:
-    """One place: the token read there, the one that is to follow, and what the model held to be most probable.
+    """One position: the token read there, the one that follows, and the one that the model ranks first.
 
     To follow means: wanted, where the right words are given; written, where the model's own are. `logprob` is ln p.
     """
@@ -38,47 +38,47 @@ class Position:
 
     @property
     def p(self) -> float:
-        """The probability of the token that is to follow."""
+        """Return the probability of the token that follows."""
         return math.exp(self.logprob)
 
     @property
     def best_p(self) -> float:
-        """The probability of the most probable token."""
+        """Return the probability of the most probable token."""
         return math.exp(self.best_logprob)
 
     @property
     def loss(self) -> float:
-        """-ln p of the token that is to follow, in nats."""
+        """Return -ln p of the token that follows, in nats."""
         return -self.logprob
 
     @property
     def right(self) -> bool:
-        """Whether the most probable token is the one that is to follow; when running free it always is."""
+        """Return whether the most probable token is the one that follows; when running free it always is."""
         return self.best_id == self.next_id
 
 
 @dataclass(frozen=True)
 class Forcing:
-    """The same beginning twice: `forced` reads the right words in one pass, `free` its own, one after the other.
+    """The same beginning twice: `forced` reads the target's words in one pass, `free` the model's own, one after the other.
 
-    `given` are the tokens before the first place. The two part at place `parts`: there a token follows that is not the
+    `prompt_tokens` are the tokens before the first place. The two part at place `first_difference`: there a token follows that is not the
     one that was wanted, and behind it the free one reads words that the right text does not have (None: they never do).
     `difference` is the largest |logit of the one pass - logit of step after step with a cache| on the right words.
     """
 
-    given: tuple[str, ...]
+    prompt_tokens: tuple[str, ...]
     forced: tuple[Position, ...]
     free: tuple[Position, ...]
-    parts: int | None
+    first_difference: int | None
     difference: float
 
     @property
     def loss(self) -> float:
-        """The mean of -ln p over the wanted tokens: the loss that training lowers, in nats per token."""
+        """Return the mean of -ln p over the target's tokens: the loss that training lowers, in nats per token."""
         return sum(place.loss for place in self.forced) / len(self.forced)
 
 
-def side_by_side(model: Model, source: str, target: str, *, ends: bool | None = None) -> Forcing:
+def compare_forcing(model: Model, source: str, target: str, *, ends: bool | None = None) -> Forcing:
     """Compare one target teacher-forced and running free.
 
         loss_t = -ln P(y_t | y_1 .. y_{t-1}, x)    forced: y are the target's tokens, all t in one pass (Vaswani et al.
@@ -91,30 +91,30 @@ def side_by_side(model: Model, source: str, target: str, *, ends: bool | None = 
     Raises InputError: a model that writes nothing, an empty source or target, more tokens than the model reads.
 
     >>> import core
-    >>> found = side_by_side(core.open_model("prompt-tiny"), "reverse: abc =", "cba", ends=True)
-    >>> [(place.read, place.next) for place in found.forced], found.parts
+    >>> found = compare_forcing(core.open_model("prompt-tiny"), "reverse: abc =", "cba", ends=True)
+    >>> [(place.read, place.next) for place in found.forced], found.first_difference
     ([('=', 'c'), ('c', 'b'), ('b', 'a'), ('a', 'END')], None)
     """
-    prompt = start_of(model, source)
+    prompt = decoding_prompt(model, source)
     ids = target_ids(model, prompt, target)
     ended = model.spec.has_source if ends is None else ends
     wanted = [*ids, prompt.end] if ended and prompt.end is not None else [*ids]
-    whole = logits_behind(model, prompt, [wanted[:-1]])[0]
+    whole = continuation_logits(model, prompt, [wanted[:-1]])[0]
     forced = _places(prompt, wanted, whole)
     room = model.config.n_ctx - len(prompt.ids) + 1
-    limit = max(len(wanted), 3 * len(prompt.source) + ROOM) if prompt.source else len(wanted)
-    free = _free(model, prompt, min(limit, room))
+    limit = max(len(wanted), 3 * len(prompt.source) + EXTRA_TOKENS) if prompt.source else len(wanted)
+    free = _run_free(model, prompt, min(limit, room))
     stepwise = _stepwise(model, prompt, wanted[:-1])
     return Forcing(
         tuple(prompt.labels(())),
         forced,
         free,
-        _parting([place.next_id for place in forced], [place.next_id for place in free]),
+        _first_difference([place.next_id for place in forced], [place.next_id for place in free]),
         float((whole - stepwise).abs().max()),
     )
 
 
-def start_of(model: Model, text: str) -> Prompt:
+def decoding_prompt(model: Model, text: str) -> Prompt:
     """Return the prompt of a decoding of this text. Raises InputError for a model that writes nothing."""
     if not model.spec.writes:
         raise InputError(
@@ -126,7 +126,7 @@ def start_of(model: Model, text: str) -> Prompt:
 
 
 def target_ids(model: Model, prompt: Prompt, text: str) -> tuple[int, ...]:
-    """The tokens of what is to follow a prompt. Raises InputError for none, and for more than the model reads."""
+    """Return the tokens of a continuation. Raises InputError for none, and for more than the model reads."""
     ids = model.tokenizer.encode(text).ids
     if not text.strip() or not ids:
         raise InputError(
@@ -143,14 +143,14 @@ def target_ids(model: Model, prompt: Prompt, text: str) -> tuple[int, ...]:
     return ids
 
 
-def logits_behind(model: Model, prompt: Prompt, rows: Sequence[Sequence[int]]) -> list[Tensor]:
-    """For each row of ids the scores (len(row) + 1, vocab) of every next token, from the prompt's last token on.
+def continuation_logits(model: Model, prompt: Prompt, rows: Sequence[Sequence[int]]) -> list[Tensor]:
+    """Compute the logits of every next token for each row of ids, from the prompt's last token on: (len(row) + 1, vocab) each.
 
     One padded pass over `prompt + row`: row t of a result scores what follows the prompt and t tokens of the row.
 
     >>> import core
     >>> tiny = core.open_model("prompt-tiny")
-    >>> [tuple(row.shape) for row in logits_behind(tiny, prompt_of(tiny, "copy: ab ="), [[7, 8], []])]
+    >>> [tuple(row.shape) for row in continuation_logits(tiny, prompt_of(tiny, "copy: ab ="), [[7, 8], []])]
     [(3, 59), (1, 59)]
     """
     longest, first = max(map(len, rows)), len(prompt.ids) - 1
@@ -167,14 +167,14 @@ def logits_behind(model: Model, prompt: Prompt, rows: Sequence[Sequence[int]]) -
 
 
 def _stepwise(model: Model, prompt: Prompt, ids: Sequence[int]) -> Tensor:
-    """The same scores (len(ids) + 1, vocab) of one row, token after token with keys and values kept."""
+    """Compute the same logits (len(ids) + 1, vocab) of one row token by token, with a KV cache."""
     reader = Stepper(model, prompt)
     found = [reader.read([prompt.ids]).logits[0], *(reader.read([[index]]).logits[0] for index in ids)]
     return torch.from_numpy(np.stack(found))
 
 
-def _free(model: Model, prompt: Prompt, limit: int) -> tuple[Position, ...]:
-    """The most probable token each time, until END or the limit."""
+def _run_free(model: Model, prompt: Prompt, limit: int) -> tuple[Position, ...]:
+    """Append the most probable token each time, until END or the limit."""
     reader, new, found = Stepper(model, prompt), prompt.ids, []
     while len(found) < limit and not (found and prompt.ended(new[0])):
         scores = torch.from_numpy(reader.read([new]).logits[0])
@@ -184,11 +184,11 @@ def _free(model: Model, prompt: Prompt, limit: int) -> tuple[Position, ...]:
     return tuple(found)
 
 
-def _places(prompt: Prompt, wanted: Sequence[int], scores: Tensor) -> tuple[Position, ...]:
-    """A place for each wanted token; scores (len(wanted), vocab). The first reads the prompt's last token."""
-    labels = [prompt.labels(())[-1], *(prompt.name(index) for index in wanted[:-1])]
-    read = [prompt.ids[-1], *wanted[:-1]]
-    return tuple(_place(prompt, *each) for each in zip(labels, read, wanted, scores, strict=True))
+def _places(prompt: Prompt, targets: Sequence[int], scores: Tensor) -> tuple[Position, ...]:
+    """Return a position for each target token; scores (len(targets), vocab). The first reads the prompt's last token."""
+    labels = [prompt.labels(())[-1], *(prompt.name(index) for index in targets[:-1])]
+    read = [prompt.ids[-1], *targets[:-1]]
+    return tuple(_place(prompt, *each) for each in zip(labels, read, targets, scores, strict=True))
 
 
 def _place(prompt: Prompt, label: str, read: int, following: int, scores: Tensor) -> Position:
@@ -205,7 +205,7 @@ def _place(prompt: Prompt, label: str, read: int, following: int, scores: Tensor
     )
 
 
-def _parting(forced: Sequence[int], free: Sequence[int]) -> int | None:
-    """The first place where not the same follows; one text may only be longer than the other."""
+def _first_difference(forced: Sequence[int], free: Sequence[int]) -> int | None:
+    """Return the first index at which different tokens follow, or at which only one text continues; None if they are equal."""
     apart = (t for t, pair in enumerate(zip(forced, free, strict=False)) if pair[0] != pair[1])
     return next(apart, None if len(forced) == len(free) else min(len(forced), len(free)))

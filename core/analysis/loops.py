@@ -1,4 +1,4 @@
-"""A text that goes round in circles: greedy choice often ends in a loop, and no rule of the decoding breaks it."""
+"""Repetition at the end of a text: greedy decoding often ends in a loop."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Loop:
 
     @property
     def phrase(self) -> str:
-        """The loop as a part of a sentence.
+        """Return the loop as a part of a sentence.
 
         >>> Loop((" no",), 4).phrase
         'repeats “no” 4 times in a row'
@@ -29,30 +29,30 @@ class Loop:
         )
 
 
-def looping(tokens: Sequence[str], least: int = 3) -> Loop | None:
-    """The shortest unit that the end of these tokens repeats `least` times or more, from where the loop begins; None for no loop.
+def find_loop(tokens: Sequence[str], min_times: int = 3) -> Loop | None:
+    """Return the shortest unit that the end of these tokens repeats `min_times` times or more, from where the loop begins; None for no loop.
 
-    >>> looping("a b c b c b c b".split())
+    >>> find_loop("a b c b c b c b".split())
     Loop(unit=('b', 'c'), times=3)
-    >>> looping("a b a b".split()) is None
+    >>> find_loop("a b a b".split()) is None
     True
     """
     n = len(tokens)
-    for size in range(1, n // least + 1):
+    for size in range(1, n // min_times + 1):
         start = n - size
         while start > 0 and tokens[start - 1] == tokens[start - 1 + size]:
             start -= 1
-        if (times := (n - start) // size) >= least:
+        if (times := (n - start) // size) >= min_times:
             return Loop(tuple(tokens[start : start + size]), times)
     return None
 
 
-def endless(run: Run) -> str:
-    """Of what a translator wrote by itself: a sentence that says so where it did not choose its end mark; else ""."""
+def unfinished_note(run: Run) -> str:
+    """Return a sentence that says that a translator's own output never reached its end token; "" where it did."""
     side, tokenizer = run.side, run.model.tokenizer
     ends = (tokenizer.end, *run.model.ends)
     if run.source is None or int(np.argmax(run.logits[side.n_real - 1])) in ends:
         return ""
     written = [tokenizer.token(index) for index in side.ids[1 : side.n_real]]
-    loop = looping(written)
+    loop = find_loop(written)
     return f"{run.model.name} does not find an end: it {f'{loop.phrase} and ' if loop else ''}is stopped after {len(written)} tokens."

@@ -6,18 +6,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.analysis.guesses import probabilities
-from core.maths import sigmoid
+from core.maths import sigmoid, softmax
 from core.model import Model
 from core.run import Run
 
 Array = np.ndarray
-LONGEST = 40
+MAX_ANSWER_TOKENS = 40
 """Tokens that an answer may have."""
 
 
 def activation_of(model: Model) -> str:
-    """Return what makes probabilities of a model's scores: "softmax" over all, "sigmoid" of each class by itself, "none" for a score that is no probability."""
+    """Return what turns a model's scores into probabilities: "softmax" over all, "sigmoid" of each class by itself,
+    "none" for a score that is no probability.
+    """
     if model.asked == "score":
         return "none"
     return (
@@ -27,7 +28,7 @@ def activation_of(model: Model) -> str:
 
 def chances(model: Model, scores: Array) -> Array:
     """Return the probabilities that a model's scores stand for, by `activation_of`; a score itself."""
-    made = {"softmax": probabilities, "sigmoid": sigmoid, "none": lambda values: values.astype(np.float64)}
+    made = {"softmax": softmax, "sigmoid": sigmoid, "none": lambda values: values.astype(np.float64)}
     return made[activation_of(model)](scores)
 
 
@@ -44,7 +45,7 @@ class TaggedWord:
 def tagged_words(run: Run) -> list[TaggedWord]:
     """Return every word of the text with its tag."""
     side = run.side
-    marks, chances, names = set(side.marks), probabilities(run.tags[: side.n_real]), run.model.tag_names
+    marks, chances, names = set(side.marks), softmax(run.tags[: side.n_real]), run.model.tag_names
     places = [(word.text, word.pieces[0]) for word in side.words if word.pieces[0] < side.n_real]
     return [
         TaggedWord(text, names[best], float(chances[place, best]), place)
@@ -77,10 +78,10 @@ def answer_span(run: Run) -> Span | None:
         return None
     sums = scores[asked, 0][:, None] + scores[asked, 1][None, :]
     n = len(asked)
-    allowed = np.triu(np.ones((n, n), dtype=bool)) & ~np.triu(np.ones((n, n), dtype=bool), LONGEST)
+    allowed = np.triu(np.ones((n, n), dtype=bool)) & ~np.triu(np.ones((n, n), dtype=bool), MAX_ANSWER_TOKENS)
     first, last = np.unravel_index(np.where(allowed, sums, -np.inf).argmax(), sums.shape)
     begin, end = asked[int(first)], asked[int(last)]
-    chances = probabilities(scores.T)
+    chances = softmax(scores.T)
     first_span, last_span = side.spans[begin], side.spans[end]
     assert first_span is not None and last_span is not None
     text = side.text if side.pair is None else side.pair

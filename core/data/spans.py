@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from core.errors import InputError
+from core.maths import softmax
 
 Array = np.ndarray
 
@@ -58,9 +59,4 @@ def spans(starts: Array, ends: Array, allowed: Array | None = None) -> Spans:
         np.triu(np.ones((len(starts), len(starts)), dtype=bool)), held[0][:, None] + held[1][None, :], -np.inf
     )
     first, last = np.unravel_index(int(pairs.argmax()), pairs.shape)
-    return Spans(_softmax(held[0]), _softmax(held[1]), pairs, (int(first), int(last)))
-
-
-def _softmax(scores: Array) -> Array:
-    powers = np.exp(scores - scores.max())
-    return powers / powers.sum()
+    return Spans(softmax(held[0]), softmax(held[1]), pairs, (int(first), int(last)))

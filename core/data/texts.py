@@ -63,7 +63,7 @@ class Sentence:
 class Preset:
     """A sentence that a page offers; `second` is its translation, hidden word, next word or second text, `cites` keys of sources.
 
-    `also` holds what is as good as `second`; whether a model does either is judged by `core.analysis.promised`.
+    `also` holds what is as good as `second`; whether a model does either is judged by `core.analysis.preset_checks`.
     """
 
     kind: str

@@ -18,9 +18,16 @@ from functools import partial
 from pathlib import Path
 
 import core.serving.engine
-from core.analysis.heads.habits import Heads
+from core.analysis.heads.habits import HeadHabits
 from core.analysis.heads.head_file import METHOD, read_heads, write_heads
-from core.analysis.heads.head_survey import Told, lines_of, named_by, readings, summed, tried
+from core.analysis.heads.head_survey import (
+    TextScores,
+    average_results,
+    scores_or_reason,
+    survey_steps,
+    survey_texts,
+    with_readability,
+)
 from core.data.texts import Example
 from core.errors import InputError
 from core.model import Model
@@ -47,7 +54,7 @@ class Standing:
 
     done: int = 0
     total: int = 0
-    heads: Mapping[str, Heads] = field(default_factory=dict)
+    heads: Mapping[str, HeadHabits] = field(default_factory=dict)
     saved: bool = False
     problem: str = ""
     unread: float = 0.0
@@ -91,7 +98,7 @@ class Surveys:
         ).start()
         return Standing()
 
-    def heads(self, model: Model, visitor: str = "") -> Mapping[str, Heads] | None:
+    def heads(self, model: Model, visitor: str = "") -> Mapping[str, HeadHabits] | None:
         """Return the heads once all are measured: on the visitor's own texts, else on ours."""
         own = self.for_visitor(model, visitor)
         found = own if own and own.heads else self._standings.get(model)
@@ -138,11 +145,11 @@ class Surveys:
                 raise InputError(
                     "There is no text to read.", "A text stands on a line of its own.", "Type a line."
                 )
-            steps = readings(model, own)
+            steps = survey_steps(model, own)
             heads, left_out = self._read(
                 model, steps, lambda done: tell(Standing(done, len(steps), texts=texts_hash)), texts_hash
             )
-            heads, share = named_by(heads, model, texts)
+            heads, share = with_readability(heads, model, texts)
             found = Standing(heads=heads, unread=share, texts=texts_hash, left_out=left_out)
         except InputError as error:
             found = Standing(problem=str(error), texts=texts_hash)
@@ -159,7 +166,7 @@ class Surveys:
                 saved = keep and _save(folder, heads, foreign=bool(examples))
             share = 0.0
             if not examples:
-                heads, share = named_by(heads, model, lines_of(model))
+                heads, share = with_readability(heads, model, survey_texts(model))
             found = Standing(heads=heads, saved=saved, unread=share, left_out=left_out)
         except InputError as error:
             found = Standing(problem=str(error))
@@ -168,8 +175,8 @@ class Surveys:
             found = Standing(problem=type(error).__name__)
         self._standings[model] = found
 
-    def _measure(self, model: Model, examples: Sequence[Example]) -> tuple[Mapping[str, Heads], int]:
-        steps = readings(model, examples, translates=False)
+    def _measure(self, model: Model, examples: Sequence[Example]) -> tuple[Mapping[str, HeadHabits], int]:
+        steps = survey_steps(model, examples, translates=False)
 
         def tell(done: int) -> bool:
             self._standings[model] = Standing(done, len(steps))
@@ -180,12 +187,12 @@ class Surveys:
     def _read(
         self,
         model: Model,
-        steps: Sequence[Callable[[], Told]],
+        steps: Sequence[Callable[[], TextScores]],
         tell: Callable[[int], bool],
         texts_hash: str = "",
-    ) -> tuple[Mapping[str, Heads], int]:
+    ) -> tuple[Mapping[str, HeadHabits], int]:
         """Read text by text through the engine while `tell`, called with the number read, returns True; return the heads, and how many texts were left out."""
-        engine, notes = core.serving.engine.default(), list[Told | str]()
+        engine, notes = core.serving.engine.default(), list[TextScores | str]()
         while len(notes) < len(steps):
             if not engine.holds(model):
                 raise InputError(
@@ -196,14 +203,16 @@ class Surveys:
             try:
                 key = ("heads.read", model.name, texts_hash, len(notes))
                 notes.append(
-                    engine.submit(key, partial(tried, steps[len(notes)]), COST * model.config.n_layers)
+                    engine.submit(
+                        key, partial(scores_or_reason, steps[len(notes)]), COST * model.config.n_layers
+                    )
                 )
             except Busy:
                 time.sleep(BREATH)
-        return summed(notes), sum(isinstance(one, str) for one in notes)
+        return average_results(notes), sum(isinstance(one, str) for one in notes)
 
 
-def _read_saved(folder: Path, model: Model) -> Mapping[str, Heads] | None:
+def _read_saved(folder: Path, model: Model) -> Mapping[str, HeadHabits] | None:
     """Return the heads saved beside the weights, if they are of these weights and fit the model; a file of a foreign folder may say anything."""
     try:
         found = read_heads(folder)
@@ -217,15 +226,15 @@ def _read_saved(folder: Path, model: Model) -> Mapping[str, Heads] | None:
         return None
     if model.spec.has_source and found.method < METHOD:
         return None
-    return found.trained if found.of(folder) else None
+    return found.trained if found.matches(folder) else None
 
 
-def _save(folder: Path, heads: Mapping[str, Heads], *, foreign: bool) -> bool:
+def _save(folder: Path, heads: Mapping[str, HeadHabits], *, foreign: bool) -> bool:
     """Write the heads beside the weights; return False where that is not allowed. `foreign`: of texts that are not ours."""
     if not os.access(folder, os.W_OK):
         return False
     try:
-        write_heads(folder, heads, {}, 0, own=foreign, method=METHOD)
+        write_heads(folder, heads, {}, 0, own_items=foreign, method=METHOD)
     except (OSError, InputError):
         return False
     return True

@@ -8,9 +8,10 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from core.analysis.residual.vectors import cosines, rank, sum_of
+from core.analysis.residual.vectors import analogy_vector, cosine_rank
 from core.data.texts import WordPair, read
 from core.errors import InputError
+from core.maths import cosines
 from core.scoring import Metrics, Scoring
 from core.scoring.files import reading
 
@@ -64,7 +65,7 @@ def _questions(pairs: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int, int
 
 def _place(table: Any, question: tuple[int, int, int, int]) -> int:
     a, b, c, d = question
-    return rank(table, sum_of(table, (b, c), (a,)), d, without=(a, b, c))
+    return cosine_rank(table, analogy_vector(table, (b, c), (a,)), d, exclude=(a, b, c))
 
 
 def _queen(model: Any, table: Any) -> Metrics:
@@ -72,10 +73,10 @@ def _queen(model: Any, table: Any) -> Metrics:
     if None in ids:
         return {}
     king, man, woman, queen = (index for index in ids if index is not None)
-    there = sum_of(table, (king, woman), (man,))
+    there = analogy_vector(table, (king, woman), (man,))
     return {
-        "queen_rank": float(rank(table, there, queen, without=(king, man, woman))),
-        "queen_rank_of_all": float(rank(table, there, queen)),
+        "queen_rank": float(cosine_rank(table, there, queen, exclude=(king, man, woman))),
+        "queen_rank_of_all": float(cosine_rank(table, there, queen)),
         "queen_cosine": float(cosines(table, there)[queen]),
     }
 

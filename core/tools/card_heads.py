@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.analysis.heads.habits import LINKED, SEEN, WORDS
-from core.analysis.heads.head_file import Surveyed
+from core.analysis.heads.habits import HABIT_NAMES, LINKED, PATCH_CONTENT
+from core.analysis.heads.head_file import HeadMeasures
 
 
 @dataclass(frozen=True)
@@ -42,10 +42,10 @@ class Found:
 
     @property
     def words(self) -> str:
-        return WORDS[self.measure]
+        return HABIT_NAMES[self.measure]
 
 
-def habits(surveyed: Surveyed) -> list[Found]:
+def habits(surveyed: HeadMeasures) -> list[Found]:
     """For each kind of attention the clearest head of each habit that some head has; those of linked words are in `linked`.
 
     An only head has its strongest habit, clear or not.
@@ -59,12 +59,12 @@ def habits(surveyed: Surveyed) -> list[Found]:
     return [row for row in rows if row.measure not in LINKED or row.control is None]
 
 
-def linked(surveyed: Surveyed) -> list[Found]:
+def linked(surveyed: HeadMeasures) -> list[Found]:
     """For each group of linked words the head that finds them best: most above what other words give them. Habit or not."""
     return [_found(surveyed, kind, measure, *place) for kind, measure, place in _best_linked(surveyed)]
 
 
-def _best_linked(surveyed: Surveyed) -> Iterator[tuple[str, str, tuple[int, int]]]:
+def _best_linked(surveyed: HeadMeasures) -> Iterator[tuple[str, str, tuple[int, int]]]:
     for kind, heads in surveyed.trained.items():
         for measure in LINKED:
             if measure in heads.scores and measure in heads.controls:
@@ -73,9 +73,9 @@ def _best_linked(surveyed: Surveyed) -> Iterator[tuple[str, str, tuple[int, int]
                 yield kind, measure, (layer, head)
 
 
-def _found(surveyed: Surveyed, kind: str, measure: str, layer: int, head: int) -> Found:
+def _found(surveyed: HeadMeasures, kind: str, measure: str, layer: int, head: int) -> Found:
     heads, copy = surveyed.trained[kind], surveyed.untrained[kind].scores[measure]
-    control = None if measure in SEEN else heads.controls.get(measure)
+    control = None if measure in PATCH_CONTENT else heads.controls.get(measure)
     here = (layer, head)
     return Found(
         kind,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import prod
 from pathlib import Path
 
-from core.analysis.heads.head_file import Surveyed, read_heads
+from core.analysis.heads.head_file import HeadMeasures, read_heads
 from core.checkpoints.files import json_object
 from core.checkpoints.record import Training, read_training
 from core.checkpoints.scores import MEASURES, TABLES, Score, by_part, read_scores
@@ -209,7 +209,7 @@ def told(scores: Sequence[Score], split: str, of: str) -> list[str]:
     return found
 
 
-def headed(heads: Surveyed) -> str:
+def headed(heads: HeadMeasures) -> str:
     """The clearest head of each habit, then who finds the words that are linked by hand; beside each the untrained copy."""
     parts: list[str] = []
     for rows, what, control in (
@@ -222,9 +222,9 @@ def headed(heads: Surveyed) -> str:
     return "\n\n".join((*parts, explained(heads)))
 
 
-def explained(heads: Surveyed) -> str:
+def explained(heads: HeadMeasures) -> str:
     """What the columns of `headed` mean."""
-    return EXPLAINED["own" if heads.own else "battery" if card_heads.linked(heads) else "pairs"].format(
+    return EXPLAINED["own" if heads.own_items else "battery" if card_heads.linked(heads) else "pairs"].format(
         seed=heads.seed
     )
 

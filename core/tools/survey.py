@@ -10,8 +10,8 @@ import argparse
 import sys
 from dataclasses import replace
 
-from core.analysis.heads.head_file import Surveyed, read_heads, write_heads
-from core.analysis.heads.head_survey import surveyed
+from core.analysis.heads.head_file import HeadMeasures, read_heads, write_heads
+from core.analysis.heads.head_survey import survey_heads
 from core.checkpoints import store
 from core.errors import InputError
 from core.model import Model
@@ -29,7 +29,7 @@ def untrained(model: Model, seed: int = SEED) -> Model:
     return replace(model, network=network)
 
 
-def survey(name: str) -> Surveyed | None:
+def survey(name: str) -> HeadMeasures | None:
     """Measure a shipped model and write its heads.json; None for one that has no attention."""
     folder = store.shipped_folder() / name
     model = store.load_model(
@@ -39,14 +39,16 @@ def survey(name: str) -> Surveyed | None:
         return None
     recipe = recipes().get(model.name)
     own = recipe.examples() if recipe else ()
-    return write_heads(folder, surveyed(model, own), surveyed(untrained(model), own), SEED, own=bool(own))
+    return write_heads(
+        folder, survey_heads(model, own), survey_heads(untrained(model), own), SEED, own_items=bool(own)
+    )
 
 
-def current(name: str) -> Surveyed | None:
+def current(name: str) -> HeadMeasures | None:
     """What heads.json says if it is of the weights that are there, else measured now."""
     folder = store.shipped_folder() / name
     held = read_heads(folder)
-    return held if held is not None and held.of(folder) else survey(name)
+    return held if held is not None and held.matches(folder) else survey(name)
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -63,7 +65,7 @@ def main(argv: list[str] | None = None) -> int:
     store.write_manifest(store.shipped_folder())
     for kind, heads in found.trained.items() if found else ():
         best = (
-            f"{heads.word(*place)} L{place[0]}.H{place[1]} {heads.score(*place):.2f}"
+            f"{heads.label(*place)} L{place[0]}.H{place[1]} {heads.score(*place):.2f}"
             for place in heads.best().values()
         )
         print(f"{kind:10} {'; '.join(best)}")

@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from core.analysis.heads.habits import Heads
-from core.analysis.heads.head_survey import surveyed
+from core.analysis.heads.habits import HeadHabits
+from core.analysis.heads.head_survey import survey_heads
 from core.checkpoints import history, store
 from core.checkpoints.files import find_file, json_object
 from core.checkpoints.manifest import File
@@ -79,7 +79,7 @@ def steepest_moment(curve: Sequence[float]) -> int:
 
 def measure_moment(model: Model, lines: Sequence[Example]) -> tuple[float, dict[str, np.ndarray]]:
     """Return loss and habits of one moment, on the model's own `lines` or, without any, on our sentences."""
-    heads: Heads = next(iter(surveyed(model, lines).values()))
+    heads: HeadHabits = next(iter(survey_heads(model, lines).values()))
     return mean_nats(model, lines), {habit: heads.scores[habit] for habit in HABITS if habit in heads.scores}
 
 

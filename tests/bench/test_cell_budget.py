@@ -12,8 +12,8 @@ import time
 import pytest
 
 import core
-from core.analysis.arithmetic.cell import lines_of
-from core.analysis.arithmetic.source import source_of, tensor_card
+from core.analysis.arithmetic.cell import cell_arithmetic
+from core.analysis.arithmetic.source import source_lines, tensor_card
 from viz.instruments.arithmetic.arithmetic import Cell, arithmetic_packet, light_packet
 from viz.instruments.source.source import source_packet
 
@@ -37,8 +37,8 @@ def run() -> core.Run:
 
 def both(run: core.Run, layer: int, head: int, query: int, key: int):
     path = f"layer.{layer}.self_attn.pattern"
-    code = source_of(run, "causal", layer)
-    return arithmetic_packet(lines_of(run, "causal", layer, head, query, key)), source_packet(
+    code = source_lines(run, "causal", layer)
+    return arithmetic_packet(cell_arithmetic(run, "causal", layer, head, query, key)), source_packet(
         code, selected=path, card=tensor_card(run, path)
     )
 

@@ -27,15 +27,19 @@ def test_the_map_of_all_heads(monkeypatch):
             start = time.perf_counter()
             rows = pool.gathered(found, engine.submit, steps.append)
             read = time.perf_counter()
-            bits = engine.submit(("map", found, own), lambda rows=rows: similar.between(rows.of(own)), 1.0)
+            bits = engine.submit(
+                ("map", found, own),
+                lambda rows=rows: similar.pairwise_divergences(rows.select_heads(own)),
+                1.0,
+            )
             plane = engine.submit(
                 ("plane", found, own),
-                lambda bits=bits: head_embedding.scaled(head_embedding.distances(bits)),
+                lambda bits=bits: head_embedding.classical_mds(head_embedding.js_distances(bits)),
                 1.0,
             )
             took.append((read - start, time.perf_counter() - start))
         start = time.perf_counter()
-        similar.between(rows)
+        similar.pairwise_divergences(rows)
         every = time.perf_counter() - start
     print(
         f"\n{len(own)} heads of gpt-mini on {rows.n_texts} sentences ({rows.weights.shape[1]} rows): first {took[0][1]:.2f} s of {FIRST} "

@@ -18,8 +18,8 @@ import functools
 import streamlit as st
 import core
 from core import edits
-from core.analysis.arithmetic.cell import lines_of
-from core.analysis.arithmetic.source import source_of, tensor_card
+from core.analysis.arithmetic.cell import cell_arithmetic
+from core.analysis.arithmetic.source import source_lines, tensor_card
 from viz.instruments import arithmetic, source
 
 @st.cache_resource
@@ -45,10 +45,10 @@ st.title("Arithmetic")
 path = None
 if show in ("both", "lines"):
     words = ("<img src=x onerror=window.owned=1>", "a" * 60) if ask.get("evil") else None
-    path = arithmetic(lines_of(run, kind, layer, head, query, key), key="a", words=words).path
+    path = arithmetic(cell_arithmetic(run, kind, layer, head, query, key), key="a", words=words).path
     st.text(f"tensor {path}")
 if show in ("both", "source"):
-    lines = source_of(run, kind, layer, chosen)
+    lines = source_lines(run, kind, layer, chosen)
     slot = st.session_state.get("shown")
     got = source(lines, key="s", selected=path, card=tensor_card(run, slot) if slot else None, height=460)
     if got.path != slot:
@@ -117,8 +117,8 @@ def places(text: str) -> int:
 
 def near(number: float, text: str) -> bool:
     return (
-        number == digits.read(text)
-        or abs(number - digits.read(text)) <= 0.5 * 10.0 ** -places(text) * (1 + 1e-6) + 1e-12
+        number == digits.parse_number(text)
+        or abs(number - digits.parse_number(text)) <= 0.5 * 10.0 ** -places(text) * (1 + 1e-6) + 1e-12
     )
 
 
@@ -138,7 +138,9 @@ def check(steps: list[dict[str, Any]]) -> int:
             decimals = {places(text) for text in shown}
             assert len(decimals) == 1 and decimals.pop() >= places(step["sum"]) + 3
             scale = 10 ** (places(shown[0]) - places(step["sum"]))
-            assert 2 * abs(sum(map(digits.whole, shown)) - digits.whole(step["sum"]) * scale) < scale, step
+            assert (
+                2 * abs(sum(map(digits.parse_units, shown)) - digits.parse_units(step["sum"]) * scale) < scale
+            ), step
             sums += 1
     return sums
 

@@ -10,8 +10,8 @@ import pytest
 from settling import settle
 
 import core
-from core.analysis.guesses import probabilities
 from core.data import doodles
+from core.maths import softmax
 from viz.labels import percent
 
 MODEL = "vit-doodles"
@@ -68,7 +68,7 @@ def test_a_doodle_drawn_by_a_finger_is_told_and_its_map_is_shown(phone: Any, app
     text = linked(phone)
     assert doodles.from_text(text).any() and doodles.from_text(text).shape == (28, 28)
     run = core.open_model(MODEL).run(text)
-    chances = probabilities(run.classes)
+    chances = softmax(run.classes)
     told = f"{run.model.config.classes[int(chances.argmax())]} {percent(float(chances.max()))}"
     assert phone.get_by_text("It classifies the picture as").locator("strong").inner_text() == told
     layer, head = phone.locator(".picture .title").inner_text().removeprefix("L").split(".H")

@@ -25,8 +25,8 @@ LINES = "import viz\n\nprint('lines of Python')"
 APP = f"""
 import numpy as np, streamlit as st
 import core
-from core.analysis.arithmetic.cell import lines_of
-from core.analysis.arithmetic.source import source_of
+from core.analysis.arithmetic.cell import cell_arithmetic
+from core.analysis.arithmetic.source import source_lines
 from viz.instruments import (Branch, Grid, Point, Score, Sign, arithmetic, board, candidates, diagram, grid, head_view, heatmap, marked, mask_editor, picture_view, plane, qkv,
                              sketch, source, strip, timeline, tree, weighing, whole_model, words_view)
 from viz.instruments.candidates.candidates import Bar, Way
@@ -45,9 +45,9 @@ show = st.query_params["show"]
 if show in ("arithmetic", "source"):
     run = core.open_model("translator-en-es").run("She has a white car.")
     if show == "arithmetic":
-        arithmetic(lines_of(run, "cross", 1, 5, 2, 1), **more)
+        arithmetic(cell_arithmetic(run, "cross", 1, 5, 2, 1), **more)
     else:
-        source(source_of(run, "cross", 1), **more)
+        source(source_lines(run, "cross", 1), **more)
 elif show == "board":
     board([[Grid("Q", [[1.0, -1.5]], "1 x 2", rows=["car"], columns=["a", "b"]), Sign("="), Grid("K", [[-0.25], [2.0]], "2 x 1")]], **more)
 elif show == "candidates":

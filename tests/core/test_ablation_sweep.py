@@ -8,33 +8,46 @@ import torch
 from scipy import stats
 
 import core
-from core.analysis.attribution.ablation_sweep import Item, agreement, estimate, off, places, samples, sweep
-from core.analysis.attribution.importance import Sample, loss
+from core.analysis.attribution.ablation_sweep import (
+    ModelInput,
+    ablation_effects,
+    all_heads,
+    default_samples,
+    gradient_estimates,
+    head_ablation,
+    pearson,
+)
+from core.analysis.attribution.importance import Sample, token_losses
 from core.analysis.attribution.means import mean_outputs
-from core.analysis.attribution.one_layer import OneLayer
-from core.analysis.attribution.target_token import Asked, rows, telling, truth
-from core.analysis.attribution.token_importance import attention_gradient, hidden_from, ranks_agree, shares
+from core.analysis.attribution.one_layer import LayerAblation
+from core.analysis.attribution.target_token import OutputTarget, default_row, target_rows, true_token
+from core.analysis.attribution.token_importance import (
+    attention_gradient,
+    attention_shares,
+    key_mask,
+    spearman,
+)
 from core.edits import MeanHead, ScaleHead, ZeroHead
 from tests.bert_helpers import build as build_bert
 from tests.core.test_run import build as build_other
 
 ITEMS = {
-    "gpt": Item("She has a white car."),
-    "transformer": Item("She has a white car.", target="Ella tiene un auto."),
-    "bert": Item("She has a [MASK] car."),
-    "albert": Item("She has a [MASK] car."),
+    "gpt": ModelInput("She has a white car."),
+    "transformer": ModelInput("She has a white car.", target="Ella tiene un auto."),
+    "bert": ModelInput("She has a [MASK] car."),
+    "albert": ModelInput("She has a [MASK] car."),
 }
 
 
 @pytest.fixture(scope="module", params=ITEMS)
-def case(request) -> tuple[core.Model, Item, Asked]:
+def case(request) -> tuple[core.Model, ModelInput, OutputTarget]:
     model = build_bert(request.param) if request.param in ("albert", "bert") else build_other(request.param)
     run = ITEMS[request.param].run(model)
-    row = telling(run)
-    return model, ITEMS[request.param], Asked(row, int(run.logits[row].argsort()[-2]))
+    row = default_row(run)
+    return model, ITEMS[request.param], OutputTarget(row, int(run.logits[row].argsort()[-2]))
 
 
-def log_p(model: core.Model, item: Item, asked: Asked, *edits: object) -> float:
+def log_p(model: core.Model, item: ModelInput, asked: OutputTarget, *edits: object) -> float:
     """Written separately: torch's log-softmax of a plain run."""
     logits = torch.tensor(item.run(model, edits=edits).logits, dtype=torch.float64)
     return float(torch.log_softmax(logits, -1)[asked.row, asked.token])
@@ -44,8 +57,8 @@ def log_p(model: core.Model, item: Item, asked: Asked, *edits: object) -> float:
 def test_a_sweep_is_the_log_probability_without_each_head_minus_the_plain_one(case):
     model, item, asked = case
     for kind in model.spec.kinds:
-        found = sweep(model, item, asked, kind.name)
-        for layer, head in places(model, kind.name):
+        found = ablation_effects(model, item, asked, kind.name)
+        for layer, head in all_heads(model, kind.name):
             changed = log_p(model, item, asked, ZeroHead(kind.path(layer, "heads"), head)) - log_p(
                 model, item, asked
             )
@@ -66,17 +79,17 @@ def test_what_lies_below_a_layer_is_computed_once(family, kind, shared):
     """A batch of a layer's heads, begun at that layer, gives what a run of each from the start gives."""
     model = build_bert(family) if family == "albert" else build_other(family)
     item = ITEMS.get(family, ITEMS["gpt"])
-    each = OneLayer(model, item.text, kind, target=item.target)
+    each = LayerAblation(model, item.text, kind, target=item.target)
     if not shared:  # as a network in which something else passes between the layers
         each.__dict__["_layers"] = ("", [])
     for layer in range(model.spec.kind(kind).n_layers(model.config)):
-        edits = [off(model, kind, layer, head) for head in range(model.config.n_heads)]
+        edits = [head_ablation(model, kind, layer, head) for head in range(model.config.n_heads)]
         alone = np.stack([item.run(model, keep=(), edits=(edit,)).logits[2] for edit in edits])
-        np.testing.assert_allclose(each.rows(layer, edits, 2), alone, rtol=1e-5, atol=1e-5)
+        np.testing.assert_allclose(each.edited_scores(layer, edits, 2), alone, rtol=1e-5, atol=1e-5)
         assert np.abs(np.diff(alone, axis=0)).max() > 1e-4
-        assert (each._from(layer) is not model) == (shared and layer > 0)
+        assert (each._model_from(layer) is not model) == (shared and layer > 0)
     name, layers = each._layers
-    assert bool(each._given) == shared == bool(name)
+    assert bool(each._layer_inputs) == shared == bool(name)
     assert not shared or list(getattr(model.network, name)) == layers  # the model itself stays whole
 
 
@@ -87,13 +100,13 @@ def test_the_mean_is_that_of_all_tokens_of_the_texts():
     every = np.concatenate([model.run(s.text).trace["layer.1.self_attn.heads"][2] for s in samples])
     assert found.shape == (2, 3, 11)
     np.testing.assert_allclose(found[1, 2], every.mean(0), rtol=1e-5, atol=1e-6)
-    run = model.run("It was", edits=(off(model, "causal", 1, 2, found),))
+    run = model.run("It was", edits=(head_ablation(model, "causal", 1, 2, found),))
     np.testing.assert_allclose(
         run.trace["layer.1.self_attn.heads"][2], np.stack([found[1, 2]] * len(run.tokens)), rtol=1e-6
     )
-    assert hash(off(model, "causal", 1, 2, found)) == hash(off(model, "causal", 1, 2, found)) and isinstance(
-        off(model, "causal", 1, 2, found), MeanHead
-    )
+    assert hash(head_ablation(model, "causal", 1, 2, found)) == hash(
+        head_ablation(model, "causal", 1, 2, found)
+    ) and isinstance(head_ablation(model, "causal", 1, 2, found), MeanHead)
 
 
 @pytest.mark.quick(3)
@@ -101,10 +114,10 @@ def test_the_mean_is_that_of_all_tokens_of_the_texts():
 def test_the_estimate_is_the_slope_of_the_log_probability(case, against):
     """A head turned down a little: the difference quotient is the gradient along it."""
     model, item, asked = case
-    asked = Asked(asked.row, asked.token, against)
+    asked = OutputTarget(asked.row, asked.token, against)
     for kind in model.spec.kinds:
-        found = estimate(model, item, asked.goal, kind.name)
-        for layer, head in places(model, kind.name):
+        found = gradient_estimates(model, item, asked.goal, kind.name)
+        for layer, head in all_heads(model, kind.name):
             step, where = 1e-2, kind.path(layer, "heads")
             up, down = (
                 asked.value(item.run(model, edits=(ScaleHead(where, head, 1 + s),)).logits)
@@ -118,12 +131,12 @@ def test_the_estimate_for_the_mean_goes_towards_the_mean(case):
     kind = model.spec.kinds[-1]
     average = np.random.default_rng(0).normal(size=(2, 3, 11)).astype(np.float32)
     found, plain = (
-        estimate(model, item, asked.goal, kind.name, average),
-        estimate(model, item, asked.goal, kind.name),
+        gradient_estimates(model, item, asked.goal, kind.name, average),
+        gradient_estimates(model, item, asked.goal, kind.name),
     )
     run = item.run(model, keep=("*.heads",))
     with torch.inference_mode():  # as in the engine
-        again = estimate(model, item, asked.goal, kind.name, average)
+        again = gradient_estimates(model, item, asked.goal, kind.name, average)
     np.testing.assert_array_equal(found, again)
     step, path = 1e-2, kind.path(1, "heads")
     towards = [
@@ -141,41 +154,43 @@ def where(run: core.Run, path: str, average: np.ndarray) -> np.ndarray:
 
 def test_a_translator_is_swept_on_a_given_translation():
     with pytest.raises(core.InputError, match="no target"):
-        sweep(build_other("transformer"), Item("She has a white car."), Asked(0, 5), "cross")
+        ablation_effects(
+            build_other("transformer"), ModelInput("She has a white car."), OutputTarget(0, 5), "cross"
+        )
 
 
 def test_the_row_to_open_with_is_the_word_that_was_seen_coming_best():
     run = build_other("gpt").run("She has a white car.")
-    row = telling(run)
+    row = default_row(run)
     begins = [word.pieces[0] for word in run.side.words if word.text.isalpha() and word.pieces[0] > 2]
     log = torch.tensor(run.logits).log_softmax(-1)
     assert (
         row + 1 == max(begins, key=lambda place: float(log[place - 1, run.ids[place]]))
-        and truth(run, row) == run.ids[row + 1]
+        and true_token(run, row) == run.ids[row + 1]
     )
     blank = build_bert().run("She has a [MASK] car.")
     assert (
-        blank.tokens[telling(blank)] == "[MASK]"
-        and truth(blank, telling(blank)) is None
-        and 0 not in rows(blank)
+        blank.tokens[default_row(blank)] == "[MASK]"
+        and true_token(blank, default_row(blank)) is None
+        and 0 not in target_rows(blank)
     )
 
 
 def test_agreement_is_pearsons_and_ranks_are_spearmans():
     rng = np.random.default_rng(1)
     one, other = rng.normal(size=(3, 5)), rng.normal(size=(3, 5)).round(1)
-    assert agreement(one, other) == pytest.approx(stats.pearsonr(one.ravel(), other.ravel())[0])
-    assert ranks_agree(one.ravel(), other.ravel()) == pytest.approx(
+    assert pearson(one, other) == pytest.approx(stats.pearsonr(one.ravel(), other.ravel())[0])
+    assert spearman(one.ravel(), other.ravel()) == pytest.approx(
         stats.spearmanr(one.ravel(), other.ravel())[0]
     )
-    assert agreement(np.ones(3), np.arange(3.0)) == 0
+    assert pearson(np.ones(3), np.arange(3.0)) == 0
 
 
 def test_shares_of_words_add_up_and_words_can_be_hidden(case):
     model, item, asked = case
     kind = model.spec.kinds[-1]
     run = item.run(model)
-    found = shares(run, asked, kind.name) | {
+    found = attention_shares(run, asked, kind.name) | {
         "attention x gradient": attention_gradient(model, item, asked, kind.name)
     }
     assert ("rollout" in found) == (kind.queries == kind.keys)
@@ -184,7 +199,7 @@ def test_shares_of_words_add_up_and_words_can_be_hidden(case):
     np.testing.assert_allclose(
         found["attention"], run.attention(kind.name).weights[-1, :, asked.row].mean(0), atol=1e-6
     )
-    blind = item.run(model, edits=(hidden_from(model, kind.name, 1),))
+    blind = item.run(model, edits=(key_mask(model, kind.name, 1),))
     assert all((blind.trace[path][:, :, 1] == 0).all() for path in blind.attention(kind.name).paths)
 
 
@@ -209,10 +224,10 @@ def test_attention_times_gradient_is_the_slope_along_the_weight(case):
 
 def test_our_sentences_are_asked_as_each_model_is_asked(case):
     model, _, _ = case
-    found = samples(model, 3)
+    found = default_samples(model, 3)
     assert len(found) == 3
     for sample in found:
         run = model.run(sample.text, target=sample.truth if model.spec.has_source else None)
-        assert np.isfinite(loss(run, sample.truth)).all() and (
+        assert np.isfinite(token_losses(run, sample.truth)).all() and (
             not model.spec.framed or run.tokens.count("[MASK]") == 1
         )

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import core
-from core.analysis.attention.aggregate import aggregated, rollout
+from core.analysis.attention.aggregate import aggregate_heads, rollout
 from core.errors import InputError
 
 TEXT = "The animal didn't cross the street."
@@ -42,7 +42,7 @@ def test_a_row_that_may_look_at_nothing_stays_what_it_was():
 
 
 def test_rollout_of_a_run_is_causal_and_its_rows_sum_to_one(gpt):
-    rolled = aggregated(gpt, "causal", "rollout")
+    rolled = aggregate_heads(gpt, "causal", "rollout")
     assert rolled.weights.shape == (gpt.model.config.n_layers, 1, len(gpt.tokens), len(gpt.tokens))
     np.testing.assert_allclose(rolled.weights.sum(-1), 1, atol=1e-5)
     assert not np.triu(rolled.weights[-1, 0], 1).any()
@@ -53,20 +53,20 @@ def test_rollout_of_a_run_is_causal_and_its_rows_sum_to_one(gpt):
 def test_a_layer_is_the_mean_or_the_largest_of_its_heads(translator, how, join, by):
     whole, joined = (
         translator.attention("cross", by=by, writing=True),
-        aggregated(translator, "cross", how, by, writing=True),
+        aggregate_heads(translator, "cross", how, by, writing=True),
     )
     np.testing.assert_allclose(joined.weights[:, 0], join(whole.weights, axis=1), atol=1e-6)
     assert (joined.queries, joined.keys) == (whole.queries, whole.keys) and joined.allowed.all()
 
 
 def test_rollout_by_word_sums_a_words_pieces(translator):
-    by_word = aggregated(translator, "self", "rollout", "word")
+    by_word = aggregate_heads(translator, "self", "rollout", "word")
     assert by_word.keys == translator.attention("self", by="word").keys
     np.testing.assert_allclose(by_word.weights.sum(-1), 1, atol=1e-5)
 
 
 def test_rollout_between_two_texts_and_unknown_names_are_refused(translator):
     with pytest.raises(InputError, match="Rollout is not defined for cross"):
-        aggregated(translator, "cross", "rollout")
+        aggregate_heads(translator, "cross", "rollout")
     with pytest.raises(InputError, match="median"):
-        aggregated(translator, "cross", "median")  # pyright: ignore
+        aggregate_heads(translator, "cross", "median")  # pyright: ignore

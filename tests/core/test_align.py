@@ -9,7 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from core.analysis.attention.align import Slot, aligned, by_spans, by_words, merged, onto
+from core.analysis.attention.align import (
+    Slot,
+    align_tokens,
+    align_words,
+    merge_alignments,
+    pool_pattern,
+    pool_patterns,
+)
 
 WORDS = some.lists(some.sampled_from(["the", "The", "cat", "sat", "mat", ".", "!", "START"]), max_size=8)
 
@@ -36,25 +43,25 @@ def names(text: str, spans: list[tuple[int, int] | None]) -> list[str]:
 
 @given(WORDS)
 def test_a_text_stands_opposite_itself(words):
-    assert by_words(words, words) == tuple(((i,), (i,)) for i in range(len(words)))
+    assert align_words(words, words) == tuple(((i,), (i,)) for i in range(len(words)))
 
 
 @given(WORDS, WORDS)
 def test_words_never_cross_and_none_is_lost(a, b):
-    slots = by_words(a, b)
+    slots = align_words(a, b)
     assert covered(slots, 0) == list(range(len(a))) and covered(slots, 1) == list(range(len(b)))
     assert all(mine or yours for mine, yours in slots)
 
 
 @given(WORDS, WORDS)
 def test_which_text_comes_first_makes_no_difference(a, b):
-    assert by_words(b, a) == tuple((yours, mine) for mine, yours in by_words(a, b))
+    assert align_words(b, a) == tuple((yours, mine) for mine, yours in align_words(a, b))
 
 
 @given(tokenized())
 def test_two_tokenizers_meet_where_they_share_a_letter(case):
     text, (a, b) = case
-    slots = by_spans(text, a, b, names(text, a), names(text, b))
+    slots = align_tokens(text, a, b, names(text, a), names(text, b))
     assert covered(slots, 0) == list(range(len(a))) and covered(slots, 1) == list(range(len(b)))
     home = [{place: number for number, slot in enumerate(slots) for place in slot[side]} for side in (0, 1)]
     for i, mine in enumerate(a):
@@ -69,14 +76,16 @@ def test_two_tokenizers_meet_where_they_share_a_letter(case):
 @given(tokenized())
 def test_spans_are_symmetric_and_the_same_cut_is_the_identity(case):
     text, (a, b) = case
-    there, back = (by_spans(text, x, y, names(text, x), names(text, y)) for x, y in ((a, b), (b, a)))
+    there, back = (align_tokens(text, x, y, names(text, x), names(text, y)) for x, y in ((a, b), (b, a)))
     assert back == tuple((yours, mine) for mine, yours in there)
-    assert by_spans(text, a, a, names(text, a), names(text, a)) == tuple(((i,), (i,)) for i in range(len(a)))
+    assert align_tokens(text, a, a, names(text, a), names(text, a)) == tuple(
+        ((i,), (i,)) for i in range(len(a))
+    )
 
 
 @given(WORDS, WORDS, WORDS)
 def test_three_texts_share_their_places(a, b, c):
-    slots = merged([by_words(a, b), by_words(a, c)])
+    slots = merge_alignments([align_words(a, b), align_words(a, c)])
     for side, words in enumerate((a, b, c)):
         assert covered(slots, side) == list(range(len(words)))
 
@@ -84,13 +93,13 @@ def test_three_texts_share_their_places(a, b, c):
 def test_two_tokenizers_of_three_are_joined_where_one_is_coarse():
     fine, coarse = [(0, 2), (2, 4), (4, 6)], [(0, 4), (4, 6)]
     text, cut = "abcdef", lambda spans: ["abcdef"[slice(*span)] for span in spans]
-    pairs = [by_spans(text, fine, other, cut(fine), cut(other)) for other in (coarse, fine)]
-    assert merged(pairs) == (((0, 1), (0,), (0, 1)), ((2,), (1,), (2,)))
+    pairs = [align_tokens(text, fine, other, cut(fine), cut(other)) for other in (coarse, fine)]
+    assert merge_alignments(pairs) == (((0, 1), (0,), (0, 1)), ((2,), (1,), (2,)))
 
 
 def test_a_changed_word_stands_opposite_the_other_and_an_added_one_alone():
     a, b = ["it", "was", "too", "tired", "."], ["it", "was", "much", "too", "wide", "."]
-    assert by_words(a, b) == (
+    assert align_words(a, b) == (
         ((0,), (0,)),
         ((1,), (1,)),
         ((), (2,)),
@@ -98,14 +107,14 @@ def test_a_changed_word_stands_opposite_the_other_and_an_added_one_alone():
         ((3,), (4,)),
         ((4,), (5,)),
     )
-    assert by_words(["end"], ["!"]) in ((((0,), ()), ((), (0,))), (((), (0,)), ((0,), ())))
+    assert align_words(["end"], ["!"]) in ((((0,), ()), ((), (0,))), (((), (0,)), ((0,), ())))
 
 
 def test_marks_of_one_name_meet_and_others_stand_alone():
     spans = [None, (0, 3), None]
-    same = by_spans("cat", spans, spans, ["START", "cat", "END"], ["START", "cat", "END"])
+    same = align_tokens("cat", spans, spans, ["START", "cat", "END"], ["START", "cat", "END"])
     assert same == (((0,), (0,)), ((1,), (1,)), ((2,), (2,)))
-    other = by_spans("cat", spans, spans, ["START", "cat", "END"], ["[CLS]", "cat", "[SEP]"])
+    other = align_tokens("cat", spans, spans, ["START", "cat", "END"], ["[CLS]", "cat", "[SEP]"])
     assert ((1,), (1,)) in other and len(other) == 5
 
 
@@ -116,8 +125,8 @@ def test_rows_on_common_places_still_sum_to_one(a, b, seed):
     ]
     if len(patterns) < 2:
         return
-    words = by_words(a, b)
-    found = aligned(patterns, words, words)
+    words = align_words(a, b)
+    found = pool_patterns(patterns, words, words)
     assert found[0].shape == found[1].shape == (len(words), len(words))
     for side, pattern in enumerate(found):
         there = np.array([bool(slot[side]) for slot in words])
@@ -126,19 +135,21 @@ def test_rows_on_common_places_still_sum_to_one(a, b, seed):
 
 def test_summed_over_keys_and_averaged_over_queries_by_hand():
     pattern = np.array([[0.5, 0.25, 0.25], [0.0, 1.0, 0.0], [0.2, 0.3, 0.5]])
-    found = onto(pattern, [(0, 1), (2,)], [(0,), (1, 2)])
+    found = pool_pattern(pattern, [(0, 1), (2,)], [(0,), (1, 2)])
     np.testing.assert_allclose(found, [[0.25, 0.75], [0.2, 0.8]])
-    np.testing.assert_array_equal(onto(pattern, [(0,), (1,), (2,)], [(0,), (1,), (2,)]), pattern)
+    np.testing.assert_array_equal(pool_pattern(pattern, [(0,), (1,), (2,)], [(0,), (1,), (2,)]), pattern)
 
 
 def test_no_alignment_is_no_place():
-    assert by_words([], []) == () and merged([()]) == ()
-    assert onto(np.zeros((0, 0)), [], []).shape == (0, 0)
+    assert align_words([], []) == () and merge_alignments([()]) == ()
+    assert pool_pattern(np.zeros((0, 0)), [], []).shape == (0, 0)
 
 
 def test_layers_and_heads_go_along():
     stack = np.random.default_rng(1).random((2, 3, 4, 4))
     words = [(0, 1), (2,), (3,)]
-    assert onto(stack, words, words).shape == (2, 3, 3, 3)
-    np.testing.assert_allclose(onto(stack, words, words)[1, 2], onto(stack[1, 2], words, words))
-    assert onto(stack, words, words)[0, 0, 0, 0] == pytest.approx(stack[0, 0, :2, :2].sum(-1).mean())
+    assert pool_pattern(stack, words, words).shape == (2, 3, 3, 3)
+    np.testing.assert_allclose(
+        pool_pattern(stack, words, words)[1, 2], pool_pattern(stack[1, 2], words, words)
+    )
+    assert pool_pattern(stack, words, words)[0, 0, 0, 0] == pytest.approx(stack[0, 0, :2, :2].sum(-1).mean())

@@ -34,7 +34,7 @@ def attention(kind, pattern, queries=WORDS, keys=WORDS):
 
 def surveyed(examples):
     found = [habits.measures(attention, links) for attention, links in examples]
-    return habits.Heads(habits.averages(found), len(found))
+    return habits.HeadHabits(habits.mean_scores(found), len(found))
 
 
 LINKS = ((0, 0), (2, 1), (1, 2), (3, 3))
@@ -57,7 +57,7 @@ EVEN = np.tril(np.ones((5, 5))) / np.arange(1, 6)[:, None]
 )
 def test_a_constructed_head_gets_its_name(kind, pattern, name):
     measured = surveyed([(attention(kind, pattern), LINKS if kind == "cross" else ())])
-    assert measured.kind(0, 0) == name and measured.word(0, 0) == habits.WORDS[name]
+    assert measured.kind(0, 0) == name and measured.label(0, 0) == habits.HABIT_NAMES[name]
     assert measured.best() == {name: (0, 0)} and 0 <= measured.score(0, 0) <= 1 + 1e-6
 
 
@@ -135,7 +135,7 @@ def test_best_puts_the_aligner_first_and_the_vague_last():
         "punctuation": np.zeros((1, 3)),
         "spread": np.array([[0.1, 0.9, 0.2]]),
     }
-    assert habits.Heads(scores, 1).best() == {"aligner": (0, 0), "spread": (0, 1), "mixed": (0, 2)}
+    assert habits.HeadHabits(scores, 1).best() == {"aligner": (0, 0), "spread": (0, 1), "mixed": (0, 2)}
 
 
 @given(ROWS)
@@ -154,8 +154,8 @@ def test_divergence_is_scipys_and_symmetric(a, b):
 
 
 def test_mean_distance_by_hand():
-    assert measures.distance(PREVIOUS) == pytest.approx(4 / 5)
-    assert measures.distance(np.eye(5)) == 0
+    assert measures.mean_distance(PREVIOUS) == pytest.approx(4 / 5)
+    assert measures.mean_distance(np.eye(5)) == 0
 
 
 def test_the_links_of_our_sentences_name_words_that_are_there():

@@ -16,9 +16,9 @@ from decoding_helpers import tokenizer
 import core
 from core import edits
 from core.analysis.arithmetic import digits
-from core.analysis.arithmetic.cell import lines_of, needed_lines, row_of
-from core.analysis.arithmetic.lines import FORMS, Line, Lines
-from core.analysis.arithmetic.scores import SCORED
+from core.analysis.arithmetic.cell import attention_row, cell_arithmetic, cell_paths
+from core.analysis.arithmetic.lines import FORMS, CellArithmetic, Line
+from core.analysis.arithmetic.scores import SCORE_LINES
 from core.layers import scores
 from core.models import families
 from core.models.seq2seq import ATTENTIONS
@@ -59,39 +59,47 @@ def places(text: str) -> int:
 
 def near(number: float, text: str) -> bool:
     """Whether a number rounds to what is shown (a hair is left for the float that adds it up)."""
-    return abs(number - digits.read(text)) <= 0.5 * 10.0 ** -places(text) * (1 + 1e-6) + 1e-12
+    return abs(number - digits.parse_number(text)) <= 0.5 * 10.0 ** -places(text) * (1 + 1e-6) + 1e-12
 
 
 def check(line: Line) -> None:
     for term in line.terms:
-        assert near(calculate(line.written(term)), term.value), (line.name, term)
-    if line.put:
-        assert calculate(line.put) == digits.read(line.result) or near(calculate(line.put), line.result), (
+        assert near(calculate(line.term_text(term)), term.value), (line.name, term)
+    if line.expression:
+        assert calculate(line.expression) == digits.parse_number(line.result) or near(
+            calculate(line.expression), line.result
+        ), (
             line.name,
-            line.put,
+            line.expression,
             line.result,
         )
     if line.terms and line.result:
-        added = digits.total([term.value for term in line.terms])
-        exact = sum(digits.whole(term.value) for term in line.terms)
+        added = digits.exact_sum([term.value for term in line.terms])
+        exact = sum(digits.parse_units(term.value) for term in line.terms)
         scale = 10 ** (places(line.terms[0].value) - places(line.result))
-        assert digits.whole(added) == exact
-        assert 2 * abs(exact - digits.whole(line.result) * scale) < scale, (line.name, added, line.result)
+        assert digits.parse_units(added) == exact
+        assert 2 * abs(exact - digits.parse_units(line.result) * scale) < scale, (
+            line.name,
+            added,
+            line.result,
+        )
         assert all(places(term.value) >= places(line.result) + 3 for term in line.terms)
-        few = line.few()
-        folded = sum(digits.whole(line.terms[i].value) for i in few)
+        few = line.leading_terms()
+        folded = sum(digits.parse_units(line.terms[i].value) for i in few)
         if len(few) < len(line.terms):
-            folded += digits.whole(line.rest(few))
+            folded += digits.parse_units(line.remainder(few))
         assert folded == exact, "the folded view adds up as well"
-        assert line.chosen is None or line.chosen in few
-    assert not line.result or line.value == digits.read(line.result) or near(line.value, line.result), (
+        assert line.selected_index is None or line.selected_index in few
+    assert (
+        not line.result or line.value == digits.parse_number(line.result) or near(line.value, line.result)
+    ), (
         line.name,
         line.value,
         line.result,
     )
 
 
-def check_all(run: core.Run, found: Lines) -> None:
+def check_all(run: core.Run, found: CellArithmetic) -> None:
     for line in found.lines:
         check(line)
         for path in (line.path, *line.reads):
@@ -99,7 +107,7 @@ def check_all(run: core.Run, found: Lines) -> None:
     recorded = run.attention(found.kind).weights[found.layer, found.head, found.query, found.key]
     assert found.weight == recorded
     last = "weighted" if "weighted" in found else "weight"
-    assert found[last].value == pytest.approx(recorded, abs=1e-6) or found[last].used
+    assert found[last].value == pytest.approx(recorded, abs=1e-6) or found[last].replacement
     assert found.residue < 2e-4, "the run's own numbers are these"
 
 
@@ -123,7 +131,9 @@ def test_every_line_of_a_shipped_model_adds_up(name: str) -> None:
         weights = run.attention(kind).weights
         for layer, head in {(0, 0), (weights.shape[0] - 1, weights.shape[1] - 1)}:
             for query, key in CELLS:
-                found = lines_of(run, kind, layer, head, query % weights.shape[2], key % weights.shape[3])
+                found = cell_arithmetic(
+                    run, kind, layer, head, query % weights.shape[2], key % weights.shape[3]
+                )
                 check_all(run, found)
                 n += 1
     assert n >= 4 and any(not run.attention(kind).allowed.all() for kind in run.kinds) == (
@@ -134,7 +144,7 @@ def test_every_line_of_a_shipped_model_adds_up(name: str) -> None:
 def test_the_lines_of_a_transformer_are_the_tensors_of_the_run() -> None:
     run = opened("translator-en-es").run(SHIPPED["translator-en-es"])
     for kind in ("self", "causal", "cross"):
-        found, leaf = lines_of(run, kind, 1, 3, 3, 2), run.model.spec.kind(kind)
+        found, leaf = cell_arithmetic(run, kind, 1, 3, 3, 2), run.model.spec.kind(kind)
         names = [line.name for line in found.lines]
         assert names == [
             "product",
@@ -152,24 +162,24 @@ def test_the_lines_of_a_transformer_are_the_tensors_of_the_run() -> None:
             "stream_share",
         ]
         q, k = (run.trace[leaf.path(1, side)][3] for side in "qk")
-        shown = [[digits.read(factor) for factor in term.factors] for term in found["product"].terms]
+        shown = [[digits.parse_number(factor) for factor in term.factors] for term in found["product"].terms]
         assert np.allclose(np.array(shown).T, [q[3], k[2]], atol=1e-5)
         assert found["scale"].value == run.trace[leaf.path(1, "scores")][3, 3, 2]
         assert found["weight"].value == run.trace[leaf.path(1, "pattern")][3, 3, 2]
-        shown_value = [digits.read(term.factors[1]) for term in found["value"].terms]
+        shown_value = [digits.parse_number(term.factors[1]) for term in found["value"].terms]
         assert np.allclose(shown_value, run.trace[leaf.path(1, "v")][3, 2], atol=1e-5)
         assert found["output"].value in run.trace[leaf.path(1, "heads")][3, 3]
         assert found["heads"].value in run.trace[leaf.path(1, "out")][3]
         assert found["stream"].value in run.trace[found["stream"].path][3]
         assert found["stream"].path.endswith("resid_cross" if kind == "cross" else "resid_mid")
-        other = lines_of(run, kind, 1, 3, 3, 1)
+        other = cell_arithmetic(run, kind, 1, 3, 3, 1)
         assert other["product"].result != found["product"].result
 
 
 def test_shares_of_all_heads_and_the_bias_make_the_whole() -> None:
     model = opened("gpt-mini")
     run = model.run(SHIPPED["gpt-mini"])
-    shares = sum(lines_of(run, "causal", 2, head, 4, 1)["share"].value for head in range(8))
+    shares = sum(cell_arithmetic(run, "causal", 2, head, 4, 1)["share"].value for head in range(8))
     out, bias = (
         run.trace["layer.2.self_attn.out"][4].astype(float),
         model.network.layers[2].self_attn.to_out.bias.numpy(),
@@ -179,7 +189,7 @@ def test_shares_of_all_heads_and_the_bias_make_the_whole() -> None:
 
 def test_every_score_function_has_its_lines() -> None:
     made = {type(make(4, 4, 3, 5)) for make in scores.SCORES.values()}
-    assert made == set(SCORED)
+    assert made == set(SCORE_LINES)
 
 
 @pytest.mark.quick(4)
@@ -189,11 +199,11 @@ def test_recurrent_lines_add_up_and_end_in_the_recorded_score(score: str, attent
     model = random_model("seq2seq", attention=attention, score=score)
     run = model.run("the old cat sat", target="a cat sat on")
     for query, key in ((0, 0), (2, 3), (3, 1)):
-        found = lines_of(run, "alignment", 0, 0, query, key)
+        found = cell_arithmetic(run, "alignment", 0, 0, query, key)
         check_all(run, found)
         last = next(line for line in reversed(found.lines) if line.path == "decoder.attn.scores")
-        assert last.value == run.trace["decoder.attn.scores"][0, query, key] and not last.used
-        assert found["mixed"].value in run.trace["decoder.mixed"][query] and not found["mixed"].used
+        assert last.value == run.trace["decoder.attn.scores"][0, query, key] and not last.replacement
+        assert found["mixed"].value in run.trace["decoder.mixed"][query] and not found["mixed"].replacement
         if attention == "luong-local-p":
             assert found["centre"].value == run.trace["decoder.attn.centre"][0, query]
             if "numerator" in found:
@@ -208,7 +218,7 @@ def test_a_learned_query_has_its_lines(kind: str) -> None:
     run = random_model("han").run("She went. He stayed at home. It rained.")
     attention = run.attention(kind)
     for query, key in zip(*np.nonzero(attention.allowed[0, 0]), strict=True):
-        found = lines_of(run, kind, 0, 0, int(query), int(key))
+        found = cell_arithmetic(run, kind, 0, 0, int(query), int(key))
         names = [line.name for line in found.lines]
         assert names[:5] == ["inner", "key", "product", "mask", "numerator"]
         check_all(run, found)
@@ -218,9 +228,9 @@ def test_a_sharp_cosine_says_so() -> None:
     model = random_model("seq2seq", attention="luong-global", score="cosine")
     model.network.decoder.attend.score.sharpness = 3.0
     run = model.run("the old cat", target="a cat")
-    found = lines_of(run, "alignment", 0, 0, 1, 1)
+    found = cell_arithmetic(run, "alignment", 0, 0, 1, 1)
     check_all(run, found)
-    assert found["score"].put.endswith("· 3") and "3" in found["score"].words
+    assert found["score"].expression.endswith("· 3") and "3" in found["score"].words
 
 
 @pytest.mark.parametrize(
@@ -239,23 +249,23 @@ def test_both_orders_of_norm_and_sum(family: str, changes: dict[str, object]) ->
     for kind in run.kinds:
         for cell in CELLS:
             found = (
-                lines_of(run, kind, 1, 2, *cell)
+                cell_arithmetic(run, kind, 1, 2, *cell)
                 if max(cell) < min(run.attention(kind).weights.shape[2:])
-                else lines_of(run, kind, 1, 2, 1, 1)
+                else cell_arithmetic(run, kind, 1, 2, 1, 1)
             )
             check_all(run, found)
-            assert not any(line.used for line in found.lines)
+            assert not any(line.replacement for line in found.lines)
 
 
 def test_a_forbidden_cell_and_an_empty_row() -> None:
     model = opened("gpt-mini")
     run = model.run(SHIPPED["gpt-mini"])
-    found = lines_of(run, "causal", 0, 0, 1, 3)
+    found = cell_arithmetic(run, "causal", 0, 0, 1, 3)
     check_all(run, found)
     assert (found["mask"].result, found["weight"].result, "numerator" in found) == ("−∞", "0.0000", False)
     assert len(found["denominator"].terms) == 2, "only what may be looked at is added"
     empty = model.run(SHIPPED["gpt-mini"], edits=[edits.Forbid("layer.0.self_attn.allowed", query=1)])
-    nothing = lines_of(empty, "causal", 0, 0, 1, 0)
+    nothing = cell_arithmetic(empty, "causal", 0, 0, 1, 0)
     check_all(empty, nothing)
     assert (
         nothing["weight"].result == "0.0000"
@@ -276,11 +286,11 @@ def test_a_forbidden_cell_and_an_empty_row() -> None:
 )
 def test_an_edit_shows_where_the_run_went_another_way(edit: core.trace.Edit, name: str) -> None:
     run = opened("gpt-mini").run(SHIPPED["gpt-mini"], edits=[edit])
-    found = lines_of(run, "causal", 0, 1, 4, 2)
+    found = cell_arithmetic(run, "causal", 0, 1, 4, 2)
     for line in found.lines:
         check(line)
-    assert [line.name for line in found.lines if line.used] == [name]
-    assert digits.read(found[name].used) != digits.read(found[name].result)
+    assert [line.name for line in found.lines if line.replacement] == [name]
+    assert digits.parse_number(found[name].replacement) != digits.parse_number(found[name].result)
 
 
 @pytest.mark.slow
@@ -289,27 +299,27 @@ def test_what_is_needed_is_enough_and_no_more() -> None:
         model = opened(name)
         for kind in (k.name for k in model.spec.kinds_of(model.config)):
             keep = (
-                needed_lines(model.run(text), kind, 0)
+                cell_paths(model.run(text), kind, 0)
                 if name != "gpt-mini"
-                else needed_lines(model.run(text, keep=["*.pattern"]), kind, 0)
+                else cell_paths(model.run(text, keep=["*.pattern"]), kind, 0)
             )
             run = model.run(text, keep=keep)
-            found = lines_of(run, kind, 0, 0, 1, 0)
+            found = cell_arithmetic(run, kind, 0, 0, 1, 0)
             assert {path for line in found.lines for path in (line.path, *line.reads) if path} <= set(keep)
-            assert row_of(run, kind, 0, 0, 1).weights[0] == pytest.approx(found.weight, abs=1e-6)
+            assert attention_row(run, kind, 0, 0, 1).weights[0] == pytest.approx(found.weight, abs=1e-6)
 
 
 def test_a_cell_that_is_not_there() -> None:
     run = opened("induction-tiny").run("a b c")
     with pytest.raises(core.InputError, match="There is no key 9 in causal. It has 3"):
-        lines_of(run, "causal", 0, 0, 0, 9)
+        cell_arithmetic(run, "causal", 0, 0, 0, 9)
     with pytest.raises(KeyError, match="There is no line 'nonsense'; there are product"):
-        lines_of(run, "causal", 0, 0, 0, 0)["nonsense"]
+        cell_arithmetic(run, "causal", 0, 0, 0, 0)["nonsense"]
 
 
 def test_an_element_can_be_followed() -> None:
     run = opened("gpt-mini").run(SHIPPED["gpt-mini"])
-    found = lines_of(run, "causal", 0, 0, 4, 2, element=7)
+    found = cell_arithmetic(run, "causal", 0, 0, 4, 2, element=7)
     check_all(run, found)
     assert found["output"].value == run.trace["layer.0.self_attn.heads"][0, 4, 7]
 
@@ -321,11 +331,11 @@ def test_a_number_that_is_none_is_said_and_never_a_zero() -> None:
     run = opened("gpt-mini").run(
         SHIPPED["gpt-mini"], edits=[edits.Scale("layer.0.self_attn.q", float("nan")), stopped]
     )
-    found = lines_of(run, "causal", 0, 0, 4, 2)
+    found = cell_arithmetic(run, "causal", 0, 0, 4, 2)
     assert found["product"].result == found["scale"].result == digits.NOT_A_NUMBER
     assert found["product"].terms[0].value == digits.NOT_A_NUMBER
     for line in found.lines:
-        line.rest(line.few())
+        line.remainder(line.leading_terms())
 
 
 def test_rounding_between_two_is_settled_by_a_digit() -> None:
@@ -335,20 +345,23 @@ def test_rounding_between_two_is_settled_by_a_digit() -> None:
         column = draw.normal(size=32)
         column[-1] += round(float(column.sum()), 3) + 0.0005 - column.sum() + draw.normal() * 1e-8 * (i % 3)
         noise = float(column.sum()) + draw.normal() * 1e-7
-        told = digits.added([column], FORMS["{}"], noise)
+        told = digits.round_sum([column], FORMS["{}"], noise)
         scale = 10 ** (places(told.terms[0]) - places(told.result))
-        assert 2 * abs(sum(map(digits.whole, told.terms)) - digits.whole(told.result) * scale) < scale
+        assert (
+            2 * abs(sum(map(digits.parse_units, told.terms)) - digits.parse_units(told.result) * scale)
+            < scale
+        )
 
 
 def test_a_cell_of_128_tokens_costs_a_few_milliseconds() -> None:
     model = opened("gpt-mini")
     run = model.run("Once upon a time there was a little girl. " * 10, keep=["layer.3.*"])
     assert len(run.tokens) >= 100
-    lines_of(run, "causal", 3, 0, 90, 4)
+    cell_arithmetic(run, "causal", 3, 0, 90, 4)
     took = []
     for key in range(7):
         start = time.thread_time()
-        lines_of(run, "causal", 3, 0, 95, key)
+        cell_arithmetic(run, "causal", 3, 0, 95, key)
         took.append(time.thread_time() - start)
     print(f"lines of a cell of {len(run.tokens)} tokens: {min(took) * 1e3:.1f} ms")
     assert min(took) < 0.01

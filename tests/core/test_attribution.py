@@ -8,7 +8,7 @@ import torch
 
 import core
 from core.analysis.attribution.logit_attribution import KEEP, attribute
-from core.analysis.attribution.target_token import Asked
+from core.analysis.attribution.target_token import OutputTarget
 from tests.core.test_logit_lens import CASES, TEXT, case
 from tests.core.test_run import build as build_other
 
@@ -23,7 +23,7 @@ def run(request) -> core.Run:
 @pytest.mark.parametrize("against", [None, 11])
 def test_the_parts_add_up_to_the_logit(run, against):
     for row in range(run.side.n_real):
-        asked = Asked(row, int(run.logits[row].argmax()), against)
+        asked = OutputTarget(row, int(run.logits[row].argmax()), against)
         found = attribute(run, asked)
         wanted = run.logits[row, asked.token] - (0 if against is None else run.logits[row, against])
         assert found.logit == pytest.approx(float(wanted), abs=1e-4)
@@ -36,7 +36,7 @@ def test_the_parts_add_up_to_the_logit(run, against):
 def test_a_part_is_what_the_logit_loses_without_it_while_the_scale_is_held():
     run = case("gpt-pre").run(TEXT)
     network, row, token = run.model.network, 3, 17
-    found = attribute(run, Asked(row, token))
+    found = attribute(run, OutputTarget(row, token))
     x = torch.tensor(run.trace["layer.1.resid_out"][row], dtype=torch.float64)
     norm, table = network.final_norm.double(), network.embed["token"].weight.detach().double()
     sigma = (x.var(unbiased=False) + norm.eps).sqrt()
@@ -56,10 +56,10 @@ def test_a_part_is_what_the_logit_loses_without_it_while_the_scale_is_held():
 
 def test_cross_attention_has_its_own_part():
     run = case("transformer-pre").run(TEXT, target="Ella tiene un auto.")
-    found = attribute(run, Asked(2, 40))
+    found = attribute(run, OutputTarget(2, 40))
     assert set(found.heads) == {"causal", "cross"} and np.abs(found.heads["cross"]).max() > 1e-3
 
 
 def test_a_model_whose_output_is_no_sum_over_layers_is_refused():
     with pytest.raises(core.InputError, match="not a sum over layers"):
-        attribute(build_other("seq2seq").run(TEXT, target="Ella."), Asked(0, 5))
+        attribute(build_other("seq2seq").run(TEXT, target="Ella."), OutputTarget(0, 5))

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import core
-from core.analysis.guesses import guesses
-from core.analysis.residual.vectors import nearest, sum_of
+from core.analysis.predictions import top_predictions
+from core.analysis.residual.vectors import analogy_vector, nearest_rows
 from core.checkpoints.manifest import shipped_folder
 from core.checkpoints.scores import read_scores
 from core.data.texts import texts
@@ -150,7 +150,7 @@ def test_blanks_are_filled_as_the_card_says(name: str) -> None:
         place = run.tokens.index("[MASK]")
         listed = words.split(", ")
         assert [
-            f"{word.strip()} {100 * share:.0f}%" for word, share in guesses(run, place, len(listed))
+            f"{word.strip()} {100 * share:.0f}%" for word, share in top_predictions(run, place, len(listed))
         ] == listed, text
 
 
@@ -208,8 +208,8 @@ def test_near_words_are_those_of_the_card() -> None:
 
     def near(plus: tuple[str, ...], minus: tuple[str, ...] = (), n: int = 4) -> list[str]:
         more, less = ([words.encode(word).ids[0] for word in some] for some in (plus, minus))
-        vector = sum_of(table, more, less) if len(plus) > 1 else table[more[0]]
-        return [words.token(row) for row, _ in nearest(table, vector, n, without=(*more, *less))]
+        vector = analogy_vector(table, more, less) if len(plus) > 1 else table[more[0]]
+        return [words.token(row) for row, _ in nearest_rows(table, vector, n, exclude=(*more, *less))]
 
     lot, chosen, weak = paragraphs(
         "vectors-mini", "**Samples.** The four nearest", "Five chosen:", "**Weaknesses"

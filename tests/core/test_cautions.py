@@ -15,7 +15,7 @@ SHARP = np.array([[0.1, 0.8, 0.05, 0.05], [0.2, 0.05, 0.05, 0.7], [0.1, 0.1, 0.1
 def kinds(weights, allowed=FULL, row=0, marks=(2,), within=True):
     return {
         caution.kind: caution.share
-        for caution in cautions(np.asarray(weights), allowed, row, marks, within=within)
+        for caution in cautions(np.asarray(weights), allowed, row, marks, same_text=within)
     }
 
 
@@ -83,7 +83,7 @@ def test_a_square_map_between_two_texts_never_speaks_of_a_word_s_own_position(mo
                 attention.weights[layer, head, :n, :n],
                 attention.allowed[layer, head, :n, :n],
                 row,
-                within=kind.within,
+                same_text=kind.within,
             )
         }
         assert kind.within or "itself" not in found, name
@@ -104,5 +104,5 @@ def test_within_is_a_matter_of_the_kind():
 
 
 def test_no_words_and_rows_that_may_look_at_nothing():
-    assert cautions(np.zeros((0, 0)), np.zeros((0, 0), dtype=bool), 0, within=True) == ()
-    assert cautions(np.zeros((2, 2)), np.zeros((2, 2), dtype=bool), 1, within=False) == ()
+    assert cautions(np.zeros((0, 0)), np.zeros((0, 0), dtype=bool), 0, same_text=True) == ()
+    assert cautions(np.zeros((2, 2)), np.zeros((2, 2), dtype=bool), 1, same_text=False) == ()

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 import core
-from core.analysis.diagram_nodes import boxes, numbers_of, parameters, value
+from core.analysis.diagram_nodes import boxes, count_parameters, parameter_count, tensor_at
 from viz.course.shared.maths import sizes
 from viz.course.shared.maths.sizes import Sizes
 
@@ -19,8 +19,8 @@ def model():
 
 
 def test_the_boxes_own_every_parameter_once(model):
-    counts = {box.name: parameters(model, box) for box in boxes(model)}
-    assert sum(counts.values()) == numbers_of(model.network)
+    counts = {box.name: parameter_count(model, box) for box in boxes(model)}
+    assert sum(counts.values()) == count_parameters(model.network)
     cfg = model.config
     d, f = cfg.d_model, cfg.d_ff
     assert (
@@ -39,7 +39,7 @@ def test_the_boxes_own_every_parameter_once(model):
         and counts["encoder.1.add1"] == 0
     )
     by_part = sizes.counted(Sizes(cfg.n_layers, d, cfg.n_heads, f, cfg.n_vocab))
-    assert sum(by_part.values()) == numbers_of(model.network)
+    assert sum(by_part.values()) == count_parameters(model.network)
     assert by_part[sizes.NETWORK] == sum(count for name, count in counts.items() if name.endswith("ffn"))
     assert by_part[sizes.NORMS] == sum(
         count for name, count in counts.items() if "norm" in name or name.endswith("final")
@@ -50,21 +50,21 @@ def test_what_a_box_gives_follows_from_what_it_reads(model):
     run = model.run("She has a white car.")
     net = model.network
     for box in boxes(model):
-        read, gives = [value(run, path) for path in box.reads], value(run, box.gives)
-        if box.what in ("add", "position"):
+        read, gives = [tensor_at(run, path) for path in box.reads], tensor_at(run, box.gives)
+        if box.kind in ("add", "position"):
             np.testing.assert_allclose(sum(read), gives, atol=1e-5)
-        elif box.what in ("norm", "final", "ffn"):
+        elif box.kind in ("norm", "final", "ffn"):
             with torch.inference_mode():
                 np.testing.assert_allclose(
                     net.get_submodule(box.parts[0])(torch.tensor(read[0])), gives, atol=1e-4
                 )
-        elif box.what == "softmax":
+        elif box.kind == "softmax":
             np.testing.assert_allclose(gives.sum(-1), 1)
-        elif box.what in ("self", "cross"):
+        elif box.kind in ("self", "cross"):
             with torch.inference_mode():
                 x = torch.tensor(read[0])[None]
                 allowed = torch.ones(x.shape[1], (torch.tensor(read[-1])[None]).shape[1], dtype=torch.bool)
-                may = allowed.tril() if box.what == "self" and box.side == "decoder" else allowed
+                may = allowed.tril() if box.kind == "self" and box.side == "decoder" else allowed
                 got = net.get_submodule(box.parts[0])(x, torch.tensor(read[-1])[None], may)[0]
             np.testing.assert_allclose(got, gives, atol=1e-4)
 
@@ -81,9 +81,9 @@ def test_closed_forms_equal_torch(d, f, h, n):
         whole = nn.Transformer(
             d_model=d, nhead=h, num_encoder_layers=n, num_decoder_layers=n, dim_feedforward=f
         )
-    assert sizes.stacks(Sizes(n, d, h, f)) == numbers_of(whole)
-    assert sizes.encoder_layer(d, f) == numbers_of(whole.encoder.layers[0])
-    assert sizes.decoder_layer(d, f) == numbers_of(whole.decoder.layers[0])
+    assert sizes.stacks(Sizes(n, d, h, f)) == count_parameters(whole)
+    assert sizes.encoder_layer(d, f) == count_parameters(whole.encoder.layers[0])
+    assert sizes.decoder_layer(d, f) == count_parameters(whole.decoder.layers[0])
     assert sizes.encoder_layer(512, 512) == 1_577_984
 
 

@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 
 import core
-from core.analysis.forcing import logits_behind, side_by_side, start_of
+from core.analysis.forcing import compare_forcing, continuation_logits, decoding_prompt
 from core.decoding import decode
 from tests.core.decoding_helpers import build, recurrent
 
@@ -25,23 +25,23 @@ def model(request):
 
 
 def test_the_input_is_the_target_shifted_right_behind_start(model):
-    found = side_by_side(model, SOURCE, TARGET, ends=True)
+    found = compare_forcing(model, SOURCE, TARGET, ends=True)
     wanted = [*model.tokenizer.encode(TARGET).ids, model.tokenizer.end]
     assert [place.next_id for place in found.forced] == wanted and found.forced[-1].next == "END"
     first = model.tokenizer.start if model.spec.has_source else model.tokenizer.encode(SOURCE).ids[-1]
     assert [place.read_id for place in found.forced] == [first, *wanted[:-1]]
     assert [place.read for place in found.forced][1:] == [place.next for place in found.forced][:-1]
-    assert (found.forced[0].read == "START") == model.spec.has_source and found.given[-1] == found.forced[
-        0
-    ].read
+    assert (found.forced[0].read == "START") == model.spec.has_source and found.prompt_tokens[
+        -1
+    ] == found.forced[0].read
 
 
 def test_each_loss_is_the_cross_entropy_of_a_pass_over_its_prefix_alone(model):
-    found = side_by_side(model, SOURCE, TARGET, ends=True)
-    start, rows = start_of(model, SOURCE), []
+    found = compare_forcing(model, SOURCE, TARGET, ends=True)
+    start, rows = decoding_prompt(model, SOURCE), []
     for t in range(len(found.forced)):
         prefix = [place.next_id for place in found.forced[:t]]
-        rows.append(logits_behind(model, start, [prefix])[0][-1])
+        rows.append(continuation_logits(model, start, [prefix])[0][-1])
     wanted = torch.tensor([place.next_id for place in found.forced])
     losses = F.cross_entropy(torch.stack(rows), wanted, reduction="none")
     assert [place.loss for place in found.forced] == pytest.approx(losses.tolist(), abs=1e-4)
@@ -53,12 +53,12 @@ def test_each_loss_is_the_cross_entropy_of_a_pass_over_its_prefix_alone(model):
 def test_the_pass_of_a_run_gives_the_same_logits():
     model = build("transformer")
     run = model.run(SOURCE, target=TARGET, keep=())
-    ours = logits_behind(model, start_of(model, SOURCE), [model.tokenizer.encode(TARGET).ids])[0]
+    ours = continuation_logits(model, decoding_prompt(model, SOURCE), [model.tokenizer.encode(TARGET).ids])[0]
     torch.testing.assert_close(ours, torch.from_numpy(run.logits.copy()).double(), atol=1e-4, rtol=0)
 
 
 def test_running_free_is_greedy_decoding(model):
-    found = side_by_side(model, SOURCE, TARGET)
+    found = compare_forcing(model, SOURCE, TARGET)
     steps = list(decode(model, SOURCE, max_new_tokens=len(found.free)))
     assert [place.next_id for place in found.free] == [step.id for step in steps]
     assert [place.logprob for place in found.free] == pytest.approx([step.logprob for step in steps])
@@ -67,22 +67,23 @@ def test_running_free_is_greedy_decoding(model):
 
 
 def test_they_part_where_another_token_is_written(model):
-    found = side_by_side(model, SOURCE, TARGET)
+    found = compare_forcing(model, SOURCE, TARGET)
     wanted, own = ([place.next_id for place in places] for places in (found.forced, found.free))
-    assert wanted[: found.parts] == own[: found.parts] and wanted != own
+    assert wanted[: found.first_difference] == own[: found.first_difference] and wanted != own
     assert (
-        found.parts is not None
-        and wanted[found.parts : found.parts + 1] != own[found.parts : found.parts + 1]
+        found.first_difference is not None
+        and wanted[found.first_difference : found.first_difference + 1]
+        != own[found.first_difference : found.first_difference + 1]
     )
 
 
 def test_a_model_that_is_right_never_parts_and_a_changed_word_parts_there():
     tiny = core.open_model("prompt-tiny")
-    assert side_by_side(tiny, "reverse: abcd =", "dcba", ends=True).parts is None
-    assert side_by_side(tiny, "reverse: abcd =", "dcxa", ends=True).parts == 2
-    longer = side_by_side(tiny, "reverse: abcd =", "dcba")
-    assert longer.parts is None and len(longer.free) == len(longer.forced) == 4
-    assert side_by_side(tiny, "", "cop").forced[0].read == "START"
+    assert compare_forcing(tiny, "reverse: abcd =", "dcba", ends=True).first_difference is None
+    assert compare_forcing(tiny, "reverse: abcd =", "dcxa", ends=True).first_difference == 2
+    longer = compare_forcing(tiny, "reverse: abcd =", "dcba")
+    assert longer.first_difference is None and len(longer.free) == len(longer.forced) == 4
+    assert compare_forcing(tiny, "", "cop").forced[0].read == "START"
 
 
 @pytest.mark.parametrize(
@@ -90,4 +91,4 @@ def test_a_model_that_is_right_never_parts_and_a_changed_word_parts_there():
 )
 def test_what_cannot_be_used_is_said(source, target):
     with pytest.raises(core.InputError):
-        side_by_side(build("transformer"), source, target)
+        compare_forcing(build("transformer"), source, target)

@@ -11,7 +11,7 @@ from torch import nn
 
 import core
 from core import edits
-from core.analysis.documents import importance
+from core.analysis.documents import document_weights
 from core.errors import InputError
 from core.layers.recurrent import GRUCell, unroll
 from core.layers.summary import Summary
@@ -125,7 +125,7 @@ def test_each_part_is_read_for_itself(backward):
 
 def test_the_sums_of_the_syllabus():
     """Word weights sum to 1 inside each sentence, sentence weights over the document, and so do the products."""
-    found = importance(model().run(TEXT))
+    found = document_weights(model().run(TEXT))
     assert len(found.sentences) == 3 and found.numbers == (0, 0, 0, 0, *(1,) * 10, *(2,) * 8)
     for number in range(3):
         own = np.array(found.numbers) == number
@@ -136,9 +136,9 @@ def test_the_sums_of_the_syllabus():
 
 
 def test_one_sentence_has_the_whole_weight_and_one_word_too():
-    found = importance(model().run("The ship turned"))
+    found = document_weights(model().run("The ship turned"))
     assert found.sentences.tolist() == [1.0] and found.products.tolist() == found.words.tolist()
-    assert importance(model().run("ship")).products.tolist() == [1.0]
+    assert document_weights(model().run("ship")).products.tolist() == [1.0]
 
 
 def test_equal_scores_give_equal_weights_and_the_mean():

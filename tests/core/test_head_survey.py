@@ -12,7 +12,7 @@ import pytest
 import core
 from core.analysis.attention import measures
 from core.analysis.heads import head_survey
-from core.analysis.heads.habits import Heads, averages
+from core.analysis.heads.habits import HeadHabits, mean_scores
 from core.analysis.heads.head_file import FILE, METHOD, read_heads, write_heads
 from core.checkpoints.manifest import read_manifest, shipped_folder
 from core.data.texts import Sentence, texts
@@ -36,8 +36,10 @@ def attention(pattern, words=WORDS):
 
 
 def heads_of(rows):
-    return Heads(
-        averages([scores for scores, _ in rows]), len(rows), averages([controls for _, controls in rows])
+    return HeadHabits(
+        mean_scores([scores for scores, _ in rows]),
+        len(rows),
+        mean_scores([controls for _, controls in rows]),
     )
 
 
@@ -46,11 +48,11 @@ def test_what_a_linked_word_gets_anyway_by_hand():
     pattern[5, 0], pattern[2, 0], pattern[0, 0] = 0.9, 0.5, 1.0
     one = attention(pattern)
     assert measures.alignment(one.weights, ((0, 5),))[0, 0] == pytest.approx(0.9)
-    assert measures.elsewhere(one.weights, one.allowed, ((0, 5),))[0, 0] == pytest.approx(
+    assert measures.alignment_control(one.weights, one.allowed, ((0, 5),))[0, 0] == pytest.approx(
         (0.1 + 0.5 + 0.1 + 0.1) / 4
     )
     two = ((0, 5), (2, 5))
-    assert measures.elsewhere(one.weights, one.allowed, two)[0, 0] == pytest.approx(
+    assert measures.alignment_control(one.weights, one.allowed, two)[0, 0] == pytest.approx(
         (0.1 + 0.5 + 0.1 + 0.1) / 4 + (0.1 + 0.1) / 2
     )
 
@@ -58,7 +60,7 @@ def test_what_a_linked_word_gets_anyway_by_hand():
 def test_only_the_right_word_looking_makes_a_habit_of_linked_words():
     asks = np.tril(np.full((6, 6), 0.05)) + np.eye(6) * 0.2
     asks[5, 0] = 0.8
-    found = heads_of([head_survey.of_sentence(ASKED, attention(asks))])
+    found = heads_of([head_survey.score_sentence(ASKED, attention(asks))])
     assert found.scores["questions"][0, 0] == pytest.approx(0.8) and found.controls["questions"][
         0, 0
     ] == pytest.approx(0.05)
@@ -66,24 +68,24 @@ def test_only_the_right_word_looking_makes_a_habit_of_linked_words():
     first = np.zeros((6, 6))
     first[:, 0] = 1
     plain = Sentence("prev-x", "previous-word", TEXT, (), "", "")
-    rests = heads_of([head_survey.of_sentence(row, attention(first)) for row in (ASKED, plain)])
+    rests = heads_of([head_survey.score_sentence(row, attention(first)) for row in (ASKED, plain)])
     assert rests.scores["questions"][0, 0] == 1 and rests.kind(0, 0) == "first"
     assert (
-        heads_of([head_survey.of_sentence(ASKED, attention(first))]).kind(0, 0) == "mixed"
+        heads_of([head_survey.score_sentence(ASKED, attention(first))]).kind(0, 0) == "mixed"
     )  # it gives as much to whoever looks
 
 
 def test_of_a_repetition_the_same_word_and_the_one_behind_it():
     pattern = np.zeros((5, 5))
     pattern[3, 0], pattern[4, 1], pattern[3, 1], pattern[4, 2] = 0.2, 0.4, 0.7, 0.5
-    scores, controls = head_survey.of_sentence(TWICE, attention(pattern, tuple("abcab")))
+    scores, controls = head_survey.score_sentence(TWICE, attention(pattern, tuple("abcab")))
     assert scores["duplicate"][0, 0] == pytest.approx(0.3) and scores["induction"][0, 0] == pytest.approx(0.6)
     assert controls["duplicate"][0, 0] == pytest.approx((0.0 + (0.0 + 0.7) / 2) / 2)
 
 
 def test_a_shuffled_sentence_is_a_control_and_no_score():
     row = Sentence("shuf-x", "shuffled", TEXT, (), "quest-x", "")
-    scores, controls = head_survey.of_sentence(row, attention(np.eye(6)))
+    scores, controls = head_survey.score_sentence(row, attention(np.eye(6)))
     assert scores == {} and set(controls) == {"previous", "itself", "first"} and controls["itself"][0, 0] == 1
 
 
@@ -91,12 +93,12 @@ def test_heads_json_is_read_as_it_was_written(tmp_path):
     (tmp_path / "model.safetensors").write_bytes(b"weights")
     rng = np.random.default_rng(0)
     made = {
-        "causal": Heads(
+        "causal": HeadHabits(
             {"first": rng.random((2, 3)), "spread": rng.random((2, 3))}, 7, {"first": rng.random((2, 3))}
         )
     }
     bare = {
-        "causal": Heads(
+        "causal": HeadHabits(
             {"first": np.zeros((2, 3)), "spread": np.ones((2, 3))}, 7, {"first": np.zeros((2, 3))}
         )
     }
@@ -105,7 +107,7 @@ def test_heads_json_is_read_as_it_was_written(tmp_path):
         for name, table in tables.items():
             np.testing.assert_allclose(getattr(held.trained["causal"], kind)[name], table, atol=6e-5)
     assert held.untrained["causal"].scores["spread"].min() == 1 and held.trained["causal"].n == 7
-    assert held.of(tmp_path)
+    assert held.matches(tmp_path)
     for reads_a_source, method, kept in ((False, 0, True), (True, 0, False), (True, METHOD, True)):
         write_heads(tmp_path, made, {}, 0, method=method)
         kinds = (SimpleNamespace(name="causal", n_layers=lambda _: 2),)
@@ -113,7 +115,7 @@ def test_heads_json_is_read_as_it_was_written(tmp_path):
         model = SimpleNamespace(spec=spec, config=SimpleNamespace(n_heads=3))
         assert (surveys._read_saved(tmp_path, model) is not None) == kept
     (tmp_path / "model.safetensors").write_bytes(b"others")
-    assert not held.of(tmp_path)
+    assert not held.matches(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -129,7 +131,7 @@ def test_heads_json_is_read_as_it_was_written(tmp_path):
 )
 def test_a_heads_json_that_is_not_understood_is_refused_by_name(tmp_path, change):
     (tmp_path / "model.safetensors").write_bytes(b"weights")
-    one = {"causal": Heads({"first": np.zeros((1, 1)), "spread": np.ones((1, 1))}, 1)}
+    one = {"causal": HeadHabits({"first": np.zeros((1, 1)), "spread": np.ones((1, 1))}, 1)}
     write_heads(tmp_path, one, one, 0)
     held = json.loads((tmp_path / FILE).read_text())
     change(held)
@@ -163,9 +165,11 @@ def test_gpt_minis_quotes_are_those_of_its_runs():
     model, held = core.open_model("gpt-mini"), read_heads(shipped_folder() / "gpt-mini")
     assert held is not None
     rows = [row for row in texts("battery") if row.group == "quotes"]
-    again = averages(
+    again = mean_scores(
         [
-            head_survey.of_sentence(row, model.run(row.text, keep=head_survey.KEEP).attention(by="word"))[0]
+            head_survey.score_sentence(row, model.run(row.text, keep=head_survey.KEEP).attention(by="word"))[
+                0
+            ]
             for row in rows
         ]
     )

@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 
 import core
-from core.analysis.attribution.importance import Sample, ablation, brought, loss
+from core.analysis.attribution.importance import Sample, ablation_losses, head_contributions, token_losses
 from tests.bert_helpers import build as build_bert
 from tests.core.test_run import build as build_other
 
@@ -35,7 +35,7 @@ def test_the_loss_of_a_decoder_is_torchs_cross_entropy():
     model = build_other("gpt")
     run = model.run(WHOLE)
     wanted = F.cross_entropy(torch.tensor(run.logits[:-1]), torch.tensor(run.ids[1:]), reduction="none")
-    np.testing.assert_allclose(loss(run), wanted, rtol=1e-5)
+    np.testing.assert_allclose(token_losses(run), wanted, rtol=1e-5)
 
 
 def test_a_translator_must_also_end():
@@ -44,7 +44,7 @@ def test_a_translator_must_also_end():
     wanted = F.cross_entropy(
         torch.tensor(run.logits), torch.tensor([*run.ids[1:], model.tokenizer.end]), reduction="none"
     )
-    np.testing.assert_allclose(loss(run), wanted, rtol=1e-5)
+    np.testing.assert_allclose(token_losses(run), wanted, rtol=1e-5)
 
 
 def test_a_masked_model_answers_for_its_blanks_alone():
@@ -52,24 +52,24 @@ def test_a_masked_model_answers_for_its_blanks_alone():
     run = model.run(TEXT)
     place, white = run.tokens.index("[MASK]"), model.run(WHOLE).ids[run.tokens.index("[MASK]")]
     wanted = F.cross_entropy(torch.tensor(run.logits[[place]]), torch.tensor([white]))
-    np.testing.assert_allclose(loss(run, WHOLE), [wanted], rtol=1e-5)
+    np.testing.assert_allclose(token_losses(run, WHOLE), [wanted], rtol=1e-5)
     for truth in ("She has a white dog.", "She has a very white car.", None):
         with pytest.raises(core.InputError):
-            loss(run, truth)
+            token_losses(run, truth)
     with pytest.raises(core.InputError, match="nothing to predict"):
-        loss(model.run(WHOLE), WHOLE)
+        token_losses(model.run(WHOLE), WHOLE)
 
 
 def test_ablation_is_the_loss_with_the_head_off_minus_the_plain_one(case):
     model, samples = case
     kind = model.spec.kinds[-1]
-    found = ablation(model, samples, kind.name)
+    found = ablation_losses(model, samples, kind.name)
     assert found.shape == (model.config.n_layers, model.config.n_heads) and np.abs(found).max() > 1e-4
     targets = {"target": samples[0].truth} if model.spec.has_source else {}
     both = []
     for edits in ((), (core.edits.ZeroHead(kind.path(1, "heads"), 2),)):
         per = [
-            loss(model.run(s.text, edits=edits, **(targets and {"target": s.truth})), s.truth)
+            token_losses(model.run(s.text, edits=edits, **(targets and {"target": s.truth})), s.truth)
             for s in samples
         ]
         both.append(np.concatenate(per).mean())
@@ -79,7 +79,7 @@ def test_ablation_is_the_loss_with_the_head_off_minus_the_plain_one(case):
 def test_a_head_that_writes_nothing_is_worth_nothing():
     model = build_other("gpt")
     model.network.layers[1].self_attn.to_out.weight.data[:, 11:22] = 0  # the columns of head 1
-    found = ablation(model, SAMPLES["gpt"], "causal")
+    found = ablation_losses(model, SAMPLES["gpt"], "causal")
     assert found[1, 1] == pytest.approx(0, abs=1e-6) and abs(found[1, 0]) > 1e-4
 
 
@@ -87,7 +87,7 @@ def test_what_keys_bring_adds_up_to_what_the_layer_writes(case):
     model, samples = case
     run = model.run(samples[0].text, **({"target": samples[0].truth} if model.spec.has_source else {}))
     for kind in model.spec.kinds:
-        found = brought(run, kind.name)
+        found = head_contributions(run, kind.name)
         weights = run.attention(kind.name).weights
         assert found.shape == weights.shape and (found[weights == 0] == 0).all()
         pattern, v = (run.trace[kind.path(0, leaf)] for leaf in ("pattern", "v"))
@@ -105,6 +105,9 @@ def test_without_an_output_map_it_is_the_weight_times_the_size_of_the_state():
     run = model.run("She has a white car.", target="Ella tiene.")
     pattern, v = run.trace["decoder.attn.pattern"], run.trace["decoder.attn.v"]
     np.testing.assert_allclose(
-        brought(run, "alignment")[0], pattern * np.linalg.norm(v, axis=-1)[:, None], rtol=1e-4
+        head_contributions(run, "alignment")[0], pattern * np.linalg.norm(v, axis=-1)[:, None], rtol=1e-4
     )
-    assert ablation(model, [Sample("She has a white car.", "Ella tiene.")], "alignment").shape == (1, 1)
+    assert ablation_losses(model, [Sample("She has a white car.", "Ella tiene.")], "alignment").shape == (
+        1,
+        1,
+    )

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from core.analysis.residual.vectors import cosines
 from core.errors import InputError
+from core.maths import cosines
 from core.model import Model
 from core.models import families
 from core.text import Tokenizer

@@ -9,7 +9,8 @@ from hypothesis import strategies as some
 from scipy.spatial import distance
 from scipy.stats import pearsonr
 
-from core.analysis.heads.likeness import cosine, likeness
+from core.analysis.heads.likeness import compare_patterns
+from core.maths import cosine
 
 
 def patterns(seed: int, n: int = 6, *, causal: bool = False) -> list[np.ndarray]:
@@ -22,7 +23,7 @@ def patterns(seed: int, n: int = 6, *, causal: bool = False) -> list[np.ndarray]
 @given(some.integers(0, 999), some.integers(2, 9))
 def test_all_numbers_are_those_of_scipy(seed, n):
     a, b = patterns(seed, n)
-    found = likeness(a, b)
+    found = compare_patterns(a, b)
     rows = [distance.jensenshannon(p, q, base=2) ** 2 for p, q in zip(a, b, strict=True)]
     np.testing.assert_allclose(found.rows, rows, atol=1e-9)
     assert found.bits == pytest.approx(np.mean(rows), abs=1e-9)
@@ -35,7 +36,7 @@ def test_all_numbers_are_those_of_scipy(seed, n):
 def test_forbidden_cells_are_left_out(seed):
     a, b = patterns(seed, causal=True)
     may = np.tri(6, dtype=bool)
-    found = likeness(a, b, may)
+    found = compare_patterns(a, b, may)
     assert found.correlation == pytest.approx(pearsonr(a[may], b[may]).statistic, abs=1e-9)
     assert found.cosine == pytest.approx(1 - distance.cosine(a[may], b[may]), abs=1e-9)
     assert found.rows[0] == 0.0, "the first row has one place to look at"
@@ -44,10 +45,10 @@ def test_forbidden_cells_are_left_out(seed):
 @given(some.integers(0, 999))
 def test_it_is_symmetric_and_zero_only_beside_itself(seed):
     a, b = patterns(seed)
-    there, back = likeness(a, b), likeness(b, a)
+    there, back = compare_patterns(a, b), compare_patterns(b, a)
     np.testing.assert_array_equal(there.rows, back.rows)
     assert (there.correlation, there.cosine, there.largest) == (back.correlation, back.cosine, back.largest)
-    same = likeness(a, a)
+    same = compare_patterns(a, a)
     assert (
         not same.rows.any()
         and same.largest == 0.0
@@ -62,22 +63,25 @@ def test_rows_that_one_of_them_lacks_are_no_rows():
     may = np.ones((6, 6), dtype=bool)
     b[2] = 0.0
     may[4] = False
-    found, whole = likeness(a, b, may), likeness(np.delete(a, [2, 4], 0), np.delete(b, [2, 4], 0))
+    found, whole = (
+        compare_patterns(a, b, may),
+        compare_patterns(np.delete(a, [2, 4], 0), np.delete(b, [2, 4], 0)),
+    )
     assert np.isnan(found.rows[[2, 4]]).all() and np.isfinite(np.delete(found.rows, [2, 4])).all()
     assert (found.bits, found.cosine) == (whole.bits, whole.cosine)
 
 
 def test_a_row_that_is_no_distribution_is_made_one_for_the_divergence():
     a, b = patterns(4)
-    np.testing.assert_allclose(likeness(a * 3, b).rows, likeness(a, b).rows, atol=1e-12)
+    np.testing.assert_allclose(compare_patterns(a * 3, b).rows, compare_patterns(a, b).rows, atol=1e-12)
 
 
 def test_nothing_to_compare_is_not_a_number():
-    none = likeness(np.zeros((2, 2)), np.zeros((2, 2)))
+    none = compare_patterns(np.zeros((2, 2)), np.zeros((2, 2)))
     assert (
         np.isnan([none.bits, none.correlation, none.cosine, none.largest]).all() and np.isnan(none.rows).all()
     )
-    even = likeness(np.full((3, 3), 1 / 3), patterns(1, 3)[0])
+    even = compare_patterns(np.full((3, 3), 1 / 3), patterns(1, 3)[0])
     assert np.isnan(even.correlation) and np.isfinite(even.cosine), (
         "an even pattern goes up and down with nothing"
     )
@@ -86,4 +90,4 @@ def test_nothing_to_compare_is_not_a_number():
 
 def test_patterns_of_two_shapes_are_refused_with_both():
     with pytest.raises(ValueError, match=r"\(2, 2\).*\(3, 3\)"):
-        likeness(np.eye(2), np.eye(3))
+        compare_patterns(np.eye(2), np.eye(3))

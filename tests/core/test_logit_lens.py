@@ -10,8 +10,8 @@ import torch
 import torch.nn.functional as F
 
 import core
-from core.analysis.attribution.target_token import telling
-from core.analysis.residual.logit_lens import logit_lens, read_out
+from core.analysis.attribution.target_token import default_row
+from core.analysis.residual.logit_lens import logit_lens, unembed
 from tests.bert_helpers import build as build_bert
 from tests.core.test_run import build as build_other
 
@@ -61,13 +61,16 @@ def run(request) -> core.Run:
 def test_the_last_layer_says_what_the_run_says(run):
     lens = logit_lens(run, n=3)
     n, layers = run.side.n_real, run.model.config.n_layers
-    assert lens.ids.shape == lens.chances.shape == (layers + 1, n, 3) and lens.final.shape == (layers + 1, n)
+    assert lens.ids.shape == lens.chances.shape == (layers + 1, n, 3) and lens.final_chances.shape == (
+        layers + 1,
+        n,
+    )
     stream = run.hidden("encoder" if run.model.family in ("albert", "bert") else "decoder")
-    np.testing.assert_allclose(read_out(run.model, stream[-1]), run.logits, atol=1e-4)
+    np.testing.assert_allclose(unembed(run.model, stream[-1]), run.logits, atol=1e-4)
     wanted = torch.tensor(run.logits).softmax(-1).topk(3)
     np.testing.assert_array_equal(lens.ids[-1], wanted.indices)
     np.testing.assert_allclose(lens.chances[-1], wanted.values, atol=1e-5)
-    np.testing.assert_array_equal(lens.final[-1], lens.chances[-1, :, 0])
+    np.testing.assert_array_equal(lens.final_chances[-1], lens.chances[-1, :, 0])
 
 
 def test_each_layer_is_read_through_the_final_norm_and_the_table():
@@ -85,7 +88,7 @@ def test_each_layer_is_read_through_the_final_norm_and_the_table():
 
 def test_a_word_has_settled_where_it_stays_first(run):
     lens = logit_lens(run)
-    for place, settled in enumerate(lens.settled):
+    for place, settled in enumerate(lens.decision_layer):
         first = lens.ids[:, place, 0]
         assert (first[settled:] == first[-1]).all() and (settled == 0 or first[settled - 1] != first[-1])
 
@@ -97,6 +100,9 @@ def test_a_model_without_layers_is_refused():
 
 def test_the_opening_place_of_gpt_mini_changes_its_mind_on_the_way():
     run = core.open_model("gpt-mini").run("The animal didn't cross the street because it was too tired.")
-    lens, place = logit_lens(run), telling(run)
+    lens, place = logit_lens(run), default_row(run)
     assert run.tokens[place] == " cross" and run.model.tokenizer.token(int(lens.ids[-1, place, 0])) == " the"
-    assert 0 < lens.settled[place] < 6 and lens.final[0, place] < 0.01 < 0.3 < lens.final[-1, place]
+    assert (
+        0 < lens.decision_layer[place] < 6
+        and lens.final_chances[0, place] < 0.01 < 0.3 < lens.final_chances[-1, place]
+    )

@@ -9,8 +9,14 @@ from letters_model import PROTEINS, acids, model
 
 import core
 import core.serving.engine
-from core.analysis.heads.habits import NOT_NAMED, Heads
-from core.analysis.heads.head_survey import UNREAD, lines_of, named_by, readings, summed
+from core.analysis.heads.habits import NOT_NAMED, HeadHabits
+from core.analysis.heads.head_survey import (
+    UNREAD,
+    average_results,
+    survey_steps,
+    survey_texts,
+    with_readability,
+)
 from core.data.readable import unread
 from core.data.texts import Example, texts
 from core.reading.surveys import LINES, Standing, Surveys
@@ -58,12 +64,14 @@ def test_the_share_of_tokens_that_say_nothing(reads, lines, least, most):
 
 @pytest.mark.parametrize(("lines", "named"), [(ENGLISH, False), (PROTEINS, True), (["MKT", "the"], False)])
 def test_texts_of_unknown_tokens_name_no_head(protein, lines, named):
-    heads, share = named_by(
-        summed([read() for read in readings(protein, [Example(x) for x in PROTEINS])]), protein, lines
+    heads, share = with_readability(
+        average_results([read() for read in survey_steps(protein, [Example(x) for x in PROTEINS])]),
+        protein,
+        lines,
     )
     (one,) = heads.values()
-    assert one.named == named == (share <= UNREAD)
-    words = {one.word(*place) for place in np.ndindex(*one.shape)}
+    assert one.readable == named == (share <= UNREAD)
+    words = {one.label(*place) for place in np.ndindex(*one.shape)}
     assert (words == {NOT_NAMED}) != named
     assert all(one.kind(*place) == "mixed" for place in np.ndindex(*one.shape)) or named
 
@@ -71,8 +79,10 @@ def test_texts_of_unknown_tokens_name_no_head(protein, lines, named):
 @pytest.mark.parametrize("name", ["gpt-mini", "bert-mini", "translator-en-es"])
 def test_shipped_models_can_read_the_survey(name):
     opened = core.open_model(name)
-    heads, share = named_by({"self": Heads({"spread": np.ones((1, 1))}, 1)}, opened, lines_of(opened))
-    assert share <= UNREAD / 5 and heads["self"].named
+    heads, share = with_readability(
+        {"self": HeadHabits({"spread": np.ones((1, 1))}, 1)}, opened, survey_texts(opened)
+    )
+    assert share <= UNREAD / 5 and heads["self"].readable
 
 
 def test_a_visitors_texts_name_the_heads_for_this_visitor(protein):
@@ -82,8 +92,8 @@ def test_a_visitors_texts_name_the_heads_for_this_visitor(protein):
     found = ended(survey, protein, "Ana")
     assert not found.problem and found.unread == 0
     (heads,) = found.heads.values()
-    assert heads.n == len(PROTEINS) and heads.named
-    direct = summed([read() for read in readings(protein, [Example(line) for line in PROTEINS])])
+    assert heads.n == len(PROTEINS) and heads.readable
+    direct = average_results([read() for read in survey_steps(protein, [Example(line) for line in PROTEINS])])
     for name, scores in direct["self"].scores.items():
         np.testing.assert_array_equal(heads.scores[name], scores)
     assert survey.heads(protein, "Ana") == found.heads and survey.heads(protein, "Ben") is None
@@ -110,7 +120,7 @@ def test_odd_texts_are_cut_left_out_or_refused_in_words(protein, lines, says):
     if not says:
         (heads,) = found.heads.values()
         assert heads.n <= LINES
-        assert heads.named == (lines != ["the cat sat"])
+        assert heads.readable == (lines != ["the cat sat"])
 
 
 def test_a_newer_naming_ends_the_older(protein):
@@ -123,8 +133,8 @@ def test_a_newer_naming_ends_the_older(protein):
 
 def test_an_encoder_decoder_is_measured_on_what_it_writes_itself():
     made = model("t5", "titles", Tokenizer(wordpiece(ENGLISH, 300), start=2, end=3, pad=0), tied=True)
-    steps = readings(made, translates=False)
+    steps = survey_steps(made, translates=False)
     own = steps[-1]()["cross"][0]
     assert "aligner" not in own and "previous" not in own and "spread" in own
-    ours = readings(replace(made, name="ours"))[-1]()["cross"][0]
+    ours = survey_steps(replace(made, name="ours"))[-1]()["cross"][0]
     assert "aligner" in ours

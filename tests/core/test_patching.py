@@ -13,14 +13,14 @@ from core.analysis.attribution.patching import (
     KEEP,
     Pair,
     PatchAt,
-    at_position,
-    of_head,
-    pair_of,
-    partner,
-    patched,
+    corrupted_text,
+    head_patch,
+    make_pair,
+    position_patch,
+    restored_share,
 )
-from core.analysis.attribution.target_token import Asked
-from core.analysis.residual.ripple import changed, neighbour
+from core.analysis.attribution.target_token import OutputTarget
+from core.analysis.residual.ripple import changed_positions, changed_text
 from core.edits import Patch
 from tests.bert_helpers import build as build_bert
 from tests.core.test_run import build as build_other
@@ -40,7 +40,7 @@ def pair(request) -> Pair:
     options = {"target": "Ella tiene un auto."} if request.param == "transformer" else {}
     clean, corrupted = (model.run(text, keep=KEEP, **options) for text in TEXTS[request.param])
     row = clean.tokens.index("[MASK]") if request.param in ("albert", "bert") else clean.side.n_real - 1
-    return Pair(clean, corrupted, Asked(row, 7, against=12))
+    return Pair(clean, corrupted, OutputTarget(row, 7, against=12))
 
 
 class _Says:
@@ -78,34 +78,36 @@ def test_the_other_sentence_of_a_pair_is_chosen_by_measuring():
     gpt = core.open_model("gpt-mini")
     text = "When Mary and John went to the store, John gave a drink to"
     names = _Says(gpt, lambda text: " John" if "store, Mary" in text else " Mary")
-    assert partner(names, text) == "When Mary and John went to the store, Mary gave a drink to"
+    assert corrupted_text(names, text) == "When Mary and John went to the store, Mary gave a drink to"
     ages = _Says(gpt, lambda text: " her" if "woman" in text else " his")
-    assert partner(ages, "The old woman lost") == "The old man lost"
+    assert corrupted_text(ages, "The old woman lost") == "The old man lost"
     assert (
-        partner(ages, "The old woman lost", first=["The old man had lost it", "The old man saw"])
+        corrupted_text(ages, "The old woman lost", first=["The old man had lost it", "The old man saw"])
         == "The old man saw"
     )
-    assert partner(_Says(gpt, lambda text: " the"), text) == "", "nothing changes what it expects"
+    assert corrupted_text(_Says(gpt, lambda text: " the"), text) == "", "nothing changes what it expects"
     for text in ("When Mary came home,", "The animal didn't cross the street because it was too tired."):
-        other = partner(gpt, text)
-        pair = pair_of(gpt.run(text), gpt.run(other))
+        other = corrupted_text(gpt, text)
+        pair = make_pair(gpt.run(text), gpt.run(other))
         assert pair.values[0] > 0 > pair.values[1] and len(gpt.run(other).ids) == len(gpt.run(text).ids)
 
 
 def test_a_word_is_changed_into_one_with_as_many_tokens_or_none():
     gpt = core.open_model("gpt-mini")
     text = "She has a white car."
-    assert neighbour(gpt, text, ["She has a very white car.", "She has a red car."]) == "She has a red car."
-    assert neighbour(gpt, text, ["She has a very white car."]) not in (text, "She has a very white car.")
-    assert neighbour(gpt, "...") == "..."
+    assert (
+        changed_text(gpt, text, ["She has a very white car.", "She has a red car."]) == "She has a red car."
+    )
+    assert changed_text(gpt, text, ["She has a very white car."]) not in (text, "She has a very white car.")
+    assert changed_text(gpt, "...") == "..."
 
 
 def edits_of(pair: Pair) -> list[PatchAt]:
     stack, kind = STACK[pair.clean.model.family], pair.clean.kinds[-1]
     n = len((pair.clean.source or pair.clean.side).ids)
     return [
-        *(at_position(pair, stack, layer, place) for layer in range(2) for place in range(n)),
-        *(of_head(pair, kind, 1, head) for head in range(3)),
+        *(position_patch(pair, stack, layer, place) for layer in range(2) for place in range(n)),
+        *(head_patch(pair, kind, 1, head) for head in range(3)),
     ]
 
 
@@ -119,9 +121,9 @@ def test_a_run_patched_with_itself_is_bitwise_the_same(pair):
 def test_the_changed_word_at_the_bottom_is_the_whole_difference_and_other_words_none_of_it(pair):
     stack = STACK[pair.clean.model.family]
     side = "encoder" if stack.startswith("encoder") else None
-    places = changed(pair.clean, pair.corrupted, side)
+    places = changed_positions(pair.clean, pair.corrupted, side)
     for place in range(len((pair.clean.source or pair.clean.side).ids)):
-        share = patched(pair, at_position(pair, stack, 0, place))
+        share = restored_share(pair, position_patch(pair, stack, 0, place))
         assert share == pytest.approx(1.0 if [place] == places else 0.0, abs=1e-3) or (
             place in places and len(places) > 1
         )
@@ -132,7 +134,7 @@ def test_one_place_is_what_a_patch_of_the_whole_stream_says(pair):
     stack = STACK[pair.clean.model.family]
     path, place = (
         f"{stack}.1.resid_in",
-        changed(pair.clean, pair.corrupted, "encoder" if stack.startswith("encoder") else None)[0],
+        changed_positions(pair.clean, pair.corrupted, "encoder" if stack.startswith("encoder") else None)[0],
     )
     mixed = pair.corrupted.trace[path].copy()
     mixed[place] = pair.clean.trace[path][place]
@@ -142,7 +144,7 @@ def test_one_place_is_what_a_patch_of_the_whole_stream_says(pair):
     )
     logits = [r.logits[pair.asked.row].astype(np.float64) for r in (run, pair.clean, pair.corrupted)]
     new, clean, corrupted = (row[7] - row[12] for row in logits)
-    assert patched(pair, at_position(pair, stack, 1, place)) == pytest.approx(
+    assert restored_share(pair, position_patch(pair, stack, 1, place)) == pytest.approx(
         (new - corrupted) / (clean - corrupted), abs=1e-6
     )
 
@@ -157,22 +159,22 @@ def test_the_question_is_the_first_words_that_the_two_sentences_make_the_model_e
     rows = [pair.asked.row] if "[MASK]" in pair.clean.tokens else range(pair.clean.side.n_real)
     if all(runs[0].logits[row].argmax() == runs[1].logits[row].argmax() for row in rows):
         with pytest.raises(core.InputError, match="same words"):
-            pair_of(*runs)
+            make_pair(*runs)
         return
-    found = pair_of(*runs)
-    assert [found.asked.token, found.asked.against] == [
-        int(run.logits[found.asked.row].argmax()) for run in runs
+    found = make_pair(*runs)
+    assert [found.output.token, found.output.against] == [
+        int(run.logits[found.output.row].argmax()) for run in runs
     ]
     clean, corrupted = found.values
-    assert clean >= 0 >= corrupted and found.restored(corrupted) == 0 and found.restored(clean) == 1
+    assert clean >= 0 >= corrupted and found.restoration(corrupted) == 0 and found.restoration(clean) == 1
 
 
 def test_sentences_that_cannot_be_compared_are_refused():
     model = build_other("gpt")
     one = model.run("She has a white car")
     with pytest.raises(core.InputError, match="same words"):
-        pair_of(one, one)
+        make_pair(one, one)
     with pytest.raises(core.InputError, match="equal number"):
-        pair_of(one, model.run("She has a white car. It was"))
+        make_pair(one, model.run("She has a white car. It was"))
     with pytest.raises(core.InputError, match="equal length"):
         model.run("She", edits=(PatchAt("layer.0.resid_in", 0, torch.zeros(9, 33), ("x",)),))

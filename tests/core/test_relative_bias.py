@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from core.analysis.heads.relative_bias import by_distance
+from core.analysis.heads.relative_bias import bias_by_distance
 from core.models import Batch, families
 from core.trace import record
 
@@ -37,7 +37,7 @@ def drawn(name):
 )
 def test_each_number_that_is_added_is_that_of_its_distance(name, kind, stack):
     network, trace = drawn(name)
-    found = by_distance(SimpleNamespace(network=network), kind)
+    found = bias_by_distance(SimpleNamespace(network=network), kind)
     assert found is not None and found.values.shape == (network.cfg.n_heads, len(found.buckets))
     met = set()
     for layer in range(network.cfg.n_layers):
@@ -57,15 +57,17 @@ def test_each_number_that_is_added_is_that_of_its_distance(name, kind, stack):
 
 
 def test_what_looks_across_and_other_models_have_no_table():
-    assert by_distance(SimpleNamespace(network=drawn("t5")[0]), "cross") is None
+    assert bias_by_distance(SimpleNamespace(network=drawn("t5")[0]), "cross") is None
     bare = families()["bert"]
-    assert by_distance(SimpleNamespace(network=bare.network(bare.config.tiny())), "self") is None
+    assert bias_by_distance(SimpleNamespace(network=bare.network(bare.config.tiny())), "self") is None
 
 
 def test_near_distances_stand_alone_and_far_ones_are_shared():
     spec = families()["t5"]
     network = spec.network(spec.config())
-    encoder, decoder = (by_distance(SimpleNamespace(network=network), kind) for kind in ("self", "causal"))
-    assert (len(encoder.buckets), encoder.alone, encoder.shared) == (31, 7, 91)
-    assert (len(decoder.buckets), decoder.alone, decoder.shared) == (32, 15, 113)
-    assert decoder.buckets[-1].near == 0 and encoder.buckets[-1].last is None
+    encoder, decoder = (
+        bias_by_distance(SimpleNamespace(network=network), kind) for kind in ("self", "causal")
+    )
+    assert (len(encoder.buckets), encoder.exact_distance, encoder.shared_from) == (31, 7, 91)
+    assert (len(decoder.buckets), decoder.exact_distance, decoder.shared_from) == (32, 15, 113)
+    assert decoder.buckets[-1].nearest == 0 and encoder.buckets[-1].last is None

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import core
-from core.analysis.residual.ripple import KEEP, changed, neighbour, reach, ripple
+from core.analysis.residual.ripple import KEEP, changed_positions, changed_text, reach, ripple
 from core.edits import AddVector, Forbid
 from tests.bert_helpers import build as build_bert
 from tests.core.test_run import build as build_other
@@ -20,11 +20,11 @@ def pair(model: core.Model, **options) -> tuple[core.Run, core.Run]:
 
 def test_a_causal_model_cannot_look_ahead_bit_for_bit():
     before, after = pair(build_other("gpt"))
-    moved, (first, *_) = ripple(before, after), changed(before, after)
+    moved, (first, *_) = ripple(before, after), changed_positions(before, after)
     assert moved.shape == (3, len(before.tokens)) and 0 < first < len(before.tokens) - 1
     assert (moved[:, :first] == 0).all(), "exactly"
     assert (moved[1:, first:] > 0).all() and moved[0, first] > 0
-    assert (moved[0, first + len(changed(before, after)) :] == 0).all(), (
+    assert (moved[0, first + len(changed_positions(before, after)) :] == 0).all(), (
         "before any layer only the word itself has changed"
     )
     np.testing.assert_array_equal(before.logits[:first], after.logits[:first])
@@ -33,7 +33,7 @@ def test_a_causal_model_cannot_look_ahead_bit_for_bit():
 def test_an_encoder_is_moved_everywhere():
     before, after = pair(build_bert())
     moved = ripple(before, after)
-    assert (moved[1:] > 0).all() and (moved[0] > 0).sum() == len(changed(before, after))
+    assert (moved[1:] > 0).all() and (moved[0] > 0).sum() == len(changed_positions(before, after))
 
 
 def test_it_is_the_length_of_the_difference_over_the_length():
@@ -50,7 +50,7 @@ def test_a_translator_is_moved_in_both_stacks():
     before, after = pair(build_other("transformer"), target="Ella tiene un auto.")
     encoder, decoder = ripple(before, after, "encoder"), ripple(before, after, "decoder")
     assert (encoder[1:] > 0).all() and (decoder[1:] > 0).all() and (decoder[0] == 0).all()
-    assert changed(before, after, "encoder") and not changed(before, after, "decoder")
+    assert changed_positions(before, after, "encoder") and not changed_positions(before, after, "decoder")
 
 
 def test_texts_of_different_length_are_refused():
@@ -104,9 +104,9 @@ def test_who_reaches_whom_in_a_translator_is_what_trying_says():
 @pytest.mark.parametrize("build", [lambda: build_other("gpt"), build_bert])
 def test_a_neighbour_differs_in_one_word_and_has_as_many_pieces(build):
     model = build()
-    other = neighbour(model, "She has a tired car.")
+    other = changed_text(model, "She has a tired car.")
     assert other != "She has a tired car." and len(model.run(other).tokens) == len(
         model.run("She has a tired car.").tokens
     )
     assert sum(a != b for a, b in zip(other.split(), ["She", "has", "a", "tired", "car."], strict=True)) == 1
-    assert neighbour(model, ".") == "."
+    assert changed_text(model, ".") == "."

@@ -16,7 +16,7 @@ from core.analysis.attribution.score_parts import (
     score_parts,
     scores_of_attending,
 )
-from core.analysis.attribution.target_token import Asked
+from core.analysis.attribution.target_token import OutputTarget
 from core.errors import InputError
 
 TEXT = "The king and the queen"
@@ -97,7 +97,7 @@ def test_what_attending_adds_to_the_words_sums_up_to_the_attribution_of_the_head
     weights = run.trace[found.path(layer, "pattern")][head, row]
     word = int(run.logits[row].argmax())
     added = [scores_of_attending(run, kind, layer, head, row, key) for key in range(len(weights))]
-    parts = attribute(run, Asked(row=row, token=word))
+    parts = attribute(run, OutputTarget(row=row, token=word))
     assert sum(w * scores[word] for w, scores in zip(weights, added, strict=True)) == pytest.approx(
         parts.heads[kind][layer, head], abs=1e-4
     )

@@ -9,10 +9,10 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from core.analysis.arithmetic.cell import lines_of
+from core.analysis.arithmetic.cell import cell_arithmetic
 from core.analysis.attribution.logit_attribution import attribute
-from core.analysis.attribution.target_token import Asked
-from core.analysis.residual.logit_lens import read_out
+from core.analysis.attribution.target_token import OutputTarget
+from core.analysis.residual.logit_lens import unembed
 from core.data import episodes
 from core.data.grammar import side
 from core.decoding import decode
@@ -200,9 +200,9 @@ def model(**changes):
 @pytest.mark.parametrize("parts", PARTS)
 def test_the_parts_of_a_logit_add_up_to_it(parts):
     run = model(parts=parts).run("k3Fm7Qk3?")
-    for asked in (Asked(8, 40, None), Asked(5, 40, 12)):
+    for asked in (OutputTarget(8, 40, None), OutputTarget(5, 40, 12)):
         found = attribute(run, asked)
-        assert found.total == pytest.approx(found.logit, abs=1e-4) and found.beside == "convolutions"
+        assert found.total == pytest.approx(found.logit, abs=1e-4) and found.layer_part == "convolutions"
         assert bool(found.feed_forward.any()) == (parts != "attention") and bool(found.heads) == (
             parts != "convolutions"
         )
@@ -214,12 +214,12 @@ def test_what_leaves_the_last_layer_is_what_the_output_reads_and_earlier_feature
     hidden = run.hidden()
     assert hidden.shape == (3, 9, widths[-1])
     assert all((hidden[i, :, width:] == 0).all() and hidden[i].any() for i, width in enumerate(widths))
-    np.testing.assert_allclose(read_out(own, hidden[-1]), run.logits, atol=1e-5)
+    np.testing.assert_allclose(unembed(own, hidden[-1]), run.logits, atol=1e-5)
 
 
 def test_a_cell_of_its_attention_is_computed_line_by_line_up_to_what_the_head_gives():
     run = model().run("k3Fm7Qk3?")
-    lines = lines_of(run, "causal", 1, 2, 8, 2)
+    lines = cell_arithmetic(run, "causal", 1, 2, 8, 2)
     assert [line.name for line in lines.lines][-2:] == ["value", "output"]
     heads = run.trace["layer.1.self_attn.heads"][2, 8]
     assert lines.residue < 1e-4 and lines.lines[-1].value == pytest.approx(

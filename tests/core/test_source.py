@@ -18,7 +18,7 @@ from decoding_helpers import tokenizer
 import core
 from core import edits
 from core.analysis.arithmetic import source
-from core.analysis.arithmetic.source import SourceLine, needed_source, source_of, tensor_card
+from core.analysis.arithmetic.source import SourceLine, source_lines, source_paths, tensor_card
 from core.layers import scores
 from core.models import families
 
@@ -79,7 +79,7 @@ def test_every_leaf_has_its_line_and_every_line_its_path(family: str, changes: d
     for kind in run.kinds:
         found = run.model.spec.kind(kind)
         for layer in range(found.n_layers(run.model.config)):
-            lines, scope = source_of(run, kind, layer), found.path(layer, "")
+            lines, scope = source_lines(run, kind, layer), found.path(layer, "")
             by_path = taps(lines)
             assert set(by_path) == set(run.trace.names(scope + "*")), (
                 "no leaf without a line, no line without a leaf"
@@ -98,7 +98,7 @@ def test_every_line_of_a_shipped_model_has_the_shape_of_its_tensor(name: str) ->
     model = core.open_model(name)
     run = model.run(model.reader.example)
     for kind in run.kinds:
-        paths = taps(source_of(run, kind, 0))
+        paths = taps(source_lines(run, kind, 0))
         assert paths
         for path, line in paths.items():
             assert path not in run.trace or line.shape == run.trace[path].shape, path
@@ -109,14 +109,14 @@ def test_the_two_branches_of_local_attention_make_one_whole() -> None:
     ran = [
         {
             line.number
-            for line in source_of(opened("seq2seq", {"attention": name}), "alignment", 0)
+            for line in source_lines(opened("seq2seq", {"attention": name}), "alignment", 0)
             if line.path
         }
         for name in ("luong-local-m", "luong-local-p")
     ]
     taps = {
         line.number
-        for line in source_of(opened("seq2seq", {"attention": "luong-local-m"}), "alignment", 0)
+        for line in source_lines(opened("seq2seq", {"attention": "luong-local-m"}), "alignment", 0)
         if line.leaf
     }
     assert ran[0] | ran[1] == taps and ran[0] - ran[1] and ran[1] - ran[0]
@@ -125,13 +125,13 @@ def test_the_two_branches_of_local_attention_make_one_whole() -> None:
 @pytest.mark.parametrize(("family", "changes"), CASES[:1] + CASES[-3:], ids=str)
 def test_the_lines_are_those_of_the_files(family: str, changes: dict[str, object]) -> None:
     run = opened(family, changes)
-    for line in source_of(run, run.kinds[0], 0):
+    for line in source_lines(run, run.kinds[0], 0):
         assert line.text == (ROOT / line.file).read_text("utf-8").splitlines()[line.number - 1]
         assert not Path(line.file).is_absolute()
 
 
 def test_docstrings_are_left_out_and_gaps_are_said() -> None:
-    lines = source_of(opened("gpt", {}), "causal", 0)
+    lines = source_lines(opened("gpt", {}), "causal", 0)
     assert not any('"""' in line.text for line in lines)
     for before, line in itertools.pairwise(lines):
         if line.file == before.file:
@@ -146,7 +146,7 @@ def test_docstrings_are_left_out_and_gaps_are_said() -> None:
 
 @pytest.mark.parametrize("score", scores.SCORES)
 def test_the_score_function_in_use_is_shown(score: str) -> None:
-    lines = source_of(opened("seq2seq", {"attention": "luong-global", "score": score}), "alignment", 0)
+    lines = source_lines(opened("seq2seq", {"attention": "luong-global", "score": score}), "alignment", 0)
     kind = type(scores.SCORES[score](4, 4, 3, 5)).__name__
     assert f"class {kind}(Score):" in [line.text for line in lines]
     assert any("def compare" in line.text for line in lines) and any(
@@ -155,7 +155,7 @@ def test_the_score_function_in_use_is_shown(score: str) -> None:
 
 
 def test_pieces_are_what_python_says_they_are() -> None:
-    lines = source_of(opened("gpt", {}), "causal", 0)
+    lines = source_lines(opened("gpt", {}), "causal", 0)
     scores_line = next(line for line in lines if line.leaf == "scores")
     assert [text for kind, text in scores_line.spans if kind == "string"] == [
         '"scores"',
@@ -177,7 +177,7 @@ def test_an_edit_marks_the_line_that_it_changes_and_no_other() -> None:
     )
     run = model.run("the old cat sat", edits=chosen)
     marked = {
-        layer: {line.leaf: line.edits for line in source_of(run, "causal", layer, chosen) if line.edits}
+        layer: {line.leaf: line.edits for line in source_lines(run, "causal", layer, chosen) if line.edits}
         for layer in (0, 1)
     }
     assert marked == {
@@ -186,7 +186,7 @@ def test_an_edit_marks_the_line_that_it_changes_and_no_other() -> None:
     }
     plain = model.run("the old cat sat")
     for layer in (0, 1):
-        for path, line in taps(source_of(run, "causal", layer, chosen)).items():
+        for path, line in taps(source_lines(run, "causal", layer, chosen)).items():
             first = path.startswith("layer.0") and line.leaf in (
                 "q",
                 "k",
@@ -205,14 +205,16 @@ def test_looking_at_the_source_changes_nothing() -> None:
     model = model_of("seq2seq", {"attention": "luong-local-p"})
     before = model.run("the old cat", target="a cat")
     profile = sys.getprofile()
-    source_of(before, "alignment", 0)
+    source_lines(before, "alignment", 0)
     after = model.run("the old cat", target="a cat")
     assert sys.getprofile() is profile and np.array_equal(before.logits, after.logits)
 
 
 def test_several_may_look_at_once() -> None:
     run, found = opened("gpt", {}), []
-    threads = [threading.Thread(target=lambda: found.append(source_of(run, "causal", 1))) for _ in range(4)]
+    threads = [
+        threading.Thread(target=lambda: found.append(source_lines(run, "causal", 1))) for _ in range(4)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -222,11 +224,11 @@ def test_several_may_look_at_once() -> None:
 
 def test_what_is_needed_is_what_the_lines_show() -> None:
     model = model_of("transformer", {})
-    keep = needed_source(model.run("the cat", target="a cat", keep=["*.pattern"]), "cross", 1)
+    keep = source_paths(model.run("the cat", target="a cat", keep=["*.pattern"]), "cross", 1)
     run = model.run("the cat", target="a cat", keep=keep)
     for path in keep:
         assert tensor_card(run, path).shape == run.trace[path].shape
-    assert {line.path for line in source_of(run, "cross", 1) if line.path} == set(keep)
+    assert {line.path for line in source_lines(run, "cross", 1) if line.path} == set(keep)
 
 
 def test_a_card_tells_the_numbers_of_the_tensor() -> None:

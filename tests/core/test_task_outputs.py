@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 import torch
 
-from core.analysis.attribution.ablation_sweep import Item, sweep
-from core.analysis.attribution.target_token import Asked, about, rows, telling
+from core.analysis.attribution.ablation_sweep import ModelInput, ablation_effects
+from core.analysis.attribution.target_token import OutputTarget, default_row, output_target, target_rows
 from core.analysis.task_outputs import answer_span, chances, tagged_words
 from core.edits import ScaleHead, ZeroHead
 from core.layers.task_head import Head, TaskHead
@@ -96,7 +96,7 @@ def test_several_classes_are_each_by_itself() -> None:
         head = Head(output="classes", n_out=3, d_in=4, several=several)
         model: Any = SimpleNamespace(head=head, asked="classes")
         assert chances(model, scores) == pytest.approx(wanted, abs=1e-4)
-        asked = Asked(0, 0, activation="sigmoid" if several else "softmax")
+        asked = OutputTarget(0, 0, activation="sigmoid" if several else "softmax")
         assert asked.value(scores[None]) == pytest.approx(np.log(wanted[0]), abs=1e-4)
         assert asked.goal(torch.tensor(scores)).item() == pytest.approx(np.log(wanted[0]), abs=1e-4)
 
@@ -108,8 +108,8 @@ def test_a_question_about_an_output_is_one_number_and_its_gradient(changes: dict
     """The number, what ablating a head changes of it, and the slope along what a head hands on, by finite differences."""
     model = small_encoder(**changes)
     run = model.run(TEXT)
-    row = telling(run)
-    asked = about(run, row, int(run.scores[row].argmax()))
+    row = default_row(run)
+    asked = output_target(run, row, int(run.scores[row].argmax()))
     value = asked.value(run.scores)
     assert asked.goal(torch.tensor(run.scores)).item() == pytest.approx(value, abs=1e-5)
     path = "layer.1.self_attn.heads"
@@ -118,15 +118,17 @@ def test_a_question_about_an_output_is_one_number_and_its_gradient(changes: dict
     near = [asked.value(model.run(TEXT, edits=[ScaleHead(path, 0, 1 + e)]).scores) for e in (1e-2, -1e-2)]
     assert (near[0] - near[1]) / 2e-2 == pytest.approx(slope, abs=2e-3)
     off = asked.value(model.run(TEXT, edits=[ZeroHead(path, 0)]).scores)
-    assert sweep(model, Item(TEXT), asked, "self")[1, 0] == pytest.approx(off - value, abs=1e-5)
-    assert all(word.row in rows(run) for word in (tagged_words(run) if "n_tags" in changes else ()))
+    assert ablation_effects(model, ModelInput(TEXT), asked, "self")[1, 0] == pytest.approx(
+        off - value, abs=1e-5
+    )
+    assert all(word.row in target_rows(run) for word in (tagged_words(run) if "n_tags" in changes else ()))
 
 
 def test_a_tagger_is_asked_about_the_word_with_the_rarest_tag() -> None:
     scores = np.zeros((9, 2), dtype=np.float32)
     scores[5, 1], scores[4, 1] = 2, 1
     tagger: Any = SimpleNamespace(tag_names=("O", "THING"), asked="tags", whole_input=False)
-    assert telling(run_of(tags=scores, model=tagger)) == 5
+    assert default_row(run_of(tags=scores, model=tagger)) == 5
 
 
 @pytest.mark.parametrize(("pool", "wanted"), [("first", 0.0), ("last", 2.0), ("mean", 1.0), ("max", 2.0)])

@@ -75,7 +75,7 @@ def test_steps_are_those_of_torch_and_the_shared_weights_stay(model, rule):
     optimiser = {"SGD": torch.optim.SGD, "Adam": torch.optim.Adam}[rule](
         network.parameters(), lr=teacher_forcing_steps.RATES[rule]
     )
-    prompt = parallel_decoder.start_of(model, SOURCE)
+    prompt = parallel_decoder.decoding_prompt(model, SOURCE)
     batch = teacher_forcing_steps._batch(
         [prompt.source], [parallel_decoder.shifted(tuple(pair.ids.tolist()), prompt.ids[-1])]
     )

@@ -15,7 +15,7 @@ from test_toy_tasks import _few as _few  # the fixture
 from test_toy_tasks import random_model, tokenizer_of
 
 import core
-from core.analysis.heads.head_survey import surveyed
+from core.analysis.heads.head_survey import survey_heads
 from core.data import tasks
 from core.data.grammar import side
 from core.errors import InputError
@@ -255,7 +255,7 @@ def test_examples_are_held_out_and_read_sign_by_sign(tmp_path, name):
 def test_a_copier_is_surveyed_on_its_own_strings(tmp_path):
     """The aligner's score is the mean of its diagonal, each row the sign that is written."""
     model, own = random_model("copy-gru-attention", tmp_path), recipes()["copy-gru-attention"].examples()[:3]
-    found = surveyed(model, own)["alignment"]
+    found = survey_heads(model, own)["alignment"]
     assert found.n == 3
     by_hand = []
     for example in own:

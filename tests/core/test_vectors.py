@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from core.analysis.residual.vectors import nearest, rank, sum_of
+from core.analysis.residual.vectors import analogy_vector, cosine_rank, nearest_rows
 from core.data.texts import FOLDER
 from core.errors import InputError
 from core.model import Model
@@ -124,10 +124,10 @@ def test_the_nearest_are_those_of_a_loop_over_cosines():
     by_hand = sorted(
         range(40), key=lambda i: -float(table[i] @ table[7]) / math.hypot(*table[i]) / math.hypot(*table[7])
     )
-    assert [row for row, _ in nearest(table, table[7], 10)] == by_hand[:10]
-    assert by_hand[0] == 7 and nearest(table, table[7], 1)[0][1] == pytest.approx(1)
-    assert [row for row, _ in nearest(table, table[7], 3, without=by_hand[:2])] == by_hand[2:5]
-    assert [rank(table, table[7], row, without=[7]) for row in by_hand[1:4]] == [1, 2, 3]
+    assert [row for row, _ in nearest_rows(table, table[7], 10)] == by_hand[:10]
+    assert by_hand[0] == 7 and nearest_rows(table, table[7], 1)[0][1] == pytest.approx(1)
+    assert [row for row, _ in nearest_rows(table, table[7], 3, exclude=by_hand[:2])] == by_hand[2:5]
+    assert [cosine_rank(table, table[7], row, exclude=[7]) for row in by_hand[1:4]] == [1, 2, 3]
 
 
 ROYAL, MALE, FEMALE, PERSON = np.eye(4)
@@ -154,8 +154,8 @@ def test_king_minus_man_plus_woman_is_queen_where_meaning_is_exact(tmp_path: Pat
     king, man, woman, queen = (
         made.tokenizer.encode(word).ids[0] for word in ("king", "man", "woman", "queen")
     )
-    there = sum_of(table, (king, woman), (man,))
-    assert nearest(table, there, 1) == [(queen, pytest.approx(1, abs=1e-6))]
+    there = analogy_vector(table, (king, woman), (man,))
+    assert nearest_rows(table, there, 1) == [(queen, pytest.approx(1, abs=1e-6))]
     file = tmp_path / "pairs.tsv"
     file.write_text(
         "group\tfirst\tsecond\nroyal\tman\tking\nroyal\twoman\tqueen\nroyal\tking\tdragon\n", encoding="utf-8"

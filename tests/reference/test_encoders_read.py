@@ -135,6 +135,6 @@ def test_an_embedding_gemma_maps_its_mean_as_its_folder_says(tmp_path):
         wanted = F.normalize(mean @ maps["2_Dense"].T @ maps["3_Dense"].T, dim=-1)
         assert np.abs(run.embedding - wanted[0].numpy()).max() <= 1e-5
     pairs = token_pairs(*(model.run(text) for text in (TEXT, SHORT)))
-    assert pairs.shares is not None and abs(pairs.shares.sum() - pairs.whole) < 1e-5
+    assert pairs.shares is not None and abs(pairs.shares.sum() - pairs.total) < 1e-5
     (tmp_path / "3_Dense" / "config.json").write_text('{"in_features": 40, "out_features": 7}')
     assert open_model(tmp_path).pooling is None, "maps that do not fit make no vector"

@@ -10,7 +10,7 @@ import torch
 from parity import variant
 
 import core
-from core.analysis.loops import endless
+from core.analysis.loops import unfinished_note
 from core.checkpoints import open_model
 from core.decoding import Beam, Greedy
 
@@ -80,4 +80,4 @@ def test_a_translation_ends_at_each_of_its_ends(place):
     assert shorter.run(TEXT).ids[1:] == written[:place]
     *_, last = core.decode(shorter, TEXT)
     assert (last.ids, last.reason) == (written[: place + 1], "end")
-    assert not endless(shorter.run(TEXT))
+    assert not unfinished_note(shorter.run(TEXT))

@@ -17,7 +17,7 @@ from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
 from transformers.models.deberta_v2.modeling_deberta_v2 import make_log_bucket_position
 from transformers.models.t5.modeling_t5 import T5Attention
 
-from core.analysis.arithmetic.cell import row_of
+from core.analysis.arithmetic.cell import attention_row
 from core.checkpoints import open_model
 from core.checkpoints.foreign.llama import LLAMA
 from core.checkpoints.safety.config_schema import Fields
@@ -345,11 +345,11 @@ TERMS = {
 def test_a_score_is_made_of_the_terms_of_its_kind(name, written):
     run = open_model(written(name)[0]).run(TEXT)
     kind = run.model.spec.kinds[0]
-    row = row_of(run, kind.name, 1, 0, 3)
+    row = attention_row(run, kind.name, 1, 0, 3)
     assert [term.name for term in row.terms] == TERMS[name] and row.residue < 1e-4
-    assert all(np.ptp(part) > 0 for part in row.added.values())
+    assert all(np.ptp(part) > 0 for part in row.added_scores.values())
     if name.startswith("deberta"):
-        parts = [run.trace[kind.path(1, part)] for part in ("content", *row.added)]
+        parts = [run.trace[kind.path(1, part)] for part in ("content", *row.added_scores)]
         np.testing.assert_allclose(sum(parts), run.trace[kind.path(1, "scores")], atol=1e-5)
 
 

@@ -13,10 +13,10 @@ from parity import SAME, redraw
 from safetensors.torch import load_file
 from tokenizers import processors
 
-from core.analysis.arithmetic.cell import lines_of, row_of
-from core.analysis.attention.lenses import log_sums
+from core.analysis.arithmetic.cell import attention_row, cell_arithmetic
+from core.analysis.attention.lenses import log_denominators
 from core.analysis.attribution.logit_attribution import attribute
-from core.analysis.attribution.target_token import Asked
+from core.analysis.attribution.target_token import OutputTarget
 from core.checkpoints import open_model
 from core.checkpoints.foreign import formats
 from core.decoding import decode
@@ -171,7 +171,7 @@ def test_a_folder_gives_the_numbers_of_the_library_and_is_written(name, tmp_path
     if case.auto is ENCODES:
         assert not opened.outputs and "no output layer" in opened.lacks("answer") and not opened.can("write")
     for kind in (each.name for each in opened.spec.kinds):
-        row, lines = row_of(runs[0], kind, 0, 0, 3), lines_of(runs[0], kind, 0, 0, 3, 1)
+        row, lines = attention_row(runs[0], kind, 0, 0, 3), cell_arithmetic(runs[0], kind, 0, 0, 3, 1)
         assert row.residue < 1e-4 and lines.residue < 1e-3
     if side == "decoder" and "logits" in opened.outputs:
         ids = torch.tensor([opened.run(SHORT).ids])
@@ -180,9 +180,9 @@ def test_a_folder_gives_the_numbers_of_the_library_and_is_written(name, tmp_path
         ours = [step.id for step in decode(opened, SHORT, max_new_tokens=6)]
         assert ours == theirs[0, ids.shape[1] :].tolist()[: len(ours)] and len(ours) > 2
     if side != "two" and "logits" in opened.outputs:
-        shares = attribute(runs[0], Asked(3, 7, 9))
+        shares = attribute(runs[0], OutputTarget(3, 7, 9))
         assert shares.total == pytest.approx(shares.logit, abs=1e-3)
-        assert log_sums(runs[0], opened.spec.kinds[0].name, 0, 0) is not None
+        assert log_denominators(runs[0], opened.spec.kinds[0].name, 0, 0) is not None
 
     out = export.export_model(opened, tmp_path / "out")
     again = open_model(out)

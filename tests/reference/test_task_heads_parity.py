@@ -18,8 +18,8 @@ from tokenizers import Tokenizer, processors
 
 import core
 from core.analysis.attribution import logit_attribution
-from core.analysis.attribution.target_token import about, telling
-from core.analysis.residual.logit_lens import read_out
+from core.analysis.attribution.target_token import default_row, output_target
+from core.analysis.residual.logit_lens import unembed
 from core.analysis.task_outputs import answer_span
 from core.checkpoints.inspect import report
 from core.text.words import words_in
@@ -105,9 +105,12 @@ def test_a_head_gives_the_numbers_of_the_library(kind: str, task: str, tmp_path:
         assert found.shape == wanted.shape and np.abs(found - wanted).max() <= SAME
     whole = model.run(TEXTS[0], keep=logit_attribution.KEEP)
     stack = "decoder" if model.spec.has_source else None
-    last = read_out(model, whole.hidden(stack)[-1])
+    last = unembed(model, whole.hidden(stack)[-1])
     assert np.abs(last - whole.scores).max() <= SAME  # the lens ends with the scores of the head
-    for asked in (about(whole, telling(whole), 1), about(whole, telling(whole), 0, 1)):
+    for asked in (
+        output_target(whole, default_row(whole), 1),
+        output_target(whole, default_row(whole), 0, 1),
+    ):
         parts, row = logit_attribution.attribute(whole, asked), whole.scores[asked.row]
         logit = row[asked.token] - (0 if asked.against is None else row[asked.against])
         assert parts.logit == pytest.approx(logit) and parts.total == pytest.approx(logit, abs=1e-4)

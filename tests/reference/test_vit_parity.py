@@ -22,7 +22,7 @@ from transformers import (
 )
 
 import core
-from core.analysis.attribution.erasing import painted_over
+from core.analysis.attribution.erasing import patch_occlusion
 from core.checkpoints.foreign.vit import LAYERS
 from core.data import patches
 from core.data.doodles import from_text
@@ -128,7 +128,7 @@ def test_a_patch_is_where_its_name_says(pair):
     assert drawn_patches.named(ours.run(text).tokens)[place] == "row 2, column 2"
     hidden = ours.run(patches.hiding(text, [place]))
     assert [i for i, name in enumerate(hidden.tokens) if name.endswith("hidden")] == [place]
-    black = ours.run(text, edits=[painted_over(ours, place)])
+    black = ours.run(text, edits=[patch_occlusion(ours, place)])
     changed = np.abs(black.trace["embed.out"] - ours.run(text).trace["embed.out"]).max(-1) > 0
     assert {*np.flatnonzero(changed)} <= {place}
     view = drawn_patches.on_patches(black, black.attention("self").weights[0, 0], key="p")

@@ -15,7 +15,7 @@ from streamlit.testing.v1 import AppTest
 
 import core.serving.engine
 from core import edits
-from core.analysis.promised import translated
+from core.analysis.preset_checks import check_translation
 from core.model import Model
 from core.models import families
 from core.serving.engine import Engine, Listing
@@ -271,6 +271,6 @@ def test_a_telling_error_of_one_vector_is_told_beside_it_for_a_ready_made_senten
         "before a room too"
     )
     assert errors(text="I gave my little sister a red ball.") == [], "nothing is promised of it"
-    assert all(translated(text, maths.ONE_VECTOR, "") for text in SENTENCES), (
+    assert all(check_translation(text, maths.ONE_VECTOR, "") for text in SENTENCES), (
         "each ready-made sentence has a right translation"
     )

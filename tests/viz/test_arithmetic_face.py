@@ -18,9 +18,9 @@ from streamlit.testing.v1 import AppTest
 import core
 from core import edits
 from core.analysis.arithmetic import digits
-from core.analysis.arithmetic.cell import lines_of
-from core.analysis.arithmetic.lines import Lines
-from core.analysis.arithmetic.source import source_of, tensor_card
+from core.analysis.arithmetic.cell import cell_arithmetic
+from core.analysis.arithmetic.lines import CellArithmetic
+from core.analysis.arithmetic.source import source_lines, tensor_card
 from core.layers import scores
 from core.models import families
 from viz.course.sources import SOURCES
@@ -73,7 +73,7 @@ def arrived(packet: Packet) -> dict[str, dict[str, Any]]:
             for _ in range(next(take)):
                 twice = next(take)
                 units = [next(take)] * (twice // 2) if twice % 2 else [next(take) for _ in range(twice // 2)]
-                columns.append([digits.written(unit, decimals) for unit in units])
+                columns.append([digits.format_units(unit, decimals) for unit in units])
             at = [next(take) for _ in range(next(take))] or range(len(columns[-1]))
             for column, place, text in told.get("odd", ()):
                 columns[column][place] = text
@@ -84,18 +84,19 @@ def arrived(packet: Packet) -> dict[str, dict[str, Any]]:
     return found
 
 
-def same(packet: Packet, lines: Lines) -> None:
+def same(packet: Packet, lines: CellArithmetic) -> None:
     """Every text of the lines has arrived, letter by letter."""
     told = arrived(packet)
     assert list(told) == [line.name for line in lines.lines]
     for line in lines.lines:
-        mine, few = told[line.name], line.few()
-        for name in ("title", "words", "equation", "path", "put", "result"):
+        mine, few = told[line.name], line.leading_terms()
+        for name in ("title", "words", "equation", "path", "result"):
             assert mine[name] == getattr(line, name), (line.name, name)
         assert (
-            tuple(mine["columns"]) == line.columns
-            and mine.get("used", "") == line.used
-            and mine.get("chosen") == line.chosen
+            mine["put"] == line.expression
+            and tuple(mine["columns"]) == line.columns
+            and mine.get("used", "") == line.replacement
+            and mine.get("chosen") == line.selected_index
         )
         shown = [
             (visible(term.label) if line.axis == "key" else term.label, term.factors, term.value)
@@ -104,18 +105,18 @@ def same(packet: Packet, lines: Lines) -> None:
         assert mine.get("terms", []) == shown
         folded = len(few) < len(line.terms)
         assert mine["few"] == (list(few) if folded else None) and mine["rest"] == (
-            line.rest(few) if folded and line.result else ""
+            line.remainder(few) if folded and line.result else ""
         )
 
 
 def test_every_term_travels_and_few_are_shown_first(run: core.Run) -> None:
-    lines = lines_of(run, "causal", *CELL)
+    lines = cell_arithmetic(run, "causal", *CELL)
     packet = sent(arithmetic_packet(lines))
     same(packet, lines)
     product = arrived(packet)["product"]
     assert len(product["terms"]) == 32 and len(product["few"]) == 6 and product["axis"] == "no."
     shown = [product["terms"][i][2] for i in product["few"]] + [product["rest"]]
-    assert digits.total(shown) == digits.total([value for *_, value in product["terms"]])
+    assert digits.exact_sum(shown) == digits.exact_sum([value for *_, value in product["terms"]])
 
 
 def sent(packet: Packet) -> Packet:
@@ -141,7 +142,7 @@ def test_every_text_of_every_model_arrives_letter_by_letter(name: str, kinds: tu
     for kind in kinds:
         weights = run.attention(kind).weights
         for query, key in ((0, 0), (weights.shape[2] - 1, 1), (1, weights.shape[3] - 1)):
-            lines = lines_of(run, kind, weights.shape[0] - 1, 0, query, key)
+            lines = cell_arithmetic(run, kind, weights.shape[0] - 1, 0, query, key)
             same(sent(arithmetic_packet(lines)), lines)
 
 
@@ -167,12 +168,12 @@ def test_odd_numbers_and_edits_arrive_letter_by_letter(edit: core.trace.Edit) ->
         "Once upon a time there was a little girl who lived", edits=[edit, stopped]
     )
     for key in (3, 2):
-        lines = lines_of(run, "causal", *CELL[:3], key)
+        lines = cell_arithmetic(run, "causal", *CELL[:3], key)
         same(sent(arithmetic_packet(lines)), lines)
 
 
 def test_words_are_made_visible_and_never_longer_than_their_place(run: core.Run) -> None:
-    lines = lines_of(run, "causal", *CELL)
+    lines = cell_arithmetic(run, "causal", *CELL)
     packet = arithmetic_packet(lines)
     assert packet.header["key"] == "·" + run.tokens[CELL[3]].strip() and not any(
         name.startswith(" ") for name, *_ in arrived(packet)["denominator"]["terms"]
@@ -181,9 +182,9 @@ def test_words_are_made_visible_and_never_longer_than_their_place(run: core.Run)
 
 
 def test_what_cells_have_in_common_is_sent_once(run: core.Run) -> None:
-    one, two = (arithmetic_packet(lines_of(run, "causal", *CELL)) for _ in range(2))
-    key = arithmetic_packet(lines_of(run, "causal", *CELL[:3], 4))
-    head = arithmetic_packet(lines_of(run, "causal", 3, 4, *CELL[2:]))
+    one, two = (arithmetic_packet(cell_arithmetic(run, "causal", *CELL)) for _ in range(2))
+    key = arithmetic_packet(cell_arithmetic(run, "causal", *CELL[:3], 4))
+    head = arithmetic_packet(cell_arithmetic(run, "causal", 3, 4, *CELL[2:]))
     parts = ("lines", "labels", "row", "pair")
     assert [[one.header[name] == other.header[name] for name in parts] for other in (two, key, head)] == [
         [True] * 4,
@@ -192,11 +193,11 @@ def test_what_cells_have_in_common_is_sent_once(run: core.Run) -> None:
     ]
     assert len(one.to_bytes(known=two.parts)) < 1700
     for packet, cell in ((key, (*CELL[:3], 4)), (head, (3, 4, *CELL[2:]))):
-        same(sent(packet), lines_of(run, "causal", *cell))
+        same(sent(packet), cell_arithmetic(run, "causal", *cell))
 
 
 def test_the_code_is_sent_once_for_all_layers(run: core.Run) -> None:
-    one, two = (source_packet(source_of(run, "causal", layer)) for layer in (2, 3))
+    one, two = (source_packet(source_lines(run, "causal", layer)) for layer in (2, 3))
     assert one.header["lines"] == two.header["lines"] and one.header["scope"] != two.header["scope"]
     assert len(two.to_bytes(known=one.parts)) < 500
 
@@ -215,14 +216,14 @@ def cites_of(**changes: object) -> set[tuple[str, str, str]]:
     )
     return {
         cite
-        for line in lines_of(model.run("abc", target="abc"), "alignment", 0, 0, 1, 1).lines
+        for line in cell_arithmetic(model.run("abc", target="abc"), "alignment", 0, 0, 1, 1).lines
         for cite in line.cites
     }
 
 
 @pytest.mark.slow
 def test_every_equation_is_in_a_document_that_the_atlas_cites(run: core.Run) -> None:
-    found = {cite for line in lines_of(run, "causal", *CELL).lines for cite in line.cites}
+    found = {cite for line in cell_arithmetic(run, "causal", *CELL).lines for cite in line.cites}
     for attention in ("bahdanau", "luong-global", "luong-local-m", "luong-local-p"):
         for score in scores.SCORES:
             found |= cites_of(attention=attention, score=score)
@@ -232,7 +233,7 @@ def test_every_equation_is_in_a_document_that_the_atlas_cites(run: core.Run) -> 
         assert brief and whole.startswith(SOURCES[cite[0]].short)
     equations = {item for document, _, item in found if document == "ghojogh2020"}
     assert equations >= {f"Eq. ({n})" for n in (3, 5, 6, 8, 9, 10, 11, 12, 22, 23)} | {"Eqs. (28), (29)"}
-    for line in lines_of(run, "causal", *CELL).lines:
+    for line in cell_arithmetic(run, "causal", *CELL).lines:
         assert any(SOURCES[document].teaching for document, *_ in line.cites), (
             f"{line.name}: a document that teaches it"
         )
@@ -240,7 +241,7 @@ def test_every_equation_is_in_a_document_that_the_atlas_cites(run: core.Run) -> 
 
 def test_source_lines_come_in_pieces_with_their_tensors(run: core.Run) -> None:
     change = edits.ZeroHead("layer.2.self_attn.heads", head=1)
-    lines = source_of(run, "causal", 2, [change])
+    lines = source_lines(run, "causal", 2, [change])
     packet = source_packet(
         lines, selected="layer.2.self_attn.scores", card=tensor_card(run, "layer.2.self_attn.scores")
     )
@@ -260,7 +261,7 @@ def test_source_lines_come_in_pieces_with_their_tensors(run: core.Run) -> None:
     card = part(packet, "card")
     value = run.trace["layer.2.self_attn.scores"]
     assert (
-        digits.read(dict(card["numbers"])["largest"]) == pytest.approx(float(value.max()), rel=1e-3)
+        digits.parse_number(dict(card["numbers"])["largest"]) == pytest.approx(float(value.max()), rel=1e-3)
         and len(card["first"]) == 8
     )
     own = source_packet(lines, edits={"layer.2.self_attn.q": ["by hand"]}).header["edits"]
@@ -269,7 +270,7 @@ def test_source_lines_come_in_pieces_with_their_tensors(run: core.Run) -> None:
 
 def test_a_mask_is_told_as_a_mask(run: core.Run) -> None:
     path = "layer.2.self_attn.allowed"
-    card = part(source_packet(source_of(run, "causal", 2), card=tensor_card(run, path)), "card")
+    card = part(source_packet(source_lines(run, "causal", 2), card=tensor_card(run, path)), "card")
     assert [name for name, _ in card["numbers"]] == ["share of True"] and set(card["first"]) <= {
         "True",
         "False",
@@ -278,8 +279,8 @@ def test_a_mask_is_told_as_a_mask(run: core.Run) -> None:
 
 def test_both_stand_alone_in_a_notebook(run: core.Run) -> None:
     for picture in (
-        Picture(ARITHMETIC, arithmetic_packet(lines_of(run, "causal", *CELL))),
-        Picture(SOURCE, source_packet(source_of(run, "causal", 2))),
+        Picture(ARITHMETIC, arithmetic_packet(cell_arithmetic(run, "causal", *CELL))),
+        Picture(SOURCE, source_packet(source_lines(run, "causal", 2))),
     ):
         page = picture.html()
         assert not re.search(r"(src|href|url)\s*[=(]\s*[\"']?https?://", page) and len(page) < 250_000
@@ -287,15 +288,15 @@ def test_both_stand_alone_in_a_notebook(run: core.Run) -> None:
 
 SCRIPT = """
 import core, streamlit as st
-from core.analysis.arithmetic.cell import lines_of
-from core.analysis.arithmetic.lines import Lines
-from core.analysis.arithmetic.source import source_of
+from core.analysis.arithmetic.cell import cell_arithmetic
+from core.analysis.arithmetic.lines import CellArithmetic
+from core.analysis.arithmetic.source import source_lines
 from viz.instruments import arithmetic, source
 run = core.open_model("gpt-mini").run("Once upon a time there was a little girl who lived")
-a = arithmetic(lines_of(run, "causal", 2, 1, 7, 3), key="a", selected="layer.2.self_attn.pattern")
-s = source(source_of(run, "causal", 2), key="s", selected=a.path)
+a = arithmetic(cell_arithmetic(run, "causal", 2, 1, 7, 3), key="a", selected="layer.2.self_attn.pattern")
+s = source(source_lines(run, "causal", 2), key="s", selected=a.path)
 st.text(f"{a.path} {s.path}")
-n = arithmetic(lines_of(run, "causal", 2, 1, 7, 3), key="b", selected="nonsense")
+n = arithmetic(cell_arithmetic(run, "causal", 2, 1, 7, 3), key="b", selected="nonsense")
 st.text(f"{n.path}")
 """
 

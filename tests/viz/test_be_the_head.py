@@ -13,8 +13,8 @@ from streamlit.testing.v1 import AppTest
 from tiny_models import served
 
 from core import edits, open_model
-from core.analysis.guesses import probabilities
 from core.analysis.heads.compare import jensen_shannon
+from core.maths import softmax
 from viz.classroom import store
 from viz.labels import percent
 from viz.workspace.be_the_head import data
@@ -60,7 +60,7 @@ def test_the_last_word_is_hidden_and_the_head_is_the_one_whose_row_matters_most(
     for layer in range(2):
         for head in range(3):
             even = edits.SetPattern(f"layer.{layer}.self_attn.pattern", found.row, (1 / n,) * n, head=head)
-            scores[layer, head] = probabilities(model.run("She has a white", edits=[even]).logits[-1])[
+            scores[layer, head] = softmax(model.run("She has a white", edits=[even]).logits[-1])[
                 found.word_id
             ]
     assert min(scores, key=scores.__getitem__) == (found.place.layer, found.place.head)
@@ -85,9 +85,7 @@ def test_the_row_of_the_link_is_the_row_of_the_run(engine):
     shares = (70, *(0,) * (len(found.keys) - 2), 30)
     test = page(**{"be_the_head.row": ".".join(map(str, shares)), "be_the_head.in": "1"})
     row = edits.SetPattern(found.path, found.row, tuple(np.array(shares) / 100), head=found.place.head)
-    wanted = probabilities(engine.open("tiny-gpt").run("She has a white", edits=[row]).logits[-1])[
-        found.word_id
-    ]
+    wanted = softmax(engine.open("tiny-gpt").run("She has a white", edits=[row]).logits[-1])[found.word_id]
     assert bars(test)[1] == percent(float(wanted)) and [box.value for box in test.number_input] == list(
         shares
     )
@@ -145,7 +143,7 @@ def test_a_model_from_elsewhere_opens_with_the_text_whose_last_word_it_expects_m
     for text in (TEXT, *data.BEGINNINGS):
         start, _ = last_word(model, text)
         run = model.run(text[: start - 1])
-        chances[text] = probabilities(run.logits[-1])[model.tokenizer.encode(text[start - 1 :]).ids[0]]
+        chances[text] = softmax(run.logits[-1])[model.tokenizer.encode(text[start - 1 :]).ids[0]]
     assert data.opening(model, TEXT) == max(chances, key=chances.__getitem__)
     assert data.opening(engine.open("tiny-translator"), TEXT) == TEXT, "what it writes is the word to guess"
 
@@ -223,7 +221,7 @@ def test_the_mean_row_of_a_class_is_the_row_of_the_run(engine, monkeypatch):
     weights[:2] = 2 / 3, 1 / 3
     edit = edits.SetPattern(found.path, found.row, tuple(weights), head=found.place.head)
     logits = engine.open("tiny-gpt").run("She has a white", edits=[edit]).logits[-1]
-    wanted = float(probabilities(logits)[found.word_id])
+    wanted = float(softmax(logits)[found.word_id])
     drawn = [bar["value"] for bar in chart(test)[0]]
     assert drawn == pytest.approx([found.even, wanted, found.true], rel=1e-4) and len(set(drawn)) == 3
     bits = float(jensen_shannon(weights, found.true_row))

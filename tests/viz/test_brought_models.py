@@ -130,7 +130,7 @@ def test_heads_of_a_model_that_reads_no_english_are_not_named(monkeypatch):
     made = BROUGHT["protein"]()
     for _ in served(made, monkeypatch):
         heads = head_picker.survey(made.name)["self"]
-        assert heads.word(0, 0) == "not named"
+        assert heads.label(0, 0) == "not named"
         test = look(model=made.name, text=PROTEINS[0])
         assert not test.exception and "near-uniform" not in words(test)
 

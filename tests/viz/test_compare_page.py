@@ -15,9 +15,9 @@ from tiny_models import _unmeasured
 
 import core
 import core.serving.engine
-from core.analysis.attention.align import aligned, by_words
+from core.analysis.attention.align import align_words, pool_patterns
 from core.analysis.attribution.means import mean_outputs
-from core.analysis.heads.likeness import likeness
+from core.analysis.heads.likeness import compare_patterns
 from core.serving.engine import Engine
 from viz.widgets import pins
 from viz.widgets.pins import View
@@ -125,8 +125,8 @@ def test_two_texts_stand_opposite_each_other_and_what_is_left_over_is_shown():
         test
     ) and "Without a counterpart, only in B: old." in said(test)
     a, b = (core.open_model(GPT).run(view.text).attention(by="word") for view in views)
-    words = by_words(a.queries, b.queries)
-    wanted = aligned([a.weights[0, 0], b.weights[0, 0]], words, words)
+    words = align_words(a.queries, b.queries)
+    wanted = pool_patterns([a.weights[0, 0], b.weights[0, 0]], words, words)
     for shown, weights in zip(drawn(test), wanted, strict=False):
         np.testing.assert_allclose(shown, weights, atol=1e-6)
 
@@ -166,11 +166,11 @@ def test_a_minimal_pair_opens_with_the_head_that_differs_most(name):
     found = compared(a, b)
     kind = found.panes[0].view.kind
     runs = [core.open_model(view.model).run(view.text).attention(kind, by="word") for view in (a, b)]
-    rows = columns = by_words(runs[0].queries, runs[1].queries)
+    rows = columns = align_words(runs[0].queries, runs[1].queries)
     bits = np.empty(runs[0].weights.shape[:2])
     for layer, head in np.ndindex(bits.shape):
-        first, second = aligned([run.weights[layer, head] for run in runs], rows, columns)
-        bits[layer, head] = likeness(first, second).bits
+        first, second = pool_patterns([run.weights[layer, head] for run in runs], rows, columns)
+        bits[layer, head] = compare_patterns(first, second).bits
     view = found.panes[1].view
     assert (view.layer, view.head) == np.unravel_index(bits.argmax(), bits.shape)
     assert found.pair(0, 1).likeness.bits == pytest.approx(bits.max(), abs=1e-3)
@@ -224,7 +224,7 @@ def test_the_lines_of_python_compute_the_numbers_of_the_page():
         np.testing.assert_allclose(held["first"], found.weights[0], atol=1e-9)
         np.testing.assert_allclose(held["second"], found.weights[1], atol=1e-9)
         assert how in lines
-        measured = likeness(held["first"], held["second"], held["cells"])
+        measured = compare_patterns(held["first"], held["second"], held["cells"])
         assert (measured.correlation, measured.bits) == pytest.approx(
             (pair.likeness.correlation, pair.likeness.bits), abs=1e-9, nan_ok=True
         ), "the lines print what the page shows"

@@ -11,7 +11,7 @@ from test_compare_page import GPT, READER, compared, drawn, heats, linked, prese
 from test_look_page import page, said
 
 import core
-from core.analysis.heads.likeness import likeness
+from core.analysis.heads.likeness import compare_patterns
 from core.edits import ZeroHead
 from core.errors import InputError
 from viz.widgets import pins
@@ -25,7 +25,7 @@ def test_a_pair_is_measured_on_what_either_may_look_at():
     found = compare.compute(compare.Params())
     pair, may = found.pair(0, 1), found.allowed[0]
     assert (np.triu(found.weights[0], 1) == 0).all() and not np.triu(may, 1).any()
-    wanted = likeness(found.weights[0], found.weights[1], may)
+    wanted = compare_patterns(found.weights[0], found.weights[1], may)
     assert (pair.likeness.bits, pair.likeness.correlation) == (wanted.bits, wanted.correlation)
     assert not pair.compared[~may].any()
 

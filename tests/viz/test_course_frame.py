@@ -154,7 +154,7 @@ def test_the_picture_of_a_page_is_the_run_it_names() -> None:
     drawing = ElementTree.fromstring(course_pages.blank())
     words = [word.text for word in drawing.iter(f"{SVG}text")]
     run = course_pages._run(course_pages.FILL.model, course_pages.FILL.text)
-    row = run.logits[course_pages.blanks(run)[0]]
+    row = run.logits[course_pages.blank_rows(run)[0]]
     best = [run.model.tokenizer.token(int(i)).strip() for i in np.argsort(-row)[:5]]
     assert words == best
     chances = np.exp(row - row.max())

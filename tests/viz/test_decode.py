@@ -12,7 +12,7 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 import core.serving.engine
-from core.analysis.heads.habits import Heads
+from core.analysis.heads.habits import HeadHabits
 from core.decoding import Beam, decode, n_best, prompt_of
 from core.model import Model
 from core.models import families
@@ -61,7 +61,9 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> Iterator[SimpleNamespace]:
     listing = tuple(Listing(name, True, "", family) for name, family in FAMILY.items())
     with Engine(opener=made.__getitem__, listing=lambda: listing) as engine:
         monkeypatch.setattr(core.serving.engine, "_default", engine)
-        measured = Heads({"first": np.full((2, 3), 0.1) + np.eye(2, 3), "spread": np.full((2, 3), 0.9)}, 1)
+        measured = HeadHabits(
+            {"first": np.full((2, 3), 0.1) + np.eye(2, 3), "spread": np.full((2, 3), 0.9)}, 1
+        )
         monkeypatch.setattr(
             "viz.workspace.shared.head_picker.survey", lambda name: {"causal": measured, "cross": measured}
         )

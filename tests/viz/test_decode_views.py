@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 from test_decode import drawn, said
 from test_decode import engine as engine  # the fixture
 
-from core.analysis.forcing import side_by_side
+from core.analysis.forcing import compare_forcing
 from viz.course.shared.maths.guessing import Round, played, score
 from viz.course.shared.maths.prompts import ASKED, answers
 from viz.workspace.decode import cache, controls, forcing, guess
@@ -90,10 +90,10 @@ def test_the_score_is_over_all_rounds(engine):
 )
 def test_training_and_inference_stand_side_by_side(engine, model, text, name, target):
     test = drawn(model=model, text=text, decode__show=FORCING, **{name: target})
-    found = side_by_side(engine.models[model], text, target)
+    found = compare_forcing(engine.models[model], text, target)
     assert not test.exception and f"is {found.loss / math.log(2):.3f} bits per token" in whole(test)
     assert {"decode.forced", "decode.free"} <= {one.key for one in test.get("bidi_component")}
-    assert (found.parts is None) == ("it writes the same" in whole(test))
+    assert (found.first_difference is None) == ("it writes the same" in whole(test))
 
 
 def test_another_target_gives_another_loss(engine):
@@ -138,7 +138,7 @@ def test_a_translator_offers_no_guessing_and_a_link_to_it_is_mended(engine):
 @pytest.mark.slow
 def test_you_are_welcome_is_trained_place_by_place(engine):
     test = drawn(model="translator-en-es", text="You are welcome.", decode__show=FORCING)
-    found = side_by_side(engine.models["translator-en-es"], "You are welcome.", "De nada.")
+    found = compare_forcing(engine.models["translator-en-es"], "You are welcome.", "De nada.")
     assert next(one for one in test.text_input if one.label == "What should be written").value == "De nada."
     assert f"is {found.loss / math.log(2):.3f} bits per token" in whole(test) and len(found.forced) > 2
     table = forcing._table(found)

@@ -108,7 +108,7 @@ def test_a_neighbour_becomes_the_head_in_view(engine):
     ],
 )
 def test_every_view_draws_for_every_kind_of_attention(engine, monkeypatch, by, model, kind):
-    monkeypatch.setattr("core.analysis.heads.evidence.SOME", 60)
+    monkeypatch.setattr("core.analysis.heads.evidence.SAMPLE_STEP", 60)
     test = page(model=model, kind=kind, layer="0", head="0", text="The cat sat.", **{"find.by": by})
     assert test.text and not [box for box in test.warning if "cannot" in box.value]
 
@@ -134,9 +134,9 @@ def test_a_drawing_ranks_the_heads_and_is_in_the_link(engine):
     found = pool.pool("tiny-gpt", "causal")
     ranked = {}
     for name in ("the word before", "the first word"):
-        drawn = sketch.strokes()[name]
+        drawn = sketch.named_drawings()[name]
         test = page(**link, **{"find.drawn": pad.pack(drawn)})
-        scores = sketch.likeness(drawn, pool.grids(found))
+        scores = sketch.sketch_similarity(drawn, pool.grids(found))
         best = found.heads[int(scores.argmax())]
         assert f"Most like the drawing is {best} (" in said(
             test

@@ -23,7 +23,7 @@ def test_the_table_has_every_head_with_the_scores_that_ship_beside_an_untrained_
         table["score"], reverse=True
     )
     for row, place in enumerate((int(name[1]), int(name[4])) for name in table["head"]):
-        assert table["habit"][row] == trained.word(*place)
+        assert table["habit"][row] == trained.label(*place)
         assert table["induction head"][row] == pytest.approx(trained.scores["induction"][place], abs=1e-6)
         name = kinds.card.telling(trained, *place)
         assert table["untrained"][row] == pytest.approx(bare.scores[name][place], abs=1e-6)
@@ -40,7 +40,7 @@ def test_the_card_shows_the_sentences_behind_the_score():
     test = page(
         model="induction-tiny", kind="causal", layer=str(layer), head=str(head), **{"find.by": "kinds"}
     )
-    own = found.of(layer, head)
+    own = found.head_scores(layer, head)
     assert (
         f"On {len(own)} texts: least {own.min():.2f}, median {np.median(own):.2f}, most {own.max():.2f}"
         in said(test)

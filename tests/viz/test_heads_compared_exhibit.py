@@ -11,7 +11,7 @@ from exhibit_pages import chart, drawn, said
 from streamlit.testing.v1 import AppTest
 
 import core
-from core.analysis.heads.likeness import likeness
+from core.analysis.heads.likeness import compare_patterns
 from viz import theme
 from viz.course.self_attention.heads_compared import exhibit, maths, steps, worth
 from viz.course.self_attention.heads_compared.charts import COLUMN, looks, maps
@@ -121,7 +121,7 @@ def test_two_heads_side_by_side_and_their_difference():
     data = exhibit.compute(Params())
     test = page(step="3", a="2", b="7")
     assert not test.exception
-    alike = likeness(data.weights[2], data.weights[7], data.allowed[2])
+    alike = compare_patterns(data.weights[2], data.weights[7], data.allowed[2])
     assert f"divergence of a row is {alike.bits:.2f} bits" in said(test)
     gap = data.weights[2] - data.weights[7]
     at = np.unravel_index(np.abs(gap).argmax(), gap.shape)
@@ -131,9 +131,11 @@ def test_two_heads_side_by_side_and_their_difference():
         in said(test)
     )
     mean = page(step="3", a="2", b="mean")
-    assert f"{likeness(data.weights[2], data.weights.mean(0), data.allowed[2]).bits:.2f} bits" in said(
-        mean
-    ) and "the mean" in said(mean)
+    assert (
+        f"{compare_patterns(data.weights[2], data.weights.mean(0), data.allowed[2]).bits:.2f} bits"
+        in said(mean)
+        and "the mean" in said(mean)
+    )
 
 
 def test_kinds_are_those_measured_over_many_sentences():
@@ -141,10 +143,10 @@ def test_kinds_are_those_measured_over_many_sentences():
     data, test = exhibit.compute(Params()), page("heads_compared.table", step="4")
     assert data.heads is not None
     for head in range(8):
-        assert f"H{head} {data.heads.word(1, head)}" in said(test)
+        assert f"H{head} {data.heads.label(1, head)}" in said(test)
     head = maths.pointing(data.weights, data.row)
     assert f"it gives {percent(data.heads.scores['coreference'][1, head])} to what they mean" in said(test)
-    assert test.dataframe[0].value.loc["named"].tolist() == [data.heads.word(1, head) for head in range(8)]
+    assert test.dataframe[0].value.loc["named"].tolist() == [data.heads.label(1, head) for head in range(8)]
     own = page("heads_compared.table", step="2").dataframe[0].value
     assert (
         list(own.columns)

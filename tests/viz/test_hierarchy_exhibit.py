@@ -8,10 +8,10 @@ from exhibit_pages import chart, drawn, lanes, said
 from streamlit.testing.v1 import AppTest
 
 import core
-from core.analysis.guesses import probabilities
 from core.checkpoints.manifest import shipped_folder
 from core.checkpoints.scores import read_scores
 from core.errors import InputError
+from core.maths import softmax
 from core.text.sentences import sentences_of
 from viz.course.look_up.hierarchy import exhibit, maths
 from viz.course.look_up.hierarchy.params import EXAMPLES, Params
@@ -50,7 +50,7 @@ def test_weights_of_words_of_sentences_and_their_products_sum_to_one(text):
     np.testing.assert_allclose(found.rows[-1], found.products)
     np.testing.assert_allclose(found.rows.sum(1), 1, atol=1e-5)
     assert found.words == words.keys and found.whole == sentences.keys
-    np.testing.assert_allclose(found.chances, probabilities(run.classes))
+    np.testing.assert_allclose(found.chances, softmax(run.classes))
 
 
 def test_without_a_sentence_is_the_text_read_again_without_it():
@@ -58,7 +58,7 @@ def test_without_a_sentence_is_the_text_read_again_without_it():
     places = sentences_of(OWN)
     for i, row in enumerate(found.left):
         rest = " ".join(OWN[slice(*place)] for j, place in enumerate(places) if j != i)
-        np.testing.assert_allclose(row, probabilities(model.run(rest).classes), atol=1e-5)
+        np.testing.assert_allclose(row, softmax(model.run(rest).classes), atol=1e-5)
     assert data("whale").left.shape == (0, 6) and maths.agreement(data("whale")) is None
 
 
@@ -97,8 +97,8 @@ def test_six_kinds_and_what_one_of_ours_is_meant_as():
         test = page(4, "kind", found.classes[found.told], text)
         assert "Right." in said(test) and len(chart(test)[0]) == 6
         meant = next(one for one in maths.ours() if one.row.task == name)
-        assert ("That is right." in said(test)) == meant.kept
-        assert ("A telling error" in said(test)) != meant.kept
+        assert ("That is right." in said(test)) == meant.passed
+        assert ("A telling error" in said(test)) != meant.passed
     assert "no class for any other text" in said(page(4, "kind", data().classes[data().told], OWN))
 
 

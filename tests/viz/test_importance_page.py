@@ -13,12 +13,24 @@ from streamlit.testing.v1 import AppTest
 from test_inside import charts, data, forced, said
 from tiny_models import served
 
-from core.analysis.attribution.ablation_sweep import Item, estimate, samples, sweep
-from core.analysis.attribution.importance import ablation
+from core.analysis.attribution.ablation_sweep import (
+    ModelInput,
+    ablation_effects,
+    default_samples,
+    gradient_estimates,
+)
+from core.analysis.attribution.importance import ablation_losses
 from core.analysis.attribution.means import mean_outputs
-from core.analysis.attribution.patching import KEEP, Pair, at_position, of_head, pair_of, patched
-from core.analysis.attribution.target_token import Asked, telling
-from core.analysis.attribution.token_importance import hidden_from
+from core.analysis.attribution.patching import (
+    KEEP,
+    Pair,
+    head_patch,
+    make_pair,
+    position_patch,
+    restored_share,
+)
+from core.analysis.attribution.target_token import OutputTarget, default_row
+from core.analysis.attribution.token_importance import key_mask
 from core.errors import InputError
 from core.model import Model
 from core.run import Run
@@ -58,10 +70,10 @@ def picture(test: AppTest) -> tuple[dict, np.ndarray]:
     return opened(packet)[0], unpacked(packet)
 
 
-def asked_of(engine: Engine, model: str, text: str) -> tuple[Item, Asked]:
+def asked_of(engine: Engine, model: str, text: str) -> tuple[ModelInput, OutputTarget]:
     run = forced(engine.open(model), text)
-    row = telling(run)
-    return Item(text, run.target_text), Asked(row, int(run.logits[row].argmax()))
+    row = default_row(run)
+    return ModelInput(text, run.target_text), OutputTarget(row, int(run.logits[row].argmax()))
 
 
 @pytest.mark.quick(2)
@@ -78,13 +90,13 @@ def asked_of(engine: Engine, model: str, text: str) -> tuple[Item, Asked]:
 def test_the_grid_is_what_plain_runs_say_and_the_dots_are_the_gradients_guess(engine, model, text, kind):
     test = page(model=model, text=text, kind=kind)
     item, asked = asked_of(engine, model, text)
-    effects = sweep(engine.open(model), item, asked, kind)
+    effects = ablation_effects(engine.open(model), item, asked, kind)
     header, values = picture(test)
     assert header["scale"] == "difference"
     np.testing.assert_allclose(values, effects, atol=1e-5)
     dots = data(charts(test)[0], 1)
     assert [dot["a"] for dot in dots] == pytest.approx(
-        estimate(engine.open(model), item, asked.goal, kind).ravel().tolist(), abs=1e-4
+        gradient_estimates(engine.open(model), item, asked.goal, kind).ravel().tolist(), abs=1e-4
     )
     best = np.unravel_index(int(effects.argmin()), effects.shape)
     assert f"Without {head_name(int(best[0]), int(best[1]))}" in said(
@@ -95,21 +107,23 @@ def test_the_grid_is_what_plain_runs_say_and_the_dots_are_the_gradients_guess(en
 def test_the_mean_and_a_second_word_change_the_question(engine):
     model = engine.open("tiny-gpt")
     item, asked = asked_of(engine, "tiny-gpt", TEXT)
-    average = mean_outputs(model, [s.text for s in samples(model, 3)], "causal")
+    average = mean_outputs(model, [s.text for s in default_samples(model, 3)], "causal")
     _, values = picture(page(model="tiny-gpt", text=TEXT, importance__how="mean"))
-    np.testing.assert_allclose(values, sweep(model, item, asked, "causal", average), atol=1e-5)
+    np.testing.assert_allclose(values, ablation_effects(model, item, asked, "causal", average), atol=1e-5)
     _, values = picture(
         page(
             model="tiny-gpt", text=TEXT, importance__row="1", importance__word="40", importance__against="the"
         )
     )
     np.testing.assert_allclose(
-        values, sweep(model, item, Asked(1, 40, model.token_id("the")), "causal"), atol=1e-4
+        values, ablation_effects(model, item, OutputTarget(1, 40, model.token_id("the")), "causal"), atol=1e-4
     )
     _, values = picture(page(model="tiny-gpt", text=TEXT, importance__row="1", importance__against="was the"))
     np.testing.assert_allclose(
         values,
-        sweep(model, item, Asked(1, model.token_id("was"), model.token_id("the")), "causal"),
+        ablation_effects(
+            model, item, OutputTarget(1, model.token_id("was"), model.token_id("the")), "causal"
+        ),
         atol=1e-4,
     )
 
@@ -129,7 +143,7 @@ def test_the_head_of_the_link_is_chosen_and_goes_on_to_the_other_pages(engine):
 def test_over_many_sentences_it_is_the_rise_of_the_loss(engine):
     model = engine.open("tiny-gpt")
     _, values = picture(page(model="tiny-gpt", text=TEXT, importance__by="many"))
-    np.testing.assert_allclose(values, ablation(model, samples(model, 3), "causal"), atol=1e-5)
+    np.testing.assert_allclose(values, ablation_losses(model, default_samples(model, 3), "causal"), atol=1e-5)
     for name in ("tiny-translator", "tiny-bert", "tiny-albert", "prompt-tiny"):
         assert "nats per token" in said(page(model=name, importance__by="many"))
 
@@ -154,8 +168,7 @@ def test_words_are_read_in_every_way_and_taken_away(engine, model, text, n):
     )
     np.testing.assert_allclose(values.sum(1), 1, atol=1e-4)
     drops = [
-        asked.value(run.logits)
-        - asked.value(item.run(reader, edits=(hidden_from(reader, kind, key),)).logits)
+        asked.value(run.logits) - asked.value(item.run(reader, edits=(key_mask(reader, kind, key),)).logits)
         for key in range(values.shape[1])
     ]
     worth = np.maximum(drops, 0)
@@ -169,7 +182,7 @@ def parting(model: Model, clean: Run) -> Iterator[tuple[str, Pair]]:
     for letters in product("abcdegkmx", repeat=2):
         other = " ".join((*letters, *["a"] * (n - 2)))
         with suppress(InputError):
-            yield other, pair_of(clean, model.run(other, target=clean.target_text, keep=KEEP))
+            yield other, make_pair(clean, model.run(other, target=clean.target_text, keep=KEEP))
 
 
 def test_a_patch_restores_what_the_core_says(engine):
@@ -181,7 +194,7 @@ def test_a_patch_restores_what_the_core_says(engine):
     stack = next(iter(reader.spec.stacks.values()))
     header, values = picture(test)
     wanted = [
-        [patched(pair, at_position(pair, stack, layer, place)) for place in range(values.shape[1])]
+        [restored_share(pair, position_patch(pair, stack, layer, place)) for place in range(values.shape[1])]
         for layer in range(2)
     ]
     np.testing.assert_allclose(values, wanted, atol=1e-4)
@@ -198,7 +211,10 @@ def test_a_patch_restores_what_the_core_says(engine):
     )
     np.testing.assert_allclose(
         values,
-        [[patched(pair, of_head(pair, kind, layer, head)) for head in range(3)] for layer in range(2)],
+        [
+            [restored_share(pair, head_patch(pair, kind, layer, head)) for head in range(3)]
+            for layer in range(2)
+        ],
         atol=1e-4,
     )
 
@@ -230,7 +246,9 @@ def test_another_sentence_forgets_the_place_and_the_word(engine):
     test.run()
     item, asked = asked_of(engine, "tiny-gpt", "She has a white car.")
     _, values = picture(test)
-    np.testing.assert_allclose(values, sweep(engine.open("tiny-gpt"), item, asked, "causal"), atol=1e-5)
+    np.testing.assert_allclose(
+        values, ablation_effects(engine.open("tiny-gpt"), item, asked, "causal"), atol=1e-5
+    )
 
 
 def test_a_second_look_computes_nothing(engine, monkeypatch):

@@ -11,7 +11,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from tiny_models import served
 
-from core.analysis.attribution.target_token import Asked, telling
+from core.analysis.attribution.target_token import OutputTarget, default_row
 from core.analysis.residual.logit_lens import logit_lens
 from core.model import Model
 from core.run import Run
@@ -86,8 +86,8 @@ def test_it_opens_with_the_lens_of_the_run(engine, model):
         assert cell["chance"] == pytest.approx(lens.chances[cell["column"], cell["row"], 0], abs=1e-4)
         assert cell["exact"] == target_picker.named(run, int(lens.ids[cell["column"], cell["row"], 0]))
     (framed,) = [cell for cell in cells if cell["chosen"]]
-    assert framed["row"] == telling(run)
-    assert f"“{target_picker.named(run, int(lens.ids[-1, telling(run), 0]))}”" in said(test)
+    assert framed["row"] == default_row(run)
+    assert f"“{target_picker.named(run, int(lens.ids[-1, default_row(run), 0]))}”" in said(test)
 
 
 def test_a_cell_in_the_link_is_framed_and_shows_its_five_best(engine):
@@ -113,7 +113,7 @@ def test_who_wrote_it_adds_up_to_the_logit(engine, model):
     text = "She has a [MASK] car." if model in ("tiny-bert", "tiny-albert", "tiny-bigbird") else TEXT
     test = page(model=model, text=text, inside__by="who")
     run = forced(engine.open(model), text)
-    row = telling(run)
+    row = default_row(run)
     heads, bars = sorted(charts(test)[:2], key=lambda chart: any(cell.get("chosen") for cell in data(chart)))
     logit = float(run.logits[row].max())
     assert sum(cell["value"] for cell in data(bars)) == pytest.approx(logit, abs=1e-3)
@@ -134,7 +134,7 @@ def test_who_wrote_it_follows_the_link_down_to_the_heads_and_compares_two_words(
         inside__against="the",
         inside__part="L1 attention",
     )
-    found = who.attribute(run, Asked(1, token, other))
+    found = who.attribute(run, OutputTarget(1, token, other))
     by_size = sorted((data(chart) for chart in charts(test)), key=len)
     assert [cell["value"] for cell in by_size[0]][:3] == pytest.approx(
         found.heads["causal"][1].tolist(), abs=1e-4

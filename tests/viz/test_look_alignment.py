@@ -12,7 +12,7 @@ from packets import carried, opened, unpacked
 from streamlit.testing.v1 import AppTest
 
 import core.serving.engine
-from core.analysis.arithmetic.cell import row_of
+from core.analysis.arithmetic.cell import attention_row
 from core.model import Model
 from core.models import families
 from core.serving.engine import Engine, Listing
@@ -100,7 +100,7 @@ def test_the_arithmetic_ends_at_the_weight_of_the_run(model):
     run = model.run(TEXT, target="Ella tiene un auto.")
     for kind in run.kinds:
         for query in range(len(run.tokens)):
-            row = row_of(run, kind, 0, 0, query)
+            row = attention_row(run, kind, 0, 0, query)
             np.testing.assert_allclose(row.weights, run.attention(kind).weights[0, 0, query], atol=1e-5)
             assert row.residue < 1e-5 and row.dots is None
             assert (row.gaussian is None) == (model.name != "luong-local-p")

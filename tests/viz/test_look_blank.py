@@ -11,7 +11,8 @@ from packets import opened
 from streamlit.testing.v1 import AppTest
 
 import core.serving.engine
-from core.analysis.guesses import guesses, probabilities
+from core.analysis.predictions import top_predictions
+from core.maths import softmax
 from core.serving.engine import Engine, Listing
 from tests.bert_helpers import build
 from viz.labels import literal, percent
@@ -52,14 +53,14 @@ def blank(test: AppTest):
 
 def test_probabilities_are_torchs_softmax():
     scores = np.random.default_rng(0).normal(size=(4, 9)).astype(np.float32) * 30
-    np.testing.assert_allclose(probabilities(scores), torch.tensor(scores).double().softmax(-1), rtol=1e-12)
-    assert np.isfinite(probabilities(np.array([1e4, -1e4]))).all()
+    np.testing.assert_allclose(softmax(scores), torch.tensor(scores).double().softmax(-1), rtol=1e-12)
+    assert np.isfinite(softmax(np.array([1e4, -1e4]))).all()
 
 
 def test_guesses_are_the_best_of_the_row(model):
     run = model.run(TEXT)
     place = run.tokens.index("[MASK]")
-    found = guesses(run, place, 3)
+    found = top_predictions(run, place, 3)
     order = torch.tensor(run.logits[place]).double().softmax(-1).topk(3)
     assert [word for word, _ in found] == [model.tokenizer.token(int(i)) for i in order.indices]
     assert [chance for _, chance in found] == pytest.approx(order.values.tolist())
@@ -71,7 +72,7 @@ def test_the_blank_is_touched_and_its_guesses_are_those_of_the_run(model):
     assert head["words"] is None and head["keys"][head["start"][1]] == "[MASK]"
     assert head["special"] == [[0, len(head["keys"]) - 1]] * 2
     run = model.run(TEXT)
-    best = guesses(run, run.tokens.index("[MASK]"))
+    best = top_predictions(run, run.tokens.index("[MASK]"))
     assert [option.content.split(" ")[0] for option in blank(test).proto.options] == [
         literal(word) for word, _ in best
     ]
@@ -84,7 +85,7 @@ def test_the_blank_is_touched_and_its_guesses_are_those_of_the_run(model):
 def test_choosing_a_guess_writes_it_into_the_sentence(model):
     test = look(text=TEXT)
     run = model.run(TEXT)
-    word = guesses(run, run.tokens.index("[MASK]"))[1][0]
+    word = top_predictions(run, run.tokens.index("[MASK]"))[1][0]
     blank(test).set_value(word).run()
     assert not test.exception
     assert test.query_params["text"] in (
@@ -96,7 +97,7 @@ def test_choosing_a_guess_writes_it_into_the_sentence(model):
 @pytest.mark.slow
 def test_the_guesses_stay_so_that_another_can_be_tried_and_the_blank_comes_back(model):
     run = model.run(TEXT)
-    best = [word for word, _ in guesses(run, run.tokens.index("[MASK]"))]
+    best = [word for word, _ in top_predictions(run, run.tokens.index("[MASK]"))]
     test = look(text=TEXT)
     offered = list(blank(test).options)
     for word in (best[1], best[2]):
@@ -112,7 +113,7 @@ def test_the_guesses_stay_so_that_another_can_be_tried_and_the_blank_comes_back(
 
 def test_of_two_blanks_one_is_filled_and_the_other_is_guessed_with_it(model):
     test = look(text="She [MASK] a ___ car.")
-    word = guesses(run := model.run("She [MASK] a [MASK] car."), run.tokens.index("[MASK]"))[0][0]
+    word = top_predictions(run := model.run("She [MASK] a [MASK] car."), run.tokens.index("[MASK]"))[0][0]
     blank(test).set_value(word).run()
     text = f"She {word.removeprefix('##')} a [MASK] car."
     first, second = [group for group in test.button_group if "blank" in group.label]
@@ -122,14 +123,14 @@ def test_of_two_blanks_one_is_filled_and_the_other_is_guessed_with_it(model):
         and "blank 2 of 2" in second.label
         and second.value is None
     )
-    other = guesses(run := model.run(text), run.tokens.index("[MASK]"), 1)[0][0]
+    other = top_predictions(run := model.run(text), run.tokens.index("[MASK]"), 1)[0][0]
     assert test.text_input[0].value == text and second.options[0].startswith(literal(other))
 
 
 def test_a_second_text_is_read_behind_the_first(model):
     test = look(text=TEXT, pair="It was tired.", view="full")
     assert words(test)["keys"][-5:] == ["It", "was", "tired", ".", "[SEP]"]
-    chance = probabilities(model.run(TEXT, pair="It was tired.").next_sentence)[0]
+    chance = softmax(model.run(TEXT, pair="It was tired.").next_sentence)[0]
     assert any(f"a probability of {percent(chance)}" in text.value for text in test.text)
     assert (
         "pair='It was tired.'" in "".join(code.value for code in test.code) or not test.code
@@ -144,7 +145,7 @@ def test_a_model_that_tells_the_order_of_two_texts_says_so(monkeypatch):
     ) as engine:
         monkeypatch.setattr(core.serving.engine, "_default", engine)
         test = look(text=TEXT, pair="It was tired.")
-        chance = probabilities(made.run(TEXT, pair="It was tired.").sentence_order)[0]
+        chance = softmax(made.run(TEXT, pair="It was tired.").sentence_order)[0]
         assert any(
             "in their order" in text.value and f"a probability of {percent(chance)}" in text.value
             for text in test.text
@@ -188,4 +189,4 @@ def test_each_of_two_blanks_has_its_guesses(model):
     for group, row in zip(
         groups, [row for row, token in enumerate(run.tokens) if token == "[MASK]"], strict=True
     ):
-        assert group.options[0].startswith(literal(guesses(run, row, 1)[0][0]))
+        assert group.options[0].startswith(literal(top_predictions(run, row, 1)[0][0]))

@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 import core
 import core.serving.engine
-from core.analysis.guesses import guesses
+from core.analysis.predictions import top_predictions
 from core.decoding import Greedy, Sample, decode
 from core.serving.engine import Engine, Listing
 from viz.labels import percent
@@ -58,7 +58,7 @@ def test_the_next_tokens_stand_behind_the_text_with_their_probabilities():
 
 def test_one_is_chosen_and_written_and_others_follow():
     test = look()
-    best = guesses(core.open_model(MODEL).run(TEXT), -1, go_on.OFFERED)
+    best = top_predictions(core.open_model(MODEL).run(TEXT), -1, go_on.OFFERED)
     assert [option.split(" ")[0] for option in offered(test).options] == [word.strip() for word, _ in best]
     before = after(test)
     offered(test).select(core.open_model(MODEL).tokenizer.encode(best[1][0]).ids[0]).run()

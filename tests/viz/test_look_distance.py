@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from tiny_models import served
 
 from core.analysis.attribution.score_parts import scores_of_attending
-from core.analysis.heads.relative_bias import by_distance
+from core.analysis.heads.relative_bias import bias_by_distance
 from viz.workspace.look import relative_bias
 from viz.workspace.shared.head_picker import HeadRef
 
@@ -47,7 +47,7 @@ def folds(test: AppTest) -> list[str]:
 
 def test_the_picture_holds_the_numbers_of_the_stack_in_view(engine):
     test = full("tiny-t5", kind="causal")
-    found = by_distance(engine.open("tiny-t5"), "causal")
+    found = bias_by_distance(engine.open("tiny-t5"), "causal")
     assert relative_bias.NAME in folds(test)
     said = "\n".join(element.value for element in test.markdown)
     assert relative_bias.told(found, HeadRef("causal", 0, 1)) in said

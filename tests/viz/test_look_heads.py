@@ -10,9 +10,9 @@ from test_look_page import run as run  # the fixture
 
 import core
 from core.analysis.heads.evidence import TESTS
-from core.analysis.heads.habits import WORDS
+from core.analysis.heads.habits import HABIT_NAMES
 from core.analysis.heads.head_file import read_heads
-from core.analysis.heads.occasions import occurs
+from core.analysis.heads.occasions import can_show
 from core.checkpoints.manifest import shipped_folder
 from core.glossary import term
 from viz.workspace.compare import data, folds
@@ -89,7 +89,7 @@ def test_what_a_head_is_stands_behind_a_question_mark_beside_the_heads():
             f"**{word}**: {TESTS[habit]}" in told
             for word in list(named.values())[:4]
             for habit in TESTS
-            if WORDS[habit] == word
+            if HABIT_NAMES[habit] == word
         )
 
 
@@ -114,7 +114,7 @@ def test_a_head_of_quotes_is_offered_only_where_something_is_quoted():
 def test_compare_opens_with_heads_whose_habits_have_an_occasion():
     for text in (PLAIN, QUOTE):
         for view in data.opening("gpt-mini", text):
-            assert occurs(head_picker.survey("gpt-mini")["causal"].kind(view.layer, view.head), text)
+            assert can_show(head_picker.survey("gpt-mini")["causal"].kind(view.layer, view.head), text)
     first = data.opening("gpt-mini", QUOTE)[0]
     assert (
         head_picker.survey("gpt-mini")["causal"].best(PLAIN)

@@ -10,8 +10,8 @@ from packets import carried, opened, unpacked
 from streamlit.testing.v1 import AppTest
 
 import core
-from core.analysis.arithmetic.cell import row_of
-from core.analysis.attention.aggregate import aggregated
+from core.analysis.arithmetic.cell import attention_row
+from core.analysis.attention.aggregate import aggregate_heads
 from viz.labels import percent
 from viz.workspace.look import cell as look_cell
 from viz.workspace.shared import head_picker
@@ -82,7 +82,7 @@ def test_all_heads_are_one_picture_on_one_scale(run):
         and header["tokens"] == list(run.attention("cross", by="word", writing=True).weights.shape[2:])
     )
     measured = head_picker.survey(MODEL)["cross"]
-    assert header["kinds"][header["kind"][1][5]] == measured.word(1, 5)
+    assert header["kinds"][header["kind"][1][5]] == measured.label(1, 5)
 
 
 @pytest.mark.quick(1)
@@ -121,7 +121,7 @@ def test_nothing_is_calculated_while_nobody_sees_it(run, monkeypatch):
     def never(*_: object, **__: object) -> None:
         raise AssertionError("calculated for nobody")
 
-    for name in ("lines_of", "source_of", "tensor_card"):
+    for name in ("cell_arithmetic", "source_lines", "tensor_card"):
         monkeypatch.setattr(look_cell, name, never)
     test = page("look", view="full", kind="cross", layer="2", head="3", near="")
     (heat,), (cell,) = named(test, "scale", "axis"), named(test, "light")
@@ -156,7 +156,7 @@ def test_the_browser_has_the_last_word_on_what_is_in_view():
 def test_heads_joined_are_those_of_the_core_and_come_with_a_word_of_care(run, how, says):
     test = page("look", view="full", kind="self", layer="1", **{"look.how": how})
     (packet,) = named(test, "scale", "axis")
-    wanted = aggregated(run, "self", how, "word").weights[1, 0]
+    wanted = aggregate_heads(run, "self", how, "word").weights[1, 0]
     np.testing.assert_allclose(unpacked(packet, page=packets(test)), wanted, atol=1e-6)
     assert says in "\n".join(caption.value for caption in test.caption) and not named(test, "cell", "residue")
 
@@ -220,7 +220,7 @@ def test_only_attention_within_one_text_has_an_own_position(run, kind, own):
 
 def test_the_arithmetic_ends_at_the_weight_of_the_run(run):
     for kind in run.kinds:
-        row = row_of(run, kind, 1, 4, 2)
+        row = attention_row(run, kind, 1, 4, 2)
         assert row.residue < 1e-4 and row.weights.sum() == pytest.approx(1)
         np.testing.assert_allclose(row.weights, run.attention(kind).weights[1, 4, 2], atol=1e-5)
         assert (row.weights[~row.allowed] == 0).all()

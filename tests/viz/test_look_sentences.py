@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 from tiny_models import served
 
 import viz
-from core.analysis.guesses import probabilities
+from core.maths import softmax
 from core.text.sentences import sentences_of
 from viz.labels import percent, shorten
 from viz.workspace.compare import data
@@ -61,7 +61,7 @@ def test_look_draws_both_weightings_and_tells_the_class(engine, kind, view):
     assert opened(words)[0]["layout"] == "two"
     everything = drawn(test)
     np.testing.assert_allclose(unpacked(words, page=everything), attention.weights[0, 0], atol=1e-3)
-    chances = probabilities(run.classes)
+    chances = softmax(run.classes)
     best = int(chances.argmax())
     assert f"**{run.model.config.classes[best]} {percent(chances[best])}**" in said(test)
     assert "“Zyx”" in said(test) and "read as one unknown word" in said(test)

@@ -10,13 +10,13 @@ from deep import deep
 from plain_runs import FILLER, GPT, OPENING, READER, TEXT, plain, softmax
 
 import core
-from core.analysis.attribution.ablation_sweep import Item, sweep
+from core.analysis.attribution.ablation_sweep import ModelInput, ablation_effects
 from core.analysis.attribution.logit_attribution import attribute
-from core.analysis.attribution.patching import KEEP, at_position, of_head, pair_of, patched
-from core.analysis.attribution.target_token import Asked, telling
-from core.analysis.heads.evidence import KEPT
+from core.analysis.attribution.patching import KEEP, head_patch, make_pair, position_patch, restored_share
+from core.analysis.attribution.target_token import OutputTarget, default_row
+from core.analysis.heads.evidence import POSITIONAL_SHARE
 from core.analysis.residual.logit_lens import logit_lens
-from core.analysis.residual.ripple import changed, ripple
+from core.analysis.residual.ripple import changed_positions, ripple
 from viz.labels import percent
 from viz.workspace.find import card, kinds, map, pool
 from viz.workspace.importance import heads as importance_heads
@@ -37,7 +37,7 @@ def test_what_matters_names_the_head_and_the_word_that_matter(model: str):
     params = page.Params(model, OPENING[model])
     run, swept = page.plain(params), page.compute(params)
     kind = run.kinds[-1]
-    effects = sweep(run.model, Item(params.text, run.target_text), swept.asked, kind)
+    effects = ablation_effects(run.model, ModelInput(params.text, run.target_text), swept.asked, kind)
     np.testing.assert_allclose(swept.effects, effects, atol=1e-4)
     filled = replace(params, kind=kind, asked=swept.asked)
     for place in np.ndindex(effects.shape):
@@ -80,10 +80,10 @@ def test_what_is_patched_is_what_two_plain_runs_want(model: str, clean: str, oth
         if one.source is None
         else reader.run(other, target=one.target_text, keep=KEEP)
     )
-    pair = pair_of(one, two)
+    pair = make_pair(one, two)
     row, names = (
-        pair.asked.row,
-        [target_picker.named(one, int(run.logits[pair.asked.row].argmax())) for run in (one, two)],
+        pair.output.row,
+        [target_picker.named(one, int(run.logits[pair.output.row].argmax())) for run in (one, two)],
     )
     assert names[0] != names[
         1
@@ -98,7 +98,10 @@ def test_what_is_patched_is_what_two_plain_runs_want(model: str, clean: str, oth
         if a != b
     ]
     shares = np.array(
-        [[patched(pair, at_position(pair, stack, layer, place)) for place in range(n)] for layer in (0, 1)]
+        [
+            [restored_share(pair, position_patch(pair, stack, layer, place)) for place in range(n)]
+            for layer in (0, 1)
+        ]
     )
     columns = [str(place) for place in range(n)]
     said = patch._places_said(pair, shares, columns)
@@ -115,7 +118,12 @@ def test_what_is_patched_is_what_two_plain_runs_want(model: str, clean: str, oth
         and np.abs(np.delete(shares[0], differ)).max() < 1e-3
     ), "as the page says of entering layer 0"
     heads = np.array(
-        [[patched(pair, of_head(pair, one.kinds[-1], 0, head)) for head in range(reader.config.n_heads)]]
+        [
+            [
+                restored_share(pair, head_patch(pair, one.kinds[-1], 0, head))
+                for head in range(reader.config.n_heads)
+            ]
+        ]
     )
     assert (
         f"The head that restores most is L0.H{int(heads.argmax())}: {percent(heads.max())}"
@@ -149,10 +157,10 @@ def test_the_lens_says_where_its_first_guess_settles(model: str):
 @EACH
 def test_the_parts_that_are_said_to_add_up_do(model: str):
     run = inside.compute(inside.Params(model, OPENING[model]))
-    row = telling(run)
+    row = default_row(run)
     for asked in (
-        Asked(row, int(run.logits[row].argmax())),
-        Asked(row, *(int(i) for i in np.argsort(-run.logits[row])[:2])),
+        OutputTarget(row, int(run.logits[row].argmax())),
+        OutputTarget(row, *(int(i) for i in np.argsort(-run.logits[row])[:2])),
     ):
         said = who._sentence(run, asked, attribute(run, asked)).replace("−", "-")
         listed = [
@@ -188,7 +196,7 @@ def test_a_ripple_is_told_as_far_as_it_goes(model: str, text: str, other: str):
         else one.model.run(other, keep=("*resid_in", "*resid_out"))
     )
     for side in ("encoder", "decoder") if one.source else (None,):
-        moved, places = ripple(one, two, side), changed(one, two, side)
+        moved, places = ripple(one, two, side), changed_positions(one, two, side)
         said, same = inside_ripple.sentence(one, moved, places, side), one.hidden(side) == two.hidden(side)
         still = same.all(-1)  # (layer + 1, position): the vector has the same numbers
         if still.all():
@@ -229,7 +237,7 @@ def test_a_card_says_what_the_scores_of_its_head_say(model: str, kind: str):
     clear = {
         place
         for place in np.ndindex(measured.shape)
-        if measured.word(*place) not in ("near-uniform", "no clear pattern")
+        if measured.label(*place) not in ("near-uniform", "no clear pattern")
     }
     assert kinds._sentence(measured, bare, model).startswith(
         f"{len(clear)} of the {np.prod(measured.shape)} heads of {model} have a clear habit"
@@ -242,7 +250,7 @@ def test_a_card_says_what_the_scores_of_its_head_say(model: str, kind: str):
             continue
         other = float(measured.controls[name][place])
         assert f"{other:.2f}" in said
-        assert "a habit of place" not in said or other >= KEPT * score > 0
+        assert "a habit of place" not in said or other >= POSITIONAL_SHARE * score > 0
         assert "depends on the words" not in said or other < score
 
 

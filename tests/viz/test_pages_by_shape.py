@@ -15,7 +15,7 @@ from tiny_models import _unmeasured
 import core
 import core.serving.engine
 from core.abilities import ABILITIES
-from core.analysis.heads.head_survey import readings, summed, tried
+from core.analysis.heads.head_survey import average_results, scores_or_reason, survey_steps
 from core.checkpoints import manifest
 from core.data.texts import Example
 from core.model import Model
@@ -205,10 +205,10 @@ def test_a_sentence_with_a_word_that_a_model_does_not_know_is_left_out_of_its_su
     opened: Callable[[str], Model],
 ) -> None:
     """A tokenizer that drops capitals; where no sentence can be read, as with a context of 16, the reason is said."""
-    told = [tried(read) for read in readings(opened("letters"))[::6]]
+    told = [scores_or_reason(read) for read in survey_steps(opened("letters"))[::6]]
     reasons = [one for one in told if isinstance(one, str)]
     assert 0 < len(reasons) < len(told) and all("not the words of" in reason for reason in reasons)
-    (heads,) = summed(told).values()
+    (heads,) = average_results(told).values()
     assert heads.n == len(told) - len(reasons)
     with pytest.raises(core.InputError, match="reads at most 16"):
-        summed([tried(read) for read in readings(opened("context-of-16"))[:3]])
+        average_results([scores_or_reason(read) for read in survey_steps(opened("context-of-16"))[:3]])

@@ -12,14 +12,13 @@ from test_links import linked, refused, said, visited
 import core
 from core.analysis.attention.aggregate import rollout
 from core.analysis.attribution import ablation_sweep, erasing
-from core.analysis.attribution.ablation_sweep import Item
+from core.analysis.attribution.ablation_sweep import ModelInput
 from core.analysis.attribution.importance import mean_loss
-from core.analysis.attribution.patching import KEEP, at_position, pair_of, patched
-from core.analysis.attribution.target_token import Asked
-from core.analysis.attribution.token_importance import hidden_from, input_gradient
-from core.analysis.guesses import probabilities
+from core.analysis.attribution.patching import KEEP, make_pair, position_patch, restored_share
+from core.analysis.attribution.target_token import OutputTarget
+from core.analysis.attribution.token_importance import input_gradient, key_mask
 from core.analysis.heads.compare import jensen_shannon
-from core.analysis.heads.likeness import likeness
+from core.analysis.heads.likeness import compare_patterns
 from core.data import doodles
 from core.data.doodles import as_text
 from core.data.drawings import ours
@@ -27,6 +26,7 @@ from core.data.patches import hiding
 from core.data.texts import Example
 from core.edits import ZeroHead
 from core.edits.serialize import from_text, to_text
+from core.maths import softmax
 from core.model import Model
 from viz.labels import literal, percent
 from viz.shell import pages
@@ -44,8 +44,8 @@ def model() -> Model:
 
 
 @pytest.fixture(scope="module")
-def asked(model: Model) -> Asked:
-    return Asked(0, int(model.run(FISH, keep=()).classes.argmax()))
+def asked(model: Model) -> OutputTarget:
+    return OutputTarget(0, int(model.run(FISH, keep=()).classes.argmax()))
 
 
 def page(slug: str, **link: str) -> Any:
@@ -76,14 +76,14 @@ def test_a_model_that_says_nothing_is_told_and_its_drawing_is_kept(slug: str) ->
     assert not test.text_input, "a drawing is not shown as letters"
 
 
-def test_what_each_head_does_for_a_class_is_what_plain_runs_say(model: Model, asked: Asked) -> None:
+def test_what_each_head_does_for_a_class_is_what_plain_runs_say(model: Model, asked: OutputTarget) -> None:
     test = page("importance")
     heat = next(data for data in packets_of(test) if opened(data)[0].get("axis") == ["layer", "head"])
-    effects = ablation_sweep.sweep(model, Item(FISH), asked, "self")
+    effects = ablation_sweep.ablation_effects(model, ModelInput(FISH), asked, "self")
     np.testing.assert_allclose(unpacked(heat), effects, atol=1e-5)
     other = page("importance", importance__word="2", importance__other="4")
     heat = next(data for data in packets_of(other) if opened(data)[0].get("axis") == ["layer", "head"])
-    wanted = ablation_sweep.sweep(model, Item(FISH), Asked(0, 2, 4), "self")
+    wanted = ablation_sweep.ablation_effects(model, ModelInput(FISH), OutputTarget(0, 2, 4), "self")
     np.testing.assert_allclose(unpacked(heat), wanted, atol=1e-4)
     assert "“cat” against “eye” goes from" in said(other)
 
@@ -92,24 +92,24 @@ def test_what_each_head_does_for_a_class_is_what_plain_runs_say(model: Model, as
 def test_over_many_drawings_it_is_the_rise_of_the_loss_of_their_classes(model: Model) -> None:
     test = page("importance", importance__by="many")
     heat = next(data for data in packets_of(test) if opened(data)[0].get("axis") == ["layer", "head"])
-    read = ablation_sweep.samples(model, 24)
+    read = ablation_sweep.default_samples(model, 24)
     assert {sample.truth for sample in read} == set(doodles.NAMES) and len(read) == 24
     without = ZeroHead("encoder.layer.1.self_attn.heads", 2)
     rise = mean_loss(model, read, (without,)) - mean_loss(model, read)
     assert unpacked(heat)[1, 2] == pytest.approx(rise, abs=1e-4)
-    chances = [probabilities(model.run(row.text, keep=()).classes) for row in read]
+    chances = [softmax(model.run(row.text, keep=()).classes) for row in read]
     truth = [model.config.classes.index(row.truth) for row in read]
     plain = -np.log([p[i] for p, i in zip(chances, truth, strict=True)]).mean()
     assert mean_loss(model, read) == pytest.approx(plain, abs=1e-5)
 
 
 @pytest.mark.slow
-def test_patches_are_read_in_every_way_and_erased(model: Model, asked: Asked) -> None:
+def test_patches_are_read_in_every_way_and_erased(model: Model, asked: OutputTarget) -> None:
     test = page("importance", importance__by="words")
     ((head, values),) = pictures(test).values()
     assert head["cells"] == [7, 7] and head["form"] == "all" and head["special"] == 1
     found = dict(zip(head["asks"], values, strict=True))
-    run, item = model.run(FISH), Item(FISH)
+    run, item = model.run(FISH), ModelInput(FISH)
     weights = run.attention("self").weights
     plain = asked.value(run.scores)
 
@@ -124,11 +124,9 @@ def test_patches_are_read_in_every_way_and_erased(model: Model, asked: Asked) ->
         "rollout": share(rollout(weights)[-1, 0]),
         "gradient × input": input_gradient(model, item, asked),
         "patch painted over": share(
-            np.maximum([0, *(without(erasing.painted_over(model, key)) for key in range(1, 50))], 0)
+            np.maximum([0, *(without(erasing.patch_occlusion(model, key)) for key in range(1, 50))], 0)
         ),
-        "patch ablated": share(
-            np.maximum([without(hidden_from(model, "self", key)) for key in range(50)], 0)
-        ),
+        "patch ablated": share(np.maximum([without(key_mask(model, "self", key)) for key in range(50)], 0)),
     }
     for name, numbers in wanted.items():
         np.testing.assert_allclose(found[name], numbers, atol=2e-3, err_msg=name)
@@ -136,26 +134,26 @@ def test_patches_are_read_in_every_way_and_erased(model: Model, asked: Asked) ->
 
 
 @pytest.mark.slow
-def test_erased_in_an_order_is_said_as_the_core_measures_it(model: Model, asked: Asked) -> None:
+def test_erased_in_an_order_is_said_as_the_core_measures_it(model: Model, asked: OutputTarget) -> None:
     test = page("importance", importance__by="words")
     test.session_state["fold:importance.words.erasing"] = True
     test.run()
     values = model.run(FISH).attention("self").weights[-1, :, 0].mean(0)
-    counts = erasing.counts_of(49)
-    curve = erasing.without_first(model, Item(FISH), asked, "self", values, counts)
+    counts = erasing.deletion_counts(49)
+    curve = erasing.deletion_curve(model, ModelInput(FISH), asked, "self", values, counts)
     blank = model.run(doodles.as_text(np.zeros((28, 28), dtype=np.uint8)), keep=())
-    assert curve[0] == pytest.approx(probabilities(model.run(FISH, keep=()).classes)[asked.token])
-    assert curve[-1] == pytest.approx(probabilities(blank.classes)[asked.token], abs=1e-5)
-    assert f"attention {percent(erasing.mean_left(counts, curve))}" in said(test)
+    assert curve[0] == pytest.approx(softmax(model.run(FISH, keep=()).classes)[asked.token])
+    assert curve[-1] == pytest.approx(softmax(blank.classes)[asked.token], abs=1e-5)
+    assert f"attention {percent(erasing.area_under_curve(counts, curve))}" in said(test)
 
 
 @pytest.mark.slow
 def test_a_patched_position_restores_what_the_core_says(model: Model) -> None:
     test = page("importance", importance__by="patch", importance__other=CAT)
     ((head, values),) = pictures(test).values()
-    pair = pair_of(model.run(FISH, keep=KEEP), model.run(CAT, keep=KEEP))
+    pair = make_pair(model.run(FISH, keep=KEEP), model.run(CAT, keep=KEEP))
     for layer, place in ((0, 0), (2, 0), (1, 24)):
-        restored = patched(pair, at_position(pair, "encoder.layer", layer, place))
+        restored = restored_share(pair, position_patch(pair, "encoder.layer", layer, place))
         assert values[layer, place] == pytest.approx(restored, abs=2e-3)
     assert head["scale"] == "difference" and "classified as “fish”, the other as “cat”" in said(test)
     same = page("importance", importance__by="patch", importance__other=FISH)
@@ -163,7 +161,7 @@ def test_a_patched_position_restores_what_the_core_says(model: Model) -> None:
 
 
 def test_a_patch_painted_over_is_the_drawing_without_it(model: Model) -> None:
-    edit, place = erasing.painted_over(model, 25), 25
+    edit, place = erasing.patch_occlusion(model, 25), 25
     pixels = doodles.own("fish").copy()
     row, column = divmod(place - 1, 7)
     pixels[4 * row : 4 * row + 4, 4 * column : 4 * column + 4] = 0
@@ -180,7 +178,7 @@ def test_a_patch_painted_over_is_the_drawing_without_it(model: Model) -> None:
     np.testing.assert_allclose(shown["after minus before"][1], after[1] - before[1], atol=4e-3)
     assert literal("Row 4, column 4 painted over") in [button.label for button in test.button]
     fish = model.config.classes.index("fish")
-    moved = [percent(float(probabilities(run.classes)[fish])) for run in (model.run(FISH), edited)]
+    moved = [percent(float(softmax(run.classes)[fish])) for run in (model.run(FISH), edited)]
     assert all(chance in said(test) for chance in moved)
 
 
@@ -215,7 +213,7 @@ def test_two_heads_lie_beside_each_other_on_the_drawing(model: Model) -> None:
         == second[0]["limit"]
         == pytest.approx(max(seen[:, 1:].max(), other[:, 1:].max()), abs=1e-3)
     )
-    apart = likeness(seen.astype(float), other.astype(float), np.ones_like(seen, dtype=bool))
+    apart = compare_patterns(seen.astype(float), other.astype(float), np.ones_like(seen, dtype=bool))
     assert f"The mean over all patches is {apart.bits:.2f} bits" in said(test)
     assert f"Jensen-Shannon divergence {apart.rows[0]:.2f} bits" in said(test), "the class token's row"
 

@@ -11,7 +11,7 @@ import pytest
 from exhibit_pages import drawn, said
 from lesson_numbers import EDGES, EXACT, MEANT, NONE, NUMBERS
 
-from core.analysis.guesses import probabilities
+from core.maths import softmax
 from viz.shell import pages
 from viz.widgets import lesson, quiz
 from viz.workspace.what_if import page, views
@@ -194,6 +194,6 @@ def test_what_if_opens_with_a_ripple():
     moved = views.moved(change).heads[change.place.kind]
     assert (moved[change.place.layer + 1 :] > 0).all() and moved.max() > 0.01, moved
     row = change.before.side.n_real - 1
-    before, after = (probabilities(run.logits[row]) for run in (change.before, change.after))
+    before, after = (softmax(run.logits[row]) for run in (change.before, change.after))
     top = int(before.argmax())
     assert after[top] < 0.8 * before[top], (before[top], after[top])

@@ -18,7 +18,7 @@ from tiny_models import _unmeasured
 
 import core
 import core.serving.engine
-from core.analysis.similarity import alike, token_pairs
+from core.analysis.similarity import text_similarities, token_pairs
 from core.checkpoints import manifest
 from core.serving.engine import Engine
 from viz.workspace.shared import tasks
@@ -66,12 +66,12 @@ def test_a_pooling_is_read_and_padding_has_no_part_in_it(mode: str, tmp_path: Pa
     for run, vector in zip(runs, wanted, strict=True):
         assert np.abs(run.embedding - vector.numpy()).max() < 1e-5
     unit = torch.stack(wanted) / torch.stack(wanted).norm(dim=-1, keepdim=True)
-    assert np.abs(alike(model, TEXTS) - (unit @ unit.T).numpy()).max() < 1e-5
+    assert np.abs(text_similarities(model, TEXTS) - (unit @ unit.T).numpy()).max() < 1e-5
     pairs = token_pairs(*runs[:2])
     assert pairs.cosines.shape == (len(pairs.one), len(pairs.other))
     assert (pairs.shares is not None) == (mode == "mean_tokens")
     if pairs.shares is not None:
-        assert pairs.shares.sum() == pytest.approx(pairs.whole, abs=1e-6)
+        assert pairs.shares.sum() == pytest.approx(pairs.total, abs=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_a_pooling_that_is_not_understood_is_left_out(spoil: Callable[[Path], An
     model = core.open_model(str(folder))
     assert model.pooling is None and "embedding" not in model.outputs
     with pytest.raises(core.InputError, match="cannot compare sentences"):
-        alike(model, TEXTS)
+        text_similarities(model, TEXTS)
 
 
 def _linked_out(folder: Path) -> None:
@@ -128,8 +128,8 @@ def test_all_minilm_gives_the_numbers_of_its_library() -> None:
     wanted = torch.nn.functional.normalize((hidden * mask).sum(1) / mask.sum(1).clamp(min=1e-9))
     ours = np.stack([run.embedding for run in model.run_many(TEXTS)])
     assert np.abs(ours - wanted.numpy()).max() < 1e-5
-    assert np.abs(alike(model, TEXTS) - (wanted @ wanted.T).numpy()).max() < 1e-5
-    assert alike(model, TEXTS)[0, 1] > 0.6 > 0.3 > alike(model, TEXTS)[0, 2]
+    assert np.abs(text_similarities(model, TEXTS) - (wanted @ wanted.T).numpy()).max() < 1e-5
+    assert text_similarities(model, TEXTS)[0, 1] > 0.6 > 0.3 > text_similarities(model, TEXTS)[0, 2]
 
 
 def test_look_shows_how_alike_two_sentences_and_several_are(
@@ -146,7 +146,7 @@ def test_look_shows_how_alike_two_sentences_and_several_are(
         )
         model = engine.open("embedder")
         assert tasks.asked_of("embedder", model.spec) is tasks.ALIKE
-        values = alike(model, [tasks.ALIKE.text, "A man eats something."])
+        values = text_similarities(model, [tasks.ALIKE.text, "A man eats something."])
         two = visited("look", {"model": "embedder"})
         assert f"**{values[0, 1]:.2f}**".replace("-", "−") in said(two)
         shares = said(visited("look", {"model": "embedder", "alike.by": "Part of the sentences' cosine"}))

@@ -6,7 +6,7 @@ import pytest
 from test_links import refused, said, visited
 
 import core
-from core.analysis.guesses import guesses
+from core.analysis.predictions import top_predictions
 
 PAIRS = "k3F m7Q k7B m3R k7?"
 
@@ -17,7 +17,7 @@ def test_look_says_what_a_network_of_convolutions_alone_has_and_what_it_says():
     run = core.open_model(name).run(PAIRS)
     assert "its convolutions" in said(
         test
-    ) and f"predicts “{guesses(run, run.side.n_real - 1, 1)[0][0]}”" in said(test)
+    ) and f"predicts “{top_predictions(run, run.side.n_real - 1, 1)[0][0]}”" in said(test)
     assert "encoder" not in said(test)
 
 

@@ -14,7 +14,7 @@ from packets import opened
 from streamlit.testing.v1 import AppTest
 
 import core
-from core.analysis.diagram_nodes import value
+from core.analysis.diagram_nodes import tensor_at
 from viz.charts.tensors import tensors
 from viz.course.lesson import filled
 from viz.course.shared import transformer_map
@@ -64,7 +64,7 @@ def test_the_question_is_answered_by_this_sentence_and_nothing_tells_before(data
     for text in (params.SENTENCES[0], OTHER):
         run = params.compute(params.Params(text)).run
         row = steps.telling(params.compute(params.Params(text)))
-        chances = value(run, "probabilities")[row]
+        chances = tensor_at(run, "probabilities")[row]
         answer = run.side.next_tokens().tokens[row].removeprefix(" ")
         answers.add(answer)
         before = page(1, text=text)
@@ -97,7 +97,7 @@ def test_every_box_opens_with_the_tensors_of_this_run(data):
         test = page(3, box=role, layer=layer)
         assert not test.exception and the_map(test)["selected"] == role
         trace = figure(test)["data"][-1]
-        whole = value(data.run, path)
+        whole = tensor_at(data.run, path)
         columns = (
             np.linspace(0, whole.shape[1] - 1, 32).round().astype(int)
         )  # those of its numbers that are drawn
@@ -127,9 +127,9 @@ def test_the_words_and_the_pictures_of_all_boxes(data):
         json.loads(tensors(inside.panels(data.run, station.box, row)).to_json())
     assert way[-1].guess == (
         data.run.side.next_tokens().tokens[3].removeprefix(" "),
-        pytest.approx(value(data.run, "probabilities")[3].max()),
+        pytest.approx(tensor_at(data.run, "probabilities")[3].max()),
     )
-    last = [station for station in way if station.box.what == "add"][-1]
+    last = [station for station in way if station.box.kind == "add"][-1]
     assert last.guess[0] == way[-1].guess[0], "behind the last sum the output layer says what the model says"
     head, key, weight = next(station for station in way if station.box.name == "decoder.1.cross").looks
     pattern = data.run.trace["decoder.layer.1.cross_attn.pattern"]
@@ -234,7 +234,7 @@ def test_the_lines_to_take_away_make_the_same_numbers(data):
     names: dict[str, object] = {}
     lines = exhibit.LESSON.text.steps[2].code
     exec(filled(lines, folds.folds(data, told).code, params.Params()), names)
-    np.testing.assert_allclose(names["out"], value(data.run, "decoder.layer.1.cross_attn.out"), atol=1e-5)
+    np.testing.assert_allclose(names["out"], tensor_at(data.run, "decoder.layer.1.cross_attn.out"), atol=1e-5)
     np.testing.assert_allclose(
         [station.size for station in names["way"]], [station.size for station in told.way], rtol=1e-4
     )

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 import core.serving.engine
-from core.analysis.heads.habits import Heads
+from core.analysis.heads.habits import HeadHabits
 from core.checkpoints import manifest, store
 from core.data.episodes import SIGNS
 from core.data.tasks import COPIED, PROMPTED, PROMPTS
@@ -93,12 +93,12 @@ def write(folder: Path, name: str) -> Path:
     )
 
 
-def _unmeasured(model: Model) -> dict[str, Heads]:
+def _unmeasured(model: Model) -> dict[str, HeadHabits]:
     """The heads without their habits: measuring them takes longer than most tests."""
     spec, config = model.spec, model.config
     shapes = {kind.name: (kind.n_layers(config), config.n_heads) for kind in spec.kinds_of(config)}
     return {
-        name: Heads({"first": np.full(shape, 0.1), "spread": np.full(shape, 0.9)}, 1)
+        name: HeadHabits({"first": np.full(shape, 0.1), "spread": np.full(shape, 0.9)}, 1)
         for name, shape in shapes.items()
     }
 

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from core.analysis.arithmetic.digits import Array
-from core.analysis.arithmetic.lines import Line, Lines
+from core.analysis.arithmetic.lines import CellArithmetic, Line
 from core.analysis.arithmetic.scores import (
     LEARNED,
-    SCORED,
+    SCORE_LINES,
     Pair,
     learned_lines,
     term_lines,
@@ -33,14 +33,14 @@ from core.run import Run
 
 
 @dataclass(frozen=True)
-class Row:
+class AttentionRow:
     """One query's row in one head, by key (tokens): dot products, scores, exponentials, weights.
 
-    `dots` = q . k, `scores` what the `terms` of the attention make of it with all that is `added`, by the leaf it is recorded as,
+    `dots` = q . k, `scores` what the `terms` of the attention make of it with all that is `added_scores`, by the leaf it is recorded as,
     `exps` = e^(score - largest score) and 0 where forbidden, `total` their sum, `weights` = exps / total, which is the recorded
     pattern (checked by `residue`). In the alignment of a recurrent decoder a small network compares: there are no `terms`,
     `dots` is None and `scores` are those of the run.
-    Local attention multiplies the weights by `gaussian`. `sunk` is the weight of a learned sink, which counts in `total`.
+    Local attention multiplies the weights by `gaussian`. `sink_weight` is the weight of a learned sink, which counts in `total`.
     """
 
     query: str
@@ -48,7 +48,7 @@ class Row:
     d_head: int
     dots: Array | None
     terms: Terms
-    added: Mapping[str, Array]
+    added_scores: Mapping[str, Array]
     scores: Array
     allowed: Array
     exps: Array
@@ -56,11 +56,11 @@ class Row:
     gaussian: Array | None
     weights: Array
     residue: float
-    sunk: float = 0.0
+    sink_weight: float = 0.0
 
 
-def needed(run: Run, kind: str, layer: int) -> tuple[str, ...]:
-    """The paths that `row_of` reads."""
+def row_paths(run: Run, kind: str, layer: int) -> tuple[str, ...]:
+    """Return the paths that `attention_row` reads, for `keep`."""
     found = run.model.spec.kind(kind)
     wanted = ["scores", "allowed", "pattern"]
     if found.layered:
@@ -70,14 +70,14 @@ def needed(run: Run, kind: str, layer: int) -> tuple[str, ...]:
     return tuple(found.path(layer, leaf) for leaf in wanted)
 
 
-def row_of(run: Run, kind: str, layer: int, head: int, query: int) -> Row:
-    """The row of `query` (a token index) in one head; needs the paths of `needed` in the trace.
+def attention_row(run: Run, kind: str, layer: int, head: int, query: int) -> AttentionRow:
+    """Return the row of `query` (a token index) in one head; needs the paths of `row_paths` in the trace.
 
     scores = q k^T / sqrt(d_head), or what the attention says; weights = softmax of the allowed scores (Vaswani et al. 2017,
     Eq. 1; Ghojogh and Ghodsi 2020, Eqs. (8) and (10)).
     """
     found = run.model.spec.kind(kind)
-    row = {path.rpartition(".")[2]: run.trace[path][head] for path in needed(run, kind, layer)}
+    row = {path.rpartition(".")[2]: run.trace[path][head] for path in row_paths(run, kind, layer)}
     keys, queries = run.axis(found.keys), run.axis(found.queries)
     recorded = row["scores"][query].astype(np.float64)
     dots = row["k"].astype(np.float64) @ row["q"][query].astype(np.float64) if "q" in row else None
@@ -96,7 +96,7 @@ def row_of(run: Run, kind: str, layer: int, head: int, query: int) -> Row:
     gaussian = row["gaussian"][query].astype(np.float64) if "gaussian" in row else None
     weights = (exps / total if total else exps) * (1.0 if gaussian is None else gaussian)
     residue = float(max(np.abs(weights - row["pattern"][query]).max(), np.abs(own - recorded).max()))
-    return Row(
+    return AttentionRow(
         queries.tokens[query],
         keys.tokens,
         run.model.config.d_head,
@@ -114,8 +114,8 @@ def row_of(run: Run, kind: str, layer: int, head: int, query: int) -> Row:
     )
 
 
-def needed_lines(run: Run, kind: str, layer: int) -> tuple[str, ...]:
-    """The paths that `lines_of` reads, for `keep`."""
+def cell_paths(run: Run, kind: str, layer: int) -> tuple[str, ...]:
+    """Return the paths that `cell_arithmetic` reads, for `keep`."""
     found, config = run.model.spec.kind(kind), run.model.config
     wanted = ["q", "k", "v", "scores", "allowed", "pattern", "heads"]
     if found.layered:
@@ -132,13 +132,13 @@ def needed_lines(run: Run, kind: str, layer: int) -> tuple[str, ...]:
     wanted += (["centre"] if local else []) + (
         ["align", "gaussian"] if config.attention == "luong-local-p" else []
     )
-    return (*(found.path(layer, leaf) for leaf in wanted), *_written_paths(run, kind).values())
+    return (*(found.path(layer, leaf) for leaf in wanted), *_decoder_paths(run, kind).values())
 
 
-def lines_of(
+def cell_arithmetic(
     run: Run, kind: str, layer: int, head: int, query: int, key: int, *, element: int | None = None
-) -> Lines:
-    """How the weight of one cell is computed and where it goes, line by line; needs the paths of `needed_lines`.
+) -> CellArithmetic:
+    """Return how the weight of one cell is computed and what it does, line by line; needs the paths of `cell_paths`.
 
     `query` and `key` count tokens; `element` is the number of the head's output to follow, None for the largest.
     Raises InputError for a cell that is not there, KeyError naming a path that the run did not keep.
@@ -177,7 +177,7 @@ def lines_of(
         )
         if module.mixes:  # where heads stand side by side, what the head gives is what the layer gives
             before, after, *normed = _stream_paths(run, kind, layer)
-            behind = replace(found, leaf=NORM_BEHIND).module(run.model.network, layer) if normed else None
+            behind = replace(found, leaf=POST_NORM).module(run.model.network, layer) if normed else None
             stream = Stream(
                 run.trace[before][query],
                 run.trace[after][query],
@@ -188,10 +188,10 @@ def lines_of(
             )
             lines += projection_lines(module, head, heads, run.trace[paths("out")][query], stream, paths)
     elif found.learned:
-        lines = _learned(cell, pair, element, found.module(run.model.network, layer))
+        lines = _learned_query_lines(cell, pair, element, found.module(run.model.network, layer))
     else:
-        lines = _recurrent(run, cell, pair, element)
-    return Lines(
+        lines = _recurrent_lines(run, cell, pair, element)
+    return CellArithmetic(
         kind,
         layer,
         head,
@@ -204,10 +204,10 @@ def lines_of(
     )
 
 
-def _recurrent(run: Run, cell: Cell, pair: Pair, element: int | None) -> list[Line]:
-    """The lines of a recurrent decoder's alignment, by the score function and the kind of attention it has."""
+def _recurrent_lines(run: Run, cell: Cell, pair: Pair, element: int | None) -> list[Line]:
+    """Return the lines of a recurrent decoder's alignment, by its score function and kind of attention."""
     attend = run.model.network.decoder.attend
-    lines = SCORED[type(attend.score)](pair, attend.score)
+    lines = SCORE_LINES[type(attend.score)](pair, attend.score)
     local = hasattr(attend, "window")
     weights, paths = cell.part("pattern")[cell.query], cell.paths
     n_real = (run.source or run.side).n_real
@@ -226,15 +226,15 @@ def _recurrent(run: Run, cell: Cell, pair: Pair, element: int | None) -> list[Li
     lines += mixing_lines(
         weights, cell.part("v"), context, cell.key, cell.keys, element, paths, CONTEXT, ("h", "c")
     )
-    beside = _written_paths(run, "alignment")
+    beside = _decoder_paths(run, "alignment")
     state, mixed = (run.trace[path][cell.query] for path in beside.values())
     return lines + attentional_lines(
         run.model.network.decoder.mix, context, state, mixed, {**beside, "heads": paths("heads")}
     )
 
 
-def _learned(cell: Cell, pair: Pair, element: int | None, summary: Any) -> list[Line]:
-    """The lines of an attention whose query is a learned vector (core/layers/summary.py)."""
+def _learned_query_lines(cell: Cell, pair: Pair, element: int | None, summary: Any) -> list[Line]:
+    """Return the lines of an attention whose query is a learned vector (core/layers/summary.py)."""
     weights, paths = cell.part("pattern")[cell.query], cell.paths
     return [
         *learned_lines(pair, summary, cell.part("v")[cell.key], paths("v")),
@@ -254,19 +254,21 @@ def _learned(cell: Cell, pair: Pair, element: int | None, summary: Any) -> list[
     ]
 
 
-NORM_BEHIND = "after1"
+POST_NORM = "after1"
 """The norm of what an attention gives, in blocks that have one there (Gemma 2 and 3)."""
 
 
 def _stream_paths(run: Run, kind: str, layer: int) -> tuple[str, ...]:
-    """The residual stream before and behind this attention, both before any post-norm; last, what is added where that is normed."""
+    """Return the paths of the residual stream before and after this attention, both before any post-norm; then, where
+    the output of the attention is normed before it is added, the path of that.
+    """
     found = run.model.spec.kind(kind)
     block = found.path(layer, "").removesuffix(f"{found.leaf}.")
     if found.leaf == "cross_attn":
         return block + (
             "norm1.out" if run.model.config.order == "post" else "resid_mid"
         ), f"{block}resid_cross"
-    normed = f"{block}{NORM_BEHIND}.out"
+    normed = f"{block}{POST_NORM}.out"
     return (
         f"{block}resid_in",
         f"{block}resid_mid",
@@ -274,7 +276,7 @@ def _stream_paths(run: Run, kind: str, layer: int) -> tuple[str, ...]:
     )
 
 
-def _written_paths(run: Run, kind: str) -> dict[str, str]:
-    """The decoder's top state and what it and the context are mixed into."""
+def _decoder_paths(run: Run, kind: str) -> dict[str, str]:
+    """Return the paths of the decoder's top state and of what it and the context are mixed into."""
     stack = run.model.spec.kind(kind).stack
     return {"state": f"{stack}.layer.{run.model.config.n_layers - 1}.hidden", "mixed": f"{stack}.mixed"}

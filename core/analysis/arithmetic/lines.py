@@ -1,4 +1,4 @@
-"""Lines of arithmetic: words, the equation and its source, the numbers put in, the result.
+"""Lines of arithmetic: a sentence, the equation and its source, the values put in, the result.
 
 What a page shows of a line is text made here, so that a test can read the same text and calculate again.
 """
@@ -12,14 +12,14 @@ from functools import cached_property
 import numpy as np
 
 from core.analysis.arithmetic import digits
-from core.analysis.arithmetic.digits import Array, Figures, Formula
+from core.analysis.arithmetic.digits import Array, Formula, RoundedNumbers
 
 Citation = tuple[str, str, str]
 """Document (a key of the list of sources), section, equation: as the pages' `cites`."""
 
-FEW = 6
+SHOWN_TERMS = 6
 """Terms that a folded line shows, if it has at least two more."""
-SAME = 1e-4
+ROUNDING = 1e-4
 """Differences up to this share of the summed sizes of all terms are rounding of the run; above, an edit made them."""
 
 
@@ -37,11 +37,11 @@ class Line:
     """One step. `words` is a sentence with {query} and {key} for the two tokens; `equation` writes a_{ij} and x^{2}.
 
     A line is a sum (`terms`, each `form` filled with its factors, named by what `axis` counts), or one expression
-    (`put`), or a vector whose elements stand side by side (`terms`, but no `result`). The terms are kept as columns:
-    the shown `factors` and what they make, `values`; their names are those of `labels` at the places `at` (None: at all
+    (`expression`), or a vector whose elements stand side by side (`terms`, but no `result`). The terms are kept as columns:
+    the shown `factors` and what they make, `values`; their names are those of `labels` at the places `label_indices` (None: at all
     of them; no labels: their numbers). `shared` says that every key of the query has these same terms. `path` is the tensor of the run
     that holds the result ("" where the run does not keep it), `reads` those that were put in. `value` is the result
-    unrounded, `residue` how far the run's own number is from what is calculated here, `used` the run's number where an
+    unrounded, `residue` how far the run's own number is from what is calculated here, `replacement` the run's number where an
     edit put another one in the place of this result.
     """
 
@@ -52,63 +52,68 @@ class Line:
     cites: tuple[Citation, ...]
     result: str = ""
     value: float = 0.0
-    put: str = ""
+    expression: str = ""
     form: str = "{}"
     axis: str = "element"
     columns: tuple[str, ...] = ()
-    factors: tuple[Figures, ...] = ()
-    values: Figures | None = None
+    factors: tuple[RoundedNumbers, ...] = ()
+    values: RoundedNumbers | None = None
     labels: tuple[str, ...] = ()
-    at: Array | None = None
+    label_indices: Array | None = None
     shared: bool = False
-    chosen: int | None = None
+    selected_index: int | None = None
     path: str = ""
     reads: tuple[str, ...] = ()
     residue: float = 0.0
-    used: str = ""
+    replacement: str = ""
 
     @cached_property
     def terms(self) -> tuple[Term, ...]:
-        """The terms one by one, as texts."""
+        """Return the terms one by one, as texts."""
         if self.values is None:
             return ()
-        count = range(len(self.values)) if self.at is None else self.at.tolist()
+        count = range(len(self.values)) if self.label_indices is None else self.label_indices.tolist()
         names = (self.labels[i] if self.labels else str(i) for i in count)
         return tuple(
             Term(*each) for each in zip(names, zip(*self.factors, strict=True), self.values, strict=True)
         )
 
-    def written(self, term: Term) -> str:
-        """A term as it is calculated: its factors in the line's form."""
+    def term_text(self, term: Term) -> str:
+        """Return a term as it is calculated: its factors in the line's form."""
         return "".join(self.cells(term))
 
     def cells(self, term: Term) -> tuple[str, ...]:
-        """The same, a piece a factor: the columns of a table."""
+        """Return the same in pieces, one per factor: the columns of a table."""
         return cells(self.form, term.factors)
 
-    def few(self, most: int = FEW) -> tuple[int, ...]:
-        """The terms to show first: the largest, the largest of all first, and the chosen one; all where that saves nothing.
+    def leading_terms(self, limit: int = SHOWN_TERMS) -> tuple[int, ...]:
+        """Return the indices of the terms to show first: the largest `limit` of them, the largest first, and the
+        selected one; all terms where leaving some out saves nothing.
 
-        >>> Line("a", "", "", "", (), values=Figures.of(np.array([0.1, -3.0, 2.0, 0.5, 0.0]), 1), chosen=4).few(2)
+        >>> Line("a", "", "", "", (), values=RoundedNumbers.from_values(np.array([0.1, -3.0, 2.0, 0.5, 0.0]), 1), selected_index=4).leading_terms(2)
         (1, 2, 4)
         """
-        if self.values is None or len(self.values) <= most + 1:
+        if self.values is None or len(self.values) <= limit + 1:
             return tuple(range(len(self.values or ())))
-        first = self.values.order()[:most].tolist()
-        return tuple(first if self.chosen is None or self.chosen in first else [*first, self.chosen])
+        first = self.values.order()[:limit].tolist()
+        return tuple(
+            first
+            if self.selected_index is None or self.selected_index in first
+            else [*first, self.selected_index]
+        )
 
-    def rest(self, few: Sequence[int]) -> str:
-        """The exact sum of the terms that `few` leaves out, as they would be shown."""
+    def remainder(self, shown_indices: Sequence[int]) -> str:
+        """Return the exact sum of the terms that are not among `shown_indices`, as it would be displayed."""
         if self.values is None:
-            return digits.total([])
+            return digits.exact_sum([])
         left = np.ones(len(self.values), dtype=bool)
-        left[list(few)] = False
+        left[list(shown_indices)] = False
         return self.values.sum(np.flatnonzero(left).tolist())
 
 
 @dataclass(frozen=True)
-class Lines:
-    """How one cell is computed: which one it is, its weight, and the steps in the order of the computation."""
+class CellArithmetic:
+    """The computation of one cell of a pattern: which cell, its weight, and the steps in the order of the computation."""
 
     kind: str
     layer: int
@@ -122,11 +127,11 @@ class Lines:
 
     @property
     def residue(self) -> float:
-        """The largest difference between a number of the run and what is calculated here in double precision."""
+        """Return the largest difference between a number of the run and what is calculated here in double precision."""
         return max((line.residue for line in self.lines), default=0.0)
 
     def __getitem__(self, name: str) -> Line:
-        """The line of that name. Raises KeyError naming those that there are."""
+        """Return the line of that name. Raises KeyError listing the names there are."""
         for line in self.lines:
             if line.name == name:
                 return line
@@ -152,7 +157,7 @@ FORMS: dict[str, Formula] = {
 
 
 def cells(form: str, factors: Sequence[str]) -> tuple[str, ...]:
-    """A form with numbers in it, a piece for each number; a negative one gets brackets where a sign would be misread.
+    """Return a form with numbers in it, one piece per number; a negative one gets brackets where its sign could be misread.
 
     >>> cells("e^({} − {})", ["−1.5", "−0.5"]), "".join(cells("{}²", ["−2"])), "".join(cells("{} · {}", ["2", "−0.5"]))
     (('e^(−1.5', ' − (−0.5))'), '(−2)²', '2 · −0.5')
@@ -167,7 +172,7 @@ def cells(form: str, factors: Sequence[str]) -> tuple[str, ...]:
     return tuple(pieces)
 
 
-def adds(
+def sum_line(
     name: str,
     title: str,
     words: str,
@@ -176,22 +181,22 @@ def adds(
     *,
     columns: dict[str, Array],
     labels: Sequence[str] = (),
-    at: Array | None = None,
+    label_indices: Array | None = None,
     form: str = "{} · {}",
     recorded: float | None = None,
     axis: str = "element",
-    chosen: int | None = None,
+    selected_index: int | None = None,
     path: str = "",
     reads: Sequence[str] = (),
     shared: bool = False,
 ) -> Line:
-    """A line whose result is the sum of its terms; `recorded` is the run's own number for it, where it has one."""
+    """Return a line whose result is the sum of its terms; `recorded` is the run's own number for it, where it has one."""
     values = [np.asarray(column, dtype=np.float64) for column in columns.values()]
     with np.errstate(all="ignore"):
         terms = np.asarray(FORMS[form](*values))
         own, size = float(terms.sum()), float(np.abs(terms).sum())
-    result, residue, used = _settled(own, recorded, size)
-    text = digits.added(values, FORMS[form], result)
+    result, residue, used = _compare_with_run(own, recorded, size)
+    text = digits.round_sum(values, FORMS[form], result)
     return Line(
         name,
         title,
@@ -206,22 +211,22 @@ def adds(
         factors=text.factors,
         values=text.terms,
         labels=tuple(labels),
-        at=at,
+        label_indices=label_indices,
         shared=shared,
-        chosen=chosen,
+        selected_index=selected_index,
         path=path,
         reads=tuple(reads),
         residue=residue,
-        used=used,
+        replacement=used,
     )
 
 
-def beside(line: Line) -> Line:
-    """The same terms as a vector: side by side, not added."""
-    return replace(line, result="", value=0.0, residue=0.0, used="")
+def vector_line(line: Line) -> Line:
+    """Return the same terms as the elements of a vector, not added."""
+    return replace(line, result="", value=0.0, residue=0.0, replacement="")
 
 
-def puts(
+def expression_line(
     name: str,
     title: str,
     words: str,
@@ -236,7 +241,7 @@ def puts(
     path: str = "",
     reads: Sequence[str] = (),
 ) -> Line:
-    """A line with one expression: `form` with the values in it, what `formula` makes of them.
+    """Return a line with one expression: `form` with the values in it, and the result of `formula`.
 
     `size` is that of the terms behind the values: the run's rounding goes by it, however small their sum is.
     """
@@ -244,8 +249,8 @@ def puts(
         own = float(formula(*values))
     except ZeroDivisionError:
         own = float("nan")
-    result, residue, used = _settled(own, recorded, max(size, abs(own)))
-    texts, answer = digits.put_in(formula, values, result)
+    result, residue, used = _compare_with_run(own, recorded, max(size, abs(own)))
+    texts, answer = digits.round_expression(formula, values, result)
     return Line(
         name,
         title,
@@ -258,15 +263,15 @@ def puts(
         path=path,
         reads=tuple(reads),
         residue=residue,
-        used=used,
+        replacement=used,
     )
 
 
-def _settled(own: float, recorded: float | None, size: float) -> tuple[float, float, str]:
-    """The result to show, how far the run is from it, and the run's number as text where an edit replaced it."""
+def _compare_with_run(computed_value: float, recorded: float | None, size: float) -> tuple[float, float, str]:
+    """Return the result to show, its distance from the run, and the run's number as text where an edit replaced the result."""
     if recorded is None:
-        return own, 0.0, ""
-    away = abs(own - recorded)
-    if away <= SAME * size + 1e-6:
+        return computed_value, 0.0, ""
+    away = abs(computed_value - recorded)
+    if away <= ROUNDING * size + 1e-6:
         return recorded, away, ""
-    return own, 0.0, digits.shown(recorded, digits.places(recorded))
+    return computed_value, 0.0, digits.format_number(recorded, digits.result_decimals(recorded))

@@ -15,7 +15,7 @@ import numpy as np
 from torch import Tensor
 
 from core.analysis.arithmetic.digits import Array
-from core.analysis.arithmetic.lines import Citation, Line, adds, puts
+from core.analysis.arithmetic.lines import Citation, Line, expression_line, sum_line
 from core.layers import score_terms as terms
 from core.layers import scores
 from core.layers.score_terms import listed
@@ -25,18 +25,18 @@ LEARNED: tuple[Citation, ...] = (("yang2016", "2.2", "Eqs. (5)-(10)"),)
 LUONG_SCORE: Citation = ("luong2015", "3.1", "score")
 
 
-def plain(weight: Tensor) -> Array:
-    """A weight of the network as numpy."""
+def to_numpy(weight: Tensor) -> Array:
+    """Return a weight of the network as a float32 array."""
     return weight.detach().float().cpu().numpy()
 
 
 @dataclass(frozen=True)
 class Pair:
-    """A query and a key (d_head each), the key's place, the score that the run recorded for them, and the paths."""
+    """A query and a key (d_head each), the key's index, the score that the run recorded for them, and the paths."""
 
     q: Array
     k: Array
-    at: int
+    key_index: int
     recorded: float
     q_path: str
     k_path: str
@@ -44,39 +44,43 @@ class Pair:
 
     @property
     def size(self) -> float:
-        """The sum of the sizes of all products."""
+        """Return the sum of the sizes of all products."""
         return float(np.abs(self.q.astype(np.float64) * self.k).sum())
 
     @property
-    def scored(self) -> dict[str, Any]:
-        """For the line that ends in the recorded score."""
+    def score_fields(self) -> dict[str, Any]:
+        """Return the arguments of a line that ends in the recorded score."""
         return {"recorded": self.recorded, "path": self.path}
 
 
 def dot_lines(pair: Pair, score: Any) -> list[Line]:
     """Return the line of a dot product: the sum over the components of q · k."""
-    return [product(pair, **pair.scored, cites=(*listed("Eq. (9)"), (*TABLE, "dot-product"), LUONG_SCORE))]
+    return [
+        product_line(
+            pair, **pair.score_fields, cites=(*listed("Eq. (9)"), (*TABLE, "dot-product"), LUONG_SCORE)
+        )
+    ]
 
 
 def scaled_lines(pair: Pair, score: Any) -> list[Line]:
-    """q · k, then divided by sqrt(d_head)."""
+    """Return the lines of q · k, divided by sqrt(d_head)."""
     return term_lines(pair, (terms.product(), terms.scale(len(pair.q), len(pair.q))), {}, {})
 
 
 def term_lines(
-    pair: Pair, made: terms.Terms, parts: Mapping[str, float], paths: Mapping[str, str]
+    pair: Pair, score_terms: terms.Terms, parts: Mapping[str, float], paths: Mapping[str, str]
 ) -> list[Line]:
-    """A line for each step of a score that an attention describes; `parts` and `paths`: by leaf, its number here and where it is recorded."""
-    first, *others = terms.steps(made)
-    ends = {} if others else pair.scored
-    lines = [product(pair, cites=first.cites, words=first.words, **ends)]
+    """Return a line for each step of a score that an attention describes; `parts` and `paths` have each leaf's number and its path."""
+    first, *others = terms.steps(score_terms)
+    ends = {} if others else pair.score_fields
+    lines = [product_line(pair, cites=first.cites, words=first.words, **ends)]
     equation, size = first.equation, pair.size
     for term in others:
         part = [parts[term.leaf]] if term.leaf else []
         equation, size = term.equation % equation, abs(float(term.apply(size, *map(abs, part))))
         last = term is others[-1]
         lines.append(
-            puts(
+            expression_line(
                 term.name,
                 term.title,
                 term.words + (" This is the score." if last else ""),
@@ -87,13 +91,13 @@ def term_lines(
                 values=[lines[-1].value, *part],
                 size=size,
                 reads=[pair.q_path, pair.k_path, *([paths[term.leaf]] if term.leaf else [])],
-                **(pair.scored if last else {}),
+                **(pair.score_fields if last else {}),
             )
         )
     return lines
 
 
-def product(
+def product_line(
     pair: Pair,
     *,
     cites: tuple[Citation, ...],
@@ -102,7 +106,7 @@ def product(
     path: str = "",
 ) -> Line:
     """Return one line that multiplies query and key component by component and adds the products."""
-    return adds(
+    return sum_line(
         "product",
         PRODUCT.title,
         words,
@@ -116,10 +120,10 @@ def product(
 
 
 def learned_lines(pair: Pair, summary: Any, state: Array, path: str) -> list[Line]:
-    """u = tanh(W h + b) of the key's `state` h, at `path`, then u times the learned vector, which is the query."""
-    weight, bias = plain(summary.to_k.weight), plain(summary.to_k.bias)
+    """Return the lines of u = tanh(W h + b), h the key's `state` recorded at `path`, and of u times the learned query vector."""
+    weight, bias = to_numpy(summary.to_k.weight), to_numpy(summary.to_k.bias)
     most = int(np.argmax(np.abs(pair.k * pair.q)))
-    inner = adds(
+    inner = sum_line(
         "inner",
         f"W h + b, element {most}",
         f"A linear map of {{key}}'s state h. Its element {most}, the one that weighs most below; the last factor belongs to the bias:",
@@ -130,7 +134,7 @@ def learned_lines(pair: Pair, summary: Any, state: Array, path: str) -> list[Lin
     )
     return [
         inner,
-        puts(
+        expression_line(
             "key",
             f"u, element {most}",
             "The tanh of it: an element of {key}'s vector u.",
@@ -143,7 +147,7 @@ def learned_lines(pair: Pair, summary: Any, state: Array, path: str) -> list[Lin
             path=pair.k_path,
             reads=[path],
         ),
-        adds(
+        sum_line(
             "product",
             "u · learned vector",
             "Each number of {key}'s u times that of the learned vector, which is the same for every text; all products added. This is the score.",
@@ -151,19 +155,19 @@ def learned_lines(pair: Pair, summary: Any, state: Array, path: str) -> list[Lin
             LEARNED,
             columns={"u": pair.q, "u_{j}": pair.k},
             reads=[pair.q_path, pair.k_path],
-            **pair.scored,
+            **pair.score_fields,
         ),
     ]
 
 
 def general_lines(pair: Pair, score: Any) -> list[Line]:
     """Return the lines of Luong's general score: the key through a matrix, then its product with the query."""
-    weight = plain(score.to_key.weight).astype(np.float64)
+    weight = to_numpy(score.to_key.weight).astype(np.float64)
     mapped = weight @ pair.k
     most = int(np.argmax(np.abs(mapped * pair.q)))
     cites = (*listed("Eq. (11)"), (*TABLE, "general"), LUONG_SCORE)
     return [
-        adds(
+        sum_line(
             "mapped",
             f"W · key, element {most}",
             f"A matrix W of the network turns {{key}}'s state first. Its element {most}, the one that weighs most in the next line:",
@@ -172,7 +176,7 @@ def general_lines(pair: Pair, score: Any) -> list[Line]:
             columns={"W": weight[most], "k": pair.k},
             reads=[pair.k_path],
         ),
-        adds(
+        sum_line(
             "product",
             "query · W key",
             "Each number of {query}'s state times the number of {key}'s turned state at the same index; all products added. This is the score.",
@@ -180,7 +184,7 @@ def general_lines(pair: Pair, score: Any) -> list[Line]:
             cites,
             columns={"q": pair.q, "W k": mapped},
             reads=[pair.q_path, pair.k_path],
-            **pair.scored,
+            **pair.score_fields,
         ),
     ]
 
@@ -189,13 +193,13 @@ def linear_lines(pair: Pair, score: Any) -> list[Line]:
     """Return the lines of a linear score: one weighted sum over the query, one over the key, and their sum."""
     cites = listed("Eq. (12)")
     asked, answer = (
-        adds(
+        sum_line(
             name,
             f"{word}'s part",
             words,
             f"w_{{{letter}}} · {letter}_{{{index}}}",
             cites,
-            columns={f"w_{letter}": plain(weight), letter: side},
+            columns={f"w_{letter}": to_numpy(weight), letter: side},
             reads=[path],
         )
         for name, word, words, letter, index, weight, side, path in (
@@ -224,7 +228,7 @@ def linear_lines(pair: Pair, score: Any) -> list[Line]:
     return [
         asked,
         answer,
-        puts(
+        expression_line(
             "score",
             "the two added",
             "The score of this pair.",
@@ -233,8 +237,10 @@ def linear_lines(pair: Pair, score: Any) -> list[Line]:
             form="{} + {}",
             formula=lambda a, b: a + b,
             values=[asked.value, answer.value],
-            size=float(np.abs(plain(score.query) * pair.q).sum() + np.abs(plain(score.key) * pair.k).sum()),
-            **pair.scored,
+            size=float(
+                np.abs(to_numpy(score.query) * pair.q).sum() + np.abs(to_numpy(score.key) * pair.k).sum()
+            ),
+            **pair.score_fields,
         ),
     ]
 
@@ -242,14 +248,14 @@ def linear_lines(pair: Pair, score: Any) -> list[Line]:
 def additive_lines(pair: Pair, score: Any) -> list[Line]:
     """Return the lines of Bahdanau's additive score: query and key through a matrix each, tanh of their sum, a weighted sum."""
     from_query, from_key = (
-        plain(score.from_query.weight).astype(np.float64),
-        plain(score.from_key.weight).astype(np.float64),
+        to_numpy(score.from_query.weight).astype(np.float64),
+        to_numpy(score.from_key.weight).astype(np.float64),
     )
-    asked, answer, v = from_query @ pair.q, from_key @ pair.k, plain(score.v)
+    asked, answer, v = from_query @ pair.q, from_key @ pair.k, to_numpy(score.v)
     unit = int(np.argmax(np.abs(v * np.tanh(asked + answer))))
     cites = (("bahdanau2015", "A.1.2", "v tanh(W s + U h)"), (*TABLE, "additive"), LUONG_SCORE)
     return [
-        adds(
+        sum_line(
             "from_query",
             f"W₁ · query, unit {unit}",
             f"A small network compares. In its hidden unit {unit}, the one that weighs most, {{query}}'s state is worth:",
@@ -258,7 +264,7 @@ def additive_lines(pair: Pair, score: Any) -> list[Line]:
             columns={"W₁": from_query[unit], "q": pair.q},
             reads=[pair.q_path],
         ),
-        adds(
+        sum_line(
             "from_key",
             f"W₂ · key, unit {unit}",
             "In the same unit, {key}'s state is worth:",
@@ -267,7 +273,7 @@ def additive_lines(pair: Pair, score: Any) -> list[Line]:
             columns={"W₂": from_key[unit], "k": pair.k},
             reads=[pair.k_path],
         ),
-        adds(
+        sum_line(
             "score",
             "v · tanh of the sums",
             "In every unit the two are added and squashed by tanh; each unit has its weight v. All units together are the score.",
@@ -277,7 +283,7 @@ def additive_lines(pair: Pair, score: Any) -> list[Line]:
             axis="unit",
             form="{} · tanh({} + {})",
             reads=[pair.q_path, pair.k_path],
-            **pair.scored,
+            **pair.score_fields,
         ),
     ]
 
@@ -286,9 +292,9 @@ def cosine_lines(pair: Pair, score: Any) -> list[Line]:
     """Return the lines of a cosine score: the dot product, both lengths, their quotient, times the sharpness."""
     cites = ((*TABLE, "content-base attention"),)
     beta = score.sharpness
-    first = product(pair, cites=(*cites, *listed("Eq. (9)")))
+    first = product_line(pair, cites=(*cites, *listed("Eq. (9)")))
     lengths = [
-        adds(name, title, words, equation, cites, columns={letter: side}, form="{}²", reads=[path])
+        sum_line(name, title, words, equation, cites, columns={letter: side}, form="{}²", reads=[path])
         for name, title, words, equation, letter, side, path in (
             (
                 "query_length",
@@ -321,7 +327,7 @@ def cosine_lines(pair: Pair, score: Any) -> list[Line]:
     if 0 in values[1:]:
         form, values = "{}", [0.0]
         words = "A vector without length has no direction: the score is 0."
-    score_line = puts(
+    score_line = expression_line(
         "score",
         "divided by both lengths",
         words,
@@ -331,30 +337,30 @@ def cosine_lines(pair: Pair, score: Any) -> list[Line]:
         formula=lambda x, a=1.0, b=1.0: x / (math.sqrt(a) * math.sqrt(b)) * beta,
         values=values,
         size=beta if len(values) > 1 else 0.0,
-        **pair.scored,
+        **pair.score_fields,
     )
     return [first, *lengths, score_line]
 
 
 def location_lines(pair: Pair, score: Any) -> list[Line]:
     """Return the line of Luong's location score: a row of weights times the query; the key is not read."""
-    weight = plain(score.to_position.weight)[pair.at]
+    weight = to_numpy(score.to_position.weight)[pair.key_index]
     cites = ((*TABLE, "location-base"), LUONG_SCORE)
     return [
-        adds(
+        sum_line(
             "score",
-            f"row {pair.at} of W · query",
-            f"Position {pair.at} of the source has a row of weights of its own; that row times {{query}}'s state is the score. What stands there, {{key}}, is not asked.",
+            f"row {pair.key_index} of W · query",
+            f"Position {pair.key_index} of the source has a row of weights of its own; that row times {{query}}'s state is the score. What stands there, {{key}}, is not asked.",
             "s_{ij} = W_{j} · q_{i}",
             cites,
-            columns={f"W[{pair.at}]": weight, "q": pair.q},
+            columns={f"W[{pair.key_index}]": weight, "q": pair.q},
             reads=[pair.q_path],
-            **pair.scored,
+            **pair.score_fields,
         )
     ]
 
 
-SCORED: dict[type, Callable[[Pair, Any], list[Line]]] = {
+SCORE_LINES: dict[type, Callable[[Pair, Any], list[Line]]] = {
     scores.Dot: dot_lines,
     scores.ScaledDot: scaled_lines,
     scores.General: general_lines,

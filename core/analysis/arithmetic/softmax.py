@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from core.analysis.arithmetic.digits import Array
-from core.analysis.arithmetic.lines import Citation, Line, adds, puts
+from core.analysis.arithmetic.lines import Citation, Line, expression_line, sum_line
 from core.layers.score_terms import SLIDES, SURVEY, Term
 
 EQUATION_8: tuple[Citation, ...] = (
@@ -50,7 +50,7 @@ def mask_line(cell: Cell) -> Line:
         if may
         else f"{{key}} is masked for {{query}}, whatever the score: e to the −∞ is 0. {open_keys[0].upper()}{open_keys[1:]}."
     )
-    return puts(
+    return expression_line(
         "mask",
         "the mask",
         words,
@@ -66,7 +66,7 @@ def mask_line(cell: Cell) -> Line:
 def softmax_lines(
     cell: Cell, leaf: str, cites: tuple[Citation, ...], columns: Sequence[Term] = ()
 ) -> list[Line]:
-    """Numerator, denominator, weight. `leaf` is what the run records the softmax as, `columns` are scores beside those of the keys."""
+    """Return the lines of numerator, denominator and weight. `leaf` is the recorded softmax; `columns` are scores besides those of the keys."""
     open_keys = np.flatnonzero(cell.allowed)
     recorded = float(cell.part(leaf)[cell.query, cell.key])
     below = " + ".join(["Σ_{k} e^{s_{ik}}", *(term.equation for term in columns)])
@@ -77,7 +77,7 @@ def softmax_lines(
     if not len(open_keys):
         words = "Every key of this row is masked. Here such a row is all 0; other programs give NaN or equal weights."
         return [
-            puts(
+            expression_line(
                 "weight",
                 "the weight",
                 words,
@@ -98,7 +98,7 @@ def softmax_lines(
     lines = []
     if len(place):
         lines.append(
-            puts(
+            expression_line(
                 "numerator",
                 "e to the score",
                 off,
@@ -116,7 +116,7 @@ def softmax_lines(
     )
     words = " ".join([words, *(term.words for term in columns)])
     chosen = int(place[0]) if len(place) else None
-    below = adds(
+    below = sum_line(
         "denominator",
         "the sum over the row",
         words,
@@ -126,8 +126,8 @@ def softmax_lines(
         form="e^({} − {})",
         axis="key",
         labels=(*cell.keys, *(term.title for term in columns)),
-        at=np.append(open_keys, len(cell.keys) + np.arange(len(columns))),
-        chosen=chosen,
+        label_indices=np.append(open_keys, len(cell.keys) + np.arange(len(columns))),
+        selected_index=chosen,
         shared=True,
         reads=[cell.paths(leaf) for leaf in ("scores", "allowed", *(term.leaf for term in columns))],
     )
@@ -141,7 +141,7 @@ def softmax_lines(
     return [
         *lines,
         below,
-        puts(
+        expression_line(
             "weight",
             "the weight",
             share,

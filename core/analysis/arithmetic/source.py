@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 import core.trace
-from core.analysis.arithmetic.traced_source import Code, code_of, watched
+from core.analysis.arithmetic.traced_source import Code, code_of, trace_source
 from core.glossary import leaf as glossary
 from core.model import Model
 from core.models import Kind
@@ -102,13 +102,13 @@ def tensor_card(run: Run, path: str, first: int = 8) -> TensorCard:
     )
 
 
-def source_of(run: Run, kind: str, layer: int, edits: Sequence[Edit] = ()) -> tuple[SourceLine, ...]:
-    """The lines that made one attention of this run, file by file; `edits` are marked at the lines they change."""
-    found, seen = run.model.spec.kind(kind), watched(run.model)
+def source_lines(run: Run, kind: str, layer: int, edits: Sequence[Edit] = ()) -> tuple[SourceLine, ...]:
+    """Return the lines that computed one attention of this run, file by file; `edits` are noted at the lines they change."""
+    found, seen = run.model.spec.kind(kind), trace_source(run.model)
     scope, sizes = found.path(layer, ""), _sizes(run, found.queries, found.keys)
     tapped = {path: place for path, place in seen.places.items() if path.startswith(scope)}
     lines: list[SourceLine] = []
-    for file, numbers in _shown(
+    for file, numbers in _functions_to_show(
         run.model, found, layer, seen.called, tuple(place.code for place in tapped.values())
     ):
         before = 0
@@ -123,7 +123,7 @@ def source_of(run: Run, kind: str, layer: int, edits: Sequence[Edit] = ()) -> tu
                 SourceLine(
                     Path(file).relative_to(ROOT).as_posix(),
                     number,
-                    _coloured(file)[number - 1],
+                    _highlight(file)[number - 1],
                     leaf,
                     path,
                     axes,
@@ -136,13 +136,13 @@ def source_of(run: Run, kind: str, layer: int, edits: Sequence[Edit] = ()) -> tu
     return tuple(lines)
 
 
-def needed_source(run: Run, kind: str, layer: int) -> tuple[str, ...]:
-    """The paths of all lines, for `keep`: what `tensor_card` may be asked for."""
-    return tuple(line.path for line in source_of(run, kind, layer) if line.path is not None)
+def source_paths(run: Run, kind: str, layer: int) -> tuple[str, ...]:
+    """Return the paths recorded by all of these lines, for `keep`: `tensor_card` can describe each."""
+    return tuple(line.path for line in source_lines(run, kind, layer) if line.path is not None)
 
 
 def _sizes(run: Run, queries: str, keys: str) -> dict[str, int]:
-    """How long each axis is in this run."""
+    """Return the length of each axis in this run."""
     config = run.model.config
     sides = {name: len(run.axis(name).ids) for name in {"target", queries, keys}}
     return {
@@ -161,10 +161,10 @@ def _sizes(run: Run, queries: str, keys: str) -> dict[str, int]:
 # ------------------------------------------------------------------------------------------------ what is shown
 
 
-def _shown(
+def _functions_to_show(
     model: Model, kind: Kind, layer: int, called: set[Code], tapping: tuple[Code, ...]
 ) -> Iterator[tuple[str, list[int]]]:
-    """Files and the lines of them to show: functions that tap, those they call, the score function; file by file."""
+    """Yield each file with its lines to show: functions that tap, those they call, the score function."""
     module = kind.module(model.network, layer)
     methods = (
         [getattr(type(module.score), name) for name in ("prepare", "compare")]
@@ -182,7 +182,7 @@ def _shown(
 
 @cache
 def _helpers(file: str, line: int) -> tuple[Code, ...]:
-    """The functions of core/layers that a function calls by name."""
+    """Return the functions of core/layers that a function calls by name."""
     module = import_module(".".join(Path(file).relative_to(ROOT).with_suffix("").parts))
     named = {
         node.func.id
@@ -199,7 +199,7 @@ def _helpers(file: str, line: int) -> tuple[Code, ...]:
 
 @cache
 def _lines(file: str, line: int) -> tuple[int, ...]:
-    """The numbers of a function's lines without its docstring, and of the `class` line above it."""
+    """Return the numbers of a function's lines without its docstring, and of the `class` line above it."""
     function = _function(file, line)
     owner = [
         node.lineno
@@ -216,7 +216,7 @@ def _lines(file: str, line: int) -> tuple[int, ...]:
 
 @cache
 def _function(file: str, line: int) -> ast.FunctionDef:
-    """The innermost function that a line is in: of a comprehension, which Python runs as a function of its own, the one around it."""
+    """Return the innermost function around a line; a comprehension counts as part of the function around it."""
     around = (
         node
         for node in ast.walk(_tree(file))
@@ -241,7 +241,7 @@ def _tree(file: str) -> ast.Module:
 
 @cache
 def _taps(file: str) -> dict[int, tuple[str, int]]:
-    """Of each line that begins a `tap("leaf", ...)`: the leaf, and the last line of the call."""
+    """Return, for each line that begins a `tap("leaf", ...)`, the leaf and the last line of the call."""
     calls = (node for node in ast.walk(_tree(file)) if isinstance(node, ast.Call) and _is_tap(node))
     return {
         node.lineno: (str(ast.literal_eval(node.args[0])), node.end_lineno or node.lineno) for node in calls
@@ -257,8 +257,8 @@ def _is_tap(node: ast.Call) -> bool:
 
 
 @cache
-def _coloured(file: str) -> tuple[tuple[Span, ...], ...]:
-    """Each line of a file in pieces: what Python itself takes for keywords, strings, numbers, comments and names."""
+def _highlight(file: str) -> tuple[tuple[Span, ...], ...]:
+    """Return each line of a file in pieces: keywords, strings, numbers, comments and names as Python's tokenizer finds them."""
     lines = _text(file).splitlines()
     marks: list[list[tuple[int, int, str]]] = [[] for _ in lines]
     for token in tokenize.generate_tokens(io.StringIO(_text(file)).readline):

@@ -20,7 +20,7 @@ from core.models import Batch
 from core.trace import Plan, Recorder
 
 LAYERS = str(Path(core.layers.__path__[0]))
-PASSED_ON = frozenset({core.trace.__file__, core.layers.trace_loops.__file__, __file__})
+INNER_FILES = frozenset({core.trace.__file__, core.layers.trace_loops.__file__, __file__})
 """Files between a forward and its record: the line that counts is outside them."""
 
 Code = tuple[str, int]
@@ -29,7 +29,7 @@ Code = tuple[str, int]
 
 @dataclass(frozen=True)
 class TapLine:
-    """The place at which a path is tapped: file and line of the call, the function around it, the axis words."""
+    """The place where a path is tapped: file and line of the call, the function around it, the axis words."""
 
     file: str
     line: int
@@ -38,15 +38,15 @@ class TapLine:
 
 
 @dataclass(frozen=True)
-class Watched:
-    """The record of one watched pass: the place of every path, every function that was called."""
+class SourceTrace:
+    """The record of one traced pass: the place of every path, every function that was called."""
 
     places: dict[str, TapLine]
     called: set[Code]
 
 
-class _Watcher(Recorder):
-    """A recorder that keeps nothing and notes who calls it for which path."""
+class _LineRecorder(Recorder):
+    """A recorder that keeps no values and notes the line from which each path is recorded."""
 
     __slots__ = ("places",)
 
@@ -54,8 +54,8 @@ class _Watcher(Recorder):
         super().__init__(keep=())
         self.places: dict[str, TapLine] = {}
 
-    def __truediv__(self, part: str) -> _Watcher:
-        child = object.__new__(_Watcher)
+    def __truediv__(self, part: str) -> _LineRecorder:
+        child = object.__new__(_LineRecorder)
         child._book, child.places = self._book, self.places
         child._prefix = f"{self._prefix}{part}."
         return child
@@ -70,7 +70,7 @@ class _Watcher(Recorder):
 
     def _note(self, name: str, axes: str) -> None:
         frame: FrameType | None = sys._getframe(1)
-        while frame is not None and frame.f_code.co_filename in PASSED_ON:
+        while frame is not None and frame.f_code.co_filename in INNER_FILES:
             frame = frame.f_back
         if frame is not None:
             place = TapLine(
@@ -84,12 +84,12 @@ def code_of(code: CodeType) -> Code:
     return code.co_filename, code.co_firstlineno
 
 
-_SEEN: WeakKeyDictionary[Model, Watched] = WeakKeyDictionary()
+_TRACES: WeakKeyDictionary[Model, SourceTrace] = WeakKeyDictionary()
 
 
-def watched(model: Model) -> Watched:
-    """One pass over two tokens, or over an example of what is no sentence, once a model."""
-    found = _SEEN.get(model)
+def trace_source(model: Model) -> SourceTrace:
+    """Run a model once on two tokens (or an example of its input) and return where each path is recorded; cached per model."""
+    found = _TRACES.get(model)
     if found is None:
         torch.get_num_threads()  # as in core.run.lazy_logits: a thread takes over the process's number only when asked
         ids = torch.zeros(1, 2, dtype=torch.long)
@@ -101,7 +101,7 @@ def watched(model: Model) -> Watched:
             if model.spec.has_source
             else Batch(ids=read, real=seen, values=values)
         )
-        found, watcher, before = Watched({}, set()), _Watcher(), sys.getprofile()
+        found, watcher, before = SourceTrace({}, set()), _LineRecorder(), sys.getprofile()
 
         def note(frame: FrameType, event: str, _: Any) -> None:
             if event == "call" and frame.f_code.co_filename.startswith(LAYERS):
@@ -114,12 +114,12 @@ def watched(model: Model) -> Watched:
         finally:
             sys.setprofile(before)
         found.places.update(watcher.places)
-        _SEEN[model] = found
+        _TRACES[model] = found
     return found
 
 
 def _example(model: Model) -> tuple[torch.Tensor, torch.Tensor]:
-    """Ids (1 pos) and numbers (1 pos number) of what a model that reads no sentence can read."""
+    """Return ids (1 pos) and values (1 pos number) that a model whose input is not text can read."""
     encoded = model.reader.encode(getattr(model.reader, "example", ""))
     assert encoded.values is not None
     return torch.tensor([encoded.ids]), torch.from_numpy(encoded.values)[None].float()

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from core.analysis.arithmetic.digits import Array
-from core.analysis.arithmetic.lines import Citation, Line, adds, beside, puts
-from core.analysis.arithmetic.scores import plain
+from core.analysis.arithmetic.lines import Citation, Line, expression_line, sum_line, vector_line
+from core.analysis.arithmetic.scores import to_numpy
 from core.layers.score_terms import SLIDES, SURVEY
 
 MIXED: tuple[Citation, ...] = (
@@ -41,22 +41,22 @@ ATTENTIONAL: tuple[Citation, ...] = (("luong2015", "3", "Eq. (5)"),)
 class Stream:
     """The residual stream before and after a sublayer is added, at one position (d_model each), with their paths.
 
-    `behind` is the root-mean-square norm of the sublayer's output before it is added, None where there is no such norm.
+    `post_norm` is the root-mean-square norm of the sublayer's output before it is added, None where there is no such norm.
     """
 
     before: Array
     after: Array
     before_path: str
     after_path: str
-    behind: Any = None
+    post_norm: Any = None
     normed_path: str = ""
 
     def gains(self, out: Array) -> Array:
         """Return the factor by which each number of the sublayer's output is multiplied on its way into the stream: (d_model,)."""
-        if self.behind is None:
+        if self.post_norm is None:
             return np.ones(len(out))
         out = out.astype(np.float64)
-        return plain(self.behind.weight) / np.sqrt((out * out).mean() + self.behind.eps)
+        return to_numpy(self.post_norm.weight) / np.sqrt((out * out).mean() + self.post_norm.eps)
 
 
 def mixing_lines(
@@ -70,14 +70,14 @@ def mixing_lines(
     cites: tuple[Citation, ...],
     names: tuple[str, str],
 ) -> list[Line]:
-    """Weight times value vector, and one element of the sum over all keys: weights (key), values (key d), heads (d).
+    """Return the lines of weight times value vector and of one element of the sum over all keys: weights (key), values (key d), heads (d).
 
     `element` is the one shown, None for the largest. `names` are the letters of a value and of the mixture.
     """
     value, mixture = names
     shown = int(np.argmax(np.abs(heads))) if element is None else element
     scale = np.full(values.shape[1], weights[key])
-    part = adds(
+    part = sum_line(
         "value",
         "weight times value",
         "What {query} takes from {key}: the weight times each number of {key}'s value vector.",
@@ -89,7 +89,7 @@ def mixing_lines(
     which = f"its number {shown}" + (
         f", the largest of {len(heads)}" if element is None else f" of {len(heads)}"
     )
-    whole = adds(
+    whole = sum_line(
         "output",
         f"the sum over all keys, number {shown}",
         f"All keys give their part; added up they are the output of this head for {{query}}. Here {which}.",
@@ -98,23 +98,23 @@ def mixing_lines(
         columns={"a": weights, value: values[:, shown]},
         labels=keys,
         axis="key",
-        chosen=key,
+        selected_index=key,
         shared=True,
         recorded=float(heads[shown]),
         path=paths("heads"),
         reads=[paths("pattern"), paths("v")],
     )
-    return [beside(part), whole]
+    return [vector_line(part), whole]
 
 
-def _into_the_stream(at: int, out: Array, stream: Stream, path: str) -> list[Line]:
-    """Return the lines for number `at` of a sublayer's output: its norm, where there is one, and its sum with the stream."""
-    given, gain = float(out[at]), float(stream.gains(out)[at])
-    behind = stream.behind is not None
-    normed = puts(
+def _residual_lines(element: int, out: Array, stream: Stream, path: str) -> list[Line]:
+    """Return the lines for number `element` of a sublayer's output: its norm, where there is one, and its sum with the stream."""
+    given, gain = float(out[element]), float(stream.gains(out)[element])
+    behind = stream.post_norm is not None
+    normed = expression_line(
         "behind",
         "normed before it is added",
-        f"Number {at} divided by the root of the mean square of all {len(out)}, times the gain that this norm has learned for it.",
+        f"Number {element} divided by the root of the mean square of all {len(out)}, times the gain that this norm has learned for it.",
         "n_{t} = g_{t} Z_{t} / √(mean(Z²) + ε)",
         (("zhang2019", "4", "Eq. (4)"),),
         form="{} · {}",
@@ -125,17 +125,17 @@ def _into_the_stream(at: int, out: Array, stream: Stream, path: str) -> list[Lin
         reads=[path],
     )
     added, reads = (normed.value, stream.normed_path) if behind else (given, path)
-    total = puts(
+    total = expression_line(
         "stream",
         "into the residual stream",
-        f"Added to number {at} of what stood there before: the residual stream after this sublayer.",
+        f"Added to number {element} of what stood there before: the residual stream after this sublayer.",
         "z'_{t} = z_{t} + x_{t}",
         RESIDUAL,
         form="{} + {}",
         formula=lambda x, z: x + z,
-        values=[float(stream.before[at]), added],
-        size=abs(float(stream.before[at])) + abs(added),
-        recorded=float(stream.after[at]),
+        values=[float(stream.before[element]), added],
+        size=abs(float(stream.before[element])) + abs(added),
+        recorded=float(stream.after[element]),
         path=stream.after_path,
         reads=[stream.before_path, reads],
     )
@@ -145,9 +145,11 @@ def _into_the_stream(at: int, out: Array, stream: Stream, path: str) -> list[Lin
 def projection_lines(
     module: Any, head: int, heads: Array, out: Array, stream: Stream, paths: Callable[[str], str]
 ) -> list[Line]:
-    """This head's slice of W_O, all heads together, the stream, the two shares. heads (head d_head), out (d_model)."""
+    """Return the lines of this head's slice of W_O, of all heads together, of the residual stream, and of the head's
+    shares of both: heads (head d_head), out (d_model).
+    """
     n_heads, width = heads.shape
-    weight = plain(module.to_out.weight)
+    weight = to_numpy(module.to_out.weight)
     mine = weight[:, head * width : (head + 1) * width].astype(np.float64) @ heads[head]
     at = int(np.argmax(np.abs(mine)))
     row = weight[at].reshape(n_heads, width)
@@ -156,7 +158,7 @@ def projection_lines(
     if module.to_out.bias is not None:
         shares, labels = np.append(shares, float(module.to_out.bias[at])), [*labels, "bias"]
     return [
-        adds(
+        sum_line(
             "projection",
             f"this head's slice of W_O, number {at}",
             f"The output matrix has {width} columns for this head. They turn its output into a vector as wide as the stream; here number {at} of {len(out)}, the largest.",
@@ -166,7 +168,7 @@ def projection_lines(
             shared=True,
             reads=[paths("heads")],
         ),
-        adds(
+        sum_line(
             "heads",
             "all heads together",
             f"Number {at} of all {n_heads} heads"
@@ -178,14 +180,14 @@ def projection_lines(
             form="{}",
             labels=labels,
             axis="head",
-            chosen=head,
+            selected_index=head,
             shared=True,
             recorded=float(out[at]),
             path=paths("out"),
             reads=[paths("heads")],
         ),
-        *_into_the_stream(at, out, stream, paths("out")),
-        share(
+        *_residual_lines(at, out, stream, paths("out")),
+        share_line(
             "share",
             "this head's share of the sublayer",
             "How much of what the sublayer gives points where this head's vector c points. The shares of all heads and of the bias add up to 1.",
@@ -195,7 +197,7 @@ def projection_lines(
             PROJECTED,
             paths("out"),
         ),
-        share(
+        share_line(
             "stream_share",
             "this head's share of the stream",
             "The same against the whole stream after the sublayer.",
@@ -208,21 +210,21 @@ def projection_lines(
     ]
 
 
-def share(
+def share_line(
     name: str,
     title: str,
     words: str,
     part: Array,
-    whole: Array,
+    total: Array,
     letter: str,
     cites: tuple[Citation, ...],
     path: str,
 ) -> Line:
-    """How much of the vector `whole` a part of it makes: c · x / |x|²."""
-    whole = whole.astype(np.float64)
-    squared = float(whole @ whole)
+    """Return the line of a part's share of the vector `total`: c · x / |x|²."""
+    total = total.astype(np.float64)
+    squared = float(total @ total)
     if squared == 0:
-        return puts(
+        return expression_line(
             name,
             title,
             words + " Here there is nothing to share: all of it is 0.",
@@ -233,7 +235,7 @@ def share(
             values=[0.0],
             reads=[path],
         )
-    return puts(
+    return expression_line(
         name,
         title,
         words,
@@ -241,7 +243,7 @@ def share(
         cites,
         form="{} / {}",
         formula=lambda a, b: a / b,
-        values=[float(part.astype(np.float64) @ whole), squared],
+        values=[float(part.astype(np.float64) @ total), squared],
         reads=[path],
     )
 
@@ -249,9 +251,9 @@ def share(
 def attentional_lines(
     mix: Any, context: Array, state: Array, mixed: Array, paths: dict[str, str]
 ) -> list[Line]:
-    """tanh(W [c; s] + b): the context's part of what the output layer reads. context, state, mixed (d_model)."""
+    """Return the lines of tanh(W [c; s] + b), which the output layer reads: context, state, mixed (d_model each)."""
     width = len(context)
-    weight = plain(mix.weight)
+    weight = to_numpy(mix.weight)
     part = weight[:, :width].astype(np.float64) @ context
     at = int(np.argmax(np.abs(part)))
     bias = 0.0 if mix.bias is None else float(mix.bias[at])
@@ -262,7 +264,7 @@ def attentional_lines(
         else ("{} + {}", [float(part[at]), own])
     )
     return [
-        adds(
+        sum_line(
             "projection",
             f"the context's part, number {at}",
             f"A matrix reads the context and the decoder's state side by side. The half for the context gives, as number {at} of {width}, its largest:",
@@ -272,7 +274,7 @@ def attentional_lines(
             shared=True,
             reads=[paths["heads"]],
         ),
-        puts(
+        expression_line(
             "mixed",
             "with the decoder's state",
             "The state's part and the bias are added, and tanh squashes the sum: what the output layer reads.",

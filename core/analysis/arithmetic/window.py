@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from core.analysis.arithmetic.digits import Array
-from core.analysis.arithmetic.lines import Citation, Line, adds, puts
-from core.analysis.arithmetic.scores import plain
+from core.analysis.arithmetic.lines import Citation, Line, expression_line, sum_line
+from core.analysis.arithmetic.scores import to_numpy
 
 LOCAL: tuple[Citation, ...] = (
     ("beigy2021", "Global vs Local Attention", "p_t"),
@@ -29,7 +29,7 @@ def window_lines(
     read, window = paths("q"), attend.window
     if attend.to_hidden is None:
         made = [
-            puts(
+            expression_line(
                 "centre",
                 "the middle of the window",
                 "Word after word: the window stands at the position that is being written.",
@@ -43,8 +43,11 @@ def window_lines(
             )
         ]
     else:
-        hidden, v = plain(attend.to_hidden.weight).astype(np.float64) @ q, plain(attend.to_centre.weight)[0]
-        place = adds(
+        hidden, v = (
+            to_numpy(attend.to_hidden.weight).astype(np.float64) @ q,
+            to_numpy(attend.to_centre.weight)[0],
+        )
+        place = sum_line(
             "place",
             "where to look",
             "A small network reads {query}'s state and says where in the source to look.",
@@ -58,7 +61,7 @@ def window_lines(
         )
         made = [
             place,
-            puts(
+            expression_line(
                 "centre",
                 "the middle of the window",
                 f"Squashed to a share between 0 and 1 of the {n} positions: the middle of the window, counted from 0.",
@@ -78,7 +81,7 @@ def window_lines(
     )
     return [
         *made,
-        puts(
+        expression_line(
             "window",
             "how far the key is from the middle",
             words,
@@ -101,10 +104,10 @@ def gaussian_lines(
     weight: float,
     paths: Callable[[str], str],
 ) -> list[Line]:
-    """The Gaussian around the predicted place, and the weight: what the softmax gave, times it."""
+    """Return the lines of the Gaussian around the predicted position, and of the weight: softmax times Gaussian."""
     sigma = attend.window / 2
     return [
-        puts(
+        expression_line(
             "gaussian",
             "the Gaussian",
             f"The Gaussian favours positions near the middle: 1 in it, less on both sides; σ is half the window, {sigma:g}.",
@@ -117,7 +120,7 @@ def gaussian_lines(
             path=paths("gaussian"),
             reads=[paths("centre")],
         ),
-        puts(
+        expression_line(
             "weighted",
             "softmax times Gaussian",
             "The weight of {key}. The row is not divided by its sum again, so it adds up to less than 1.",

@@ -14,8 +14,8 @@ Array = np.ndarray
 How = Literal["mean", "largest", "rollout"]
 
 
-def aggregated(run: Run, kind: str, how: str, by: str = "token", *, writing: bool = False) -> Attention:
-    """The heads of each layer joined: weights (layer, 1, query, key), labels as `run.attention` gives them.
+def aggregate_heads(run: Run, kind: str, how: str, by: str = "token", *, writing: bool = False) -> Attention:
+    """Join the heads of each layer into one: weights (layer, 1, query, key), labels as `run.attention` gives them.
 
     - "mean": the mean over the heads of a layer; rows still sum to 1, and no head may look like it.
     - "largest": the largest weight that any head of the layer gives; rows do not sum to 1.
@@ -55,7 +55,7 @@ def aggregated(run: Run, kind: str, how: str, by: str = "token", *, writing: boo
 
 
 def rollout(weights: Array) -> Array:
-    """How much of each input token is left in each position after each layer, if attention were all that mixes.
+    """Compute how much of each input token is left at each position after each layer, if only attention mixed them.
 
         R_l = M_l R_(l-1),   M_l = (mean over heads A_l + I) / 2 with rows made to sum to 1,   R_0 = I
 

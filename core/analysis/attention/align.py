@@ -1,4 +1,4 @@
-"""Common places for patterns over different tokens: two tokenizers over one text, or two texts.
+"""Alignment of patterns over different tokens: two tokenizers over one text, or two texts.
 
 A slot holds, for each text, the positions that stand there: one, several where the other text has fewer and longer
 tokens, or none where it has nothing to put opposite. Slots go through every text from left to right and never cross.
@@ -19,21 +19,21 @@ SAME, ALMOST, OTHER, GAP = 2.0, 1.5, -0.5, -1.0
 """Scores of two words that are aligned (equal, equal but for capitals, different) and of one without a partner."""
 
 
-def by_spans(
+def align_tokens(
     text: str, a: Sequence[Span], b: Sequence[Span], a_names: Sequence[str], b_names: Sequence[str]
 ) -> tuple[Slot, ...]:
-    """Align the tokens of two tokenizers over one text: tokens that share a letter share a slot, white space aside.
+    """Align the tokens of two tokenizers over one text and return the slots: tokens that share a letter share a slot, white space aside.
 
     A token without letters of the text (START, [CLS], a space) is aligned with one of the same name at the same place,
     or with none. Spans are (first, end) in the text, in its order.
 
-    >>> by_spans("unhappy cat", [(0, 7), (7, 11)], [(0, 2), (2, 7), (8, 11)], ["unhappy", " cat"], ["un", "happy", "cat"])
+    >>> align_tokens("unhappy cat", [(0, 7), (7, 11)], [(0, 2), (2, 7), (8, 11)], ["unhappy", " cat"], ["un", "happy", "cat"])
     (((0,), (0, 1)), ((1,), (2,)))
     """
     slots: list[Slot] = []
     i = j = 0
-    for mine, yours in [*_overlapping(text, a, b), (range(len(a), len(a)), range(len(b), len(b)))]:
-        between = _needleman(a_names[i : mine.start], b_names[j : yours.start], exact=True)
+    for mine, yours in [*_overlapping_runs(text, a, b), (range(len(a), len(a)), range(len(b), len(b)))]:
+        between = _needleman_wunsch(a_names[i : mine.start], b_names[j : yours.start], exact=True)
         slots += [(tuple(i + p for p in left), tuple(j + p for p in right)) for left, right in between]
         if mine:
             slots.append((tuple(mine), tuple(yours)))
@@ -41,25 +41,25 @@ def by_spans(
     return tuple(slots)
 
 
-def by_words(a: Sequence[str], b: Sequence[str]) -> tuple[Slot, ...]:
-    """Two texts: the best alignment of their words (Needleman and Wunsch 1970).
+def align_words(a: Sequence[str], b: Sequence[str]) -> tuple[Slot, ...]:
+    """Align the words of two texts (Needleman and Wunsch 1970) and return their slots.
 
     Equal words are put opposite each other; a word may stand opposite another word, a sign opposite another sign, where
     that is better than both standing alone. Which text comes first makes no difference.
 
-    >>> by_words(["too", "tired"], ["too", "wide", "!"])
+    >>> align_words(["too", "tired"], ["too", "wide", "!"])
     (((0,), (0,)), ((1,), (1,)), ((), (2,)))
     """
-    return tuple(_needleman(a, b, exact=False))
+    return tuple(_needleman_wunsch(a, b, exact=False))
 
 
-def merged(pairs: Sequence[Sequence[Slot]]) -> tuple[Slot, ...]:
-    """Common slots of several texts from the alignments of the first with each of the others.
+def merge_alignments(pairs: Sequence[Sequence[Slot]]) -> tuple[Slot, ...]:
+    """Join the alignments of the first text with each of the others into common slots of all texts.
 
     Where one alignment joins positions of the first text, the others are joined there too. What only one of the others
     has gets a slot of its own.
 
-    >>> merged([[((0,), (0,)), ((1,), ()), ((), (1,))], [((0, 1), (0,))]])
+    >>> merge_alignments([[((0,), (0,)), ((1,), ()), ((), (1,))], [((0, 1), (0,))]])
     (((0, 1), (0,), (0,)), ((), (1,), ()))
     """
     counts = [list(accumulate((len(slot[0]) for slot in slots), initial=0)) for slots in pairs]
@@ -88,12 +88,12 @@ def merged(pairs: Sequence[Sequence[Slot]]) -> tuple[Slot, ...]:
     return tuple(found)
 
 
-def onto(weights: Array, rows: Sequence[Sequence[int]], columns: Sequence[Sequence[int]]) -> Array:
-    """Return a pattern (.., query, key) over slots: the mean over the queries of a row, the sum over the keys of a column.
+def pool_pattern(weights: Array, rows: Sequence[Sequence[int]], columns: Sequence[Sequence[int]]) -> Array:
+    """Pool a pattern (.., query, key) over slots: the mean over the queries of a row, the sum over the keys of a column.
 
     No position at all gives zeros. Rows still sum to 1, since every key is in some column. float64.
 
-    >>> onto(np.array([[1.0, 0.0, 0.0], [0.2, 0.3, 0.5]]), [(0,), (1,), ()], [(0,), (1, 2)]).tolist()
+    >>> pool_pattern(np.array([[1.0, 0.0, 0.0], [0.2, 0.3, 0.5]]), [(0,), (1,), ()], [(0,), (1, 2)]).tolist()
     [[1.0, 0.0], [0.2, 0.8], [0.0, 0.0]]
     """
     values = np.asarray(weights, dtype=np.float64)
@@ -108,26 +108,28 @@ def onto(weights: Array, rows: Sequence[Sequence[int]], columns: Sequence[Sequen
     return found
 
 
-def aligned(patterns: Sequence[Array], rows: Sequence[Slot], columns: Sequence[Slot]) -> tuple[Array, ...]:
-    """Each pattern on the common slots, in the order of the texts in them; all of one shape then.
+def pool_patterns(
+    patterns: Sequence[Array], rows: Sequence[Slot], columns: Sequence[Slot]
+) -> tuple[Array, ...]:
+    """Pool each pattern over the common slots, in the order of the texts in them; all get one shape.
 
-    >>> words = by_words(["too", "tired"], ["too", "wide"])
-    >>> a, b = aligned([np.eye(2), np.eye(2)], words, words)
+    >>> words = align_words(["too", "tired"], ["too", "wide"])
+    >>> a, b = pool_patterns([np.eye(2), np.eye(2)], words, words)
     >>> (a - b).any().item()
     False
     """
     return tuple(
-        onto(pattern, [slot[k] for slot in rows], [slot[k] for slot in columns])
+        pool_pattern(pattern, [slot[k] for slot in rows], [slot[k] for slot in columns])
         for k, pattern in enumerate(patterns)
     )
 
 
-def _overlapping(text: str, a: Sequence[Span], b: Sequence[Span]) -> list[tuple[range, range]]:
-    """Runs of positions of both that cover the same letters, in the order of the text; what only one covers is left out."""
+def _overlapping_runs(text: str, a: Sequence[Span], b: Sequence[Span]) -> list[tuple[range, range]]:
+    """Return runs of positions of both that cover the same letters, in text order; what only one of them covers is left out."""
     held = sorted(
         (*span, side, place)
         for side, spans in enumerate((a, b))
-        for place, span in enumerate(_inked(text, spans))
+        for place, span in enumerate(_trim_spans(text, spans))
         if span
     )
     blocks: list[tuple[list[int], list[int]]] = []
@@ -144,8 +146,8 @@ def _overlapping(text: str, a: Sequence[Span], b: Sequence[Span]) -> list[tuple[
     ]
 
 
-def _inked(text: str, spans: Sequence[Span]) -> list[Span]:
-    """The spans without the white space at their ends; None where nothing is left."""
+def _trim_spans(text: str, spans: Sequence[Span]) -> list[Span]:
+    """Return the spans without white space at their ends; None where nothing is left."""
     found: list[Span] = []
     for span in spans:
         piece = "" if span is None else text[slice(*span)]
@@ -155,13 +157,13 @@ def _inked(text: str, spans: Sequence[Span]) -> list[Span]:
     return found
 
 
-def _needleman(a: Sequence[str], b: Sequence[str], *, exact: bool) -> list[Slot]:
-    """The alignment with the highest score; of `exact` ones only equal names stand opposite each other."""
+def _needleman_wunsch(a: Sequence[str], b: Sequence[str], *, exact: bool) -> list[Slot]:
+    """Return the alignment with the highest score; if `exact`, only equal names are put opposite each other."""
     a, b = list(a), list(b)
     if a == b:
         return [((i,), (i,)) for i in range(len(a))]
     if b < a:  # of several best ones the same is found from both sides
-        return [(mine, yours) for yours, mine in _needleman(b, a, exact=exact)]
+        return [(mine, yours) for yours, mine in _needleman_wunsch(b, a, exact=exact)]
     best = np.zeros((len(a) + 1, len(b) + 1))
     best[:, 0], best[0, :] = GAP * np.arange(len(a) + 1), GAP * np.arange(len(b) + 1)
     for i, one in enumerate(a, 1):

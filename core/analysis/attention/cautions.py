@@ -1,4 +1,4 @@
-"""Name the reasons not to read too much into one attention picture, each only where the numbers call for it."""
+"""Reasons not to read too much into one attention picture, each given only where the numbers call for it."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from core.analysis.attention.measures import entropy
 Array = np.ndarray
 Kind = Literal["sink", "separator", "even", "itself", "few"]
 
-RESTS = 0.5  # this much of all weight on one place that is the same for every row
-EVEN = 0.95  # entropy of a row, as a share of an even look's
-CHOICE = 2  # a row that may look at fewer places has none
+SINK_SHARE = 0.5  # this much of all weight on one place that is the same for every row
+UNIFORM_ENTROPY = 0.95  # entropy of a row, as a share of an even look's
+MIN_KEYS = 2  # a row that may look at fewer places has none
 
 
 @dataclass(frozen=True)
 class Caution:
-    """One reason for care, with the share that calls for it (of weight, or of an even look's entropy)."""
+    """One reason for care, with the share that calls for it (of weight, or of uniform attention's entropy)."""
 
     kind: Kind
     share: float
@@ -32,9 +32,9 @@ def cautions(
     row: int,
     marks: Sequence[int] = (),
     *,
-    within: bool,
+    same_text: bool,
 ) -> tuple[Caution, ...]:
-    """The reasons for care with this head's pattern and its row `row`; weights and allowed (query, key) of one head.
+    """Return the reasons for care with a head's pattern and its row `row`; weights and allowed (query, key) of one head.
 
     within: queries and keys are positions of one text (`core.models.Kind.within`); a square map of two texts is not that.
 
@@ -44,25 +44,25 @@ def cautions(
     - "itself": the row attends mostly to its own position, which only attention within one text has.
     - "few": the row may look at one place only, so its 100% says nothing.
 
-    >>> cautions(np.array([[1.0, 0.0], [0.9, 0.1]]), np.tri(2, dtype=bool), 0, within=True)
+    >>> cautions(np.array([[1.0, 0.0], [0.9, 0.1]]), np.tri(2, dtype=bool), 0, same_text=True)
     (Caution(kind='sink', share=0.9), Caution(kind='few', share=1.0))
     """
-    free = allowed.sum(1) >= CHOICE
+    free = allowed.sum(1) >= MIN_KEYS
     found: list[Caution] = []
     if free.any() and weights.shape[1]:
         mean = weights[free].mean(0)
         later = [place for place in marks if place > 0]
         rests = Caution("sink", float(mean[0])), Caution("separator", float(mean[later].sum()))
-        found += [caution for caution in rests if caution.share >= RESTS]
+        found += [caution for caution in rests if caution.share >= SINK_SHARE]
     if not 0 <= row < len(weights):
         return tuple(found)
     seen = int(allowed[row].sum())
     if seen == 1:
         return (*found, Caution("few", float(weights[row].sum())))
-    if seen >= CHOICE:
+    if seen >= MIN_KEYS:
         share = float(entropy(weights[row]) / np.log(seen))
-        if share >= EVEN:
+        if share >= UNIFORM_ENTROPY:
             found.append(Caution("even", share))
-        if within and weights[row, row] >= RESTS:
+        if same_text and weights[row, row] >= SINK_SHARE:
             found.append(Caution("itself", float(weights[row, row])))
     return tuple(found)

@@ -1,4 +1,4 @@
-"""Other values for a heatmap of one head than its weights: scores, and how much each key brings."""
+"""Other values for a heatmap of one head than its weights: scores, and the length of each key's value vector."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from core.run import Run, Side
 Array = np.ndarray
 
 
-def has_lenses(run: Run, kind: str, by: str = "token", *, writing: bool = False) -> bool:
-    """Whether `lenses` has something to say: not for recurrent alignments, nor by word where a word has several pieces."""
+def has_scores(run: Run, kind: str, by: str = "token", *, writing: bool = False) -> bool:
+    """Return whether `scores_and_norms` has values: not for recurrent alignments, nor by word where a word has several tokens."""
     queries, keys = _sides(run, kind)
     words = (queries.next_tokens() if writing else queries).words, keys.words
     single = by == "token" or all(len(word.pieces) == 1 for side in words for word in side)
@@ -19,13 +19,13 @@ def has_lenses(run: Run, kind: str, by: str = "token", *, writing: bool = False)
 
 
 def _sides(run: Run, kind: str) -> tuple[Side, Side]:
-    """The tokens that look and those that are looked at."""
+    """Return the tokens of the queries and those of the keys."""
     found = run.model.spec.kind(kind)
     return run.axis(found.queries), run.axis(found.keys)
 
 
 def _cells(run: Run, kind: str, by: str, writing: bool) -> tuple[list[int], list[int]]:
-    """The tokens that stand for the rows and the columns."""
+    """Return the index of the token of each row and of each column."""
     queries, keys = _sides(run, kind)
     if by == "token":
         return list(range(len(queries.ids))), list(range(len(keys.ids)))
@@ -33,16 +33,16 @@ def _cells(run: Run, kind: str, by: str, writing: bool) -> tuple[list[int], list
     return [word.pieces[0] for word in words[0]], [word.pieces[0] for word in words[1]]
 
 
-def lenses(
+def scores_and_norms(
     run: Run, kind: str, layer: int, head: int, by: str = "token", *, writing: bool = False
 ) -> tuple[Array | None, Array | None]:
-    """The scores before mask and softmax (query, key), and ||v_j W_O||, the size of what each key brings (key,).
+    """Return the scores before mask and softmax (query, key), and ||v_j W_O|| (key,), the length of each key's value after W_O.
 
     The second times a weight is how long the vector is that the key adds to the residual stream (Kobayashi et al. 2020,
     Eq. 6). None for what the run did not record, for recurrent alignments, and by word where a word has several
     pieces: neither scores nor sizes add up over pieces.
     """
-    if not has_lenses(run, kind, by, writing=writing):
+    if not has_scores(run, kind, by, writing=writing):
         return None, None
     found, (rows, columns) = run.model.spec.kind(kind), _cells(run, kind, by, writing)
     scores, values = (
@@ -58,17 +58,17 @@ def lenses(
     return None if scores is None else scores[np.ix_(rows, columns)], values
 
 
-def log_sums(
+def log_denominators(
     run: Run, kind: str, layer: int, head: int, by: str = "token", *, writing: bool = False
 ) -> Array | None:
-    """ln of the softmax's denominator of each query: a score before the softmax is ln(weight) + this.
+    """Return ln of the softmax's denominator of each query (query,): a score before the softmax is ln(weight) + this.
 
-    From queries and keys, which are small where scores are not, as the layer says that it makes its scores. None where `lenses`
+    From queries and keys, which are small where scores are not, as the layer says that it makes its scores. None where `scores_and_norms`
     has no scores, where the run did not record what they are made of, and where the weights are not the softmax of these
     scores (an edit).
     """
     found = run.model.spec.kind(kind)
-    if not has_lenses(run, kind, by, writing=writing):
+    if not has_scores(run, kind, by, writing=writing):
         return None
     terms = found.terms(run.model.network, layer)
     read = {leaf: found.path(layer, leaf) for leaf in ("q", "k", *leaves(terms), "pattern")}

@@ -1,4 +1,4 @@
-"""Where the weight of a head goes, in numbers: pure functions of patterns.
+"""Measures of attention patterns: pure functions of weights.
 
 Weights are (layer, head, query, key) or any (.., query, key); each measure is a number a head, most of them in [0, 1]:
 the mean over the rows it applies to.
@@ -14,33 +14,35 @@ from core.data.texts import Links
 
 Array = np.ndarray
 
-CROWD = 2**20
+CHUNK_SIZE = 2**20
 """Above so many numbers a measure goes head by head: what it makes on the way then stays in the processor's cache."""
 
 
 def entropy(weights: Array) -> Array:
-    """-sum w ln w over the keys, in nats; a row of zeros has entropy 0.
+    """Compute -sum w ln w over the keys, in nats: (.., query). A row of zeros has entropy 0.
 
     >>> float(np.round(entropy(np.array([0.5, 0.5])), 4))
     0.6931
     """
-    if weights.ndim > 2 and weights.size > CROWD:
+    if weights.ndim > 2 and weights.size > CHUNK_SIZE:
         return np.stack([entropy(part) for part in weights])
     logs = np.log(np.maximum(weights, np.finfo(np.result_type(weights, np.float32)).tiny))  # 0 ln 0 is 0
     logs *= weights
     return -logs.sum(-1)
 
 
-def spread(weights: Array, allowed: Array) -> Array:
-    """Entropy divided by that of an even look at everything allowed; rows with fewer than two allowed keys are left out."""
+def normalised_entropy(weights: Array, allowed: Array) -> Array:
+    """Compute the mean entropy of the rows divided by that of uniform attention over the allowed keys: 0 to 1, (layer,
+    head). Rows with fewer than two allowed keys are left out.
+    """
     count = allowed.sum(-1)
     rows = count > 1
     share = entropy(weights) / np.log(np.maximum(count, 2))
     return _mean(share, rows)
 
 
-def at_offset(weights: Array, offset: int) -> Array:
-    """Mean weight on the key `offset` places after the query (previous word -1, itself 0, next 1).
+def offset_weight(weights: Array, offset: int) -> Array:
+    """Compute the mean weight on the key `offset` positions after the query (previous word -1, itself 0, next 1): (layer, head).
 
     Over the rows from the third on: under a causal mask the first two have nowhere else to look.
     """
@@ -50,18 +52,18 @@ def at_offset(weights: Array, offset: int) -> Array:
     return weights[..., queries, queries + offset].mean(-1) if queries.size else np.zeros(weights.shape[:2])
 
 
-def on_first(weights: Array) -> Array:
-    """Mean weight on the first key, over the rows from the third on: there the first is neither itself nor the previous."""
+def first_key_weight(weights: Array) -> Array:
+    """Compute the mean weight on the first key, over the rows from the third on, where the first is neither itself nor the previous."""
     return weights[..., 2:, 0].mean(-1) if weights.shape[-2] > 2 else np.zeros(weights.shape[:2])
 
 
-def on_keys(weights: Array, chosen: Array) -> Array:
-    """Mean weight on a set of keys (boolean over keys)."""
-    return weights[..., chosen].sum(-1).mean(-1)
+def key_set_weight(weights: Array, key_mask: Array) -> Array:
+    """Compute the mean weight on a set of keys; `key_mask` (key,) is true for these."""
+    return weights[..., key_mask].sum(-1).mean(-1)
 
 
 def alignment(weights: Array, links: Links) -> Array:
-    """Mean weight of a written word on the source words it translates, over the words that have a translation.
+    """Compute the mean weight of a target word on the source words it translates, over the words that have a translation.
 
     `links` are (source word, written word), set by hand.
     """
@@ -70,8 +72,8 @@ def alignment(weights: Array, links: Links) -> Array:
     )
 
 
-def elsewhere(weights: Array, allowed: Array, links: Links) -> Array:
-    """Return the control of `alignment`: the weight that a linked word gets from the other words of the text instead of the one linked to it.
+def alignment_control(weights: Array, allowed: Array, links: Links) -> Array:
+    """Compute the control of `alignment`: the weight that the linked keys get from the other words of the text.
 
     A head that rests on the first word finds the subject, the question word and the opening quote, whoever looks. Of the
     other words those count that may look there; the linked word itself is none of them.
@@ -86,7 +88,7 @@ def elsewhere(weights: Array, allowed: Array, links: Links) -> Array:
 
 
 def _sources(links: Links) -> dict[int, list[int]]:
-    """The words looked at, by the word that looks."""
+    """Return the linked source words by the word that looks at them."""
     found: dict[int, list[int]] = {}
     for source, looking in links:
         found.setdefault(looking, []).append(source)
@@ -94,43 +96,43 @@ def _sources(links: Links) -> dict[int, list[int]]:
 
 
 def induction(weights: Array, tokens: Sequence[object]) -> Array:
-    """Mean weight on what followed the same token before: in `A B .. A` the second A looks at B (Olsson et al. 2022).
+    """Compute the mean weight on what followed the same token before: in `A B .. A` the second A attends to B (Olsson et al. 2022).
 
     Over the rows that have such a key; where there are several, their weight is added up. NaN where no row has one.
     """
-    return _on_earlier(weights, np.roll(earlier(tokens), 1, axis=1))
+    return _earlier_weight(weights, np.roll(earlier_duplicates(tokens), 1, axis=1))
 
 
 def duplicate(weights: Array, tokens: Sequence[object]) -> Array:
-    """Mean weight on earlier places of the same token (duplicate-token heads, Wang et al. 2022), as `induction`."""
-    return _on_earlier(weights, earlier(tokens))
+    """Compute the mean weight on earlier positions of the same token (duplicate-token heads, Wang et al. 2022), as `induction`."""
+    return _earlier_weight(weights, earlier_duplicates(tokens))
 
 
-def earlier(tokens: Sequence[object]) -> Array:
-    """(query, key): the same token, before the query."""
+def earlier_duplicates(tokens: Sequence[object]) -> Array:
+    """Return (query, key) booleans: the key is the same token as the query, and before it."""
     number = {token: i for i, token in enumerate(dict.fromkeys(tokens))}
     ids = np.array([number[token] for token in tokens])
     return np.tril(ids[:, None] == ids[None, :], k=-1)
 
 
-def _on_earlier(weights: Array, wanted: Array) -> Array:
-    wanted = np.tril(wanted, k=-1)
-    rows = wanted.any(1)
+def _earlier_weight(weights: Array, cells: Array) -> Array:
+    cells = np.tril(cells, k=-1)
+    rows = cells.any(1)
     return (
-        (weights * wanted)[..., rows, :].sum(-1).mean(-1)
+        (weights * cells)[..., rows, :].sum(-1).mean(-1)
         if rows.any()
         else np.full(weights.shape[:-2], np.nan)
     )
 
 
-def distance(weights: Array) -> Array:
-    """Mean |query - key| in places, weighted by attention."""
+def mean_distance(weights: Array) -> Array:
+    """Compute the mean |query - key| in positions, weighted by attention: (layer, head)."""
     queries, keys = np.arange(weights.shape[-2])[:, None], np.arange(weights.shape[-1])[None, :]
     return (weights * np.abs(queries - keys)).sum((-2, -1)) / weights.shape[-2]
 
 
 def contributions(weights: Array, values: Array, to_out: Array) -> Array:
-    """How long the vector is that each key brings to each query: a_ij ||v_j W_O|| (Kobayashi et al. 2020, Eq. 6).
+    """Compute the length of the vector that each key adds to each query: a_ij ||v_j W_O|| (Kobayashi et al. 2020, Eq. 6).
 
     A large weight on a value near zero moves nothing. Of one layer: weights (head, query, key), values (head, key,
     d_head), to_out (head, d_head, d_model) -> (head, query, key), in the units of the residual stream.

@@ -20,8 +20,8 @@ Head = tuple[int, int]
 
 
 @dataclass(frozen=True, eq=False)
-class _OneEach:
-    """At one layer: in row `r` of the batch head `rows[r]` is changed, all others are as they are."""
+class _HeadPerRow:
+    """An edit of one layer: in row `r` of the batch head `rows[r]` is changed, all others stay."""
 
     where: str
     rows: dict[int, int]
@@ -34,7 +34,7 @@ class _OneEach:
         return new
 
 
-def each_head(
+def ablate_each_head(
     model: Model,
     text: str,
     kind: str,
@@ -50,13 +50,13 @@ def each_head(
     rounding, not to the bit.
     """
     shape = model.spec.kind(kind).n_layers(model.config), model.config.n_heads
-    found = some_heads(
+    found = ablate_heads(
         model, text, kind, read, list(np.ndindex(shape)), target=target, leaf=leaf, change=change
     )
     return found.reshape(*shape, *found.shape[1:])
 
 
-def some_heads(
+def ablate_heads(
     model: Model,
     text: str,
     kind: str,
@@ -67,10 +67,10 @@ def some_heads(
     leaf: str = "heads",
     change: Change = torch.zeros_like,
 ) -> Array:
-    """The same for these heads: (head, ..)."""
+    """Return the result of `read` for runs in which one of these heads alone is changed: (head, ..), as `ablate_each_head`."""
     layers = {layer: {row: head for row, (of, head) in enumerate(heads) if of == layer} for layer, _ in heads}
     edits = [
-        _OneEach(model.spec.kind(kind).path(layer, leaf), rows, change) for layer, rows in layers.items()
+        _HeadPerRow(model.spec.kind(kind).path(layer, leaf), rows, change) for layer, rows in layers.items()
     ]
     runs = model.run_many(
         [text] * len(heads), targets=None if target is None else [target] * len(heads), keep=(), edits=edits

@@ -11,15 +11,15 @@ import torch
 from torch import Tensor
 
 from core.analysis.attribution.importance import Sample
-from core.analysis.attribution.one_layer import OneLayer
-from core.analysis.attribution.target_token import Asked
-from core.analysis.heads.likeness import cosine
+from core.analysis.attribution.one_layer import LayerAblation
+from core.analysis.attribution.target_token import OutputTarget
 from core.data import doodles
 from core.data.drawings import ours
 from core.data.patches import PatchReader
 from core.data.texts import texts
 from core.edits import MeanHead, ZeroHead
 from core.errors import InputError
+from core.maths import cosine
 from core.model import Model
 from core.run import Run
 from core.text import words_of
@@ -29,7 +29,7 @@ Array = np.ndarray
 
 
 @dataclass(frozen=True)
-class Item:
+class ModelInput:
     """The input of a model: the text, a translator's target, a second text."""
 
     text: str
@@ -40,16 +40,16 @@ class Item:
         return model.run(self.text, target=self.target, pair=self.pair, **options)
 
 
-def places(model: Model, kind: str) -> Iterator[tuple[int, int]]:
-    """(layer, head) of every head of a kind."""
+def all_heads(model: Model, kind: str) -> Iterator[tuple[int, int]]:
+    """Yield (layer, head) of every head of a kind."""
     found = model.spec.kind(kind)
     return (
         (layer, head) for layer in range(found.n_layers(model.config)) for head in range(model.config.n_heads)
     )
 
 
-def off(model: Model, kind: str, layer: int, head: int, average: Array | None = None) -> Edit:
-    """Return the edit that switches one head off: its output becomes zero, or its average (layer, head, d_head), see `means.mean_outputs`."""
+def head_ablation(model: Model, kind: str, layer: int, head: int, average: Array | None = None) -> Edit:
+    """Return the edit that ablates one head: its output becomes zero, or its average (layer, head, d_head) from `means.mean_outputs`."""
     where = model.spec.kind(kind).path(layer, "heads")
     return (
         ZeroHead(where, head)
@@ -58,13 +58,15 @@ def off(model: Model, kind: str, layer: int, head: int, average: Array | None = 
     )
 
 
-def heads_off(model: Model, kind: str, layer: int, average: Array | None = None) -> list[Edit]:
-    """For each head of a layer the edit that switches it off."""
-    return [off(model, kind, layer, head, average) for head in range(model.config.n_heads)]
+def layer_ablations(model: Model, kind: str, layer: int, average: Array | None = None) -> list[Edit]:
+    """Return for each head of a layer the edit that ablates it."""
+    return [head_ablation(model, kind, layer, head, average) for head in range(model.config.n_heads)]
 
 
-def sweep(model: Model, item: Item, asked: Asked, kind: str, average: Array | None = None) -> Array:
-    """How the asked number changes when one head is switched off, each head alone: (layer, head), after minus before.
+def ablation_effects(
+    model: Model, item: ModelInput, output: OutputTarget, kind: str, average: Array | None = None
+) -> Array:
+    """Measure how the output changes when one head is ablated, each head alone: (layer, head), after minus before.
 
     Below 0 the head speaks for the word, above 0 against it. The target of a translator must be given: without a head it
     would write something else, and the rows would no longer be about the same thing.
@@ -74,19 +76,20 @@ def sweep(model: Model, item: Item, asked: Asked, kind: str, average: Array | No
         raise InputError(
             "There is no target.", "Heads are compared on one and the same translation.", "Give target."
         )
-    before, flat = asked.value(item.run(model, keep=()).scores), replace(asked, row=0)
-    each = OneLayer(model, item.text, kind, target=item.target, pair=item.pair)
+    before, flat = output.value(item.run(model, keep=()).scores), replace(output, row=0)
+    each = LayerAblation(model, item.text, kind, target=item.target, pair=item.pair)
     rows = [
-        each.rows(layer, heads_off(model, kind, layer, average), asked.row)
+        each.edited_scores(layer, layer_ablations(model, kind, layer, average), output.row)
         for layer in range(model.spec.kind(kind).n_layers(model.config))
     ]
     return np.array([[flat.value(row[None]) - before for row in layer] for layer in rows])
 
 
-def estimate(
-    model: Model, item: Item, goal: Callable[[Tensor], Tensor], kind: str, average: Array | None = None
+def gradient_estimates(
+    model: Model, item: ModelInput, goal: Callable[[Tensor], Tensor], kind: str, average: Array | None = None
 ) -> Array:
-    """How `goal` of the scores, logits (pos, vocab) or classes (class), changes without a head, as in `sweep`, guessed from one run and one gradient: (layer, head).
+    """Estimate the effect of ablating each head on `goal` of the scores, logits (pos, vocab) or classes (class), from
+    one run and one gradient: (layer, head), with the sign of `ablation_effects`.
 
         delta_h = sum over positions of grad_h . (new - h)
 
@@ -104,8 +107,8 @@ def estimate(
     return np.stack(changes)
 
 
-def samples(model: Model, n: int) -> tuple[Sample, ...]:
-    """Our own sentences as this model is asked about them: with their translation, with one word hidden, or as they are.
+def default_samples(model: Model, n: int) -> tuple[Sample, ...]:
+    """Return the project's own sentences as inputs of this model: with their translation, with one word masked, or as they are.
 
     Of one that tells the classes of pictures: our own doodles of classes that it knows.
     """
@@ -125,7 +128,7 @@ def samples(model: Model, n: int) -> tuple[Sample, ...]:
 
 
 def _hidden(model: Model, text: str) -> Sample | None:
-    """The text with its middle word of one token hidden; None where there is none."""
+    """Return the text with its middle word of one token masked; None where there is none."""
     mask, encoded = model.tokenizer.mask, model.tokenizer.encode(text)
     single = [
         word.pieces[0]
@@ -142,10 +145,10 @@ def _hidden(model: Model, text: str) -> Sample | None:
     )
 
 
-def agreement(one: Array, other: Array) -> float:
-    """Pearson's correlation over all heads; 0 where one of them does not vary.
+def pearson(one: Array, other: Array) -> float:
+    """Return Pearson's correlation over all numbers of two arrays; 0 where one of them does not vary.
 
-    >>> round(agreement(np.array([1.0, 2.0, 3.0]), np.array([2.0, 4.0, 6.0])), 9)
+    >>> round(pearson(np.array([1.0, 2.0, 3.0]), np.array([2.0, 4.0, 6.0])), 9)
     1.0
     """
     return float(np.nan_to_num(cosine(one - one.mean(), other - other.mean())))

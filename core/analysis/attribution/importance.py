@@ -21,20 +21,20 @@ Array = np.ndarray
 
 @dataclass(frozen=True)
 class Sample:
-    """A text and what the model should have said: the target of a translator, the whole text for one with blanks, a class."""
+    """A text and the correct output: the target of a translator, the whole text for one with blanks, a class."""
 
     text: str
     truth: str | None = None
 
 
-def loss(run: Run, truth: str | None = None) -> Array:
-    """-log p, in nats, of each token that the model had to predict, one number a token.
+def token_losses(run: Run, truth: str | None = None) -> Array:
+    """Return -log p, in nats, of each token that the model had to predict: (token,).
 
     A decoder predicts each next token (a translator also its END), a masked language model the words in its blanks,
     which `truth`, the text without blanks, tells; one that tells classes the class that `truth` names.
     Raises InputError: nothing to predict, or a truth that does not fit the blanks, or is no class.
     """
-    rows, wanted = _asked(run, truth)
+    rows, wanted = _rows_and_targets(run, truth)
     if not rows:
         raise InputError(
             "There is nothing to predict.", "A text needs two tokens, or a blank.", "Give a longer text."
@@ -44,8 +44,8 @@ def loss(run: Run, truth: str | None = None) -> Array:
     return -(np.log(sigmoid(scores)) if each else log_softmax(scores))[np.arange(len(rows)), wanted]
 
 
-def _asked(run: Run, truth: str | None) -> tuple[list[int], list[int]]:
-    """Rows of the scores and the choices they should give."""
+def _rows_and_targets(run: Run, truth: str | None) -> tuple[list[int], list[int]]:
+    """Return the rows of the scores and the correct choice of each."""
     if run.model.tells_classes:
         classes = list(run.model.class_names)
         if truth not in classes:
@@ -80,8 +80,8 @@ def _asked(run: Run, truth: str | None) -> tuple[list[int], list[int]]:
     return list(range(len(wanted))), wanted
 
 
-def ablation(model: Model, samples: Sequence[Sample], kind: str) -> Array:
-    """How many nats per token the mean loss rises when one head is switched off (Michel et al. 2019): (layer, head).
+def ablation_losses(model: Model, samples: Sequence[Sample], kind: str) -> Array:
+    """Measure how many nats per token the mean loss rises when one head is ablated (Michel et al. 2019): (layer, head).
 
     Each head alone, its output zero, over all tokens of the samples together; below 0 the model does better without it.
     """
@@ -99,16 +99,18 @@ def ablation(model: Model, samples: Sequence[Sample], kind: str) -> Array:
 
 
 def mean_loss(model: Model, samples: Sequence[Sample], edits: Sequence[Edit] = ()) -> float:
-    """`loss` over all tokens of the samples together, in nats per token."""
+    """Return the mean of `token_losses` over all tokens of the samples together, in nats per token."""
     targets = [sample.truth for sample in samples] if model.spec.has_source else None
     runs = model.run_many([sample.text for sample in samples], targets=targets, keep=(), edits=edits)
     return float(
-        np.concatenate([loss(run, sample.truth) for run, sample in zip(runs, samples, strict=True)]).mean()
+        np.concatenate(
+            [token_losses(run, sample.truth) for run, sample in zip(runs, samples, strict=True)]
+        ).mean()
     )
 
 
-def brought(run: Run, kind: str) -> Array:
-    """`contributions` of every head of one kind of a run: (layer, head, query, key). The run must have kept v and pattern.
+def head_contributions(run: Run, kind: str) -> Array:
+    """Return `contributions` of every head of one kind of a run: (layer, head, query, key). The run must have kept v and pattern.
 
     The alignment of a recurrent decoder has no W_O: there it is the weight times the size of the encoder's state.
     """

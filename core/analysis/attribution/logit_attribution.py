@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from core.abilities import ASKABLE
-from core.analysis.attribution.target_token import Asked, positions
+from core.analysis.attribution.target_token import OutputTarget, read_positions
 from core.errors import InputError
 from core.layers.norm import RMSNorm
 from core.layers.task_head import BENDS, POOLS
@@ -29,7 +29,7 @@ KEEP = (ENTERS, LEAVES, "*.heads", "*.out|*.gated", "*embed.*", "|".join(ASKABLE
 class Attribution:
     """The contribution of each part to a logit: rows of the embedding by name, heads (layer, head) and the bias of W_O (layer,)
     by kind, feed-forward (layer,), and `rest`, the biases of norms and output layer. `logit` is the run's own.
-    Where a layer has another part than a feed-forward network, feed_forward is that part's contribution, and `beside` its name.
+    Where a layer has another part than a feed-forward network, feed_forward is that part's contribution, and `layer_part` its name.
     """
 
     embedding: Mapping[str, float]
@@ -38,11 +38,11 @@ class Attribution:
     feed_forward: Array
     rest: float
     logit: float
-    beside: str = "feed-forward"
+    layer_part: str = "feed-forward"
 
     @property
     def total(self) -> float:
-        """The sum of all parts."""
+        """Return the sum of all parts."""
         attention = sum(self.attention(kind).sum() for kind in self.heads)
         return float(sum(self.embedding.values()) + attention + self.feed_forward.sum() + self.rest)
 
@@ -51,8 +51,8 @@ class Attribution:
         return self.heads[kind].sum(1) + self.biases[kind]
 
 
-def attribute(run: Run, asked: Asked) -> Attribution:
-    """The parts of one logit (with `asked.against`, of the difference of two), which add up to it.
+def attribute(run: Run, output: OutputTarget) -> Attribution:
+    """Return the parts of one logit (with `output.against`, of the difference of two), which add up to it.
 
     The stream that the output layer reads is a sum, x = embedding + what each sub-layer added, and with the scale of each
     norm held at its value in this run a norm is linear but for its bias (Elhage et al. 2021, "A mathematical framework
@@ -69,32 +69,32 @@ def attribute(run: Run, asked: Asked) -> Attribution:
     """
     model, network = run.model, run.model.network
     if model.spec.stream[0] == "features_in":
-        return _side_by_side(run, asked)
+        return _attribute_concatenated(run, output)
     kinds, stack = _kinds(model)
-    row = run.scores[asked.row].astype(np.float64)
-    logit = float(row[asked.token] - (0.0 if asked.against is None else row[asked.against]))
-    if model.asked == "answer" and asked.against is not None:
+    row = run.scores[output.row].astype(np.float64)
+    logit = float(row[output.token] - (0.0 if output.against is None else row[output.against]))
+    if model.asked == "answer" and output.against is not None:
         one, other = (
-            attribute(run, replace(asked, token=at, against=None)) for at in (asked.token, asked.against)
+            attribute(run, replace(output, token=at, against=None)) for at in (output.token, output.against)
         )
-        return _minus(one, other, logit)
+        return _difference(one, other, logit)
     shape = (model.spec.depth(model.config, stack), model.config.n_heads)
     heads, biases = {k.name: np.zeros(shape) for k in kinds}, {k.name: np.zeros(shape[0]) for k in kinds}
     feed_forward, embedding, rest = np.zeros(shape[0]), dict[str, float](), 0.0
-    read = positions(run, asked)
+    read = read_positions(run, output)
     for position in read:
-        walk = _Walk(run, position)
-        walk.output(network, walk.trace(f"{stack}.{shape[0] - 1}.resid_out"), asked)
+        walk = _BackwardWalk(run, position)
+        walk.output(network, walk.trace(f"{stack}.{shape[0] - 1}.resid_out"), output)
         walk.c, walk.rest = walk.c / len(read), walk.rest / len(read)
         for layer in reversed(range(shape[0])):
-            _layer(walk, kinds, stack, layer, heads, biases, feed_forward)
+            _walk_layer(walk, kinds, stack, layer, heads, biases, feed_forward)
         for name, value in _embedding(walk, stack).items():
             embedding[name] = embedding.get(name, 0.0) + value
         rest += walk.rest
     return Attribution(embedding, heads, biases, feed_forward, rest, logit)
 
 
-def _embedding(walk: _Walk, stack: str) -> dict[str, float]:
+def _embedding(walk: _BackwardWalk, stack: str) -> dict[str, float]:
     """Go back through what precedes the first layer, and return what the rows of its tables added, by name."""
     embed, prefix = walk.run.model.network.embed, stack.removesuffix("layer")
     if "to_model" in embed:
@@ -103,13 +103,13 @@ def _embedding(walk: _Walk, stack: str) -> dict[str, float]:
         read = f"{prefix}embed.sum"
         walk.norm(embed["norm"], walk.trace(read if read in walk.run.trace else f"{prefix}embed.token"))
     return {
-        name: walk.meets(walk.trace(f"{prefix}embed.{name}"))
+        name: walk.contribution(walk.trace(f"{prefix}embed.{name}"))
         for name in ("token", "position", "segment")
         if name in embed
     }
 
 
-def _minus(one: Attribution, other: Attribution, logit: float) -> Attribution:
+def _difference(one: Attribution, other: Attribution, logit: float) -> Attribution:
     """Return what each part adds to a difference."""
     return Attribution(
         {name: value - other.embedding[name] for name, value in one.embedding.items()},
@@ -121,13 +121,13 @@ def _minus(one: Attribution, other: Attribution, logit: float) -> Attribution:
     )
 
 
-def _side_by_side(run: Run, asked: Asked) -> Attribution:
-    """Each part meets the columns of the output layer that read it, in the order in which parts were put beside one another."""
+def _attribute_concatenated(run: Run, output: OutputTarget) -> Attribution:
+    """Return the parts of a logit where layers are concatenated: each meets the output layer's columns that read it."""
     config, trace, out = run.model.config, run.trace, run.model.network.to_vocab
     weight, bias = _array(out.weight), _array(out.bias)
-    c, rest = weight[asked.token], bias[asked.token]
-    if asked.against is not None:
-        c, rest = c - weight[asked.against], rest - bias[asked.against]
+    c, rest = weight[output.token], bias[output.token]
+    if output.against is not None:
+        c, rest = c - weight[output.against], rest - bias[output.against]
     at = 0
 
     def meets(part: Array) -> Array:
@@ -135,27 +135,27 @@ def _side_by_side(run: Run, asked: Asked) -> Attribution:
         at += part.size
         return c[at - part.size : at].reshape(part.shape) * part.astype(np.float64)
 
-    token = float(meets(trace["embed.token"][asked.row]).sum())
+    token = float(meets(trace["embed.token"][output.row]).sum())
     heads, convolved = np.zeros((config.n_layers, config.n_heads)), np.zeros(config.n_layers)
     for layer in range(config.n_layers):
         for i in range(len(config.dilations)):
-            convolved[layer] += meets(trace[f"layer.{layer}.dense.{i}.gated"][asked.row]).sum()
+            convolved[layer] += meets(trace[f"layer.{layer}.dense.{i}.gated"][output.row]).sum()
         if config.attends:
-            heads[layer] = meets(trace[f"layer.{layer}.self_attn.heads"][:, asked.row]).sum(1)
-    row = run.logits[asked.row].astype(np.float64)
+            heads[layer] = meets(trace[f"layer.{layer}.self_attn.heads"][:, output.row]).sum(1)
+    row = run.logits[output.row].astype(np.float64)
     return Attribution(
         {"token": token},
         {"causal": heads} if config.attends else {},
         {"causal": np.zeros(config.n_layers)} if config.attends else {},
         convolved,
         float(rest),
-        float(row[asked.token] - (0.0 if asked.against is None else row[asked.against])),
+        float(row[output.token] - (0.0 if output.against is None else row[output.against])),
         "convolutions",
     )
 
 
 def _kinds(model: Model) -> tuple[list[Kind], str]:
-    """The kinds of attention in the stack that writes, in the order of the block, and where it is recorded."""
+    """Return the kinds of attention in the stack that writes, in the order of the block, and the path of the stack."""
     stack = model.spec.stacks.get("decoder") or model.spec.stacks.get("encoder", "")
     kinds = [kind for kind in model.spec.kinds if kind.layered and kind.stack == stack]
     if not kinds:
@@ -167,23 +167,23 @@ def _kinds(model: Model) -> tuple[list[Kind], str]:
     return kinds, stack
 
 
-class _Walk:
-    """A row of the output layer on its way back through one position: `c` is what a part is multiplied by."""
+class _BackwardWalk:
+    """A row of the output layer on its way back through one position: `c` is the factor of a part."""
 
     def __init__(self, run: Run, row: int) -> None:
         self.run, self.row, self.rest, self.c = run, row, 0.0, np.zeros(0)
 
-    def output(self, network: Any, x: Array, asked: Asked) -> None:
+    def output(self, network: Any, x: Array, target: OutputTarget) -> None:
         """Go through the output layer, or the head of a fine-tuned model, and the norm before it."""
         if self.run.model.asked == "logits":
-            self._words(network, x, asked)
+            self._words(network, x, target)
         else:
-            self._task(network, asked)
+            self._task(network, target)
         norm = getattr(network, "final_norm", None) or getattr(network, "decoder_norm", None)
         if norm is not None:
             self.norm(norm, x)
 
-    def _task(self, network: Any, asked: Asked) -> None:
+    def _task(self, network: Any, target: OutputTarget) -> None:
         name, head = self.run.model.asked, getattr(network, "task", None)
         if getattr(network, "to_distilled", None) is not None:
             raise InputError(
@@ -192,50 +192,50 @@ class _Walk:
                 "Ablate a part instead (What matters).",
             )
         out = getattr(network, f"to_{name}") if head is None else head.out
-        self.c = _array(out.weight)[asked.row if name == "answer" else asked.token]
+        self.c = _array(out.weight)[target.row if name == "answer" else target.token]
         bias = np.broadcast_to(_bias(out), out.weight.shape[:1])
-        self.rest += float(bias[asked.row if name == "answer" else asked.token])
-        if asked.against is not None:
-            self.c = self.c - _array(out.weight)[asked.against]
-            self.rest -= float(bias[asked.against])
+        self.rest += float(bias[target.row if name == "answer" else target.token])
+        if target.against is not None:
+            self.c = self.c - _array(out.weight)[target.against]
+            self.rest -= float(bias[target.against])
         if head is None:
             return
         hidden = self.run.outputs.hidden[:, : self.run.side.n_real]
         if head.dense is not None:
             real = torch.ones(hidden.shape[:2], dtype=torch.bool)
             x = POOLS[head.head.pool](hidden, real)[0] if head.head.pool else hidden[0, self.row]
-            self._through(head.dense, BENDS[head.head.activation], head.norm, x.double().numpy())
+            self._activation(head.dense, BENDS[head.head.activation], head.norm, x.double().numpy())
         if head.head.pooled:
-            self._through(network.pooler, torch.tanh, None, hidden[0, 0].double().numpy())
+            self._activation(network.pooler, torch.tanh, None, hidden[0, 0].double().numpy())
 
-    def _words(self, network: Any, x: Array, asked: Asked) -> None:
+    def _words(self, network: Any, x: Array, target: OutputTarget) -> None:
         own = getattr(network, "to_logits", None)
         table = _array((network.embed["token"] if own is None else own).weight)
         if getattr(network, "logit_cap", 0.0):  # held at its share of what would be said without it
-            table = table * self._let_through(network, table)[:, None]
-        self.c = table[asked.token] - (0.0 if asked.against is None else table[asked.against])
+            table = table * self._cap_shares(network, table)[:, None]
+        self.c = table[target.token] - (0.0 if target.against is None else table[target.against])
         self.c = self.c * getattr(network, "output_scale", 1.0)
         added = getattr(network, "logits_bias", None)
         if added is not None:
             bias = _array(added)[0]
-            self.rest += float(bias[asked.token] - (0.0 if asked.against is None else bias[asked.against]))
+            self.rest += float(bias[target.token] - (0.0 if target.against is None else bias[target.against]))
         head, norm = getattr(network, "masked_lm", None), getattr(network, "final_norm", None)
         if head is not None:
             bias = _array(head.bias)
-            self.rest += float(bias[asked.token] - (0.0 if asked.against is None else bias[asked.against]))
+            self.rest += float(bias[target.token] - (0.0 if target.against is None else bias[target.against]))
             read = x if norm is None else self.trace("final_norm.out")
-            self._through(head.to_hidden, head.activation, head.norm, read)
+            self._activation(head.to_hidden, head.activation, head.norm, read)
 
     def trace(self, path: str) -> Array:
         return self.run.trace[path][self.row].astype(np.float64)
 
-    def _let_through(self, network: Any, table: Array) -> Array:
-        """Of each logit, how much of it a cap leaves."""
+    def _cap_shares(self, network: Any, table: Array) -> Array:
+        """Return, for each logit, the share of it that a cap leaves."""
         plain = table @ self.trace("final_norm.out")
         kept = network.logit_cap * np.tanh(plain / network.logit_cap)
         return np.divide(kept, plain, out=np.ones_like(plain), where=plain != 0)
 
-    def _through(self, layer: Any, activation: Any, norm: Any, x: Array) -> None:
+    def _activation(self, layer: Any, activation: Any, norm: Any, x: Array) -> None:
         """Go through a linear map of x, its activation, held at the share that it lets through, and the norm after it."""
         pre = _array(layer.weight) @ x + _bias(layer)
         act = activation(torch.from_numpy(pre)).numpy()
@@ -245,12 +245,12 @@ class _Walk:
         self.linear(layer)
 
     def linear(self, layer: Any) -> None:
-        """Through a linear map."""
+        """Go back through a linear map."""
         self.rest += float((self.c * _bias(layer)).sum())
         self.c = self.c @ _array(layer.weight)
 
     def norm(self, norm: Any, x: Array) -> None:
-        """Through a norm that read x, its scale held."""
+        """Go back through a norm that read x, its scale fixed."""
         x = x.astype(np.float64)
         if isinstance(norm, RMSNorm):
             self.c = self.c * _array(norm.weight) / np.sqrt((x * x).mean() + norm.eps)
@@ -259,12 +259,12 @@ class _Walk:
         self.c = self.c * _array(norm.weight) / np.sqrt(x.var() + norm.eps)
         self.c = self.c - self.c.mean()
 
-    def meets(self, part: Array) -> float:
+    def contribution(self, part: Array) -> float:
         return float(self.c @ part.astype(np.float64))
 
 
-def _layer(
-    walk: _Walk,
+def _walk_layer(
+    walk: _BackwardWalk,
     kinds: list[Kind],
     stack: str,
     layer: int,
@@ -272,7 +272,7 @@ def _layer(
     biases: dict[str, Array],
     feed_forward: Array,
 ) -> None:
-    """Back through the sub-layers of one block, adding what each added."""
+    """Go back through the sub-layers of one block, adding each one's contribution."""
     trace, row, network = walk.run.trace, walk.row, walk.run.model.network
     modules = {kind: kind.module(network, layer) for kind in kinds}
     block: nn.Module = network.get_submodule(
@@ -299,7 +299,7 @@ def _layer(
         if behind is not None:  # what this sub-layer gives passes a norm of its own before it is added
             walk.norm(behind, out)
         if kind is None:
-            feed_forward[layer] += walk.meets(out)
+            feed_forward[layer] += walk.contribution(out)
             walk.c = through
             continue
         to_out, values = modules[kind].to_out, trace[kind.path(layer, "heads")][:, row].astype(np.float64)

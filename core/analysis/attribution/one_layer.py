@@ -1,4 +1,4 @@
-"""Ablation of the heads of one layer, each alone, in one batch that begins at that layer: the layers below are not computed again."""
+"""Ablation of the heads of one layer, each alone, in one batch that starts at that layer: the layers below are not computed again."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ Array = np.ndarray
 
 
 @dataclass(frozen=True)
-class _Each:
-    """Row r of the batch is changed by edit r alone."""
+class _EditPerRow:
+    """An edit of a batch: row r is changed by edit r alone."""
 
     where: str
     edits: tuple[Edit, ...]
@@ -32,8 +32,8 @@ class _Each:
         return torch.cat([edit(value[row : row + 1]) for row, edit in enumerate(self.edits)])
 
 
-class _Seen(nn.Module):
-    """A layer that remembers what went in and what came out."""
+class _RecordingLayer(nn.Module):
+    """A layer that records its input and output."""
 
     def __init__(self, layer: nn.Module) -> None:
         super().__init__()
@@ -41,24 +41,24 @@ class _Seen(nn.Module):
         self.layer_input: Any = None
         self.layer_output: Any = None
 
-    def forward(self, x: Any, *rest: Any, **named: Any) -> Any:
+    def forward(self, x: Any, *rest: Any, **kwargs: Any) -> Any:
         self.layer_input = x
-        self.layer_output = self.layer(x, *rest, **named)
+        self.layer_output = self.layer(x, *rest, **kwargs)
         return self.layer_output
 
 
-class _Passed(nn.Module):
+class _SkippedLayer(nn.Module):
     """The replacement of a layer that need not be computed: returns its input, or the `value` given."""
 
     def __init__(self, value: Tensor | None = None) -> None:
         super().__init__()
         self.value = value
 
-    def forward(self, x: Tensor, *rest: Any, **named: Any) -> Tensor:
+    def forward(self, x: Tensor, *rest: Any, **kwargs: Any) -> Tensor:
         return x if self.value is None else self.value.expand(len(x), *self.value.shape[1:])
 
 
-class OneLayer:
+class LayerAblation:
     """Runs of one input in which the heads of a layer are changed, each alone.
 
     A layer reads what the layer below gave, which no change above it moves: the input is read once as it is, then each
@@ -73,28 +73,28 @@ class OneLayer:
         self.model, self.kind = model, model.spec.kind(kind)
         self._read: dict[str, Any] = {"text": text, "target": target, "pair": pair}
 
-    def rows(self, layer: int, edits: Sequence[Edit], row: int) -> Array:
-        """The scores at position `row`, or of the classes, with each of these edits of the layer's heads: (edit, vocab)."""
-        model, n = self._from(layer), len(edits)
+    def edited_scores(self, layer: int, edits: Sequence[Edit], row: int) -> Array:
+        """Return the scores at position `row`, or of the classes, with each of these edits of the layer's heads: (edit, vocab)."""
+        model, n = self._model_from(layer), len(edits)
         texts = [self._read["text"]] * n
         many: dict[str, Any] = {
             f"{name}s": [self._read[name]] * n for name in ("target", "pair") if self._read[name] is not None
         }
-        each = _Each(self.kind.path(layer, "heads"), tuple(edits))
+        each = _EditPerRow(self.kind.path(layer, "heads"), tuple(edits))
         runs = model.run_many(texts, keep=(), edits=(each,), **many)
         return np.stack([_scores(run, row) for run in runs])
 
-    def _from(self, layer: int) -> Model:
-        """The model without the layers below this one."""
+    def _model_from(self, layer: int) -> Model:
+        """Return the model without the layers below this one."""
         if not layer or not self._layer_inputs:
             return self.model
         name, layers = self._layers
-        below = [_Passed()] * (layer - 1) + [_Passed(self._layer_inputs[layer])]
-        return _with(self.model, name, [*below, *layers[layer:]])
+        below = [_SkippedLayer()] * (layer - 1) + [_SkippedLayer(self._layer_inputs[layer])]
+        return _replace_layers(self.model, name, [*below, *layers[layer:]])
 
     @cached_property
     def _layers(self) -> tuple[str, list[nn.Module]]:
-        """The list that holds the layers of this kind, by its name in the network; none where there is no such list."""
+        """Return the name and the layers of the list that holds this kind; ("", []) where there is no such list."""
         n, network = self.kind.n_layers(self.model.config), self.model.network
         for name, part in network.named_children():
             whole = isinstance(part, nn.ModuleList) and self.kind.layered and len(set(part)) == len(part) == n
@@ -107,12 +107,12 @@ class OneLayer:
 
     @cached_property
     def _layer_inputs(self) -> list[Tensor]:
-        """The input of each layer when nothing is changed; empty where the layers are no chain of single tensors."""
+        """Return the input of each layer without edits; empty where the layers are no chain of single tensors."""
         name, layers = self._layers
         if not layers:
             return []
-        seen = [_Seen(layer) for layer in layers]
-        _with(self.model, name, seen).run(**self._read, keep=())
+        seen = [_RecordingLayer(layer) for layer in layers]
+        _replace_layers(self.model, name, seen).run(**self._read, keep=())
         inputs = [each.layer_input for each in seen if isinstance(each.layer_input, Tensor)]
         joined = all(below.layer_output is above.layer_input for below, above in pairwise(seen))
         if not joined or len(inputs) < len(seen):
@@ -120,8 +120,8 @@ class OneLayer:
         return inputs
 
 
-def _with(model: Model, name: str, layers: Sequence[nn.Module]) -> Model:
-    """The same model, its weights shared, with other layers under this name. Model and network themselves stay as they are."""
+def _replace_layers(model: Model, name: str, layers: Sequence[nn.Module]) -> Model:
+    """Return a copy of the model that shares its weights and has other layers under this name."""
     network, found = copy.copy(model.network), copy.copy(model)
     network._modules = {**model.network._modules, name: nn.ModuleList(layers)}
     object.__setattr__(found, "network", network)  # as it was settled: a new Model would be settled anew
@@ -129,7 +129,7 @@ def _with(model: Model, name: str, layers: Sequence[nn.Module]) -> Model:
 
 
 def _scores(run: Run, row: int) -> Array:
-    """One row of `run.scores`; of words no other row is computed."""
+    """Return one row of `run.scores`; for words no other row is computed."""
     model = run.model
     if model.asked != "logits" or model.outputs["logits"].reads != "hidden":
         return run.scores[row].copy()

@@ -17,8 +17,8 @@ import torch
 from torch import Tensor
 
 from core.abilities import ASKABLE
-from core.analysis.attribution.target_token import Asked, about, blanks, rows
-from core.analysis.residual.ripple import alike_in_length, changeable, neighbours, replacements
+from core.analysis.attribution.target_token import OutputTarget, blank_rows, output_target, target_rows
+from core.analysis.residual.ripple import changeable_spans, changed_texts, replacements, same_token_count
 from core.errors import InputError
 from core.model import Model
 from core.models import ENTERS
@@ -59,31 +59,31 @@ class PatchAt:
 
 @dataclass(frozen=True)
 class Pair:
-    """A clean and a corrupted run of one model, and what is asked of both: the clean answer against the corrupted one."""
+    """A clean and a corrupted run of one model, and the output measured in both: the clean answer against the corrupted one."""
 
     clean: Run
     corrupted: Run
-    asked: Asked
+    output: OutputTarget
 
     @property
     def recipe(self) -> tuple[object, ...]:
-        """The identity of the run that the patches come from: model, source, text and second text."""
+        """Return the identity of the run that the patches come from: model, source, text and second text."""
         source = self.clean.source.text if self.clean.source else ""
         return (self.clean.model.name, source, self.clean.side.text, self.clean.side.pair)
 
     @property
     def values(self) -> tuple[float, float]:
-        """The logit difference in the clean and in the corrupted run."""
-        return self.asked.value(self.clean.scores), self.asked.value(self.corrupted.scores)
+        """Return the logit difference in the clean and in the corrupted run."""
+        return self.output.value(self.clean.scores), self.output.value(self.corrupted.scores)
 
-    def restored(self, patched: float) -> float:
-        """How much of the difference has come back: 0 as in the corrupted run, 1 as in the clean one."""
+    def restoration(self, patched: float) -> float:
+        """Return the share of the difference that is restored: 0 as in the corrupted run, 1 as in the clean one."""
         clean, corrupted = self.values
         return (patched - corrupted) / (clean - corrupted)
 
 
-def pair_of(clean: Run, corrupted: Run, row: int | None = None) -> Pair:
-    """Two runs made ready: the row where they differ most (or `row`), and the word that each expects there first, or the class that each tells.
+def make_pair(clean: Run, corrupted: Run, row: int | None = None) -> Pair:
+    """Pair two runs: at the row where they differ most (or `row`), with the word that each ranks first there, or the class that each predicts.
 
     Of a masked language model it is a blank where there is one.
     Raises InputError for texts of different length, or that make the model expect the same word.
@@ -97,13 +97,14 @@ def pair_of(clean: Run, corrupted: Run, row: int | None = None) -> Pair:
         )
     model, tops = clean.model, [run.scores.argmax(-1) for run in (clean, corrupted)]
     at_words = model.spec.framed and model.asked in ("logits", "tags")
-    hidden = blanks(clean) or [
-        place for place in rows(clean) if not at_words or clean.ids[place] == corrupted.ids[place]
+    hidden = blank_rows(clean) or [
+        place for place in target_rows(clean) if not at_words or clean.ids[place] == corrupted.ids[place]
     ]
     if model.asked == "score":
-        return _scored(clean, corrupted)
+        return _score_pair(clean, corrupted)
     asked = [
-        Asked(place, int(tops[0][place]), int(tops[1][place])) for place in (hidden if row is None else [row])
+        OutputTarget(place, int(tops[0][place]), int(tops[1][place]))
+        for place in (hidden if row is None else [row])
     ]
     parting = [found for found in asked if found.token != found.against]
     if not parting:
@@ -130,9 +131,9 @@ def pair_of(clean: Run, corrupted: Run, row: int | None = None) -> Pair:
     )
 
 
-def _scored(clean: Run, corrupted: Run) -> Pair:
+def _score_pair(clean: Run, corrupted: Run) -> Pair:
     """Return the pair that is about the one score of each text."""
-    pair = Pair(clean, corrupted, about(clean, 0, 0))
+    pair = Pair(clean, corrupted, output_target(clean, 0, 0))
     if pair.values[0] == pair.values[1]:
         raise InputError(
             "Both sentences have the same score.",
@@ -160,18 +161,18 @@ SWAPS = (
     ("day", "night"),
 )
 """Words that a later one often depends on, each with a replacement."""
-TRIED = 16
+BATCH_SIZE = 16
 """So many sentences of a group are read at once."""
 
 
-def partner(model: Model, text: str, target: str | None = None, first: Sequence[str] = ()) -> str:
-    """Return a text with one word changed that makes the model expect another word, by measuring; "" where none of those tried does.
+def corrupted_text(model: Model, text: str, target: str | None = None, first: Sequence[str] = ()) -> str:
+    """Find a text with one word changed for which the model expects another word, by measuring; "" where none of those tried does.
 
     Groups are tried in turn, each in one batch: those of `first`; a repeated name of the text as another name of it, where the model then answers
     with these names (When Mary and John ..., John gave a drink to); words of `SWAPS`; such a name without regard to
-    the answer; any word as another (`ripple.neighbours`). All have as many tokens as the text.
+    the answer; any word as another (`ripple.changed_texts`). All have as many tokens as the text.
     """
-    spans = changeable(model, text)
+    spans = changeable_spans(model, text)
     words = [text[slice(*span)] for span in spans]
     names = list(dict.fromkeys(word for word in words if word.istitle()))
     repeated = {word: span for word, span in zip(words, spans, strict=True) if words.count(word) > 1}
@@ -188,7 +189,7 @@ def partner(model: Model, text: str, target: str | None = None, first: Sequence[
         )
 
     groups: tuple[tuple[Iterator[str], Sequence[str]], ...] = (
-        ((other for other in first if alike_in_length(model, text, other)), ()),
+        ((other for other in first if same_token_count(model, text, other)), ()),
         (renamed(names), names),
         (
             (
@@ -200,10 +201,10 @@ def partner(model: Model, text: str, target: str | None = None, first: Sequence[
             (),
         ),
         (renamed([name for name in names if name != words[0]]), ()),
-        (neighbours(model, text), ()),
+        (changed_texts(model, text), ()),
     )
     for texts, answers in groups:
-        pairs = _measured(clean, list(islice(texts, TRIED)))
+        pairs = _valid_pairs(clean, list(islice(texts, BATCH_SIZE)))
         if answers:
             pairs = [pair for pair in pairs if _words(pair) <= set(answers)]
         if pairs:
@@ -212,7 +213,7 @@ def partner(model: Model, text: str, target: str | None = None, first: Sequence[
     return ""
 
 
-def _measured(clean: Run, texts: Sequence[str]) -> list[Pair]:
+def _valid_pairs(clean: Run, texts: Sequence[str]) -> list[Pair]:
     """Return the pairs of a run with those of these texts that make the model expect another word."""
     if not texts:
         return []
@@ -220,33 +221,33 @@ def _measured(clean: Run, texts: Sequence[str]) -> list[Pair]:
     found = []
     for run in clean.model.run_many(texts, targets=[target] * len(texts), keep=()):
         with suppress(InputError):
-            found.append(pair_of(clean, run))
+            found.append(make_pair(clean, run))
     return found
 
 
 def _words(pair: Pair) -> set[str]:
     """Return the two words that a pair is about."""
-    return {pair.clean.choice(index).strip() for index in (pair.asked.token, pair.asked.against or 0)}
+    return {pair.clean.choice(index).strip() for index in (pair.output.token, pair.output.against or 0)}
 
 
-def at_position(pair: Pair, stack: str, layer: int, position: int) -> Edit:
-    """The clean residual stream at one position, as it enters a layer of a stack ("layer", "encoder.layer", ...)."""
+def position_patch(pair: Pair, stack: str, layer: int, position: int) -> Edit:
+    """Return the edit that puts in the clean residual stream at one position, as it enters a layer of a stack ("layer", "encoder.layer", ...)."""
     path = f"{stack}.{layer}.{pair.clean.model.spec.stream[0]}"
     return PatchAt(path, position, _tensor(pair.clean, path), pair.recipe)
 
 
-def of_head(pair: Pair, kind: str, layer: int, head: int) -> Edit:
+def head_patch(pair: Pair, kind: str, layer: int, head: int) -> Edit:
     """Return the edit that puts in one head's output of the clean run, at all positions."""
     path = pair.clean.model.spec.kind(kind).path(layer, "heads")
     return PatchAt(path, head, _tensor(pair.clean, path), pair.recipe)
 
 
-def patched(pair: Pair, edit: Edit) -> float:
-    """The share of the difference that one patch restores."""
+def restored_share(pair: Pair, edit: Edit) -> float:
+    """Return the share of the difference that one patch restores."""
     run = pair.corrupted
     text, target = (run.source.text, run.target_text) if run.source else (run.side.text, None)
     new = run.model.run(text, target=target, pair=run.side.pair, keep=(), edits=(edit,))
-    return pair.restored(pair.asked.value(new.scores))
+    return pair.restoration(pair.output.value(new.scores))
 
 
 def _tensor(run: Run, path: str) -> Tensor:

@@ -1,4 +1,4 @@
-"""The output that a question about a run is about: a row of its scores and a token or a class, or one against another."""
+"""The output that a measurement is about: a row of a run's scores and a token or a class, or one against another."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ EDGES = ("start", "end")
 
 
 @dataclass(frozen=True)
-class Asked:
+class OutputTarget:
     """One number of a run: log p of `token` at `row`; with `against`, its logit minus that of the other token.
 
     `token` is a column of `Run.scores`: a token, a class, a tag, the position of an answer's edge. `activation` is how p is made of the
@@ -28,11 +28,11 @@ class Asked:
 
     >>> import torch
     >>> logits = np.log([[0.25, 0.75]])
-    >>> round(Asked(0, 1).value(logits), 4), round(Asked(0, 1, against=0).value(logits), 4)
+    >>> round(OutputTarget(0, 1).value(logits), 4), round(OutputTarget(0, 1, against=0).value(logits), 4)
     (-0.2877, 1.0986)
-    >>> round(Asked(0, 1).goal(torch.tensor(logits)).item(), 4)
+    >>> round(OutputTarget(0, 1).goal(torch.tensor(logits)).item(), 4)
     -0.2877
-    >>> Asked(0, 0, activation="none").value(np.array([[-1.5]]))
+    >>> OutputTarget(0, 0, activation="none").value(np.array([[-1.5]]))
     -1.5
     """
 
@@ -43,11 +43,11 @@ class Asked:
 
     @property
     def is_score(self) -> bool:
-        """Whether the number is a score or a difference of two, and no logarithm of a probability."""
+        """Return whether the number is a score or a difference of two, not a log probability."""
         return self.against is not None or self.activation == "none"
 
     def value(self, scores: Array) -> float:
-        """The number, from a run's scores (row, choice)."""
+        """Return the number, from a run's scores (row, choice)."""
         row = scores[self.row].astype(np.float64)
         if self.against is not None:
             return float(row[self.token] - row[self.against])
@@ -57,7 +57,7 @@ class Asked:
         return float(-np.logaddexp(0, -row[self.token]) if each else log_softmax(row)[self.token])
 
     def goal(self, scores: Tensor) -> Tensor:
-        """The same in torch, for `Model.run(grad=...)`; classes come as one row without an axis for it."""
+        """Return the same number in torch, for `Model.run(grad=...)`; classes come as one row without a row axis."""
         row = scores if scores.ndim == 1 else scores[self.row]
         if self.against is not None:
             return row[self.token] - row[self.against]
@@ -67,14 +67,15 @@ class Asked:
         return F.logsigmoid(row[self.token]) if each else row.log_softmax(-1)[self.token]
 
 
-def about(run: Run, row: int, token: int, against: int | None = None) -> Asked:
-    """Return the question about a row and a column of a run's scores, as its model's probabilities are meant."""
-    return Asked(row, token, against, activation_of(run.model))
+def output_target(run: Run, row: int, token: int, against: int | None = None) -> OutputTarget:
+    """Return the target for a row and a column of a run's scores, with the activation of its model."""
+    return OutputTarget(row, token, against, activation_of(run.model))
 
 
-def rows(run: Run) -> list[int]:
-    """Return the rows of the scores that one may ask about: every position of a decoder, the words of a masked language model or a tagger,
-    both edges of an answer, the one of classes and scores."""
+def target_rows(run: Run) -> list[int]:
+    """Return the rows of the scores that can be a target: every position of a decoder, the words of a masked language
+    model or a tagger, both edges of an answer, the one row of classes and scores.
+    """
     if run.model.whole_input:
         return [0]
     if run.model.asked == "answer":
@@ -84,36 +85,36 @@ def rows(run: Run) -> list[int]:
     return [row for row in range(n) if run.spans[row] is not None] if words else list(range(n))
 
 
-def positions(run: Run, asked: Asked) -> list[int]:
-    """Return the positions whose vectors the asked score is computed from: its row, the edge of an answer, what a head of classes pools."""
+def read_positions(run: Run, output: OutputTarget) -> list[int]:
+    """Return the positions whose vectors the target's score is computed from: its row, the edge of an answer, what a head of classes pools."""
     model, n = run.model, run.side.n_real
     if model.asked == "answer":
-        return [asked.token]
+        return [output.token]
     if not model.whole_input:
-        return [asked.row]
+        return [output.row]
     pool = "first" if model.head is None or model.head.pooled else model.head.pool
     return {"first": [0], "last": [n - 1]}.get(pool, list(range(n)))
 
 
-def blanks(run: Run) -> list[int]:
-    """Where a word is hidden."""
+def blank_rows(run: Run) -> list[int]:
+    """Return the positions of masked words."""
     mask = run.model.tokenizer.mask if run.model.can("fill_blanks") else None
     return [] if mask is None else [row for row in range(run.side.n_real) if run.ids[row] == mask]
 
 
-def truth(run: Run, row: int) -> int | None:
-    """Return the true token at the place that this row predicts: the next one, or the word itself; None where the text does not give it, as for classes, tags and scores."""
+def true_token(run: Run, row: int) -> int | None:
+    """Return the true token that this row predicts: the next one, or the word itself; None where the text does not give it, as for classes."""
     if run.model.asked != "logits":
         return None
     if run.model.spec.framed:
-        return None if row in blanks(run) else run.ids[row]
+        return None if row in blank_rows(run) else run.ids[row]
     if row + 1 < run.side.n_real:
         return run.ids[row + 1]
     return run.model.tokenizer.end if run.source is not None else None
 
 
-def telling(run: Run) -> int:
-    """The row to open with: a hidden word; of a decoder the begin of the word, with a letter in it, that it saw coming best.
+def default_row(run: Run) -> int:
+    """Return the row to open with: a masked word; for a decoder the row before the word, with a letter in it, that it predicts best.
 
     Of a tagger the word whose tag is the rarest in the text; of an answer where it begins; of classes the one row; of a text in which no such
     word is, the last. Raises InputError for one of which a masked language model reads no word.
@@ -122,9 +123,9 @@ def telling(run: Run) -> int:
         return 0
     if run.model.asked == "tags":
         return _rarest(run)
-    hidden = blanks(run)
+    hidden = blank_rows(run)
     if hidden or run.model.spec.framed:
-        found = hidden or rows(run)
+        found = hidden or target_rows(run)
         if not found:
             raise InputError(
                 "There is no word in this text.",

@@ -1,4 +1,4 @@
-"""How far two attention patterns are apart."""
+"""Divergence of two attention patterns."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ Array = np.ndarray
 
 
 def jensen_shannon(a: Array, b: Array) -> Array:
-    """Jensen-Shannon divergence of two rows, in bits: 0 for equal rows, 1 for rows that share no key.
+    """Compute the Jensen-Shannon divergence of two rows, in bits: 0 for equal rows, 1 for rows that share no key.
 
     JSD = H((a + b) / 2) - (H(a) + H(b)) / 2 with the entropy H in bits (Lin 1991). Over the last axis.
 

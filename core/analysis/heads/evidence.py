@@ -1,4 +1,4 @@
-"""The sentences behind the score of a head: how much each of them gives, and the word that gives most and least.
+"""The sentences behind the score of a head: the score of each, and the word with the largest and the smallest share.
 
 A score of `core.analysis.heads.head_survey` is a mean over rows of sentences. Here it is taken apart again: the same rows, one by one.
 """
@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.analysis.attention.measures import earlier, entropy
+from core.analysis.attention.measures import earlier_duplicates, entropy
 from core.analysis.heads import patch_habits
-from core.analysis.heads.habits import LINKED, Heads, recurring, separators, signs
+from core.analysis.heads.habits import LINKED, HeadHabits, punctuation_keys, repeatable_keys, separator_keys
 from core.analysis.heads.head_survey import KEEP, NEAR, PLAIN, REPEATED, SHUFFLED
 from core.data.texts import Example, Links, Sentence, texts
 from core.errors import InputError
@@ -20,9 +20,9 @@ from core.model import Model
 from core.run import Attention
 
 Array = np.ndarray
-SOME = 5
+SAMPLE_STEP = 5
 """Of a habit that is measured on all sentences, each fifth is shown."""
-KEPT = 0.8
+POSITIONAL_SHARE = 0.8
 """A habit that keeps this share of its score on shuffled words is one of place."""
 TESTS = {
     "previous": "Mean weight on the word just before, from the third word on, in plain sentences.",
@@ -51,12 +51,12 @@ TESTS = {
 }
 """The test that defines each score, in words."""
 Text = Sentence | Example
-BY_PATCH = (*patch_habits.COUNTED, patch_habits.FAR)
+BY_PATCH = (*patch_habits.CELL_MEASURES, patch_habits.FAR)
 
 
 @dataclass(frozen=True)
-class Behind:
-    """One measure, text by text: scores (text, layer, head), and the rows that give most and least to each."""
+class Evidence:
+    """One measure, text by text: scores (text, layer, head), and the rows with the largest and smallest share of each text."""
 
     name: str
     texts: tuple[Text, ...]
@@ -64,14 +64,14 @@ class Behind:
     most: Array
     least: Array
 
-    def of(self, layer: int, head: int) -> Array:
-        """The head's score on each text."""
+    def head_scores(self, layer: int, head: int) -> Array:
+        """Return the head's score on each text: (text,)."""
         return self.scores[:, layer, head]
 
 
 @dataclass(frozen=True)
 class Stability:
-    """A head's score over the sentences: a habit that it has everywhere, or on some only."""
+    """The spread of a head's score over the sentences: a habit that it has everywhere, or on some only."""
 
     least: float
     median: float
@@ -80,7 +80,7 @@ class Stability:
 
 
 def stability(scores: Array) -> Stability:
-    """Smallest, middle and largest score and the standard deviation.
+    """Return the smallest, middle and largest score and the standard deviation of scores (text,).
 
     >>> stability(np.array([0.2, 0.4, 0.9]))
     Stability(least=0.2, median=0.4, most=0.9, deviation=0.294)
@@ -90,10 +90,12 @@ def stability(scores: Array) -> Stability:
     )
 
 
-def examples(name: str, own: Sequence[Example] = (), *, written: bool = False) -> tuple[Text, ...]:
-    """The texts on which a measure is taken: those of its group, or a model's own; pairs where a text is `written`."""
-    if own or written:
-        return tuple(own) or texts("heads_en-es")
+def evidence_texts(
+    name: str, own_examples: Sequence[Example] = (), *, pairs: bool = False
+) -> tuple[Text, ...]:
+    """Return the texts on which a measure is taken: those of its group, or a model's own; `pairs` for attention between two texts."""
+    if own_examples or pairs:
+        return tuple(own_examples) or texts("heads_en-es")
     group = (
         PLAIN
         if name in NEAR
@@ -104,13 +106,13 @@ def examples(name: str, own: Sequence[Example] = (), *, written: bool = False) -
         else ""
     )
     rows = [row for row in texts("battery") if (row.group == group if group else row.group != SHUFFLED)]
-    return tuple(rows if group else rows[::SOME])
+    return tuple(rows if group else rows[::SAMPLE_STEP])
 
 
-def behind(name: str, rows: Sequence[Text], found: Sequence[Array]) -> Behind:
-    """One measure text by text, from `each_row` of every text; texts that have no row for it are left out."""
+def collect_evidence(name: str, rows: Sequence[Text], row_values: Sequence[Array]) -> Evidence:
+    """Collect one measure text by text from `measure_rows` of every text; texts without a row for it are left out."""
     there, parts = [], []
-    for number, values in enumerate(found):
+    for number, values in enumerate(row_values):
         here = np.isfinite(values).all((0, 1))
         if here.any():
             there.append(rows[number])
@@ -122,35 +124,35 @@ def behind(name: str, rows: Sequence[Text], found: Sequence[Array]) -> Behind:
             "Choose another head, or another model.",
         )
     mean, most, least = (np.stack(each) for each in zip(*parts, strict=True))
-    return Behind(name, tuple(there), mean, most, least)
+    return Evidence(name, tuple(there), mean, most, least)
 
 
 def _three(values: Array, places: Array) -> tuple[Array, Array, Array]:
     return values.mean(-1), places[values.argmax(-1)], places[values.argmin(-1)]
 
 
-def each_row(model: Model, kind: str, name: str, text: Text) -> Array:
-    """Return a measure of every head for each row of a text: (layer, head, query), NaN for rows that the measure leaves out."""
+def measure_rows(model: Model, kind: str, name: str, text: Text) -> Array:
+    """Compute a measure of every head for each row of a text: (layer, head, query), NaN for rows that the measure leaves out."""
     crosses = model.spec.kind(kind).queries != model.spec.kind(kind).keys
     target = "" if model.spec.has_source and isinstance(text, Sentence) else getattr(text, "target", None)
     run = model.run(text.text, target=target, keep=KEEP)
     if name in BY_PATCH:
-        return patch_habits.each_row(run.attention(kind), name, patch_habits.inked(run))
-    return per_row(run.attention(kind, by="word", writing=crosses), name, text)
+        return patch_habits.measure_rows(run.attention(kind), name, patch_habits.patches_with_ink(run))
+    return row_scores(run.attention(kind, by="word", writing=crosses), name, text)
 
 
-def per_row(attention: Attention, name: str, text: Text) -> Array:
-    """(layer, head, query) shares of weight that the measure counts; of "spread" entropies as shares of the largest."""
+def row_scores(attention: Attention, name: str, text: Text) -> Array:
+    """Compute (layer, head, query) shares of weight that the measure counts; for "spread" entropies as shares of the largest."""
     w = attention.weights
     if name == "spread":
         count = attention.allowed.sum(-1)
         return np.where(count > 1, entropy(w) / np.log(np.maximum(count, 2)), np.nan)
-    wanted, rows = counted(attention, name, text)
+    wanted, rows = measured_cells(attention, name, text)
     return np.where(rows, (w * wanted).sum(-1), np.nan)
 
 
-def counted(attention: Attention, name: str, text: Text) -> tuple[Array, Array]:
-    """The cells (query, key) whose weight a measure counts, and the rows (query,) over which it is the mean."""
+def measured_cells(attention: Attention, name: str, text: Text) -> tuple[Array, Array]:
+    """Return the cells (query, key) whose weight a measure counts, and the rows (query,) over which it is the mean."""
     n_queries, n_keys = attention.weights.shape[-2:]
     cells = np.zeros((n_queries, n_keys), dtype=bool)
     offsets = {"previous": -1, "itself": 0, "next": 1}
@@ -160,10 +162,10 @@ def counted(attention: Attention, name: str, text: Text) -> tuple[Array, Array]:
     elif name == "first":
         cells[2:, 0] = True
     elif name in ("punctuation", "separator"):
-        cells[:] = separators(attention) if name == "separator" else signs(attention)
+        cells[:] = separator_keys(attention) if name == "separator" else punctuation_keys(attention)
         return cells, np.ones(n_queries, dtype=bool)
     elif name in ("induction", "duplicate") and not isinstance(text, Sentence):
-        again = earlier(recurring(attention))
+        again = earlier_duplicates(repeatable_keys(attention))
         cells = np.tril(np.roll(again, 1, axis=1) if name == "induction" else again, k=-1)
     else:
         for seen, looking in _links(attention, name, text):
@@ -185,11 +187,11 @@ def _links(attention: Attention, name: str, text: Text) -> Links:
     )
 
 
-def by_place(heads: Heads, layer: int, head: int) -> bool | None:
-    """Whether a habit is one of place: the head keeps it when the words are shuffled. None where this was not asked.
+def is_positional(heads: HeadHabits, layer: int, head: int) -> bool | None:
+    """Return whether a habit depends on position alone: the head keeps it when the words are shuffled. None where this was not measured.
 
     >>> one = np.array([[0.6]])
-    >>> by_place(Heads({"previous": one, "spread": one}, 1, {"previous": one / 3}), 0, 0)
+    >>> is_positional(HeadHabits({"previous": one, "spread": one}, 1, {"previous": one / 3}), 0, 0)
     False
     """
     kind = heads.kind(layer, head)
@@ -197,4 +199,6 @@ def by_place(heads: Heads, layer: int, head: int) -> bool | None:
         return False  # its name says that other words in the same place do not get this weight
     if kind not in NEAR or kind not in heads.controls:
         return None
-    return float(heads.controls[kind][layer, head]) >= KEPT * float(heads.scores[kind][layer, head])
+    return float(heads.controls[kind][layer, head]) >= POSITIONAL_SHARE * float(
+        heads.scores[kind][layer, head]
+    )

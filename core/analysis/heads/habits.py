@@ -10,25 +10,25 @@ import numpy as np
 
 from core.analysis.attention.measures import (
     alignment,
-    at_offset,
     duplicate,
+    first_key_weight,
     induction,
-    on_first,
-    on_keys,
-    spread,
+    key_set_weight,
+    normalised_entropy,
+    offset_weight,
 )
-from core.analysis.heads.occasions import occurs
+from core.analysis.heads.occasions import can_show
 from core.data.texts import Links
 from core.run import Attention
 
 Array = np.ndarray
 
-HABIT = 0.35  # a head that gives this share of its weight to one place has a habit
-ALIGNS = 0.6  # and to the words it translates: an aligner
-REASON = 2.0  # a habit of linked words gets this many times what other words give to the same words
-SPREAD = 0.7  # entropy, as a share of the largest possible, above which a head is spread out
+MIN_SCORE = 0.35  # a head that gives this share of its weight to one place has a habit
+MIN_ALIGNMENT = 0.6  # and to the words it translates: an aligner
+MIN_RATIO = 2.0  # a habit of linked words gets this many times what other words give to the same words
+MIN_ENTROPY = 0.7  # entropy, as a share of the largest possible, above which a head is spread out
 
-WORDS = {
+HABIT_NAMES = {
     "aligner": "alignment",
     "previous": "previous word",
     "itself": "self (diagonal)",
@@ -59,14 +59,14 @@ NOT_NAMED = "not named"
 RARE = ("coreference", "agreement", "quotes", "questions", "lists")
 """Habits of a few words of a sentence: they name a head that has no habit for all words."""
 LINKED = (*RARE, "induction", "duplicate")
-SEEN = ("ink", "ground")
+PATCH_CONTENT = ("ink", "ground")
 """Habits of what is in the patches: they name a head that leaves elsewhere at most half of what uniform attention would leave there."""
 NAMELESS = ("spread", "far")
 """Measures that name no head by themselves."""
 
 
-def signs(attention: Attention) -> Array:
-    """Return which keys are words without a letter or digit; what a model added to the text is none of them."""
+def punctuation_keys(attention: Attention) -> Array:
+    """Return which keys (key,) are words without a letter or digit; tokens that a model adds to the text are not."""
     marks = attention.marks[1]
     return np.array(
         [
@@ -76,15 +76,15 @@ def signs(attention: Attention) -> Array:
     )
 
 
-def separators(attention: Attention) -> Array:
-    """Return which keys are marks that close a text: those that a model added after its first word, as [SEP] and </s>."""
+def separator_keys(attention: Attention) -> Array:
+    """Return which keys (key,) are separators: tokens that a model adds after the first word, as [SEP] and </s>."""
     marks, places = attention.marks[1], np.arange(len(attention.keys))
     added = np.isin(places, marks)
     return added & (places > np.argmin(added))
 
 
-def recurring(attention: Attention) -> list[str | int]:
-    """Return the keys as what may come again: words by their letters, signs and marks (which come again anyway) by their places."""
+def repeatable_keys(attention: Attention) -> list[str | int]:
+    """Return each key as what may occur again: words by their letters, punctuation and added tokens by their position, since they always recur."""
     marks = attention.marks[1]
     return [
         word if any(c.isalnum() for c in word) and place not in marks else place
@@ -92,41 +92,44 @@ def recurring(attention: Attention) -> list[str | int]:
     ]
 
 
-def measures(attention: Attention, links: Links = (), *, learned: bool = False) -> Mapping[str, Array]:
-    """Every measure that fits this kind of attention, each (layer, head); `links` for attention between two texts.
+def measures(attention: Attention, links: Links = (), *, learned_query: bool = False) -> Mapping[str, Array]:
+    """Compute every measure that fits this kind of attention, each (layer, head); `links` for attention between two texts.
 
-    Where the query is `learned`, or a word of another text, no row is one of the keys: nothing is next to it, and nothing said before.
+    Where the query is `learned_query`, or a word of another text, no row is one of the keys: nothing is next to it, and nothing said before.
     """
     w = attention.weights
-    common = {"punctuation": on_keys(w, signs(attention)), "spread": spread(w, attention.allowed)}
-    if (closing := separators(attention)).any():
-        common["separator"] = on_keys(w, closing)
+    common = {
+        "punctuation": key_set_weight(w, punctuation_keys(attention)),
+        "spread": normalised_entropy(w, attention.allowed),
+    }
+    if (closing := separator_keys(attention)).any():
+        common["separator"] = key_set_weight(w, closing)
     if links:
         return {"aligner": alignment(w, links), **common}
-    if learned:
+    if learned_query:
         return common
-    near = {"previous": at_offset(w, -1), "itself": at_offset(w, 0), "first": on_first(w)}
-    words = recurring(attention)
+    near = {"previous": offset_weight(w, -1), "itself": offset_weight(w, 0), "first": first_key_weight(w)}
+    words = repeatable_keys(attention)
     near |= {"induction": induction(w, words), "duplicate": duplicate(w, words)}
-    return {**near, **({"next": at_offset(w, 1)} if attention.kind == "self" else {}), **common}
+    return {**near, **({"next": offset_weight(w, 1)} if attention.kind == "self" else {}), **common}
 
 
 @dataclass(frozen=True)
-class Heads:
+class HeadHabits:
     """The measured habits of all heads of one kind: scores by measure, each (layer, head), over `n` sentences.
 
     `controls` has, for some of the measures, what the score is worth: the same weight from words that have no reason to
-    look there, or on the same words in another order (`core.analysis.heads.head_survey`). Without `named` the texts were none
+    look there, or on the same words in another order (`core.analysis.heads.head_survey`). Without `readable` the texts were none
     that the model can read: then no habit names a head.
     """
 
     scores: Mapping[str, Array]
     n: int
     controls: Mapping[str, Array] = field(default_factory=dict)
-    named: bool = True
+    readable: bool = True
 
     def kind(self, layer: int, head: int) -> str:
-        """The measure that names the head: its strongest habit, else 'spread' or 'mixed', which names none."""
+        """Return the measure that names the head: its strongest habit, else 'spread' or 'mixed', which are no habits."""
         return self._kinds[layer][head]
 
     @cached_property
@@ -135,34 +138,34 @@ class Heads:
         return [[self._kind(layer, head) for head in range(heads)] for layer in range(layers)]
 
     def _kind(self, layer: int, head: int) -> str:
-        if not self.named:
+        if not self.readable:
             return "mixed"
         own = self._habits(layer, head)
         for some in ({name for name in own if name not in RARE}, {name for name in own if name in RARE}):
             best = max(sorted(some), key=own.__getitem__, default=None)
-            if best is not None and own[best] >= (ALIGNS if best == "aligner" else HABIT):
+            if best is not None and own[best] >= (MIN_ALIGNMENT if best == "aligner" else MIN_SCORE):
                 return best
-        return "spread" if self.scores["spread"][layer, head] >= SPREAD else "mixed"
+        return "spread" if self.scores["spread"][layer, head] >= MIN_ENTROPY else "mixed"
 
     def _habits(self, layer: int, head: int) -> dict[str, float]:
-        """The measures that may name the head: of weight on linked words not what these words get anyway."""
+        """Return the scores that may name the head; weight on linked words counts only where it exceeds what these words get anyway."""
         own = {name: float(score[layer, head]) for name, score in self.scores.items() if name not in NAMELESS}
-        for name in SEEN:
+        for name in PATCH_CONTENT:
             if name in self.controls and own[name] < (1 + float(self.controls[name][layer, head])) / 2:
                 del own[name]
         anyway = {name: float(self.controls[name][layer, head]) for name in LINKED if name in self.controls}
-        return {name: score for name, score in own.items() if score >= REASON * anyway.get(name, 0.0)}
+        return {name: score for name, score in own.items() if score >= MIN_RATIO * anyway.get(name, 0.0)}
 
     def strongest(self, layer: int, head: int) -> str:
-        """The habit with the highest score, however low."""
+        """Return the habit with the highest score, however low."""
         own = self._habits(layer, head)
         return max(sorted(own), key=own.__getitem__)
 
-    def word(self, layer: int, head: int) -> str:
-        return WORDS[self.kind(layer, head)] if self.named else NOT_NAMED
+    def label(self, layer: int, head: int) -> str:
+        return HABIT_NAMES[self.kind(layer, head)] if self.readable else NOT_NAMED
 
     def score(self, layer: int, head: int) -> float:
-        """The score behind the name; for 'mixed' the strongest habit's."""
+        """Return the score behind the name; for 'mixed' the strongest habit's."""
         kind = self.kind(layer, head)
         if kind == "mixed":
             return max(self._habits(layer, head).values(), default=0.0)
@@ -174,11 +177,11 @@ class Heads:
         return layers, heads
 
     def best(self, text: str = "") -> dict[str, tuple[int, int]]:
-        """For every kind that some head has, the head with the highest score; the kinds with the clearest head first.
+        """Return, for every kind that some head has, the head with the highest score; the kinds with the clearest head first.
 
         With the text that is read, only the kinds that have an occasion in it (all, where none has).
         """
-        there = {kind: place for kind, place in self._best.items() if not text or occurs(kind, text)}
+        there = {kind: place for kind, place in self._best.items() if not text or can_show(kind, text)}
         return there or dict(self._best)
 
     @cached_property
@@ -193,10 +196,10 @@ class Heads:
         return dict(sorted(found.items(), key=lambda item: (rank.get(item[0], 0), -self.score(*item[1]))))
 
 
-def averages(found: Sequence[Mapping[str, Array]]) -> dict[str, Array]:
-    """The mean of each measure over the texts it was taken on, where it is a number."""
-    names = dict.fromkeys(name for scores in found for name in scores)
-    return {name: _average([scores[name] for scores in found if name in scores]) for name in names}
+def mean_scores(scores: Sequence[Mapping[str, Array]]) -> dict[str, Array]:
+    """Average each measure over the texts it was taken on, where it is a number."""
+    names = dict.fromkeys(name for each in scores for name in each)
+    return {name: _average([each[name] for each in scores if name in each]) for name in names}
 
 
 def _average(scores: Sequence[Array]) -> Array:

@@ -11,25 +11,25 @@ Array = np.ndarray
 
 @dataclass(frozen=True)
 class Plane:
-    """Points (item, 2); `held` is the share of the squared distances that two dimensions can hold, from 0 to 1."""
+    """Points (item, 2); `explained_share` is the share of the squared distances that two dimensions reproduce, from 0 to 1."""
 
     points: Array
-    held: float
+    explained_share: float
 
 
-def distances(divergences: Array) -> Array:
-    """The square root of mean Jensen-Shannon divergences: a metric (Endres and Schindelin 2003), also after the mean."""
+def js_distances(divergences: Array) -> Array:
+    """Return the square root of mean Jensen-Shannon divergences: a metric (Endres and Schindelin 2003), also after the mean."""
     return np.sqrt(divergences)
 
 
-def scaled(distance: Array) -> Plane:
-    """Classical multidimensional scaling (Torgerson 1952): (item, item) distances to points in the plane.
+def classical_mds(distance: Array) -> Plane:
+    """Compute classical multidimensional scaling (Torgerson 1952): distances (item, item) to points in the plane.
 
     B = -1/2 J D^2 J with J = I - 1/n; the points are its two leading eigenvectors times the roots of their eigenvalues.
     Each axis is turned so that its farthest point is positive.
 
-    >>> plane = scaled(np.array([[0.0, 3.0, 4.0], [3.0, 0.0, 5.0], [4.0, 5.0, 0.0]]))
-    >>> round(float(np.linalg.norm(plane.points[1] - plane.points[2])), 6), round(plane.held, 6)
+    >>> plane = classical_mds(np.array([[0.0, 3.0, 4.0], [3.0, 0.0, 5.0], [4.0, 5.0, 0.0]]))
+    >>> round(float(np.linalg.norm(plane.points[1] - plane.points[2])), 6), round(plane.explained_share, 6)
     (5.0, 1.0)
     """
     squares = np.asarray(distance, dtype=np.float64) ** 2
@@ -43,13 +43,13 @@ def scaled(distance: Array) -> Plane:
     return Plane(points * np.where(far < 0, -1.0, 1.0), float(leading.sum() / total) if total > 0 else 1.0)
 
 
-def linked(distance: Array) -> Array:
-    """Average linkage (Sokal and Michener 1958): the two nearest groups join, again and again, until one is left.
+def average_linkage(distance: Array) -> Array:
+    """Cluster by average linkage (Sokal and Michener 1958): the two nearest groups are joined until one is left.
 
     Each row of the result (n - 1, 4) is (group, group, their distance, items in both), as in scipy: items are 0 .. n - 1,
     the group made in row r is n + r, and the distance of two groups is the mean over all pairs of their items.
 
-    >>> linked(np.array([[0.0, 1.0, 4.0], [1.0, 0.0, 2.0], [4.0, 2.0, 0.0]])).tolist()
+    >>> average_linkage(np.array([[0.0, 1.0, 4.0], [1.0, 0.0, 2.0], [4.0, 2.0, 0.0]])).tolist()
     [[0.0, 1.0, 1.0, 2.0], [2.0, 3.0, 3.0, 3.0]]
     """
     n = len(distance)
@@ -67,10 +67,10 @@ def linked(distance: Array) -> Array:
     return rows
 
 
-def ordered(links: Array) -> list[int]:
-    """The items as they stand below a tree without crossing lines.
+def leaf_order(links: Array) -> list[int]:
+    """Return the items in an order in which the tree of `average_linkage` has no crossing lines.
 
-    >>> ordered(np.array([[0.0, 1.0, 1.0, 2.0], [2.0, 3.0, 3.0, 3.0]]))
+    >>> leaf_order(np.array([[0.0, 1.0, 1.0, 2.0], [2.0, 3.0, 3.0, 3.0]]))
     [2, 0, 1]
     """
     n, found, stack = len(links) + 1, list[int](), [2 * len(links)]

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from core.analysis.heads.habits import Heads
+from core.analysis.heads.habits import HeadHabits
 from core.checkpoints.files import MB, find_file, small_bytes, strict_json
 from core.checkpoints.manifest import File, shipped_folder
 from core.checkpoints.weights import SINGLE
@@ -28,27 +28,27 @@ DIGITS = 4
 
 
 @dataclass(frozen=True)
-class Surveyed:
-    """The heads by kind of attention: of the model whose weights have this sum, and of an untrained copy of it.
+class HeadMeasures:
+    """The heads by kind of attention: of the model whose weights have this hash, and of an untrained copy of it.
 
-    `own` says that they were measured on items of the model's own task, not on our sentences.
+    `own_items` says that they were measured on items of the model's own task, not on our sentences.
     """
 
     weights: str
     seed: int
-    trained: Mapping[str, Heads]
-    untrained: Mapping[str, Heads]
-    own: bool = False
+    trained: Mapping[str, HeadHabits]
+    untrained: Mapping[str, HeadHabits]
+    own_items: bool = False
     method: int = 0
     """The way in which the app measured the heads of a brought model, see `METHOD`; 0 of a shipped one."""
 
-    def of(self, folder: Path) -> bool:
-        """Whether the weights in the folder are those that were measured."""
-        return stamp(folder) == self.weights
+    def matches(self, folder: Path) -> bool:
+        """Return whether the weights in the folder are those that were measured."""
+        return weights_hash(folder) == self.weights
 
 
-def stamp(folder: Path) -> str:
-    """The sum of the weights in a folder: of the one file, or of the sums of all, by name."""
+def weights_hash(folder: Path) -> str:
+    """Return the SHA-256 of the weights in a folder: of the one file, or of the hashes of all, by name."""
     if (folder / SINGLE).is_file():
         return File.of_path(folder / SINGLE).sha256
     files = sorted(path for path in folder.iterdir() if path.suffix in (".safetensors", ".gguf"))
@@ -57,23 +57,23 @@ def stamp(folder: Path) -> str:
 
 def write_heads(
     folder: Path,
-    trained: Mapping[str, Heads],
-    untrained: Mapping[str, Heads],
+    trained: Mapping[str, HeadHabits],
+    untrained: Mapping[str, HeadHabits],
     seed: int,
     *,
-    own: bool = False,
+    own_items: bool = False,
     method: int = 0,
-) -> Surveyed:
-    """Write what was measured of the weights in the folder, and of its untrained copy if there is one."""
+) -> HeadMeasures:
+    """Write the measures of the weights in the folder, and of its untrained copy if there is one, and return them as read back."""
     kinds = {
         name: {"n": heads.n, "trained": _tables(heads)}
         | ({"untrained": _tables(untrained[name])} if name in untrained else {})
         for name, heads in trained.items()
     }
     held = {
-        "weights": stamp(folder),
+        "weights": weights_hash(folder),
         "seed": seed,
-        **({"own": True} if own else {}),
+        **({"own": True} if own_items else {}),
         **({"method": method} if method else {}),
         "kinds": kinds,
     }
@@ -85,7 +85,7 @@ def write_heads(
     return found
 
 
-def _tables(heads: Heads) -> dict[str, Any]:
+def _tables(heads: HeadHabits) -> dict[str, Any]:
     tables = {"scores": heads.scores, "controls": heads.controls}
     return {
         part: {name: np.round(score.astype(float), DIGITS).tolist() for name, score in table.items()}
@@ -93,13 +93,13 @@ def _tables(heads: Heads) -> dict[str, Any]:
     }
 
 
-def habits(model: str, kind: str) -> Heads | None:
+def shipped_habits(model: str, kind: str) -> HeadHabits | None:
     """Return the measures of the heads of a kind over the project's sentences, as shipped with the model; None for one that was not measured."""
     found = read_heads(shipped_folder() / model) if (shipped_folder() / model / FILE).is_file() else None
     return found.trained.get(kind) if found else None
 
 
-def read_heads(folder: Path) -> Surveyed | None:
+def read_heads(folder: Path) -> HeadMeasures | None:
     """Return the contents of heads.json, None where a model has none. Raises InputError for a file that is not understood."""
     path = find_file(folder, FILE)
     if path is None:
@@ -107,7 +107,7 @@ def read_heads(folder: Path) -> Surveyed | None:
     held = strict_json(small_bytes(path, MB), FILE)
     try:
         trained, untrained = (_heads(held["kinds"], copy) for copy in ("trained", "untrained"))
-        return Surveyed(
+        return HeadMeasures(
             _text(held["weights"]),
             int(held["seed"]),
             trained,
@@ -129,8 +129,8 @@ def _text(value: Any) -> str:
     return value
 
 
-def _heads(kinds: Mapping[str, Any], copy: str) -> dict[str, Heads]:
-    found: dict[str, Heads] = {}
+def _heads(kinds: Mapping[str, Any], copy: str) -> dict[str, HeadHabits]:
+    found: dict[str, HeadHabits] = {}
     for name, about in kinds.items():
         if copy == "untrained" and copy not in about:
             continue
@@ -143,7 +143,7 @@ def _heads(kinds: Mapping[str, Any], copy: str) -> dict[str, Heads]:
             or len({table.shape for table in (*scores.values(), *controls.values())}) > 1
         ):
             raise ValueError(f"the tables of {name} do not fit together")
-        found[name] = Heads(scores, int(about["n"]), controls)
+        found[name] = HeadHabits(scores, int(about["n"]), controls)
     return found
 
 

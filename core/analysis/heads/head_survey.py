@@ -1,4 +1,4 @@
-"""All heads of a model measured on our own sentences, group by group: what names them on cards and pages."""
+"""A survey of all heads of a model over the project's own sentences, group by group: the measures that name them on cards and pages."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from functools import partial
 
 import numpy as np
 
-from core.analysis.attention.measures import alignment, elsewhere
+from core.analysis.attention.measures import alignment, alignment_control
 from core.analysis.heads import patch_habits
-from core.analysis.heads.habits import Heads, averages, measures
-from core.analysis.heads.patch_habits import on_patches
+from core.analysis.heads.habits import HeadHabits, mean_scores, measures
+from core.analysis.heads.patch_habits import are_patches
 from core.data.readable import unread
 from core.data.texts import Example, Links, Sentence, texts
 from core.errors import InputError
@@ -20,7 +20,7 @@ from core.models import Kind
 from core.run import Attention
 
 Scores = dict[str, np.ndarray]
-Told = dict[str, tuple[Scores, Scores]]
+TextScores = dict[str, tuple[Scores, Scores]]
 """The measures of heads on one text, by kind of attention: scores, and their controls."""
 
 KEEP = ("*.pattern",)
@@ -33,48 +33,48 @@ EVERYWHERE = ("punctuation", "separator", "spread")
 """Measured on all sentences but the shuffled ones."""
 
 
-def surveyed(model: Model, own: Sequence[Example] = ()) -> dict[str, Heads]:
-    """The habits of all heads by kind of attention, each sentence read once; see `readings`."""
-    return summed([tried(read) for read in readings(model, own)])
+def survey_heads(model: Model, own_examples: Sequence[Example] = ()) -> dict[str, HeadHabits]:
+    """Measure the habits of all heads by kind of attention, each sentence read once; see `survey_steps`."""
+    return average_results([scores_or_reason(read) for read in survey_steps(model, own_examples)])
 
 
-def readings(
-    model: Model, own: Sequence[Example] = (), *, translates: bool = True
-) -> list[Callable[[], Told]]:
-    """Return the readings that measure the heads of a model, one function for each text; `summed` joins their results to one survey.
+def survey_steps(
+    model: Model, own_examples: Sequence[Example] = (), *, translates: bool = True
+) -> list[Callable[[], TextScores]]:
+    """Return the steps of a survey, one function for each text; `average_results` joins their results.
 
     Attention inside what is read: over the battery; of a learned query, over the stories. From a text that is written, to
     itself or to the one read: over the short pairs, the translation given to a model that `translates` into Spanish, to any other
-    what it writes. A model to which our sentences mean nothing has its `own`, for all kinds.
+    what it writes. A model to which our sentences mean nothing has its `own_examples`, for all kinds.
     """
     kinds = model.spec.kinds_of(model.config)
-    if own:
-        return [partial(of_example, model, example, kinds) for example in own]
+    if own_examples:
+        return [partial(score_example, model, example, kinds) for example in own_examples]
     side = "source" if model.spec.has_source else "target"
     read = [kind.name for kind in kinds if kind.queries == kind.keys == side]
     learned = [kind for kind in kinds if kind.learned]
     written = [kind for kind in kinds if kind.name not in read and not kind.learned]
-    steps = [partial(_controlled, model, sentence, read) for sentence in texts("battery") if read]
+    steps = [partial(_score_battery_sentence, model, sentence, read) for sentence in texts("battery") if read]
     pairs = texts("heads_en-es") if translates else [Example(pair.text) for pair in texts("heads_en-es")]
     for examples, asking in ((pairs, written), (texts("heads_en"), learned)):
-        steps += [partial(of_example, model, example, asking) for example in examples if asking]
+        steps += [partial(score_example, model, example, asking) for example in examples if asking]
     return steps
 
 
-def named_by(
-    heads: Mapping[str, Heads], model: Model, lines: Sequence[str]
-) -> tuple[Mapping[str, Heads], float]:
+def with_readability(
+    heads: Mapping[str, HeadHabits], model: Model, lines: Sequence[str]
+) -> tuple[Mapping[str, HeadHabits], float]:
     """Return the heads, without names where the model cannot read the texts they were measured on, and the share of unknown tokens in these."""
     share = unread(lines, model.tokenizer.source) if model.spec.reads is None else 0.0
-    return {kind: replace(one, named=share <= UNREAD) for kind, one in heads.items()}, share
+    return {kind: replace(one, readable=share <= UNREAD) for kind, one in heads.items()}, share
 
 
-def lines_of(model: Model) -> list[str]:
+def survey_texts(model: Model) -> list[str]:
     """Return the texts of ours on which the heads of a model are measured."""
     return [row.text for row in (*texts("battery"), *(texts("heads_en-es") if model.spec.has_source else ()))]
 
 
-def tried(read: Callable[[], Told]) -> Told | str:
+def scores_or_reason(read: Callable[[], TextScores]) -> TextScores | str:
     """Return the measures of one text, or the reason why it is left out: too long, or tokens that do not show its linked words."""
     try:
         return read()
@@ -82,47 +82,47 @@ def tried(read: Callable[[], Told]) -> Told | str:
         return str(error)
 
 
-def summed(told: Sequence[Told | str]) -> dict[str, Heads]:
+def average_results(results: Sequence[TextScores | str]) -> dict[str, HeadHabits]:
     """Return the means of the measures of many texts, by kind. Raises InputError, with the reason of the first, where all were left out."""
-    if told and all(isinstance(one, str) for one in told):
+    if results and all(isinstance(one, str) for one in results):
         rule = "A habit is measured on texts."
         raise InputError(
-            f"None of the texts can be read: {told[0]}", rule, "Look at its heads on a text of your own."
+            f"None of the texts can be read: {results[0]}", rule, "Look at its heads on a text of your own."
         )
     found: dict[str, list[tuple[Scores, Scores]]] = {}
-    for one in told:
+    for one in results:
         if isinstance(one, str):
             continue
         for name, rows in one.items():
             found.setdefault(name, []).append(rows)
     return {
-        name: Heads(averages([s for s, _ in rows]), len(rows), averages([c for _, c in rows]))
+        name: HeadHabits(mean_scores([s for s, _ in rows]), len(rows), mean_scores([c for _, c in rows]))
         for name, rows in found.items()
     }
 
 
-def _controlled(model: Model, sentence: Sentence, kinds: Sequence[str]) -> Told:
+def _score_battery_sentence(model: Model, sentence: Sentence, kinds: Sequence[str]) -> TextScores:
     run = model.run(sentence.text, target="" if model.spec.has_source else None, keep=KEEP)
-    return {name: of_sentence(sentence, run.attention(name, by="word")) for name in kinds}
+    return {name: score_sentence(sentence, run.attention(name, by="word")) for name in kinds}
 
 
-def of_example(model: Model, example: Example, kinds: Sequence[Kind]) -> Told:
+def score_example(model: Model, example: Example, kinds: Sequence[Kind]) -> TextScores:
     """Return the scores of a text for each head of these kinds, and the controls; between two texts with their links, of a picture by its patches."""
     run = model.run(example.text, target=example.target, keep=KEEP)
     found: dict[str, tuple[Scores, Scores]] = {}
     for kind in kinds:
-        if run.side.values is not None and on_patches(run.tokens):
+        if run.side.values is not None and are_patches(run.tokens):
             scores, controls = patch_habits.measures(run, run.attention(kind.name))
             found[kind.name] = dict(scores), dict(controls)
             continue
         crosses = kind.queries != kind.keys and not kind.learned
         attention = run.attention(kind.name, by="word", writing=crosses)
         links = example.links if crosses else ()
-        found[kind.name] = dict(measures(attention, links, learned=kind.learned or crosses)), {}
+        found[kind.name] = dict(measures(attention, links, learned_query=kind.learned or crosses)), {}
     return found
 
 
-def of_sentence(sentence: Sentence, attention: Attention) -> tuple[Scores, Scores]:
+def score_sentence(sentence: Sentence, attention: Attention) -> tuple[Scores, Scores]:
     """Return the scores of each head on this sentence, and the controls."""
     found, w = measures(attention), attention.weights
     near = {name: found[name] for name in NEAR if name in found}
@@ -134,12 +134,12 @@ def of_sentence(sentence: Sentence, attention: Attention) -> tuple[Scores, Score
     linked = {name: links for name, links in _linked(sentence, attention.keys).items() if links}
     return (
         scores | {name: alignment(w, links) for name, links in linked.items()},
-        {name: elsewhere(w, attention.allowed, links) for name, links in linked.items()},
+        {name: alignment_control(w, attention.allowed, links) for name, links in linked.items()},
     )
 
 
 def _linked(sentence: Sentence, words: tuple[str, ...]) -> Mapping[str, Links]:
-    """The pairs of words by the measure they are for. Of a repetition: the same word before, and the word behind that one."""
+    """Return the linked words by measure. In a repetition: the same word before, and the word after that one."""
     links = [(seen, looking) for seen, looking in sentence.links_in(words) if seen != looking]
     if sentence.group != REPEATED:
         return {sentence.group: links}

@@ -1,4 +1,4 @@
-"""How alike two attention patterns are, row by row and over all."""
+"""Comparison of two attention patterns over one text, row by row and as a whole."""
 
 from __future__ import annotations
 
@@ -7,16 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from core.analysis.heads.compare import jensen_shannon
+from core.maths import cosine
 
 Array = np.ndarray
 
-TINY = 1e-12
-"""Deviations from the mean below this are rounding: the numbers are equal."""
-
 
 @dataclass(frozen=True)
-class Likeness:
-    """Two patterns compared.
+class PatternComparison:
+    """The measures by which two patterns are compared.
 
     rows: (query,) Jensen-Shannon divergence in bits, NaN in rows that one of them lacks. bits: their mean.
     correlation, cosine: over all cells that are compared; NaN where a pattern is the same everywhere, or zero.
@@ -30,7 +28,7 @@ class Likeness:
     largest: float
 
 
-def likeness(a: Array, b: Array, allowed: Array | None = None) -> Likeness:
+def compare_patterns(a: Array, b: Array, allowed: Array | None = None) -> PatternComparison:
     """Compare two patterns (query, key).
 
     `allowed` (query, key) is where at least one of them may look: other cells are left out, since a zero that a mask
@@ -39,7 +37,7 @@ def likeness(a: Array, b: Array, allowed: Array | None = None) -> Likeness:
 
         correlation = cov(a, b) / (sd(a) sd(b))        cosine = sum a b / (|a| |b|)
 
-    >>> found = likeness(np.array([[1.0, 0.0], [0.5, 0.5]]), np.array([[0.0, 1.0], [0.5, 0.5]]))
+    >>> found = compare_patterns(np.array([[1.0, 0.0], [0.5, 0.5]]), np.array([[0.0, 1.0], [0.5, 0.5]]))
     >>> found.rows.tolist(), found.bits, found.largest
     ([1.0, 0.0], 0.5, 1.0)
     """
@@ -57,22 +55,10 @@ def likeness(a: Array, b: Array, allowed: Array | None = None) -> Likeness:
     rows[there] = jensen_shannon(*shares)
     cells[~there] = False
     one, other = a[cells], b[cells]
-    return Likeness(
+    return PatternComparison(
         rows,
         float(rows[there].mean()) if there.any() else np.nan,
         cosine(one - one.mean(), other - other.mean()) if one.size else np.nan,
         cosine(one, other),
         float(np.abs(one - other).max()) if one.size else np.nan,
     )
-
-
-def cosine(a: Array, b: Array) -> float:
-    """sum a b / (|a| |b|) over all numbers of both; NaN where one is zero. After taking off the means it is Pearson's correlation.
-
-    >>> cosine(np.array([3.0, 4.0]), np.array([3.0, 4.0]))
-    1.0
-    """
-    sizes = float(np.linalg.norm(a)), float(np.linalg.norm(b))
-    if min(sizes) < TINY * max(1, a.size):
-        return np.nan
-    return float(np.clip(np.vdot(a, b) / (sizes[0] * sizes[1]), -1.0, 1.0))

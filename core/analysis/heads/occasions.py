@@ -9,26 +9,26 @@ _PRONOUN = re.compile(
 )
 _LIST = re.compile(r",|\b(?:and|or|y|o)\b", re.IGNORECASE)
 _QUOTE = re.compile(r"[\"“”„«»]")
-_AGAIN = re.compile(r"\b(\w+)\b.*\b\1\b", re.IGNORECASE | re.DOTALL)
+_REPETITION = re.compile(r"\b(\w+)\b.*\b\1\b", re.IGNORECASE | re.DOTALL)
 _SIGN = re.compile(r"[^\w\s]")
-ASKS = {
+REQUIRED = {
     "quotes": _QUOTE,
     "questions": re.compile(r"[?¿]"),
     "lists": _LIST,
     "coreference": _PRONOUN,
-    "induction": _AGAIN,
-    "duplicate": _AGAIN,
+    "induction": _REPETITION,
+    "duplicate": _REPETITION,
     "punctuation": _SIGN,
 }
 """Patterns that a text must contain for a habit to show; the habits that are not here show in every text."""
 
 
-def occurs(habit: str, text: str) -> bool:
-    """Whether the habit has an occasion.
+def can_show(habit: str, text: str) -> bool:
+    """Return whether a text has what the habit is about.
 
-    >>> occurs("quotes", "She has a white car."), occurs("quotes", '"Run!" cried Ruth.'), occurs("previous", "She")
+    >>> can_show("quotes", "She has a white car."), can_show("quotes", '"Run!" cried Ruth.'), can_show("previous", "She")
     (False, True, True)
-    >>> occurs("induction", "The cat saw a cat."), occurs("induction", "The cat saw a dog.")
+    >>> can_show("induction", "The cat saw a cat."), can_show("induction", "The cat saw a dog.")
     (True, False)
     """
-    return habit not in ASKS or ASKS[habit].search(text) is not None
+    return habit not in REQUIRED or REQUIRED[habit].search(text) is not None

@@ -1,4 +1,4 @@
-"""Where heads look in a picture: measures of patterns over patches, in place of those of words.
+"""Measures of attention over the patches of a picture, in place of those of words.
 
 Patches are known by their names, row and column from 1 on (`core.data.patches`); the class token has none, nor has DeiT's distillation token.
 """
@@ -10,7 +10,7 @@ from math import isqrt
 
 import numpy as np
 
-from core.analysis.attention.measures import spread
+from core.analysis.attention.measures import normalised_entropy
 from core.data.patches import MARKS
 from core.run import Attention, Run
 
@@ -27,52 +27,52 @@ CLASS, ITSELF, NEAR, ROW, COLUMN, INK, GROUND = (
 )
 FAR = "far"
 """The mean distance as a share of the picture's diagonal: it names no head."""
-COUNTED = (CLASS, ITSELF, NEAR, ROW, COLUMN, INK, GROUND)
+CELL_MEASURES = (CLASS, ITSELF, NEAR, ROW, COLUMN, INK, GROUND)
 """Measures that are weight on some cells."""
-DARK = -0.9
+INK_THRESHOLD = -0.9
 """A patch has a line on it where a number in it is above this; black is -1."""
 
 
-def places(names: Sequence[str]) -> Array:
-    """(place, 2): row and column of each name, NaN for the class token.
+def patch_coordinates(names: Sequence[str]) -> Array:
+    """Return row and column of each name, (position, 2); NaN for the class token.
 
-    >>> places(("class", "1,2", "3,1 hidden")).tolist()
+    >>> patch_coordinates(("class", "1,2", "3,1 hidden")).tolist()
     [[nan, nan], [1.0, 2.0], [3.0, 1.0]]
     """
     parts = [name.removesuffix(" hidden").split(",") for name in names]
     return np.array([[float(p) for p in part] if len(part) == 2 else [np.nan, np.nan] for part in parts])
 
 
-def on_patches(names: Sequence[str]) -> bool:
-    """Whether these are patches, the class token before them.
+def are_patches(names: Sequence[str]) -> bool:
+    """Return whether these are the names of patches, with the class token first.
 
-    >>> on_patches(("class", "1,1")), on_patches(("The", "cat"))
+    >>> are_patches(("class", "1,1")), are_patches(("The", "cat"))
     (True, False)
     """
     return bool(names) and names[0].removesuffix(" hidden") == "class"
 
 
-def inked(run: Run) -> Array:
-    """(place,): which patches that a run sees have a line on them."""
+def patches_with_ink(run: Run) -> Array:
+    """Return which visible patches of a run have a line on them: (position,)."""
     values = run.side.values
     assert values is not None
     first = run.model.config.first
     seen = np.array([first <= index < len(values) for index in run.side.ids])
-    return (values > DARK).any(-1) & seen
+    return (values > INK_THRESHOLD).any(-1) & seen
 
 
-def apart(names: Sequence[str]) -> Array:
-    """(query, key): how far patches are from each other, in patches from middle to middle; NaN from or to the class token."""
-    at = places(names)
+def patch_distances(names: Sequence[str]) -> Array:
+    """Return the distance of each pair of patches, (query, key), in patches from centre to centre; NaN from or to the class token."""
+    at = patch_coordinates(names)
     return np.linalg.norm(at[:, None] - at[None], axis=-1)
 
 
-def cells(names: Sequence[str], ink: Array) -> dict[str, Array]:
-    """The cells (query, key) that each measure counts; rows in which it counts none are left out of its mean.
+def measured_cells(names: Sequence[str], ink: Array) -> dict[str, Array]:
+    """Return the cells (query, key) that each measure counts; rows in which it counts none are left out of its mean.
 
     Ground is what is seen without a line on it. A patch's neighbours are the eight around it; its row and its column are those without itself.
     """
-    at, n = places(names), len(names)
+    at, n = patch_coordinates(names), len(names)
     seen = np.array([not name.endswith("hidden") for name in names])
     patch, marked = ~np.isnan(at[:, 0]), np.array([name.removesuffix(" hidden") == "class" for name in names])
     both = patch[:, None] & patch[None]
@@ -89,27 +89,27 @@ def cells(names: Sequence[str], ink: Array) -> dict[str, Array]:
     }
 
 
-def each_row(attention: Attention, name: str, ink: Array) -> Array:
-    """Return a measure of every head for each row: (layer, head, query), NaN for rows that it leaves out.
+def measure_rows(attention: Attention, name: str, ink: Array) -> Array:
+    """Compute a measure of every head for each row: (layer, head, query), NaN for rows that it leaves out.
 
     `FAR` is the mean distance in patches, weighted by attention, over the picture's diagonal: rows of patches, weight on the
     class token left out (Dosovitskiy et al. 2021, 4.5 and figure 7; they measure it in pixels).
     """
     w = attention.weights
     if name == FAR:
-        far = apart(attention.keys)
+        far = patch_distances(attention.keys)
         known = ~np.isnan(far)
         total = (w * known).sum(-1)
         mean = (w * np.nan_to_num(far)).sum(-1) / np.maximum(total, 1e-9)
         return np.where(known.any(-1), mean / np.nanmax(far), np.nan)
-    counted = cells(attention.keys, ink)[name]
+    counted = measured_cells(attention.keys, ink)[name]
     return np.where(counted.any(-1), (w * counted).sum(-1), np.nan)
 
 
-def mean_distance(weights: Array) -> Array:
-    """The mean distance in patches of each head, (layer, head), from patterns of a class token, or one more, and a square of patches.
+def mean_patch_distance(weights: Array) -> Array:
+    """Compute the mean distance of each head in patches, (layer, head), from patterns of a class token, or one more, and a square of patches.
 
-    >>> round(float(mean_distance(np.full((1, 1, 5, 5), 0.2))[0, 0]), 3)
+    >>> round(float(mean_patch_distance(np.full((1, 1, 5, 5), 0.2))[0, 0]), 3)
     0.854
     """
     side = isqrt(weights.shape[-1] - 1)
@@ -117,7 +117,7 @@ def mean_distance(weights: Array) -> Array:
         *MARKS[: weights.shape[-1] - side**2],
         *(f"{row},{column}" for row in range(side) for column in range(side)),
     )
-    far = apart(names)
+    far = patch_distances(names)
     known = ~np.isnan(far)
     mean = (weights * np.nan_to_num(far)).sum(-1) / np.maximum((weights * known).sum(-1), 1e-9)
     return mean[..., known.any(-1)].mean(-1)
@@ -131,13 +131,13 @@ def _mean_of_numbers(rows: Array) -> Array:
 
 
 def measures(run: Run, attention: Attention) -> tuple[Mapping[str, Array], Mapping[str, Array]]:
-    """Every measure, (layer, head) each, and what uniform attention would give to lines and ground: the controls."""
-    ink = inked(run)
-    found = {name: _mean_of_numbers(each_row(attention, name, ink)) for name in (*COUNTED, FAR)}
+    """Compute every measure, (layer, head) each, and as controls what uniform attention would give to lines and ground."""
+    ink = patches_with_ink(run)
+    found = {name: _mean_of_numbers(measure_rows(attention, name, ink)) for name in (*CELL_MEASURES, FAR)}
     uniform = attention.allowed / np.maximum(attention.allowed.sum(-1, keepdims=True), 1)
-    counted = cells(attention.keys, ink)
+    counted = measured_cells(attention.keys, ink)
     controls = {
         name: np.broadcast_to((uniform * counted[name]).sum(-1).mean(-1), found[name].shape)
         for name in (INK, GROUND)
     }
-    return found | {"spread": spread(attention.weights, attention.allowed)}, controls
+    return found | {"spread": normalised_entropy(attention.weights, attention.allowed)}, controls

@@ -17,33 +17,33 @@ from core.model import Model
 
 @dataclass(frozen=True)
 class Bucket:
-    """Distances, key minus query, that share one number a head: from `first` to `last`; None is without end."""
+    """Distances, key minus query, that share one number per head: from `first` to `last`; None is unbounded."""
 
     number: int
     first: int | None
     last: int | None
 
     @property
-    def near(self) -> int:
-        """The one of them that is nearest to the query.
+    def nearest(self) -> int:
+        """Return the distance of the bucket that is nearest to the query.
 
-        >>> Bucket(0, None, -8).near, Bucket(1, 3, 5).near
+        >>> Bucket(0, None, -8).nearest, Bucket(1, 3, 5).nearest
         (-8, 3)
         """
         ends = [end for end in (self.first, self.last) if end is not None]
         return min(ends, key=abs)
 
     @property
-    def alone(self) -> bool:
-        """Whether it is of one distance."""
+    def is_single(self) -> bool:
+        """Return whether the bucket has only one distance."""
         return self.first == self.last
 
 
 @dataclass(frozen=True)
-class ByDistance:
-    """The buckets from the keys furthest before the query to those furthest behind, and what is added: (head, bucket).
+class BiasByDistance:
+    """The buckets from the keys farthest before the query to those farthest after it, and the bias of each: (head, bucket).
 
-    `shared`: the distance from which on all are in one bucket. The numbers are those of all layers of the stack.
+    `shared_from`: the distance from which on all are in one bucket. The numbers are those of all layers of the stack.
     """
 
     buckets: tuple[Bucket, ...]
@@ -51,29 +51,29 @@ class ByDistance:
 
     @property
     def endless(self) -> bool:
-        """Whether the farthest distances share a number; otherwise the table goes on as it begins (ALiBi)."""
+        """Return whether the farthest distances share a number; otherwise the table continues as it begins (ALiBi)."""
         return self.buckets[0].first is None
 
     @property
-    def shared(self) -> int:
-        return abs(self.buckets[0].near)
+    def shared_from(self) -> int:
+        return abs(self.buckets[0].nearest)
 
     @property
-    def alone(self) -> int:
-        """Up to which distance before the query each has a bucket of its own."""
-        before = [bucket for bucket in reversed(self.buckets) if bucket.near <= 0]
-        return abs(list(takewhile(lambda bucket: bucket.alone, before))[-1].near)
+    def exact_distance(self) -> int:
+        """Return the largest distance before the query up to which each has a bucket of its own."""
+        before = [bucket for bucket in reversed(self.buckets) if bucket.nearest <= 0]
+        return abs(list(takewhile(lambda bucket: bucket.is_single, before))[-1].nearest)
 
 
-def by_distance(model: Model, kind: str) -> ByDistance | None:
-    """The table of a kind of attention of this model, by distance; None where nothing is added for it.
+def bias_by_distance(model: Model, kind: str) -> BiasByDistance | None:
+    """Return the bias of a kind of attention by distance; None where the model adds none.
 
     T5 (Raffel et al. 2020, section 2.1) and MPNet: score = q . k (T5) or q . k / sqrt d (MPNet) + b[bucket of j - i, head];
     Bloom, MPT, Falcon, jina v2: q . k / sqrt d - m[head] |i - j| (ALiBi, Press et al. 2022), whose nearest distances are given.
     Distances that no key can have (behind the query in a decoder) are left out.
 
     >>> import core
-    >>> by_distance(core.open_model("bert-mini"), "self") is None
+    >>> bias_by_distance(core.open_model("bert-mini"), "self") is None
     True
     """
     biases: Mapping[str, RelativeBias | Alibi] = getattr(model.network, "biases", {})
@@ -94,4 +94,4 @@ def by_distance(model: Model, kind: str) -> ByDistance | None:
     if table.endless and table.both:
         found[-1] = Bucket(found[-1].number, found[-1].first, None)
     values = table.weight.detach()[[bucket.number for bucket in found]].T.float().cpu().numpy()
-    return ByDistance(tuple(found), values)
+    return BiasByDistance(tuple(found), values)

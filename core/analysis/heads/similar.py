@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.analysis.heads.patch_habits import on_patches
+from core.analysis.heads.patch_habits import are_patches
 from core.run import Run, Side
 from core.text import Word
 
@@ -22,7 +22,7 @@ MARKS = "marks"
 
 @dataclass(frozen=True)
 class TextPatterns:
-    """One text as the heads of one kind look at it: weights (head, query, 1 + key), the marks first.
+    """The patterns of all heads of one kind over one text: weights (head, query, 1 + key), the marks first.
 
     `queries` and `keys` are where each word begins in its text. Rows of added marks are left out.
     """
@@ -31,8 +31,8 @@ class TextPatterns:
     keys: tuple[int, ...]
     weights: Array
 
-    def by(self, queries: Sequence[int], keys: Sequence[int]) -> Array:
-        """The weights by longer pieces of the text, which begin at these places: mean over rows, sum over keys."""
+    def regroup(self, queries: Sequence[int], keys: Sequence[int]) -> Array:
+        """Return the weights by longer pieces of the text, which begin at these positions: mean over rows, sum over keys."""
         rows, columns = _into(self.queries, queries), _into(self.keys, keys)
         marks = np.zeros((1 + columns.shape[0], 1 + columns.shape[1]), dtype=np.float32)
         marks[0, 0], marks[1:, 1:] = 1, columns
@@ -40,7 +40,7 @@ class TextPatterns:
 
 
 @dataclass(frozen=True)
-class Rows:
+class HeadRows:
     """All rows of many heads over several texts, one text below the other: weights (head, row, 1 + key).
 
     Row `begins[t]` is the first of text t, which has `n_keys[t]` keys; the columns behind them are zero.
@@ -54,18 +54,18 @@ class Rows:
     def n_texts(self) -> int:
         return len(self.begins)
 
-    def of_text(self, text: int) -> Array:
-        """(head, query, 1 + key) of one text."""
+    def text_rows(self, text: int) -> Array:
+        """Return the rows of one text: (head, query, 1 + key)."""
         ends = (*self.begins[1:], self.weights.shape[1])
         return self.weights[:, self.begins[text] : ends[text], : 1 + self.n_keys[text]]
 
-    def of(self, heads: Sequence[int]) -> Rows:
-        """The same of some heads only."""
-        return Rows(self.weights[list(heads)], self.begins, self.n_keys)
+    def select_heads(self, heads: Sequence[int]) -> HeadRows:
+        """Return the rows of some heads only."""
+        return HeadRows(self.weights[list(heads)], self.begins, self.n_keys)
 
 
-def seen(run: Run, kind: str, by: str = "word") -> TextPatterns:
-    """How all heads of one kind, layer after layer, look at the text of a run; between two texts, rows by what they write."""
+def text_patterns(run: Run, kind: str, by: str = "word") -> TextPatterns:
+    """Return the patterns of all heads of one kind, layer after layer, for a run; between two texts the rows are the words it writes."""
     found = run.model.spec.kind(kind)
     queries, keys = (
         run.source if axis == "source" and run.source else run.side for axis in (found.queries, found.keys)
@@ -86,19 +86,19 @@ def seen(run: Run, kind: str, by: str = "word") -> TextPatterns:
 
 
 def _begins(side: Side, by: str) -> list[int | None]:
-    """Where each word (or token) begins in the text, without the space before it; None for an added one. Of a picture its place: the class token asks, too."""
-    if side.values is not None and on_patches(side.tokens):
+    """Return where each word (or token) begins in the text, without the space before it; None for an added one. For a picture the position itself."""
+    if side.values is not None and are_patches(side.tokens):
         return list(range(len(side.tokens)))
     words = side.words if by == "word" else [Word(token, (place,)) for place, token in enumerate(side.tokens)]
     spans = [side.spans[word.pieces[0]] for word in words]
     return [None if span is None else span[1] - len(side.text[slice(*span)].lstrip()) for span in spans]
 
 
-def shared(several: Sequence[TextPatterns]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Where words begin for all: the places of queries and those of keys.
+def common_positions(several: Sequence[TextPatterns]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the text positions at which words begin for all: those of queries and those of keys.
 
     >>> one, other = TextPatterns((0, 4, 7), (0,), np.zeros((1, 3, 2))), TextPatterns((0, 7), (0, 4), np.zeros((1, 2, 3)))
-    >>> shared([one, other])
+    >>> common_positions([one, other])
     ((0, 7), (0,))
     """
     queries, keys = (
@@ -107,59 +107,59 @@ def shared(several: Sequence[TextPatterns]) -> tuple[tuple[int, ...], tuple[int,
     return tuple(sorted(queries)), tuple(sorted(keys))
 
 
-def stacked(texts: Sequence[Sequence[TextPatterns]]) -> Rows:
-    """The rows of all heads: `texts[t]` has text t as each model sees it. A text without a common word is left out."""
+def stack_rows(texts: Sequence[Sequence[TextPatterns]]) -> HeadRows:
+    """Stack the rows of all heads: `texts[t]` has text t as each model sees it. A text without a common word is left out."""
     found = []
     for several in texts:
-        queries, keys = shared(several)
+        queries, keys = common_positions(several)
         if queries and keys:
-            found.append(np.concatenate([one.by(queries, keys) for one in several]))
+            found.append(np.concatenate([one.regroup(queries, keys) for one in several]))
     n_rows, wide = [part.shape[1] for part in found], max(part.shape[2] for part in found)
     weights = np.zeros((found[0].shape[0], sum(n_rows), wide), dtype=np.float32)
     begins = [0, *np.cumsum(n_rows)[:-1].tolist()]
     for begin, part in zip(begins, found, strict=True):
         weights[:, begin : begin + part.shape[1], : part.shape[2]] = part
-    return Rows(weights, tuple(begins), tuple(part.shape[2] - 1 for part in found))
+    return HeadRows(weights, tuple(begins), tuple(part.shape[2] - 1 for part in found))
 
 
-def apart(rows: Rows, head: int) -> Array:
-    """How far all heads are from one: the Jensen-Shannon divergence of their rows in bits, mean over all rows -> (head,).
+def divergences_from(rows: HeadRows, head: int) -> Array:
+    """Compute the divergence of every head from one: Jensen-Shannon, in bits, the mean over all rows: (head,).
 
     JSD = H((a + b) / 2) - (H(a) + H(b)) / 2 (Lin 1991), as `core.analysis.heads.compare.jensen_shannon`. 0: the same pattern.
     """
-    return _from(rows.weights, _bits(rows.weights), head, 0)
+    return _divergences(rows.weights, _bits(rows.weights), head, 0)
 
 
-def between(rows: Rows) -> Array:
-    """`apart` for every pair: (head, head), symmetric, zeros on the diagonal.
+def pairwise_divergences(rows: HeadRows) -> Array:
+    """Compute `divergences_from` for every pair: (head, head), symmetric, zeros on the diagonal.
 
     >>> both = np.array([[[0, 1, 0]], [[0, 0, 1]], [[0, 0, 1]]], dtype=np.float32)
-    >>> between(Rows(both, (0,), (2,))).tolist()
+    >>> pairwise_divergences(HeadRows(both, (0,), (2,))).tolist()
     [[0.0, 1.0, 1.0], [1.0, 0.0, 0.0], [1.0, 0.0, 0.0]]
     """
     n, own = len(rows.weights), _bits(rows.weights)
     found = np.zeros((n, n))
     for head in range(n - 1):
-        found[head, head + 1 :] = _from(rows.weights, own, head, head + 1)
+        found[head, head + 1 :] = _divergences(rows.weights, own, head, head + 1)
     return found + found.T
 
 
-def nearest(distances: Array, head: int) -> list[int]:
-    """All other heads, the nearest first.
+def nearest_heads(distances: Array, head: int) -> list[int]:
+    """Return all other heads, the nearest first.
 
-    >>> nearest(np.array([0.3, 0.0, 0.1]), 1)
+    >>> nearest_heads(np.array([0.3, 0.0, 0.1]), 1)
     [2, 0]
     """
     return [int(other) for other in np.argsort(distances, kind="stable") if other != head]
 
 
-def _from(weights: Array, own: Array, head: int, first: int) -> Array:
+def _divergences(weights: Array, entropies: Array, head: int, first: int) -> Array:
     mixed = _bits((weights[first:] + weights[head]) / 2)
-    return np.maximum(mixed - (own[first:] + own[head]) / 2, 0).mean(-1, dtype=np.float64)
+    return np.maximum(mixed - (entropies[first:] + entropies[head]) / 2, 0).mean(-1, dtype=np.float64)
 
 
 def _bits(p: Array) -> Array:
-    """Entropy in bits over the last axis; 0 log 0 is 0."""
+    """Compute the entropy in bits over the last axis; 0 log 0 is 0."""
     return -np.einsum("...k,...k->...", p, np.log2(p + (p == 0)))
 
 

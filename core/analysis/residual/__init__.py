@@ -1,1 +1,1 @@
-"""The residual stream: what it would say at each layer, how a change spreads in it, vectors as points."""
+"""The residual stream: the output after each layer, the spread of a change, vectors as points."""

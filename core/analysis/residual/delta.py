@@ -6,16 +6,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.analysis.guesses import probabilities
 from core.analysis.heads.compare import jensen_shannon
 from core.analysis.task_outputs import activation_of, chances
+from core.maths import softmax
 from core.run import Run
 
 Array = np.ndarray
 
 
-def looks_moved(before: Run, after: Run, kind: str) -> Array:
-    """How far each head's rows moved, the mean over its rows: (layer, head), Jensen-Shannon divergence in bits, 0 to 1.
+def attention_change(before: Run, after: Run, kind: str) -> Array:
+    """Measure the change of each head's rows, the mean over its rows: (layer, head), Jensen-Shannon divergence in bits, 0 to 1.
 
     Exactly 0 where the patterns are equal, as in all layers before a change.
     """
@@ -27,8 +27,8 @@ def looks_moved(before: Run, after: Run, kind: str) -> Array:
     )
 
 
-def stream_moved(before: Run, after: Run, side: str | None = None) -> Array:
-    """How far the residual stream moved: (layer + 1, position), |after - before| / |before|; exactly 0 where it is equal.
+def stream_change(before: Run, after: Run, side: str | None = None) -> Array:
+    """Measure the relative change of the residual stream: (layer + 1, position), |after - before| / |before|; exactly 0 where it is equal.
 
     Row i is what enters layer i, the last what leaves the last layer.
     """
@@ -37,9 +37,10 @@ def stream_moved(before: Run, after: Run, side: str | None = None) -> Array:
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """The predictions of a model before and after an edit: words (tokens by themselves) with their probabilities; where in the text (a row). `score`: the
-    numbers are scores, and no probabilities."""
+class PredictionChange:
+    """The predictions of a model before and after an edit: words (single tokens) with their probabilities, and the row.
+    With `score` the numbers are scores, not probabilities.
+    """
 
     words: tuple[str, ...]
     before: Array
@@ -49,31 +50,37 @@ class Outcome:
 
     @property
     def first(self) -> tuple[int, int]:
-        """The most probable words before and after, as places in `words`."""
+        """Return the indices in `words` of the most probable word before and after."""
         return int(self.before.argmax()), int(self.after.argmax())
 
 
-def expected(before: Run, after: Run, row: int, n: int = 5) -> Outcome:
-    """The words expected, or the classes, tags, edges or the score, at a row of the scores: the `n` most probable of each run, in the order of the first run."""
+def prediction_change(before: Run, after: Run, row: int, n: int = 5) -> PredictionChange:
+    """Compare the predictions of two runs at a row of the scores: the `n` most probable words (classes, tags, edges, the
+    score) of each run, in the order of the first run.
+    """
     made = [chances(run.model, run.scores[row]) for run in (before, after)]
     best = [np.argsort(-each, kind="stable")[:n].tolist() for each in made]
     ids = sorted({*best[0], *best[1]}, key=lambda index: -made[0][index])
     names, score = tuple(before.choice(index) for index in ids), activation_of(before.model) == "none"
-    return Outcome(names, made[0][ids], made[1][ids], row, score)
+    return PredictionChange(names, made[0][ids], made[1][ids], row, score)
 
 
-def target_probabilities(before: Run, after: Run) -> Outcome:
+def target_change(before: Run, after: Run) -> PredictionChange:
     """Return the probabilities, in both runs, of each token of the translation that both were given, END too."""
-    return Outcome(before.side.next_tokens().tokens[: before.side.n_real], wrote(before), wrote(after))
+    return PredictionChange(
+        before.side.next_tokens().tokens[: before.side.n_real],
+        target_probabilities(before),
+        target_probabilities(after),
+    )
 
 
-def wrote(run: Run) -> Array:
+def target_probabilities(run: Run) -> Array:
     """Return the probability of each token of the translation that a run was given, END last: (row,)."""
-    rows, ids = given(run)
-    return probabilities(run.logits[rows])[np.arange(len(rows)), ids]
+    rows, ids = target_ids(run)
+    return softmax(run.logits[rows])[np.arange(len(rows)), ids]
 
 
-def given(run: Run) -> tuple[list[int], list[int]]:
+def target_ids(run: Run) -> tuple[list[int], list[int]]:
     """Return the rows of the logits and, for each, the id of the given translation's token there; END last."""
     n, end = run.side.n_real, run.model.tokenizer.end
     assert end is not None

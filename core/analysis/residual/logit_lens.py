@@ -1,4 +1,4 @@
-"""The logit lens: what a model would answer if it stopped after each layer."""
+"""The logit lens: the output of a model if it stopped after each layer."""
 
 from __future__ import annotations
 
@@ -19,35 +19,35 @@ Array = np.ndarray
 
 KEEP = (ENTERS, LEAVES, "|".join(ASKABLE))
 """The values that a run must keep for this."""
-ROWS = 64
+CHUNK_SIZE = 64
 """Positions that are read at once: the probabilities of a whole vocabulary after every layer take much room."""
 
 
 @dataclass(frozen=True)
-class Lens:
-    """The words on top after each layer: `ids` and `chances` (layer + 1, position, n), best first; row 0 is before any layer.
+class LensResult:
+    """The top words after each layer: `ids` and `chances` (layer + 1, position, n), best first; row 0 is before any layer.
 
-    `final` (layer + 1, position) is the probability that each layer gives to the last layer's first word. Positions are the rows of
+    `final_chances` (layer + 1, position) is the probability that each layer gives to the last layer's first word. Positions are the rows of
     `Run.scores`: one of classes; of a score `chances` are the score itself.
     """
 
     ids: Array
     chances: Array
-    final: Array
+    final_chances: Array
 
     @cached_property
-    def settled(self) -> Array:
-        """(position,) the row from which on the last layer's first word stays first: 0 = before any layer.
+    def decision_layer(self) -> Array:
+        """Return the row from which on the last layer's first word stays first: (position,), 0 = before any layer.
 
-        >>> Lens(np.array([[[4]], [[7]], [[7]]]), np.ones((3, 1, 1)), np.ones((3, 1))).settled.tolist()
+        >>> LensResult(np.array([[[4]], [[7]], [[7]]]), np.ones((3, 1, 1)), np.ones((3, 1))).decision_layer.tolist()
         [1]
         """
         same = self.ids[..., 0] == self.ids[-1, :, 0]
         return np.logical_not(np.logical_and.accumulate(same[::-1])).sum(0)
 
 
-def logit_lens(run: Run, n: int = 5) -> Lens:
-    """The `n` most probable words after each layer, at each position (nostalgebraist 2020).
+def logit_lens(run: Run, n: int = 5) -> LensResult:
+    """Compute the `n` most probable words after each layer, at each position (nostalgebraist 2020).
 
         p_l = softmax(W_U norm(x_l))
 
@@ -57,17 +57,17 @@ def logit_lens(run: Run, n: int = 5) -> Lens:
     Raises InputError for a model without layers of heads, or without an output.
     """
     hidden = run.hidden(_side(run.model))[:, : run.side.n_real]
-    at_once = ROWS if run.model.asked in ("logits", "tags") else hidden.shape[1]
+    at_once = CHUNK_SIZE if run.model.asked in ("logits", "tags") else hidden.shape[1]
     parts = [
         _read(run.model, hidden[:, first : first + at_once], n)
         for first in range(0, hidden.shape[1], at_once)
     ]
-    return Lens(*(np.concatenate(found, axis=1) for found in zip(*parts, strict=True)))
+    return LensResult(*(np.concatenate(found, axis=1) for found in zip(*parts, strict=True)))
 
 
 def _read(model: Model, hidden: Array, n: int) -> tuple[Array, Array, Array]:
-    """`ids`, `chances` and `final` of a few positions: (layer + 1, position, d_model)."""
-    found = [chances(model, read_out(model, stream).astype(np.float64)) for stream in hidden]
+    """Return `ids`, `chances` and `final_chances` of a few positions: hidden (layer + 1, position, d_model)."""
+    found = [chances(model, unembed(model, stream).astype(np.float64)) for stream in hidden]
     best = found[-1].argmax(-1)
     rows, ids = np.arange(len(best)), [_top(each, n) for each in found]
     kept = [np.take_along_axis(each, top, axis=-1) for each, top in zip(found, ids, strict=True)]
@@ -75,7 +75,7 @@ def _read(model: Model, hidden: Array, n: int) -> tuple[Array, Array, Array]:
 
 
 def _top(chances: Array, n: int) -> Array:
-    """Where the `n` largest of each row stand, best first; of equal ones the earlier.
+    """Return the indices of the `n` largest of each row, best first; of equal ones the earlier first.
 
     >>> _top(np.array([[0.1, 0.4, 0.2, 0.3], [0.25, 0.25, 0.25, 0.25]]), 2).tolist()
     [[1, 3], [0, 1]]
@@ -91,8 +91,10 @@ def _top(chances: Array, n: int) -> Array:
     return np.take_along_axis(places, order, axis=-1)
 
 
-def read_out(model: Model, stream: Array) -> Array:
-    """The logits, or what else `Run.scores` are, of vectors of the residual stream, as if the last layer had left them: (position, d_model) -> (row, choice)."""
+def unembed(model: Model, stream: Array) -> Array:
+    """Compute the logits, or what else `Run.scores` are, from vectors of the residual stream after the last layer:
+    (position, d_model) -> (row, choice).
+    """
     _side(model)
     network = model.network
     norm = getattr(network, "final_norm", None) or getattr(network, "decoder_norm", None)
@@ -113,7 +115,7 @@ def _output(model: Model, name: str, hidden: torch.Tensor) -> torch.Tensor:
 
 
 def _side(model: Model) -> str:
-    """The stack that the output layer reads."""
+    """Return the stack that the output layer reads."""
     if not any(kind.layered for kind in model.spec.kinds):
         raise InputError(
             f"{model.name} has no layers after which its output could be read.",

@@ -1,4 +1,4 @@
-"""How far one changed word spreads through a model, and how far it can."""
+"""The spread of one changed word through a model, and how far it can reach."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ OTHERS = ("small", "old", "wide", "red", "cold", "man", "woman", "dog", "river",
 """Words to put in the place of another."""
 
 
-def neighbour(model: Model, text: str, first: Sequence[str] = ()) -> str:
+def changed_text(model: Model, text: str, first: Sequence[str] = ()) -> str:
     """Return the text with one word changed into another with as many tokens: the first of `first` that has so many, else the last word that can be, short words only where there are no others.
 
     The text itself where there is none.
     """
-    return next((other for other in first if alike_in_length(model, text, other)), "") or next(
-        neighbours(model, text), text
+    return next((other for other in first if same_token_count(model, text, other)), "") or next(
+        changed_texts(model, text), text
     )
 
 
-def neighbours(model: Model, text: str) -> Iterator[str]:
+def changed_texts(model: Model, text: str) -> Iterator[str]:
     """Yield the text with one word changed into another of ours, or else of the text, with as many tokens: from the last word on, short ones only where there are no others."""
-    words = changeable(model, text)
+    words = changeable_spans(model, text)
     long = [(begin, end) for begin, end in words if end - begin > 2] or words
     for others in (OTHERS, tuple(dict.fromkeys(text[slice(*span)] for span in long))):
         for span in reversed(long):
             yield from replacements(model, text, span, others)
 
 
-def changeable(model: Model, text: str) -> list[tuple[int, int]]:
-    """Return where the words of a text stand that can be changed: those of letters and digits, but no blank."""
+def changeable_spans(model: Model, text: str) -> list[tuple[int, int]]:
+    """Return the spans of the words of a text that can be changed: those of letters and digits, but no blank."""
     mask = model.tokenizer.mask
     blank = "" if mask is None else model.tokenizer.token(mask).strip("[]<>")
     return [span for span in word_spans(text) if text[slice(*span)].isalnum() and text[slice(*span)] != blank]
@@ -53,11 +53,11 @@ def replacements(model: Model, text: str, span: tuple[int, int], others: Iterabl
     begin, end = span
     for other in others:
         changed = text[:begin] + other + text[end:]
-        if other != text[begin:end] and alike_in_length(model, text, changed):
+        if other != text[begin:end] and same_token_count(model, text, changed):
             yield changed
 
 
-def alike_in_length(model: Model, text: str, other: str) -> bool:
+def same_token_count(model: Model, text: str, other: str) -> bool:
     """Return whether two texts have equally many tokens."""
     return len(model.reader.encode(text).ids) == len(model.reader.encode(other).ids)
 
@@ -82,29 +82,29 @@ def ripple(before: Run, after: Run, side: str | None = None) -> Array:
     return moved / np.maximum(np.linalg.norm(one.astype(np.float64), axis=-1), 1e-12)
 
 
-def changed(before: Run, after: Run, side: str | None = None) -> list[int]:
-    """The positions at which the two runs were given different tokens."""
+def changed_positions(before: Run, after: Run, side: str | None = None) -> list[int]:
+    """Return the positions at which the two runs were given different tokens."""
     one, other = (
         run.source if side == "encoder" and run.source is not None else run.side for run in (before, after)
     )
     return [place for place, (a, b) in enumerate(zip(one.ids, other.ids, strict=True)) if a != b]
 
 
-def reach(run: Run, of: str = "target") -> Array:
+def reach(run: Run, inputs: str = "target") -> Array:
     """Return which inputs can influence which output, by the masks alone: boolean (output position, input position).
 
         R_0 = I,   R_l = (M_l or I) R_(l-1)
 
-    with M_l true where some head of layer l may look, and I the residual connection. `of` is the text whose words are
+    with M_l true where some head of layer l may look, and I the residual connection. `inputs` is the text whose words are
     the inputs: "target", what the output itself is over, or "source", the text that a translator reads. The run must
     have kept patterns (masks come along).
     Raises InputError for a source that there is not, or a model without layers.
     """
     spec, n = run.model.spec, run.side.n_real
     kinds = [kind for kind in spec.kinds if kind.layered]
-    if not kinds or (of == "source" and run.source is None):
+    if not kinds or (inputs == "source" and run.source is None):
         raise InputError(
-            f"{run.model.name} has no {of} in which a change of a word could spread through layers.",
+            f"{run.model.name} has no {inputs} in which a change of a word could spread through layers.",
             "The masks of the layers determine which word can affect which.",
             "Choose another model.",
         )
@@ -112,14 +112,14 @@ def reach(run: Run, of: str = "target") -> Array:
     inside = {kind.keys: kind for kind in kinds if kind.stack == stack}
     found = (
         np.eye(n, dtype=bool)
-        if of == "target"
+        if inputs == "target"
         else np.zeros((n, len(run.source.ids) if run.source else 0), dtype=bool)
     )
-    read = _through_encoder(run) if of == "source" else None
+    read = _through_encoder(run) if inputs == "source" else None
     for layer in range(spec.depth(run.model.config, stack)):
-        found = found | _joined(_mask(run, inside["target"].path(layer, "allowed")), found)
+        found = found | _compose(_mask(run, inside["target"].path(layer, "allowed")), found)
         if read is not None:
-            found = found | _joined(_mask(run, inside["source"].path(layer, "allowed")), read)
+            found = found | _compose(_mask(run, inside["source"].path(layer, "allowed")), read)
     return found
 
 
@@ -128,7 +128,7 @@ def _through_encoder(run: Run) -> Array:
     kind = run.model.spec.kind("self")
     found = np.eye(len(run.source.ids) if run.source else 0, dtype=bool)
     for layer in range(kind.n_layers(run.model.config)):
-        found = found | _joined(_mask(run, kind.path(layer, "allowed")), found)
+        found = found | _compose(_mask(run, kind.path(layer, "allowed")), found)
     return found
 
 
@@ -136,5 +136,5 @@ def _mask(run: Run, path: str) -> Array:
     return np.asarray(run.trace[path].any(0))
 
 
-def _joined(mask: Array, found: Array) -> Array:
-    return (mask.astype(np.int64) @ found.astype(np.int64)) > 0
+def _compose(mask: Array, reach: Array) -> Array:
+    return (mask.astype(np.int64) @ reach.astype(np.int64)) > 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from core.analysis.diagram_nodes import Box, value
+from core.analysis.diagram_nodes import Box, tensor_at
 from viz.course.shared.maths import sizes
 from viz.instruments.diagram.diagram import Edge, Frame, Node, Text
 
@@ -31,7 +31,7 @@ DISCS = ("add", "position")
 
 def label(box: Box) -> str:
     """What stands in the box."""
-    return "Masked self-attention" if box.what == "self" and box.side == "decoder" else SAID[box.what][0]
+    return "Masked self-attention" if box.kind == "self" and box.side == "decoder" else SAID[box.kind][0]
 
 
 def role(box: Box) -> str:
@@ -51,7 +51,7 @@ def places(boxes: Sequence[Box]) -> tuple[dict[str, tuple[float, float]], float]
     for side in MIDDLE:
         height = 1.0 + GAP
         for box in (box for box in boxes if box.side == side):
-            tall = SAID[box.what][2]
+            tall = SAID[box.kind][2]
             found[box.name] = MIDDLE[side], height + tall / 2
             height += tall + GAP
         tops[side] = height
@@ -61,14 +61,14 @@ def places(boxes: Sequence[Box]) -> tuple[dict[str, tuple[float, float]], float]
 
 def picture(run: Any, box: Box, upto: int | None) -> tuple[Any, bool]:
     """What is drawn small in a box: the mean weights of attention, else the tensor that leaves it; and whether it is centred on 0."""
-    if box.what in DISCS:
+    if box.kind in DISCS:
         return None, True
-    if box.what in ("self", "cross"):
+    if box.kind in ("self", "cross"):
         weights = run.trace[box.gives.removesuffix("out") + "pattern"].mean(0)
         cut = weights[:upto] if box.side == "decoder" else weights
-        return (cut if box.what == "cross" or box.side == "encoder" else cut[:, :upto]), False
-    found = value(run, box.gives)
-    return (found[:upto] if box.side == "decoder" else found), box.what != "softmax"
+        return (cut if box.kind == "cross" or box.side == "encoder" else cut[:, :upto]), False
+    found = tensor_at(run, box.gives)
+    return (found[:upto] if box.side == "decoder" else found), box.kind != "softmax"
 
 
 def plan(
@@ -90,8 +90,8 @@ def plan(
         name = label(box)
         if counts is not None and counts[box.name]:
             name = f"{name.replace('self-attention', 'self-att.')} {short(counts[box.name])}"
-        _, hue, tall = SAID[box.what]
-        disc = box.what in DISCS
+        _, hue, tall = SAID[box.kind]
+        disc = box.kind in DISCS
         nodes.append(Node(role(box), name, at[box.name], (WIDE, tall), hue, told(box), disc, small, centred))
     n = times or run.model.config.n_layers
     words, read = map(plain, run.source.tokens), [plain(token) for token in run.tokens][:upto]
@@ -115,8 +115,8 @@ def frames(boxes: Sequence[Box], at: Mapping[str, tuple[float, float]], n: int) 
     for side, (left, wide) in FRAME.items():
         inside = [box for box in boxes if box.side == side and box.layer is not None]
         first, last = inside[0], inside[-1]
-        bottom = at[first.name][1] + SAID[first.what][2] / 2 + GAP * 0.95
-        top = at[last.name][1] - SAID[last.what][2] / 2 - GAP * 0.4
+        bottom = at[first.name][1] + SAID[first.kind][2] / 2 + GAP * 0.95
+        top = at[last.name][1] - SAID[last.kind][2] / 2 - GAP * 0.4
         found.append(Frame((left, top), (wide, bottom - top), f"{side.title()} × {n}", side == "encoder"))
     return found
 
@@ -128,9 +128,9 @@ def edges(boxes: Sequence[Box], at: Mapping[str, tuple[float, float]], rows: flo
         chain = [box for box in boxes if box.side == side]
         low = rows - 1.0
         for number, box in enumerate(chain):
-            y, tall = at[box.name][1], SAID[box.what][2]
+            y, tall = at[box.name][1], SAID[box.kind][2]
             found.append(Edge(((x, low), (x, y + tall / 2))))
-            if box.what == "norm":
+            if box.kind == "norm":
                 begin, end, beside = low - GAP * 0.4, at[chain[number + 2].name][1], BESIDE[side]
                 disc = x + (DISC if side == "decoder" else -DISC)
                 found.append(Edge(((x, begin), (beside, begin), (beside, end), (disc, end)), strong=True))
@@ -138,7 +138,7 @@ def edges(boxes: Sequence[Box], at: Mapping[str, tuple[float, float]], rows: flo
         if side == "decoder":
             found.append(Edge(((x, low), (x, low - GAP))))
     x, memory = at["encoder.final"]
-    top, cross = memory - SAID["final"][2] / 2, at[next(box.name for box in boxes if box.what == "cross")][1]
+    top, cross = memory - SAID["final"][2] / 2, at[next(box.name for box in boxes if box.kind == "cross")][1]
     across = (
         (x, top),
         (x, top - GAP),
@@ -156,7 +156,7 @@ def told(box: Box) -> str:
         "add": "Sum: input plus output of the sub-layer",
         "position": "Sum: word and position",
         "final": "Last layer norm",
-    }.get(box.what, label(box))
+    }.get(box.kind, label(box))
     return f"{sign} ({where})"
 
 
@@ -183,4 +183,4 @@ def counted(boxes: Sequence[Box], chosen: sizes.Sizes) -> dict[str, int]:
     attention, norm = sizes.attention(d), sizes.norm(d)
     each: dict[str, int] = {"self": attention, "cross": attention, "norm": norm, "final": norm}
     each["ffn"] = sizes.feed_forward(d, chosen.d_ff)
-    return {box.name: each.get(box.what, 0) for box in boxes} | {"encoder.embed": chosen.n_vocab * d}
+    return {box.name: each.get(box.kind, 0) for box in boxes} | {"encoder.embed": chosen.n_vocab * d}

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import torch
 
 from core import masks
-from core.analysis.arithmetic.digits import shown
+from core.analysis.arithmetic.digits import format_number
 from core.layers.attention import masked_softmax
 from core.layers.recurrent.alignment import gaussian
 from core.layers.scores import Cosine, ScaledDot
@@ -50,7 +50,8 @@ def _shares(scores: Sequence[float]) -> tuple[list[float], float, list[Step]]:
 
 def _divided(powers: Sequence[float], whole: float, weights: Sequence[float]) -> Step:
     lines = (
-        f"frac{{ {put(p)} }}{{ {put(whole)} }} = {shown(w, 3)}" for p, w in zip(powers, weights, strict=True)
+        f"frac{{ {put(p)} }}{{ {put(whole)} }} = {format_number(w, 3)}"
+        for p, w in zip(powers, weights, strict=True)
     )
     return Step("Each exponential divided by the sum:", below(*lines))
 
@@ -63,7 +64,7 @@ def softmax_row(chance: random.Random) -> Exercise:
     weights = agreed_all([power / whole for power in powers], softmax(scores).tolist(), 3)
     return Exercise(
         "The table has the words and their scores $s_i$. What is the attention weight $a_i$ of each word after softmax? Three decimals.",
-        f"{listed(weights, 3)}. Rounded, the weights add up to {shown(sum(weights), 3)}.",
+        f"{listed(weights, 3)}. Rounded, the weights add up to {format_number(sum(weights), 3)}.",
         (*steps, _divided(powers, whole, weights)),
         {"scores": tuple(scores)},
         weights,
@@ -93,7 +94,7 @@ def scaled_score(chance: random.Random) -> Exercise:
                 ),
             ),
             Step("The divisor:", f"sqrt{{ {d} }} = {put(root)}"),
-            Step("Divided:", f"s = frac{{ {put(raw)} }}{{ {put(root)} }} = {shown(answer, 3)}"),
+            Step("Divided:", f"s = frac{{ {put(raw)} }}{{ {put(root)} }} = {format_number(answer, 3)}"),
         ),
         {"q": tuple(q), "k": tuple(k)},
         (raw, answer),
@@ -164,7 +165,8 @@ def weighted_sum(chance: random.Random) -> Exercise:
     lines = [
         f"z_{i + 1} = "
         + total(
-            [f"{put(a)} · {inside(v[i])}" for a, v in zip(weights, values, strict=True)], shown(result[i], 2)
+            [f"{put(a)} · {inside(v[i])}" for a, v in zip(weights, values, strict=True)],
+            format_number(result[i], 2),
         )
         for i in range(2)
     ]
@@ -211,7 +213,7 @@ def cosine(chance: random.Random) -> Exercise:
             ),
             Step(
                 "Divided:",
-                f"s = frac{{ {put(dot)} }}{{ {put(lengths[0])} · {put(lengths[1])} }} = {shown(answer, 3)}",
+                f"s = frac{{ {put(dot)} }}{{ {put(lengths[0])} · {put(lengths[1])} }} = {format_number(answer, 3)}",
             ),
         ),
         {"q": tuple(q), "k": tuple(k)},
@@ -246,7 +248,7 @@ def local(chance: random.Random) -> Exercise:
                 f"frac{{ ( {place} - {put(centre)} ) ^2 }}{{ 2 · {put(sigma)} ^2 }} = frac{{ {put(gap * gap)} }}{{ {put(2 * sigma**2)} }} = {put(power)}",
             ),
             Step("The factor:", f"e ^{{ - {put(power)} }} = {put(bell)}"),
-            Step("The product:", f"{put(weight)} · {put(bell)} = {shown(answer, 3)}"),
+            Step("The product:", f"{put(weight)} · {put(bell)} = {format_number(answer, 3)}"),
         ),
         {"p": centre, "D": half, "s": place, "weight": weight},
         (factor, answer),

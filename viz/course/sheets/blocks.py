@@ -7,7 +7,7 @@ import random
 
 import torch
 
-from core.analysis.arithmetic.digits import shown
+from core.analysis.arithmetic.digits import format_number
 from core.layers.norm import LayerNorm
 from core.layers.positions import rotary, sinusoidal_at
 from viz.course.shared.maths.sizes import attention, encoder_layer, feed_forward, norm
@@ -36,13 +36,13 @@ def position(chance: random.Random) -> Exercise:
     angles = [at * 1.0, at / 100]
     vector_ = agreed_all([f(angle) for angle in angles for f in (math.sin, math.cos)], exact, 3)
     lines = [
-        f"{name} ( {put(angle)} ) = {shown(vector_[2 * j + i], 3)}"
+        f"{name} ( {put(angle)} ) = {format_number(vector_[2 * j + i], 3)}"
         for j, angle in enumerate(angles)
         for i, name in enumerate(("sin", "cos"))
     ]
     return Exercise(
         f"The sinusoidal position encoding of width $d = {d}$ gives position $t$ the numbers $sin ( t · theta_j )$ and $cos ( t · theta_j )$ with $theta_j = {BASE} ^{{ - 2 j / d }}$, for $j = 0$ and $j = 1$, a sine and a cosine in turn. What is the vector of position {at}? Angles in radians, three decimals.",
-        f"$[ {' ; '.join(shown(one, 3) for one in vector_)} ]$.",
+        f"$[ {' ; '.join(format_number(one, 3) for one in vector_)} ]$.",
         (
             Step(
                 "The frequencies:",
@@ -99,7 +99,8 @@ def rotated(chance: random.Random) -> Exercise:
             Step(
                 "Their dot product:",
                 total(
-                    [f"{inside(a)} · {inside(b)}" for a, b in zip(q_at, k_at, strict=True)], shown(answer, 2)
+                    [f"{inside(a)} · {inside(b)}" for a, b in zip(q_at, k_at, strict=True)],
+                    format_number(answer, 2),
                 ),
             ),
         ),
@@ -123,11 +124,12 @@ def layer_norm(chance: random.Random) -> Exercise:
         exact = LayerNorm(4).double()(torch.tensor(summed, dtype=torch.float64)).tolist()
     result = agreed_all([one / deviation for one in away], exact, 3)
     quotients = (
-        f"frac{{ {put(a)} }}{{ {put(deviation)} }} = {shown(y, 3)}" for a, y in zip(away, result, strict=True)
+        f"frac{{ {put(a)} }}{{ {put(deviation)} }} = {format_number(y, 3)}"
+        for a, y in zip(away, result, strict=True)
     )
     return Exercise(
         "A position of the residual stream holds $x$, and the sublayer gives $z$. Add them and apply layer norm to the sum: mean 0, variance 1 over the four numbers (divide by 4; gain 1, bias 0, and leave out the small $epsilon$). Three decimals.",
-        f"$[ {' ; '.join(shown(one, 3) for one in result)} ]$.",
+        f"$[ {' ; '.join(format_number(one, 3) for one in result)} ]$.",
         (
             Step("The residual sum:", f"x + z = {vector(summed)}"),
             Step("The mean:", f"mu = frac{{ {' + '.join(map(inside, summed))} }}{{ 4 }} = {put(mean)}"),
@@ -215,7 +217,7 @@ def factorised(chance: random.Random) -> Exercise:
                 "The narrow matrix and the map after it:",
                 f"V · E + E · d + d = {vocab * e} + {e * d} + {d} = {small}",
             ),
-            Step("The share:", f"frac{{ {small} }}{{ {whole} }} = {shown(share, 3)}"),
+            Step("The share:", f"frac{{ {small} }}{{ {whole} }} = {format_number(share, 3)}"),
         ),
         {"V": vocab, "d": d, "E": e},
         (whole, small, share),

@@ -123,7 +123,7 @@ def put(value: float, decimals: int = MIDDLE) -> str:
     >>> put(-1.50), put(3.0), put(0.00004)
     ('−1.5', '3', '0')
     """
-    text = digits.shown(value, decimals)
+    text = digits.format_number(value, decimals)
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
@@ -161,4 +161,4 @@ def listed(values: Sequence[float], decimals: int) -> str:
     >>> listed([0.5, 0.25], 3)
     '0.500, 0.250'
     """
-    return ", ".join(digits.shown(value, decimals) for value in values)
+    return ", ".join(digits.format_number(value, decimals) for value in values)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from core.analysis.arithmetic.digits import shown
+from core.analysis.arithmetic.digits import format_number
 from core.data.texts import texts
 from core.maths import log_softmax
 from core.serving.engine import default
@@ -104,7 +104,7 @@ def perplexity(chance: random.Random) -> Exercise:
                 below(*(f"- ln ( {put(p)} ) = {put(c)}" for p, c in zip(chances, costs, strict=True))),
             ),
             Step("Their mean:", f"frac{{ {' + '.join(map(put, costs))} }}{{ {n} }} = {put(mean)}"),
-            Step("Its exponential:", f"e ^{{ {put(mean)} }} = {shown(answer, 1)}"),
+            Step("Its exponential:", f"e ^{{ {put(mean)} }} = {format_number(answer, 1)}"),
         ),
         {"p": tuple(chances)},
         (loss, answer),
@@ -146,7 +146,7 @@ def masked_loss(chance: random.Random) -> Exercise:
         + (" (the masked word is not among them)." if rank == len(best) else "."),
         (
             Step("In nats:", f"- ln ( {put(p)} ) = {put(nats)}"),
-            Step("In bits:", f"frac{{ {put(nats)} }}{{ ln ( 2 ) }} = {shown(bits, 2)}"),
+            Step("In bits:", f"frac{{ {put(nats)} }}{{ ln ( 2 ) }} = {format_number(bits, 2)}"),
             Step(
                 "With equal probabilities:",
                 f"- ln frac{{ 1 }}{{ {len(best)} }} = {put(rounded(math.log(len(best)), 3), 3)}",
@@ -155,7 +155,7 @@ def masked_loss(chance: random.Random) -> Exercise:
         {"p": p, "n": len(best)},
         (loss, bits, rounded(math.log(len(best)), 3)),
         ("most probable", *(token for token, _ in best)),
-        (("probability", *(shown(q, 3) for _, q in best)),),
+        (("probability", *(format_number(q, 3) for _, q in best)),),
         room=4,
     )
 
@@ -259,7 +259,7 @@ def bleu(chance: random.Random) -> Exercise:
                 f"The translation has {c} words, the reference {r}:",
                 f"BP = e ^{{ 1 - {r} / {c} }} = {put(brief)}" if c < r else "BP = 1",
             ),
-            Step("Together:", f"{put(brief)} · sqrt{{ {put(product)} }} = {shown(answer, 3)}"),
+            Step("Together:", f"{put(brief)} · sqrt{{ {put(product)} }} = {format_number(answer, 3)}"),
         ),
         {"candidate": " ".join(candidate), "reference": " ".join(reference)},
         (answer,),

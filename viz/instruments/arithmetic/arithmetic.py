@@ -25,7 +25,7 @@ from viz.labels import visible
 from viz.shell.pages import Cite
 
 if TYPE_CHECKING:
-    from core.analysis.arithmetic.lines import Line, Lines
+    from core.analysis.arithmetic.lines import CellArithmetic, Line
 
 ARITHMETIC = Instrument("attention_atlas_arithmetic", "arithmetic/arithmetic")
 AXES: Mapping[str, str] = {"element": "no.", "unit": "unit", "key": "key", "head": "head"}
@@ -83,7 +83,7 @@ def light_packet(cell: Cell, *, title: str = "") -> Packet:
 
 @dataclass(frozen=True, eq=False)
 class Arithmetic(Spec):
-    """The lines of one cell, as `core.analysis.arithmetic.cell.lines_of` gives them.
+    """The lines of one cell, as `core.analysis.arithmetic.cell.cell_arithmetic` gives them.
 
     title: the heading; "" asks "How is 81% computed?" with the weight of the cell.
     words: the names of query and key where the tokens are not the best ones (a written word, say).
@@ -91,10 +91,10 @@ class Arithmetic(Spec):
     cell: the cell that was `awaited` before; the browser goes on saying whether the place is in view.
 
     Example:
-        >>> arithmetic(lines_of(run, "causal", 2, 5, 7, 3), key="a").path    # doctest: +SKIP
+        >>> arithmetic(cell_arithmetic(run, "causal", 2, 5, 7, 3), key="a").path    # doctest: +SKIP
     """
 
-    lines: Lines
+    lines: CellArithmetic
     _: KW_ONLY
     title: str = ""
     words: tuple[str, str] | None = None
@@ -145,7 +145,7 @@ class Arithmetic(Spec):
             packet.add(
                 name,
                 figures.joined(
-                    figures.columns([*line.factors, line.values], line.at)
+                    figures.columns([*line.factors, line.values], line.label_indices)
                     for line in summed
                     if line.values is not None
                 ),
@@ -162,7 +162,7 @@ def _of(cell: Cell) -> str:
     return identity(json.dumps([cell.of, *cell.at, *cell.words]).encode())
 
 
-def paths_of(lines: Lines) -> list[str]:
+def paths_of(lines: CellArithmetic) -> list[str]:
     """The tensors that hold results, in the order of the lines."""
     return list(dict.fromkeys(line.path for line in lines.lines if line.path))
 
@@ -223,13 +223,16 @@ def _labels(labels: tuple[tuple[bool, tuple[str, ...]], ...]) -> bytes:
 
 def _told(line: Line) -> dict[str, Any]:
     """Return the parts of a line that are this cell's own, besides its columns; empty ones are left out."""
-    few, told = line.few(), {"put": line.put, "result": line.result, "used": line.used}
+    few, told = (
+        line.leading_terms(),
+        {"put": line.expression, "result": line.result, "used": line.replacement},
+    )
     if line.values is not None:
         told |= {"odd": figures.odd([*line.factors, line.values])}
         if len(few) < len(line.values):
-            told |= {"few": few, "rest": line.rest(few) if line.result else ""}
+            told |= {"few": few, "rest": line.remainder(few) if line.result else ""}
     return {name: value for name, value in told.items() if value} | (
-        {} if line.chosen is None else {"chosen": line.chosen}
+        {} if line.selected_index is None else {"chosen": line.selected_index}
     )
 
 

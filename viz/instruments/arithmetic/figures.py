@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from core.analysis.arithmetic.digits import Figures
+    from core.analysis.arithmetic.digits import RoundedNumbers
 
 _NUMBER = re.compile("[0-9]+|#")
 
@@ -37,7 +37,7 @@ def packed(numbers: NDArray[np.int64]) -> bytes:
     return ((rest & np.uint64(127)).astype(np.uint8) | (more.astype(np.uint8) << 7))[kept].tobytes()
 
 
-def columns(figures: Sequence[Figures], at: NDArray[np.int64] | None) -> list[NDArray[np.int64]]:
+def columns(figures: Sequence[RoundedNumbers], at: NDArray[np.int64] | None) -> list[NDArray[np.int64]]:
     """Columns with equally many decimals, and the places of their names, as whole numbers to pack.
 
     Decimals, how many columns; of each its length times two (and one more if all its numbers are the one that follows),
@@ -56,7 +56,7 @@ def columns(figures: Sequence[Figures], at: NDArray[np.int64] | None) -> list[ND
     ]
 
 
-def odd(figures: Sequence[Figures]) -> list[tuple[int, int, str]]:
+def odd(figures: Sequence[RoundedNumbers]) -> list[tuple[int, int, str]]:
     """Column, place and text of what no whole number can say."""
     return [(column, place, text) for column, each in enumerate(figures) for place, text in each.odd.items()]
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
-from core.analysis.arithmetic.cell import lines_of
-from core.analysis.arithmetic.source import source_of, tensor_card
-from core.analysis.attention.aggregate import aggregated
-from core.analysis.attention.lenses import lenses
+from core.analysis.arithmetic.cell import cell_arithmetic
+from core.analysis.arithmetic.source import source_lines, tensor_card
+from core.analysis.attention.aggregate import aggregate_heads
+from core.analysis.attention.lenses import scores_and_norms
 from core.errors import InputError
 from core.run.given import Given
 from viz.instruments.arithmetic.arithmetic import ARITHMETIC, Arithmetic
@@ -48,12 +48,12 @@ def _headed(
 ) -> tuple[Attention, int, int | str, int, str]:
     """The patterns, layer and head counted from 0, the place of the head in them, and what is shown of them.
 
-    "mean", "largest" or "rollout" instead of a number: the heads of each layer joined (`core.analysis.attention.aggregate.aggregated`).
+    "mean", "largest" or "rollout" instead of a number: the heads of each layer joined (`core.analysis.attention.aggregate.aggregate_heads`).
     Raises InputError for a layer or head that the run does not have, and for another word.
     """
     attention = seen(run, kind, by)
     if isinstance(head, str):
-        attention = aggregated(run, attention.kind, head, by, writing=attention.kind in CROSSING)
+        attention = aggregate_heads(run, attention.kind, head, by, writing=attention.kind in CROSSING)
     layer, index = counted(run, attention, layer, 0 if isinstance(head, str) else head)
     if isinstance(head, str):
         return attention, layer, head, 0, f"{head} of layer {layer}"
@@ -176,7 +176,7 @@ def heatmap(
     scores, values = (
         (None, None)
         if isinstance(head, str)
-        else lenses(run, attention.kind, layer, head, by, writing=attention.kind in CROSSING)
+        else scores_and_norms(run, attention.kind, layer, head, by, writing=attention.kind in CROSSING)
     )
     spec = Heatmap(
         attention.weights[layer, index],
@@ -263,7 +263,7 @@ def arithmetic(
         else position("key", key, len(attention.keys))
     )
     python = lines(run, "arithmetic", layer=layer, head=head, query=row, key=column, kind=attention.kind)
-    spec = Arithmetic(lines_of(run, attention.kind, layer, head, row, column), python=python)
+    spec = Arithmetic(cell_arithmetic(run, attention.kind, layer, head, row, column), python=python)
     return _drawn(ARITHMETIC, spec, run, attention, f"{head_name(layer, head)}, one weight", 700, layer, head)
 
 
@@ -282,7 +282,7 @@ def source(run: Run, layer: int = 0, kind: str | None = None, path: str | None =
     """The lines of code that made the attention of a layer, beside the numbers of one tensor (`path`; first the pattern)."""
     attention = seen(run, kind, "token")
     (layer,) = counted(run, attention, layer)
-    code = source_of(run, attention.kind, layer)
+    code = source_lines(run, attention.kind, layer)
     given = path or next(line.path for line in code if line.path and line.leaf == "pattern")
     python = lines(run, "source", layer=layer, kind=attention.kind, path=path)
     spec = Source(code, selected=given, card=tensor_card(run, given), title=given, python=python)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from core.analysis.arithmetic.cell import row_of
+from core.analysis.arithmetic.cell import attention_row
 from core.errors import InputError
 from core.layers.score_terms import in_short, steps
 from core.run import Run
@@ -31,7 +31,7 @@ def sequence_of(run: Run, kind: str, layer: int, head: int, query: int, **option
             "The sequence shows attention by products of queries and keys.",
             "Choose a Transformer, such as translator-en-es or gpt-mini.",
         )
-    row, found = row_of(run, kind, layer, head, query), run.model.spec.kind(kind)
+    row, found = attention_row(run, kind, layer, head, query), run.model.spec.kind(kind)
     q, k, v = (run.trace[found.path(layer, leaf)][head] for leaf in "qkv")
     allowed = np.flatnonzero(row.allowed)
     writing = kind in CROSSING
@@ -46,7 +46,7 @@ def sequence_of(run: Run, kind: str, layer: int, head: int, query: int, **option
         width=run.model.config.d_model,
         formula=in_short(row.terms),
         steps=[term.title for term in steps(row.terms)[1:]],
-        sunk=row.sunk,
+        sunk=row.sink_weight,
         writing=writing,
         python=lines(run, "qkv", layer=layer, head=head, query=query, kind=kind),
         **options,

@@ -33,14 +33,14 @@ class Chosen:
 
 @dataclass(frozen=True, eq=False)
 class Source(Spec):
-    """Lines as `core.analysis.arithmetic.source.source_of` gives them.
+    """Lines as `core.analysis.arithmetic.source.source_lines` gives them.
 
     selected: the path whose line is chosen from the start; `path` of the result is the newest choice.
     edits: for a path, the words of the edits that change it; None takes what the lines say themselves.
     card: `core.analysis.arithmetic.source.tensor_card` of the chosen path: its numbers stand beside the code.
 
     Example:
-        >>> source(source_of(run, "causal", 2), key="s").path    # doctest: +SKIP
+        >>> source(source_lines(run, "causal", 2), key="s").path    # doctest: +SKIP
         'layer.2.self_attn.scores'
     """
 

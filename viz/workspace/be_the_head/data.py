@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from core.analysis.attribution.ablate_heads import each_head
-from core.analysis.guesses import probabilities
+from core.analysis.attribution.ablate_heads import ablate_each_head
 from core.edits import SetPattern
 from core.errors import InputError
+from core.maths import softmax
 from core.model import Model
 from core.models import Kind
 from core.run import Run
@@ -201,14 +201,16 @@ def _effects(run: Run, kind: str, row: int, word_id: int) -> np.ndarray:
 
     return engine_client.submit(
         key,
-        lambda: each_head(model, text, kind, read, target=run.target_text, leaf="pattern", change=change),
+        lambda: ablate_each_head(
+            model, text, kind, read, target=run.target_text, leaf="pattern", change=change
+        ),
         cost,
     )
 
 
 def said(run: Run, row: int, word_id: int) -> float:
     """The probability of a token at a row."""
-    return float(probabilities(run.logits[row])[word_id])
+    return float(softmax(run.logits[row])[word_id])
 
 
 def played(found: Game, shares: Sequence[float]) -> float:

@@ -10,8 +10,8 @@ from itertools import combinations
 import numpy as np
 
 from core.analysis.attention.align import Slot, Span
-from core.analysis.heads.habits import Heads
-from core.analysis.heads.likeness import Likeness, likeness
+from core.analysis.heads.habits import HeadHabits
+from core.analysis.heads.likeness import PatternComparison, compare_patterns
 from core.layers.score_terms import Terms, columns
 from core.run import Run
 from viz.instruments.kit import origin
@@ -38,7 +38,7 @@ class Pane:
 
     view: View
     run: Run
-    heads: Mapping[str, Heads]
+    heads: Mapping[str, HeadHabits]
     weights: np.ndarray
     allowed: np.ndarray
     queries: Axis
@@ -72,7 +72,9 @@ class Pane:
         if self.alone:
             return self.view.model
         head = self.view.head
-        habit = f", {self.heads[self.view.kind].word(self.view.layer, head)}" if isinstance(head, int) else ""
+        habit = (
+            f", {self.heads[self.view.kind].label(self.view.layer, head)}" if isinstance(head, int) else ""
+        )
         return f"{self.view}{habit}"
 
 
@@ -84,7 +86,7 @@ class Pair:
     b: int
     difference: np.ndarray
     compared: np.ndarray
-    likeness: Likeness
+    likeness: PatternComparison
 
     @property
     def name(self) -> str:
@@ -120,7 +122,7 @@ class Compared:
             b,
             self.weights[a] - self.weights[b],
             cells & shared,
-            likeness(self.weights[a], self.weights[b], cells),
+            compare_patterns(self.weights[a], self.weights[b], cells),
         )
 
     @property

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from core.analysis.attention.aggregate import aggregated
-from core.analysis.attention.align import Slot, by_spans, by_words, merged, onto
-from core.analysis.heads.habits import Heads
+from core.analysis.attention.aggregate import aggregate_heads
+from core.analysis.attention.align import Slot, align_tokens, align_words, merge_alignments, pool_pattern
+from core.analysis.heads.habits import HeadHabits
 from core.errors import InputError
 from core.model import Model
 from core.run import Run, Side
@@ -44,7 +44,7 @@ def seen(view: View, by: str) -> Pane:
         attention = remembered(
             run,
             (view.kind, by, how),
-            lambda: aggregated(run, view.kind, how, by, writing=head_picker.crosses(view.kind)),
+            lambda: aggregate_heads(run, view.kind, how, by, writing=head_picker.crosses(view.kind)),
         )
     kind = run.model.spec.kind(view.kind)
     queries, keys = run.axis(kind.queries), run.axis(kind.keys)
@@ -74,8 +74,8 @@ def compared(panes: Sequence[Pane], by: str) -> Compared:
         tuple(panes),
         rows,
         columns,
-        tuple(onto(pane.weights, *side) for pane, side in zip(panes, sides, strict=True)),
-        tuple(onto(pane.allowed, *side) > 0 for pane, side in zip(panes, sides, strict=True)),
+        tuple(pool_pattern(pane.weights, *side) for pane, side in zip(panes, sides, strict=True)),
+        tuple(pool_pattern(pane.allowed, *side) > 0 for pane, side in zip(panes, sides, strict=True)),
     )
 
 
@@ -209,7 +209,7 @@ def _reader(name: str) -> Model | None:
         return None
 
 
-def _placed(view: View, heads: Mapping[str, Heads]) -> View:
+def _placed(view: View, heads: Mapping[str, HeadHabits]) -> View:
     """The view with its head: the most telling one where it names no kind. Raises InputError where the model has no such head."""
     if not view.kind:
         first = next(iter(head_picker.habits(heads)), head_picker.HeadRef(next(iter(heads)), 0, 0))
@@ -251,7 +251,7 @@ def _slots(axes: Sequence[Axis], by: str) -> tuple[Slot, ...]:
 
     def aligned(other: Axis) -> tuple[Slot, ...]:
         if by == "token" and first.text is not None and first.text == other.text:
-            return by_spans(first.text, first.spans, other.spans, first.names, other.names)
-        return by_words(first.names, other.names)
+            return align_tokens(first.text, first.spans, other.spans, first.names, other.names)
+        return align_words(first.names, other.names)
 
-    return merged([aligned(other) for other in axes[1:]])
+    return merge_alignments([aligned(other) for other in axes[1:]])

@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.analysis.attention.measures import distance, entropy
-from core.analysis.heads.habits import WORDS, Heads
-from core.analysis.heads.patch_habits import mean_distance
+from core.analysis.attention.measures import entropy, mean_distance
+from core.analysis.heads.habits import HABIT_NAMES, HeadHabits
+from core.analysis.heads.patch_habits import mean_patch_distance
 from viz.labels import distinct, head_name
 from viz.shell.pages import Page
 from viz.widgets import page_parts
@@ -29,17 +29,17 @@ LOOKING = (
 CODE = """import numpy as np
 
 import core
-from core.analysis.attention.align import aligned, {how}
-{joins}from core.analysis.heads.likeness import likeness
+from core.analysis.attention.align import pool_patterns, {how}
+{joins}from core.analysis.heads.likeness import compare_patterns
 {changes}
 {panes}
 rows = {rows}
 columns = {columns}
-first, second = aligned([{one}, {two}], rows, columns)
-may, also = aligned([{one_may}, {two_may}], rows, columns)
+first, second = pool_patterns([{one}, {two}], rows, columns)
+may, also = pool_patterns([{one_may}, {two_may}], rows, columns)
 both = np.array([all(slot) for slot in rows])   # rows whose word both have; cells that either may look at
 cells = ((may > 0) | (also > 0)) & both[:, None]
-print(likeness(first, second, cells))   # bits a row and over all, correlation, cosine"""
+print(compare_patterns(first, second, cells))   # bits a row and over all, correlation, cosine"""
 
 
 def show(page: Page, found: Compared, pair: Pair, by: str) -> None:
@@ -87,19 +87,19 @@ def table(found: Compared, pair: Pair) -> pd.DataFrame:
     )
 
 
-def figures(measured: Heads, w: np.ndarray, *, drawn: bool = False) -> pd.DataFrame:
+def figures(measured: HeadHabits, w: np.ndarray, *, drawn: bool = False) -> pd.DataFrame:
     """Every head in figures: its habit on the battery, entropy and distance on this sentence."""
     places = [(i, j) for i in range(w.shape[0]) for j in range(w.shape[1])]
     bits = entropy(w).mean(-1) / np.log(2)
-    far, unit = (mean_distance(w), "patches") if drawn else (distance(w), "words")
+    far, unit = (mean_patch_distance(w), "patches") if drawn else (mean_distance(w), "words")
     return pd.DataFrame(
         {
             "head": [head_name(*p) for p in places],
-            "habit": [measured.word(*p) for p in places],
+            "habit": [measured.label(*p) for p in places],
             "entropy here, bits": [round(float(bits[p]), 2) for p in places],
             f"mean distance here, {unit}": [round(float(far[p]), 2) for p in places],
             **{
-                f"on {WORDS[name]}, battery": [round(float(score[p]), 2) for p in places]
+                f"on {HABIT_NAMES[name]}, battery": [round(float(score[p]), 2) for p in places]
                 for name, score in measured.scores.items()
             },
         }
@@ -142,12 +142,12 @@ def code(a: Pane, b: Pane, pair: Pair, by: str) -> str:
 
     def slots(side: str) -> str:
         if not pieces:
-            return f"by_words({names[0]}.{side}, {names[1]}.{side})"
+            return f"align_words({names[0]}.{side}, {names[1]}.{side})"
         one, two = (_side(pane, name, side) for pane, name in zip(panes, names, strict=True))
-        return f"by_spans({one}.text, {one}.spans, {two}.spans, {names[0]}.{side}, {names[1]}.{side})"
+        return f"align_tokens({one}.text, {one}.spans, {two}.spans, {names[0]}.{side}, {names[1]}.{side})"
 
     return CODE.format(
-        how="by_spans" if pieces else "by_words",
+        how="align_tokens" if pieces else "align_words",
         panes="\n".join(lines),
         rows=slots("queries"),
         columns=slots("keys"),
@@ -156,7 +156,7 @@ def code(a: Pane, b: Pane, pair: Pair, by: str) -> str:
         else "",
         joins=""
         if all(isinstance(pane.view.head, int) for pane in panes)
-        else "from core.analysis.attention.aggregate import aggregated\n",
+        else "from core.analysis.attention.aggregate import aggregate_heads\n",
         **{
             key: f"{name}.weights[{pane.view.layer}, {pane.view.head if isinstance(pane.view.head, int) else 0}]"
             for key, pane, name in zip(("one", "two"), panes, names, strict=True)
@@ -188,7 +188,7 @@ def _lines(pane: Pane, name: str, by: str) -> list[str]:
     writing = ", writing=True" if head_picker.crosses(view.kind) else ""
     found = f"{name}_run.attention({view.kind!r}, by={by!r}{writing})"
     if not isinstance(view.head, int):
-        found = f"aggregated({name}_run, {view.kind!r}, {AGGREGATES[view.head]!r}, {by!r}{writing})"
+        found = f"aggregate_heads({name}_run, {view.kind!r}, {AGGREGATES[view.head]!r}, {by!r}{writing})"
     return [f"{name}_run = core.open_model({view.model!r}).run({text!r}{more})", f"{name} = {found}"]
 
 

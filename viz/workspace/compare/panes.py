@@ -217,7 +217,7 @@ def _heads(one: Asked, place: int, now: list[View]) -> None:
             return view
         if not head_picker.several(measured):
             return f"its {kind}" if head_picker.sums(kind) else "its one alignment"
-        habit = measured[kind].word(layer, head) if isinstance(head, int) else ""
+        habit = measured[kind].label(layer, head) if isinstance(head, int) else ""
         return "  ".join(filter(None, (SHORT[kind] if len(measured) > 1 else "", view, habit)))
 
     key = f"compare.head.{place}.{here.model}"

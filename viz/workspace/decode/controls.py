@@ -9,7 +9,7 @@ from typing import Any
 
 import streamlit as st
 
-from core.analysis.heads.habits import WORDS
+from core.analysis.heads.habits import HABIT_NAMES
 from core.decoding.strategies import WIDEST
 from viz.labels import head_name, shorten, visible
 from viz.shell import selection, state
@@ -288,14 +288,14 @@ def heads(data: Any, place: Head) -> None:
     measured = head_picker.survey(data.model.name)[data.kind]
     shown = {ALL: f"All {measured.shape[0] * measured.shape[1]} heads, averaged"}
     shown |= {
-        where: WORDS[habit]
+        where: HABIT_NAMES[habit]
         for habit, where in measured.best(
             data.window.text + data.model.tokenizer.decode(data.last.ids)
         ).items()
         if habit != "mixed" or where == place
     }
     if place not in shown:
-        shown[place] = measured.word(*place)
+        shown[place] = measured.label(*place)
     key = "decode.heads"
     lit = state.seed_widget(key, place)
 

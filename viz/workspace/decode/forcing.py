@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.analysis.forcing import Forcing, Position, side_by_side
+from core.analysis.forcing import Forcing, Position, compare_forcing
 from core.model import Model
 from viz.instruments import timeline
 from viz.instruments.timeline.timeline import Moment
@@ -32,7 +32,7 @@ def show(model: Model, text: str) -> None:
     target = controls.text(label, "target" if reads else "decode.goes", RIGHT.get(text) or _own(model, text))
     found: Forcing = engine_client.submit(
         ("decode.forcing", model.name, text, target),
-        lambda: side_by_side(model, text, target),
+        lambda: compare_forcing(model, text, target),
         cost=len(text + target) / 2 + 200,
     )
     given = "" if reads else text
@@ -72,12 +72,18 @@ def _moments(places: Sequence[Position]) -> list[Moment]:
 
 def _sentence(model: Model, found: Forcing) -> str:
     said = f"With the right words given, the cross-entropy loss of {model.name} is {found.loss / np.log(2):.3f} bits per token: what training minimises. "
-    if found.parts is None:
+    if found.first_difference is None:
         said += "At inference it writes the same. "
     else:
-        free = found.free[found.parts].next if found.parts < len(found.free) else "nothing"
-        forced = found.forced[found.parts].next if found.parts < len(found.forced) else "nothing"
-        said += f"At inference it diverges at position {found.parts + 1}: it writes “{visible(free)}” where “{visible(forced)}” was wanted. "
+        free = (
+            found.free[found.first_difference].next if found.first_difference < len(found.free) else "nothing"
+        )
+        forced = (
+            found.forced[found.first_difference].next
+            if found.first_difference < len(found.forced)
+            else "nothing"
+        )
+        said += f"At inference it diverges at position {found.first_difference + 1}: it writes “{visible(free)}” where “{visible(forced)}” was wanted. "
     return (
         said
         + f"One pass over all positions and one step after the other give the same logits: they differ by {found.difference:.0e} at most."

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from core.analysis.loops import looping
-from core.analysis.promised import translated
+from core.analysis.loops import find_loop
+from core.analysis.preset_checks import check_translation
 from core.decoding import Candidate, Step, prompt_of
 from viz.instruments import WRITING, Sentences, candidates, heatmap, timeline, words_view
 from viz.instruments.candidates.candidates import Bar, Lot, Way
@@ -221,7 +221,7 @@ def sentence(data: Any) -> str:
         "context": f"{data.model.name} can read no more tokens.",
         "limit": f"This page stops after {len(data.steps)} tokens.",
     }
-    loop = looping([each.token for each in data.steps])
+    loop = find_loop([each.token for each in data.steps])
     return " ".join(
         filter(None, (said, f"It {loop.phrase}." if loop else "", ends.get(step.reason, ""), _erred(data)))
     )
@@ -231,11 +231,11 @@ def _erred(data: Any) -> str:
     """That a ready-made sentence came out wrong, where the model wrote what it holds most probable, to the end."""
     greedy = all(step.id == step.candidates[0].id for step in data.steps)
     found = (
-        translated(data.window.text, data.model.name, data.last.text)
+        check_translation(data.window.text, data.model.name, data.last.text)
         if greedy and data.last.reason == "end" and data.model.spec.has_source and ours(data.model.name)
         else None
     )
-    return f"A telling error: {found.says}" if found and not found.kept else ""
+    return f"A telling error: {found.summary}" if found and not found.passed else ""
 
 
 def tail(text: str, letters: int = 28) -> str:

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.analysis.heads.evidence import TESTS, Behind, by_place, stability
-from core.analysis.heads.habits import SEEN, WORDS, Heads
+from core.analysis.heads.evidence import TESTS, Evidence, is_positional, stability
+from core.analysis.heads.habits import HABIT_NAMES, PATCH_CONTENT, HeadHabits
 from core.data.texts import Sentence
 from viz.instruments import READING, WRITING, strip
 from viz.instruments.kit import origin
@@ -25,13 +25,13 @@ FOLLOWS = {
 ANYWAY = "Other words, which have no reason to look there, give {anyway:.2f}: the habit depends on the words."
 
 
-def telling(measured: Heads, layer: int, head: int) -> str:
+def telling(measured: HeadHabits, layer: int, head: int) -> str:
     """The measure that stands for a head: what names it, of a mixture its strongest habit."""
     kind = measured.kind(layer, head)
     return measured.strongest(layer, head) if kind == "mixed" else kind
 
 
-def show(measured: Heads, bare: Heads | None, head: Head) -> None:
+def show(measured: HeadHabits, bare: HeadHabits | None, head: Head) -> None:
     """The whole card, in one frame."""
     place = head.place
     with st.container(border=True, key="find.card"):
@@ -42,11 +42,11 @@ def show(measured: Heads, bare: Heads | None, head: Head) -> None:
             tiles.opened(head, "Open in Look")
         first = telling(measured, place.layer, place.head)
         name = controls.select(
-            "The score", list(measured.scores), "find.score", first, WORDS.__getitem__, quiet=True
+            "The score", list(measured.scores), "find.score", first, HABIT_NAMES.__getitem__, quiet=True
         )
         st.markdown(f"{TESTS[name]} {_control(measured, name, place.layer, place.head)}")
         behind = pool.behind(head.model, place.kind, name)
-        own = behind.of(place.layer, place.head)
+        own = behind.head_scores(place.layer, place.head)
         over = stability(own)
         without = None if bare is None else float(bare.scores[name][place.layer, place.head])
         left, right = st.columns([3, 2], gap="large")
@@ -74,14 +74,14 @@ def _read(head: Head) -> str:
     return "drawings" if patches.reads(head_picker.opened(head.model)) else "texts"
 
 
-def _control(measured: Heads, name: str, layer: int, head: int) -> str:
+def _control(measured: HeadHabits, name: str, layer: int, head: int) -> str:
     if name not in measured.controls:
         return ""
     control = float(measured.controls[name][layer, head])
-    if name in SEEN:
+    if name in PATCH_CONTENT:
         return f"Uniform attention would give them {control:.2f}."
     if name in ("previous", "itself", "next", "first"):
-        found = by_place(measured, layer, head) if measured.kind(layer, head) == name else None
+        found = is_positional(measured, layer, head) if measured.kind(layer, head) == name else None
         return (
             f"On shuffled words: {control:.2f}." if found is None else FOLLOWS[found].format(shuffled=control)
         )
@@ -92,11 +92,11 @@ def _control(measured: Heads, name: str, layer: int, head: int) -> str:
     )
 
 
-def _scores(measured: Heads, bare: Heads | None, layer: int, head: int) -> pd.DataFrame:
+def _scores(measured: HeadHabits, bare: HeadHabits | None, layer: int, head: int) -> pd.DataFrame:
     """Every measure of this head, the highest first."""
     names = sorted(measured.scores, key=lambda name: -measured.scores[name][layer, head])
     columns = {
-        "habit": [WORDS[name] for name in names],
+        "habit": [HABIT_NAMES[name] for name in names],
         "score": [round(float(measured.scores[name][layer, head]), 2) for name in names],
     }
     if bare is not None:
@@ -112,7 +112,7 @@ def _drawing(text: str, head: Head, row: int, key: str) -> None:
     patches.on_patches(run, weights, key=key, selected=row, height=220).show()
 
 
-def _texts(behind: Behind, head: Head, own: np.ndarray) -> None:
+def _texts(behind: Evidence, head: Head, own: np.ndarray) -> None:
     """The text with most and the one with least, the word touched that gives most or least."""
     layer, number = head.place.layer, head.place.head
     for words, which, rows in (

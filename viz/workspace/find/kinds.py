@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.analysis.heads.evidence import TESTS, by_place
-from core.analysis.heads.habits import WORDS, Heads
+from core.analysis.heads.evidence import TESTS, is_positional
+from core.analysis.heads.habits import HABIT_NAMES, HeadHabits
 from core.data.patches import PatchReader
 from viz.labels import head_name
 from viz.widgets import controls, page_parts
@@ -31,7 +31,7 @@ measured = read_heads(shipped_folder() / {model!r})
 print(measured.trained[{kind!r}].scores[{name!r}][{layer}, {head}], measured.untrained[{kind!r}].scores[{name!r}][{layer}, {head}])"""
 
 
-def show(measured: Mapping[str, Heads], head: Head, text: str) -> ViewContent:
+def show(measured: Mapping[str, HeadHabits], head: Head, text: str) -> ViewContent:
     """The table of all heads of one kind of attention, and the card of the head in view."""
     kind = head.place.kind
     bare = pool.untrained(head.model).get(kind)
@@ -77,7 +77,7 @@ def show(measured: Mapping[str, Heads], head: Head, text: str) -> ViewContent:
     )
 
 
-def _distances(trained: Heads, bare: Heads | None, head: Head) -> None:
+def _distances(trained: HeadHabits, bare: HeadHabits | None, head: Head) -> None:
     """How far each head looks, in patches, layer by layer."""
     reader = head_picker.opened(head.model).reader
     assert isinstance(reader, PatchReader)
@@ -90,7 +90,7 @@ def _distances(trained: Heads, bare: Heads | None, head: Head) -> None:
     )
 
 
-def ordered(trained: Heads) -> list[tuple[int, int]]:
+def ordered(trained: HeadHabits) -> list[tuple[int, int]]:
     """Every head, those with a clear habit first, the clearest at the top."""
 
     def rank(place: tuple[int, int]) -> tuple[bool, float]:
@@ -101,21 +101,21 @@ def ordered(trained: Heads) -> list[tuple[int, int]]:
     return sorted(((int(layer), int(head)) for layer, head in np.ndindex(*trained.shape)), key=rank)
 
 
-def frame(trained: Heads, bare: Heads | None, of: str) -> pd.DataFrame:
+def frame(trained: HeadHabits, bare: HeadHabits | None, of: str) -> pd.DataFrame:
     """One row a head: its habit with the score, the same score untrained and on shuffled words, then every measure."""
     places = ordered(trained)
     names = [card.telling(trained, *place) for place in places]
     columns: dict[str, list] = {
         "head": [head_name(*place) for place in places],
-        "habit": [trained.word(*place) for place in places],
+        "habit": [trained.label(*place) for place in places],
         "score": [float(trained.scores[name][place]) for name, place in zip(names, places, strict=True)],
     }
     if bare:
         columns["untrained"] = [
             float(bare.scores[name][place]) for name, place in zip(names, places, strict=True)
         ]
-    if any(by_place(trained, *place) is not None for place in places):
-        columns["follows"] = [PLACE[by_place(trained, *place)] for place in places]
+    if any(is_positional(trained, *place) is not None for place in places):
+        columns["follows"] = [PLACE[is_positional(trained, *place)] for place in places]
     for name, score in trained.scores.items():
         shown = (
             score
@@ -124,7 +124,7 @@ def frame(trained: Heads, bare: Heads | None, of: str) -> pd.DataFrame:
             if of == "untrained"
             else score - bare.scores[name]
         )
-        columns[WORDS[name]] = [float(shown[place]) for place in places]
+        columns[HABIT_NAMES[name]] = [float(shown[place]) for place in places]
     return pd.DataFrame(columns)
 
 
@@ -135,10 +135,10 @@ def _chosen(head: Head, places: list[tuple[int, int]], text: str) -> None:
         pool.choose(Head(head.model, type(head.place)(head.place.kind, *places[int(rows[0])])), text)
 
 
-def _sentence(trained: Heads, bare: Heads | None, model: str) -> str:
+def _sentence(trained: HeadHabits, bare: HeadHabits | None, model: str) -> str:
     n = trained.shape[0] * trained.shape[1]
 
-    def clear(measured: Heads) -> int:
+    def clear(measured: HeadHabits) -> int:
         return sum(
             measured.kind(layer, head) not in ("mixed", "spread")
             for layer in range(measured.shape[0])
@@ -149,14 +149,14 @@ def _sentence(trained: Heads, bare: Heads | None, model: str) -> str:
     return f"{clear(trained)} of the {n} heads of {model} have a clear habit on {trained.n} {'drawings' if 'far' in trained.scores else 'texts'}{untrained}. The others are near-uniform or have no clear pattern."
 
 
-def _tests(measured: Heads) -> pd.DataFrame:
+def _tests(measured: HeadHabits) -> pd.DataFrame:
     """What each score is, in words, with the head that has most of it."""
     best = {
         name: np.unravel_index(int(score.argmax()), score.shape) for name, score in measured.scores.items()
     }
     return pd.DataFrame(
         {
-            "habit": [WORDS[name] for name in best],
+            "habit": [HABIT_NAMES[name] for name in best],
             "the test": [TESTS[name] for name in best],
             "most": [head_name(int(place[0]), int(place[1])) for place in best.values()],
             "its score": [round(float(measured.scores[name][place]), 2) for name, place in best.items()],

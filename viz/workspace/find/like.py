@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.analysis.heads.habits import Heads
-from core.analysis.heads.similar import nearest
+from core.analysis.heads.habits import HeadHabits
+from core.analysis.heads.similar import nearest_heads
 from viz.shell import state
 from viz.widgets.export import Labelled
 from viz.workspace.find import pool, tiles
@@ -30,10 +30,10 @@ models = {{name: core.open_model(name) for name, _ in members}}
 
 def seen(name, kind, row):
     target = (row.target or "") if models[name].spec.has_source else None
-    return similar.seen(models[name].run(row.text, target=target), kind, {by!r})
+    return similar.text_patterns(models[name].run(row.text, target=target), kind, {by!r})
 
 
-rows = similar.stacked([[seen(*member, row) for member in members] for row in {texts}])
+rows = similar.stack_rows([[seen(*member, row) for member in members] for row in {texts}])
 """
 
 
@@ -59,10 +59,10 @@ def code(found: Pool, last: str) -> str:
     )
 
 
-def show(found: Pool, head: Head, text: str, measured: Mapping[str, Heads]) -> ViewContent:
+def show(found: Pool, head: Head, text: str, measured: Mapping[str, HeadHabits]) -> ViewContent:
     """The head at left, with others of its model to choose from, the nearest at right."""
     apart = pool.near(found, head)
-    order = nearest(apart, found.index(head))
+    order = nearest_heads(apart, found.index(head))
     ranked = [(found.heads[other], f"JS divergence {apart[other]:.2f} bits") for other in order[:SHOWN]]
     with st.container(key="find.reading"):  # which models read the text changes; what follows keeps its place
         pictures = tiles.on_text(found, text, [head, *(other for other, _ in ranked)])
@@ -84,7 +84,7 @@ def show(found: Pool, head: Head, text: str, measured: Mapping[str, Heads]) -> V
         lambda: {"bits": heads_along(found, apart)},
         code(
             found,
-            f"bits = similar.apart(rows, {found.index(head)})   # from {head}\nprint(similar.nearest(bits, {found.index(head)})[:8])",
+            f"bits = similar.divergences_from(rows, {found.index(head)})   # from {head}\nprint(similar.nearest_heads(bits, {found.index(head)})[:8])",
         ),
     )
 

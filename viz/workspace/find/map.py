@@ -8,7 +8,7 @@ import numpy as np
 import streamlit as st
 
 from core.analysis.heads import head_embedding
-from core.analysis.heads.habits import WORDS
+from core.analysis.heads.habits import HABIT_NAMES
 from viz.labels import percent
 from viz.memo import remembered
 from viz.widgets import controls, page_parts
@@ -28,14 +28,14 @@ def show(found: Pool, head: Head, text: str) -> ViewContent:
     some = list(range(len(found.heads))) if others else found.of(head.model, head.place.kind)
     shown = [found.heads[number] for number in some]
     bits = pool.between(found, tuple(some))
-    plane = remembered(bits, "plane", lambda: head_embedding.scaled(head_embedding.distances(bits)))
+    plane = remembered(bits, "plane", lambda: head_embedding.classical_mds(head_embedding.js_distances(bits)))
     names = [str(other) if others else str(other.place) for other in shown]
     kinds = [pool.habit(other) for other in shown]
     place = shown.index(head)
     left, right = st.columns([5, 2], gap="medium")
     with left:
         page_parts.show(
-            charts.points(plane.points, kinds, names, order=list(WORDS.values()), chosen=place),
+            charts.points(plane.points, kinds, names, order=list(HABIT_NAMES.values()), chosen=place),
             KEY,
             f"{len(some)} heads as points; heads that look alike are near each other.",
             on_pick=partial(_chosen, shown, text),
@@ -48,15 +48,17 @@ def show(found: Pool, head: Head, text: str) -> ViewContent:
         tiles.opened(head, "Open in Look")
     with page_parts.fold("A tree of the most similar heads", "find.tree") as fold:
         if fold.open:
-            links = remembered(bits, "tree", lambda: head_embedding.linked(head_embedding.distances(bits)))
+            links = remembered(
+                bits, "tree", lambda: head_embedding.average_linkage(head_embedding.js_distances(bits))
+            )
             page_parts.show(
-                charts.tree(links, head_embedding.ordered(links), names, chosen=place),
+                charts.tree(links, head_embedding.leaf_order(links), names, chosen=place),
                 "find.dendrogram",
                 "Heads joined in the order of their distance.",
             )
-    last = "from core.analysis.heads import head_embedding\n\nplane = head_embedding.scaled(head_embedding.distances(similar.between(rows)))\nprint(plane.points, plane.held)"
+    last = "from core.analysis.heads import head_embedding\n\nplane = head_embedding.classical_mds(head_embedding.js_distances(similar.pairwise_divergences(rows)))\nprint(plane.points, plane.explained_share)"
     return ViewContent(
-        _sentence(found, shown, names, bits, plane.held),
+        _sentence(found, shown, names, bits, plane.explained_share),
         EQUATION,
         lambda: like.table(
             found,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import streamlit as st
 
-from core.analysis.heads.similar import nearest
+from core.analysis.heads.similar import nearest_heads
 from viz.labels import literal
 from viz.shell.pages import Cite, Page
 from viz.widgets import controls, page_parts
@@ -77,7 +77,7 @@ def compute(p: Params = Params()) -> Found:
     """The nearest heads, on the sentences of the battery's maps."""
     found, head = heads.pool(p.model, p.kind), Head(p.model, HeadRef(p.kind, p.layer, p.head))
     apart = heads.near(found, head)
-    return Found(found, apart, nearest(apart, found.index(head)))
+    return Found(found, apart, nearest_heads(apart, found.index(head)))
 
 
 def page() -> None:

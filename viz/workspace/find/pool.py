@@ -14,10 +14,10 @@ import streamlit as st
 
 import core.serving.engine
 from core.analysis.heads import evidence, similar, sketch
-from core.analysis.heads.evidence import Behind
-from core.analysis.heads.habits import Heads
+from core.analysis.heads.evidence import Evidence
+from core.analysis.heads.habits import HeadHabits
 from core.analysis.heads.head_file import FILE, read_heads
-from core.analysis.heads.similar import Rows, TextPatterns
+from core.analysis.heads.similar import HeadRows, TextPatterns
 from core.checkpoints import manifest
 from core.data.patches import PatchReader, hiding
 from core.data.texts import Example, texts
@@ -229,7 +229,7 @@ def progress(words: str) -> Iterator[Callable[[float], None]]:
             spot.empty()
 
 
-def rows(found: Pool) -> Rows:
+def rows(found: Pool) -> HeadRows:
     """The rows of all heads on all texts, kept by the engine; what is missing is computed a few texts at a time."""
     read = sentences(found)
     steps = [(member, first) for member in found.members for first in range(0, len(read), AT_ONCE)]
@@ -241,7 +241,7 @@ def rows(found: Pool) -> Rows:
         return kept or gathered(found, ask, lambda number: tell(number / len(steps)))
 
 
-def gathered(found: Pool, ask: Ask, tell: Callable[[int], None]) -> Rows:
+def gathered(found: Pool, ask: Ask, tell: Callable[[int], None]) -> HeadRows:
     """The same by any way of asking, such as an engine's `submit`; `tell(step)` after each step."""
     read, parts, done = sentences(found), [], 0
     for model, kind, *_ in found.members:
@@ -258,7 +258,7 @@ def gathered(found: Pool, ask: Ask, tell: Callable[[int], None]) -> Rows:
             )
             tell(done := done + 1)
         parts.append(each)
-    return ask(_key(found, read), lambda: similar.stacked(list(zip(*parts, strict=True))), 500.0)
+    return ask(_key(found, read), lambda: similar.stack_rows(list(zip(*parts, strict=True))), 500.0)
 
 
 def _key(found: Pool, read: Sequence[Example]) -> tuple[object, ...]:
@@ -269,30 +269,34 @@ def _seen(model: Model, kind: str, row: Example, by: str) -> TextPatterns:
     found = model.spec.kind(kind)
     target = None if not model.spec.has_source else row.target or ""
     keep = [found.path(layer, "pattern") for layer in range(found.n_layers(model.config))]
-    return similar.seen(model.run(row.text, target=target, keep=keep), kind, by)
+    return similar.text_patterns(model.run(row.text, target=target, keep=keep), kind, by)
 
 
 def near(found: Pool, head: Head) -> np.ndarray:
     """How far every head of the pool is from one, in bits."""
     table, place = rows(found), found.index(head)
-    return engine_client.submit(("find.near", found, place), lambda: similar.apart(table, place), 2_000.0)
+    return engine_client.submit(
+        ("find.near", found, place), lambda: similar.divergences_from(table, place), 2_000.0
+    )
 
 
 def between(found: Pool, some: tuple[int, ...]) -> np.ndarray:
     """The same for every pair of some heads."""
     table = rows(found)
     return engine_client.submit(
-        ("find.between", found, some), lambda: similar.between(table.of(some)), 2.0 * len(some) ** 2
+        ("find.between", found, some),
+        lambda: similar.pairwise_divergences(table.select_heads(some)),
+        2.0 * len(some) ** 2,
     )
 
 
 def grids(found: Pool) -> np.ndarray:
     """The mean pattern of every head on the grid of a drawing."""
     table = rows(found)
-    return engine_client.submit(("find.grids", found), lambda: sketch.grids(table), 2_000.0)
+    return engine_client.submit(("find.grids", found), lambda: sketch.mean_grids(table), 2_000.0)
 
 
-def untrained(model: str) -> dict[str, Heads]:
+def untrained(model: str) -> dict[str, HeadHabits]:
     """The heads of an untrained copy by kind, as shipped; nothing where none were measured."""
     folder = manifest.shipped_folder() / model
     if not (folder / FILE).is_file():
@@ -301,12 +305,12 @@ def untrained(model: str) -> dict[str, Heads]:
     return dict(held.untrained) if held else {}
 
 
-def behind(model: str, kind: str, name: str) -> Behind:
+def behind(model: str, kind: str, name: str) -> Evidence:
     """A measure on each of its texts, for all heads of a kind."""
     reader = head_picker.opened(model)
     found = reader.spec.kind(kind)
     written = reader.spec.has_source and "target" in (found.queries, found.keys)
-    read = evidence.examples(name, own(model), written=written)
+    read = evidence.evidence_texts(name, own(model), pairs=written)
     each = []
     with progress("Reading the sentences behind the score") as tell, engine_client.many() as ask:
         for first in range(0, len(read), AT_ONCE):
@@ -314,16 +318,18 @@ def behind(model: str, kind: str, name: str) -> Behind:
             key = ("find.behind", model, kind, name, first)
             each += ask(
                 key,
-                lambda some=some: [evidence.each_row(reader, kind, name, text) for text in some],
+                lambda some=some: [evidence.measure_rows(reader, kind, name, text) for text in some],
                 60.0 * len(some) * reader.config.n_layers,
             )
             tell((first + AT_ONCE) / len(read))
-        return ask(("find.evidence", model, kind, name), lambda: evidence.behind(name, read, each), 10.0)
+        return ask(
+            ("find.evidence", model, kind, name), lambda: evidence.collect_evidence(name, read, each), 10.0
+        )
 
 
 def habit(head: Head) -> str:
     """The measured kind of a head, in words."""
-    return head_picker.survey(head.model)[head.place.kind].word(head.place.layer, head.place.head)
+    return head_picker.survey(head.model)[head.place.kind].label(head.place.layer, head.place.head)
 
 
 def choose(head: Head, text: str) -> None:

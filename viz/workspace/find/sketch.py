@@ -64,7 +64,7 @@ def show(found: Pool, text: str) -> ViewContent:
                 lambda: {"drawn": drawn},
                 like.code(found, ""),
             )
-        scores = sketch.likeness(drawn, patterns)
+        scores = sketch.sketch_similarity(drawn, patterns)
         order = np.argsort(-scores, kind="stable").tolist()
         ranked = [(found.heads[number], f"score {scores[number]:.2f}") for number in order[:SHOWN]]
         pictures = {
@@ -79,7 +79,7 @@ def show(found: Pool, text: str) -> ViewContent:
     last = (
         "from core.analysis.heads import sketch\nimport numpy as np\n\n"
         f"drawn = np.unpackbits(np.frombuffer(bytes.fromhex({pack(drawn)!r}), dtype=np.uint8)).astype(bool).reshape(12, 12)\n"
-        "scores = sketch.likeness(drawn, sketch.grids(rows))\nprint(np.argsort(-scores)[:6])"
+        "scores = sketch.sketch_similarity(drawn, sketch.mean_grids(rows))\nprint(np.argsort(-scores)[:6])"
     )
     return ViewContent(
         said,
@@ -96,7 +96,7 @@ def show(found: Pool, text: str) -> ViewContent:
 
 def _pad() -> np.ndarray:
     """The drawing pad; what is drawn is in the link, and strokes can be undone."""
-    strokes = sketch.strokes()
+    strokes = sketch.named_drawings()
     first = pack(next(iter(strokes.values())))
     wanted = state.read("find.drawn", first, lambda text: pack(unpack(text)))
     memory = st.session_state

@@ -85,16 +85,18 @@ def on_text(found: Pool, text: str, wanted: Sequence[Head]) -> dict[Head, Pictur
                 raise
             continue
         seen[model, kind] = remembered(
-            run, ("seen", kind, found.by), lambda run=run, kind=kind: similar.seen(run, kind, found.by)
+            run,
+            ("seen", kind, found.by),
+            lambda run=run, kind=kind: similar.text_patterns(run, kind, found.by),
         )
-    queries, keys = similar.shared(list(seen.values()))
+    queries, keys = similar.common_positions(list(seen.values()))
     if not queries or not keys:
         raise InputError(
             "No word stands in this text, or in what is written to it, for all of these models.",
             "A pattern has a row and a column for each such word.",
             "Type a few words.",
         )
-    weights = {which: one.by(queries, keys)[:, :MOST, : MOST + 1] for which, one in seen.items()}
+    weights = {which: one.regroup(queries, keys)[:, :MOST, : MOST + 1] for which, one in seen.items()}
     marks = any(part[..., 0].max() > 0.005 for part in weights.values())
     texts = (
         target or "" if found.space != pool.READ else text,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.analysis.heads.habits import WORDS
+from core.analysis.heads.habits import HABIT_NAMES
 from core.checkpoints import history
 from core.checkpoints.manifest import shipped_folder
 from core.data.texts import texts
@@ -57,7 +57,7 @@ class Course:
 
     @property
     def says(self) -> str:
-        return SAID.get(self.habit) or WORDS[self.habit]
+        return SAID.get(self.habit) or HABIT_NAMES[self.habit]
 
     def curve(self, head: str) -> np.ndarray:
         return self.scores[(slice(None), *self.heads[head])]

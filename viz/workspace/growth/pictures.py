@@ -7,7 +7,7 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from core.analysis.heads.habits import HABIT, WORDS
+from core.analysis.heads.habits import HABIT_NAMES, MIN_SCORE
 from core.jobs.names import task_of
 from core.jobs.trainer import YOURS
 from core.run import Attention
@@ -57,7 +57,7 @@ def everything(
     with left:
         packet = grid_packet(
             now.weights,
-            kinds=[[FORMED if value >= HABIT else NOT_YET for value in row] for row in scores],
+            kinds=[[FORMED if value >= MIN_SCORE else NOT_YET for value in row] for row in scores],
             scores=scores,
             allowed=now.allowed[0, 0],
             title=f"All heads at step {step:,}",
@@ -101,7 +101,9 @@ def choices(course: Course) -> None:
         if not state.presenting():
             controls.pills("Head", list(course.heads), "growth.head", course.best)
         if course.habits:
-            controls.select("Score", list(course.habits), "growth.habit", course.habits[0], WORDS.__getitem__)
+            controls.select(
+                "Score", list(course.habits), "growth.habit", course.habits[0], HABIT_NAMES.__getitem__
+            )
         controls.select(
             "Compare with step", list(course.steps), "growth.other", course.steps[0], lambda at: f"{at:,}"
         )

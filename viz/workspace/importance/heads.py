@@ -11,7 +11,7 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from core.analysis.attribution.ablation_sweep import agreement
+from core.analysis.attribution.ablation_sweep import pearson
 from core.run import Run
 from viz.charts.layers import PICKED, agreement_plot
 from viz.instruments import heatmap
@@ -34,13 +34,13 @@ SCORED = (
     "The dots compare with gradient attribution, which needs one run and one gradient instead of one run per head: on the dashed line it equals the effect of ablation."
 )
 CODE = """import core
-from core.analysis.attribution.target_token import Asked
-from core.analysis.attribution.ablation_sweep import Item, estimate, sweep
+from core.analysis.attribution.target_token import OutputTarget
+from core.analysis.attribution.ablation_sweep import ModelInput, gradient_estimates, ablation_effects
 
 model = core.open_model({model!r})
-item, asked = Item({text!r}{target}), Asked(row={row}, token={token}, against={against}{activation})
-print(sweep(model, item, asked, {kind!r}))           # (layer, head): the change when that head is zero
-print(estimate(model, item, asked.goal, {kind!r}))   # the same, guessed from one gradient"""
+item, asked = ModelInput({text!r}{target}), OutputTarget(row={row}, token={token}, against={against}{activation})
+print(ablation_effects(model, item, asked, {kind!r}))           # (layer, head): the change when that head is zero
+print(gradient_estimates(model, item, asked.goal, {kind!r}))   # the same, guessed from one gradient"""
 
 
 def show(page: Page, params: Any, run: Run, compute: Callable[[Any], Any]) -> None:
@@ -157,7 +157,7 @@ def _title(run: Run, swept: Any) -> str:
 def _sentence(params: Any, run: Run, swept: Any, place: tuple[int, int]) -> str:
     effect, word = float(swept.effects[place]), target_picker.question(run, swept.asked)
     heads = head_picker.survey(params.model)[params.kind]
-    name = f"{head_name(*place)} ({heads.word(*place)})"
+    name = f"{head_name(*place)} ({heads.label(*place)})"
     if not swept.asked.is_score:
         before, after = np.exp(swept.before), np.exp(swept.before + effect)
         moved = changes(float(before), float(after))
@@ -171,7 +171,7 @@ def _sentence(params: Any, run: Run, swept: Any, place: tuple[int, int]) -> str:
         else f"{rank} of {swept.effects.size} heads {does[1]} it more"
     )
     ranked = ranked if effect else "the head does not change it"
-    guess = f"Gradient attribution gives {target_picker.signed(swept.guesses[place], '+.2f')} where it is {target_picker.signed(effect, '+.2f')}; over all heads the two agree with r = {agreement(swept.guesses, swept.effects):.2f}."
+    guess = f"Gradient attribution gives {target_picker.signed(swept.guesses[place], '+.2f')} where it is {target_picker.signed(effect, '+.2f')}; over all heads the two agree with r = {pearson(swept.guesses, swept.effects):.2f}."
     return f"Without {name} {word} {moved}; {ranked}. {guess.replace('-', '−')}"
 
 
@@ -231,7 +231,7 @@ def _frame(params: Any, swept: Any) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "head": [head_name(*at) for at in places],
-            "habit": [heads.word(*at) for at in places],
+            "habit": [heads.label(*at) for at in places],
             "change": [round(float(swept.effects[at]), 4) for at in places],
             "gradient attribution": [round(float(swept.guesses[at]), 4) for at in places],
         }

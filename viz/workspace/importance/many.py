@@ -25,12 +25,12 @@ from viz.workspace.shared.toy_models import own_texts
 
 RISE = r"\Delta_h = \frac{1}{N} \sum_{\text{tokens}} \left( -\ln p(\text{token} \mid h \leftarrow h_0) + \ln p(\text{token}) \right)"
 CODE = """import core
-from core.analysis.attribution.importance import ablation
-from core.analysis.attribution.ablation_sweep import samples
+from core.analysis.attribution.importance import ablation_losses
+from core.analysis.attribution.ablation_sweep import default_samples
 from viz.instruments.kit import origin
 
 model = core.open_model({model!r})
-print(ablation(model, samples(model, {n}), {kind!r}))   # (layer, head), nats per token"""
+print(ablation_losses(model, default_samples(model, {n}), {kind!r}))   # (layer, head), nats per token"""
 
 
 def show(page: Page, params: Any, run: Run) -> None:
@@ -43,11 +43,13 @@ def show(page: Page, params: Any, run: Run) -> None:
         )
         return
     average = averages(params.model, kind) if how == "mean" else None
-    places: list[tuple[int, int] | None] = [None, *ablation_sweep.places(model, kind)]
+    places: list[tuple[int, int] | None] = [None, *ablation_sweep.all_heads(model, kind)]
 
     def without(place: tuple[int, int] | None) -> float:
         return mean_loss(
-            model, samples, () if place is None else (ablation_sweep.off(model, kind, *place, average),)
+            model,
+            samples,
+            () if place is None else (ablation_sweep.head_ablation(model, kind, *place, average),),
         )
 
     price = 60.0 * len(samples) * model.config.n_layers
@@ -85,7 +87,7 @@ def _sentence(
     rank = int((rises > rises[place]).sum()) + 1
     idle = int((rises < 0.01 * plain).sum())
     return (
-        f"Without {head_name(*place)} ({measured.word(*place)}) the loss over {on} goes from {plain:.3f} to {plain + rises[place]:.3f} nats per {_each(head_picker.opened(params.model))}: number {rank} of {rises.size} heads. "
+        f"Without {head_name(*place)} ({measured.label(*place)}) the loss over {on} goes from {plain:.3f} to {plain + rises[place]:.3f} nats per {_each(head_picker.opened(params.model))}: number {rank} of {rises.size} heads. "
         f"{idle} of {rises.size} heads can go, each alone, for less than 1% of the loss."
     )
 

@@ -8,9 +8,9 @@ from functools import partial
 import numpy as np
 
 from core.analysis.attribution import ablation_sweep
-from core.analysis.attribution.ablation_sweep import Item
-from core.analysis.attribution.one_layer import OneLayer
-from core.analysis.attribution.target_token import Asked, about, telling
+from core.analysis.attribution.ablation_sweep import ModelInput
+from core.analysis.attribution.one_layer import LayerAblation
+from core.analysis.attribution.target_token import OutputTarget, default_row, output_target
 from core.errors import InputError
 from core.run import Run
 from viz.instruments.kit import origin
@@ -68,7 +68,7 @@ class Params:
     text: str = toolbar.TEXT
     target: str | None = None
     kind: str | None = None
-    asked: Asked | None = None
+    asked: OutputTarget | None = None
     how: str = "zero"
 
 
@@ -76,7 +76,7 @@ class Params:
 class Swept:
     """What taking each head away changed, (layer, head), and what one gradient says it would; the plain value."""
 
-    asked: Asked
+    asked: OutputTarget
     before: float
     effects: np.ndarray
     guesses: np.ndarray
@@ -97,16 +97,18 @@ def plain(p: Params) -> Run:
 def compute(p: Params) -> Swept:
     run, model = plain(p), head_picker.opened(p.model)
     kind = p.kind if p.kind in run.kinds else run.kinds[-1]
-    asked = p.asked or about(run, row := telling(run), int(run.scores[row].argmax()))
-    item, one = Item(p.text, run.target_text), cost(run)
+    asked = p.asked or output_target(run, row := default_row(run), int(run.scores[row].argmax()))
+    item, one = ModelInput(p.text, run.target_text), cost(run)
     average = averages(p.model, kind) if p.how == "mean" else None
     here = (p.model, p.text, run.target_text, kind, p.how)
 
-    heads_of = OneLayer(model, p.text, kind, target=run.target_text)
+    heads_of = LayerAblation(model, p.text, kind, target=run.target_text)
 
     def without(layer: int) -> np.ndarray:
         """The row of the scores without each head: from it any word, or any class, is read."""
-        return heads_of.rows(layer, ablation_sweep.heads_off(model, kind, layer, average), asked.row)
+        return heads_of.edited_scores(
+            layer, ablation_sweep.layer_ablations(model, kind, layer, average), asked.row
+        )
 
     rows = each(
         [
@@ -120,7 +122,7 @@ def compute(p: Params) -> Swept:
     effects = np.array([[flat.value(row[None]) - before for row in layer] for layer in rows])
     guesses = engine_client.submit(
         ("importance.guess", *here, asked),
-        lambda: ablation_sweep.estimate(model, item, asked.goal, kind, average),
+        lambda: ablation_sweep.gradient_estimates(model, item, asked.goal, kind, average),
         3 * one,
     )
     return Swept(asked, before, effects, guesses)

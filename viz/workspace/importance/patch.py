@@ -12,16 +12,16 @@ import streamlit as st
 
 from core.analysis.attribution import ablation_sweep
 from core.analysis.attribution.patching import (
+    BATCH_SIZE,
     KEEP,
-    TRIED,
     Pair,
-    at_position,
-    of_head,
-    pair_of,
-    partner,
-    patched,
+    corrupted_text,
+    head_patch,
+    make_pair,
+    position_patch,
+    restored_share,
 )
-from core.analysis.residual.ripple import neighbour
+from core.analysis.residual.ripple import changed_text
 from core.errors import InputError
 from core.run import Run
 from viz.instruments import heatmap
@@ -60,12 +60,12 @@ LOOKING = (
 )
 RESTORED = r"\text{restored} = \frac{d_{\text{patched}} - d_{\text{corrupted}}}{d_{\text{clean}} - d_{\text{corrupted}}}, \qquad d = \text{logit}(a) - \text{logit}(b)"
 CODE = """import core
-from core.analysis.attribution.patching import at_position, of_head, pair_of, patched
+from core.analysis.attribution.patching import position_patch, head_patch, make_pair, restored_share
 
 model = core.open_model({model!r})
 clean, corrupted = (model.run(text{target}) for text in ({text!r}, {other!r}))
-pair = pair_of(clean, corrupted)
-print(patched(pair, at_position(pair, {stack!r}, 0, 1)), patched(pair, of_head(pair, {kind!r}, 0, 0)))"""
+pair = make_pair(clean, corrupted)
+print(restored_share(pair, position_patch(pair, {stack!r}, 0, 1)), restored_share(pair, head_patch(pair, {kind!r}, 0, 0)))"""
 
 
 def show(page: Page, params: Any, run: Run) -> None:
@@ -109,7 +109,7 @@ def show(page: Page, params: Any, run: Run) -> None:
     try:
         clean = engine_client.run(params.model, params.text, target=run.target_text, keep=KEEP)
         corrupted = engine_client.run(params.model, other, target=run.target_text, keep=KEEP)
-        pair = pair_of(clean, corrupted)
+        pair = make_pair(clean, corrupted)
     except InputError as error:
         st.text(f"{error.wrong} {error.rule} {error.remedy}")
         return
@@ -121,7 +121,7 @@ def show(page: Page, params: Any, run: Run) -> None:
         short(run, len(columns), depth)
         shares = _swept(
             [(key, stack, layer, place) for layer in range(depth) for place in range(len(columns))],
-            lambda _, *at: at_position(pair, *at),
+            lambda _, *at: position_patch(pair, *at),
             pair,
             cost(run),
         )
@@ -132,8 +132,8 @@ def show(page: Page, params: Any, run: Run) -> None:
     else:
         kind = heads.kind_of(run)
         shares = _swept(
-            [(key, kind, *place) for place in ablation_sweep.places(run.model, kind)],
-            lambda _, *at: of_head(pair, *at),
+            [(key, kind, *place) for place in ablation_sweep.all_heads(run.model, kind)],
+            lambda _, *at: head_patch(pair, *at),
             pair,
             cost(run),
         )
@@ -147,7 +147,10 @@ def _swept(places: list[tuple[Any, ...]], edit: Callable[..., Any], pair: Pair, 
     """The share that each patch restores, in the order of the places."""
     return np.array(
         each(
-            [(("importance.patch", *at), partial(lambda at: patched(pair, edit(*at)), at)) for at in places],
+            [
+                (("importance.patch", *at), partial(lambda at: restored_share(pair, edit(*at)), at))
+                for at in places
+            ],
             price,
             "Patching:",
         )
@@ -159,10 +162,10 @@ def _partner(params: Any, run: Run, offered: dict[str, str]) -> str:
     first = [offered[params.text]] if params.text in offered else []
     found = engine_client.submit(
         ("importance.partner", params.model, params.text, run.target_text),
-        lambda: partner(run.model, params.text, run.target_text, first),
-        2 * TRIED * cost(run),
+        lambda: corrupted_text(run.model, params.text, run.target_text, first),
+        2 * BATCH_SIZE * cost(run),
     )
-    return found or neighbour(run.model, params.text)
+    return found or changed_text(run.model, params.text)
 
 
 def _what(run: Run) -> str:
@@ -233,8 +236,8 @@ def _picture(
 
 
 def _words(pair: Pair) -> tuple[str, str]:
-    return target_picker.named(pair.clean, pair.asked.token), target_picker.named(
-        pair.clean, pair.asked.against or 0
+    return target_picker.named(pair.clean, pair.output.token), target_picker.named(
+        pair.clean, pair.output.against or 0
     )
 
 
@@ -244,7 +247,7 @@ def _difference(pair: Pair) -> str:
         return f"The first {_what(pair.clean)} is classified as “{a}”, the other as “{b}” (logit difference {target_picker.signed(clean, '+.2f')} and {target_picker.signed(corrupted, '+.2f')})."
     if pair.clean.model.asked == "score":
         return f"The score of the first sentence is {target_picker.signed(clean)}, of the other {target_picker.signed(corrupted)}."
-    return f"{target_picker.begin(target_picker.behind(pair.clean, pair.asked.row))} the first sentence favours “{a}”, the other “{b}” (logit difference {target_picker.signed(clean, '+.2f')} and {target_picker.signed(corrupted, '+.2f')})."
+    return f"{target_picker.begin(target_picker.behind(pair.clean, pair.output.row))} the first sentence favours “{a}”, the other “{b}” (logit difference {target_picker.signed(clean, '+.2f')} and {target_picker.signed(corrupted, '+.2f')})."
 
 
 def _places_said(pair: Pair, shares: np.ndarray, columns: list[str]) -> str:

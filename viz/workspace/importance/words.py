@@ -11,15 +11,15 @@ import pandas as pd
 import streamlit as st
 
 from core.analysis.attribution import erasing
-from core.analysis.attribution.ablation_sweep import Item
-from core.analysis.attribution.target_token import Asked, positions
+from core.analysis.attribution.ablation_sweep import ModelInput
+from core.analysis.attribution.target_token import OutputTarget, read_positions
 from core.analysis.attribution.token_importance import (
     KEEP,
     attention_gradient,
-    hidden_from,
+    attention_shares,
     input_gradient,
-    ranks_agree,
-    shares,
+    key_mask,
+    spearman,
 )
 from core.run import Run
 from core.trace import Edit
@@ -47,15 +47,15 @@ SEEN = (
     "one that the model never saw in training, and two patches that say the same can each be missed."
 )
 CODE = """import core
-from core.analysis.attribution.target_token import Asked, positions
+from core.analysis.attribution.target_token import OutputTarget, read_positions
 from core.analysis.attribution import erasing
-from core.analysis.attribution.ablation_sweep import Item
-from core.analysis.attribution.token_importance import attention_gradient, hidden_from, shares
+from core.analysis.attribution.ablation_sweep import ModelInput
+from core.analysis.attribution.token_importance import attention_gradient, key_mask, attention_shares
 
-model, item = core.open_model({model!r}), Item({text!r}{target})
-asked = Asked(row={row}, token={token}, against={against}{activation})
-print(shares(item.run(model), asked, {kind!r}), attention_gradient(model, item, asked, {kind!r}))
-print([asked.value(item.run(model, edits=[hidden_from(model, {kind!r}, key)]).scores) for key in range({n})])"""
+model, item = core.open_model({model!r}), ModelInput({text!r}{target})
+asked = OutputTarget(row={row}, token={token}, against={against}{activation})
+print(attention_shares(item.run(model), asked, {kind!r}), attention_gradient(model, item, asked, {kind!r}))
+print([asked.value(item.run(model, edits=[key_mask(model, {kind!r}, key)]).scores) for key in range({n})])"""
 
 
 def show(page: Page, params: Any, run: Run) -> None:
@@ -94,13 +94,13 @@ def show(page: Page, params: Any, run: Run) -> None:
 
 
 def readings(
-    params: Any, run: Run, asked: Asked, kind: str
+    params: Any, run: Run, asked: OutputTarget, kind: str
 ) -> tuple[dict[str, np.ndarray], np.ndarray, tuple[str, ...]]:
     """Shares by reading, the change of the asked number without each word or patch, and their names."""
-    model, item, one = run.model, Item(params.text, run.target_text), cost(run)
+    model, item, one = run.model, ModelInput(params.text, run.target_text), cost(run)
     family = model.spec.kind(kind)
     side = run.source if family.keys == "source" and run.source else run.side
-    last = max(positions(run, asked)) + 1
+    last = max(read_positions(run, asked)) + 1
     n = last if kind == "causal" else side.n_real  # what comes later cannot count
     short(run, n)
     looks = family.queries == "target" or run.source is None
@@ -108,7 +108,7 @@ def readings(
     found: dict[str, np.ndarray] = {}
     if looks:
         kept = engine_client.run(params.model, params.text, target=run.target_text, keep=KEEP)
-        found = {name: values[:n] for name, values in shares(kept, asked, kind).items()}
+        found = {name: values[:n] for name, values in attention_shares(kept, asked, kind).items()}
     found[GRADIENT] = engine_client.submit(
         ("importance.words.gradient", *here, asked),
         lambda: attention_gradient(model, item, asked, kind),
@@ -129,9 +129,9 @@ def readings(
         work = [((name, *here, asked, key), partial(without, key)) for key in range(n)]
         return plain - np.array(each(work, one, f"Taking {'patches' if picture else 'words'} away:"))
 
-    drops = falls(lambda key: hidden_from(model, kind, key), "importance.words")
+    drops = falls(lambda key: key_mask(model, kind, key), "importance.words")
     if picture:
-        painted = falls(lambda key: erasing.erased(model, kind, key), "importance.painted")
+        painted = falls(lambda key: erasing.key_erasure(model, kind, key), "importance.painted")
         found[PAINTED] = _worth(np.where(np.arange(n) > 0, painted, 0.0))
     found[PATCH if picture else TAKEN] = _worth(drops)
     return found, drops, side.tokens[:n]
@@ -145,7 +145,7 @@ def _worth(drops: np.ndarray) -> np.ndarray:
 def _sentence(found: dict[str, np.ndarray], words: list[str], drops: np.ndarray, what: str, unit: str) -> str:
     *_, taken = found
     top = {name: words[int(values.argmax())] for name, values in found.items()}
-    agree = {name: ranks_agree(values, drops) for name, values in found.items() if name != taken}
+    agree = {name: spearman(values, drops) for name, values in found.items() if name != taken}
     best = max(agree, key=lambda name: agree[name])
     listed = ", ".join(f"{name} “{word}”" for name, word in top.items() if name != taken)
     said = ", ".join(f"{name} {target_picker.signed(value)}" for name, value in agree.items())
@@ -164,7 +164,7 @@ def _folds(
     page: Page,
     params: Any,
     run: Run,
-    asked: Asked,
+    asked: OutputTarget,
     kind: str,
     found: dict[str, np.ndarray],
     drops: np.ndarray,
@@ -208,16 +208,16 @@ def _folds(
     )
 
 
-def _erasing(params: Any, run: Run, asked: Asked, kind: str, found: dict[str, np.ndarray]) -> None:
+def _erasing(params: Any, run: Run, asked: OutputTarget, kind: str, found: dict[str, np.ndarray]) -> None:
     """How probable the asked word or class stays while what each reading puts first is erased; the lower, the more faithful."""
-    model, item = run.model, Item(params.text, run.target_text)
+    model, item = run.model, ModelInput(params.text, run.target_text)
     n = len(next(iter(found.values()))) - patches.first(model)
-    counts = erasing.counts_of(n)
+    counts = erasing.deletion_counts(n)
     here = (params.model, params.text, run.target_text, kind, asked)
     work = [
         (
             ("importance.erasing", *here, name),
-            partial(erasing.without_first, model, item, asked, kind, values, counts),
+            partial(erasing.deletion_curve, model, item, asked, kind, values, counts),
         )
         for name, values in found.items()
     ]
@@ -232,7 +232,7 @@ def _erasing(params: Any, run: Run, asked: Asked, kind: str, found: dict[str, np
         "importance.words.curves",
         f"Lines: {_measure(run, asked)} while {what}, in the order of each reading.",
     )
-    means = sorted((erasing.mean_left(counts, line), name) for name, line in lines.items())
+    means = sorted((erasing.area_under_curve(counts, line), name) for name, line in lines.items())
     page_parts.numbers(
         f"Mean of {_measure(run, asked)} on the way from nothing to everything erased, the lowest first: "
         + ", ".join(
@@ -243,7 +243,7 @@ def _erasing(params: Any, run: Run, asked: Asked, kind: str, found: dict[str, np
     )
 
 
-def _measure(run: Run, asked: Asked) -> str:
+def _measure(run: Run, asked: OutputTarget) -> str:
     """Return the name of what is erased down: a probability, or a score."""
     question = target_picker.question(run, asked)
     return question if asked.activation == "none" else f"the probability of {question}"

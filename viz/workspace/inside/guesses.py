@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.analysis.attribution.target_token import telling
-from core.analysis.residual.logit_lens import Lens, logit_lens
+from core.analysis.attribution.target_token import default_row
+from core.analysis.residual.logit_lens import LensResult, logit_lens
 from core.run import Run
 from viz.charts.layers import PICKED, lens_table, word_bars
 from viz.instruments import heatmap
@@ -100,11 +100,13 @@ def show(page: Page, params: Any, run: Run) -> None:
     _folds(page, params, run, lens, place)
 
 
-def _cell(run: Run, lens: Lens, places: range) -> tuple[int, int]:
+def _cell(run: Run, lens: LensResult, places: range) -> tuple[int, int]:
     """The chosen position and layer; before any choice, where the telling word becomes the first guess."""
-    start = min(max(telling(run), places.start), places.stop - 1)
+    start = min(max(default_row(run), places.start), places.stop - 1)
     raw = state.read(
-        "inside.cell", f"{start}.{int(lens.settled[start])}", _parse(len(lens.settled), len(lens.ids))
+        "inside.cell",
+        f"{start}.{int(lens.decision_layer[start])}",
+        _parse(len(lens.decision_layer), len(lens.ids)),
     )
     place, layer = (int(part) for part in raw.split("."))
     return (place, layer) if place in places else (start, layer)
@@ -131,7 +133,7 @@ def _where(run: Run, place: int, layer: int) -> str:
     return literal(target_picker.begin(f"{target_picker.behind(run, place)}, {when}"))
 
 
-def _classes(run: Run, lens: Lens, columns: list[str]) -> None:
+def _classes(run: Run, lens: LensResult, columns: list[str]) -> None:
     """Draw the probability of each class after each layer, the most probable at the end first."""
     order = lens.ids[-1, 0][: 2 * TOP]
     ids, shares = lens.ids[:, 0], lens.chances[:, 0]
@@ -148,7 +150,7 @@ def _classes(run: Run, lens: Lens, columns: list[str]) -> None:
     )
 
 
-def _scores(lens: Lens, columns: list[str]) -> None:
+def _scores(lens: LensResult, columns: list[str]) -> None:
     """Draw the score after each layer."""
     heatmap(
         lens.chances[:, 0, 0][None],
@@ -164,7 +166,7 @@ def _scores(lens: Lens, columns: list[str]) -> None:
     )
 
 
-def _score_sentence(lens: Lens) -> str:
+def _score_sentence(lens: LensResult) -> str:
     values = lens.chances[:, 0, 0]
     steps = np.diff(values)
     most = int(np.abs(steps).argmax())
@@ -175,8 +177,8 @@ def _score_sentence(lens: Lens) -> str:
     )
 
 
-def _sentence(run: Run, lens: Lens, place: int) -> str:
-    settled, final = int(lens.settled[place]), lens.final[:, place]
+def _sentence(run: Run, lens: LensResult, place: int) -> str:
+    settled, final = int(lens.decision_layer[place]), lens.final_chances[:, place]
     word, last = f"“{target_picker.named(run, int(lens.ids[-1, place, 0]))}”", len(final) - 1
     share = f"{percent(float(final[-1]))} at the end"
     if settled == 0:
@@ -189,7 +191,7 @@ def _sentence(run: Run, lens: Lens, place: int) -> str:
     )
 
 
-def _folds(page: Page, params: Any, run: Run, lens: Lens, place: int) -> None:
+def _folds(page: Page, params: Any, run: Run, lens: LensResult, place: int) -> None:
     with page_parts.fold(page_parts.EQUATION, "inside.guesses.equation") as fold:
         if fold.open:
             page_parts.equation(LENS if run.model.asked == "logits" else HEAD_LENS)
@@ -217,7 +219,7 @@ def _folds(page: Page, params: Any, run: Run, lens: Lens, place: int) -> None:
     )
 
 
-def _arrays(run: Run, lens: Lens) -> dict[str, np.ndarray | Labelled]:
+def _arrays(run: Run, lens: LensResult) -> dict[str, np.ndarray | Labelled]:
     """The guesses after each layer at each position: ids, tokens and probabilities, the most probable first."""
     layers = ["before any layer", *(f"layer {i}" for i in range(len(lens.ids) - 1))]
     axes = {"after": layers, "position": distinct(target_picker.row_names(run))}
@@ -229,11 +231,11 @@ def _arrays(run: Run, lens: Lens) -> dict[str, np.ndarray | Labelled]:
         "ids": Labelled(lens.ids, ranked),
         "tokens": Labelled(tokens, dict.fromkeys(ranked)),
         "probabilities": Labelled(lens.chances, ranked),
-        "of the final word": Labelled(lens.final, axes),
+        "of the final word": Labelled(lens.final_chances, axes),
     }
 
 
-def _frame(run: Run, lens: Lens, places: Any) -> pd.DataFrame:
+def _frame(run: Run, lens: LensResult, places: Any) -> pd.DataFrame:
     rows = [(place, layer) for place in places for layer in range(len(lens.ids))]
     if run.model.asked == "score":
         after = ["before any layer" if layer == 0 else f"layer {layer - 1}" for _, layer in rows]
@@ -246,6 +248,6 @@ def _frame(run: Run, lens: Lens, places: Any) -> pd.DataFrame:
                 target_picker.named(run, int(lens.ids[layer, place, 0])) for place, layer in rows
             ],
             "probability": [round(float(lens.chances[layer, place, 0]), 4) for place, layer in rows],
-            "of the final word": [round(float(lens.final[layer, place]), 4) for place, layer in rows],
+            "of the final word": [round(float(lens.final_chances[layer, place]), 4) for place, layer in rows],
         }
     )

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.analysis.residual.ripple import KEEP, changed, neighbour, reach, ripple
+from core.analysis.residual.ripple import KEEP, changed_positions, changed_text, reach, ripple
 from core.errors import InputError
 from core.run import Run
 from viz.charts.layers import ripple_map
@@ -37,7 +37,7 @@ print(ripple(before, after{side}))   # (layer + 1, position), exactly 0 where no
 
 def show(page: Page, params: Any, run: Run) -> None:
     target_picker.forget("inside.ripple.sentence", params.text, "inside.other")
-    offered = neighbour(run.model, params.text, [OTHERS[params.text]] if params.text in OTHERS else ())
+    offered = changed_text(run.model, params.text, [OTHERS[params.text]] if params.text in OTHERS else ())
     other = controls.text("The same sentence with one word changed", "inside.other", offered)
     side = (
         controls.segmented("Where", tuple(SIDES), "inside.side", "encoder", SIDES.__getitem__, quiet=True)
@@ -49,7 +49,7 @@ def show(page: Page, params: Any, run: Run) -> None:
         return
     try:
         after = engine_client.run(params.model, other, target=run.target_text, keep=KEEP)
-        moved, places = ripple(run, after, side), changed(run, after, side)
+        moved, places = ripple(run, after, side), changed_positions(run, after, side)
     except InputError as error:
         st.text(f"{error.wrong} {error.rule} {error.remedy}")
         return

@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from core.analysis.attribution.logit_attribution import Attribution, attribute
-from core.analysis.attribution.target_token import Asked
+from core.analysis.attribution.target_token import OutputTarget
 from core.run import Run
 from viz.charts.layers import PICKED, parts_of_logit
 from viz.labels import head_name, literal
@@ -28,11 +28,11 @@ SUM = r"\underbrace{w \cdot \mathrm{norm}(x)}_{\text{logit}} = \sum_{p} c \cdot 
 BESIDE = r"\text{logit} = w \cdot [p_1; p_2; \dots] + b = \sum_{p} w_p \cdot p + b"
 HEAD = " The head of fine-tuning reads one position, or the mean of all; then the parts of each position are added up. Its activation is held at the share that it let through."
 CODE = """import core
-from core.analysis.attribution.target_token import Asked
+from core.analysis.attribution.target_token import OutputTarget
 from core.analysis.attribution.logit_attribution import attribute
 
 run = core.open_model({model!r}).run({text!r}{target})
-found = attribute(run, Asked(row={row}, token={token}, against={against}{activation}))
+found = attribute(run, OutputTarget(row={row}, token={token}, against={against}{activation}))
 print(found.heads, found.feed_forward, found.total, found.logit)"""
 
 
@@ -79,9 +79,9 @@ def bars(found: Attribution) -> tuple[list[str], list[float], list[str]]:
             (f"L{layer} {KINDS[kind]}", float(found.attention(kind)[layer]), "attention")
             for kind in found.heads
         ]
-        rows += [(f"L{layer} {found.beside}", float(added), found.beside)]
+        rows += [(f"L{layer} {found.layer_part}", float(added), found.layer_part)]
     if not found.feed_forward.any():  # a model of attention alone
-        rows = [row for row in rows if row[2] != found.beside]
+        rows = [row for row in rows if row[2] != found.layer_part]
     rows.append((REST, found.rest, "biases"))
     names, values, hues = (list(part) for part in zip(*rows, strict=True))
     return names, values, hues
@@ -106,10 +106,10 @@ def _pick(wide: dict[str, tuple[str, int]]) -> None:
         state.write(**{"inside.part": found["name"]})
 
 
-def _sentence(run: Run, asked: Asked, found: Attribution) -> str:
+def _sentence(run: Run, asked: OutputTarget, found: Attribution) -> str:
     word = target_picker.question(run, asked)
     attention = sum(float(found.attention(kind).sum()) for kind in found.heads)
-    others = "the feed-forward layers" if found.beside == "feed-forward" else f"the {found.beside}"
+    others = "the feed-forward layers" if found.layer_part == "feed-forward" else f"the {found.layer_part}"
     shares = [
         ("the embedding", sum(found.embedding.values())),
         ("attention", attention),
@@ -124,7 +124,7 @@ def _sentence(run: Run, asked: Asked, found: Attribution) -> str:
     return f"{what} is {target_picker.signed(found.logit)}: {listed}. Added up: {target_picker.signed(found.total)}."
 
 
-def _folds(page: Page, params: Any, run: Run, asked: Asked, found: Attribution) -> None:
+def _folds(page: Page, params: Any, run: Run, asked: OutputTarget, found: Attribution) -> None:
     with page_parts.fold(page_parts.EQUATION, "inside.who.equation") as fold:
         if fold.open:
             page_parts.equation(SUM if run.model.spec.stream[0] != "features_in" else BESIDE)
@@ -164,7 +164,7 @@ def _arrays(found: Attribution) -> dict[str, np.ndarray | Labelled]:
             f"bias of the output map, {kind}": Labelled(values, {"layer": layers})
             for kind, values in found.biases.items()
         },
-        found.beside: Labelled(found.feed_forward, {"layer": layers}),
+        found.layer_part: Labelled(found.feed_forward, {"layer": layers}),
         "every part": Labelled(np.array(values), {"part": names}),
     }
 
@@ -206,6 +206,6 @@ def frame(found: Attribution) -> pd.DataFrame:
         rows += [
             (f"L{layer} {KINDS[kind]}, bias", float(value)) for layer, value in enumerate(found.biases[kind])
         ]
-    rows += [(f"L{layer} {found.beside}", float(value)) for layer, value in enumerate(found.feed_forward)]
+    rows += [(f"L{layer} {found.layer_part}", float(value)) for layer, value in enumerate(found.feed_forward)]
     rows += [(REST, found.rest), ("sum", found.total), ("logit of the run", found.logit)]
     return pd.DataFrame(rows, columns=pd.Index(["part", "added"]))

@@ -10,7 +10,7 @@ import numpy as np
 
 import core.serving.engine
 from core.analysis.heads.compare import jensen_shannon
-from core.analysis.heads.similar import TextPatterns, seen
+from core.analysis.heads.similar import TextPatterns, text_patterns
 from core.checkpoints import history
 from core.errors import InputError
 from core.run import Run
@@ -54,7 +54,7 @@ def ranked(
     """
     found = []
     for name, patterns in heads:
-        rows = patterns.by(begins, begins)[:, at, 1:].astype(np.float64)
+        rows = patterns.regroup(begins, begins)[:, at, 1:].astype(np.float64)
         for head, row in enumerate(rows):
             if (total := row.sum()) >= 0.01:
                 share = row / total
@@ -94,7 +94,7 @@ def _of_kind(run: Run, kind: str, model: str) -> list[tuple[str, TextPatterns]]:
     axes = run.model.spec.kind(kind)
     if axes.queries != axes.keys or run.axis(axes.keys) is not (run.source or run.side):
         return []  # across two texts, or over sentences
-    whole = seen(run, kind)
+    whole = text_patterns(run, kind)
     n_layers = axes.n_layers(run.model.config)
     layers = whole.weights.reshape(n_layers, -1, *whole.weights.shape[1:])
     many = len(run.kinds) > 1

@@ -8,7 +8,8 @@ import altair as alt
 import numpy as np
 import streamlit as st
 
-from core.analysis.similarity import MOST, TokenPairs, cosine, token_pairs
+from core.analysis.similarity import MAX_TEXTS, TokenPairs, token_pairs
+from core.maths import cosines
 from core.run import Run
 from viz import theme
 from viz.charts.parts import vega
@@ -27,13 +28,15 @@ ROW, AROUND, LONG = 26, 140, 40
 def show(run: Run) -> None:
     """The box for the other sentences, the cosine, and below it the tokens of two or the matrix of more."""
     typed = controls.text(
-        f"Compare with: a second sentence, or up to {MOST - 1} with {BETWEEN} between them", "alike", OTHER
+        f"Compare with: a second sentence, or up to {MAX_TEXTS - 1} with {BETWEEN} between them",
+        "alike",
+        OTHER,
     )
     texts = [part.strip() for part in typed.split(BETWEEN) if part.strip()]
-    if len(texts) >= MOST:
-        st.caption(f"There are {len(texts)} sentences. The first {MOST - 1} are compared.")
+    if len(texts) >= MAX_TEXTS:
+        st.caption(f"There are {len(texts)} sentences. The first {MAX_TEXTS - 1} are compared.")
     name = run.model.name
-    others = [head_picker.run(name, head_picker.window(name, text), None) for text in texts[: MOST - 1]]
+    others = [head_picker.run(name, head_picker.window(name, text), None) for text in texts[: MAX_TEXTS - 1]]
     if not others:
         st.caption("Type a sentence above to compare with.")
     elif len(others) == 1:
@@ -45,7 +48,7 @@ def show(run: Run) -> None:
 def _two(run: Run, other: Run) -> None:
     found = token_pairs(run, other)
     st.markdown(
-        f"Cosine similarity of the two sentences: **{_number(found.whole)}** "
+        f"Cosine similarity of the two sentences: **{_number(found.total)}** "
         f":gray[:small[from −1 to 1 · “{literal(shorten(run.side.text, LONG))}” and “{literal(shorten(other.side.text, LONG))}”]]",
         width="content",
     )
@@ -63,13 +66,13 @@ def _says(found: TokenPairs, values: np.ndarray, way: str) -> str:
     i, j = (int(place) for place in np.unravel_index(int(values.argmax()), values.shape))
     pair = f"“{literal(visible(found.one[i]))}” and “{literal(visible(found.other[j]))}”"
     if way == SHARES:
-        return f"{pair} carry most, {_number(values[i, j])}. All cells add up to the cosine of the sentences, {_number(found.whole)}: each vector is the mean of its tokens' vectors."
+        return f"{pair} carry most, {_number(values[i, j])}. All cells add up to the cosine of the sentences, {_number(found.total)}: each vector is the mean of its tokens' vectors."
     return f"{pair} are most alike, {_number(values[i, j])}. The vectors are those of the last layer, so each already holds what its token read from its neighbours."
 
 
 def _several(runs: Sequence[Run]) -> None:
-    vectors = np.stack([run.embedding for run in runs])
-    values, names = cosine(vectors, vectors), tuple(run.side.text for run in runs)
+    vectors = np.stack([run.embedding for run in runs]).astype(np.float64)
+    values, names = cosines(vectors, vectors), tuple(run.side.text for run in runs)
     apart = values - 2 * np.eye(len(runs))
     i, j = sorted(int(place) for place in np.unravel_index(int(apart.argmax()), apart.shape))
     st.markdown(

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 
 import streamlit as st
 
-from core.analysis.arithmetic.cell import lines_of, needed, needed_lines
-from core.analysis.arithmetic.source import needed_source, source_of, tensor_card
+from core.analysis.arithmetic.cell import cell_arithmetic, cell_paths, row_paths
+from core.analysis.arithmetic.source import source_lines, source_paths, tensor_card
 from core.run import Run
 from viz.instruments import arithmetic, source
 from viz.instruments.arithmetic.arithmetic import Cell, awaited, in_view, paths_of
@@ -63,7 +63,7 @@ def _pass(run: Run, place: HeadRef) -> Pass:
 
 
 def _paths(run: Run, kind: str, layers: Iterable[int]) -> tuple[str, ...]:
-    wanted = (needs(run, kind, layer) for needs in (needed, needed_lines, needed_source) for layer in layers)
+    wanted = (needs(run, kind, layer) for needs in (row_paths, cell_paths, source_paths) for layer in layers)
     return tuple(sorted({path for paths in wanted for path in paths}))
 
 
@@ -86,8 +86,8 @@ def _cell(way: Pass, place: HeadRef, cell: Cell, whole: float) -> None:
             awaited(cell, key=LINES)
             return
         found = way.run()
-        lines = lines_of(found, place.kind, *cell.at)
-        code = source_of(found, place.kind, place.layer)
+        lines = cell_arithmetic(found, place.kind, *cell.at)
+        code = source_lines(found, place.kind, place.layer)
         taps = [line.path for line in code if line.path is not None]
         chosen = _chosen({CODE: taps, LINES: paths_of(lines)})
         given = chosen or next((line.path for line in code if line.leaf == "pattern"), None)

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.analysis.arithmetic.cell import Row, row_of
-from core.analysis.heads.habits import Heads
+from core.analysis.arithmetic.cell import AttentionRow, attention_row
+from core.analysis.heads.habits import HeadHabits
 from core.layers.score_terms import columns as beside_keys
 from core.layers.score_terms import in_latex, in_short
 from core.run import Run
@@ -36,7 +36,14 @@ print(attention.weights[{layer}, {head}])"""
 
 
 def show(
-    page: Page, run: Run, heads: Heads, place: HeadRef, seen: HeadView, piece: tuple[int, int], *, one: bool
+    page: Page,
+    run: Run,
+    heads: HeadHabits,
+    place: HeadRef,
+    seen: HeadView,
+    piece: tuple[int, int],
+    *,
+    one: bool,
 ) -> None:
     """Draw the folds; `piece` are query and key as token indices, `one` says that a single head is shown."""
     relative_bias.show(run, place)
@@ -45,10 +52,10 @@ def show(
         head_output.show(run, place, *piece)
     with page_parts.fold(page_parts.EQUATION, "look.arithmetic") as fold:
         if fold.open:
-            _row(row_of(cell.deep(run, place), place.kind, place.layer, place.head, piece[0]))
+            _row(attention_row(cell.deep(run, place), place.kind, place.layer, place.head, piece[0]))
     with page_parts.fold(page_parts.LOOKING, "look.looking") as fold:
         if fold.open:
-            word, score = heads.word(place.layer, place.head), heads.score(place.layer, place.head)
+            word, score = heads.label(place.layer, place.head), heads.score(place.layer, place.head)
             st.markdown(NOTES[place.kind])
             st.markdown(
                 f"Layer {place.layer} of {heads.shape[0]} and head {place.head} of {heads.shape[1]}, both counted from 0. The name of a head is its "
@@ -78,7 +85,7 @@ def show(
     )
 
 
-def _row(row: Row) -> None:
+def _row(row: AttentionRow) -> None:
     """The whole row of the chosen query, from scores to weights."""
     below = " + ".join([r"\sum_{k} e^{s_{ik}}", *(term.latex for term in beside_keys(row.terms))])
     page_parts.equation(
@@ -90,7 +97,7 @@ def _row(row: Row) -> None:
     columns = {
         "key": [visible(key) for key in row.keys],
         "q · k": row.dots,
-        **{term.letter: row.added[term.leaf] for term in row.terms if term.leaf in row.added},
+        **{term.letter: row.added_scores[term.leaf] for term in row.terms if term.leaf in row.added_scores},
         f"s = {in_short(row.terms)}" if row.terms else "score": row.scores,
         "allowed": row.allowed,
         "exp(s − max)": row.exps,
@@ -102,7 +109,11 @@ def _row(row: Row) -> None:
     st.caption(
         f"The row of the chosen query, by tokens; recomputed here in float64, it differs from the tensor of the run by at most {row.residue:.1e}. "
         + " ".join(term.note for term in row.terms if term.note)
-        + (f" Here the keys have {percent(1 - row.sunk)}, the sink {percent(row.sunk)}." if row.sunk else "")
+        + (
+            f" Here the keys have {percent(1 - row.sink_weight)}, the sink {percent(row.sink_weight)}."
+            if row.sink_weight
+            else ""
+        )
     )
 
 

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 import numpy as np
 import streamlit as st
 
-from core.analysis.attention.aggregate import aggregated
+from core.analysis.attention.aggregate import aggregate_heads
 from core.analysis.attention.cautions import Caution, cautions
-from core.analysis.attention.lenses import has_lenses, lenses, log_sums
+from core.analysis.attention.lenses import has_scores, log_denominators, scores_and_norms
 from core.analysis.attention.measures import entropy
-from core.analysis.heads.habits import Heads
+from core.analysis.heads.habits import HeadHabits
 from core.layers.score_terms import columns
 from core.run import Run
 from viz.instruments import READING, WRITING, head_view, heatmap, strip
@@ -59,7 +59,7 @@ ALSO = {"lines": "As lines", "text": "As shaded text"}
 EXPLAINS = "A large weight shows what was attended to, not why the model decided as it did: attention is not an explanation."
 
 
-def show(page: Page, run: Run, measured: Mapping[str, Heads], place: HeadRef) -> None:
+def show(page: Page, run: Run, measured: Mapping[str, HeadHabits], place: HeadRef) -> None:
     """Draw the heatmap with the sum of its chosen cell beside it, on which the visitor lands, and the folds."""
     by, how = _choices(run, place, joins=several(measured))
     seen = _seen(run, measured, place, by, how)
@@ -136,15 +136,15 @@ def _ways_out(joins: bool) -> None:
     )
 
 
-def _seen(run: Run, measured: Mapping[str, Heads], place: HeadRef, by: str, how: str) -> HeadView:
+def _seen(run: Run, measured: Mapping[str, HeadHabits], place: HeadRef, by: str, how: str) -> HeadView:
     if how == ONE:
         return HeadView(
             look(run, place.kind, by),
             place.layer,
             place.head,
-            f"{named(place, measured)}, {measured[place.kind].word(place.layer, place.head)}",
+            f"{named(place, measured)}, {measured[place.kind].label(place.layer, place.head)}",
         )
-    joined = aggregated(run, place.kind, how, by, writing=crosses(place.kind))
+    joined = aggregate_heads(run, place.kind, how, by, writing=crosses(place.kind))
     return HeadView(joined, place.layer, 0, f"{JOINED[how]} of layer {place.layer}")
 
 
@@ -154,7 +154,9 @@ def _heatmap(run: Run, place: HeadRef, seen: HeadView, by: str, how: str) -> tup
     crossing = crosses(place.kind)
 
     def further() -> tuple[np.ndarray | None, np.ndarray | None]:
-        return lenses(cell.deep(run, place), place.kind, place.layer, place.head, by, writing=crossing)
+        return scores_and_norms(
+            cell.deep(run, place), place.kind, place.layer, place.head, by, writing=crossing
+        )
 
     one = among(seen.attention, place) if how == ONE else None
     layer, head = (LAYER, HEAD) if one else (place.layer, place.head)
@@ -165,8 +167,8 @@ def _heatmap(run: Run, place: HeadRef, seen: HeadView, by: str, how: str) -> tup
         key=f"look.heatmap.{place.kind}.{by}",
         allowed=seen.allowed,
         numbers=len(keys) <= 16,
-        lenses=further if how == ONE and has_lenses(run, place.kind, by, writing=crossing) else None,
-        log_sums=log_sums(run, place.kind, place.layer, place.head, by, writing=crossing)
+        lenses=further if how == ONE and has_scores(run, place.kind, by, writing=crossing) else None,
+        log_sums=log_denominators(run, place.kind, place.layer, place.head, by, writing=crossing)
         if how == ONE
         else None,
         among=one,
@@ -289,7 +291,7 @@ def _touched(seen: HeadView, place: HeadRef) -> tuple[int, int]:
 
 def care(seen: HeadView, query: int, how: str, *, within: bool) -> list[str]:
     """What keeps from reading too much into this picture, as far as its numbers call for it."""
-    found = cautions(seen.weights, seen.allowed, query, seen.attention.marks[1], within=within)
+    found = cautions(seen.weights, seen.allowed, query, seen.attention.marks[1], same_text=within)
     said = [*([] if how == ONE else [Caution(how, 1.0)]), *found]  # pyright: ignore[reportArgumentType]
     word = f"“{literal(visible(seen.attention.queries[query]))}”"
     return [CARE[caution.kind].format(share=percent(caution.share), query=word) for caution in said]

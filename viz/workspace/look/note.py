@@ -6,8 +6,8 @@ from typing import Literal
 
 import streamlit as st
 
-from core.analysis.loops import endless
-from core.analysis.promised import outcome
+from core.analysis.loops import unfinished_note
+from core.analysis.preset_checks import check_preset
 from core.data.texts import Preset
 from core.run import Run
 from viz.labels import literal, shorten
@@ -46,10 +46,10 @@ def show(run: Run, *, given: bool, side: Literal["left", "center"]) -> None:
 
 def _failed(row: Preset | None, run: Run) -> str:
     """That the model finds no end, or what it did instead of what the ready-made sentence promised."""
-    if told := endless(run):
+    if told := unfinished_note(run):
         return told
-    found = outcome(row, run) if row else None
-    return f"A telling error: {found.says}" if found and not found.kept else ""
+    found = check_preset(row, run) if row else None
+    return f"A telling error: {found.summary}" if found and not found.passed else ""
 
 
 def _own() -> None:

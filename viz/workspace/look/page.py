@@ -8,8 +8,8 @@ from functools import partial
 
 import streamlit as st
 
-from core.analysis.guesses import guesses
-from core.analysis.heads.habits import Heads
+from core.analysis.heads.habits import HeadHabits
+from core.analysis.predictions import top_predictions
 from core.decoding import Step
 from core.errors import InputError
 from core.run import Run
@@ -58,7 +58,7 @@ class Looking:
     """The run, and the measured habits of all heads by kind of attention."""
 
     run: Run
-    heads: Mapping[str, Heads]
+    heads: Mapping[str, HeadHabits]
 
 
 def compute(p: Params) -> Looking:
@@ -131,7 +131,7 @@ def _without(params: Params, run: Run) -> None:
         return
     st.text(
         f"{params.model} has no attention to look at: what reaches a position comes through its convolutions. "
-        f"After this text it predicts “{guesses(run, run.side.n_real - 1, 1)[0][0]}”."
+        f"After this text it predicts “{top_predictions(run, run.side.n_real - 1, 1)[0][0]}”."
     )
     links.page_link("decode", "Watch it write in Decode")
 

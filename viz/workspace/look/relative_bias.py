@@ -6,7 +6,7 @@ import altair as alt
 import numpy as np
 import streamlit as st
 
-from core.analysis.heads.relative_bias import Bucket, ByDistance, by_distance
+from core.analysis.heads.relative_bias import BiasByDistance, Bucket, bias_by_distance
 from core.run import Run
 from viz import theme
 from viz.charts.parts import vega
@@ -20,7 +20,7 @@ ROW, AROUND = 22, 120
 
 def show(run: Run, place: HeadRef) -> None:
     """A fold with the table of the stack in view; nothing for a model that adds nothing for the distance."""
-    found = by_distance(run.model, place.kind)
+    found = bias_by_distance(run.model, place.kind)
     if found is None:
         return
     with page_parts.fold(NAME, KEY) as fold:
@@ -30,7 +30,7 @@ def show(run: Run, place: HeadRef) -> None:
             st.markdown(told(found, place))
 
 
-def told(found: ByDistance, place: HeadRef) -> str:
+def told(found: BiasByDistance, place: HeadRef) -> str:
     """What the picture says of the head in view, and what its columns are."""
     row = found.values[place.head]
     if not found.endless:
@@ -42,16 +42,16 @@ def told(found: ByDistance, place: HeadRef) -> str:
     return (
         f"Head {place.head} adds most, {_number(row.max())}, to a key {_where(best)}, and least, {_number(row.min())}, to one {_where(least)}, "
         "whatever the words are: it is added to the score before the softmax. The numbers are the same in all layers of this stack. "
-        f"Up to a distance of {found.alone} each has a number of its own; farther distances share one, more of them the farther they are "
-        f"(by the logarithm of the distance), and from {found.shared} on all share the last."
+        f"Up to a distance of {found.exact_distance} each has a number of its own; farther distances share one, more of them the farther they are "
+        f"(by the logarithm of the distance), and from {found.shared_from} on all share the last."
     )
 
 
 @draw_once
-def picture(found: ByDistance, head: int) -> vega.Layers:
+def picture(found: BiasByDistance, head: int) -> vega.Layers:
     """A row a head, a column a bucket of distances, diverging colours centred on 0; the row of `head` is framed.
 
-    >>> one = ByDistance((Bucket(1, None, -1), Bucket(0, 0, 0)), np.array([[0.5, -1.0]], dtype=np.float32))
+    >>> one = BiasByDistance((Bucket(1, None, -1), Bucket(0, 0, 0)), np.array([[0.5, -1.0]], dtype=np.float32))
     >>> [layer["mark"]["type"] for layer in picture(one, 0).to_dict()["layer"]]
     ['rect', 'rect']
     """
@@ -63,7 +63,7 @@ def picture(found: ByDistance, head: int) -> vega.Layers:
         for i in range(heads)
         for j, bucket in enumerate(found.buckets)
     ]
-    near = [f"{bucket.near:+d}".replace("-", "−") if bucket.near else "0" for bucket in found.buckets]
+    near = [f"{bucket.nearest:+d}".replace("-", "−") if bucket.nearest else "0" for bucket in found.buckets]
     ends = [
         f"≤ {near[0]}" if found.endless else near[0],
         *near[1:-1],
@@ -93,11 +93,11 @@ def _where(bucket: Bucket) -> str:
     >>> _where(Bucket(1, -1, -1)), _where(Bucket(0, 0, 0)), _where(Bucket(5, 8, 11)), _where(Bucket(7, None, -113))
     ('1 token before it', 'at its own place', '8 to 11 tokens after it', '113 or more tokens before it')
     """
-    if bucket.near == 0:
+    if bucket.nearest == 0:
         return "at its own place"
-    near, side = abs(bucket.near), "before it" if bucket.near < 0 else "after it"
+    near, side = abs(bucket.nearest), "before it" if bucket.nearest < 0 else "after it"
     ends = [abs(end) for end in (bucket.first, bucket.last) if end is not None]
-    many = f"{near} or more" if len(ends) < 2 else f"{near}" if bucket.alone else f"{near} to {max(ends)}"
+    many = f"{near} or more" if len(ends) < 2 else f"{near}" if bucket.is_single else f"{near} to {max(ends)}"
     return f"{many} token{'' if many == '1' else 's'} {side}"
 
 

@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from core.analysis.attention.measures import entropy
-from core.analysis.heads.habits import WORDS, Heads
+from core.analysis.heads.habits import HABIT_NAMES, HeadHabits
 from core.run import Attention, Run
 from viz.instruments import clicked, grid_packet, show_grid
 from viz.instruments.kit.picture import lines as python_lines
@@ -21,7 +21,7 @@ MANY = 96
 """More heads than these are one map of the model, by layers: the clearest first would be screens of one habit."""
 
 
-def heads_grid(run: Run, measured: Mapping[str, Heads], place: HeadRef) -> None:
+def heads_grid(run: Run, measured: Mapping[str, HeadHabits], place: HeadRef) -> None:
     """Every head of this kind as a thumbnail, the clearest of each habit first; a click swaps the picture above."""
     attention, heads, key = look(run, place.kind), measured[place.kind], grid_key(place.kind)
     tiles = remembered(heads, "tiles", lambda: _tiles(heads))
@@ -72,13 +72,13 @@ class Tiles:
     clearest: list[tuple[int, int]]
 
 
-def _tiles(heads: Heads) -> Tiles:
+def _tiles(heads: HeadHabits) -> Tiles:
     layers, n_heads = heads.shape
     places, habits = [(i, j) for i in range(layers) for j in range(n_heads)], list(heads.best())
     return Tiles(
-        [[heads.word(i, j) for j in range(n_heads)] for i in range(layers)],
+        [[heads.label(i, j) for j in range(n_heads)] for i in range(layers)],
         [[heads.score(i, j) for j in range(n_heads)] for i in range(layers)],
-        [WORDS[habit] for habit in habits],
+        [HABIT_NAMES[habit] for habit in habits],
         sorted(places, key=lambda at: (habits.index(heads.kind(*at)), -heads.score(*at))),
     )
 

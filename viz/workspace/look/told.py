@@ -6,7 +6,7 @@ import numpy as np
 import streamlit as st
 
 from core.analysis.documents import unknown_words
-from core.analysis.promised import plain
+from core.analysis.preset_checks import label_text
 from core.analysis.task_outputs import answer_span, chances, tagged_words
 from core.maths import sigmoid
 from core.run import Run
@@ -31,7 +31,7 @@ def classes(run: Run) -> None:
     scores, names = run.classes, run.model.class_names
     shares = chances(run.model, scores if scores.ndim == 1 else scores[run.side.n_real - 1])
     order = np.argsort(-shares, kind="stable")
-    said = [f"{literal(plain(names[i]))} {percent(shares[i])}" for i in order[:NAMED]]
+    said = [f"{literal(label_text(names[i]))} {percent(shares[i])}" for i in order[:NAMED]]
     said += [f"{len(order) - NAMED:,} more"] if len(order) > NAMED else []
     strange = unknown_words(run) if run.model.spec.sentences else ()
     if strange:

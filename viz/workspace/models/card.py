@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from core.analysis.heads.head_file import Surveyed
+from core.analysis.heads.head_file import HeadMeasures
 from core.checkpoints.record import Training
 from core.tools.card_heads import habits, linked
 from core.tools.card_sections import NAMES, explained
@@ -15,7 +15,7 @@ from viz.widgets import page_parts
 from viz.workspace.shared.card_text import card_text
 
 
-def draw(name: str, card: str, training: Training | None, heads: Surveyed | None, *, ours: bool) -> None:
+def draw(name: str, card: str, training: Training | None, heads: HeadMeasures | None, *, ours: bool) -> None:
     """Our own cards are Markdown, their curve and heads drawn here; a foreign one is shown as the text it is."""
     if not ours:
         st.code(card_text(card) or "This folder has no card.", language=None, wrap_lines=True)
@@ -39,7 +39,7 @@ def _training(name: str, training: Training) -> None:
         )
 
 
-def _heads(heads: Surveyed) -> None:
+def _heads(heads: HeadMeasures) -> None:
     st.markdown("**Its heads, beside those of an untrained copy**")
     for rows, what, control in (
         (habits(heads), "looks at", "shuffled"),

@@ -10,7 +10,7 @@ import pandas as pd
 import streamlit as st
 
 import core.serving.engine
-from core.analysis.heads.head_file import Surveyed, read_heads
+from core.analysis.heads.head_file import HeadMeasures, read_heads
 from core.checkpoints.manifest import Shipped, read_manifest, shipped_folder
 from core.checkpoints.record import Training, read_training
 from core.checkpoints.scores import MEASURES as KNOWN
@@ -55,7 +55,7 @@ class ModelCard:
     terms: Shipped | None = None
     scores: tuple[Score, ...] = ()
     training: Training | None = None
-    heads: Surveyed | None = None
+    heads: HeadMeasures | None = None
     looks: bool = True
     group: str = ""
 

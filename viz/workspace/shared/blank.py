@@ -7,13 +7,14 @@ from dataclasses import dataclass, replace
 
 import streamlit as st
 
-from core.analysis.guesses import guesses, probabilities
+from core.analysis.predictions import top_predictions
+from core.maths import softmax
 from core.model import Model
 from core.run import Run
 from viz.labels import literal, percent
 from viz.shell import state
 from viz.widgets import controls
-from viz.workspace.shared.head_picker import blanks
+from viz.workspace.shared.head_picker import blank_rows
 from viz.workspace.shared.head_picker import run as look_at
 
 _FILLED, _BLANKS = "look.filled", "look.blanks"
@@ -60,7 +61,7 @@ class Blanks:
         return (
             held
             if held and held.mask == sign and held.written() == text
-            else cls(text, sign, (None,) * (count if count == len(blanks(run)) else 0))
+            else cls(text, sign, (None,) * (count if count == len(blank_rows(run)) else 0))
         )
 
     def with_(self, number: int, word: str | None) -> Blanks:
@@ -96,10 +97,10 @@ def _choice(run: Run, found: Blanks, number: int) -> None:
     empty = found.with_(number, None)
     text, _, pair = empty.written().partition(BETWEEN)
     here = run if word is None else look_at(run.model.name, text, None, pair or None)
-    row = blanks(here)[empty.words[:number].count(None)]
-    chances = dict(guesses(here, row))
+    row = blank_rows(here)[empty.words[:number].count(None)]
+    chances = dict(top_predictions(here, row))
     if word is not None and word not in chances:
-        chances[word] = dict(guesses(here, row, len(here.model.tokenizer)))[
+        chances[word] = dict(top_predictions(here, row, len(here.model.tokenizer)))[
             word
         ]  # it was among the first before another blank was filled
     which = "the blank" if many == 1 else f"blank {number + 1} of {many}"
@@ -125,11 +126,11 @@ def follows(run: Run) -> None:
     """What the model thinks of the second text as the continuation of the first, or of the order of the two."""
     if run.side.pair is not None and "next_sentence" in run.model.outputs:
         st.text(
-            f"That the second text follows the first has, for this model, a probability of {percent(probabilities(run.next_sentence)[0])}."
+            f"That the second text follows the first has, for this model, a probability of {percent(softmax(run.next_sentence)[0])}."
         )
     if run.side.pair is not None and "sentence_order" in run.model.outputs:
         st.text(
-            f"That the two texts stand in their order has, for this model, a probability of {percent(probabilities(run.sentence_order)[0])}."
+            f"That the two texts stand in their order has, for this model, a probability of {percent(softmax(run.sentence_order)[0])}."
         )
 
 

@@ -10,12 +10,12 @@ from pathlib import Path
 import numpy as np
 import streamlit as st
 
-from core.analysis.attribution.target_token import blanks
+from core.analysis.attribution.target_token import blank_rows
 from core.analysis.heads import patch_habits
 from core.analysis.heads.evidence import TESTS
-from core.analysis.heads.habits import RARE, WORDS, Heads
+from core.analysis.heads.habits import HABIT_NAMES, RARE, HeadHabits
 from core.analysis.heads.head_file import FILE, read_heads
-from core.analysis.heads.head_survey import named_by, surveyed
+from core.analysis.heads.head_survey import survey_heads, with_readability
 from core.checkpoints.manifest import shipped_folder
 from core.data import doodles
 from core.data.texts import Example, texts
@@ -163,7 +163,7 @@ def read_by_all(model: Model) -> tuple[Example, ...]:
     return _pairs(model) if model.spec.has_source else battery(paired=False)
 
 
-def survey(model: str) -> Mapping[str, Heads]:
+def survey(model: str) -> Mapping[str, HeadHabits]:
     """The habits of all heads by kind of attention, kept by the engine: as shipped with the model, as surveyed here (`core.reading.surveys`), else measured now, on fewer sentences."""
     reader = opened(model)
     if known := surveys.default().heads(reader, engine_client.session()):
@@ -174,12 +174,12 @@ def survey(model: str) -> Mapping[str, Heads]:
     examples = (examples_of(model) or read_by_all(reader)) if reader.spec.kinds_of(reader.config) else ()
     return engine_client.submit(
         ("heads", model),
-        lambda: named_by(surveyed(reader, examples), reader, [row.text for row in examples])[0],
+        lambda: with_readability(survey_heads(reader, examples), reader, [row.text for row in examples])[0],
         cost=60.0 * len(examples) * reader.config.n_layers,
     )
 
 
-def _shipped(folder: Path) -> Mapping[str, Heads]:
+def _shipped(folder: Path) -> Mapping[str, HeadHabits]:
     found = read_heads(folder)
     assert found is not None
     return found.trained
@@ -253,7 +253,7 @@ def read_by(run: Run, kind: str) -> str:
     return " ".join(filter(None, (side.text, side.pair)))
 
 
-def habits(measured: Mapping[str, Heads], run: Run | None = None) -> dict[HeadRef, str]:
+def habits(measured: Mapping[str, HeadHabits], run: Run | None = None) -> dict[HeadRef, str]:
     """The clearest head of each habit, the most telling first: across the two languages before inside one.
 
     With a run, only habits that its text gives an occasion to show.
@@ -266,16 +266,16 @@ def habits(measured: Mapping[str, Heads], run: Run | None = None) -> dict[HeadRe
     order = [
         *("aligner", "previous", "first", "induction", "duplicate"),
         *RARE,
-        *patch_habits.COUNTED,
+        *patch_habits.CELL_MEASURES,
         "spread",
         "itself",
         "next",
         *("separator", "punctuation"),
     ]
-    return {found[habit]: WORDS[habit] for habit in sorted(found, key=order.index)}
+    return {found[habit]: HABIT_NAMES[habit] for habit in sorted(found, key=order.index)}
 
 
-def chosen(measured: Mapping[str, Heads], run: Run | None = None) -> HeadRef:
+def chosen(measured: Mapping[str, HeadHabits], run: Run | None = None) -> HeadRef:
     """The head to show: the visitor's, else the most telling one (for this run).
 
     The heads of a model that did not ship are measured in the background, on many sentences. Which one opens does not wait for that: it is
@@ -299,7 +299,7 @@ def chosen(measured: Mapping[str, Heads], run: Run | None = None) -> HeadRef:
     )
 
 
-def of_text(model: str, text: str) -> Mapping[str, Heads]:
+def of_text(model: str, text: str) -> Mapping[str, HeadHabits]:
     """Return the habits by which a pair of heads opens: of a shipped model those of its survey, of another those of this text, which do not wait for one."""
     measured = survey(model)
     if reads.ours(model):
@@ -311,13 +311,13 @@ def of_text(model: str, text: str) -> Mapping[str, Heads]:
     return found if found.keys() == measured.keys() else measured
 
 
-def _of_run(run: Run) -> Mapping[str, Heads]:
+def _of_run(run: Run) -> Mapping[str, HeadHabits]:
     """The habits of all heads on the text of one run."""
     model, text, target = run.model, (run.source or run.side).text, run.target_text
 
-    def measure() -> Mapping[str, Heads]:
+    def measure() -> Mapping[str, HeadHabits]:
         try:
-            return named_by(surveyed(model, [Example(text, target)]), model, [text])[0]
+            return with_readability(survey_heads(model, [Example(text, target)]), model, [text])[0]
         except InputError:  # a text that shows nothing of any head
             return {}
 
@@ -326,14 +326,14 @@ def _of_run(run: Run) -> Mapping[str, Heads]:
     )
 
 
-def _first(measured: Mapping[str, Heads], run: Run | None) -> HeadRef:
+def _first(measured: Mapping[str, HeadHabits], run: Run | None) -> HeadRef:
     """The most telling head; of a model that reads one text and writes another, one that looks from this to that."""
     across = {kind: measured[kind] for kind in measured if crosses(kind)}
     named = next(iter(habits(across or measured, run)), None)
     return named or HeadRef(min(across or measured, key=RANK.index), 0, 0)
 
 
-def several(measured: Mapping[str, Heads]) -> bool:
+def several(measured: Mapping[str, HeadHabits]) -> bool:
     """Whether there are heads to choose from; a recurrent translator has one alignment."""
     return any(heads.shape != (1, 1) for heads in measured.values())
 
@@ -342,10 +342,10 @@ def show(place: HeadRef) -> None:
     state.write(kind=place.kind, layer=place.layer, head=place.head)
 
 
-def pills(measured: Mapping[str, Heads], now: HeadRef, run: Run | None = None) -> None:
+def pills(measured: Mapping[str, HeadHabits], now: HeadRef, run: Run | None = None) -> None:
     """What a head is, behind a question mark; one pill for each of the most telling habits, and the head in view if it is another."""
     shown = dict(islice(habits(measured, run).items(), PILLS))
-    shown.setdefault(now, measured[now.kind].word(now.layer, now.head))
+    shown.setdefault(now, measured[now.kind].label(now.layer, now.head))
     key = f"look.pills:{sorted(measured)}"
     state.seed_widget(key, now)
     with st.container(
@@ -370,10 +370,10 @@ def pills(measured: Mapping[str, Heads], now: HeadRef, run: Run | None = None) -
         )
 
 
-def explained(measured: Mapping[str, Heads], shown: Collection[HeadRef]) -> str:
+def explained(measured: Mapping[str, HeadHabits], shown: Collection[HeadRef]) -> str:
     """What a head is, how L1.H5 is read, and what the names of these heads mean: the glossary, and the test behind each name."""
     found = {measured[place.kind].kind(place.layer, place.head): place for place in shown}
-    names = "".join(f"\n- **{WORDS[habit]}**: {TESTS[habit]}" for habit in found if habit in TESTS)
+    names = "".join(f"\n- **{HABIT_NAMES[habit]}**: {TESTS[habit]}" for habit in found if habit in TESTS)
     return f"{term('head').sentence}\n\nThe names say what a head did in a test, on sentences of ours:{names}"
 
 
@@ -388,7 +388,7 @@ def touched(found: Run, kind: str) -> str | None:
     now = (found.model.name, found.side.text, found.source.text if found.source else "", kind)
     before = st.session_state.get("look.shown")
     st.session_state["look.shown"] = now
-    first = blanks(found)[:1]
+    first = blank_rows(found)[:1]
     hidden = [word for word, text in enumerate(found.side.words) if text.pieces[0] in first]
     start = str(hidden[0]) if hidden else None
     if before not in (None, now):

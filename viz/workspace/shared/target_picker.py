@@ -5,7 +5,15 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-from core.analysis.attribution.target_token import EDGES, Asked, about, blanks, rows, telling, truth
+from core.analysis.attribution.target_token import (
+    EDGES,
+    OutputTarget,
+    blank_rows,
+    default_row,
+    output_target,
+    target_rows,
+    true_token,
+)
 from core.analysis.task_outputs import activation_of, chances
 from core.errors import InputError
 from core.maths import softmax
@@ -88,8 +96,8 @@ def place(run: Run, row: int) -> str:
     framed = run.model.spec.framed
     tokens = [word(token) for token in run.tokens[max(0, row - BEFORE + (not framed)) : row + (not framed)]]
     dots = "… " if row >= BEFORE + framed else ""
-    found = truth(run, row)
-    after = "?" if found is None or row in blanks(run) else named(run, found)
+    found = true_token(run, row)
+    after = "?" if found is None or row in blank_rows(run) else named(run, found)
     return shorten(f"{dots}{' '.join(tokens)} ▸ {after}", 60)
 
 
@@ -123,14 +131,16 @@ def row(run: Run, slug: str) -> int:
         if writes
         else ROWS.get(run.model.asked, "Which position")
     )
-    return controls.select(label, rows(run), f"{slug}.row", telling(run), lambda at: place(run, at))
+    return controls.select(
+        label, target_rows(run), f"{slug}.row", default_row(run), lambda at: place(run, at)
+    )
 
 
-def asked(run: Run, slug: str) -> Asked:
+def asked(run: Run, slug: str) -> OutputTarget:
     """Place, word and, where the visitor types one, the word that it is compared with; or both, typed. Of classes, one or two."""
     forget(f"{slug}.sentence", told(run), f"{slug}.row", f"{slug}.word", f"{slug}.other")
     if run.model.asked == "score":
-        return about(run, 0, 0)
+        return output_target(run, 0, 0)
     if run.model.asked != "logits":
         return _choice(run, slug)
     left, middle, right = st.columns([2, 1, 1])
@@ -143,7 +153,7 @@ def asked(run: Run, slug: str) -> Asked:
     return _compared(run, at, token, typed.split())
 
 
-def _choice(run: Run, slug: str) -> Asked:
+def _choice(run: Run, slug: str) -> OutputTarget:
     """A class, a tag at a word, or an edge of the answer: the one that the model outputs before any choice, and another that it is compared with, or none."""
     label, none = CHOICES[run.model.asked]
     spots = st.columns(2 if run.model.whole_input else [2, 1, 1])
@@ -166,7 +176,7 @@ def _choice(run: Run, slug: str) -> Asked:
     with spots[-1]:
         others = [-1, *(index for index in order if index != token)]
         against = controls.select("Compared with", others, f"{slug}.other", -1, option)
-    return about(run, at, token, None if against < 0 else against)
+    return output_target(run, at, token, None if against < 0 else against)
 
 
 def _token(run: Run, at: int, slug: str) -> int:
@@ -175,7 +185,9 @@ def _token(run: Run, at: int, slug: str) -> int:
     shares = softmax(run.scores[at].astype(np.float64))
     best = [int(index) for index in np.argsort(-shares, kind="stable")[:GUESSES]]
     linked = state.read(f"{slug}.word", best[0], state.whole_number(0, len(shares) - 1))
-    options = list(dict.fromkeys(index for index in (*best, truth(run, at), linked) if index is not None))
+    options = list(
+        dict.fromkeys(index for index in (*best, true_token(run, at), linked) if index is not None)
+    )
     return controls.select(
         "Which word",
         options,
@@ -185,18 +197,18 @@ def _token(run: Run, at: int, slug: str) -> int:
     )
 
 
-def _compared(run: Run, at: int, token: int, typed: list[str]) -> Asked:
+def _compared(run: Run, at: int, token: int, typed: list[str]) -> OutputTarget:
     """The chosen word, against a typed one; of two typed words the first against the second."""
     try:
         ids = [run.model.token_id(word) for word in typed[:2]]
     except InputError as error:
         notices.show_in_area(error.wrong, error.rule, "Shown without a comparison.")
-        return Asked(at, token)
+        return OutputTarget(at, token)
     first, other = ids if len(ids) == 2 else (token, ids[0] if ids else None)
-    return Asked(at, first, None if other == first else other)
+    return OutputTarget(at, first, None if other == first else other)
 
 
-def quantity(run: Run, found: Asked) -> str:
+def quantity(run: Run, found: OutputTarget) -> str:
     """Return the name of the number that is asked about, as changes of it are measured.
 
     A score has no probability, and so no logarithm of one.
@@ -206,17 +218,17 @@ def quantity(run: Run, found: Asked) -> str:
     return f"{'the logit difference' if found.is_score else 'ln p'} of {question(run, found)}"
 
 
-def unit(found: Asked) -> str:
+def unit(found: OutputTarget) -> str:
     """Return the unit of that number, to stand after its name: log-probabilities and their differences are in nats."""
     return "" if found.activation == "none" else ", nats"
 
 
-def activation_code(found: Asked) -> str:
+def activation_code(found: OutputTarget) -> str:
     """Return the argument of `Asked` in lines of Python that says how probabilities are made of scores, where it is not a softmax."""
     return "" if found.activation == "softmax" else f", activation={found.activation!r}"
 
 
-def question(run: Run, found: Asked) -> str:
+def question(run: Run, found: OutputTarget) -> str:
     """Return what is asked in words: "was", or "was" against "is"; of a score "the score"."""
     if run.model.asked == "score":
         return "the score"

@@ -10,13 +10,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from core.analysis.attribution.ablate_heads import some_heads
-from core.analysis.attribution.ablation_sweep import Item, estimate
+from core.analysis.attribution.ablate_heads import ablate_heads
+from core.analysis.attribution.ablation_sweep import ModelInput, gradient_estimates
 from core.analysis.attribution.erasing import BLANK
 from core.analysis.attribution.means import mean_outputs
-from core.analysis.attribution.target_token import about, blanks, positions, rows
-from core.analysis.attribution.target_token import telling as telling_row
-from core.analysis.residual.delta import Outcome, expected, given, target_probabilities
+from core.analysis.attribution.target_token import blank_rows, output_target, read_positions, target_rows
+from core.analysis.attribution.target_token import default_row as telling_row
+from core.analysis.residual.delta import PredictionChange, prediction_change, target_change, target_ids
 from core.decoding import Greedy, decode
 from core.edits import MeanHead, PatchHead, ScaleHead, ZeroHead
 from core.edits.serialize import from_text, to_text
@@ -60,8 +60,8 @@ class Change:
         """The position whose vector says it: of a class or a score the first or the last that its head reads."""
         if self.row is None:
             return None
-        asked = about(self.before, self.row, int(self.before.scores[self.row].argmax()))
-        return positions(self.before, asked)[0]
+        asked = output_target(self.before, self.row, int(self.before.scores[self.row].argmax()))
+        return read_positions(self.before, asked)[0]
 
     @property
     def kind(self) -> Kind:
@@ -245,16 +245,16 @@ def _most_missed(before: Run, kind: str, row: int | None) -> tuple[int, int]:
 
     def said(scores: Tensor) -> Tensor:
         if row is not None:
-            return about(before, row, int(before.scores[row].argmax())).goal(scores)
-        written, ids = given(before)
+            return output_target(before, row, int(before.scores[row].argmax())).goal(scores)
+        written, ids = target_ids(before)
         return scores[written].log_softmax(-1)[range(len(written)), ids].sum()
 
-    guess = estimate(model, Item(text, target), said, kind)
+    guess = gradient_estimates(model, ModelInput(text, target), said, kind)
     early = guess[:-1] if len(guess) > 1 else guess
     heads = [
         divmod(place, early.shape[1]) for place in np.argsort(early, axis=None, kind="stable")[:FEW].tolist()
     ]
-    left = some_heads(
+    left = ablate_heads(
         model, text, kind, lambda run: said(torch.tensor(run.scores)).numpy(), heads, target=target
     )
     return heads[int(left.argmin())]
@@ -267,24 +267,26 @@ def said_at(run: Run) -> int | None:
     if run.model.asked != "logits":
         return telling_row(run)
     if run.model.spec.framed:
-        found = blanks(run)
+        found = blank_rows(run)
         return found[0] if found else None
     return None if run.source is not None else run.side.n_real - 1
 
 
 def offers_rows(run: Run, row: int) -> bool:
     """Return whether a run has several outputs to choose from, tags of words or edges of an answer, and this is one."""
-    return run.model.speaks and run.model.asked in ("tags", "answer") and row in rows(run)
+    return run.model.speaks and run.model.asked in ("tags", "answer") and row in target_rows(run)
 
 
-def outcome(change: Change) -> Outcome | None:
+def outcome(change: Change) -> PredictionChange | None:
     """Return what the model predicts before and after; None for a text without a blank. Of a few classes all."""
     model, row = change.before.model, change.row
     if change.before.source is not None and model.asked == "logits":
-        return target_probabilities(change.before, change.after)
+        return target_change(change.before, change.after)
     if row is None:
         return None
-    return expected(change.before, change.after, row, FEW if model.asked in ("classes", "tags") else 5)
+    return prediction_change(
+        change.before, change.after, row, FEW if model.asked in ("classes", "tags") else 5
+    )
 
 
 def touches(edit: Edit, change: Change) -> bool:

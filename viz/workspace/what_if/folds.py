@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.analysis.residual.delta import Outcome
+from core.analysis.residual.delta import PredictionChange
 from core.analysis.task_outputs import activation_of
 from core.edits.serialize import to_text
 from viz.labels import distinct, visible
@@ -45,7 +45,7 @@ CHANCES = {
 """Lines of Python that make of scores what the page shows."""
 
 
-def show(page: Page, change: Change, found: Outcome | None, moved: Moved, seen: HeadRef) -> None:
+def show(page: Page, change: Change, found: PredictionChange | None, moved: Moved, seen: HeadRef) -> None:
     with page_parts.fold(page_parts.EQUATION, "what_if.equation") as fold:
         if fold.open:
             page_parts.equation(EQUATION)
@@ -87,7 +87,7 @@ def _sizes(change: Change) -> str:
     return f"In the {'first' if row == 0 else 'last'} row {place} adds a vector of length {written:.2f} to a stream of length {stream:.2f}: one of {config.n_heads} heads of its layer."
 
 
-def _table(found: Outcome | None, moved: Moved) -> pd.DataFrame:
+def _table(found: PredictionChange | None, moved: Moved) -> pd.DataFrame:
     """What was said, in probabilities; below it how far each head moved, in bits."""
     said = (
         []

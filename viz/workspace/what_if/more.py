@@ -7,7 +7,7 @@ from functools import partial
 
 import streamlit as st
 
-from core.analysis.attribution.erasing import painted_over
+from core.analysis.attribution.erasing import patch_occlusion
 from core.edits import (
     DropToken,
     NoPositions,
@@ -191,7 +191,7 @@ def _word(change: Change) -> None:
     place = _token(change, side, label, "place", max(side.n_real - 2, 0))
     if picture:
         if place >= patches.first(change.before.model):
-            _button("Paint it over", change, painted_over(change.before.model, place))
+            _button("Paint it over", change, patch_occlusion(change.before.model, place))
         else:
             st.text(f"The {patches.named(side.tokens)[place]} is no part of the picture: choose a patch.")
         return

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from core.analysis.attribution.erasing import painted_over
-from core.analysis.attribution.token_importance import hidden_from
+from core.analysis.attribution.erasing import patch_occlusion
+from core.analysis.attribution.token_importance import key_mask
 from core.edits import ReplaceToken
 from core.trace import Edit
 from viz.instruments.kit import origin
@@ -93,13 +93,13 @@ def _patch(change: Change, seen: HeadRef, place: int) -> None:
             (
                 "Paint it over",
                 ":material/format_paint:",
-                painted_over(model, place),
+                patch_occlusion(model, place),
                 "Its pixels are made black, as the ground",
             ),
             (
                 "Hide it from attention",
                 ":material/visibility_off:",
-                hidden_from(model, seen.kind, place),
+                key_mask(model, seen.kind, place),
                 "It stays in its place, and nothing may look at it any more, in any layer",
             ),
         ):

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
-from core.analysis.residual.delta import Outcome, looks_moved, stream_moved
+from core.analysis.residual.delta import PredictionChange, attention_change, stream_change
 from viz.instruments import clicked, grid_packet, heatmap, show_grid
 from viz.instruments.kit import origin
 from viz.instruments.picture import patches
@@ -50,8 +50,8 @@ def moved(change: Change) -> Moved:
     side = None if len(stacks) == 1 else "encoder" if change.kind.queries == "source" else "decoder"
 
     def measure() -> Moved:
-        heads = {kind: looks_moved(change.before, change.after, kind) for kind in change.before.kinds}
-        return Moved(heads, stream_moved(change.before, change.after, side), side)
+        heads = {kind: attention_change(change.before, change.after, kind) for kind in change.before.kinds}
+        return Moved(heads, stream_change(change.before, change.after, side), side)
 
     return remembered(change.after, ("moved", id(change.before), side), measure)
 
@@ -71,7 +71,7 @@ def heads_grid(change: Change) -> None:
     )
     layers, n_heads = attention.weights.shape[:2]
     named = patches.named if patches.reads(change.before.model) else list
-    kinds = [[edits.tag(change, i, j) or measured.word(i, j) for j in range(n_heads)] for i in range(layers)]
+    kinds = [[edits.tag(change, i, j) or measured.label(i, j) for j in range(n_heads)] for i in range(layers)]
     packet = grid_packet(
         attention.weights,
         kinds=kinds,
@@ -97,7 +97,7 @@ def _open(change: Change) -> None:
         edits.store(change.edits, HeadRef(change.place.kind, *at))
 
 
-def says(change: Change, found: Outcome | None) -> None:
+def says(change: Change, found: PredictionChange | None) -> None:
     """Show what the model predicts before and after."""
     if found is None:
         st.text(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.analysis.residual.delta import Outcome
+from core.analysis.residual.delta import PredictionChange
 from core.edits import MeanHead, ZeroHead
 from viz.labels import bare_token, changes, percent, visible
 from viz.workspace.shared.target_picker import signed
@@ -12,7 +12,7 @@ from viz.workspace.what_if.data import Change
 from viz.workspace.what_if.views import Moved
 
 
-def sentence(change: Change, found: Outcome | None, moved: Moved) -> str:
+def sentence(change: Change, found: PredictionChange | None, moved: Moved) -> str:
     """What the changes did to what the model says, and which head moved most."""
     if not change.edits:
         return "Nothing is changed: before and after are equal, number for number."
@@ -30,7 +30,7 @@ def _cause(change: Change) -> str:
     return "With this change" if len(change.edits) == 1 else f"With these {len(change.edits)} changes"
 
 
-def _said(change: Change, found: Outcome | None) -> str:
+def _said(change: Change, found: PredictionChange | None) -> str:
     if found is None:
         return ""
     model = change.before.model
@@ -52,7 +52,7 @@ def _said(change: Change, found: Outcome | None) -> str:
     return f"{text}; it is still the first."
 
 
-def _translated(change: Change, found: Outcome) -> str:
+def _translated(change: Change, found: PredictionChange) -> str:
     place = int(np.abs(found.before - found.after).argmax())
     a, b = float(found.before[place]), float(found.after[place])
     same = (change.translation or "") == (change.before.target_text or "")
@@ -63,7 +63,7 @@ def _translated(change: Change, found: Outcome) -> str:
     return f"{text}{most}."
 
 
-def _word(found: Outcome, place: int) -> str:
+def _word(found: PredictionChange, place: int) -> str:
     return visible(found.words[place].strip() or found.words[place])
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.analysis.heads.habits import Heads
+from core.analysis.heads.habits import HeadHabits
 from core.model import Model
 
 MOST_LAYERS = 8
@@ -32,7 +32,7 @@ def lacks(model: Model) -> str:
     )
 
 
-def telling_heads(measured: Heads) -> list[int]:
+def telling_heads(measured: HeadHabits) -> list[int]:
     """Return of each layer the head with the clearest habit; one with near-uniform attention only where there is no other."""
     n_layers, n_heads = measured.shape
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 import core.serving.engine
-from core.analysis.heads.habits import Heads
+from core.analysis.heads.habits import HeadHabits
 from core.checkpoints.find import local_folders, model_folders
 from core.checkpoints.inspect import shape, stored, tokens
 from core.checkpoints.load import inspect
@@ -88,13 +88,13 @@ class HabitCell:
     score: float
 
 
-def cells(heads: Heads) -> list[HabitCell]:
+def cells(heads: HeadHabits) -> list[HabitCell]:
     """Every head with the habit that names it, of one without the strongest."""
     found = []
     for layer, head in np.ndindex(*heads.shape):
         kind = heads.kind(layer, head)
         name = heads.strongest(layer, head) if kind == "mixed" else kind
-        word = heads.word(layer, head)
+        word = heads.label(layer, head)
         found.append(HabitCell(int(layer), int(head), word, float(heads.scores[name][layer, head])))
     return found
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core.analysis.heads.habits import NOT_NAMED, WORDS, Heads
+from core.analysis.heads.habits import HABIT_NAMES, NOT_NAMED, HeadHabits
 from core.model import Model
 from core.reading.surveys import Standing
 from viz.instruments.kit import origin
@@ -90,7 +90,7 @@ def _heads(model: Model, standing: Standing, text: str) -> None:
     heads = standing.heads[str(kind)]
     cells = data.cells(heads)
     drawn = charts.habits(
-        [(cell.layer, cell.head, cell.word, cell.score) for cell in cells], (*WORDS.values(), NOT_NAMED)
+        [(cell.layer, cell.head, cell.word, cell.score) for cell in cells], (*HABIT_NAMES.values(), NOT_NAMED)
     )
     told = naming.unread(model, standing) or sentence(model, heads, standing)
     page_parts.show(drawn, f"your_model.heads.{kind}", f"What each head does. {told}", on_pick=lambda: None)
@@ -98,7 +98,7 @@ def _heads(model: Model, standing: Standing, text: str) -> None:
     _ways(model, str(kind), heads, text)
 
 
-def sentence(model: Model, heads: Heads, standing: Standing) -> str:
+def sentence(model: Model, heads: HeadHabits, standing: Standing) -> str:
     """How many heads have a clear habit, on how many texts, and where the survey is kept."""
     places = [(layer, head) for layer in range(heads.shape[0]) for head in range(heads.shape[1])]
     clear = sum(heads.kind(*place) not in CLEAR for place in places)
@@ -116,15 +116,15 @@ def sentence(model: Model, heads: Heads, standing: Standing) -> str:
     return f"{clear} of the {len(places)} heads of {model.name} have a clear habit on {on}.{less}"
 
 
-def _ways(model: Model, kind: str, heads: Heads, text: str) -> None:
+def _ways(model: Model, kind: str, heads: HeadHabits, text: str) -> None:
     """The clicked head, and the clearest head of each habit, as links to Look."""
     picked = page_parts.picked(f"your_model.heads.{kind}", charts.PICKED)
     best = {place: habit for habit, place in heads.best().items() if habit not in CLEAR}
     named = {(int(picked["layer"]), int(picked["head"])): ""} if picked else {}
-    named |= {place: WORDS[habit] for place, habit in list(best.items())[:TOLD]}
+    named |= {place: HABIT_NAMES[habit] for place, habit in list(best.items())[:TOLD]}
     with st.container(horizontal=True, gap="medium", key="your_model.clearest"):
         for (layer, head), habit in named.items():
-            label = f"{head_name(layer, head)} {habit or heads.word(layer, head)}"
+            label = f"{head_name(layer, head)} {habit or heads.label(layer, head)}"
             links.page_link(
                 "look",
                 label,

@@ -71,7 +71,7 @@ def _lines(data: bytes) -> list[str]:
 
 def unread(model: Model, found: Standing) -> str:
     """That the texts name no head, where the model does not know their tokens; "" where they do."""
-    if all(heads.named for heads in found.heads.values()):
+    if all(heads.readable for heads in found.heads.values()):
         return ""
     whose = "of your texts" if found.texts else "of the survey's English sentences"
     return (

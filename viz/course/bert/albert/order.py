@@ -5,9 +5,9 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from core.analysis.promised import probabilities
 from core.checkpoints.manifest import shipped_folder
 from core.checkpoints.scores import read_scores
+from core.maths import softmax
 from core.serving.engine import RunRequest, default
 from viz.charts.label_reveal import revealed
 from viz.course.bert.albert import charts, pairs
@@ -132,7 +132,7 @@ def recorded() -> str:
 def in_order(first: str, second: str) -> float:
     """Return albert-mini's probability that two texts are in order."""
     run = default().run(RunRequest(MODEL, first, pair=second, keep=()))
-    return float(probabilities(run.sentence_order)[0])
+    return float(softmax(run.sentence_order)[0])
 
 
 def preferred() -> tuple[int, int]:

@@ -9,9 +9,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from core.analysis.guesses import probabilities
 from core.data.passages import framed
 from core.errors import InputError
+from core.maths import softmax
 from core.model import Model
 from core.models import Batch
 from core.text import words_of
@@ -81,7 +81,7 @@ def at(model: Model, rows: Ids, places: Sequence[int]) -> Array:
     with torch.inference_mode():
         hidden = model.network(Batch(ids=ids, real=torch.ones_like(ids, dtype=torch.bool)))
         scores = model.network.logits(hidden[torch.arange(len(ids)), torch.tensor(list(places))][None])[0]
-    return probabilities(scores.float().numpy())
+    return softmax(scores.float().numpy())
 
 
 def said(model: Model, chances: Array, wanted: int, n: int = 5) -> Said:

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.analysis.residual.vectors import unit
 from core.errors import InputError
+from core.maths import unit_rows
 from core.model import Model
 from viz.course.shared.maths.word_vectors import UNKNOWN, pieces_of, table_of
 
@@ -69,7 +69,7 @@ def cosines(rows: Array) -> Array:
     >>> cosines(np.array([[3.0, 4.0], [3.0, 4.0], [-4.0, 3.0]])).round(12).tolist()
     [[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
     """
-    units = unit(np.asarray(rows, dtype=np.float64))
+    units = unit_rows(np.asarray(rows, dtype=np.float64))
     return 1 - ((units[:, None] - units[None]) ** 2).sum(-1) / 2
 
 
@@ -136,7 +136,7 @@ def belongs(model: Any, word: str, groups: Sequence[Sequence[str]]) -> list[tupl
             "It holds frequent words only.",
             "Choose another word.",
         )
-    units = unit(table.astype(np.float64))
+    units = unit_rows(table.astype(np.float64))
     return [
         (name, number, float(units[ids[word]] @ units[ids[name]]))
         for number, group in enumerate(groups)

@@ -10,9 +10,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from core.analysis.guesses import probabilities
 from core.data.spans import Spans, spans
 from core.errors import InputError
+from core.maths import softmax
 from core.model import Model
 from core.text.tokenizer import Span
 
@@ -127,7 +127,7 @@ def tagged(model: Model, text: str, longest: int = 40) -> Tagged:
         )
     heads = {min(word.pieces) - 1 for word in found.side.words}
     begins = np.array([at in heads for at in range(len(tokens))], dtype=bool)
-    return Tagged(text, tokens, places, begins, probabilities(found.tags[1:-1]))
+    return Tagged(text, tokens, places, begins, softmax(found.tags[1:-1]))
 
 
 def moved_heads(before: Array, after: Array) -> Array:

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from core.analysis.forcing import start_of
+from core.analysis.forcing import decoding_prompt
 from core.errors import InputError
 from core.model import Model
 from core.models import Batch
@@ -74,7 +74,7 @@ def conditionals(model: Model, text: str, k: int | None = None) -> Conditionals:
     >>> found.tokens, abs(math.log(found.product) - found.total) < 1e-9
     (('The', ' dog', ' ran', '.'), True)
     """
-    start_of(model, "")
+    decoding_prompt(model, "")
     encoded = model.tokenizer.encode(text)
     n = len(encoded.ids)
     if not text.strip() or not n:

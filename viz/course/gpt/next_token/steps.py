@@ -109,7 +109,7 @@ def missing() -> str:
     """The part of the Transformer's decoder layer that no layer of the GPT has."""
     named = {"self": "masked self-attention", "cross": "cross-attention", "ffn": "the feed-forward network"}
     transformer = {
-        box.what
+        box.kind
         for box in boxes(default().open("translator-en-es"))
         if box.side == "decoder" and box.layer == 0
     } & set(named)

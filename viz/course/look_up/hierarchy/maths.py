@@ -7,12 +7,12 @@ from functools import cached_property
 
 import numpy as np
 
-from core.analysis.documents import importance, without_each
-from core.analysis.guesses import probabilities
-from core.analysis.promised import outcome, plain
+from core.analysis.documents import document_weights, scores_without_sentences
+from core.analysis.preset_checks import check_preset, label_text
 from core.checkpoints.manifest import shipped_folder
 from core.checkpoints.scores import by_part, read_scores
 from core.data.texts import Preset, texts
+from core.maths import softmax
 from core.run import Side
 from core.serving.engine import RunRequest, default
 from core.text import Word
@@ -81,10 +81,10 @@ class Data:
 def told(text: str) -> Data:
     """A text read once, and once without each of its sentences. Errors: InputError for no word, or more than is read."""
     run = default().run(RunRequest(model=MODEL, text=text, keep=KEEP))
-    found, words = importance(run), run.side.words
+    found, words = document_weights(run), run.side.words
     first = [word.pieces[0] for word in words]
     numbers = np.array(found.numbers)[first]
-    left = without_each(run)
+    left = scores_without_sentences(run)
     return Data(
         text,
         tuple(word.text for word in words),
@@ -93,9 +93,9 @@ def told(text: str) -> Data:
         _over(found.words, words),
         found.sentences.astype(float),
         run.axis("sentence").tokens,
-        tuple(map(plain, run.model.config.classes)),
-        probabilities(run.classes),
-        np.array([probabilities(row) for row in left]).reshape(left.shape),
+        tuple(map(label_text, run.model.config.classes)),
+        softmax(run.classes),
+        np.array([softmax(row) for row in left]).reshape(left.shape),
     )
 
 
@@ -146,9 +146,9 @@ def ours() -> tuple[Judged, ...]:
     found = []
     for row in texts("presets"):
         if row.kind == "genre":
-            one = outcome(row, default().run(RunRequest(model=MODEL, text=row.text, keep=())))
+            one = check_preset(row, default().run(RunRequest(model=MODEL, text=row.text, keep=())))
             assert one is not None
-            found.append(Judged(row, one.says, one.kept))
+            found.append(Judged(row, one.summary, one.passed))
     return tuple(found)
 
 
@@ -182,4 +182,4 @@ def by_fold() -> tuple[float, ...]:
 def by_class() -> dict[str, float]:
     """Return the accuracy of each class of book, mean of the folds, the worst first."""
     rows = by_part(read_scores(shipped_folder() / MODEL), "accuracy_by_class", FOLDS, MODEL)
-    return {plain(name): value for name, value in sorted(rows.items(), key=lambda row: row[1])}
+    return {label_text(name): value for name, value in sorted(rows.items(), key=lambda row: row[1])}

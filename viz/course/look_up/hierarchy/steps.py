@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from core.analysis.arithmetic.cell import lines_of
+from core.analysis.arithmetic.cell import cell_arithmetic
 from viz.charts import scores
 from viz.charts.bar_lanes import Lane, bar_lanes
 from viz.course.lesson import Folds
@@ -293,7 +293,7 @@ def _arithmetic(params: Params, sentence: int, word: int) -> None:
     """How the weight of the heaviest word came about, line by line."""
     run = engine_client.run(maths.MODEL, params.text, keep=maths.KEEP)
     piece = run.side.words[word].pieces[0]
-    lines = lines_of(run, "words", 0, 0, sentence, piece)
+    lines = cell_arithmetic(run, "words", 0, 0, sentence, piece)
     arithmetic(lines, key=f"{SLUG}.lines", words=(f"sentence {1 + sentence}", run.side.words[word].text))
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from core.analysis.attribution.target_token import blanks
+from core.analysis.attribution.target_token import blank_rows
 from core.analysis.heads.head_file import read_heads
 from core.checkpoints.manifest import shipped_folder
 from core.maths import log_softmax
@@ -69,7 +69,7 @@ def next_word() -> str:
 def blank() -> str:
     """What bert-mini would write in the blank."""
     run = _run(FILL.model, FILL.text)
-    return _expected(run, blanks(run)[0])
+    return _expected(run, blank_rows(run)[0])
 
 
 def _expected(run: Run, row: int) -> str:

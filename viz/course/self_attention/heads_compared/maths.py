@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.analysis.attribution.ablate_heads import each_head
-from core.analysis.attribution.target_token import rows, truth
-from core.analysis.heads.habits import Heads
-from core.analysis.heads.head_file import habits
-from core.analysis.heads.likeness import likeness
+from core.analysis.attribution.ablate_heads import ablate_each_head
+from core.analysis.attribution.target_token import target_rows, true_token
+from core.analysis.heads.habits import HeadHabits
+from core.analysis.heads.head_file import shipped_habits
+from core.analysis.heads.likeness import compare_patterns
 from core.edits import ZeroHead
 from core.errors import InputError
 from core.maths import log_softmax
@@ -76,7 +76,7 @@ class Layer:
     weights: np.ndarray
     allowed: np.ndarray
     row: int
-    heads: Heads | None
+    heads: HeadHabits | None
 
     @property
     def names(self) -> list[str]:
@@ -94,7 +94,9 @@ class Layer:
         found = np.zeros((n, n))
         for a in range(n):
             for b in range(a):
-                found[a, b] = found[b, a] = likeness(self.weights[a], self.weights[b], self.allowed[a]).bits
+                found[a, b] = found[b, a] = compare_patterns(
+                    self.weights[a], self.weights[b], self.allowed[a]
+                ).bits
         return np.nan_to_num(found)
 
 
@@ -134,7 +136,9 @@ def read(model: str, text: str, layer: int, word: str) -> Layer:
     names = named(found.keys)
     row = names.index(word) if word in names else place(found.keys)
     allowed = np.broadcast_to(found.allowed, found.weights.shape)[at]
-    return Layer(model, kind, at, n_layers, found.keys, found.weights[at], allowed, row, habits(model, kind))
+    return Layer(
+        model, kind, at, n_layers, found.keys, found.weights[at], allowed, row, shipped_habits(model, kind)
+    )
 
 
 @dataclass(frozen=True)
@@ -161,8 +165,8 @@ def said(run: Run) -> tuple[list[int], list[int]]:
 
     Where the run does not tell (behind the last token, in a blank) it is the most probable token.
     """
-    asked = rows(run)
-    known = [truth(run, row) for row in asked]
+    asked = target_rows(run)
+    known = [true_token(run, row) for row in asked]
     return asked, [
         int(run.logits[row].argmax()) if token is None else token
         for row, token in zip(asked, known, strict=True)
@@ -178,7 +182,7 @@ def removal(model: Model, text: str, kind: str) -> Removal:
     def read(run: Run) -> Array:
         return log_softmax(run.logits[asked].astype(np.float64))[np.arange(len(asked)), tokens]
 
-    without = each_head(model, text, kind, read, target=target)
+    without = ablate_each_head(model, text, kind, read, target=target)
     found = model.spec.kind(kind)
     bare = [
         read(

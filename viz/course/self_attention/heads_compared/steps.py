@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.analysis.attention.measures import at_offset, distance, entropy, on_first
-from core.analysis.heads.likeness import likeness
+from core.analysis.attention.measures import entropy, first_key_weight, mean_distance, offset_weight
+from core.analysis.heads.likeness import compare_patterns
 from viz.charts.curves import number
 from viz.course.lesson import Folds
 from viz.course.self_attention.heads_compared.charts import looks, maps
@@ -114,10 +114,10 @@ def all_heads(params: Params, data: Layer) -> Folds:
         w = data.weights[None].astype(float)
         columns = {
             "entropy, bits": entropy(w)[0].mean(-1) / np.log(2),
-            "distance, words": distance(w)[0],
-            "on the first": on_first(w)[0],
-            "on the one before": at_offset(w, -1)[0],
-            "on itself": at_offset(w, 0)[0],
+            "distance, words": mean_distance(w)[0],
+            "on the first": first_key_weight(w)[0],
+            "on the one before": offset_weight(w, -1)[0],
+            "on itself": offset_weight(w, 0)[0],
         }
         return pd.DataFrame(columns, index=heads(data)).round(3)
 
@@ -153,7 +153,7 @@ def two_heads(params: Params, data: Layer) -> Folds:
         )
     one, other = data.weights[a], data.weights.mean(0) if b == MEAN else data.weights[int(b)]
     called = "the mean" if b == MEAN else f"H{b}"
-    difference, alike = one - other, likeness(one, other, data.allowed[a])
+    difference, alike = one - other, compare_patterns(one, other, data.allowed[a])
     panes = {
         f"{SLUG}pane.Apattern": (one, {"title": f"A: H{a}", "scale": "pattern"}),
         f"{SLUG}pane.Bpattern": (other, {"title": f"B: {called}", "scale": "pattern"}),

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.analysis.heads.habits import WORDS
+from core.analysis.heads.habits import HABIT_NAMES
 from core.edits import ZeroHead
 from core.errors import InputError
 from core.serving.engine import RunRequest, default
@@ -59,7 +59,7 @@ def kinds(params: Params, data: Layer) -> Folds:
     habit = measured.scores["coreference"][layer] if "coreference" in measured.scores else np.zeros(n)
     left, right = st.columns(2, gap="medium")
     with left:
-        called, title = [SHORT.get(name, WORDS[name]) for name in rows], f"Over {measured.n} sentences"
+        called, title = [SHORT.get(name, HABIT_NAMES[name]) for name in rows], f"Over {measured.n} sentences"
         options: dict[str, Any] = {"numbers": True, "axis": ("habit", "head"), "height": 210 if room else 330}
         heatmap(values, called, heads(data), key=f"{SLUG}kinds", title=title, **options)
     with right:
@@ -73,7 +73,7 @@ def kinds(params: Params, data: Layer) -> Folds:
         )
         told = "For each head the weight on one word of this sentence, and the mean weight of pronouns on what they mean."
         page_parts.show(figure, f"{SLUG}kinds.bars", told)
-    words = [measured.word(layer, h) for h in range(n)]
+    words = [measured.label(layer, h) for h in range(n)]
     page_parts.numbers(
         f"{'; '.join(f'H{h} {word}' for h, word in enumerate(words))}. Here H{head} gives {percent(data.weights[head, data.row, key])} of the attention of “{names[data.row]}” to “{names[key]}”; over all "
         f"pronouns of the test it gives {percent(habit[head])} to what they mean. One sentence does not establish a habit."
@@ -82,7 +82,7 @@ def kinds(params: Params, data: Layer) -> Folds:
 
     def table() -> pd.DataFrame:
         rounded = np.round(values.astype(float), 4).astype(object)
-        frame = pd.DataFrame(rounded, index=[WORDS[name] for name in rows], columns=heads(data))
+        frame = pd.DataFrame(rounded, index=[HABIT_NAMES[name] for name in rows], columns=heads(data))
         frame.loc["named"] = words
         return frame.astype(str)
 

@@ -12,12 +12,12 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import torch
 
-from core.analysis.forcing import logits_behind, start_of
-from core.analysis.guesses import probabilities
+from core.analysis.forcing import continuation_logits, decoding_prompt
 from core.decoding.choose import largest
 from core.decoding.prompt import Prompt, Window, fit
 from core.decoding.stepper import Stepper
 from core.errors import InputError
+from core.maths import softmax
 from core.model import Model
 from core.reading.bounds import most
 from core.text import Tokenizer
@@ -108,12 +108,12 @@ class Round:
     @cached_property
     def prompt(self) -> Prompt:
         """The tokens of the window."""
-        return start_of(self.model, self.window.text)
+        return decoding_prompt(self.model, self.window.text)
 
     @cached_property
     def distribution(self) -> Array:
         """The probability (vocab,) of each token behind the text."""
-        return probabilities(logits_behind(self.model, self.prompt, [()])[0][0].numpy())
+        return softmax(continuation_logits(self.model, self.prompt, [()])[0][0].numpy())
 
     def likeliest(self, n: int = 8) -> list[tuple[str, float]]:
         """The n most probable tokens with their probabilities, best first."""
@@ -142,7 +142,7 @@ class Round:
                 f"A guess has at most {MOST_PIECES}.",
                 "Guess a shorter word.",
             )
-        scores = logits_behind(self.model, self.prompt, [encoded.ids])[0]
+        scores = continuation_logits(self.model, self.prompt, [encoded.ids])[0]
         log_p = scores[:-1].log_softmax(-1)
         pieces = tuple(float(log_p[t, index]) for t, index in enumerate(encoded.ids))
         return self._guess(word, encoded.ids, pieces, scores[-1].numpy())
@@ -198,7 +198,7 @@ class Round:
 
     def _guess(self, word: str, ids: tuple[int, ...], logprobs: tuple[float, ...], behind: Array) -> Guess:
         names = tuple(self.prompt.name(index) for index in ids)
-        following = probabilities(behind)
+        following = softmax(behind)
         closes = float(following[~letters(self.model.tokenizer)].sum()) if _ends_in_letter(word) else 1.0
         return Guess(word, names, ids, logprobs, closes, len(following))
 

@@ -14,7 +14,7 @@ from string import Formatter
 
 import numpy as np
 
-from core.analysis.forcing import logits_behind, start_of, target_ids
+from core.analysis.forcing import continuation_logits, decoding_prompt, target_ids
 from core.data.tasks import PROMPTED, PROMPTS, question, strings
 from core.errors import InputError
 from core.model import Model
@@ -201,11 +201,13 @@ def answers(model: Model, prompt: str, candidates: Sequence[str]) -> list[Answer
         raise InputError(
             "There is no candidate.", "Answers are compared with each other.", "Give one or more."
         )
-    start = start_of(model, prompt)
+    start = decoding_prompt(model, prompt)
     ids = [target_ids(model, start, candidate) for candidate in candidates]
     if len(set(ids)) < len(ids):
         raise InputError("A candidate appears twice.", "Each stands for another answer.", "Leave one out.")
-    scored = [scores.log_softmax(-1) for scores in logits_behind(model, start, [row[:-1] for row in ids])]
+    scored = [
+        scores.log_softmax(-1) for scores in continuation_logits(model, start, [row[:-1] for row in ids])
+    ]
     logprobs = [
         tuple(float(log_p[t, index]) for t, index in enumerate(row))
         for log_p, row in zip(scored, ids, strict=True)

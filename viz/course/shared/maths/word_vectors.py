@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from core.analysis.residual.vectors import cosines, nearest, rank, sum_of, unit
+from core.analysis.residual.vectors import analogy_vector, cosine_rank, nearest_rows
 from core.errors import InputError
+from core.maths import cosines, unit_rows
 from core.run import Run
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -78,18 +79,18 @@ def add(model: Any, a: str, b: str, c: str, n: int = 8) -> Sum:
     ('queen', 'king', 2)
     """
     table, rows = table_of(model), [row_of(model, word) for word in (a, b, c)]
-    target = sum_of(table, [rows[0], rows[2]], [rows[1]])
-    best = nearest(table, target, max(n, AROUND), without=[UNKNOWN, *rows])
-    first = nearest(table, target, 1, without=[UNKNOWN])[0][0]
+    target = analogy_vector(table, [rows[0], rows[2]], [rows[1]])
+    best = nearest_rows(table, target, max(n, AROUND), exclude=[UNKNOWN, *rows])
+    first = nearest_rows(table, target, 1, exclude=[UNKNOWN])[0][0]
     word = model.tokenizer.token
     shown = [*rows, *(row for row, _ in best[:AROUND])]
-    places, share = spread_out(np.vstack([unit(table)[shown], target]))
+    places, share = spread_out(np.vstack([unit_rows(table)[shown], target]))
     return Sum(
         (word(rows[0]), word(rows[1]), word(rows[2])),
         tuple(word(row) for row, _ in best[:n]),
         np.array([cosine for _, cosine in best[:n]]),
         word(first),
-        rank(table, target, best[0][0], without=[UNKNOWN]),
+        cosine_rank(table, target, best[0][0], exclude=[UNKNOWN]),
         tuple(word(row) for row in shown),
         places,
         share,

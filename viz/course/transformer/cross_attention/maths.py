@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.analysis.heads.head_file import habits
+from core.analysis.heads.head_file import shipped_habits
 from core.run import Run
 from core.serving.engine import RunRequest, default
 from viz.course.shared.maths import cross_shapes
@@ -50,7 +50,7 @@ def read(run: Run, layer: int, head: int) -> Data:
 
 def opening() -> tuple[int, int]:
     """Layer and head that look most, from each word they write, at those it translates: as measured on pairs that were set by hand."""
-    found = habits(MODEL, "cross")
+    found = shipped_habits(MODEL, "cross")
     return found.best()["aligner"] if found else (0, 0)
 
 

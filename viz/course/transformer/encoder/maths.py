@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from torch import nn
 
-from core.analysis.residual.vectors import unit
 from core.errors import InputError
+from core.maths import unit_rows
 from core.model import Model
 from core.run import Run, Side
 from viz.labels import distinct
@@ -53,7 +53,7 @@ def cosines(states: Array) -> Array:
     >>> cosines(np.array([[1.0, 0.0], [2.0, 0.0], [0.0, 1.0]])).tolist()
     [[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
     """
-    rows = unit(np.asarray(states, dtype=np.float64))
+    rows = unit_rows(np.asarray(states, dtype=np.float64))
     return rows @ np.swapaxes(rows, -1, -2)
 
 
@@ -75,7 +75,7 @@ def over_depth(states: Array) -> Depth:
     >>> found.kept.round(3).tolist(), found.others.round(3).tolist()
     ([[1.0, 1.0], [0.707, 0.707]], [[0.0, 0.0], [1.0, 1.0]])
     """
-    rows, n = unit(np.asarray(states, dtype=np.float64)), states.shape[1]
+    rows, n = unit_rows(np.asarray(states, dtype=np.float64)), states.shape[1]
     between = cosines(states)
     others = (between.sum(-1) - 1) / (n - 1) if n > 1 else np.full(between.shape[:2], np.nan)
     return Depth((rows * rows[:1]).sum(-1), others)

@@ -14,7 +14,7 @@ import torch
 from numpy.typing import NDArray
 
 from core import masks
-from core.analysis.residual.vectors import nearest
+from core.analysis.residual.vectors import nearest_rows
 from viz.course.transformer.maths.residuals import stem
 
 Array = NDArray[np.floating[Any]]
@@ -131,5 +131,5 @@ def written(model: Any, layer: int, found: Inner, unit: int, n: int = 5, lot: in
     vector = block(model, layer).ffn.to_out.weight[:, unit].detach().numpy()
     table = model.network.embed["token"].weight.detach().numpy()
     drawn = np.random.default_rng(lot).standard_normal((20, len(vector)))
-    chance = np.mean([nearest(table, direction, 1)[0][1] for direction in drawn])
-    return Written(found.act[:, unit], vector, nearest(table, vector, n), float(chance))
+    chance = np.mean([nearest_rows(table, direction, 1)[0][1] for direction in drawn])
+    return Written(found.act[:, unit], vector, nearest_rows(table, vector, n), float(chance))

@@ -159,7 +159,9 @@ def step_by_step(params: Params, data: AtOnce) -> Folds:
     free = data.forcing.free
     end = data.ids[-1]
     own = "".join(place.next for place in free if place.next_id != end).strip()
-    same = "the same as the target" if data.forcing.parts is None else "which differs from the target"
+    same = (
+        "the same as the target" if data.forcing.first_difference is None else "which differs from the target"
+    )
     with sentence:
         page_parts.numbers(
             f"Training: 1 pass. Inference: {m} passes. The {m} × {data.logits.shape[1]:,} logits differ by {tiny(float(data.differences.max()))} at most. At inference the model writes “{own}”, {same}."

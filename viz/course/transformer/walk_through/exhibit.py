@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.analysis.diagram_nodes import value
+from core.analysis.diagram_nodes import tensor_at
 from viz.charts import thumbs
 from viz.course.lesson import Lesson, Step
 from viz.course.transformer.walk_through import promises, steps
@@ -14,7 +14,7 @@ def thumbnail() -> str:
     """Where the last layer looks across in the sentence that the page opens with."""
     run = compute(Params()).run
     return thumbs.cells(
-        value(run, f"decoder.layer.{run.model.config.n_layers - 1}.cross_attn.pattern").mean(0)
+        tensor_at(run, f"decoder.layer.{run.model.config.n_layers - 1}.cross_attn.pattern").mean(0)
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from core.analysis.diagram_nodes import Box, value
+from core.analysis.diagram_nodes import Box, tensor_at
 from viz.course.lesson import Folds
 from viz.course.shared.maths import sizes
 from viz.course.transformer.walk_through import inside
@@ -74,7 +74,7 @@ def table(data: Data) -> pd.DataFrame:
         (
             inside.heading(box),
             box.gives,
-            " × ".join(f"{size:,}" for size in value(data.run, box.gives).shape),
+            " × ".join(f"{size:,}" for size in tensor_at(data.run, box.gives).shape),
             data.counts[box.name],
         )
         for box in data.boxes
@@ -92,7 +92,7 @@ def table(data: Data) -> pd.DataFrame:
 
 def arrays(data: Data, told: StepState) -> dict[str, np.ndarray]:
     """What goes into the box that is shown and what comes out, and the parameters of all."""
-    found = {path: value(data.run, path) for path in (*told.box.reads, told.box.gives)}
+    found = {path: tensor_at(data.run, path) for path in (*told.box.reads, told.box.gives)}
     return found | {
         "parameters": np.array(list(data.counts.values())),
         "length": np.array([station.size for station in told.way]),

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from core.analysis.diagram_nodes import Box, parameters, value
+from core.analysis.diagram_nodes import Box, parameter_count, tensor_at
 from viz.charts.tensors import Panel, side_by_side, tensors
 from viz.course.shared.transformer_map import label, plain
 from viz.course.texts import data
@@ -25,13 +25,13 @@ COLUMNS = 200
 
 def kind(box: Box) -> str:
     """What it is, the masked attention told apart."""
-    return "masked" if box.what == "self" and box.side == "decoder" else box.what
+    return "masked" if box.kind == "self" and box.side == "decoder" else box.kind
 
 
 def heading(box: Box) -> str:
     """Its name and where it stands."""
-    name = {"add": "Sum", "position": "Word + position"}.get(box.what, label(box))
-    where = "the end" if box.what in ("linear", "softmax") else box.side
+    name = {"add": "Sum", "position": "Word + position"}.get(box.kind, label(box))
+    where = "the end" if box.kind in ("linear", "softmax") else box.side
     return f"{name}, {where}" + (f", L{box.layer}" if box.layer is not None else "")
 
 
@@ -40,8 +40,8 @@ def letters(run: Any, box: Box) -> str:
     cfg, n, m = run.model.config, len(run.source.tokens), len(run.tokens)
     t, size = ("n", n) if box.side == "encoder" else ("m", m)
     d, h, p, f, v = cfg.d_model, cfg.n_heads, cfg.d_head, cfg.d_ff, cfg.n_vocab
-    if box.what in ("self", "cross"):
-        key, keys = ("n", n) if box.what == "cross" else (t, size)
+    if box.kind in ("self", "cross"):
+        key, keys = ("n", n) if box.kind == "cross" else (t, size)
         return (
             f"{t} × d → Q: h × {t} × p, K and V: h × {key} × p → weights h × {t} × {key} → {t} × d.  "
             f"Here {size} × {d} → {h} × {size} × {p}, {h} × {keys} × {p} → {h} × {size} × {keys} → {size} × {d}."
@@ -53,48 +53,48 @@ def letters(run: Any, box: Box) -> str:
         "position": (f"{t} × d + {t} × d → {t} × d", f"{size} × {d}, all three"),
         "linear": ("m × d → m × V", f"{m} × {d} → {m} × {v:,}"),
         "softmax": ("m × V → m × V", f"{m} × {v:,}, each row adds up to 1"),
-    }.get(box.what, (f"{t} × d → {t} × d", f"{size} × {d}"))
+    }.get(box.kind, (f"{t} × d → {t} × d", f"{size} × {d}"))
     return f"{told[0]}.  Here {told[1]}."
 
 
 def panels(run: Any, box: Box, row: int | None = None) -> list[Panel]:
     """The tensors that go in and come out, as pictures; the attention weights of all heads side by side."""
     words = distinct(plain(token) for token in (run.source.tokens if box.side == "encoder" else run.tokens))
-    read = {path: value(run, path) for path in box.reads}
+    read = {path: tensor_at(run, path) for path in box.reads}
 
     def one(name: str, found: np.ndarray, weights: bool = False) -> Panel:
         return Panel(name, found, words, weights, marked=row)
 
-    gives = value(run, box.gives)
-    if box.what in ("self", "cross"):
+    gives = tensor_at(run, box.gives)
+    if box.kind in ("self", "cross"):
         maps = run.trace[box.gives.removesuffix("out") + "pattern"]
         return [
             one("in", read[box.reads[0]]),
             one(f"weights of the {len(maps)} heads, H0 to H{len(maps) - 1}", side_by_side(maps), True),
             one("out", gives),
         ]
-    if box.what in ("add", "position"):
-        names = ("input of the sub-layer", "its output") if box.what == "add" else ("word", "position")
+    if box.kind in ("add", "position"):
+        names = ("input of the sub-layer", "its output") if box.kind == "add" else ("word", "position")
         return [
             *(one(name, found) for name, found in zip(names, read.values(), strict=True)),
             one("their sum", gives),
         ]
-    if box.what == "ffn":
+    if box.kind == "ffn":
         return [
             one("in", read[box.reads[0]]),
             one("inside, negative numbers cut to 0", run.trace[box.gives.removesuffix("out") + "act"]),
             one("out", gives),
         ]
-    if box.what in ("linear", "softmax"):
+    if box.kind in ("linear", "softmax"):
         first = read[box.reads[0]]
-        before = first if box.what == "linear" else pooled(first)
+        before = first if box.kind == "linear" else pooled(first)
         each = f"the largest of each {-(-gives.shape[1] // COLUMNS)} of the {gives.shape[1]:,} words"
         return [
-            one("in" if box.what == "linear" else f"logits: {each}", before),
+            one("in" if box.kind == "linear" else f"logits: {each}", before),
             one(
-                f"{'logits' if box.what == 'linear' else 'probabilities'}: {each}",
+                f"{'logits' if box.kind == 'linear' else 'probabilities'}: {each}",
                 pooled(gives),
-                box.what == "softmax",
+                box.kind == "softmax",
             ),
         ]
     return [*(one("in", found) for found in list(read.values())[:1]), one("out", gives)]
@@ -113,22 +113,22 @@ def said(run: Any, station: Station, row: int) -> str:
     word = f"“{(source if box.side == 'encoder' else target)[row]}”"
     if station.looks:
         head, key, weight = station.looks
-        seen = source[key] if box.side == "encoder" or box.what == "cross" else target[key]
+        seen = source[key] if box.side == "encoder" or box.kind == "cross" else target[key]
         return f"{word} attends most to “{seen}”: {percent(weight)} in head H{head}. The output of attention has length {station.size:.2f}."
-    if box.what == "ffn":
+    if box.kind == "ffn":
         return f"For {word} {station.alive:,} of {run.model.config.d_ff:,} hidden units are above 0. The vector that is added has length {station.size:.2f}."
-    if box.what == "softmax":
+    if box.kind == "softmax":
         return (
             f"After {word} the model writes “{station.guess[0]}”, with probability {percent(station.guess[1])}."
             if station.guess
             else ""
         )
-    if box.what == "linear":
+    if box.kind == "linear":
         return f"{word} gets {len(station.vector):,} logits; the largest is {station.vector.max():.2f}, the mean {station.vector.mean():.2f}."
-    if box.what in ("norm", "final"):
-        before = float(np.linalg.norm(value(run, box.reads[0])[row]))
+    if box.kind in ("norm", "final"):
+        before = float(np.linalg.norm(tensor_at(run, box.reads[0])[row]))
         return f"The norm changes the length of the vector of {word} from {before:.2f} to {station.size:.2f}."
-    if box.what in ("add", "position"):
+    if box.kind in ("add", "position"):
         guess = (
             f" Read out after this box, the most probable token would be “{station.guess[0]}” ({percent(station.guess[1])})."
             if station.guess
@@ -141,10 +141,10 @@ def said(run: Any, station: Station, row: int) -> str:
 
 def owns(run: Any, box: Box, total: int) -> str:
     """Its parameters, counted in the network, and their share of all."""
-    count = parameters(run.model, box)
+    count = parameter_count(run.model, box)
     if not count:
-        return f"Parameters: {NOTHING[box.what]}."
-    return f"Parameters: {FORMULA[box.what]} = {count:,}, {percent(count / total, 2)} of the network's {total:,}."
+        return f"Parameters: {NOTHING[box.kind]}."
+    return f"Parameters: {FORMULA[box.kind]} = {count:,}, {percent(count / total, 2)} of the network's {total:,}."
 
 
 def show(run: Any, station: Station, row: int, total: int, key: str, *, height: int = 330) -> None:

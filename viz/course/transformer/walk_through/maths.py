@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.analysis.diagram_nodes import Box, boxes, value
-from core.analysis.residual.logit_lens import read_out
+from core.analysis.diagram_nodes import Box, boxes, tensor_at
+from core.analysis.residual.logit_lens import unembed
 from core.maths import softmax
 from core.run import Run
 
@@ -50,20 +50,20 @@ def looked_at(run: Run, row: int) -> int:
 
 
 def _station(run: Run, box: Box, row: int) -> Station:
-    vector = value(run, box.gives)[row]
-    stream = box.what in ("embed", "position", "add", "final")
+    vector = tensor_at(run, box.gives)[row]
+    stream = box.kind in ("embed", "position", "add", "final")
     change = looks = alive = guess = None
-    if box.what in ("add", "position"):
-        change = 1 - cosine(value(run, box.reads[0])[row], vector)
-    if box.what in ("self", "cross"):
+    if box.kind in ("add", "position"):
+        change = 1 - cosine(tensor_at(run, box.reads[0])[row], vector)
+    if box.kind in ("self", "cross"):
         weights = run.trace[box.gives.removesuffix("out") + "pattern"][:, row]
         head, key = (int(place) for place in np.unravel_index(int(weights.argmax()), weights.shape))
         looks = head, key, float(weights[head, key])
-    if box.what == "ffn":
+    if box.kind == "ffn":
         alive = int((run.trace[box.gives.removesuffix("out") + "act"][row] > 0).sum())
-    if box.side == "decoder" and box.what == "add":
-        guess = _top(run, softmax(read_out(run.model, vector[None]).astype(np.float64))[0])
-    if box.what == "softmax":
+    if box.side == "decoder" and box.kind == "add":
+        guess = _top(run, softmax(unembed(run.model, vector[None]).astype(np.float64))[0])
+    if box.kind == "softmax":
         guess = _top(run, vector)
     return Station(box, vector, stream, float(np.linalg.norm(vector)), change, looks, alive, guess)
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from core.analysis.diagram_nodes import Box, boxes, numbers_of, parameters
+from core.analysis.diagram_nodes import Box, boxes, count_parameters, parameter_count
 from core.errors import InputError
 from core.serving.engine import RunRequest, default
 from viz.course.texts import data
@@ -57,5 +57,5 @@ def compute(params: Params) -> Data:
             "Shorten it, or take an example.",
         )
     found = boxes(model)
-    counts = {box.name: parameters(model, box) for box in found}
-    return Data(default().run(RunRequest(MODEL, params.text)), found, counts, numbers_of(model.network))
+    counts = {box.name: parameter_count(model, box) for box in found}
+    return Data(default().run(RunRequest(MODEL, params.text)), found, counts, count_parameters(model.network))

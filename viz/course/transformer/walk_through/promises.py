@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from core.analysis.diagram_nodes import value
+from core.analysis.diagram_nodes import tensor_at
 from viz.course.shared.maths import sizes
 from viz.course.transformer.walk_through import steps
 from viz.course.transformer.walk_through.maths import journey, name
@@ -17,7 +17,7 @@ Promises = Mapping[str, Callable[[Params, Data], bool]]
 
 def chances(data: Data) -> np.ndarray:
     """Return the largest probabilities at the position that the question is about, the largest first."""
-    return np.sort(value(data.run, "probabilities")[steps.telling(data)])[::-1]
+    return np.sort(tensor_at(data.run, "probabilities")[steps.telling(data)])[::-1]
 
 
 def arrives(params: Params, data: Data) -> bool:
@@ -41,7 +41,7 @@ GUESS: Promises = {
 }
 FEED: Promises = {
     "the decoder reads what it wrote, one position later": lambda params, data: (
-        [name(data.run, row) for row in value(data.run, "probabilities").argmax(1)][:-1]
+        [name(data.run, row) for row in tensor_at(data.run, "probabilities").argmax(1)][:-1]
         == [token.removeprefix(" ") for token in data.run.tokens[1:]]
     ),
 }

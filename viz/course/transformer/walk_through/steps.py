@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from core.analysis.diagram_nodes import value
+from core.analysis.diagram_nodes import tensor_at
 from viz.course.lesson import Folds
 from viz.course.shared import transformer_map
 from viz.course.shared.maths import sizes
@@ -68,7 +68,7 @@ def telling(data: Data) -> int:
 
     Where two translations are as good (coche, auto) no row is asked about; never END or a punctuation mark.
     """
-    chances, written = value(data.run, "probabilities"), data.run.side.next_tokens()
+    chances, written = tensor_at(data.run, "probabilities"), data.run.side.next_tokens()
     rows = [
         row
         for row, token in enumerate(written.tokens)
@@ -115,7 +115,7 @@ def guess(params: Params, data: Data) -> Folds:
     """The next word; until the guess the decoder's rows up to here, and nothing of what follows."""
     told, (left, right) = told_of(GUESS, params, data), sides(GUESS)
     run, row = data.run, told.row
-    chances = value(run, "probabilities")[row]
+    chances = tensor_at(run, "probabilities")[row]
     best = np.argsort(-chances, kind="stable")[:CHOICES]
     labels = distinct(name(run, int(i)) for i in best)
     so_far = " ".join(transformer_map.plain(token) for token in run.tokens[1 : row + 1]) or "(nothing)"
@@ -171,7 +171,7 @@ def feed(params: Params, data: Data) -> Folds:
         params.show(SLUG.rstrip("."), "shift")
         words = distinct(transformer_map.plain(token) for token in run.tokens)
         found = [
-            inside.Panel(title, value(run, f"decoder.embed.{leaf}"), words)
+            inside.Panel(title, tensor_at(run, f"decoder.embed.{leaf}"), words)
             for title, leaf in (
                 ("word (m × d), from the table", "token"),
                 ("+ position (m × d)", "position"),
@@ -264,9 +264,9 @@ def count(params: Params, data: Data) -> Folds:
         counts = transformer_map.counted(data.boxes, chosen)
         one = counts[told.box.name]
         box = (
-            f"{inside.heading(told.box)}: {inside.FORMULA[told.box.what]} = {one:,}."
+            f"{inside.heading(told.box)}: {inside.FORMULA[told.box.kind]} = {one:,}."
             if one
-            else f"{inside.heading(told.box)}: {inside.NOTHING[told.box.what]}."
+            else f"{inside.heading(told.box)}: {inside.NOTHING[told.box.kind]}."
         )
         own = (
             "as in the network that runs"
@@ -301,11 +301,11 @@ def walk(params: Params, data: Data) -> Folds:
             + ("" if lesson.presenting() else f"  \n{formulas(inside.DOES[inside.kind(station.box)])}")
         )
         page_parts.numbers(inside.said(run, station, here))
-        keep = [i for i, each in enumerate(way) if each.box.what not in ("linear", "softmax", "norm")]
+        keep = [i for i, each in enumerate(way) if each.box.kind not in ("linear", "softmax", "norm")]
         stretch = [
             (i, "encoder" if way[k].box.side == "encoder" else "decoder")
             for i, k in enumerate(keep)
-            if way[k].box.what == "embed"
+            if way[k].box.kind == "embed"
         ]
         near = max(i for i, k in enumerate(keep) if k <= max(at, 0))
         page_parts.show(

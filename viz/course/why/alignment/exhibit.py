@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.analysis.attribution.token_importance import ranks_agree
+from core.analysis.attribution.token_importance import spearman
 from viz.charts import thumbs
 from viz.course.lesson import Lesson, Step
 from viz.course.why.alignment import maths, steps
@@ -31,7 +31,7 @@ def _clear(_: Params, data: maths.Data) -> bool:
 def _diagonal(_: Params, data: maths.Data) -> bool:
     """Whether the rows of a sentence of five words or more point further right as one goes down."""
     rows = data.weights[:-1].astype(np.float64)
-    return len(rows) < 5 or ranks_agree(np.arange(len(rows)), rows @ np.arange(rows.shape[1])) >= 0.8
+    return len(rows) < 5 or spearman(np.arange(len(rows)), rows @ np.arange(rows.shape[1])) >= 0.8
 
 
 def _needed(params: Params, data: maths.Data) -> bool:

@@ -9,8 +9,8 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from core.analysis import promised
-from core.analysis.arithmetic.cell import lines_of, needed_lines
+from core.analysis import preset_checks
+from core.analysis.arithmetic.cell import cell_arithmetic, cell_paths
 from core.run import Run
 from viz.charts.curves import number
 from viz.course.lesson import Folds
@@ -237,8 +237,8 @@ def _translation(label: str, text: str) -> None:
 
 def _telling_error(text: str, model: str, written: str | None) -> None:
     """That a ready-made sentence came out wrong: before a room in a few words."""
-    if written and (found := promised.translated(text, model, written)) and not found.kept:
-        says = found.says.rpartition("; ")[2] if lesson.presenting() else found.says
+    if written and (found := preset_checks.check_translation(text, model, written)) and not found.passed:
+        says = found.summary.rpartition("; ")[2] if lesson.presenting() else found.summary
         st.text(f"A telling error: {says}")
 
 
@@ -284,7 +284,7 @@ def _equations(params: Params, data: maths.Data, row: int) -> None:
         f"The query of {data.model} is {asks}. Its largest difference from s_(t-1) is {data.before:.2g}, from s_t {data.now:.2g}."
     )
     run = _run(params, data)
-    lines = lines_of(run, "alignment", 0, 0, row, key)
+    lines = cell_arithmetic(run, "alignment", 0, 0, row, key)
     arithmetic(lines, key=f"{SLUG}.lines", words=(data.written[row], data.words[key]))
     _split(run, row)
     _slopes(data, row)
@@ -293,7 +293,7 @@ def _equations(params: Params, data: maths.Data, row: int) -> None:
 def _run(params: Params, data: maths.Data) -> Run:
     """The same run with what the arithmetic reads."""
     first = engine_client.run(data.model, params.text, keep=maths.NEEDED)
-    kept = dict.fromkeys((*maths.NEEDED, *needed_lines(first, "alignment", 0)))
+    kept = dict.fromkeys((*maths.NEEDED, *cell_paths(first, "alignment", 0)))
     return engine_client.run(data.model, params.text, keep=tuple(kept))
 
 

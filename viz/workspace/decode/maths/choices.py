@@ -8,9 +8,9 @@ from itertools import islice
 
 import numpy as np
 
-from core.analysis.guesses import probabilities
 from core.decoding.choose import largest
 from core.decoding.stepper import Stepper
+from core.maths import softmax
 from viz.course.shared.maths.guessing import Round, letters
 
 CHOICES, TRIES = 6, 4
@@ -59,7 +59,7 @@ def _ends(game: Round, ids: Sequence[int]) -> dict[int, bool]:
     reader = Stepper(game.model, game.prompt)
     reader.read([game.prompt.ids])
     reader.keep([0] * len(ids))
-    following = probabilities(reader.read([(index,) for index in ids]).logits)
+    following = softmax(reader.read([(index,) for index in ids]).logits)
     goes_on = following[:, letters(game.model.tokenizer)].sum(1)
     return {
         index: not game.prompt.name(index)[-1:].isalnum() or bool(more < 0.5)

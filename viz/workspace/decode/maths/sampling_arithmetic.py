@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass
 
-from core.analysis.arithmetic.digits import read, shown
+from core.analysis.arithmetic.digits import format_number, parse_number
 from core.decoding.choose import Candidate, Choice
 from core.decoding.filters import Filter, NotAllowed
 from core.decoding.step import Step
@@ -82,7 +82,7 @@ def _stages(
     candidate: Candidate, filters: Sequence[Filter], log_sum: float, kept: int, decimals: int
 ) -> tuple[tuple[Stage, ...], bool]:
     """The stages with so many decimals, and whether they end in the probability that the candidate has."""
-    now = shown(candidate.logit, decimals)
+    now = format_number(candidate.logit, decimals)
     found = [Stage("logit z", "", now)]
     for number, each in enumerate(filters):
         put, now = _PUT[each.name](each, now, candidate.measures[number], decimals)
@@ -91,7 +91,11 @@ def _stages(
             break
     x = candidate.scores[-1] if candidate.scores else candidate.logit
     now = "−∞" if now == "cut" else now
-    above, whole, p = power(read(now), decimals + 1), power(log_sum, decimals + 1), probability(x - log_sum)
+    above, whole, p = (
+        power(parse_number(now), decimals + 1),
+        power(log_sum, decimals + 1),
+        probability(x - log_sum),
+    )
     found.append(Stage("e to the x", f"e^{{{now}}}", above))
     found.append(Stage(f"part of the sum over {kept:,}", f"{above} / {whole}", p))
     return tuple(found), abs(math.exp(logarithm(above) - logarithm(whole)) - value(p)) <= _half(p)
@@ -107,16 +111,18 @@ def _allowed(each: Filter, now: str, shut: float, decimals: int) -> tuple[str, s
 def _penalised(each: Filter, now: str, stands: float, decimals: int) -> tuple[str, str]:
     if not stands:
         return UNSEEN, now
-    by, up = f"{_setting(each):g}", read(now) > 0
-    return f"{now} {'/' if up else '·'} {by}", shown(
-        read(now) / float(by) if up else read(now) * float(by), decimals
+    by, up = f"{_setting(each):g}", parse_number(now) > 0
+    return f"{now} {'/' if up else '·'} {by}", format_number(
+        parse_number(now) / float(by) if up else parse_number(now) * float(by), decimals
     )
 
 
 def _cooled(each: Filter, now: str, largest: float, decimals: int) -> tuple[str, str]:
-    top, by = shown(largest, decimals), f"{_setting(each):g}"
+    top, by = format_number(largest, decimals), f"{_setting(each):g}"
     off = f"− {top}" if largest >= 0 else f"+ {top.removeprefix('−')}"
-    return f"({now} {off}) / {by}", shown((read(now) - read(top)) / float(by), decimals)
+    return f"({now} {off}) / {by}", format_number(
+        (parse_number(now) - parse_number(top)) / float(by), decimals
+    )
 
 
 def _ranked(each: Filter, now: str, rank: float, decimals: int) -> tuple[str, str]:
@@ -195,8 +201,8 @@ def power(x: float, digits: int) -> str:
         return "0"
     tens = math.floor(x / math.log(10))
     if -4 <= tens < 6:
-        return shown(math.exp(x), max(digits - 1 - tens, 0))
-    return f"{10 ** (x / math.log(10) - tens):.{digits - 1}f}·10^{{{shown(tens, 0)}}}"
+        return format_number(math.exp(x), max(digits - 1 - tens, 0))
+    return f"{10 ** (x / math.log(10) - tens):.{digits - 1}f}·10^{{{format_number(tens, 0)}}}"
 
 
 def probability(logprob: float) -> str:
@@ -209,7 +215,7 @@ def probability(logprob: float) -> str:
     for decimals in range(DIGITS, 13):
         if logprob >= 0 or value(text) < 1:
             break
-        text = shown(math.exp(logprob), decimals)
+        text = format_number(math.exp(logprob), decimals)
     return text
 
 
@@ -256,6 +262,6 @@ def _half(text: str) -> float:
 def _beside(number: float, limit: float) -> str:
     """A number in as few decimals as leave it on its side of the limit."""
     decimals = FEWEST
-    while (read(shown(number, decimals)) < limit) != (number < limit) and decimals < 12:
+    while (parse_number(format_number(number, decimals)) < limit) != (number < limit) and decimals < 12:
         decimals += 1
-    return shown(number, decimals)
+    return format_number(number, decimals)

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from core.analysis.guesses import probabilities
 from core.edits import Scale
+from core.maths import softmax
 from core.model import Model
 from core.run import Run
 
@@ -65,5 +65,5 @@ def without(model: Model, text: str, pair: str | None, part: str) -> Without:
     less = model.run(text, pair=pair, keep=LAST, edits=[Scale(f"embed.{part}", 0.0)])
     a, b = (np.asarray(run.hidden()[-1], dtype=np.float64) for run in (whole, less))
     cosine = (a * b).sum(-1) / (np.linalg.norm(a, axis=-1) * np.linalg.norm(b, axis=-1))
-    follows = tuple(float(probabilities(np.asarray(run.next_sentence))[0]) for run in (whole, less))
+    follows = tuple(float(softmax(np.asarray(run.next_sentence))[0]) for run in (whole, less))
     return Without(part, 1 - cosine[: whole.side.n_real], (follows[0], follows[1]))

@@ -14,9 +14,10 @@ import numpy as np
 
 from core import edits
 from core.analysis.attention import measures
-from core.analysis.guesses import guesses, probabilities
-from core.analysis.residual.delta import wrote
+from core.analysis.predictions import top_predictions
+from core.analysis.residual.delta import target_probabilities
 from core.errors import InputError
+from core.maths import softmax
 from core.run import Run
 from core.trace import Edit
 
@@ -97,7 +98,7 @@ class Unplaced:
 
 def surprises(run: Run) -> Array:
     """Of a decoder: -ln p of each token after the first, in nats, (n - 1,)."""
-    chances = probabilities(run.logits[: run.side.n_real - 1])
+    chances = softmax(run.logits[: run.side.n_real - 1])
     return _nats(chances[np.arange(len(chances)), list(run.ids[1 : run.side.n_real])])
 
 
@@ -119,7 +120,7 @@ def hidden_surprises(model: Any, text: str, changes: Sequence[Edit] = ()) -> Arr
     places, texts = blanks(model, run)
     runs = model.run_many(texts, keep=(), edits=changes)
     chances = [
-        float(probabilities(row.logits[place])[run.ids[place]])
+        float(softmax(row.logits[place])[run.ids[place]])
         for row, place in zip(runs, places, strict=True)
         if row.side.n_real == run.side.n_real
     ]
@@ -130,7 +131,9 @@ def mean_surprise(model: Any, text: str, way: str, lot: int, target: str | None 
     """The mean surprise of a model about a text, under one of `WAYS`; `target` is what a translator wrote as trained."""
     if model.spec.has_source:
         changes = edits_of(model, way, len(model.tokenizer.encode(text).ids), lot)
-        return float(_nats(wrote(model.run(text, target=target, keep=(), edits=changes))).mean())
+        return float(
+            _nats(target_probabilities(model.run(text, target=target, keep=(), edits=changes))).mean()
+        )
     run = model.run(text, keep=())
     changes = edits_of(model, way, run.side.n_real, lot)
     if model.spec.framed:
@@ -161,7 +164,7 @@ def unplaced(model: Any, text: str, lot: int) -> Unplaced:
     if words < 2:
         raise InputError("This text has one token.", "An order needs at least two.", "Type a sentence.")
     weights = whole.attention(kind).weights
-    before = measures.at_offset(weights, -1)
+    before = measures.offset_weight(weights, -1)
     layer, head = (int(i) for i in np.unravel_index(int(before.argmax()), before.shape))
     asked, hidden = _asked(model, whole) if model.spec.framed else (None, "")
     ways = {}
@@ -189,9 +192,9 @@ def _says(
     if model.spec.has_source:
         return ((run.target_text or "", 1.0),)
     if asked is None:
-        return tuple(guesses(run, run.side.n_real - 1, 3))
+        return tuple(top_predictions(run, run.side.n_real - 1, 3))
     row, text = asked
-    return tuple(guesses(model.run(text, keep=(), edits=changes), row, 3))
+    return tuple(top_predictions(model.run(text, keep=(), edits=changes), row, 3))
 
 
 def twins(run: Run, first: int, second: int, side: str | None = None) -> Array:

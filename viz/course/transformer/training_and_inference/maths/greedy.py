@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from core.analysis.forcing import logits_behind, start_of
+from core.analysis.forcing import continuation_logits, decoding_prompt
 from core.decoding.counterexample import TREE, Letters, Words
 from core.decoding.prompt import Prompt
 from core.model import Model
@@ -77,7 +77,7 @@ def by_model(model: Model, text: str, width: int = WIDTH) -> tuple[Way, Way]:
 
     Raises InputError for an empty text or one the model cannot read.
     """
-    prompt = start_of(model, text)
+    prompt = decoding_prompt(model, text)
     source = torch.tensor([list(prompt.source)])
     batch = Batch(
         ids=source[:, :1],
@@ -100,7 +100,7 @@ def by_model(model: Model, text: str, width: int = WIDTH) -> tuple[Way, Way]:
 
 
 def _way(model: Model, prompt: Prompt, ids: list[int]) -> Way:
-    log_p = logits_behind(model, prompt, [ids[:-1]])[0].log_softmax(-1)
+    log_p = continuation_logits(model, prompt, [ids[:-1]])[0].log_softmax(-1)
     return Way(
         tuple(prompt.name(index) for index in ids),
         tuple(float(log_p[t, index].exp()) for t, index in enumerate(ids)),

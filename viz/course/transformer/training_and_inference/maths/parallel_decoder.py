@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from numpy.typing import NDArray
 
-from core.analysis.forcing import Forcing, logits_behind, side_by_side, start_of, target_ids
+from core.analysis.forcing import Forcing, compare_forcing, continuation_logits, decoding_prompt, target_ids
 from core.decoding.prompt import Prompt
 from core.decoding.stepper import Stepper
 from core.errors import InputError
@@ -83,12 +83,12 @@ def at_once(model: Model, source: str, target: str) -> AtOnce:
             "Only a translator learns from pairs.",
             "Choose a translator.",
         )
-    prompt = start_of(model, source)
+    prompt = decoding_prompt(model, source)
     wanted = wanted_ids(model, prompt, target)
-    whole = logits_behind(model, prompt, [wanted[:-1]])[0].numpy()
+    whole = continuation_logits(model, prompt, [wanted[:-1]])[0].numpy()
     plain = _fed(model, prompt, wanted)
     ids = np.array(wanted)
-    forcing = side_by_side(model, source, target)
+    forcing = compare_forcing(model, source, target)
     return AtOnce(
         prompt.source_tokens,
         prompt.labels(wanted[:-1]),
@@ -121,7 +121,7 @@ def _step_by_step(model: Model, prompt: Prompt, ids: tuple[int, ...]) -> Array:
 
 def _fed(model: Model, prompt: Prompt, ids: tuple[int, ...]) -> Array:
     """The scores (m, vocab) of a decoder that reads exactly these tokens, no START before them."""
-    return logits_behind(model, replace(prompt, ids=ids[:1]), [ids[1:]])[0].numpy()
+    return continuation_logits(model, replace(prompt, ids=ids[:1]), [ids[1:]])[0].numpy()
 
 
 def by_torch(found: AtOnce) -> float:

@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor
 
-from core.analysis.forcing import start_of
+from core.analysis.forcing import decoding_prompt
 from core.errors import InputError
 from core.model import Model
 from core.models import Batch, families
@@ -67,7 +67,7 @@ def teach(model: Model, source: str, target: str, rule: str = "SGD", rate: float
             f"Optimisers: {', '.join(RATES)}; {1 / FASTEST:g} to {FASTEST:g} times.",
             "Choose another.",
         )
-    prompt = start_of(model, source)
+    prompt = decoding_prompt(model, source)
     wanted = wanted_ids(model, prompt, target)
     network = _copy(model)
     with torch.inference_mode(False):  # tensors that gradients may be taken through
@@ -170,7 +170,9 @@ class _Pupil:
     def _others(self) -> float:
         """The mean loss of the pairs that are not learned, in one padded batch; padding does not count (ignore_index)."""
         prompts = [
-            (start_of(self.model, source), target) for source, target in OTHERS if source != self.source
+            (decoding_prompt(self.model, source), target)
+            for source, target in OTHERS
+            if source != self.source
         ]
         rows = [
             (

@@ -9,8 +9,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from core.analysis.residual.vectors import unit
 from core.data.texts import Concept, texts
+from core.maths import unit_rows
 from viz.course.why.autoencoder.maths.autoencoder import Coder, Data, Head, head
 
 Array = NDArray[np.float64]
@@ -32,7 +32,7 @@ def vectors(table: Array, ids: Mapping[str, int]) -> dict[str, Array]:
     """
     words = [*(concept.english for concept in taught()), *UNTAUGHT]
     return dict(
-        zip(words, unit(np.asarray(table, dtype=np.float64)[[ids[word] for word in words]]), strict=True)
+        zip(words, unit_rows(np.asarray(table, dtype=np.float64)[[ids[word] for word in words]]), strict=True)
     )
 
 
@@ -59,7 +59,7 @@ class Language:
 
     def nearness(self, context: Array) -> Array:
         """The cosine between the decoded letter pairs and those of each word, both from their mean: (word,) or (.., word)."""
-        return unit(self.head(context) - self.head.mean) @ unit(self.spelled - self.head.mean).T
+        return unit_rows(self.head(context) - self.head.mean) @ unit_rows(self.spelled - self.head.mean).T
 
     def says(self, context: Array) -> str:
         """The word of its list whose letter pairs point most nearly the same way as the decoded ones."""

@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from core.analysis.residual.vectors import unit
+from core.maths import unit_rows
 from core.serving.engine import default
 from viz.course.shared.maths.word_vectors import row_of
 from viz.course.why.autoencoder.maths import autoencoder, concepts
@@ -69,7 +69,7 @@ def word(english: str, p: int) -> Word:
     word."""
     known, english = vectors(), english.strip().casefold()
     if english not in known:  # a visitor's own, brought to length 1
-        known |= {english: unit(_table().astype(np.float64)[row_of(default().open(MODEL), english)])}
+        known |= {english: unit_rows(_table().astype(np.float64)[row_of(default().open(MODEL), english)])}
     rows = autoencoder.Data(np.array([known[concept.english] for concept in concepts.taught()]))
     book = concepts.Dictionary(rows, p)
     context = book.coder.context(known[english])

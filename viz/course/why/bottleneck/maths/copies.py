@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.analysis.attribution.token_importance import ranks_agree
+from core.analysis.attribution.token_importance import spearman
 from core.checkpoints.manifest import shipped_folder
 from core.checkpoints.scores import by_part, read_scores
 from core.data.tasks import COPIED, COPY_LENGTHS, strings
@@ -125,7 +125,7 @@ class ByPlace:
     @property
     def agreement(self) -> float:
         """The rank correlation of slope and share right over the positions."""
-        return ranks_agree(self.slope, self.right)
+        return spearman(self.slope, self.right)
 
 
 def by_place(cell: str, lot: int = 0) -> ByPlace:

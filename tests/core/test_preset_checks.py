@@ -7,7 +7,7 @@ from functools import cache
 import pytest
 
 import core
-from core.analysis.promised import FOLLOWS, outcome, translated
+from core.analysis.preset_checks import FOLLOWS, check_preset, check_translation
 from core.data.texts import Preset, texts
 from core.run import Run
 
@@ -45,9 +45,9 @@ def run(name: str, row: Preset) -> Run:
 
 
 def judged(name: str, *kinds: str) -> dict[str, bool]:
-    found = {row: outcome(row, run(name, row)) for row in texts("presets") if row.kind in kinds}
+    found = {row: check_preset(row, run(name, row)) for row in texts("presets") if row.kind in kinds}
     return {
-        row.text if row.kind != "pair" else f"{row.text} {row.second}": one.kept
+        row.text if row.kind != "pair" else f"{row.text} {row.second}": one.passed
         for row, one in found.items()
         if one
     }
@@ -84,13 +84,15 @@ def test_every_sentence_promises_something_but_those_that_only_show_where_a_mode
 
 def test_a_broken_promise_is_told_with_what_came_instead():
     row = Preset("fill", "topic", "Money is in the [MASK].", "bank", (), (), "")
-    found = outcome(row, run("bert-mini", row))
-    assert found and not found.kept and "“bank” at rank " in found.says and "first comes “" in found.says
-    kept = outcome(
-        row.__class__(**{**vars(row), "also": (found.says.split("first comes “")[1].split("”")[0],)}),
+    found = check_preset(row, run("bert-mini", row))
+    assert (
+        found and not found.passed and "“bank” at rank " in found.summary and "first comes “" in found.summary
+    )
+    kept = check_preset(
+        row.__class__(**{**vars(row), "also": (found.summary.split("first comes “")[1].split("”")[0],)}),
         run("bert-mini", row),
     )
-    assert kept and kept.kept and "at rank 1 of" in kept.says
+    assert kept and kept.passed and "at rank 1 of" in kept.summary
 
 
 def test_a_word_in_pieces_counts_by_its_first_piece_alone():
@@ -106,17 +108,17 @@ def test_a_word_in_pieces_counts_by_its_first_piece_alone():
     here = run("gpt-mini", row)
     tokens = model("gpt-mini").tokenizer.encode(" Silver").tokens
     assert len(tokens) > 1
-    found = outcome(row, here)
-    assert found and found.kept
-    other = outcome(row.__class__(**{**vars(row), "second": "Jupiter"}), here)
-    assert other and ("place 1 of" in other.says) == (
+    found = check_preset(row, here)
+    assert found and found.passed
+    other = check_preset(row.__class__(**{**vars(row), "second": "Jupiter"}), here)
+    assert other and ("place 1 of" in other.summary) == (
         model("gpt-mini").tokenizer.encode(" Jupiter").tokens[0] == tokens[0]
     )
 
 
 def test_nothing_is_judged_where_nothing_is_promised():
     row = next(row for row in texts("presets") if row.kind == "continue" and not row.second)
-    assert outcome(row, run("gpt-mini", row)) is None
+    assert check_preset(row, run("gpt-mini", row)) is None
 
 
 @pytest.mark.parametrize(
@@ -125,15 +127,15 @@ def test_nothing_is_judged_where_nothing_is_promised():
 )
 def test_a_pair_is_judged_by_what_the_model_says(first: str, second: str, task: str, kept: bool):
     row = next(row for row in texts("presets") if row.kind == "pair" and row.task == first)
-    found = outcome(row.__class__(**{**vars(row), "task": task}), run("bert-mini", row))
-    assert found and found.kept is kept
+    found = check_preset(row.__class__(**{**vars(row), "task": task}), run("bert-mini", row))
+    assert found and found.passed is kept
 
 
 def test_a_translation_alone_is_judged_as_the_run_is():
     row = next(row for row in texts("presets") if row.text == "She has a white car.")
     here = run("rnn-en-es", row)
-    found = translated(row.text, "rnn-en-es", here.target_text or "")
-    assert found == outcome(row, here) and found and not found.kept and "coche rojo" in found.says, (
-        "the colour is lost in one vector"
-    )
-    assert translated("I gave my little sister a red ball.", "rnn-en-es", "Le di.") is None
+    found = check_translation(row.text, "rnn-en-es", here.target_text or "")
+    assert (
+        found == check_preset(row, here) and found and not found.passed and "coche rojo" in found.summary
+    ), "the colour is lost in one vector"
+    assert check_translation("I gave my little sister a red ball.", "rnn-en-es", "Le di.") is None
