@@ -57,7 +57,7 @@ class Pane:
 
     @property
     def columns(self) -> Terms:
-        """What takes weight beside the keys: a learned sink, where this layer has one."""
+        """The terms that take weight beside the keys: a learned sink, where this layer has one."""
         view, spec = self.view, self.run.model.spec
         return columns(spec.kind(view.kind).terms(self.run.model.network, view.layer)) if view.kind else ()
 
