@@ -66,8 +66,9 @@ def matches(path: str, pattern: str) -> bool:
     return path == pattern or any(fnmatchcase(path, each) for each in pattern.split("|"))
 
 
-def ready(model: object, edits: Sequence[Any]) -> tuple[Edit, ...]:
-    """Return the edits with what they take from the model that runs (`of_model`). Raises InputError for what is no edit, such as a bare function."""
+def ready(model: object, edits: Sequence[Any] | Any) -> tuple[Edit, ...]:
+    """Return the edits, or the one, with what they take from the model that runs (`of_model`). Raises InputError for what is no edit, such as a bare function."""
+    edits = edits if isinstance(edits, Iterable) else (edits,)
     for edit in edits:
         if not callable(edit) or not isinstance(getattr(edit, "where", None), str):
             raise InputError(

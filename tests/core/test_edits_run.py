@@ -306,3 +306,11 @@ def test_one_pattern_may_name_several_places():
     run = model.run("She has a white car.", target="Ella tiene.", edits=[drop])
     assert all((run.attention(kind).weights[..., 1] == 0).all() for kind in ("self", "cross"))
     assert (run.attention("causal").weights[:, :, 1:, 1] > 0).all()
+
+
+def test_one_edit_needs_no_list_and_a_bare_function_is_refused_in_words(gpt):
+    cap = edits.Function(SCORES, lambda scores: scores.clamp(max=0.0))
+    assert np.array_equal(gpt.run(TEXT, edits=cap).logits, gpt.run(TEXT, edits=[cap]).logits)
+    for wrong in (abs, "layer.0", 3):
+        with pytest.raises(InputError, match="An edit is given as"):
+            gpt.run(TEXT, edits=wrong)
