@@ -34,7 +34,6 @@ NAMES = {
     "core": 8,
     "core/data": 34,
     "core/decoding": 7,
-    "core/edits": 3,
     "core/glossary": 1,
     "core/models": 1,
     "core/run": 4,

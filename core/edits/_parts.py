@@ -13,7 +13,7 @@ from core.errors import InputError
 
 
 def checked(index: int, size: int, word: str, where: str) -> int:
-    """The index counted from 0; a negative one counts from the end. Raises InputError outside."""
+    """Return the index counted from 0; a negative one counts from the end. Raises InputError if it is outside."""
     if not -size <= index < size:
         raise InputError(
             f"There is no {word} {index} at '{where}'.",
@@ -29,7 +29,7 @@ def tensor(value: Tensor | NDArray[np.float32]) -> Tensor:
 
 
 def replaced(value: Tensor, index: Any, new: Tensor | float | bool) -> Tensor:
-    """A copy of the value with new numbers at an index."""
+    """Return a copy of the value with new numbers at an index."""
     copy = value.clone()
     copy[index] = new
     return copy

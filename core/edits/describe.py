@@ -12,7 +12,7 @@ SIDES = (("cross_attn", "cross-attention "), ("encoder", "encoder "), ("decoder"
 
 
 def in_words(edit: Edit, words: Sequence[str] = (), keys: Sequence[str] | None = None) -> str:
-    """The edit as a sentence; `words` are those of the rows, `keys` those of the columns where they are others.
+    """Return the edit as a sentence; `words` are those of the rows, `keys` those of the columns where they are others.
 
     >>> in_words(edits.ZeroHead("layer.1.self_attn.heads", 3))
     'Layer 1, head 3 zero-ablated'
@@ -41,10 +41,14 @@ class _Where:
         return self.head[0].upper() + self.head[1:]
 
 
-def _word(words: Sequence[str], at: int | None, what: str) -> str:
-    if at is None:
-        return f"any {what}"
-    return f"“{words[at].strip() or words[at]}”" if -len(words) <= at < len(words) else f"{what} {at}"
+def _word(words: Sequence[str], index: int | None, noun: str) -> str:
+    if index is None:
+        return f"any {noun}"
+    return (
+        f"“{words[index].strip() or words[index]}”"
+        if -len(words) <= index < len(words)
+        else f"{noun} {index}"
+    )
 
 
 def _formatted(edit, where: _Where, row, column) -> str:

@@ -59,17 +59,17 @@ MOST = 60
 """Letters of a wrong part that an error repeats."""
 
 
-def to_text(given: Sequence[Edit]) -> str:
-    """The compact form. Raises InputError for an edit that cannot be written: a function, or a tensor without a recipe of one text.
+def to_text(changes: Sequence[Edit]) -> str:
+    """Return the edits as compact text. Raises InputError for an edit that has no such form: a function, or a tensor without a recipe of one text.
 
     >>> to_text([edits.PatchHead("layer.0.self_attn.heads", 1, value=None, recipe=("The cat sat.",))])
     'patch:layer.0.self_attn.heads:1:The%20cat%20sat.'
     """
-    return ";".join(map(_formatted, given))
+    return ";".join(map(_formatted, changes))
 
 
 def from_text(text: str, source: Source | None = None) -> tuple[Any, ...]:
-    """The edits behind a compact form. Raises InputError naming the part that cannot be read.
+    """Return the edits of a compact text. Raises InputError naming the part that cannot be read.
 
     `source` gives the numbers of edits that name them only: patches, replaced words, means over other texts.
 
@@ -141,12 +141,12 @@ def _read(part: str, source: Source | None) -> Any:
 
 
 def _needed(kind: type[Any], name: str) -> bool:
-    """Whether an argument has to be there: a recipe too, for it says where the numbers come from."""
+    """Return whether an argument is required; a recipe is, since it says where the numbers come from."""
     return name == "recipe" or name not in kind.__dict__  # a default is an attribute of the class
 
 
 def _numbers(name: str, part: str, values: dict[str, Any], source: Source | None) -> dict[str, Any]:
-    """The field that a link does not hold, from `source`."""
+    """Return the field that a link does not hold, from `source`."""
     if name == "mean":
         if "over" not in values or "vector" in values:
             return {}

@@ -15,7 +15,7 @@ Shape = tuple[int, ...]
 
 
 def fitting(edits: Sequence[Edit], run: Run) -> tuple[tuple[Edit, ...], tuple[InputError, ...]]:
-    """The edits that can be made in this run, in their order, and why the others cannot.
+    """Return the edits that can be made in this run, in their order, and why the others cannot.
 
     Each is tried on a stand-in of the right shape, masks on the run's own mask (it must have kept its patterns), behind
     the edits before it: a cell that was forbidden cannot be forced.
@@ -59,7 +59,7 @@ def _stand_in(path: str, shape: Shape, run: Run) -> Tensor:
 
 
 def shapes(run: Run) -> dict[str, Shape]:
-    """The sizes of the values that edits are made for, by path: those of attention, of the stream and of the embeddings."""
+    """Return the shapes of the values that can be edited, by path: those of attention, of the residual stream and of the embeddings."""
     config, found = run.model.config, {}
     for kind in run.model.spec.kinds_of(config):
         queries, keys = (len(run.axis(axis).ids) for axis in (kind.queries, kind.keys))

@@ -40,7 +40,7 @@ LETTERS = tuple(Letter(letter, tuple(map(tuple, rows))) for letter, rows in _LOO
 
 
 def term(name: str) -> Term:
-    """The entry of an axis, a measure or a method.
+    """Return the entry of an axis, a measure or a method.
 
     >>> term("head").word, term("cache").word
     ('head', 'KV cache')
@@ -49,7 +49,7 @@ def term(name: str) -> Term:
 
 
 def spoken(text: str) -> tuple[Term, ...]:
-    """The measures and methods that a text speaks of.
+    """Return the measures and methods that a text mentions.
 
     >>> [term.word for term in spoken("JS divergence 0.2 bits; a surprisal of 3 bits. Both heads were zero-ablated.")]
     ['surprisal', 'Jensen-Shannon divergence', 'ablation']
@@ -66,7 +66,7 @@ def spoken(text: str) -> tuple[Term, ...]:
 
 
 def leaf(path: str) -> Term | None:
-    """The entry of a recorded path: `decoder.layer.2.cross_attn.q` finds `self_attn.q`.
+    """Return the entry of a recorded path: `decoder.layer.2.cross_attn.q` finds `self_attn.q`.
 
     >>> leaf("decoder.layer.2.cross_attn.pattern").symbol
     'a_{ij}'

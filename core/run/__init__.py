@@ -47,18 +47,18 @@ class Attention:
 
     @property
     def rows(self) -> range:
-        """The rows of the text and of the marks around it, without END and padding."""
+        """Return the rows of the text and of the marks around it, without END and padding."""
         return range(len(self.queries) if self.n_rows is None else self.n_rows)
 
     def joined(self, query_words: list[Word], key_words: list[Word]) -> Attention:
-        """By words: the sum over a word's key pieces, the mean over its query pieces; rows still sum to 1."""
+        """Return the pattern by word: the sum over a word's key tokens, the mean over its query tokens; rows still sum to 1."""
         return by_word(self, self.weights, query_words, key_words)
 
 
 def by_word(
     tokens: Attention, weights: Sequence[Array] | Array, query_words: list[Word], key_words: list[Word]
 ) -> Attention:
-    """The patterns (head, query, key) of each layer by word, see `Attention.joined`; one head after the other, to need little memory.
+    """Return the patterns (head, query, key) of each layer by word, see `Attention.joined`; one head at a time, to need little memory.
 
     `tokens` says the rest of them, by token; its weights are not read.
     """
@@ -91,13 +91,13 @@ def by_word(
 
 
 def _marks(words: list[Word], marks: Sequence[int]) -> tuple[int, ...]:
-    """The words that are marks and nothing else."""
+    """Return the indices of words that are marks and nothing else."""
     known = set(marks)
     return tuple(place for place, word in enumerate(words) if known.issuperset(word.pieces))
 
 
 def _picked(words: list[Word]) -> list[tuple[list[int], list[int]]]:
-    """The first pieces of all words, then the second pieces with the places of the words that have one, and so on."""
+    """Return the first tokens of all words, then the second tokens with the indices of the words that have one, and so on."""
     found = []
     for nth in range(max((len(word.pieces) for word in words), default=1)):
         places = [place for place, word in enumerate(words) if len(word.pieces) > nth]
@@ -108,7 +108,7 @@ def _picked(words: list[Word]) -> list[tuple[list[int], list[int]]]:
 def _over(
     values: Array, picked: list[tuple[list[int], list[int]]], axis: int, out: Array | None = None
 ) -> Array:
-    """The values of each word's pieces added along an axis, into `out` of the same type; of booleans, whether any is true.
+    """Add the values of each word's tokens along an axis, into `out` of the same type; of booleans, whether any is true.
 
     Most words are one piece: picking these and adding the further ones is several times faster than a product with the
     table of which piece belongs to which word.
@@ -121,7 +121,7 @@ def _over(
 
 
 def _one_or_all(layers: list[Array]) -> Array:
-    """The layers along a new first axis; where all are one and the same array, as masks are, without a copy."""
+    """Stack the layers along a new first axis; without a copy where all are the same array, as masks are."""
     first = layers[0]
     same = all((layer.ctypes.data, layer.strides) == (first.ctypes.data, first.strides) for layer in layers)
     return np.broadcast_to(first, (len(layers), *first.shape)) if same else np.stack(layers)
@@ -154,15 +154,15 @@ class RunTrace:
         return self.names()
 
     def names(self, pattern: str = "*") -> list[str]:
-        """Recorded paths that match, in the order of the computation; outputs are computed when asked for."""
+        """Return the recorded paths that match, in the order of the computation; outputs are computed on first access."""
         return [*self._trace.names(pattern), *self._later(pattern)]
 
     def met(self, path: str) -> bool:
-        """Whether this run passed a value at that path, recorded or not."""
+        """Return whether this run passed a value at that path, recorded or not."""
         return path in self._trace.met or path in self._outputs.paths()
 
     def axes(self, path: str) -> tuple[str, ...]:
-        """The axis words of a value, e.g. ('head', 'query', 'key')."""
+        """Return the axis words of a value, e.g. ('head', 'query', 'key')."""
         trace = (
             self._outputs.trace(path)
             if path not in self._trace and path in self._later(path)
@@ -176,7 +176,7 @@ class RunTrace:
         ]
 
     def grad(self, path: str) -> Array:
-        """The gradient of the chosen logit for a recorded tensor, in the shape of the tensor (runs with grad=...)."""
+        """Return the gradient of the chosen logit for a recorded tensor, in the shape of the tensor (runs with grad=...)."""
         if path not in self._gradients:
             raise KeyError(
                 unknown_path(path, self._gradients) + " Gradients exist in runs with grad='logit:TOKEN'."
@@ -196,7 +196,7 @@ class RunTrace:
 
 
 def _sealed(array: Array) -> Array:
-    """A view that cannot be written to: a run may be shared by many."""
+    """Return a read-only view: a run may be shared by many."""
     view = array.view()
     view.setflags(write=False)
     return view
@@ -248,12 +248,12 @@ class Run:
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """The kinds of attention this model has, in the order of the computation."""
+        """Return the kinds of attention of this model, in the order of the computation."""
         return tuple(kind.name for kind in self.model.spec.kinds_of(self.model.config))
 
     @cached_property
     def logits(self) -> Array:
-        """(position, vocabulary), computed on first access.
+        """Return the logits (position, vocabulary), computed on first access.
 
         Row i is the prediction after input i of a decoder; of a masked language model, for the word at i.
         """
@@ -261,22 +261,22 @@ class Run:
 
     @property
     def next_sentence(self) -> Array:
-        """(2,) scores: the second text follows the first (index 0), or comes from elsewhere."""
+        """Return (2,) scores: the second text follows the first (index 0), or comes from elsewhere."""
         return self._output("next_sentence")
 
     @property
     def sentence_order(self) -> Array:
-        """(2,) scores: the two texts stand in their order (index 0), or swapped."""
+        """Return (2,) scores: the two texts are in their order (index 0), or swapped."""
         return self._output("sentence_order")
 
     @property
     def pooled(self) -> Array:
-        """(d_model,): tanh of a linear map of the first token's last hidden state."""
+        """Return (d_model,): tanh of a linear map of the first token's last hidden state."""
         return self._output("pooled")
 
     @property
     def classes(self) -> Array:
-        """Scores of a model that tells classes: (class,), of the whole input; of a tuned GPT (position, class), and the last counts."""
+        """Return the scores of a classifier: (class,), of the whole input; of a tuned GPT (position, class), where the last position counts."""
         return self._output("classes")
 
     @property
@@ -303,22 +303,22 @@ class Run:
 
     @property
     def tags(self) -> Array:
-        """(position, tag) scores, of a model that was tuned to tag words; a word's are those of its first piece."""
+        """Return (position, tag) scores of a model that was tuned to tag words; a word's are those of its first token."""
         return self._output("tags")
 
     @property
     def answer(self) -> Array:
-        """(position, 2) scores: the answer starts here, and ends here; of a model that was tuned to find answers."""
+        """Return (position, 2) scores: the answer starts here, and ends here; of a model that was tuned to find answers."""
         return self._output("answer")
 
     @property
     def embedding(self) -> Array:
-        """(d_model,) the vector that a sentence embedder makes of its text."""
+        """Return the vector (d_model,) that a sentence embedder gives its text."""
         return self._output("embedding")
 
     @property
     def score(self) -> Array:
-        """(1,) the one number that a reranker or a regression gives its text."""
+        """Return the one number (1,) that a reranker or a regression gives its text."""
         return self._output("score")
 
     def _output(self, name: str) -> Array:
@@ -330,7 +330,7 @@ class Run:
         return _sealed(self.side.cut(found) if found.ndim > 1 else found)
 
     def hidden(self, side: str | None = None) -> Array:
-        """The residual stream (layer + 1, position, d_model): what enters each layer, and what leaves the last.
+        """Return the residual stream (layer + 1, position, d_model): the input of each layer, and the output of the last.
 
         In a recurrent network, which has none, the inputs of each layer and the states of the last; where layers put
         features beside those that they read, those that are not there yet are 0. No final norm is in it. `side` is 'encoder' or 'decoder' where the family has both.
@@ -357,7 +357,7 @@ class Run:
         return np.stack([np.pad(values, ((0, 0), (0, widest - values.shape[-1]))) for values in found])
 
     def attention(self, kind: str | None = None, by: str = "token", *, writing: bool = False) -> Attention:
-        """The patterns of one kind, by token or by word. The default kind is the family's last (its most telling).
+        """Return the patterns of one kind, by token or by word. The default kind is the family's last (its most telling).
 
         A row belongs to the token that was read there. With `writing` the rows of a decoder are named by the token
         they write instead: the next one, END after the last. By word, the rows of a word's pieces are averaged.
@@ -402,7 +402,7 @@ class Run:
 
     @property
     def nbytes(self) -> int:
-        """Memory held, for the engine's budget."""
+        """Return the bytes of memory in use, for the engine's budget."""
         as_asked = len(self.ids) * self.model.config.n_vocab * 4  # as large as they will be once someone asks
         logits = as_asked if "logits" in self.model.outputs else 0
         return self.trace.nbytes + self.outputs.nbytes + logits

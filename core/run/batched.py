@@ -64,7 +64,7 @@ def greedy(
 def beam(
     network: Any, batch: Batch, *, width: int, start: int, end: int, limit: Limit, alpha: float = 1.0
 ) -> list[list[int]]:
-    """Beam search for each row of `batch.source`: `width` open translations are carried on side by side.
+    """Translate each row of `batch.source` by beam search with `width` open translations: a list of ids each.
 
     At each step the 2 * width best continuations of a sentence are ranked by the sum of their log-probabilities.
     One among the first `width` that ends is finished and scored
@@ -147,7 +147,7 @@ def _limits(limit: Limit, n_rows: int) -> list[int]:
 
 
 def _only(batch: Batch, rows: Tensor) -> Batch:
-    """The source side of these rows."""
+    """Return the source side of these rows."""
     assert batch.source is not None
     real = None if batch.source_real is None else batch.source_real[rows]
     return replace(batch, source=batch.source[rows], source_real=real)

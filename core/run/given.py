@@ -96,11 +96,11 @@ class Given:
         return (self._attention.kind,)
 
     def axis(self, name: str) -> Side:
-        """The tokens along an axis, as `Run.axis` gives them."""
+        """Return the tokens along an axis, as `Run.axis` does."""
         return self.source if name == "source" and self.source is not None else self.side
 
     def attention(self, kind: str | None = None, by: str = "token", *, writing: bool = False) -> Attention:
-        """The patterns by token, whatever is asked for: which tokens make a word only their tokenizer knows."""
+        """Return the patterns by token, whatever `by` says: only their own tokenizer knows which tokens make a word."""
         if kind not in (None, *self.kinds):
             wrong = f"There is no attention '{kind}' in {self.model.name}."
             raise InputError(wrong, f"It has {self.kinds[0]}.", "Choose that.")
@@ -108,7 +108,7 @@ class Given:
 
 
 def _weights(attentions: Any, row: int) -> tuple[Array, int]:
-    """(layer, head, query, key) in float32, and how many texts the batch has."""
+    """Return (layer, head, query, key) in float32, and the number of texts in the batch."""
     texts = 1
     if _of_layers(attentions) and attentions and _of_layers(attentions[0]):
         wrong = "These attentions are a tuple for each token that was generated."
@@ -176,7 +176,7 @@ def _real(mask: Any, row: int, n: int) -> NDArray[np.bool_]:
 
 
 def _of_layers(value: Any) -> bool:
-    """A tuple of what layers gave; a list of lists of numbers is an array."""
+    """Return whether the value is a tuple with one item per layer; a list of lists of numbers is an array."""
     return isinstance(value, tuple) or (
         isinstance(value, list) and not (value and isinstance(value[0], list))
     )
@@ -207,7 +207,7 @@ def _labels(tokens: Sequence[str], n: int, axis: str) -> tuple[str, ...]:
 
 
 def _marks(tokens: tuple[str, ...]) -> tuple[int, ...]:
-    """The places of special tokens. Of foreign tokens nothing but the names is known: brackets around a name, as in [CLS], <s>, <|endoftext|>."""
+    """Return the positions of special tokens. Of foreign tokens only the names are known: brackets around a name, as in [CLS], <s>, <|endoftext|>."""
     return tuple(place for place, token in enumerate(tokens) if BRACKETED.fullmatch(token))
 
 

@@ -71,12 +71,12 @@ class Outputs:
 
     @property
     def hidden(self) -> Tensor:
-        """(1 pos d_model), what the network gave."""
+        """Return the network's output (1 pos d_model)."""
         return self._early["hidden"]
 
     @property
     def nbytes(self) -> int:
-        """The bytes of the outputs that exist from the start; those computed later are for the caller to estimate."""
+        """Return the bytes of the outputs that exist from the start; those computed later are for the caller to estimate."""
         return sum(value.numel() * value.element_size() for value in self._early.values())
 
     def _value(self, name: str) -> Tensor:

@@ -36,7 +36,7 @@ class Side:
 
     @cached_property
     def without_padding(self) -> Side:
-        """The same side without its padding."""
+        """Return the same side without its padding."""
         n = self.n_real
         if n == len(self.ids):
             return self
@@ -50,7 +50,7 @@ class Side:
 
     @cached_property
     def words(self) -> list[Word]:
-        """Pieces joined to words. The spans of segment 1 are places in `pair`."""
+        """Return the tokens joined to words. The spans of segment 1 are positions in `pair`."""
         if self.whole:
             return [Word(token, (place,)) for place, token in enumerate(self.tokens)]
         if self.pair is None:
@@ -64,7 +64,9 @@ class Side:
 
     @cached_property
     def marks(self) -> tuple[int, ...]:
-        """The places of tokens that are no part of the text: what the model added to it, and padding. A token of spaces alone belongs to a word; patches and frames are no text."""
+        """Return the positions of tokens that are no part of the text: those that the model added, and padding. A token
+        of spaces alone belongs to a word; patches and frames are no text.
+        """
         if self.values is not None:
             return ()
         named = enumerate(zip(self.tokens, self.spans, strict=True))
