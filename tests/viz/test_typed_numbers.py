@@ -117,22 +117,20 @@ MAY_STAND = {
 
 def sentences(tree: ast.AST) -> Iterator[tuple[int, str]]:
     """The written parts of a file, sentence by sentence: what is computed stands as {}; docstrings, code and formulas are left out."""
+    nodes = [*ast.walk(tree)]
     notes = {
         id(node.value)
-        for node in ast.walk(tree)
+        for node in nodes
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
     }
-    inside = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
-    for node in ast.walk(tree):
+    inside = {id(part) for node in nodes if isinstance(node, ast.JoinedStr) for part in node.values}
+    left_out = notes | inside
+    for node in nodes:
         if isinstance(node, ast.JoinedStr):
             said = "".join(
                 str(part.value) if isinstance(part, ast.Constant) else "{}" for part in node.values
             )
-        elif (
-            isinstance(node, ast.Constant)
-            and isinstance(node.value, str)
-            and not {id(node)} & (notes | inside)
-        ):
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in left_out:
             said = node.value
         else:
             continue
