@@ -55,7 +55,7 @@ class _Group:
         return text.total / len(text.ids) ** self.strategy.length_penalty
 
     def over(self) -> bool:
-        """Whether no open text is worth carrying on."""
+        """Return whether no open text is worth extending."""
         if not self.open:
             return True
         if len(self.finished) < self.width:
@@ -128,18 +128,18 @@ class _Search:
         return cells
 
     def written(self, place: int) -> tuple[int, ...]:
-        """The ids of the text that ends in this node; none where nothing is written."""
+        """Return the ids of the text that ends in this node; () at the root."""
         return () if place < 0 else (*self.written(self.nodes[place].parent), self.nodes[place].id)
 
     def best(self) -> _Text:
-        """The best text: at the end the finished one of the best score, before it the best open one."""
+        """Return the best text: at the end the finished one with the best score, before it the best open one."""
         ranked = [text for group in self.going() for text in group.open]
         if not ranked:
             return max((text for group in self.groups for text in group.finished), key=self.groups[0].score)
         return max(ranked, key=lambda text: text.total)
 
     def tree(self) -> Tree:
-        """The tree so far. A group that is over keeps its open texts: nobody cut them, they were not needed."""
+        """Return the tree so far. A group that is over keeps its open texts: they were not pruned but no longer needed."""
         opened = sorted((text for group in self.groups for text in group.open), key=lambda text: -text.total)
         finished = [(text.place, group.score(text)) for group in self.groups for text in group.finished]
         finished.sort(key=lambda leaf: -leaf[1])
@@ -152,7 +152,7 @@ class _Search:
 def search(
     reader: Reads, prompt: Prompt, strategy: Beam, limit: int, forced: Mapping[int, int]
 ) -> Iterator[Step]:
-    """Beam search over anything that reads, plain or in groups. Width 1 is greedy, save that the limit may cut it short of END."""
+    """Run beam search over any reader, plain or in groups. Width 1 is greedy, except that the limit may cut it short of END."""
     run = _Search(prompt, strategy)
     new: list[tuple[int, ...]] = [prompt.ids]
     given = prompt.labels(())

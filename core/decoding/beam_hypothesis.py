@@ -13,7 +13,7 @@ from core.decoding.tree import Tree
 
 
 def along(steps: Sequence[Step], place: int, prompt: Prompt) -> tuple[Step, ...]:
-    """The steps of the one text that ends in node `place` of a beam's tree, as if it had been written alone.
+    """Return the steps of the one text that ends in node `place` of a beam's tree, as if it had been decoded alone.
 
     `steps` are those of the beam so far, from the first. Each step found has the token of its node, the candidates,
     attention and keys of the row that wrote it, and text and ids up to there; none has a tree. `seconds` and
@@ -65,7 +65,7 @@ def along(steps: Sequence[Step], place: int, prompt: Prompt) -> tuple[Step, ...]
 
 
 def _reason(tree: Tree, place: int, prompt: Prompt, length: int) -> str:
-    """Why nothing follows this node; "" where something does, or could."""
+    """Return why nothing follows this node; "" where something does, or could."""
     if prompt.ended(tree.nodes[place].id):
         return "end"
     if place not in dict(tree.finished):

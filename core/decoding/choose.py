@@ -70,7 +70,7 @@ class Choice:
 
     @property
     def surprise(self) -> float:
-        """-log2 p of the token taken, in bits."""
+        """Return the surprisal of the token, -log2 p, in bits."""
         return -self.logprob / float(np.log(2))
 
 
@@ -145,7 +145,7 @@ def choose(
 
 
 def checked(logits: Array) -> Array:
-    """The logits (.., vocab); InputError when one is not a number or a row has no finite one."""
+    """Return the logits (.., vocab); raises InputError when one is NaN or a row has no finite one."""
     if np.isnan(logits).any() or not np.isfinite(logits.max(-1)).all():
         rule = "The next token is chosen by finite numbers."
         raise InputError(
@@ -155,7 +155,7 @@ def checked(logits: Array) -> Array:
 
 
 def largest(scores: Array, n: int) -> list[int]:
-    """The places of the n largest of scores (any,), falling; of equals the first places.
+    """Return the indices of the n largest scores, descending; of equal ones the first.
 
     >>> largest(np.array([1.0, 3.0, 3.0, 2.0]), 3)
     [1, 2, 3]

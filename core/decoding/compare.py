@@ -49,7 +49,7 @@ class Comparison:
 
     @property
     def log_ratio(self) -> float:
-        """ln (P(a) / P(b)): above 0 the first is more probable."""
+        """Return ln (P(a) / P(b)): above 0 the first is more probable."""
         return self.a.logprob - self.b.logprob
 
 

@@ -85,5 +85,5 @@ def best(n_words: int = 2, tree: Mapping[Words, Sequence[float]] = TREE) -> tupl
 
 
 def probability(ids: Sequence[int], tree: Mapping[Words, Sequence[float]] = TREE) -> float:
-    """The product of the probabilities of the words, each behind those before it."""
+    """Return the product of the probabilities of the words, each given those before it."""
     return float(np.prod([tree[tuple(ids[:n])][word] for n, word in enumerate(ids)]))

@@ -53,7 +53,7 @@ def decode(
 
 
 def write(reader: Reads, prompt: Prompt, strategy: Strategy, limit: int, forced: Forced) -> Iterator[Step]:
-    """The steps of any strategy over anything that reads."""
+    """Yield the steps of any strategy over any reader."""
     if prompt.first is not None:
         forced = {0: prompt.first, **forced}
     if isinstance(strategy, Beam):
@@ -119,7 +119,7 @@ def _one_by_one(
 
 
 def stopped(n_written: int, limit: int, prompt: Prompt) -> str:
-    """Why nothing can follow although the text has not ended; "" when something can."""
+    """Return why nothing can follow although the text has not ended; "" when something can."""
     if len(prompt.ids) + n_written >= prompt.room:
         return "context"
     return "limit" if n_written >= limit else ""

@@ -50,7 +50,7 @@ class OneToken:
 
     @staticmethod
     def fits(network: nn.Module) -> bool:
-        """A GPT with norms before its sub-layers, in float32 on the processor, that is not being learned and has no hooks."""
+        """Return whether the network is a GPT with pre-norm, in float32 on the CPU, that is not being trained and has no hooks."""
         if not isinstance(network, GPT) or network.cfg.order != "pre" or network.cfg.attention_only:
             return False
         if any(part._forward_hooks or part._forward_pre_hooks for part in network.modules()):

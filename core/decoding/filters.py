@@ -50,7 +50,7 @@ class NotAllowed:
         return left
 
     def measure(self, logits: Array, ids: Sequence[int], tokens: Sequence[int]) -> Array:
-        """1 where the token may not be written, else 0."""
+        """Return 1 where the token may not be generated, else 0."""
         return np.isin(tokens, barred(self.words, ids)).astype(float)
 
 
@@ -94,7 +94,7 @@ class Temperature:
             return (logits - logits.max()) / self.value
 
     def measure(self, logits: Array, ids: Sequence[int], tokens: Sequence[int]) -> Array:
-        """The largest logit: what is taken off before the division."""
+        """Return the largest logit, which is subtracted before the division."""
         return np.full(len(tokens), logits.max())
 
 
@@ -115,7 +115,7 @@ class TopK:
         return np.where(logits < np.partition(logits, -self.k)[-self.k], -np.inf, logits)
 
     def measure(self, logits: Array, ids: Sequence[int], tokens: Sequence[int]) -> Array:
-        """The token's rank, 1 the largest; equals share one.
+        """Return the token's rank, 1 the largest; equals share one.
 
         >>> TopK(2).measure(np.array([1.0, 3.0, 2.0, 2.0]), (), [0, 1, 2, 3]).tolist()
         [4.0, 1.0, 2.0, 2.0]
@@ -143,7 +143,7 @@ class TopP:
         return kept
 
     def measure(self, logits: Array, ids: Sequence[int], tokens: Sequence[int]) -> Array:
-        """The probability that the tokens before it have together.
+        """Return the summed probability of the tokens ranked before it.
 
         >>> TopP(0.7).measure(np.log([0.5, 0.3, 0.2]), (), [0, 1, 2]).round(3).tolist()
         [0.0, 0.5, 0.8]
@@ -170,7 +170,7 @@ class MinP:
         return np.where(np.exp(logits - logits.max()) < self.p, -np.inf, logits)
 
     def measure(self, logits: Array, ids: Sequence[int], tokens: Sequence[int]) -> Array:
-        """The token's probability as a part of the largest one.
+        """Return the token's probability divided by the largest one.
 
         >>> MinP(0.5).measure(np.log([0.5, 0.3, 0.2]), (), [0, 1, 2]).round(3).tolist()
         [1.0, 0.6, 0.4]

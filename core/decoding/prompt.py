@@ -52,7 +52,7 @@ class Prompt:
     first: int | None = None
 
     def ended(self, index: int) -> bool:
-        """Whether this token ends a text."""
+        """Return whether this token ends a text."""
         return index == self.end or index in self.ends
 
     @property
@@ -102,7 +102,7 @@ def continuation(run: Run, ids: Sequence[int]) -> tuple[str, bytes]:
 
 
 def prompt_of(m: Model, text: str, prefix: str = "") -> Prompt:
-    """The start of a decoding: a prompt to continue, or a source to read and START (with a forced beginning).
+    """Return the start of a decoding: a prompt to continue, or a source to read and START (with a forced beginning).
 
     Raises InputError: an empty source, a prefix without a source, a text that leaves no room to write.
     """
@@ -164,7 +164,7 @@ class Window:
 
 
 def fit(m: Model, text: str, room: int) -> Window:
-    """The end of `text`, at most `room` tokens of it, cut where a token starts.
+    """Return the end of `text`, at most `room` tokens of it, cut where a token starts.
 
     A short text comes back as it is. Tokens of the cut text are those that it had in the whole one, or fewer.
     """
@@ -182,7 +182,7 @@ def fit(m: Model, text: str, room: int) -> Window:
 
 
 def unfinished(data: bytes) -> bytes:
-    """The bytes at the end that begin a character of UTF-8 without completing it.
+    """Return the bytes at the end that begin a UTF-8 character without completing it.
 
     >>> unfinished("año".encode()[:2]), unfinished(b"a"), unfinished(bytes([0x80]))
     (b'\\xc3', b'', b'')
@@ -195,7 +195,7 @@ def unfinished(data: bytes) -> bytes:
 
 
 def _begins(tail: bytes) -> bool:
-    """Whether some bytes behind `tail`, and only some, would make it one character."""
+    """Return whether `tail` is the incomplete beginning of one UTF-8 character."""
     size = (
         2
         if 0xC2 <= tail[0] <= 0xDF
@@ -218,7 +218,7 @@ def _begins(tail: bytes) -> bool:
 
 
 def _bytes(names: Names, index: int) -> bytes:
-    """The bytes of one token; a token that is no whole text is named by them, ‹C3 A9›."""
+    """Return the bytes of one token; a token that is no whole text is named by them, ‹C3 A9›."""
     token = names.token(index)
     if token[:1] == "‹" and token[-1:] == "›" and "�" in names.decode([index]):
         return bytes.fromhex(token[1:-1])

@@ -25,7 +25,7 @@ class Replay(Generic[Each]):
         self._next = 0
 
     def step(self, index: int) -> Each | None:
-        """Step `index`, from 0; None when the decoding ended before it."""
+        """Return step `index`, from 0; None when the decoding ended before it."""
         if self._steps is None or index < self._next:
             self._steps, self._next = self._begin(), 0
         for step in self._steps:

@@ -40,7 +40,7 @@ class Rows:
 
     @property
     def nbytes(self) -> int:
-        """The bytes of the arrays."""
+        """Return the bytes of the arrays."""
         kinds = (*self.attention.values(), *self.allowed.values())
         return sum(
             each.nbytes
@@ -69,7 +69,7 @@ class Rows:
 
 
 def rows_of(reading: StepOutputs, keys: Sequence[Keys], shut: Sequence[Sequence[int]]) -> Rows:
-    """The rows of a reading, with the labels of their keys and the ids that may not be written there."""
+    """Return the rows of a reading, with the labels of their keys and the ids that may not be generated there."""
     logits = reading.logits
     log_p = log_softmax(logits)
     listed = np.array([largest(row, LISTED) for row in log_p])

@@ -63,5 +63,5 @@ class Step:
 
     @property
     def chosen(self) -> Candidate:
-        """The candidate that was taken."""
+        """Return the candidate that was taken."""
         return next(candidate for candidate in self.candidates if candidate.id == self.id)

@@ -94,7 +94,7 @@ class Stepper:
 
     @property
     def nbytes(self) -> int:
-        """The bytes of the cached keys and values, or of the states of a recurrent network."""
+        """Return the bytes of the cached keys and values, or of the states of a recurrent network."""
         return 0 if self._cache is None else self._cache.nbytes
 
     @torch.inference_mode()
@@ -144,7 +144,7 @@ class Stepper:
 
 
 def _layers_of(values: list[Tensor]) -> Array:
-    """The last query of each layer's (row, head, query, key) side by side: (row, layer, head, key)."""
+    """Stack the last query of each layer's (row, head, query, key): (row, layer, head, key)."""
     first = values[0]
     if all(value.data_ptr() == first.data_ptr() and value.stride() == first.stride() for value in values[1:]):
         return first[:, None, :, -1].expand(-1, len(values), -1, -1).numpy()  # a mask that all layers share
@@ -160,7 +160,7 @@ def _one_stack(network: Any) -> Forward:
 
 
 def _two_stacks(network: Any, prompt: Prompt) -> Forward:
-    """One source for all rows; it is encoded once, unless edits want to meet the encoder too."""
+    """Return the forward of an encoder-decoder: the source is encoded once for all rows, unless edits change the encoder too."""
     words = torch.tensor([list(prompt.source)])
     real = torch.ones_like(words, dtype=torch.bool)
     values = None if prompt.values is None else torch.from_numpy(prompt.values)[None]

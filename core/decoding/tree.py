@@ -37,7 +37,7 @@ class Tree:
     length_penalty: float = 1.0
 
     def path(self, place: int) -> tuple[int, ...]:
-        """The places from the root to this node."""
+        """Return the indices of the nodes from the root to this one."""
         path: list[int] = []
         while place >= 0:
             path.append(place)
@@ -45,12 +45,12 @@ class Tree:
         return tuple(reversed(path))
 
     def alone(self, place: int) -> float:
-        """ln p of this node's token behind those before it."""
+        """Return ln p of this node's token given those before it."""
         node = self.nodes[place]
         return node.logprob - (self.nodes[node.parent].logprob if node.parent >= 0 else 0.0)
 
     def pruned(self) -> frozenset[int]:
-        """The nodes that no open and no finished text goes through."""
+        """Return the nodes that are on the path of no open and no finished text."""
         alive = {
             place for leaf in (*self.open, *(leaf for leaf, _ in self.finished)) for place in self.path(leaf)
         }
@@ -84,7 +84,7 @@ class Ranked:
 
 
 def n_best(tree: Tree, prompt: Prompt) -> tuple[Ranked, ...]:
-    """The texts of a beam, best first: those that ended, then those that are still open.
+    """Return the texts of a beam, best first: those that ended, then those that are still open.
 
     >>> from core.decoding.counterexample import Letters
     >>> nodes = (Node(-1, 0, 0, "a", -0.7), Node(-1, 0, 1, "b", -0.9), Node(1, 1, 1, "b", -1.02), Node(0, 1, 0, "a", -1.6))
