@@ -14,7 +14,7 @@ BERT_SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 def byte_level_bpe(
     lines: Iterable[str], n_vocab: int, special: Sequence[str], *, prefix_space: bool = False
 ) -> tokenizers.Tokenizer:
-    """Byte-pair encoding over bytes (Sennrich et al. 2016; GPT-2's split into words, numbers and marks).
+    """Learn byte-pair encoding over bytes (Sennrich et al. 2016; GPT-2's split into words, numbers and marks).
 
     `special` come first and get the ids 0, 1, .. With `prefix_space` the first word of a text is written as any
     other word is, which suits sentences; without, every text is given back exactly.
@@ -34,7 +34,7 @@ def byte_level_bpe(
 
 
 def wordpiece(lines: Iterable[str], n_vocab: int, *, n_letters: int = 1000) -> tokenizers.Tokenizer:
-    """BERT's pieces of words in lower case, without accents; `##ing` goes on a word that has begun.
+    """Learn BERT's tokens of words in lower case, without accents; `##ing` continues a word.
 
     [PAD] [UNK] [CLS] [SEP] [MASK] get the ids 0 to 4. Of the letters the `n_letters` most frequent are kept; a word
     with another one is [UNK]. Pieces are joined by frequency, as the library (not the paper of 2012) does it.
@@ -57,7 +57,7 @@ def wordpiece(lines: Iterable[str], n_vocab: int, *, n_letters: int = 1000) -> t
 
 
 def whole_words(lines: Iterable[str], n_vocab: int, *, first: Sequence[str] = ()) -> tokenizers.Tokenizer:
-    """The most frequent words in lower case, without accents; every other one is [UNK], id 0.
+    """Learn a vocabulary of the most frequent words in lower case, without accents; every other one is [UNK], id 0.
 
     Words are cut as BERT cuts them, numbers and signs by themselves; the more frequent has the smaller id. Those of
     `first` have the ids 1, 2, .. however often they stand there.
@@ -107,7 +107,7 @@ def characters(
 def written_words(
     words: Sequence[str], special: Sequence[str], *, unknown: str = "<unk>"
 ) -> tokenizers.Tokenizer:
-    """Each of these words is a token; white space separates. The ids follow from the order given, `special` come first.
+    """Return a tokenizer with each of these words as a token, separated by white space. Ids follow the order given, `special` first.
 
     >>> written_words(("a", "cat", "."), ("<unk>",)).encode("a red cat .").ids
     [1, 0, 2, 3]
@@ -120,7 +120,7 @@ def written_words(
 
 
 def framed(backend: tokenizers.Tokenizer, start: str, end: str) -> tokenizers.Tokenizer:
-    """The tokenizer with START a END, and START a END b END for a pair, where a caller asks for special tokens."""
+    """Return the tokenizer with START a END, and START a END b END for a pair, where a caller asks for special tokens."""
     ids = [(name, index) for name in (start, end) if (index := backend.token_to_id(name)) is not None]
     single = f"{start}:0 $A:0 {end}:0"
     backend.post_processor = processors.TemplateProcessing(

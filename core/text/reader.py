@@ -17,5 +17,5 @@ class Reader(Protocol):
     def example(self) -> str: ...
 
     def encode(self, text: str, *, special: bool = False) -> Encoded:
-        """Tokens with their `values`. Raises InputError for a text that is no such input."""
+        """Return the tokens with their `values`. Raises InputError for a text that is no such input."""
         ...

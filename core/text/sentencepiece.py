@@ -84,7 +84,7 @@ class Cutter:
 
     @property
     def pieces(self) -> list[str]:
-        """The pieces into which a text may be cut."""
+        """Return the pieces into which a text may be cut."""
         return [piece for piece in self.model.get_vocab() if piece]
 
     @cached_property
@@ -102,7 +102,7 @@ class Cutter:
             at = end
 
     def normalized(self, text: str) -> tuple[str, list[tuple[int, int]]]:
-        """The text that is cut, a space written ▁, and where each of its letters comes from.
+        """Return the text that is cut, a space written ▁, and where each of its letters comes from.
 
         >>> Cutter(tokenizers.Tokenizer(tokenizers.models.Unigram())).normalized(" a  b ")
         ('▁a▁b', [(1, 1), (1, 2), (2, 3), (4, 5)])
@@ -168,16 +168,16 @@ class PieceTokenizer(Tokenizer):
 
     @cached_property
     def around(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Nothing before a text, and its end behind it."""
+        """Return the ids before a text, none, and after it, its end token."""
         return (), () if self.end is None else (self.end,)
 
     @property
     def codes(self) -> list[str]:
-        """The language codes of its vocabulary, in the order of their ids."""
+        """Return the language codes of its vocabulary, in the order of their ids."""
         return sorted(filter(CODE.fullmatch, self.vocab), key=self.vocab.__getitem__)
 
     def encode(self, text: str, *, special: bool = False) -> Encoded:
-        """Tokens of a text, nothing added to it; see `Tokenizer.encode`."""
+        """Return the tokens of a text, nothing added to it; see `Tokenizer.encode`."""
         check_text(text)
         ids: list[int] = []
         spans: list[Span] = []
@@ -189,11 +189,11 @@ class PieceTokenizer(Tokenizer):
         return Encoded(tuple(ids), tokens, tuple(spans), uncovered(text, spans))
 
     def encode_many(self, texts: Sequence[str]) -> list[list[int]]:
-        """The ids of many texts, names of special tokens read as letters."""
+        """Return the ids of many texts, names of special tokens read as letters."""
         return [list(self.encode(text).ids) for text in texts]
 
     def _pieces(self, text: str, special: bool) -> Iterator[tuple[str, Span]]:
-        """The pieces of each part between names of special tokens, and these where they are read."""
+        """Yield the pieces of each part between names of special tokens, and these where they are read."""
         names = "|".join(map(re.escape, sorted(self.special_tokens, key=len, reverse=True)))
         at = 0
         for part in re.split(f"({names})", text) if special else [text]:

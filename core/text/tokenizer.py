@@ -93,12 +93,12 @@ class Tokenizer:
 
     @property
     def source(self) -> Tokenizer:
-        """The tokenizer of the source of a model that writes another text: this one, unless the two sides have their own."""
+        """Return the tokenizer of the source of a model that writes another text: this one, unless the two sides have their own."""
         return self
 
     @cached_property
     def special_tokens(self) -> dict[str, int]:
-        """The names that mean something to the model, with their ids."""
+        """Return the special tokens of the model, with their ids."""
         added = self._backend.get_added_tokens_decoder()
         n = self._rows or math.inf
         return {token.content: index for index, token in sorted(added.items()) if token.special and index < n}
@@ -126,7 +126,7 @@ class Tokenizer:
         return Encoded(tuple(encoding.ids), tokens, spans, uncovered(text, spans))
 
     def check_rows(self, ids: Sequence[int]) -> None:
-        """Raises InputError for a token that the vocabulary has and the model has no row for."""
+        """Check that the model has a row for each id. Raises InputError for one that only the vocabulary has."""
         beyond = [index for index in ids if self._rows is not None and index >= self._rows]
         if beyond:
             raise InputError(
@@ -136,12 +136,12 @@ class Tokenizer:
             )
 
     def check_marks(self) -> None:
-        """Raises InputError where what is put around every text has no row."""
+        """Check that the tokens put around every text have rows. Raises InputError where one has none."""
         self.check_rows([index for side in self.around for index in side])
 
     @cached_property
     def around(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """The ids that its post-processor puts before and behind one text, as Llama's BOS, BART's <s> and </s>; mostly none."""
+        """Return the ids that its post-processor puts before and after one text, as Llama's BOS, BART's <s> and </s>; mostly none."""
         one = tokenizers.Tokenizer(tokenizers.models.WordLevel({"a": 0}, unk_token="a"))
         one.post_processor = self._backend.post_processor
         encoding = one.encode("a")  # this vocabulary may have no letter that is known to be one token
@@ -150,7 +150,9 @@ class Tokenizer:
 
     @cached_property
     def around_two(self) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
-        """The ids that its post-processor puts before, between and behind two texts, as RoBERTa's <s>, </s></s> and </s>; none without a rule for two."""
+        """Return the ids that its post-processor puts before, between and after two texts, as RoBERTa's <s>, </s></s>
+        and </s>; none without a rule for two.
+        """
         one = tokenizers.Tokenizer(tokenizers.models.WordLevel({"a": 0}, unk_token="a"))
         one.post_processor = self._backend.post_processor
         encoding = one.encode("a", "a")
@@ -184,7 +186,7 @@ class Tokenizer:
             ) from None
 
     def encode_many(self, texts: Sequence[str]) -> list[list[int]]:
-        """The ids of many texts, names of special tokens read as letters."""
+        """Return the ids of many texts, names of special tokens read as letters."""
         found = [
             encoding.ids
             for encoding in self._backend.encode_batch_fast(list(texts), add_special_tokens=False)
@@ -194,7 +196,7 @@ class Tokenizer:
         return found
 
     def typed_special(self, text: str) -> list[str]:
-        """Names of special tokens that stand in the text: reading them as letters or as tokens is a choice."""
+        """Return the names of special tokens that occur in the text: reading them as letters or as tokens is a choice."""
         return [name for name in self.special_tokens if name in text]
 
     def decode(self, ids: Sequence[int], *, keep_special: bool = False) -> str:
@@ -246,7 +248,7 @@ class Tokenizer:
 
     @cached_property
     def _decoder(self) -> str:
-        """How pieces become text, as JSON."""
+        """Return the rules by which tokens become text, as JSON."""
         return _rules(self._backend.decoder)
 
     @cached_property
@@ -260,12 +262,12 @@ class Tokenizer:
 
     @cached_property
     def _falls_back(self) -> bool:
-        """Whether <0x0A> is the name of a byte."""
+        """Return whether <0x0A> is the name of a byte."""
         return any(part["type"] == "ByteFallback" for part in _flat(json.loads(self._decoder), "decoders"))
 
     @cached_property
     def _added(self) -> Mapping[int, str]:
-        """The added tokens of a byte-level vocabulary: text, where all others are written in letters for bytes."""
+        """Return the added tokens of a byte-level vocabulary: they are text, all others are written in letters for bytes."""
         added = self._backend.get_added_tokens_decoder() if self._byte_level else {}
         return {index: token.content for index, token in added.items()}
 
@@ -283,7 +285,7 @@ class Tokenizer:
 
 
 def _rules(part: Any) -> str:
-    """A part of a tokenizer as the library writes it."""
+    """Return a part of a tokenizer as the library serialises it."""
     return "{}" if part is None else part.__getstate__().decode()
 
 
@@ -322,7 +324,7 @@ def of_byte_letters(name: str) -> str:
 
 
 def in_byte_letters(name: str) -> bool:
-    """Whether each letter of a name is one of GPT-2's for bytes."""
+    """Return whether each letter of a name is one of GPT-2's for bytes."""
     return _BYTE_OF.keys() >= set(name)
 
 
@@ -400,7 +402,7 @@ def _whole_characters(text: str, span: tuple[int, int]) -> tuple[int, int]:
 
 
 def uncovered(text: str, spans: Sequence[Span]) -> tuple[tuple[int, int], ...]:
-    """The places of letters that stand in no span.
+    """Return the ranges of letters that are in no span.
 
     >>> uncovered("a b?!", [(0, 1), None, (2, 3)])
     ((3, 5),)
@@ -421,7 +423,7 @@ def uncovered(text: str, spans: Sequence[Span]) -> tuple[tuple[int, int], ...]:
 
 
 def _byte_alphabet() -> dict[str, int]:
-    """GPT-2's letters for the 256 bytes: printable ones stand for themselves, the rest moves above 255."""
+    """Return GPT-2's letters for the 256 bytes: printable ones stand for themselves, the rest moves above 255."""
     printable = [
         *range(ord("!"), ord("~") + 1),
         *range(ord("¡"), ord("¬") + 1),
