@@ -115,7 +115,7 @@ def _output(code: str) -> str:
     with contextlib.redirect_stdout(printed):
         try:
             exec(code, {})
-        except Exception as error:  # noqa: BLE001  (it is part of what is compared)
+        except Exception as error:  # noqa: BLE001 - it is part of what is compared
             print(f"{type(error).__name__}: {error}")
     return printed.getvalue()
 

@@ -41,6 +41,37 @@ FLOORS = (
 )
 """The files and folders of `core` from the ground up: each takes from itself and from what stands before it."""
 
+VIZ_FLOORS = (
+    "labels",
+    "theme",
+    "memo",
+    "limits",
+    "charts",
+    "instruments",
+    "classroom",
+    "uploads",
+    "platform",
+    "shell",
+    "widgets",
+    "course",
+    "workspace",
+    "pages",
+    "frame",
+    "__main__",
+)
+"""The same of `viz`."""
+VIZ_BACK = {
+    ("instruments", "shell"),
+    ("classroom", "course"),
+    ("platform", "shell"),
+    ("shell", "widgets"),
+    ("shell", "course"),
+    ("shell", "workspace"),
+    ("widgets", "course"),
+    ("course", "workspace"),
+}
+"""Folders of `viz` that still take from one above them."""
+
 
 def _made_of(part: str) -> list[Path]:
     """The files called so, and those in folders called so: `charts.py`, `charts/causal.py`."""
@@ -142,6 +173,20 @@ def test_core_is_built_from_the_ground_up() -> None:
     }
     assert not wrong
     assert ", ".join(FLOORS) in " ".join((ROOT / "core" / "__init__.py").read_text("utf-8").split())
+
+
+def test_viz_is_built_from_the_ground_up() -> None:
+    """A folder takes from those before it; of the arrows back up only the known ones are left, and each may only go."""
+    floor = {name: place for place, name in enumerate(VIZ_FLOORS)}
+    part = {name: name.split(".")[1] for name in _taken("viz") if name != "viz"}
+    assert {*part.values()} == {*VIZ_FLOORS}
+    back = {
+        (part[name], part[taken])
+        for name in part
+        for taken in _taken("viz")[name]
+        if taken != "viz" and floor[part[taken]] > floor[part[name]]
+    }
+    assert back == VIZ_BACK
 
 
 def test_viz_knows_no_server_and_no_oracle() -> None:

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from viz.platform import limits, start
+from viz import limits
+from viz.platform import start
 from viz.platform.admission import JOINING, NEWCOMER, RETURNING, Door
 from viz.workspace.about import page
 

@@ -17,7 +17,8 @@ from streamlit.runtime.script_data import ScriptData
 from streamlit.runtime.scriptrunner.script_cache import ScriptCache
 from streamlit.runtime.websocket_session_manager import WebsocketSessionManager
 
-from viz.platform import housekeeping, limits
+from viz import limits
+from viz.platform import housekeeping
 from viz.platform.housekeeping import Upkeep
 
 LIFE = 60

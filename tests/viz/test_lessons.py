@@ -13,7 +13,7 @@ from viz.classroom import store
 from viz.classroom.room import Room
 from viz.classroom.store import InMemory
 from viz.course.sheets.kinds import KINDS, of, sheet
-from viz.picture_listener import Chart
+from viz.instruments.kit.picture_listener import Chart
 from viz.shell import pages
 from viz.shell.lessons import handout, player, toml_format, views
 from viz.shell.lessons.plan import Plan, Stop

@@ -22,11 +22,11 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from core.errors import InputError
+from viz import limits
 from viz.classroom import store
 from viz.classroom.light_pages import asset, handout, notes, page, presenter
 from viz.classroom.room import LASTS, Room
 from viz.classroom.seats import CLOSED, LEAD, SEAT, Refusal
-from viz.platform import limits
 
 HOME = re.compile(r"/(?:[\w.~%-]+/)*")
 NOTHING: Mapping[str, str] = {}

@@ -9,7 +9,8 @@ from starlette.datastructures import Headers
 from starlette.responses import HTMLResponse, PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from viz.platform import limits, start
+from viz import limits
+from viz.platform import start
 
 NEWCOMER, JOINING, RETURNING = 64, 40, 16
 """Open files that must be free: for a page and its sixty files, for the connection that the page then makes, for one made again."""

@@ -15,11 +15,11 @@ from starlette.routing import Route
 
 import core.layers.linear
 import core.serving.engine
+from viz import limits
 from viz.classroom import backend, routes
 from viz.platform import (
     admission,
     housekeeping,
-    limits,
     message_filter,
     scripts,
     security,

@@ -17,7 +17,7 @@ from streamlit import runtime
 from streamlit.runtime.app_session import AppSession
 
 import core.serving.engine
-from viz.platform import limits
+from viz import limits
 from viz.uploads.store import UPLOADS
 
 log = logging.getLogger("atlas")

@@ -22,7 +22,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 import core.serving.engine
 from core.errors import InputError
-from viz.platform import limits, run_context, visits, warm
+from viz import limits
+from viz.platform import run_context, visits, warm
 from viz.shell import errors
 
 log = logging.getLogger("atlas")

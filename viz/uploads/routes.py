@@ -32,8 +32,8 @@ from core.checkpoints.weights import SINGLE
 from core.errors import InputError
 from core.jobs.listing import Listing
 from core.jobs.user_models import SHELF
+from viz import limits
 from viz.classroom.seats import Refusal
-from viz.platform import limits
 from viz.uploads.store import UPLOADS, Upload, refusal
 
 log = logging.getLogger("atlas")

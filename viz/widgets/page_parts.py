@@ -20,8 +20,8 @@ from streamlit.delta_generator import DeltaGenerator
 from core import glossary
 from core.reading import provenance
 from core.serving.engine import default
-from viz import picture_listener, theme
-from viz.instruments.kit import origin
+from viz import theme
+from viz.instruments.kit import origin, picture_listener
 from viz.labels import formulas, has_index, literal
 from viz.memo import remembered
 from viz.platform import run_context, static_files

@@ -20,8 +20,7 @@ from typing import Any
 import streamlit as st
 from streamlit.components.v2 import component
 
-from viz import picture_listener
-from viz.instruments.kit import origin
+from viz.instruments.kit import origin, picture_listener
 from viz.instruments.kit.modules import follow, joined, sheets
 from viz.instruments.kit.payload import Packet, identity
 from viz.theme import DARK, FONT, LIGHT, SERIF, Palette

@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 
 from core.serving.scheduler import TURNS
 from viz.classroom.pictures import Parts, RoomPicture
-from viz.picture_listener import AnyPicture
+from viz.instruments.kit.picture_listener import AnyPicture
 from viz.platform.visits import visit_from_thread
 from viz.shell.lessons import views
 from viz.shell.lessons.plan import Plan, Stop

@@ -13,7 +13,6 @@ from urllib.parse import parse_qsl, urlencode
 
 import streamlit as st
 
-from viz import picture_listener
 from viz.classroom import store
 from viz.classroom.ask import OWN_KEY as OWN
 from viz.classroom.ask import Question
@@ -21,7 +20,8 @@ from viz.classroom.pictures import RoomPicture
 from viz.classroom.room import Room
 from viz.classroom.seats import LEAD
 from viz.course.sheets.kinds import of
-from viz.picture_listener import AnyPicture
+from viz.instruments.kit import picture_listener
+from viz.instruments.kit.picture_listener import AnyPicture
 from viz.platform import run_context
 from viz.shell import selection, state
 from viz.shell.pages import HOME, Entry

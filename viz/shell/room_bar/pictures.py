@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from viz.classroom.pictures import RoomPicture
 from viz.instruments.kit.payload import Packet
-from viz.picture_listener import AnyPicture, Chart
+from viz.instruments.kit.picture_listener import AnyPicture, Chart
 
 INLINE = 40_000
 """Bytes of a part that goes with the message; a larger one, and the code, is asked for once and kept by the browser."""

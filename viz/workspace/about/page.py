@@ -13,8 +13,9 @@ import streamlit as st
 
 import core
 from core.checkpoints.manifest import read_manifest, shipped_folder
+from viz import limits
 from viz.labels import literal
-from viz.platform import limits, start
+from viz.platform import start
 from viz.shell.pages import Page
 from viz.widgets import page_parts
 

@@ -8,7 +8,7 @@ import streamlit as st
 from streamlit.components import v2
 
 from core.checkpoints.weights import SINGLE
-from viz.platform import limits
+from viz import limits
 from viz.uploads.routes import HEAD, MOST
 from viz.uploads.store import UPLOADS
 from viz.widgets import engine_client

@@ -8,7 +8,7 @@ import streamlit as st
 
 from core.checkpoints import find
 from core.checkpoints.foreign import formats
-from viz.platform import limits
+from viz import limits
 from viz.workspace.your_model import hub, upload
 
 FOLDER = "ATLAS_MODELS=/path/to/the/folder streamlit run app.py"
