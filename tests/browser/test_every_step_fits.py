@@ -127,6 +127,16 @@ def test_every_step_is_whole_at_the_other_sizes(visitor: Any, app_url: str, wind
     assert _cut_off(visitor, app_url, steps, [(window,)] * len(steps)) == {}
 
 
+def _is_whole(page: Any, url: str) -> None:
+    """Assert that a page is whole in the smallest window, and when the window is enlarged to a projector's."""
+    page.set_viewport_size({"width": OTHERS[0][0], "height": OTHERS[0][1]})
+    page.goto(url)
+    settle(page)
+    assert _still_cut_off(page) == []
+    _resize(page, PROJECTOR)
+    assert _still_cut_off(page) == []
+
+
 WORKSPACE = ("", "decode", *toolbar.TOOLS)
 """The pages with a picture on which one works freely; the others are lists to read, and a list may be longer than a wall."""
 
@@ -136,12 +146,32 @@ WORKSPACE = ("", "decode", *toolbar.TOOLS)
 def test_a_page_of_the_workspace_is_whole_in_the_smallest_window_and_on_a_projector(
     visitor: Any, app_url: str, slug: str
 ) -> None:
-    visitor.set_viewport_size({"width": OTHERS[0][0], "height": OTHERS[0][1]})
-    visitor.goto(f"{app_url}/{slug}?present=1")
-    settle(visitor)
-    assert _still_cut_off(visitor) == []
-    _resize(visitor, PROJECTOR)
-    assert _still_cut_off(visitor) == []
+    _is_whole(visitor, f"{app_url}/{slug}?present=1")
+
+
+VIEWS = (
+    "?view=heads",
+    "?model=vit-doodles",
+    "decode?decode.n=12",
+    "decode?decode.beam=3&decode.n=6",
+    "decode?model=translator-en-es&decode.n=4",
+    "decode?decode.show=Prompts",
+    "decode?decode.show=Training and inference",
+    "find?find.by=kinds",
+    "find?find.by=sketch",
+    "importance?importance.by=many",
+    "importance?importance.by=words",
+    "compare?compare.panes=gpt-mini~causal~0.0|gpt-mini~causal~1.3|gpt-mini~causal~3.1|gpt-mini~causal~4.3",
+)
+"""Pages of the workspace in a view other than the one that they open with."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("address", VIEWS)
+def test_a_view_of_the_workspace_is_whole_in_the_smallest_window_and_on_a_projector(
+    visitor: Any, app_url: str, address: str
+) -> None:
+    _is_whole(visitor, f"{app_url}/{address}&present=1")
 
 
 OPEN = '[class*="st-key-asked-"]:not(:has([class*="st-key-verdict-"])) button:enabled'

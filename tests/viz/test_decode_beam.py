@@ -56,16 +56,14 @@ def test_every_picture_is_of_the_text_that_is_followed(engine, n, node):
 @pytest.mark.slow
 def test_one_line_says_which_text_is_followed(engine):
     growing, done = drawn(**LINK, decode__n="3"), drawn(**LINK, decode__n=str(player.MOST))
-    assert "Followed below: the best text so far" in said(growing) and "Followed below: the winner" in said(
-        done
-    )
+    assert "Followed: the best text so far" in said(growing) and "Followed: the winner" in said(done)
     data = page.compute(page.replace(P, n=player.MOST))
     lost = min(data.last.tree.pruned(), key=lambda place: (-data.last.tree.nodes[place].step, place))
     length = len(data.last.tree.path(lost))
     test = drawn(**LINK, decode__n=str(player.MOST), decode__node=str(lost))
     assert f"the text that you chose, {length} tokens, pruned" in said(test)
     test = press(test, "decode.node.back")
-    assert "decode.node" not in test.query_params and "Followed below: the winner" in said(test)
+    assert "decode.node" not in test.query_params and "Followed: the winner" in said(test)
 
 
 def test_a_node_that_is_not_there_yet_waits_and_nonsense_is_told(engine):

@@ -4,7 +4,7 @@ import { leftBelow, magnify, spotOn, visible } from "../kit/common.js";
 import { part } from "../kit/page/packets.js";
 
 export const CAPTION = 16;
-const SMALLEST = 24, METER = 9, CLOSE = 4, SMALL = 36, TOP = 30, NAMED = 72;   // pixels; tiles of a layer have names from that side on
+const SMALLEST = 24, METER = 9, CLOSE = 4, SMALL = 36, TOP = 30, NAMED = 72, CAPTIONED = 44;   // pixels; tiles of a layer have names from that side on; the least side of tiles with two captions
 
 /** Every head of the run: {layer, head, name, kind (a number or -1), score, numbers: one a measure}. */
 export function readTiles(view, packet) {
@@ -64,6 +64,10 @@ export function place(view) {
   view.across = deep && layers > heads && fit(layers, CLOSE) >= SMALLEST;
   view.gap = deep ? CLOSE : phone ? (layered && heads > 8 ? 3 : 8) : 12;
   view.groups = arrange(view);
+  const pitchOf = () => {
+    view.captions = layered ? (head.kind && view.side >= NAMED ? 1 : 0) : view.order === "page" && !head.kind ? 1 : 2;
+    return view.side + meter + view.captions * CAPTION + (view.captions ? 7 : 0) + view.gap;
+  };
   view.tiles = view.groups.flatMap((group) => group.tiles);
   if (layered) {
     view.columns = view.across ? layers : heads;
@@ -73,12 +77,15 @@ export function place(view) {
     view.side = Math.max(SMALLEST, Math.floor(Math.min(fit(view.columns, view.gap), deep ? SMALL : 112, document.querySelector("[data-atlas-full]") ? Infinity : high)));
   } else {
     const many = all.length > 96 ? 0 : all.length > 40 ? 1 : 2, wanted = (phone ? [54, 64, 78] : [64, 84, 104])[many];
-    view.columns = Math.max(1, Math.floor((width + view.gap) / (wanted + view.gap)));
-    view.side = Math.floor(Math.min((width - view.gap * (view.columns - 1) - 8) / view.columns, phone ? 120 : wanted + 16));
+    const room = leftBelow(root, view.frame) / times;   // in Present all lines are on the screen here, too
+    for (let next = wanted, tall = Infinity; tall > room && next >= CAPTIONED; next -= 4) {
+      view.columns = Math.max(1, Math.floor((width + view.gap) / (next + view.gap)));
+      view.side = Math.floor(Math.min((width - view.gap * (view.columns - 1) - 8) / view.columns, phone ? 120 : next + 16));
+      tall = view.groups.reduce((sum, group) => sum + Math.ceil(group.tiles.length / view.columns) * pitchOf() + (group.kind === undefined ? 0 : 38), 4);
+    }
   }
-  view.captions = layered ? (head.kind && view.side >= NAMED ? 1 : 0) : view.order === "page" && !head.kind ? 1 : 2;
   view.meter = meter;
-  const pitch = view.side + meter + view.captions * CAPTION + (view.captions ? 7 : 0) + view.gap;
+  const pitch = pitchOf();
   let y = layered ? TOP : 4;
   view.spots = []; view.headings = []; view.lines = [];
   for (const group of view.groups) {

@@ -4,13 +4,13 @@ import { css, magnify, rgb, sharp, spotOn } from "../kit/common.js";
 
 export const TELL = { p: "probability", surprise: "surprisal", entropy: "entropy" };
 
-const TALL = 84, EDGE = { left: 34, right: 8, top: 8, bottom: 18 };
+const TALL = 84 /* pixels, if the page asks for no others (present.css) */, EDGE = { left: 34, right: 8, top: 8, bottom: 18 };
 
 function scaleOf(view) {
-  const w = view.field.clientWidth, n = view.head.moments.length;
+  const w = view.field.clientWidth, n = view.head.moments.length, tall = parseFloat(getComputedStyle(view.root).getPropertyValue("--atlas-curves")) || TALL;
   const most = Math.max(1, ...view.head.moments.flatMap(({ surprise, entropy }) => [surprise, entropy]).filter(Number.isFinite));
   const wide = Math.min(28, (w - EDGE.left - EDGE.right) / Math.max(1, n));
-  return { w, n, most, wide, x: (i) => EDGE.left + (i + 0.5) * wide, y: (bits) => TALL - EDGE.bottom - (bits / most) * (TALL - EDGE.top - EDGE.bottom) };
+  return { w, n, most, wide, tall, x: (i) => EDGE.left + (i + 0.5) * wide, y: (bits) => tall - EDGE.bottom - (bits / most) * (tall - EDGE.top - EDGE.bottom) };
 }
 
 export function under(view, event) {
@@ -22,14 +22,14 @@ export function paint(view) {
   if (!view.head || view.field.hidden || !view.field.clientWidth) return;
   magnify(view, view.field);
   const began = performance.now();
-  paintCurves(view, sharp(view.canvas, view.field.clientWidth, TALL));
+  paintCurves(view, sharp(view.canvas, view.field.clientWidth, scaleOf(view).tall));
   view.root.dataset.drawn = (performance.now() - began).toFixed(2);
 }
 
 export function paintCurves(view, pen) {
-  const { head, theme, hover } = view, { w, n, most, wide, x, y } = scaleOf(view), at = hover ?? head.at;
+  const { head, theme, hover } = view, { w, n, most, wide, tall, x, y } = scaleOf(view), at = hover ?? head.at;
   pen.fillStyle = css(rgb(theme.text), 0.07);
-  pen.fillRect(x(at) - wide / 2, EDGE.top, wide, TALL - EDGE.top - EDGE.bottom);
+  pen.fillRect(x(at) - wide / 2, EDGE.top, wide, tall - EDGE.top - EDGE.bottom);
   pen.fillStyle = css(theme.sequential[theme.dark ? 120 : 110]);
   head.moments.forEach(({ surprise }, i) => { if (Number.isFinite(surprise)) pen.fillRect(x(i) - wide * 0.35, y(surprise), wide * 0.7, y(0) - y(surprise)); });
   pen.strokeStyle = pen.fillStyle = css(theme.diverging[40]);

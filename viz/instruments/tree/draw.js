@@ -1,10 +1,10 @@
 // The picture as the frame shows it now, the text of the lit path below it, the legend.
 
-import { graphemes, magnify, make, probe, sharp, visible } from "../kit/common.js";
+import { graphemes, leftBelow, magnify, make, probe, sharp, visible } from "../kit/common.js";
 import { meaning, meanings, paintMarks, paintSample, paintTree, SAMPLE } from "./paint.js";
 import { fontOfToken, pathTo, settle, spelled } from "./place.js";
 
-const HIGHEST = 460;     // pixels of the frame, if Python asks for no others
+const HIGHEST = 460, LEAST = 200;     // pixels of the frame, if Python asks for no others; before a room as many as are left, but not fewer
 
 function legend(view) {
   view.legend.replaceChildren();
@@ -26,7 +26,7 @@ export function draw(view) {
   if (known !== view.known) { view.widths = known.split(" ")[1] === view.known.split(" ")[1] ? view.widths : {}; settle(view); legend(view); view.known = known; }
   const { spot } = view, empty = !tree.tokens.length;
   const slides = spot.wide > view.wide;
-  frame.style.height = `${Math.min(Math.ceil(spot.tall), view.head.height ?? HIGHEST) + (slides ? 14 : 0)}px`;
+  frame.style.height = `${Math.min(Math.ceil(spot.tall), view.head.height ?? HIGHEST, Math.max(LEAST, leftBelow(root, frame))) + (slides ? 14 : 0)}px`;
   sheet.style.width = `${spot.wide}px`;
   sheet.style.height = `${Math.ceil(spot.tall)}px`;
   if (view.fresh) show(view);

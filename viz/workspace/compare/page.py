@@ -115,22 +115,25 @@ def page() -> None:
 
 
 def _show(params: Params, asked: list[panes.Asked], line: DeltaGenerator) -> None:
-    """The panes; below them what tells the two of a pair apart, in Present their difference beside them."""
+    """The panes; below them what tells the two of a pair apart, in Present their difference beside them, if there is room."""
     good = [one.pane for one in asked if one.pane]
     found = data.compared(good, params.by) if good else None
     _follow(asked)
-    beside = state.presenting() and len(good) > 1 and len(asked) < pins.MOST
+    full = state.presenting() and len(asked) == pins.MOST  # four panes fill a wall: their difference is told
+    beside = state.presenting() and len(good) > 1 and not full
     columns = st.columns(len(asked) + beside, gap="medium")
     told, below = st.container(), st.container()
     pair = row = None
     if found is not None and len(good) > 1:
         with columns[-1] if beside else below:
-            pair = pairs.chosen(found)
-            row = pairs.row_of(pair, on_picture=found.panes[0].drawn)
-            with told:
-                page_parts.numbers(pairs.sentence(found, pair, row))
-            pairs.rows(found, pair, row, quiet=beside)
-            (pairs.difference if beside else pairs.show)(found, pair)
+            with st.container(horizontal=full, gap="large" if full else "small"):
+                pair = pairs.chosen(found)
+                row = pairs.row_of(pair, on_picture=found.panes[0].drawn)
+                with told:
+                    page_parts.numbers(pairs.sentence(found, pair, row))
+                pairs.rows(found, pair, row, quiet=beside or full)
+            if not full:
+                (pairs.difference if beside else pairs.show)(found, pair)
         with below, st.container():
             for note in pairs.notes(found, pair):
                 st.text(note)

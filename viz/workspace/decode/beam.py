@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -13,6 +15,7 @@ from core.decoding import Beam, Ranked, Step, Tree, along, compare, n_best, prom
 from viz.instruments import tree
 from viz.instruments.tree.tree import Branch
 from viz.labels import visible
+from viz.shell import state
 from viz.widgets import page_parts
 from viz.workspace.decode import compare as comparison
 from viz.workspace.decode import follow
@@ -25,22 +28,39 @@ def show(data: Any, params: Any, strategy: Beam) -> int | None:
     follow.begun(data, params.force)
     node, other = follow.chosen(data, (params.model, data.window.text, strategy, params.force))
     marks = {} if other is None else {"A": follow.path(data, node)[-1], "B": other}
+    shown = (
+        _on_the_wall(data.last.tree, (node, other))
+        if state.presenting()
+        else range(len(data.last.tree.nodes))
+    )
+    at = {place: row for row, place in enumerate(shown)}
+    rows = branches(data.last, strategy, node, frozenset(dict(params.force)))
     tree(
-        branches(data.last, strategy, node, frozenset(dict(params.force))),
+        [replace(rows[place], parent=at.get(rows[place].parent, -1)) for place in shown],
         key=follow.KEY,
         title=f"A beam of {strategy.width}",
-        selected=node,
-        marks=marks,
-        on_node=follow.choose,
-        on_second=follow.second,
-        means={"score": "sum of ln p", "now": "followed below"},
+        selected=None if node is None else at[node],
+        marks={letter: at[place] for letter, place in marks.items()},
+        on_node=partial(follow.choose, shown),
+        on_second=partial(follow.second, shown),
+        means={"score": "sum of ln p", "now": "followed"},
         root="" if data.model.spec.has_source else data.window.text,
     )
     page_parts.numbers(sentence(data, strategy))
     if other is not None:
         compared(data, marks["A"], other, strategy)
-    follow.line(data, node)
+    if node is not None or not state.presenting():
+        follow.line(data, node)
     return node
+
+
+def _on_the_wall(found: Tree, also: tuple[int | None, ...]) -> list[int]:
+    """Return the nodes that are shown in present mode: what was pruned is shown with the newest step alone."""
+    newest, fates = max(node.step for node in found.nodes), found.fates()
+    wanted = {
+        place for place, node in enumerate(found.nodes) if node.step == newest or fates[place] != "pruned"
+    }
+    return sorted({part for place in (wanted | {*also}) - {None} for part in found.path(place)})
 
 
 def compared(data: Any, a: int, b: int, strategy: Beam) -> None:

@@ -29,8 +29,8 @@ SHOWN = {"What is kept": "KV cache"}
 """Views whose name on screen is not their name in a link."""
 TEXTS = ("Guess the next word", "Prompts")
 """For models that go on with a text."""
-KNOB = 162
-"""Pixels: two knobs stand side by side on a phone."""
+KNOB, KNOB_OF_A_ROOM = 162, 270
+"""Pixels: two knobs stand side by side on a phone, and in present mode a knob beside its name."""
 _SHOWN = "decode.shown"
 
 
@@ -55,20 +55,21 @@ def request(start: Any) -> Request | None:
     task = tasks.opening_with(chosen, writers[chosen])
     label = task.box if task.toy or reads else "The beginning of a text"
     reader = head_picker.opened(chosen)
-    with st.container(gap="xxsmall"):
-        text = controls.text(
-            label,
-            "text",
-            task.text if task.toy else OPENING[reads],
-            quiet=True,
-            placeholder="Type and press Enter",
-            drops=("target",),
-        )
-        _reads.show(reader, task.box)
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        tasks.chips(writers, chosen)
-        presets.menu(reader)
-        tasks.menu(writers, chosen)
+    with st.container(key="bench-asks"):
+        with st.container(gap="xxsmall"):
+            text = controls.text(
+                label,
+                "text",
+                task.text if task.toy else OPENING[reads],
+                quiet=True,
+                placeholder="Type and press Enter",
+                drops=("target",),
+            )
+            _reads.show(reader, task.box)
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            tasks.chips(writers, chosen)
+            presets.menu(reader)
+            tasks.menu(writers, chosen)
     selection.set_selection(model=chosen, text=text)
     _reads.told(reader, text)
     return Request(chosen, text)
@@ -232,7 +233,7 @@ def ways(params: Any) -> None:
 def _knobs(*drawn: Callable[[], Any]) -> None:
     with st.container(horizontal=True, gap="medium"):
         for one in drawn:
-            with st.container(width=KNOB):
+            with st.container(width=KNOB_OF_A_ROOM if state.presenting() else KNOB):
                 one()
 
 
@@ -279,12 +280,21 @@ def heads(data: Any, place: Head) -> None:
 
     None where there is nothing to choose: a recurrent translator has one alignment, or no attention at all.
     """
-    if len(data.kinds) > 1:
-        controls.segmented(
-            "Which attention", data.kinds, "kind", data.kinds[-1], head_picker.KINDS.__getitem__, quiet=True
-        )
-    if data.kind is None or data.last.attention[data.kind].shape[:2] == (1, 1):
-        return
+    with st.container(horizontal=len(data.kinds) > 1, gap="small"):
+        if len(data.kinds) > 1:
+            controls.segmented(
+                "Which attention",
+                data.kinds,
+                "kind",
+                data.kinds[-1],
+                head_picker.KINDS.__getitem__,
+                quiet=True,
+            )
+        if data.kind is not None and data.last.attention[data.kind].shape[:2] != (1, 1):
+            _whose(data, place)
+
+
+def _whose(data: Any, place: Head) -> None:
     measured = head_picker.survey(data.model.name)[data.kind]
     shown = {ALL: f"All {measured.shape[0] * measured.shape[1]} heads, averaged"}
     shown |= {
@@ -318,4 +328,5 @@ def heads(data: Any, place: Head) -> None:
         label_visibility="collapsed",
         on_change=store,
         format_func=lambda at: shown[at] if at == ALL else f"{shown[at]} :gray[:small[{head_name(*at)}]]",
+        wrap=True,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -37,14 +38,18 @@ def chosen(data: Any, of: object) -> tuple[int | None, int | None]:
     return node, other
 
 
-def choose() -> None:
-    """A node was clicked: its text is followed."""
-    state.write(**{NODE: touched(KEY)})
+def choose(shown: Sequence[int]) -> None:
+    """Follow the text of the node that was clicked, one of those `shown`."""
+    state.write(**{NODE: _place(touched(KEY), shown)})
 
 
-def second() -> None:
-    """A node was chosen to compare with."""
-    state.write(**{OTHER: compared(KEY)})
+def second(shown: Sequence[int]) -> None:
+    """Compare with the node that was chosen, one of those `shown`."""
+    state.write(**{OTHER: _place(compared(KEY), shown)})
+
+
+def _place(row: int | None, shown: Sequence[int]) -> int | None:
+    return shown[row] if row is not None and row < len(shown) else None
 
 
 def alone() -> None:
@@ -82,14 +87,16 @@ def line(data: Any, node: int | None) -> None:
 def following(data: Any, node: int | None) -> str:
     """The words of that line."""
     if node is None:
-        return f"Followed below: {_best(data)}, token by token. Choose any other text by its last token in the tree."
+        return (
+            f"Followed: {_best(data)}, token by token. Choose any other text by its last token in the tree."
+        )
     found, length = data.last.tree, len(data.last.tree.path(node))
     fate = (
         "not wanted any more"
         if found.fates()[node] == "open" and data.last.done
         else FATES[found.fates()[node]].format(_best(data))
     )
-    return f"Followed below: the text that you chose, {length} token{'s' * (length > 1)}, {fate}."
+    return f"Followed: the text that you chose, {length} token{'s' * (length > 1)}, {fate}."
 
 
 def _best(data: Any) -> str:

@@ -13,6 +13,7 @@ from core.model import Model
 from viz.instruments import timeline
 from viz.instruments.timeline.timeline import Moment
 from viz.labels import visible
+from viz.shell import state
 from viz.widgets import controls, engine_client, page_parts
 from viz.workspace.shared import head_picker
 
@@ -36,12 +37,15 @@ def show(model: Model, text: str) -> None:
         cost=len(text + target) / 2 + 200,
     )
     given = "" if reads else text
-    st.markdown(
-        "**Training: the right words are given, whatever the model would have written** (teacher forcing)"
-    )
-    timeline(_moments(found.forced), given=given, key="decode.forced")
-    st.markdown("**Inference: the model reads its own words**")
-    timeline(_moments(found.free), given=given, key="decode.free")
+    left, right = st.columns(2, gap="large") if state.presenting() else (st.container(), st.container())
+    with left:
+        st.markdown(
+            "**Training: the right words are given, whatever the model would have written** (teacher forcing)"
+        )
+        timeline(_moments(found.forced), given=given, key="decode.forced")
+    with right:
+        st.markdown("**Inference: the model reads its own words**")
+        timeline(_moments(found.free), given=given, key="decode.free")
     page_parts.numbers(_sentence(model, found))
     with page_parts.fold("Position by position", "decode.places") as opened:
         if opened.open:

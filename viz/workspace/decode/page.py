@@ -7,7 +7,6 @@ from contextlib import nullcontext
 from dataclasses import replace
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from core.decoding import Beam, compare
 from core.model import Model
@@ -107,19 +106,21 @@ def _theatre(wanted: controls.Request, ticking: float | None) -> None:
             node = beam.show(data, params, strategy)
             path = follow.path(data, node)
             shown = follow.followed(data, path)
-            picture, written = st.container(), st.container()
-            below = _below(data, head, lambda: pictures.written(shown, lambda: follow.back_to(path)), written)
-            with picture:
-                pictures.show(shown, head, below, lambda: _anew(data, path))
+            if not state.presenting():  # before a room the tree has the wall
+                picture = st.container()
+                with st.container():
+                    pictures.written(shown, lambda: follow.back_to(path))
+                with picture:
+                    pictures.show(shown, head, lambda: controls.heads(data, head), lambda: _anew(data, path))
             folds.show(PAGE, replace(params, n=len(data.steps)), shown, head, lambda: beam.table(data), node)
         else:
-            picture, written = st.container(), st.container()
-            if not state.presenting():
-                with written:  # sent first: it is small, and tells at once that the click was heard
+            picture = st.container()
+            with st.container():  # sent first: it is small, and tells at once that the click was heard
+                if not state.presenting():
                     page_parts.numbers(pictures.sentence(data), "surprisal")
-            below = _below(data, head, lambda: pictures.written(data, _gone), written)
+                pictures.written(data, _gone)
             with picture:
-                pictures.show(data, head, below, lambda: _forked(now))
+                pictures.show(data, head, lambda: controls.heads(data, head), lambda: _forked(now))
             _everything(params, data, now)
             folds.show(PAGE, replace(params, n=len(data.steps)), data, head)
         if (
@@ -127,22 +128,6 @@ def _theatre(wanted: controls.Request, ticking: float | None) -> None:
         ):  # all is on its way to the browser: the next token is ready before it is asked for
             with engine_client.many() as submit:
                 compute(replace(params, n=len(data.steps) + 1), submit)
-
-
-def _below(
-    data: Data, head: controls.Head, written: Callable[[], None], place: DeltaGenerator
-) -> Callable[[], None]:
-    """What stands under the picture of where the model looked: the heads; before a room the text so far too, which stands in `place` else, sent at once."""
-    if not state.presenting():
-        with place:
-            written()
-        return lambda: controls.heads(data, head)
-
-    def below() -> None:
-        controls.heads(data, head)
-        written()
-
-    return below
 
 
 def _everything(params: Params, data: Data, now: forks.Branch) -> None:

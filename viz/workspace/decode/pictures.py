@@ -22,7 +22,7 @@ from viz.widgets.reads import ours
 from viz.workspace.decode.maths.sampling_arithmetic import title, way
 from viz.workspace.shared import one_vector
 
-ROWS, IN_A_ROOM = 10, 6
+ROWS, IN_A_ROOM = 10, 5
 """Candidates that are listed; before a room fewer, so that the page fits its window."""
 CANDIDATES, TIMELINE = "decode.candidates", "decode.timeline"
 WHY = {"forced": "put in by you", "draw": "drawn", "rule": "always written first"}
@@ -55,7 +55,7 @@ def show(
     data: Any, head: tuple[int, int], below: Callable[[], None], on_ask: Callable[[], None] | None
 ) -> None:
     """Where the model looked while it wrote the newest token (`below` is drawn under it); beside it the candidates and their way through the filters."""
-    left, right = st.columns([3, 2], gap="large")
+    left, right = st.columns([5, 2] if state.presenting() else [3, 2], gap="large")
     with left:
         if data.kind is None:
             _unlooking(data)

@@ -13,6 +13,7 @@ from viz.instruments import READING, WRITING, strip
 from viz.instruments.kit import origin
 from viz.instruments.picture import patches
 from viz.labels import literal, visible
+from viz.shell import state
 from viz.widgets import controls, page_parts
 from viz.workspace.find import charts, pool, tiles
 from viz.workspace.find.pool import Head
@@ -41,15 +42,17 @@ def show(measured: HeadHabits, bare: HeadHabits | None, head: Head) -> None:
             )
             tiles.opened(head, "Open in Look")
         first = telling(measured, place.layer, place.head)
-        name = controls.select(
-            "The score", list(measured.scores), "find.score", first, HABIT_NAMES.__getitem__, quiet=True
-        )
+        name = first
+        if not state.presenting():
+            name = controls.select(
+                "The score", list(measured.scores), "find.score", first, HABIT_NAMES.__getitem__, quiet=True
+            )
         st.markdown(f"{TESTS[name]} {_control(measured, name, place.layer, place.head)}")
         behind = pool.behind(head.model, place.kind, name)
         own = behind.head_scores(place.layer, place.head)
         over = stability(own)
         without = None if bare is None else float(bare.scores[name][place.layer, place.head])
-        left, right = st.columns([3, 2], gap="large")
+        left, right = st.columns([1, 2] if state.presenting() else [3, 2], gap="large")
         with left:
             page_parts.show(
                 charts.one_line(own, [text.text for text in behind.texts], untrained=without),
@@ -57,10 +60,14 @@ def show(measured: HeadHabits, bare: HeadHabits | None, head: Head) -> None:
                 f"The score on each of {len(own)} {_read(head)}.",
             )
             beside = "" if without is None else f"; in an untrained copy {without:.2f} on all of them"
-            page_parts.numbers(
-                f"On {len(own)} {_read(head)}: least {over.least:.2f}, median {over.median:.2f}, most {over.most:.2f}, standard deviation {over.deviation:.2f}{beside}."
-            )
+            if not state.presenting():
+                page_parts.numbers(
+                    f"On {len(own)} {_read(head)}: least {over.least:.2f}, median {over.median:.2f}, most {over.most:.2f}, standard deviation {over.deviation:.2f}{beside}."
+                )
         with right:
+            if state.presenting():
+                _texts(behind, head, own)
+                return
             page_parts.dataframe(
                 _scores(measured, bare, place.layer, place.head),
                 hide_index=True,
@@ -109,16 +116,14 @@ def _drawing(text: str, head: Head, row: int, key: str) -> None:
     run, place = head_picker.run(head.model, text, None), head.place
     weights = run.attention(place.kind).weights[place.layer, place.head]
     origin.tell(model=head.model, text=text, kind=place.kind, layer=place.layer, head=place.head)
-    patches.on_patches(run, weights, key=key, selected=row, height=220).show()
+    patches.on_patches(run, weights, key=key, selected=row, height=160 if state.presenting() else 220).show()
 
 
 def _texts(behind: Evidence, head: Head, own: np.ndarray) -> None:
     """The text with most and the one with least, the word touched that gives most or least."""
     layer, number = head.place.layer, head.place.head
-    for words, which, rows in (
-        ("Most", int(own.argmax()), behind.most),
-        ("Least", int(own.argmin()), behind.least),
-    ):
+    texts = (("Most", int(own.argmax()), behind.most), ("Least", int(own.argmin()), behind.least))
+    for words, which, rows in texts[:1] if state.presenting() else texts:
         text = behind.texts[which]
         st.markdown(f"**{words}, {own[which]:.2f}**")
         target = (

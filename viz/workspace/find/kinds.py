@@ -12,7 +12,8 @@ import streamlit as st
 from core.analysis.heads.evidence import TESTS, is_positional
 from core.analysis.heads.habits import HABIT_NAMES, HeadHabits
 from core.data.patches import PatchReader
-from viz.labels import head_name
+from viz.labels import head_name, literal
+from viz.shell import state
 from viz.widgets import controls, page_parts
 from viz.workspace.find import card, charts, pool
 from viz.workspace.find.pool import Head
@@ -23,6 +24,8 @@ from viz.workspace.shared.head_picker import KINDS
 EQUATION = r"\text{score}(\text{head}) = \frac{1}{|R|} \sum_{r \in R} \sum_{c \in C_r} a_{rc}"
 KEY = "find.table"
 OF = {"trained": "As trained", "untrained": "An untrained copy", "gain": "What training added"}
+ON_A_WALL = 4
+"""Heads that are offered in present mode."""
 PLACE = {True: "place", False: "words", None: ""}
 CODE = """from core.analysis.heads.head_file import read_heads
 from core.checkpoints.manifest import shipped_folder
@@ -35,9 +38,56 @@ def show(measured: Mapping[str, HeadHabits], head: Head, text: str) -> ViewConte
     """The table of all heads of one kind of attention, and the card of the head in view."""
     kind = head.place.kind
     bare = pool.untrained(head.model).get(kind)
+    if state.presenting():
+        _clearest(measured, head, text)
+    else:
+        _listed(measured, head, text, bare)
+    card.show(measured[kind], bare, head)
+    place, name = head.place, card.telling(measured[kind], head.place.layer, head.place.head)
+    return ViewContent(
+        _sentence(measured[kind], bare, head.model),
+        EQUATION,
+        lambda: _tests(measured[kind]),
+        lambda: {measure: np.asarray(score) for measure, score in measured[kind].scores.items()},
+        CODE.format(model=head.model, kind=kind, name=name, layer=place.layer, head=place.head),
+    )
+
+
+def _clearest(measured: Mapping[str, HeadHabits], head: Head, text: str) -> None:
+    """Offer the clearest heads to choose from, and the one in view: a room reads no table of all."""
+    if len(measured) > 1:
+        controls.segmented("Which attention", list(measured), "kind", head.place.kind, KINDS.__getitem__)
+    trained = measured[head.place.kind]
+    now = head.place.layer, head.place.head
+    places, key = list(dict.fromkeys([*ordered(trained)[:ON_A_WALL], now])), "find.kinds.clearest"
+
+    def named(row: int) -> str:
+        place = places[row]
+        score = trained.scores[card.telling(trained, *place)][place]
+        return f"{head_name(*place)} {literal(trained.label(*place))} :gray[:small[{score:.2f}]]"
+
+    def choose() -> None:
+        if (row := st.session_state.get(key)) is not None:
+            pool.choose(Head(head.model, type(head.place)(head.place.kind, *places[row])), text)
+
+    st.pills(
+        "The clearest heads",
+        range(len(places)),
+        default=state.seed_widget(key, places.index(now)),
+        key=key,
+        required=True,
+        on_change=choose,
+        format_func=named,
+        wrap=True,
+    )
+
+
+def _listed(measured: Mapping[str, HeadHabits], head: Head, text: str, bare: HeadHabits | None) -> None:
+    """Draw the table of all heads."""
+    kind = head.place.kind
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium", key="find.kinds.choices"):
         if len(measured) > 1:
-            controls.segmented("Which attention", list(measured), "kind", kind, lambda name: KINDS[name])
+            controls.segmented("Which attention", list(measured), "kind", kind, KINDS.__getitem__)
         of = controls.segmented(
             "Scores", list(OF) if bare else ["trained"], "find.of", "trained", OF.__getitem__
         )
@@ -66,15 +116,6 @@ def show(measured: Mapping[str, HeadHabits], head: Head, text: str) -> ViewConte
         else " A positional habit stays when the words are shuffled; a habit that depends on the words disappears."
     )
     st.caption(f"Click the box before a row for the head's card; click a column's name to sort.{placed}")
-    card.show(measured[kind], bare, head)
-    place, name = head.place, card.telling(measured[kind], head.place.layer, head.place.head)
-    return ViewContent(
-        _sentence(measured[kind], bare, head.model),
-        EQUATION,
-        lambda: _tests(measured[kind]),
-        lambda: {measure: np.asarray(score) for measure, score in measured[kind].scores.items()},
-        CODE.format(model=head.model, kind=kind, name=name, layer=place.layer, head=place.head),
-    )
 
 
 def _distances(trained: HeadHabits, bare: HeadHabits | None, head: Head) -> None:

@@ -147,7 +147,11 @@ def _sentence(found: dict[str, np.ndarray], words: list[str], drops: np.ndarray,
     top = {name: words[int(values.argmax())] for name, values in found.items()}
     agree = {name: spearman(values, drops) for name, values in found.items() if name != taken}
     best = max(agree, key=lambda name: agree[name])
-    listed = ", ".join(f"{name} “{word}”" for name, word in top.items() if name != taken)
+    readings = [name for name in top if name != taken]
+    listed = "; ".join(
+        f"“{word}” by {', '.join(name for name in readings if top[name] == word)}"
+        for word in dict.fromkeys(top[name] for name in readings)
+    )
     said = ", ".join(f"{name} {target_picker.signed(value)}" for name, value in agree.items())
     costs = (
         f"“{top[taken]}” costs most ({drops.max():.2f}{unit})"
@@ -155,7 +159,7 @@ def _sentence(found: dict[str, np.ndarray], words: list[str], drops: np.ndarray,
         else f"none of the {what} costs anything"
     )
     return (
-        f"Most on: {listed}. Left out of attention everywhere, {costs}. "
+        f"Largest share: {listed}. Left out of attention everywhere, {costs}. "
         f"{f'{target_picker.begin(best)} orders the {what} most like that' if agree[best] > 0.3 else f'None of them orders the {what} like that'} (rank correlation: {said})."
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 
 import numpy as np
 import streamlit as st
@@ -44,6 +45,8 @@ from viz.workspace.shared.head_picker import (
 from viz.workspace.shared.tasks import written_by
 
 ONE = "one"
+STEPS = 430
+"""Pixels of the steps of the sum in present mode, where they scroll beside the heatmap."""
 JOINED = {ONE: "One", "mean": "Mean", "largest": "Largest", "rollout": "Rollout"}
 CARE = {
     "sink": "{share} of this head's weight rests on the first token, on average over the words that look. Often that is an attention sink: the head has nothing to do here.",
@@ -71,15 +74,19 @@ def show(page: Page, run: Run, measured: Mapping[str, HeadHabits], place: HeadRe
         taken = [term.note for term in columns(kind.terms(run.model.network, place.layer))]
         st.caption("  \n".join([*care(seen, query, how, within=kind.within), *taken, EXPLAINS]))
         onward(place, run, how)
-        also = controls.offered(
-            "The same weights", ("lines", "text"), "look.beside", controls.AWAY, ALSO.__getitem__
+        also = (
+            controls.AWAY
+            if state.presenting()
+            else controls.offered(
+                "The same weights", ("lines", "text"), "look.beside", controls.AWAY, ALSO.__getitem__
+            )
         )
         if also == "text":
             _text(run, place, seen, by, how)
         elif also == "lines":
             _lines(run, place, seen, by, how)
     piece = _pieces(run, place, query, key, by)
-    with right:
+    with right, st.container(height=STEPS) if state.presenting() else nullcontext():
         page_parts.numbers(_sentence(seen, place, query, key))
         if how == ONE:
             words = seen.attention.queries[query], seen.attention.keys[key]

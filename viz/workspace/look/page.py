@@ -167,6 +167,10 @@ def _picture(params: Params) -> None:
 
 def _above(data: Looking, place: HeadRef, view: str, note: Callable[..., None]) -> None:
     """The words with what one head does there, the pills of heads, what stands in a blank."""
+    if view and state.presenting():  # the larger view fills the wall
+        if head_picker.several(data.heads):
+            head_picker.pills(data.heads, place, data.run)
+        return
     steps = go_on.following(data.run) if go_on.goes_on(data.run) else ()
     if patches.reads(data.run.model):
         _patches(data.run, place, view)

@@ -89,13 +89,16 @@ def _changed(asked: toolbar.Asked) -> None:
         _tell(change)
         edits.chips(change)
         found, moved = data.outcome(change), views.moved(change)
-        deep = change.kind.n_layers(change.before.model.config) > DEEP
+        wall = views.fills_the_wall()
+        deep = wall or change.kind.n_layers(change.before.model.config) > DEEP
         left, right = (st.container(), st.container()) if deep else st.columns([3, 2], gap="large")
-        with left:
-            views.heads_grid(change)
+        if not wall:
+            with left:
+                views.heads_grid(change)
         with right:
-            edits.switch(change)
-            views.says(change, found)
+            if not wall:
+                edits.switch(change)
+                views.says(change, found)
             page_parts.numbers(sentence(change, found, moved))
             onward = st.container(
                 horizontal=True, vertical_alignment="center", gap="small", key="what_if.onward"

@@ -24,6 +24,7 @@ from viz.workspace.what_if.charts import pairs
 from viz.workspace.what_if.data import Change, offers_rows
 
 GROUP, SEEN = "what_if", "what_if.seen"
+SHOWN = "what_if.inside"
 INSIDE = {"heads": "What changed in heads and words", "before": "A head before and after"}
 SHORT = {"self": "reads", "causal": "so far", "cross": "across", "decoder": "fills in"}
 
@@ -123,17 +124,25 @@ def says(change: Change, found: PredictionChange | None) -> None:
     )
 
 
+def fills_the_wall() -> bool:
+    """Whether what changed inside is shown in the place of the heads: before a room there is none for both."""
+    default = "heads" if state.read(SEEN, "") else controls.AWAY
+    drawn = state.read(SHOWN, default, state.one_of((controls.AWAY, *INSIDE), default))
+    return state.presenting() and drawn != controls.AWAY
+
+
 def inside(change: Change) -> HeadRef:
     """What changed inside, as far as the visitor asks for it. Gives the head to look at: the clicked one, else the one that moved most."""
     found = moved(change)
     seen = _seen(change, found)
     chosen, picture = bool(state.read(SEEN, "")), patches.reads(change.before.model)
-    if picture:
+    always = picture and not state.presenting()
+    if always:
         on_picture.show(change, seen)
     drawn = controls.offered(
         "Inside the model",
-        list(INSIDE)[: 1 if picture else None],
-        "what_if.inside",
+        list(INSIDE)[: 1 if always else None],
+        SHOWN,
         "heads" if chosen else controls.AWAY,
         lambda name: INSIDE[name].replace("words", "patches") if picture else INSIDE[name],
     )
@@ -146,6 +155,8 @@ def inside(change: Change) -> HeadRef:
         if clicked_on is not None and clicked_on != seen:
             state.write(**{SEEN: f"{clicked_on.kind}.{clicked_on.layer}.{clicked_on.head}"})
             seen, chosen = clicked_on, True
+    if picture and drawn == "before" and not always:
+        on_picture.show(change, seen)
     if not picture and (drawn == "before" or (drawn == "heads" and chosen)):
         _patterns(change, seen)
     return seen
