@@ -133,9 +133,17 @@ def test_both_kinds_of_gpt(tmp_path, changes, kind):
     close(run.logits, out.logits)
 
 
-@pytest.mark.slow
-def test_bert_with_all_its_heads(tmp_path):
-    model = made(tmp_path / "model", eps=3e-4)
+@pytest.mark.quick(1)
+@pytest.mark.parametrize(
+    ("family", "changes", "output", "theirs_of"),
+    [
+        ("albert", {"shared": "all", "d_embed": 18}, "sentence_order", "sop_logits"),
+        ("albert", {"shared": "none", "d_embed": 18}, "sentence_order", "sop_logits"),
+        ("bert", {}, "next_sentence", "seq_relationship_logits"),
+    ],
+)
+def test_bert_and_albert_with_all_their_heads(tmp_path, family, changes, output, theirs_of):
+    model = made(tmp_path / "model", family, eps=3e-4, **changes)
     folder = export.export_model(model, tmp_path / "out")
     run = round_trip(model, folder, pair=PAIR)
     tokens, out, unused = theirs(AutoModelForPreTraining, folder, texts=[TEXT, PAIR])
@@ -143,18 +151,12 @@ def test_bert_with_all_its_heads(tmp_path):
     assert tokens["token_type_ids"][0].tolist() == list(run.segments)
     assert not unused
     close(run.logits, out.prediction_logits)
-    close(run.next_sentence, out.seq_relationship_logits)
+    close(getattr(run, output), out[theirs_of])
     close(run.logits, theirs(AutoModelForMaskedLM, folder, texts=[TEXT, PAIR])[1].logits)
     close(run.pooled, theirs(AutoModel, folder, texts=[TEXT, PAIR])[1].pooler_output)
     marks = AutoTokenizer.from_pretrained(folder)
-    assert (
-        marks.cls_token_id,
-        marks.sep_token_id,
-        marks.pad_token_id,
-        marks.mask_token_id,
-        marks.unk_token_id,
-    ) == (2, 3, 0, 4, 1)
-    assert marks.model_max_length == 61
+    numbers = [getattr(marks, f"{name}_token_id") for name in ("cls", "sep", "pad", "mask", "unk")]
+    assert numbers == [2, 3, 0, 4, 1] and marks.model_max_length == 61
 
 
 @pytest.mark.quick(1)
@@ -174,22 +176,6 @@ def test_bert_with_some_of_its_heads(tmp_path, heads, kind, output, ours):
     assert not unused
     close(getattr(run, ours), out[output])
     assert json.loads((folder / "config.json").read_text())["architectures"] == [type_name(kind, folder)]
-
-
-@pytest.mark.quick(1)
-@pytest.mark.parametrize("shared", ["all", "none"])
-def test_albert_with_all_its_heads(tmp_path, shared):
-    model = made(tmp_path / "model", "albert", shared=shared, eps=3e-4, d_embed=18)
-    folder = export.export_model(model, tmp_path / "out")
-    run = round_trip(model, folder, pair=PAIR)
-    tokens, out, unused = theirs(AutoModelForPreTraining, folder, texts=[TEXT, PAIR])
-    assert tokens["input_ids"][0].tolist() == list(run.ids)
-    assert tokens["token_type_ids"][0].tolist() == list(run.segments)
-    assert not unused
-    close(run.logits, out.prediction_logits)
-    close(run.sentence_order, out.sop_logits)
-    close(run.logits, theirs(AutoModelForMaskedLM, folder, texts=[TEXT, PAIR])[1].logits)
-    close(run.pooled, theirs(AutoModel, folder, texts=[TEXT, PAIR])[1].pooler_output)
 
 
 def type_name(kind, folder):

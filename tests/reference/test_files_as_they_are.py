@@ -247,15 +247,7 @@ def test_the_tokenizer_that_version_5_saves_for_a_deberta_is_read(tmp_path):
         for piece in ("[PAD]", "[CLS]", "[SEP]", "[UNK]", "▁", "▁white", "▁car", *"Shehasa.", "[MASK]")
     ]
     theirs = transformers.DebertaV2Tokenizer(vocab=list(dict(vocabulary).items()))
-    sizes = {"num_hidden_layers": 1, "num_attention_heads": 2, "hidden_size": 16, "intermediate_size": 20}
-    config = transformers.DebertaV2Config(
-        **sizes,
-        vocab_size=len(theirs),
-        max_position_embeddings=32,
-        relative_attention=True,
-        pos_att_type=["c2p", "p2c"],
-    )
-    redraw(transformers.DebertaV2ForMaskedLM(config)).save_pretrained(tmp_path)
+    redraw(CASES["deberta, own maps"].model(len(theirs))).save_pretrained(tmp_path)
     theirs.save_pretrained(tmp_path)
     run = open_model(tmp_path).run(TEXT)
     assert list(run.ids) == theirs(TEXT)["input_ids"]

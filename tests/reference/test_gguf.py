@@ -218,59 +218,39 @@ def _kept(tmp_path, data):
     return tmp_path / "whole.gguf"
 
 
-HEAD = b"GGUF" + struct.pack("<I", 3)
+def header(n_tensors, n_facts, *parts):
+    """Return the beginning of a file that says how many tensors and facts it has, with these bytes and padding behind."""
+    return b"".join((b"GGUF", struct.pack("<IQQ", 3, n_tensors, n_facts), *parts, bytes(60)))
 
 
 def pair(name, kind, body):
     return struct.pack("<Q", len(name)) + name + struct.pack("<I", kind) + body
 
 
+def tensor(n_axes, *sizes):
+    return struct.pack("<Q", 1) + b"t" + struct.pack(f"<I{len(sizes)}Q", n_axes, *sizes)
+
+
 LONG = struct.pack("<Q", 2**60)
 CRAFTED = {
     "another magic": (b"GGML" + bytes(60), "does not begin with GGUF"),
     "version 1": (b"GGUF" + struct.pack("<I", 1) + bytes(60), "version 1"),
-    "many tensors": (HEAD + struct.pack("<QQ", 2**40, 1) + bytes(60), "it lists"),
-    "many facts": (HEAD + struct.pack("<QQ", 1, 2**40) + bytes(60), "it lists"),
-    "a name of 2^60 bytes": (HEAD + struct.pack("<QQ", 0, 1) + LONG + bytes(60), "a string has"),
-    "a text of 2^60 bytes": (
-        HEAD + struct.pack("<QQ", 0, 1) + pair(b"a", 8, LONG) + bytes(60),
-        "a string has",
-    ),
-    "a list of 2^60 items": (
-        HEAD + struct.pack("<QQ", 0, 1) + pair(b"a", 9, struct.pack("<IQ", 4, 2**60)) + bytes(60),
-        "a list has",
-    ),
-    "a list of lists": (
-        HEAD + struct.pack("<QQ", 0, 1) + pair(b"a", 9, struct.pack("<IQ", 9, 1)) + bytes(60),
-        "a list is of the kind 9",
-    ),
-    "an unknown kind": (
-        HEAD + struct.pack("<QQ", 0, 1) + pair(b"a", 99, bytes(8)) + bytes(60),
-        "of the kind 99",
-    ),
-    "a fact twice": (
-        HEAD + struct.pack("<QQ", 0, 2) + 2 * pair(b"a", 4, bytes(4)) + bytes(60),
-        "occurs twice",
-    ),
-    "no text": (HEAD + struct.pack("<QQ", 0, 1) + pair(b"\xff", 4, bytes(4)) + bytes(60), "is no text"),
-    "five axes": (
-        HEAD + struct.pack("<QQ", 1, 0) + struct.pack("<Q", 1) + b"t" + struct.pack("<I", 5) + bytes(60),
-        "has 5 axes",
-    ),
-    "a huge tensor": (
-        HEAD
-        + struct.pack("<QQ", 1, 0)
-        + struct.pack("<Q", 1)
-        + b"t"
-        + struct.pack("<I2Q", 2, 2**40, 2**40)
-        + bytes(60),
-        "has the shape",
-    ),
+    "many tensors": (header(2**40, 1), "it lists"),
+    "many facts": (header(1, 2**40), "it lists"),
+    "a name of 2^60 bytes": (header(0, 1, LONG), "a string has"),
+    "a text of 2^60 bytes": (header(0, 1, pair(b"a", 8, LONG)), "a string has"),
+    "a list of 2^60 items": (header(0, 1, pair(b"a", 9, struct.pack("<IQ", 4, 2**60))), "a list has"),
+    "a list of lists": (header(0, 1, pair(b"a", 9, struct.pack("<IQ", 9, 1))), "a list is of the kind 9"),
+    "an unknown kind": (header(0, 1, pair(b"a", 99, bytes(8))), "of the kind 99"),
+    "a fact twice": (header(0, 2, 2 * pair(b"a", 4, bytes(4))), "occurs twice"),
+    "no text": (header(0, 1, pair(b"\xff", 4, bytes(4))), "is no text"),
+    "five axes": (header(1, 0, tensor(5)), "has 5 axes"),
+    "a huge tensor": (header(1, 0, tensor(2, 2**40, 2**40)), "has the shape"),
     "a crooked alignment": (
-        HEAD + struct.pack("<QQ", 0, 1) + pair(b"general.alignment", 4, struct.pack("<I", 33)) + bytes(60),
+        header(0, 1, pair(b"general.alignment", 4, struct.pack("<I", 33))),
         "no power of two",
     ),
-    "no kind": (HEAD + struct.pack("<QQ", 0, 0) + bytes(60), "holds a model of the kind None"),
+    "no kind": (header(0, 0), "holds a model of the kind None"),
 }
 
 

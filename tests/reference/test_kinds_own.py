@@ -58,55 +58,34 @@ OLD = {
 }
 
 
+ODD = {
+    "auto_map": {"AutoModel": "evil.py"},
+    "_attn_implementation": "evil/kernel",
+    "torch_dtype": "float7",
+    "anything": [1],
+}
+OTHER_KEYS = {
+    **dict.fromkeys(("n_layer", "n_head", "n_embd", "n_positions"), "absent"),
+    "num_hidden_layers": 3,
+    "num_attention_heads": 3,
+    "hidden_size": 33,
+    "max_position_embeddings": 61,
+}
 OLD_CONFIGS = [
     *OLD.items(),
-    ("gpt2", {"n_layer": "absent", "num_hidden_layers": 3, "n_head": "absent", "num_attention_heads": 3}),
-    (
-        "gpt2",
-        {
-            "n_embd": "absent",
-            "hidden_size": 33,
-            "n_positions": "absent",
-            "max_position_embeddings": 61,
-            "n_ctx": 61,
-        },
-    ),
+    ("gpt2", OTHER_KEYS | {"n_ctx": 61}),
     ("gpt2", {"model_type": "absent"}),
-    (
-        "gpt2",
-        {
-            "activation_function": "gelu_pytorch_tanh",
-            "auto_map": {"AutoModel": "evil.py"},
-            "_attn_implementation": "evil/kernel",
-        },
-    ),
-    (
-        "gpt2",
-        {
-            "activation_function": None,
-            "tie_word_embeddings": "absent",
-            "torch_dtype": "float7",
-            "anything": [1],
-        },
-    ),
+    ("gpt2", {"activation_function": "gelu_pytorch_tanh", **ODD}),
+    ("gpt2", {"activation_function": None, "tie_word_embeddings": "absent", **ODD}),
     (BERT, {"model_type": "absent"}),
     (BERT, {"position_embedding_type": "absolute", "is_decoder": False, "chunk_size_feed_forward": 2}),
-    (BERT, {"hidden_act": "gelu_python", "auto_map": {"AutoModel": "evil.py"}}),
-    (
-        BERT,
-        {
-            "hidden_act": None,
-            "tie_word_embeddings": "absent",
-            "torch_dtype": "float7",
-            "bos_token_id": 9,
-            "eos_token_id": 9,
-        },
-    ),
+    (BERT, {"hidden_act": "gelu_python", **ODD}),
+    (BERT, {"hidden_act": None, "tie_word_embeddings": "absent", "bos_token_id": 9, "eos_token_id": 9}),
     (BERT, {"pad_token_id": "absent", "id2label": {"0": "a"}, "classifier_dropout": None}),
 ]
 
 
-@pytest.mark.quick(14)
+@pytest.mark.quick(13)
 @pytest.mark.parametrize(("name", "config"), OLD_CONFIGS)
 def test_old_configs_and_such_without_a_kind_say_the_same(name, config, written, tmp_path):
     folder, _ = written(name)

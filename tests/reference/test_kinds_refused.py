@@ -10,6 +10,7 @@ from parity import variant
 from core.checkpoints import open_model
 from core.errors import InputError
 
+THIRD = {"model_type": "gemma3_text", "attn_logit_softcapping": None}
 REFUSED = {
     "bert, pretraining": [
         ({"position_embedding_type": "relative_key"}, "position_embedding_type is 'relative_key'"),
@@ -91,21 +92,13 @@ REFUSED = {
         ({"hidden_activation": "relu"}, "hidden_activation is 'relu'"),
         ({"rope_parameters": {"rope_type": "yarn", "factor": 4.0}}, "kind 'yarn'"),
         ({"model_type": "gemma3_text", "attn_logit_softcapping": 3.0}, "attn_logit_softcapping is 3.0"),
-        ({"model_type": "gemma3_text", "attn_logit_softcapping": None}, "rope_parameters names"),
+        (THIRD, "rope_parameters names"),
         (
-            {
-                "model_type": "gemma3_text",
-                "attn_logit_softcapping": None,
-                "rope_parameters": {"full_attention": {"rope_type": "yarn"}},
-            },
+            {**THIRD, "rope_parameters": {"full_attention": {"rope_type": "yarn"}}},
             "kind 'yarn'",
         ),
         (
-            {
-                "model_type": "gemma3_text",
-                "attn_logit_softcapping": None,
-                "rope_parameters": {"sliding_attention": {"rope_type": "linear", "factor": 8.0}},
-            },
+            {**THIRD, "rope_parameters": {"sliding_attention": {"rope_type": "linear", "factor": 8.0}}},
             "kind 'linear'",
         ),
         ({"model_type": "gemma3"}, "its kind is gemma3, which is not read"),
