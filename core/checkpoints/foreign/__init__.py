@@ -1,4 +1,4 @@
-"""Checkpoints of other programs: every `Format` in a file of this folder is read, those of a family in one file."""
+"""Checkpoints of other programs: folders in Hugging Face format; every `Format` in a file here is read, those of a family in one file."""
 
 from __future__ import annotations
 
@@ -25,9 +25,8 @@ FIRST = "forced_bos_token_id"
 ENDS, MORE_ENDS = "eos_token_id", "generation.eos_token_id"
 """The keys of the ends of a text in config.json and in generation_config.json."""
 WRAPPERS = re.compile(r"(?:_orig_mod|_fsdp_wrapped_module|_checkpoint_wrapped_module)\.")
-"""Parts that compiling and sharding add to tensor names."""
 PREFIXES = ("module.", "model.", "auto_model.", "base_model.")
-"""Prefixes of all tensor names of a model that was saved inside another object."""
+"""Prefixes of all tensors of a model that was saved inside another object."""
 
 UNREAD: Mapping[str, tuple[str, str]] = {
     "gemma3": (
@@ -39,26 +38,12 @@ UNREAD: Mapping[str, tuple[str, str]] = {
         "Open a model of text or of pictures; how attention aligns letters with sounds is shown with the speller.",
     ),
     **dict.fromkeys(
-        ("mamba", "mamba2", "falcon_mamba", "rwkv", "xlstm"),
         (
-            "It has no attention: each token changes a state that is handed on, so there are no patterns to show.",
-            "Open a model with attention, such as HuggingFaceTB/SmolLM2-135M.",
-        ),
-    ),
-    **dict.fromkeys(
-        (
-            "jamba",
-            "bamba",
-            "zamba",
-            "zamba2",
-            "nemotron_h",
-            "falcon_h1",
-            "qwen3_next",
-            "lfm2",
-            "recurrent_gemma",
+            *("mamba", "mamba2", "falcon_mamba", "rwkv", "xlstm", "jamba", "bamba", "zamba", "zamba2"),
+            *("nemotron_h", "falcon_h1", "qwen3_next", "lfm2", "recurrent_gemma"),
         ),
         (
-            "Most of its layers have no attention; they hand on a state, which is not computed here.",
+            "It has layers without attention: each token changes a state there, so there are no patterns to show.",
             "Open a model whose layers all have attention, such as HuggingFaceTB/SmolLM2-135M.",
         ),
     ),
@@ -79,10 +64,7 @@ def formats() -> Mapping[str, Format]:
 
 
 def plan_foreign(values: Mapping[str, Any], weights: Weights) -> tuple[Plan, Weights]:
-    """Return the plan for a config.json in Hugging Face format, and the weights under the plan's names.
-
-    Raises InputError: a model type, a setting or a size that is not computed; weights that do not fit the config.
-    """
+    """Return the plan for a config.json in Hugging Face format, and the weights under its names. Raises InputError."""
     form = _named_format(values)
     return _guess(values, weights) if form is None else _read(form, values, weights)
 
@@ -91,8 +73,8 @@ def _read(
     form: Format, values: Mapping[str, Any], weights: Weights, *, guess: bool = False
 ) -> tuple[Plan, Weights]:
     fields = Fields(values)
-    for key, reason in form.refused.items():
-        fields.absent(key, reason)
+    for key in form.refused:
+        fields.absent(key, f"A model of this kind with {key} is not read.")
     weights = weights.renamed(unwrapped(form, weights.entries)).renamed(form.plain)
     config, read = form.read(fields, weights.entries.keys())
     form.check_depth(config, weights.entries.keys())
@@ -106,9 +88,9 @@ def _read(
     if form.ties and any(take.copies and take.copies[-1] not in weights.entries for take in takes):
         reason = "Without an output layer of its own this model must be tied."
         fields.only("tie_word_embeddings", True, reason)
-    unused = check_names(weights.entries, takes, passed=form.passes, heads=TUNED)
     n_vocab = config.n_vocab
     ids = {} if spec.framed else _ids(fields, n_vocab, writes=spec.has_source)  # those of a frame: by name
+    unused = check_names(weights.entries, takes, passed=form.passes, heads=TUNED)
     plan = Plan(
         spec=spec,
         config=config,
@@ -141,9 +123,9 @@ def _all_begin(names: Collection[str], prefix: str) -> bool:
 
 
 def stand_ins(takes: tuple[Take, ...], stored: Collection[str], *, untied: bool) -> Callable[[str], str]:
-    """Return a function that renames a copy of a tied tensor to the name in `takes`, where only the copy is stored.
+    """Return a function that names a copy of a tied tensor as in `takes`, where only the copy is stored.
 
-    The last copy is the output layer, which is no copy in an `untied` model.
+    The last copy is the output layer, which is none in an `untied` model.
     """
     names: dict[str, str] = {}
     for take in takes:

@@ -1,25 +1,24 @@
-"""Marian (Junczys-Dowmunt et al. 2018, the translators Opus-MT), BART (Lewis et al. 2020), mBART, Pegasus and M2M100 in Hugging Face format, all tied.
+"""Marian (Junczys-Dowmunt et al. 2018, the translators Opus-MT), BART (Lewis et al. 2020), mBART, Pegasus and M2M100, all tied.
 
 The tokenizer of a Marian is a tokenizer.json, or, as on the Hub, `source.spm` and `target.spm` with one vocab.json (`core.text.PieceTokenizer`).
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from core.checkpoints.foreign.table import (
     GELUS,
+    REFUSED,
     SILUS,
-    TWO_STACKS_REFUSED,
     Field,
     Format,
-    Row,
     Values,
+    Weights,
     attention,
     decoder_layers,
     dropouts,
     feed_forward,
     flag,
+    kin,
     layers,
     only,
     row,
@@ -31,7 +30,6 @@ from core.checkpoints.task_heads import TWO_STACKS
 from core.models.transformer import TransformerConfig
 
 SAME = {"decoder_attention_heads": "n_heads", "decoder_ffn_dim": "d_ff"}
-"""The sizes of the decoder that must be those of the encoder."""
 
 
 def _check_decoder(fields: Fields, values: Values) -> Values:
@@ -56,7 +54,7 @@ COMMON = (
         "Open the whole model of which this is a part, saved as ForConditionalGeneration or MTModel.",
         is_encoder_decoder=True,
     ),
-    only("The decoder alone is not read.", is_decoder=False),
+    only(is_decoder=False),
     *sizes(
         n_layers="encoder_layers",
         n_heads="encoder_attention_heads",
@@ -72,7 +70,7 @@ COMMON = (
 SELF = attention("self_attn.{}_proj", "q k v out")
 CROSS = attention("encoder_attn.{}_proj", "q k v out", "cross_attn")
 FEED_FORWARD = feed_forward("fc1", "fc2")
-WEIGHTS: dict[str, str | Row] = {
+WEIGHTS: Weights = {
     "shared": row("embed.token", copies=("encoder.embed_tokens", "decoder.embed_tokens")),
     **layers(
         "encoder.layers",
@@ -94,7 +92,7 @@ WEIGHTS: dict[str, str | Row] = {
     ),
     "final_logits_bias": "logits_bias",
 }
-LEARNED_WEIGHTS: dict[str, str | Row] = {
+LEARNED_WEIGHTS: Weights = {
     **WEIGHTS,
     "encoder.embed_positions": "source_embed.position",
     "decoder.embed_positions": "embed.position",
@@ -121,14 +119,13 @@ MARIAN = Format(
     outside=("lm_head.", "final_logits_bias"),
     writer="MTModel",
     passed=r"(encoder|decoder)\.(embed_positions\.weight|version)",
-    refused=TWO_STACKS_REFUSED,
+    refused=REFUSED - {"is_encoder_decoder"},
 )
-"""The sines of a position come before its cosines."""
-BART = replace(
+BART = kin(
     MARIAN,
-    model_type="bart",
-    like="facebook/bart-base",
-    shows="encoder, decoder and cross-attention; learned positions, a norm after the embeddings",
+    "bart",
+    "facebook/bart-base",
+    "encoder, decoder and cross-attention; learned positions, a norm after the embeddings",
     fields=(LEARNED, POST, *COMMON),
     fixed={"eps": 1e-5, "order": "post", "positions": "learned", "first_place": 2, "embed_norm": True},
     weights=LEARNED_WEIGHTS,
@@ -136,35 +133,34 @@ BART = replace(
     passed=r"(encoder|decoder)\.version",
     tasks=TWO_STACKS,
 )
-"""The first token reads the third row of the tables of positions, whatever the number of the padding is."""
 ENDS = {"encoder.layer_norm": "encoder_norm", "decoder.layer_norm": "decoder_norm"}
-MBART = replace(
+MBART = kin(
     BART,
-    model_type="mbart",
-    like="facebook/mbart-large-50-many-to-many-mmt",
-    shows="BART with pre-norm and a final norm; the target language that the folder names is written first",
+    "mbart",
+    "facebook/mbart-large-50-many-to-many-mmt",
+    "BART with pre-norm and a final norm; the target language that the folder names is written first",
     architecture="MBart",
     telling="add_final_layer_norm",
     fields=(LEARNED, PRE, *COMMON),
     fixed={**BART.fixed, "order": "pre"},
     weights={**LEARNED_WEIGHTS, **ENDS},
 )
-PEGASUS = replace(
+PEGASUS = kin(
     MARIAN,
-    model_type="pegasus",
-    like="google/pegasus-xsum",
-    shows="Marian with pre-norm and a final norm",
+    "pegasus",
+    "google/pegasus-xsum",
+    "Marian with pre-norm and a final norm",
     telling="extra_pos_embeddings",
     fields=(SINES, PRE, *COMMON),
     fixed={**MARIAN.fixed, "order": "pre"},
     weights={**WEIGHTS, **ENDS},
     writer="ForConditionalGeneration",
 )
-M2M100 = replace(
+M2M100 = kin(
     PEGASUS,
-    model_type="m2m_100",
-    like="facebook/nllb-200-distilled-600M",
-    shows="Pegasus with positions counted from the padding's row + 1 and other sinusoidal frequencies; the target language that the folder names is written first",
+    "m2m_100",
+    "facebook/nllb-200-distilled-600M",
+    "Pegasus with positions counted from the padding's row + 1 and other sinusoidal frequencies; the target language that the folder names is written first",
     architecture="M2M100",
     telling="model_type",  # its tensors are those of a Pegasus, so it is never guessed
     fields=(

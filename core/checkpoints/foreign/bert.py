@@ -1,9 +1,8 @@
-"""BERT (Devlin et al. 2019) and its kin in Hugging Face format: RoBERTa, DistilBERT, ELECTRA, ALBERT, BigBird, MPNet, DeBERTa."""
+"""BERT (Devlin et al. 2019) and its kin: RoBERTa, DistilBERT, ELECTRA, ALBERT, BigBird, MPNet, DeBERTa."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Mapping
 from typing import Any
 
 from core.checkpoints.foreign.table import (
@@ -17,6 +16,7 @@ from core.checkpoints.foreign.table import (
     dropouts,
     feed_forward,
     flag,
+    kin,
     layers,
     only,
     row,
@@ -35,13 +35,11 @@ from core.models.bigbird import BigBirdConfig
 from core.models.relative.deberta import DebertaConfig
 from core.models.relative.mpnet import MPNetConfig
 
-ONE_WAY = only(is_decoder=False)
 SIZES = sizes()
 SEGMENTS = whole_number("n_segments", "type_vocab_size")
 EPS = small("layer_norm_eps", 1e-12)
 DROPS = dropouts("hidden_dropout_prob", zero="attention_probs_dropout_prob")
-BASE = (only(position_embedding_type="absolute"), ONE_WAY, *SIZES, SEGMENTS, EPS, DROPS)
-"""The fields that all kinds with BERT's layers share, without the activation."""
+BASE = (only(position_embedding_type="absolute", is_decoder=False), *SIZES, SEGMENTS, EPS, DROPS)
 GELU = word("hidden_act", GELUS, "gelu")
 GELU_NEW = word("hidden_act", GELUS, "gelu_new")
 NEXT = "cls.seq_relationship"
@@ -74,20 +72,10 @@ def words_head(dense: str, norm: str, bias: str, copy: str = "") -> dict[str, Ro
 
 
 HEAD = "cls.predictions."
-"""The first part of the names of the head for hidden words."""
 WORDS = under(HEAD, "", words_head("transform.dense", "transform.LayerNorm", "bias", f"{HEAD}decoder.bias"))
 LATER_WORDS = words_head("lm_head.dense", "lm_head.layer_norm", "lm_head.bias", "lm_head.decoder.bias")
 POOLER = {"pooler.dense": "pooler"}
 MARKS = {"start": "[CLS] or <s>", "end": "[SEP] or </s>", "pad": "[PAD] or <pad>", "mask": "[MASK] or <mask>"}
-
-
-def _pretraining_class(name: str) -> Callable[[Any], str]:
-    def class_of(cfg: Any) -> str:
-        if cfg.masked_lm:
-            return f"{name}ForPreTraining" if cfg.next_sentence else f"{name}ForMaskedLM"
-        return f"{name}ForNextSentencePrediction" if cfg.next_sentence else f"{name}Model"
-
-    return class_of
 
 
 BERT = Format(
@@ -104,7 +92,6 @@ BERT = Format(
     output=f"{HEAD}decoder",
     outside="cls.",
     writer="ForMaskedLM",
-    classes=_pretraining_class("Bert"),
     endings={"LayerNorm.gamma": "LayerNorm.weight", "LayerNorm.beta": "LayerNorm.bias"},
     tasks=POOLED,
 )
@@ -138,11 +125,11 @@ def _check_exact_gelu(fields: Fields, values: Values) -> Values:
 
 
 EXACT = Field(read=_check_exact_gelu)
-ROBERTA = replace(
+ROBERTA = kin(
     BERT,
-    model_type="roberta",
-    like="FacebookAI/roberta-base",
-    shows="BERT; positions counted from the padding's row + 1",
+    "roberta",
+    "FacebookAI/roberta-base",
+    "BERT; positions counted from the padding's row + 1",
     aliases={"xlm-roberta": "XLMRoberta", "camembert": "Camembert"},
     fields=(*BASE, LATER, EXACT, GELU),
     fixed={"next_sentence": False},
@@ -151,15 +138,14 @@ ROBERTA = replace(
     prefix="roberta.",
     output="lm_head.decoder",
     outside="lm_head.",
-    classes=None,
     tasks=two_maps(),
     marks={mark: " or ".join(reversed(names.split(" or "))) for mark, names in MARKS.items()},
 )
-DISTILBERT = replace(
+DISTILBERT = kin(
     BERT,
-    model_type="distilbert",
-    like="distilbert/distilbert-base-uncased",
-    shows="BERT without segments and pooler",
+    "distilbert",
+    "distilbert/distilbert-base-uncased",
+    "BERT without segments and pooler",
     architecture="DistilBert",
     fields=(
         *sizes(n_layers="n_layers", n_heads="n_heads", d_model="dim", d_ff="hidden_dim"),
@@ -182,14 +168,12 @@ DISTILBERT = replace(
     prefix="distilbert.",
     output="vocab_projector",
     outside="vocab_",
-    classes=None,
     tasks=POOLED
     | dict.fromkeys((CLASSES, CHOICE), HeadSpec("classifier", "first", "pre_classifier", "relu")),
 )
 
 
 def _read_groups(fields: Fields, values: Values) -> Values:
-    """Read whether all layers share one group of weights, or none does; anything between is refused."""
     n_layers = values["n_layers"]
     groups = fields.whole_number("num_hidden_groups", largest=n_layers, default=1)
     if groups not in (1, n_layers):
@@ -197,17 +181,11 @@ def _read_groups(fields: Fields, values: Values) -> Values:
     return {"shared": "all" if groups == 1 else "none"}
 
 
-def _albert_class(cfg: ALBERTConfig) -> str:
-    if not cfg.masked_lm:
-        return "AlbertModel"
-    return "AlbertForPreTraining" if cfg.sentence_order else "AlbertForMaskedLM"
-
-
-ALBERT = replace(
+ALBERT = kin(
     BERT,
-    model_type="albert",
-    like="albert/albert-base-v2",
-    shows="BERT with one layer shared by all depths, or none shared",
+    "albert",
+    "albert/albert-base-v2",
+    "BERT with one layer shared by all depths, or none shared",
     config=ALBERTConfig,
     fields=(
         *BASE,
@@ -246,13 +224,12 @@ ALBERT = replace(
     prefix="albert.",
     output="predictions.decoder",
     outside=("predictions.", "sop_classifier."),
-    classes=_albert_class,
 )
-ELECTRA = replace(
+ELECTRA = kin(
     BERT,
-    model_type="electra",
-    like="google/electra-small-generator",
-    shows="BERT; embeddings may be narrower than the layers; the discriminator's head is not read",
+    "electra",
+    "google/electra-small-generator",
+    "BERT; embeddings may be narrower than the layers; the discriminator's head is not read",
     config=lambda values: BERTConfig if values.get("d_embed") == values.get("d_model") else ALBERTConfig,
     telling="embedding_size",
     fields=(
@@ -274,15 +251,14 @@ ELECTRA = replace(
     prefix="electra.",
     output="generator_lm_head",
     outside=("generator_predictions.", "generator_lm_head.", "discriminator_predictions."),
-    classes=None,
     tasks=two_maps("gelu") | {CHOICE: HeadSpec("classifier", "first", "sequence_summary.summary", "gelu")},
 )
 """A BERT where the embeddings are as wide as the layers, otherwise an ALBERT that shares nothing."""
-BIGBIRD = replace(
+BIGBIRD = kin(
     BERT,
-    model_type="big_bird",
-    like="google/bigbird-roberta-base",
-    shows="BERT with block-sparse attention, or full attention",
+    "big_bird",
+    "google/bigbird-roberta-base",
+    "BERT with block-sparse attention, or full attention",
     architecture="BigBird",
     config=BigBirdConfig,
     telling="block_size",
@@ -299,7 +275,6 @@ BIGBIRD = replace(
     ),
     fixed={"first_place": 0, "window": 3, "n_global": 2, "draw": "first", "seed": 0},
     weights={**EMBEDDINGS, **LAYERS, **WORDS, "pooler": "pooler", NEXT: "to_next_sentence"},
-    classes=_pretraining_class("BigBird"),
     tasks={
         CLASSES: two_maps("gelu_new", "hidden_act")[CLASSES],
         TAGS: TAGGER,
@@ -307,16 +282,13 @@ BIGBIRD = replace(
     },
     marks={**MARKS, "pad": "<pad> or [PAD]"},
 )
-"""The window is 3 blocks, and the first and the last block are global.
-
-A text of at most (5 + 2 r) blocks is read in full; outside training the library reads the first block in place of r random ones.
-"""
+"""The window is 3 blocks, the first and the last block are global, and a text of (5 + 2 r) blocks is read in full."""
 BUCKETS, FURTHEST, PADDING = 32, 128, 1
-MPNET = replace(
+MPNET = kin(
     ROBERTA,
-    model_type="mpnet",
-    like="sentence-transformers/all-mpnet-base-v2",
-    shows="BERT without segments; a relative bias per head and distance, also shown as a table",
+    "mpnet",
+    "sentence-transformers/all-mpnet-base-v2",
+    "BERT without segments; a relative bias per head and distance, also shown as a table",
     architecture="MPNet",
     config=MPNetConfig,
     aliases={},
@@ -363,11 +335,11 @@ def _read_parts(fields: Fields, values: Values) -> Values:
     return {ours: part in names for part, ours in PARTS.items()}
 
 
-DEBERTA = replace(
+DEBERTA = kin(
     BERT,
-    model_type="deberta-v2",
-    like="microsoft/deberta-v3-small",
-    shows="BERT with disentangled attention: a score is the sum of content-to-content, content-to-position and position-to-content",
+    "deberta-v2",
+    "microsoft/deberta-v3-small",
+    "BERT with disentangled attention: a score is the sum of content-to-content, content-to-position and position-to-content",
     architecture="DebertaV2",
     config=DebertaConfig,
     telling="pos_att_type",
@@ -408,7 +380,6 @@ DEBERTA = replace(
     },
     prefix="deberta.",
     outside=("cls.", "pooler."),
-    classes=None,
     endings={
         **{
             f"{OLD_HEAD}{part}.{end}": f"{HEAD}transform.{part}.{end}"

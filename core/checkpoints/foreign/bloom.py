@@ -1,20 +1,18 @@
-"""Bloom (Le Scao et al. 2022) and MPT (MosaicML 2023) in Hugging Face format: both with ALiBi."""
+"""Bloom (Le Scao et al. 2022) and MPT (MosaicML 2023): both with ALiBi."""
 
 from __future__ import annotations
 
+from core.checkpoints.foreign.gpt import EPS, FOUR_TIMES
 from core.checkpoints.foreign.neox import FEED_FORWARD, NORMS, PACKED
 from core.checkpoints.foreign.table import (
     QKV,
     Field,
     Format,
     Values,
-    computed,
-    dropouts,
     feed_forward,
     layers,
     only,
     sizes,
-    small,
     stacked,
     whole_number,
     wrong,
@@ -23,8 +21,6 @@ from core.checkpoints.safety.config_schema import Fields
 from core.checkpoints.task_heads import of_decoder
 from core.models.relative.bloom import BloomConfig
 
-FOUR_TIMES = computed("d_ff", lambda values: 4 * values["d_model"])
-EPS = small("layer_norm_epsilon", 1e-5)
 BLOOM = Format(
     model_type="bloom",
     like="bigscience/bloom-560m",
@@ -37,7 +33,6 @@ BLOOM = Format(
         whole_number("n_ctx", "seq_length", default=2048),
         FOUR_TIMES,
         EPS,
-        dropouts("hidden_dropout", zero="attention_dropout"),
     ),
     weights={
         "word_embeddings": "embed.token",
@@ -54,7 +49,6 @@ BLOOM = Format(
     tasks=of_decoder("score"),
 )
 ATTENTION = only(
-    "Of MPT the attention with ALiBi and nothing else is computed here.",
     alibi=True,
     alibi_bias_max=8,
     attn_type="multihead_attention",
@@ -83,10 +77,9 @@ MPT = Format(
         *sizes(omit="d_ff n_ctx", n_layers="n_layers", n_heads="n_heads", d_model="d_model"),
         whole_number("n_ctx", "max_seq_len", default=2048),
         only(expansion_ratio=4, no_bias=True, logit_scale=None),
-        Field(read=_check_attention, write=lambda cfg: {"attn_config": {"alibi": True}}),
+        Field(read=_check_attention),
         FOUR_TIMES,
         EPS,
-        dropouts("resid_pdrop", zero="emb_pdrop"),
     ),
     fixed={"bias": False, "embed_norm": False, "activation": "gelu"},
     weights={

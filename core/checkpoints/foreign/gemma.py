@@ -1,8 +1,6 @@
-"""Gemma 1 to 3 in Hugging Face format (Gemma Team 2024, 2025), the text models: scaled embeddings; norms store their gain less 1."""
+"""Gemma 1 to 3 (Gemma Team 2024, 2025), the text models: scaled embeddings; norms store their gain less 1."""
 
 from __future__ import annotations
-
-from dataclasses import replace
 
 from core.checkpoints.foreign import llama
 from core.checkpoints.foreign.rope import all_but_every, local, rope_field, two_turns
@@ -11,6 +9,7 @@ from core.checkpoints.foreign.table import (
     Values,
     changed,
     computed,
+    kin,
     layers,
     only,
     positive,
@@ -38,17 +37,17 @@ COMMON = (
     *llama.SHAPE,
     llama.USUALLY_TIED,
 )
-GEMMA = replace(
+GEMMA = kin(
     llama.LLAMA,
-    model_type="gemma",
-    like="google/gemma-2b",
-    shows="Llama with scaled embeddings; one key head or several",
+    "gemma",
+    "google/gemma-2b",
+    "Llama with scaled embeddings; one key head or several",
     telling="hidden_activation",
     fields=(ONE_WAY, *COMMON, llama.ROTARY),
     fixed={"scaled": True, "activation": "gelu_tanh"},
     weights=changed(llama.WEIGHTS, "norm$", plus=1.0),
 )
-SCORES, LOGITS = "attn_logit_softcapping", "final_logit_softcapping"
+LOGITS = "final_logit_softcapping"
 LATER = (
     *COMMON,
     whole_number("window", "sliding_window", default=4096),
@@ -61,17 +60,17 @@ LATER = (
         write=lambda cfg: {"query_pre_attn_scalar": int(cfg.scale)},
     ),
 )
-GEMMA2 = replace(
+GEMMA2 = kin(
     GEMMA,
-    model_type="gemma2",
-    like="google/gemma-2-2b",
-    shows="Llama with a norm also after each sub-layer; layers with and without a sliding window; soft-capped scores and logits",
+    "gemma2",
+    "google/gemma-2-2b",
+    "Llama with a norm also after each sub-layer; layers with and without a sliding window; soft-capped scores and logits",
     config=GemmaConfig,
     telling="query_pre_attn_scalar",
     fields=(
         ONE_WAY,
         *LATER,
-        positive(SCORES, "score_cap", 50.0),
+        positive("attn_logit_softcapping", "score_cap", 50.0),
         positive(LOGITS, "logit_cap", 30.0),
         rope_field(),
         computed("rope_local_base", lambda values: values["rope_base"]),
@@ -103,11 +102,11 @@ def _read_directions(fields: Fields, values: Values) -> Values:
     return {"both": both, "window": values["window"] // 2 + 1 if both else values["window"]}
 
 
-GEMMA3 = replace(
+GEMMA3 = kin(
     GEMMA2,
-    model_type="gemma3_text",
-    like="google/gemma-3-1b-it",
-    shows="Llama with two RoPE bases and query-key norms per head; the text model of a `gemma3` only; EmbeddingGemma (google/embeddinggemma-300m) is bidirectional",
+    "gemma3_text",
+    "google/gemma-3-1b-it",
+    "Llama with two RoPE bases and query-key norms per head; the text model of a `gemma3` only; EmbeddingGemma (google/embeddinggemma-300m) is bidirectional",
     config=lambda values: GemmaEncoderConfig if values.get("both") else GemmaConfig,
     architecture="Gemma3",
     bare="TextModel",
@@ -123,7 +122,7 @@ GEMMA3 = replace(
                 },
             ),
         ),
-        only("Scores of a Gemma 3 are not capped.", **{SCORES: None}),
+        only(attn_logit_softcapping=None),
         positive(LOGITS, "logit_cap", 0.0),
         two_turns(("rope_theta", "rope_local_base_freq"), (1e6, 1e4), ("default", "linear")),
         local(all_but_every(6, "sliding_window_pattern")),

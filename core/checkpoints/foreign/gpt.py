@@ -1,8 +1,7 @@
-"""GPT-1 (Radford et al. 2018), GPT-2 (2019), GPT-Neo (Black et al. 2021, the TinyStories models too) and OPT (Zhang et al. 2022) in Hugging Face format."""
+"""GPT-1 (Radford et al. 2018), GPT-2 (2019), GPT-Neo (Black et al. 2021, the TinyStories models too) and OPT (Zhang et al. 2022)."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from core.checkpoints.foreign.table import (
@@ -13,8 +12,10 @@ from core.checkpoints.foreign.table import (
     Values,
     attention,
     changed,
+    computed,
     dropouts,
     feed_forward,
+    kin,
     layers,
     only,
     row,
@@ -40,6 +41,7 @@ def four_times(values: Values) -> int:
     return 4 * int(values["d_model"])
 
 
+FOUR_TIMES = computed("d_ff", four_times)
 PACKED = {"attn.c_attn": row(*QKV), "attn.c_proj": "self_attn.to_out"}
 FEED_FORWARD = feed_forward("mlp.c_fc", "mlp.c_proj")
 LAYERS = changed(layers("h", PACKED, FEED_FORWARD, norm1="ln_1", norm2="ln_2"), "", turned=True)
@@ -72,22 +74,16 @@ GPT2 = Format(
 )
 
 
-def _four_times_only(fields: Fields, values: Values) -> Values:
-    fields.absent(
-        "n_inner", "The feed-forward network of this kind is always four times as wide as the model."
-    )
-    return {"d_ff": four_times(values)}
-
-
-GPT1 = replace(
+GPT1 = kin(
     GPT2,
-    model_type="openai-gpt",
-    like="openai-community/openai-gpt",
-    shows="causal heads, post-norm",
+    "openai-gpt",
+    "openai-community/openai-gpt",
+    "causal heads, post-norm",
     architecture="OpenAIGPT",
     fields=(
         *SIZES,
-        Field(read=_four_times_only),
+        only(n_inner=None),
+        FOUR_TIMES,
         word("afn", {"gelu": "gelu_tanh", "relu": "relu"}, "gelu"),  # this kind's gelu is the tanh form
         EPS,
         DROPS,
@@ -100,7 +96,6 @@ WORDS = ("global", "local")
 
 
 def _read_local(fields: Fields, values: Values) -> Values:
-    """Read which layers have a window: patterns, and how often each is repeated."""
     n_layers, types = values["n_layers"], fields.raw("attention_types")
     error = wrong(
         "attention_types",
@@ -138,7 +133,6 @@ GPT_NEO = Format(
         Field(read=_read_local, write=_write_local),
         word("activation_function", GELUS, "gelu_new"),
         EPS,
-        dropouts("embed_dropout", "resid_dropout", zero="attention_dropout"),
     ),
     weights={
         "wte": "embed.token",

@@ -1,8 +1,6 @@
-"""gpt-oss (OpenAI 2025) in Hugging Face format, as it is saved dequantised; the quantised files of the Hub are refused by name."""
+"""gpt-oss (OpenAI 2025), as it is saved dequantised; the quantised files of the Hub are refused by name."""
 
 from __future__ import annotations
-
-from dataclasses import replace
 
 from core.checkpoints.foreign import llama
 from core.checkpoints.foreign.rope import all_but_every, local, rope_field
@@ -10,9 +8,9 @@ from core.checkpoints.foreign.table import (
     REFUSED,
     Field,
     Values,
+    kin,
     layers,
     only,
-    sizes,
     small,
     whole_number,
 )
@@ -39,23 +37,22 @@ def _refuse_quantised(fields: Fields, values: Values) -> Values:
             "Numbers of four bits (MXFP4) are not read.",
             "Save it dequantised and open that folder: transformers.GptOssForCausalLM.from_pretrained(folder, quantization_config=transformers.Mxfp4Config(dequantize=True)).save_pretrained(new); and put its tokenizer beside it.",
         )
-    fields.absent(QUANTISED, REFUSED[QUANTISED])
+    fields.absent(QUANTISED, "Quantised weights are not read.")
     return {}
 
 
-GPT_OSS = replace(
+GPT_OSS = kin(
     llama.LLAMA,
-    model_type="gpt_oss",
+    "gpt_oss",
+    "openai/gpt-oss-20b, not quantised",
+    "Llama with a learned attention sink per head, which takes weight and adds no value; layers with and without a sliding window; mixture of experts with its router",
     architecture="GptOss",
-    like="openai/gpt-oss-20b, not quantised",
-    shows="Llama with a learned attention sink per head, which takes weight and adds no value; layers with and without a sliding window; mixture of experts with its router",
     config=GptOssConfig,
-    refused={key: reason for key, reason in REFUSED.items() if key != QUANTISED},
+    refused=REFUSED - {QUANTISED},
     fields=(
         Field(read=_refuse_quantised),
         only(attention_bias=True, hidden_act="silu", swiglu_alpha=1.702, swiglu_limit=7.0),
-        *sizes(),
-        llama.GROUPS,
+        *llama.SIZES,
         whole_number("d_head", "head_dim", default=64),
         whole_number("window", "sliding_window", default=128),
         *llama.experts(128, active=4),

@@ -1,8 +1,7 @@
-"""Llama (Touvron et al. 2023) and its kin in Hugging Face format: Mistral (2023), Qwen2 and Qwen3 (Yang et al. 2024, 2025), and others of its build."""
+"""Llama (Touvron et al. 2023) and its kin: Mistral (2023), Qwen (Yang et al. 2024) and others of its build."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from core.checkpoints.foreign import gpt, neox
@@ -19,9 +18,9 @@ from core.checkpoints.foreign.table import (
     attention,
     changed,
     computed,
-    dropouts,
     feed_forward,
     flag,
+    kin,
     layers,
     only,
     positive,
@@ -42,9 +41,9 @@ UNBIASED = only(attention_bias=False)
 GROUPS = whole_number("n_kv_heads", "num_key_value_heads", default=lambda values: values["n_heads"])
 WIDTH = whole_number("d_head", "head_dim", default=lambda values: values["d_model"] // values["n_heads"])
 SHARED_WIDTH = computed("d_head", lambda values: values["d_model"] // values["n_heads"])
-"""For kinds whose heads share the width of the model."""
 EPS = small("layer_norm_eps", 1e-5)
-SHAPE = (only(mlp_bias=False), *sizes(), GROUPS, WIDTH, small("rms_norm_eps", 1e-6))
+SIZES = (*sizes(), GROUPS)
+SHAPE = (only(mlp_bias=False), *SIZES, WIDTH, small("rms_norm_eps", 1e-6))
 ACTIVATION = word("hidden_act", {**SILUS, "gelu_pytorch_tanh": "gelu_tanh", "gelu_new": "gelu_tanh"}, "silu")
 TIED, USUALLY_TIED = (flag("tie_word_embeddings", "tied", default) for default in (False, True))
 PARALLEL = {"norm": "layer", "block": "one norm", "gated": False}
@@ -53,7 +52,6 @@ OUT_BIAS = row("logits_bias", shape=lambda cfg: (cfg.n_vocab,))
 STRETCHED = ("default", "llama3")
 ROTARY = rope_field(kinds=STRETCHED)
 BASE = (*SHAPE, ACTIVATION, TIED, ROTARY)
-"""The fields of config.json that Llama and its kin share."""
 ATTENTION = {
     **attention("self_attn.{}_proj", "q k v o"),
     **{f"self_attn.{part}_norm": f"self_attn.{part}_norm" for part in "qk"},
@@ -74,27 +72,27 @@ LLAMA = Format(
     tasks=of_decoder("score"),
     wrapped="transformer.",
 )
-MISTRAL = replace(
+MISTRAL = kin(
     LLAMA,
-    model_type="mistral",
-    like="mistralai/Mistral-7B-v0.1",
-    shows="Llama with a sliding window",
+    "mistral",
+    "mistralai/Mistral-7B-v0.1",
+    "Llama with a sliding window",
     telling="sliding_window",
     fields=(*BASE, window(default=4096)),
 )
-QWEN2 = replace(
+QWEN2 = kin(
     LLAMA,
-    model_type="qwen2",
-    like="Qwen/Qwen2.5-0.5B",
-    shows="Llama with biases on queries, keys and values",
+    "qwen2",
+    "Qwen/Qwen2.5-0.5B",
+    "Llama with biases on queries, keys and values",
     fields=(*BASE, window(switch="use_sliding_window")),
     fixed={"qkv_bias": True},
 )
-QWEN3 = replace(
+QWEN3 = kin(
     QWEN2,
-    model_type="qwen3",
-    like="Qwen/Qwen3-0.6B",
-    shows="Llama with query-key norms per head",
+    "qwen3",
+    "Qwen/Qwen3-0.6B",
+    "Llama with query-key norms per head",
     fields=(UNBIASED, *QWEN2.fields),
     fixed={"qk_norm": True},
 )
@@ -109,11 +107,11 @@ def _read_unrotated(fields: Fields, values: Values) -> Values:
     return {"unturned": tuple(i for i, each in enumerate(rotated) if not each)}
 
 
-SMOLLM3 = replace(
+SMOLLM3 = kin(
     LLAMA,
-    model_type="smollm3",
-    like="HuggingFaceTB/SmolLM3-3B",
-    shows="Llama; every fourth layer has no rotary positions (NoPE)",
+    "smollm3",
+    "HuggingFaceTB/SmolLM3-3B",
+    "Llama; every fourth layer has no rotary positions (NoPE)",
     architecture="SmolLM3",
     telling="no_rope_layers",
     fields=(
@@ -128,11 +126,11 @@ SMOLLM3 = replace(
         ),
     ),
 )
-OLMO2 = replace(
+OLMO2 = kin(
     LLAMA,
-    model_type="olmo2",
-    like="allenai/OLMo-2-0425-1B",
-    shows="Llama with norms after the sub-layers, and query-key norms over all heads together",
+    "olmo2",
+    "allenai/OLMo-2-0425-1B",
+    "Llama with norms after the sub-layers, and query-key norms over all heads together",
     fields=(UNBIASED, *BASE),
     fixed={"block": "behind", "wide_norm": True},
     weights={
@@ -148,41 +146,39 @@ OLMO2 = replace(
 )
 
 
-def _factor(key: str, name: str, *, inverse: bool = False, root: bool = False) -> Field:
-    """Name a factor of a Granite; ours may be its inverse, or the number whose root divides scores."""
+def _factor(key: str, name: str, power: int = 1) -> Field:
+    """Name a factor of a Granite, of which ours is a power."""
 
     def read(fields: Fields, values: Values) -> Values:
-        factor = fields.positive(key, 1.0) or 1.0
-        return {name: factor**-2 if root else 1 / factor if inverse else factor}
+        return {name: (fields.positive(key, 1.0) or 1.0) ** power}
 
     def write(cfg: Any) -> Values:
-        value = getattr(cfg, name, 1.0) or cfg.d_head
-        return {key: value**-0.5 if root else 1 / value if inverse else value}
+        return {key: (getattr(cfg, name, 1.0) or cfg.d_head) ** (1 / power)}
 
     return Field(read=read, write=write, names={name: (key,)})
 
 
-GRANITE = replace(
+GRANITE = kin(
     LLAMA,
-    model_type="granite",
-    like="ibm-granite/granite-3.3-2b-instruct",
-    shows="Llama with multipliers for embeddings, scores and logits (the one for the sub-layers is multiplied into their output matrices)",
+    "granite",
+    "ibm-granite/granite-3.3-2b-instruct",
+    "Llama with multipliers for embeddings, scores and logits (the one for the sub-layers is multiplied into their output matrices)",
     telling="residual_multiplier",
     fields=(
         UNBIASED,
         *BASE,
         _factor("embedding_multiplier", "embed_scale"),
-        _factor("logits_scaling", "output_scale", inverse=True),
-        _factor("attention_multiplier", "scale", root=True),
+        _factor("logits_scaling", "output_scale", -1),
+        _factor("attention_multiplier", "scale", -2),
         _factor("residual_multiplier", "branch"),
     ),
     weights=changed(WEIGHTS, r"o_proj|down_proj", times="branch"),
 )
-PHI3 = replace(
+PHI3 = kin(
     LLAMA,
-    model_type="phi3",
-    like="microsoft/Phi-3-mini-4k-instruct",
-    shows="Llama with queries, keys and values in one matrix; partial rotary positions, LongRoPE (texts up to the length of the training); a sliding window if one is set",
+    "phi3",
+    "microsoft/Phi-3-mini-4k-instruct",
+    "Llama with queries, keys and values in one matrix; partial rotary positions, LongRoPE (texts up to the length of the training); a sliding window if one is set",
     telling="original_max_position_embeddings",
     fields=(
         *SHAPE,
@@ -190,7 +186,6 @@ PHI3 = replace(
         TIED,
         rope_field(share=(SHARE, 1.0), kinds=("default", "longrope")),
         window(),
-        dropouts("resid_pdrop", "embd_pdrop"),
     ),
     weights={
         **ENDS,
@@ -206,17 +201,16 @@ PHI3 = replace(
         ),
     },
 )
-STABLELM = replace(
+STABLELM = kin(
     LLAMA,
-    model_type="stablelm",
-    like="stabilityai/stablelm-2-1_6b",
-    shows="Llama with partial rotary positions and LayerNorm; attention and feed-forward may be parallel",
+    "stablelm",
+    "stabilityai/stablelm-2-1_6b",
+    "Llama with partial rotary positions and LayerNorm; attention and feed-forward may be parallel",
     architecture="StableLm",
     telling="use_qkv_bias",
     fields=(
         only(qk_layernorm=False),
-        *sizes(),
-        GROUPS,
+        *SIZES,
         SHARED_WIDTH,
         ACTIVATION,
         TIED,
@@ -229,7 +223,6 @@ STABLELM = replace(
             write=lambda cfg: {"use_parallel_residual": cfg.block == "one norm"},
         ),
         rope_field(share=(SHARE, 0.25)),
-        dropouts("hidden_dropout"),
     ),
     fixed={"norm": "layer"},
 )
@@ -244,16 +237,15 @@ def neighbours(rows: Weights) -> dict[str, Row]:
     return changed(changed(rows, "q_proj", pairs=pairs("n_heads")), "k_proj", pairs=pairs("n_kv_heads"))
 
 
-COHERE = replace(
+COHERE = kin(
     LLAMA,
-    model_type="cohere",
-    like="CohereForAI/aya-23-8B",
-    shows="Llama with parallel attention and feed-forward after one norm; interleaved rotary pairs of the file are the two halves of a head here",
+    "cohere",
+    "CohereForAI/aya-23-8B",
+    "Llama with parallel attention and feed-forward after one norm; interleaved rotary pairs of the file are halves of a head here",
     telling="logit_scale",
     fields=(
         only(attention_bias=False, use_qk_norm=False),
-        *sizes(),
-        GROUPS,
+        *SIZES,
         WIDTH,
         ACTIVATION,
         EPS,
@@ -264,22 +256,20 @@ COHERE = replace(
     fixed={"norm": "layer, unbiased", "block": "one norm"},
     weights=neighbours(WEIGHTS),
 )
-PHI = replace(
+PHI = kin(
     LLAMA,
-    model_type="phi",
-    like="microsoft/phi-2",
-    shows="parallel attention and feed-forward after one norm; partial rotary positions; biases everywhere",
+    "phi",
+    "microsoft/phi-2",
+    "parallel attention and feed-forward after one norm; partial rotary positions; biases everywhere",
     telling="qk_layernorm",
     fields=(
         only(qk_layernorm=False),
-        *sizes(),
-        GROUPS,
+        *SIZES,
         WIDTH,
         word("hidden_act", GELUS, "gelu_new"),
         TIED,
         EPS,
         rope_field(share=(SHARE, 0.5)),
-        dropouts("resid_pdrop", "embd_pdrop"),
     ),
     fixed=PARALLEL | BIASED | {"logits_bias": True},
     weights={
@@ -294,11 +284,11 @@ PHI = replace(
         ),
     },
 )
-GPTJ = replace(
+GPTJ = kin(
     LLAMA,
-    model_type="gptj",
-    like="EleutherAI/gpt-j-6b",
-    shows="parallel attention and feed-forward after one norm; partial rotary positions, interleaved pairs of the file are two halves here",
+    "gptj",
+    "EleutherAI/gpt-j-6b",
+    "parallel attention and feed-forward after one norm; partial rotary positions, interleaved pairs of the file are halves of a head here",
     architecture="GPTJ",
     telling="rotary_dim",
     fields=(
@@ -310,7 +300,6 @@ GPTJ = replace(
         word("activation_function", GELUS, "gelu_new"),
         TIED,
         gpt.EPS,
-        gpt.DROPS,
     ),
     fixed=PARALLEL | {"ffn_bias": True, "logits_bias": True},
     weights={
@@ -333,25 +322,30 @@ GPTJ = replace(
 )
 
 
-WITH_ALIBI = "With ALiBi a Falcon is computed whose heads have keys of their own, whose maps have biases and whose sub-layers follow each other."
+ALIBI = only(
+    "With ALiBi a Falcon is computed whose heads have keys of their own, whose maps have biases and whose sub-layers follow each other.",
+    new_decoder_architecture=False,
+    multi_query=False,
+    parallel_attn=False,
+    bias=True,
+)
+FALCON_FLAGS = {
+    "new_decoder_architecture": False,
+    "multi_query": True,
+    "parallel_attn": True,
+    "bias": False,
+    "alibi": False,
+}
 
 
 def _read_falcon(fields: Fields, values: Values) -> Values:
-    """Read how many heads give keys (one, each, or groups in the new build), and where the norms are."""
-    n_heads, new = values["n_heads"], bool(fields.flag("new_decoder_architecture", False))
+    flags = {key: bool(fields.flag(key, default)) for key, default in FALCON_FLAGS.items()}
+    new, one, parallel, bias, alibi = flags.values()
+    n_heads = values["n_heads"]
     groups = fields.whole_number("num_kv_heads", largest=RANGES["n_kv_heads"], default=n_heads)
-    one, parallel = fields.flag("multi_query", True), fields.flag("parallel_attn", True)
-    bias, alibi = bool(fields.flag("bias", False)), bool(fields.flag("alibi", False))
     norms = fields.whole_number("num_ln_in_parallel_attn", largest=2, default=2 if new else 1)
     if alibi:
-        found = {
-            "new_decoder_architecture": new,
-            "multi_query": one,
-            "parallel_attn": parallel,
-            "bias": bias,
-        }
-        for key in found:
-            fields.having(**found).only(key, key == "bias", WITH_ALIBI)
+        ALIBI.read(fields.having(**flags), values)
     return {
         "halved": alibi,
         "bias": bias,
@@ -363,14 +357,13 @@ def _read_falcon(fields: Fields, values: Values) -> Values:
 
 def _write_falcon(cfg: LlamaConfig | BloomConfig) -> Values:
     if isinstance(cfg, BloomConfig):
-        return {"alibi": True, "multi_query": False, "parallel_attn": False, "bias": cfg.bias}
+        return {"alibi": True, **ALIBI.write(cfg)}
+    parallel = cfg.block != "before"
     return {
-        "alibi": False,
-        "new_decoder_architecture": cfg.block != "before",
-        "multi_query": False,
+        **dict.fromkeys(("new_decoder_architecture", "parallel_attn"), parallel),
+        **dict.fromkeys(("alibi", "multi_query"), False),
         "num_kv_heads": cfg.n_kv_heads,
         "num_ln_in_parallel_attn": 1 if cfg.block == "one norm" else 2,
-        "parallel_attn": cfg.block != "before",
         "bias": cfg.qkv_bias,
     }
 
@@ -390,11 +383,11 @@ def _falcon_weights(cfg: LlamaConfig | BloomConfig) -> Weights:
     }
 
 
-FALCON = replace(
+FALCON = kin(
     LLAMA,
-    model_type="falcon",
-    like="tiiuae/falcon-rw-1b",
-    shows="queries, keys and values in one matrix; multi-query or grouped-query attention; parallel attention and feed-forward; ALiBi in the older ones",
+    "falcon",
+    "tiiuae/falcon-rw-1b",
+    "queries, keys and values in one matrix; multi-query or grouped-query attention; parallel attention and feed-forward; ALiBi in the older ones",
     telling="new_decoder_architecture",
     fields=(
         *sizes(
@@ -411,7 +404,6 @@ FALCON = replace(
         written_of(LlamaConfig, USUALLY_TIED),
         small("layer_norm_epsilon", 1e-5),
         written_of(LlamaConfig, rope_field()),
-        dropouts("hidden_dropout"),
     ),
     config=lambda values: BloomConfig if values.get("halved") else LlamaConfig,
     fixed={"norm": "layer", "gated": False, "embed_norm": False},
@@ -419,32 +411,30 @@ FALCON = replace(
     prefix="transformer.",
     wrapped="",
 )
-HELIUM = replace(
+HELIUM = kin(
     LLAMA,
-    model_type="helium",
-    like="kyutai/helium-1-preview-2b",
-    shows="Llama; interleaved rotary pairs of the file are the two halves of a head here",
+    "helium",
+    "kyutai/helium-1-preview-2b",
+    "Llama; interleaved rotary pairs of the file are halves of a head here",
     telling="model_type",  # its tensors are those of a Llama
     fields=(UNBIASED, *BASE),
     weights=neighbours(WEIGHTS),
 )
-STARCODER2 = replace(
+STARCODER2 = kin(
     LLAMA,
-    model_type="starcoder2",
-    like="bigcode/starcoder2-3b",
-    shows="Llama with biases, LayerNorm and a feed-forward network without a gate; a sliding window if one is set",
+    "starcoder2",
+    "bigcode/starcoder2-3b",
+    "Llama with biases, LayerNorm and a feed-forward network without a gate; a sliding window if one is set",
     telling="use_bias",
     fields=(
         only(use_bias=True),
-        *sizes(),
-        GROUPS,
+        *SIZES,
         SHARED_WIDTH,
         word("hidden_act", GELUS, "gelu_pytorch_tanh"),
         USUALLY_TIED,
         small("norm_epsilon", 1e-5),
         ROTARY,
         window(),
-        dropouts("residual_dropout", "embedding_dropout"),
     ),
     fixed={"norm": "layer", "gated": False} | BIASED,
     weights={**ENDS, **layers("layers", ATTENTION, gpt.FEED_FORWARD, **NORMS)},
@@ -453,7 +443,7 @@ NORMED = flag("norm_topk_prob", "among_chosen", False)
 
 
 def experts(n: int, *, active: int) -> tuple[Field, ...]:
-    """Name how many experts there are and how many compute each token, with the defaults of a kind."""
+    """Name how many experts there are and how many compute each token."""
     keys = ("num_local_experts", "num_experts")
     return (
         whole_number("n_experts", *keys, default=n, most=4096),
@@ -469,40 +459,36 @@ def _routed(mlp: str, hidden: str, out: str, gate: str) -> Weights:
 
 
 ROUTED = _routed("mlp", "up_proj", "down_proj", "gate_proj")
-MIXTRAL = replace(
+MIXTRAL = kin(
     LLAMA,
-    model_type="mixtral",
-    like="mistralai/Mixtral-8x7B-v0.1",
-    shows="Llama with a mixture of experts and its router",
+    "mixtral",
+    "mistralai/Mixtral-8x7B-v0.1",
+    "Llama with a mixture of experts and its router",
     telling="num_local_experts",
     fields=(*BASE, window(), *experts(8, active=2)),
     weights=_routed("block_sparse_moe", "w3", "w2", "w1"),
 )
-QWEN3_MOE = replace(
+QWEN3_MOE = kin(
     QWEN3,
-    model_type="qwen3_moe",
-    like="Qwen/Qwen3-30B-A3B",
-    shows="Qwen3 with a mixture of experts and its router",
+    "qwen3_moe",
+    "Qwen/Qwen3-30B-A3B",
+    "Qwen3 with a mixture of experts and its router",
     architecture="Qwen3Moe",
     telling="moe_intermediate_size",
     fields=(
         *QWEN3.fields,
-        only(
-            "Layers of which some have experts and some have none are not computed for this kind.",
-            decoder_sparse_step=1,
-            mlp_only_layers=[],
-        ),
+        only(decoder_sparse_step=1, mlp_only_layers=[]),
         whole_number("d_ff", "moe_intermediate_size", default=768),
         *experts(128, active=8),
         NORMED,
     ),
     weights=ROUTED,
 )
-OLMOE = replace(
+OLMOE = kin(
     LLAMA,
-    model_type="olmoe",
-    like="allenai/OLMoE-1B-7B-0924",
-    shows="Llama with query-key norms over all heads together; a mixture of experts and its router, whose weights sum to less than 1",
+    "olmoe",
+    "allenai/OLMoE-1B-7B-0924",
+    "Llama with query-key norms over all heads together; a mixture of experts and its router, whose weights sum to less than 1",
     telling="norm_topk_prob",
     fields=(UNBIASED, only(clip_qkv=None), *BASE, *experts(64, active=8), NORMED),
     fixed={"wide_norm": True},

@@ -1,4 +1,4 @@
-"""ModernBERT (Warner et al. 2024), nomic-bert (Nussbaum et al. 2024), jina v2 (Günther et al. 2023) and ESM-2 (Lin et al. 2023) in Hugging Face format."""
+"""ModernBERT (Warner et al. 2024), nomic-bert (Nussbaum et al. 2024), jina v2 (Günther et al. 2023) and ESM-2 (Lin et al. 2023)."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from core.checkpoints.foreign.table import (
     Values,
     feed_forward,
     flag,
+    kin,
     layers,
     only,
     sizes,
@@ -100,35 +101,32 @@ MODERNBERT = Format(
 
 
 def _read_trained(fields: Fields, values: Values) -> Values:
-    """Read the longest text of the training: after it old files may stretch their positions, which is not computed."""
+    """Read the longest text of the training: after it old files stretch their positions, which is not computed."""
     longest = fields.whole_number("max_trained_positions", largest=RANGES["n_ctx"], default=values["n_ctx"])
     return {"n_ctx": min(longest, values["n_ctx"])}
 
 
-NOMIC = replace(
+NOMIC = kin(
     MODERNBERT,
-    model_type="nomic_bert",
-    like="nomic-ai/nomic-embed-text-v1.5",
-    shows="BERT with rotary positions; segments, post-norm, a gated feed-forward network",
+    "nomic_bert",
+    "nomic-ai/nomic-embed-text-v1.5",
+    "BERT with rotary positions; segments, post-norm, a gated feed-forward network",
     architecture="NomicBert",
     fields=(
         only(
-            "Only norms behind the sub-layers, and turned queries and keys that look both ways, are computed for this kind.",
             prenorm=False,
             causal=False,
             parallel_block=False,
             use_rms_norm=False,
             rotary_emb_interleaved=False,
             rotary_emb_scale_base=None,
-        ),
-        only(
             qkv_proj_bias=False,
             mlp_fc1_bias=False,
             mlp_fc2_bias=False,
             moe_every_n_layers=0,
             rotary_emb_fraction=1.0,
+            activation_function="swiglu",
         ),
-        only("The gate of this kind is silu where it has this name.", activation_function="swiglu"),
         *sizes(
             omit="n_ctx",
             n_layers="num_hidden_layers n_layer",
@@ -167,12 +165,12 @@ NOMIC = replace(
     outside="cls.",
     tasks={name: POOLED[name] for name in (CLASSES, TAGS)},
 )
-JINA = replace(
+JINA = kin(
     NOMIC,
-    model_type="jina_bert",
+    "jina_bert",
+    "jinaai/jina-embeddings-v2-small-en",
+    "BERT with ALiBi in both directions, also shown as a table; a gated feed-forward network; recognised by its class JinaBert, because its `model_type` is `bert`",
     said_as="bert",
-    like="jinaai/jina-embeddings-v2-small-en",
-    shows="BERT with ALiBi in both directions, also shown as a table; a gated feed-forward network; recognised by its class JinaBert, because its `model_type` is `bert`",
     architecture="JinaBert",
     fields=(
         only(position_embedding_type="alibi", feed_forward_type="geglu", is_decoder=False),
@@ -196,15 +194,14 @@ JINA = replace(
     wrapped="",
     tasks=POOLED,
 )
-ESM = replace(
+ESM = kin(
     MODERNBERT,
-    model_type="esm",
+    "esm",
+    "facebook/esm2_t6_8M_UR50D",
+    "BERT over amino acids, one letter per token; rotary positions, pre-norm; the vector of a masked token is 0 and the others are scaled up",
     architecture="Esm",
-    like="facebook/esm2_t6_8M_UR50D",
-    shows="BERT over amino acids, one letter per token; rotary positions, pre-norm; the vector of a masked token is 0 and the others are scaled up",
     fields=(
-        only("Of a model that folds proteins only the language model is computed.", is_folding_model=False),
-        bert.ONE_WAY,
+        only(is_folding_model=False, is_decoder=False),
         *bert.SIZES,
         bert.LATER,
         word("position_embedding_type", {"absolute": "learned", "rotary": "turned"}, "absolute", "places"),

@@ -1,4 +1,4 @@
-"""GPT-NeoX and Pythia folders in Hugging Face format (Black et al. 2022): queries, keys and values packed head by head."""
+"""GPT-NeoX and Pythia (Black et al. 2022): queries, keys and values packed head by head."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from core.checkpoints.foreign.table import (
     GELUS,
     QKV,
     Format,
-    dropouts,
     feed_forward,
     flag,
     layers,
@@ -37,7 +36,6 @@ NEOX = Format(
         flag("attention_bias", "bias", True),
         flag("tie_word_embeddings", "tied", False),
         rope_field("rotary_emb_base", share=("rotary_pct", 0.25)),
-        dropouts("hidden_dropout"),
     ),
     weights={
         "embed_in": "embed.token",

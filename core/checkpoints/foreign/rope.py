@@ -19,26 +19,20 @@ KINDS: Mapping[str, Mapping[str, str]] = {
     "linear": FACTOR,
     "llama3": {**FACTOR, "low_freq_factor": "rope_low", "high_freq_factor": "rope_high", **ORIGINAL},
     "yarn": {**FACTOR, "beta_fast": "rope_fast", "beta_slow": "rope_slow", **ORIGINAL},
+    "longrope": {"short_factor": "rope_each", "long_factor": "rope_each"},
 }
 """The keys of each kind of rotary positions, with their names in our config."""
-RULES = {
-    "default": "as they are (default)",
-    "linear": "divided by a factor (linear)",
-    "llama3": f"stretched as in Llama 3.1 (llama3, with {', '.join(KINDS['llama3'])})",
-    "longrope": "stretched pair by pair as in Phi-3 (longrope, with short_factor and long_factor)",
-    "yarn": f"stretched as in gpt-oss (yarn, with {', '.join(KINDS['yarn'])} and truncate = false)",
-}
 PLAIN = ("default",)
 LONG = {"longrope", "su"}
-"""The two names of LongRoPE."""
 SHARE = "partial_rotary_factor"
 BASES = ("rope_base", "rope_local_base")
 
 
 def _unread(problem: str, kinds: Sequence[str]) -> InputError:
+    rules = (f"{kind} (with {', '.join(KINDS[kind])})" if KINDS[kind] else kind for kind in kinds)
     return InputError(
         f"config.json: {problem}.",
-        f"Rotary positions of this kind are read {', or '.join(RULES[kind] for kind in kinds)}.",
+        f"Rotary positions of this kind are read as {', or as '.join(rules)}.",
         "Open a model with these.",
     )
 
@@ -57,8 +51,7 @@ def rope_field(
 ) -> Field:
     """Name the rotary positions: `rope_parameters` of new configs, `rope_scaling` and own keys in old ones.
 
-    `base` is the old key of the base, or several, of which the first is written; `default` is its value if there is none.
-    `share` is the old key of the share of the features that are rotated, with its default.
+    `base` and `share` are the old keys of the base and of the share of the features that are rotated, with defaults.
     """
     bases = (base,) if isinstance(base, str) else base
 
@@ -99,7 +92,6 @@ def rope_field(
 
 
 def _stretched(entries: dict[str, Any], kinds: Sequence[str]) -> Values:
-    """Return how the angles are stretched."""
     named = [str(entries.pop(key, "default")) for key in ("rope_type", "type")]
     kind = next((each for each in named if each != "default"), "default")
     numbers = {key: value for key, value in entries.items() if value is not None}
@@ -114,26 +106,25 @@ def _stretched(entries: dict[str, Any], kinds: Sequence[str]) -> Values:
 
 def _pair_by_pair(fields: Fields, entries: Values, values: Values, kinds: Sequence[str]) -> Values:
     """Return the factor of each pair of features (LongRoPE) for texts up to the length of the training."""
-    key = "original_max_position_embeddings"
-    original, n_ctx = entries.get(key) or fields.raw(key), values["n_ctx"]
-    if type(original) is not int or not 1 < original <= RANGES["n_ctx"]:
-        raise _unread(f"{key} is {printable(repr(original), 40)}", kinds)
-    short, size = entries.get("short_factor"), entries.get("attention_factor")
-    factor = entries.get("factor") or n_ctx / original
-    numbers = [*short, factor, size or 1] if isinstance(short, list) else [None]
-    if not all(type(each) in (int, float) for each in numbers):
+    key, n_ctx = "original_max_position_embeddings", values["n_ctx"]
+    original, short = entries.get(key) or fields.raw(key), entries.get("short_factor")
+    known = type(original) is int and 1 < original <= RANGES["n_ctx"] and isinstance(short, list)
+    factor, size = (
+        entries.get("factor") or n_ctx / (original if known else 1),
+        entries.get("attention_factor"),
+    )
+    if not known or any(type(each) not in (int, float) for each in (*short, factor, size or 1)):
         raise _unread(
-            f"its rotary positions are of the kind 'longrope', with short_factor {printable(repr(short), 40)}",
-            kinds,
+            f"short_factor is {printable(repr(short), 40)}, {key} {printable(repr(original), 40)}", kinds
         )
     usual = math.sqrt(1 + math.log(factor) / math.log(original)) if factor > 1 else 1.0
-    return {"rope_each": tuple(short or ()), "rope_size": size or usual, "n_ctx": min(n_ctx, original)}
+    return {"rope_each": tuple(short), "rope_size": size or usual, "n_ctx": min(n_ctx, original)}
 
 
 def two_turns(keys: tuple[str, str], bases: tuple[float, float], kinds: Sequence[str] = PLAIN) -> Field:
-    """Name the rotary positions of layers that see everything, and of those with a window.
+    """Name the rotary positions of layers that see everything, which may be of several `kinds`, and of those with a window.
 
-    New configs have `rope_parameters` for each, old ones the base of each under `keys`. Only the first may be of other `kinds`.
+    Old configs have the two bases under `keys`.
     """
 
     def read(fields: Fields, values: Values) -> Values:
@@ -189,10 +180,7 @@ def local(otherwise: Callable[[Fields, int], Iterable[int]]) -> Field:
 
 
 def all_but_every(size: int, key: str = "", *, first: bool = False) -> Callable[[Fields, int], list[int]]:
-    """Return a rule for old configs: every layer has a window but the last of each group, or the first.
-
-    `size` is that of a group, where no value of `key` says another.
-    """
+    """Return a rule for old configs: all layers have a window but the last, or first, of each group; `key` gives its size."""
 
     def rule(fields: Fields, n: int) -> list[int]:
         group = fields.whole_number(key, largest=RANGES["n_layers"], default=size) if key else size

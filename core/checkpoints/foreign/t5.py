@@ -1,21 +1,22 @@
-"""T5, Flan-T5 and mT5 folders in Hugging Face format (Raffel et al. 2020, Xue et al. 2021): a table of biases a stack, scores that are not divided."""
+"""T5, Flan-T5 and mT5 (Raffel et al. 2020, Xue et al. 2021): a table of biases a stack, scores that are not divided."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 from core.checkpoints.foreign.table import (
-    TWO_STACKS_REFUSED,
+    REFUSED,
     Field,
     Format,
     Row,
     Values,
+    Weights,
     attention,
     decoder_layers,
     dropouts,
     feed_forward,
     first_class,
+    kin,
     layers,
     row,
     sizes,
@@ -29,19 +30,14 @@ from core.checkpoints.task_heads import TAGGER, TAGS, TWO_STACKS
 from core.models.relative.t5 import T5Config
 from core.models.relative.t5_encoder import T5EncoderConfig
 
+PLAIN = {"relu": "relu", "gelu": "gelu", "gelu_new": "gelu_tanh", "silu": "silu"}
 FEED_FORWARD: dict[str, tuple[str, bool]] = {
-    "relu": ("relu", False),
-    "gelu_new": ("gelu_tanh", False),
-    "silu": ("silu", False),
-    "gelu": ("gelu", False),
-    "gated-gelu": ("gelu_tanh", True),
-    "gated-gelu_new": ("gelu_tanh", True),
-    "gated-silu": ("silu", True),
-    "gated-relu": ("relu", True),
+    **{name: (ours, False) for name, ours in PLAIN.items()},
+    **{f"gated-{name}": (ours, True) for name, ours in {**PLAIN, "gelu": "gelu_tanh"}.items()},
 }
 """The values of `feed_forward_proj`: the activation, and whether there is a gate. With a gate, gelu is its tanh form."""
 N_CTX = 512
-"""Tokens read at once where the config does not say: the length of the training; nothing in the model ends there."""
+"""The length of the training, where the config does not say; nothing in the model ends there."""
 
 
 def _read_tied(fields: Fields, values: Values) -> Values:
@@ -55,7 +51,6 @@ ENCODER_CLASS = re.compile("M?T5(EncoderModel|ForTokenClassification)")
 
 
 def _read_encoder_alone(fields: Fields, values: Values) -> Values:
-    """Read whether a folder has the encoder alone: its class, or the switch, says so."""
     named = ENCODER_CLASS.fullmatch(first_class(fields.raw("architectures")))
     return {"alone": fields.flag("is_encoder_decoder", True) is False or bool(named)}
 
@@ -79,10 +74,10 @@ def _fields(feed_forward: str) -> tuple[Field, ...]:
     )
 
 
-def _weights(cfg: T5Config | T5EncoderConfig) -> dict[str, Row | str]:
+def _weights(cfg: T5Config | T5EncoderConfig) -> Weights:
     both = isinstance(cfg, T5Config)
     copies = ("encoder.embed_tokens", "decoder.embed_tokens")
-    rows: dict[str, Row | str] = {"shared": row("embed.token", copies=copies)}
+    rows: dict[str, str | Row] = {"shared": row("embed.token", copies=copies)}
     for side, modules in {"encoder": ["self_attn"], "decoder": ["self_attn", "cross_attn"]}.items():
         if side == "decoder" and not both:
             continue
@@ -122,13 +117,13 @@ T5 = Format(
     ties=False,
     tasks=TWO_STACKS | {TAGS: TAGGER},
     wrapped="transformer.",
-    refused=TWO_STACKS_REFUSED,
+    refused=REFUSED - {"is_encoder_decoder"},
 )
-MT5 = replace(
+MT5 = kin(
     T5,
-    model_type="mt5",
-    like="google/mt5-small",
-    shows="T5; a gated feed-forward network unless the config says otherwise",
+    "mt5",
+    "google/mt5-small",
+    "T5; a gated feed-forward network unless the config says otherwise",
     architecture="MT5",
     telling="model_type",  # its tensors are those of a T5, so it is never guessed
     fields=(
@@ -142,4 +137,3 @@ MT5 = replace(
         ),
     ),
 )
-"""A gate where nothing is said, and nothing is divided at the end, tied or not."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from itertools import product
@@ -20,16 +20,9 @@ from core.errors import InputError
 from core.models import Family, families
 
 Values = Mapping[str, Any]
-REFUSED: Mapping[str, str] = {
-    "quantization_config": "Quantised weights are not read.",
-    "pruned_heads": "Models with heads cut out are not read.",
-    "is_encoder_decoder": "This kind of model has one stack here.",
-    "add_cross_attention": "This kind of model has no cross-attention here.",
-}
+REFUSED = frozenset({"quantization_config", "pruned_heads", "is_encoder_decoder", "add_cross_attention"})
 """Keys that a config must not turn on, unless a format allows it."""
-TWO_STACKS_REFUSED = {key: reason for key, reason in REFUSED.items() if key != "is_encoder_decoder"}
-WRITERS = re.compile(r"LMHead|DoubleHeads|CausalLM|Generation|PreTraining|MTModel")
-"""Parts of the names of classes whose models output words."""
+WORD_CLASSES = re.compile(r"LMHead|DoubleHeads|CausalLM|Generation|PreTraining|MTModel")
 BUFFERS = r"(.*\.)?(rotary_emb\.(original_)?inv_freq|position_ids|token_type_ids|masked_bias)"
 """Names in old files of tensors that are not learned."""
 TUNED = re.compile(
@@ -47,8 +40,8 @@ GELUS = {
     "relu": "relu",
 }
 SILUS = {"silu": "silu", "swish": "silu"}
-"""Activations by their names in config.json; of several names the first is written."""
-SIZES = {
+"""Activations by their names in config.json, of which the first is written."""
+USUAL_SIZES = {
     "n_layers": "num_hidden_layers",
     "n_heads": "num_attention_heads",
     "d_model": "hidden_size",
@@ -56,14 +49,12 @@ SIZES = {
     "n_vocab": "vocab_size",
     "n_ctx": "max_position_embeddings",
 }
-"""The usual keys of the sizes of a model."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Field:
-    """A row of config.json: `read` gives values of our config, `write` entries of config.json.
+    """A row of config.json: `read` gives values of our config, by those of earlier rows; `write` gives entries of config.json.
 
-    `read` gets the checked config.json and the values that earlier rows gave, `write` our config.
     `names` are the keys of each value, for errors; `only` are keys that may have one value alone.
     """
 
@@ -110,11 +101,8 @@ def whole_number(
 
 
 def sizes(*, omit: str = "", **keys: str) -> tuple[Field, ...]:
-    """Name the sizes of a model by their usual keys, but for those in `omit`.
-
-    `keys` are other keys of a size, separated by spaces; the first is written, all are read.
-    """
-    usual = {name: key for name, key in SIZES.items() if name not in omit.split()}
+    """Name the sizes of a model but those in `omit`; `keys` are read beside the usual ones, and the first is written."""
+    usual = {name: key for name, key in USUAL_SIZES.items() if name not in omit.split()}
     every = {name: f"{keys.get(name, '')} {usual.get(name, '')}".split() for name in {**usual, **keys}}
     return tuple(whole_number(name, *dict.fromkeys(found)) for name, found in every.items())
 
@@ -162,10 +150,7 @@ def word(key: str, meanings: Values, default: str, *names: str) -> Field:
 
 
 def only(reason: str = "", remedy: str = ELSEWHERE, /, **settings: Any) -> Field:
-    """Name keys that change the arithmetic, each with the one value that is computed here.
-
-    A value may be a function of the values so far. `reason` is the rule in the error, where the value itself does not say enough.
-    """
+    """Name keys of arithmetic with the one value that is computed here, or with a function of the values so far."""
 
     def right(values: Values) -> Values:
         return {key: value(values) if callable(value) else value for key, value in settings.items()}
@@ -184,17 +169,16 @@ def written_of(kind: type[Any], each: Field) -> Field:
 
 
 def dropouts(*keys: str, zero: str = "") -> Field:
-    """Write the dropout of a training under these keys; `zero` is that of attention, which has none here."""
+    """Write the dropout of a training under these keys; attention has none (`zero`)."""
     return Field(write=lambda cfg: {**dict.fromkeys(keys, cfg.dropout), **({zero: 0.0} if zero else {})})
 
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """A row of tensors: the parts of our network that a stored tensor goes into.
+    """A row of tensors: the parts of our network that a stored tensor goes into, in names with a star for each number.
 
-    In names a star is the number of a layer; .weight and .bias are left out. `turned`, `plus`, `copies` and `pairs` are as in `Take`.
-    `heads` is for parts that are packed head by head, `shape` for a stored shape that is not ours; both depend on the config.
-    `times` names a value that the tensor is multiplied by when it is read.
+    `turned`, `plus`, `copies` and `pairs` are as in `Take`; `heads` is the number of heads that parts are packed by,
+    `shape` a stored shape that is not ours, `times` the name of a value to multiply by.
     """
 
     into: tuple[str, ...]
@@ -234,7 +218,7 @@ def row(*into: str, **options: Any) -> Row:
 
 
 def stacked(*into: str) -> Row:
-    """Make a row of one matrix whose rows are those of several of ours, one below the other."""
+    """Make a row of one matrix that is several of ours, one below the other."""
     return row(*into, heads=lambda cfg: 1)
 
 
@@ -254,7 +238,7 @@ def layers(stored: str, *tables: Weights, prefix: str = "layers", **norms: str) 
 
 
 def attention(pattern: str, parts: str, module: str = "self_attn") -> dict[str, str]:
-    """Name the maps to queries, keys, values and the output; a pattern's braces stand for each of `parts`."""
+    """Name the maps to queries, keys, values and the output: a pattern with braces for each of `parts`."""
     ours = (f"{module}.to_{part}" for part in ("q", "k", "v", "out"))
     return {pattern.format(part): name for part, name in zip(parts.split(), ours, strict=True)}
 
@@ -298,19 +282,15 @@ def writes(config: Any) -> bool:
 class Format:
     """A format: how a folder whose config.json names `model_type` becomes one of our networks, and is written.
 
-    - `config`: our class, or a function that chooses it by the values.
-    - `fields`, `fixed`, `stored`: the values of the config; those `stored` are true where the name of a stored tensor begins so.
+    - `config`: our class, or a function that chooses it by the values: of `fields`, `fixed`, and `stored` (true where a tensor's name begins so).
     - `weights`: all tensors; `output`: the output layer, which may be a copy of the table of tokens.
     - `prefix`: the beginning of all names but those of `outside`; `wrapped`: another, of classes with a head.
-    - `endings`: old ends of names with the present ones; `passed`: names of tensors that are passed over.
-    - `refused`: keys that must not be set, with the reason.
+    - `endings`: old ends of names with the present ones; `passed`: tensors that are passed over; `refused`: keys that must not be set.
     - `tasks`: heads of fine-tuning by the end of the class's name; `marks`: as in `Plan`; `tokenizer`: for folders without one.
-    - `tables`: the network has a vector for each position. `ties`: a config that is not tied must bring an output layer.
-    - `architecture`: the beginning of its classes' names, if it is not the model type with a capital. `writer`, `bare`: their end with an output layer and without; `classes`: the whole name, if that is not enough.
-    - `aliases`: other model types of the same arithmetic, with the beginning of their classes.
-    - `said_as`: the model type in config.json, where only the class tells the kind.
-    - `telling`: a key without which a config that names neither is not of this kind.
-    - `like`, `shows`: a model of the kind, and what can be seen in it, for README.
+    - `tables`: there is a vector for each position. `ties`: a config that is not tied must bring an output layer.
+    - `architecture`: the beginning of its classes' names, if not the model type; `writer`, `bare`: their end with and without an output layer; `classes`: the whole name.
+    - `aliases`: model types of the same arithmetic with their classes; `said_as`: the model type in config.json, if only the class tells.
+    - `telling`: a key that a config without a kind must have. `like`, `shows`: for README.
     """
 
     model_type: str
@@ -332,7 +312,7 @@ class Format:
     passed: str = ""
     marks: Mapping[str, str] = field(default_factory=lambda: ONE_MARK)
     tokenizer: Callable[[Any], tokenizers.Tokenizer] | None = None
-    refused: Mapping[str, str] = field(default_factory=lambda: REFUSED)
+    refused: frozenset[str] = REFUSED
     aliases: Mapping[str, str] = field(default_factory=dict)
     said_as: str = ""
     telling: str = ""
@@ -343,7 +323,7 @@ class Format:
 
     @property
     def kinds(self) -> Mapping[str, str]:
-        """Return every model type that is read so, with the beginning of its classes' names."""
+        """Return every model type with the beginning of its classes' names."""
         return {self.model_type: self.architecture or self.model_type.capitalize(), **self.aliases}
 
     @property
@@ -371,10 +351,7 @@ class Format:
         return plain if plain.startswith(self.outside) else self.prefix + plain
 
     def read(self, fields: Fields, stored: Collection[str] = ()) -> tuple[Any, Values]:
-        """Return our config of a config.json and the names of stored tensors, and every value that was read.
-
-        Raises InputError: something that is not computed here.
-        """
+        """Return our config of a config.json, and every value that was read. Raises InputError."""
         values: dict[str, Any] = dict(self.fixed)
         values |= {
             name: any(each.startswith(begins) for each in stored) for name, begins in self.stored.items()
@@ -406,13 +383,15 @@ class Format:
         """Return the name of the transformers library's class for a config."""
         if self.classes is not None:
             return self.classes(config)
-        return self.kinds[self.model_type] + (self.writer if writes(config) else self.bare)
+        next_sentence, words = getattr(config, "next_sentence", False), writes(config)
+        end = "ForNextSentencePrediction" if next_sentence else self.bare
+        if words:
+            both = next_sentence or getattr(config, "sentence_order", False)
+            end = "ForPreTraining" if both else self.writer
+        return self.kinds[self.model_type] + end
 
     def check_depth(self, config: Any, stored: Collection[str]) -> None:
-        """Refuse a config with more layers than stored tensors, before a network is made of it.
-
-        Raises InputError.
-        """
+        """Raise InputError for more layers than stored tensors, before a network is made."""
         most = max(config.n_layers, getattr(config, "n_decoder_layers", 0))
         depth = 1 if getattr(config, "shared", "") == "all" else most
         rows, experts = self._rows(config), getattr(config, "n_experts", 0)
@@ -426,7 +405,7 @@ class Format:
             raise unfit("missing", names, f"at least {least:,}")
 
     def has_table(self, config: Any, stored: Collection[str]) -> bool:
-        """Return whether the table of tokens is stored under any of its names; true for a kind without one."""
+        """Return whether the table of tokens, if there is one, is stored under any of its names."""
         rows = {name: each for name, each in self._rows(config).items() if "embed.token" in each.into}
         names = {copy for name, each in rows.items() for copy in (name, *each.copies, self.output)}
         return not rows or any(f"{name}.weight" in stored for name in names)
@@ -436,11 +415,8 @@ class Format:
         return rows | (_rows({self.output: "to_logits"}) if self.output else {})
 
     def takes(self, config: Any, values: Values | None = None) -> tuple[Take, ...]:
-        """Return every tensor of a model of a config; `values` as read, some of which are multiplied into weights."""
-        return tuple(self._takes(config, values or {}))
-
-    def _takes(self, config: Any, values: Values) -> Iterator[Take]:
-        ours, done = shapes(config), set[str]()
+        """Return every tensor of a model of a config; some `values` are multiplied into weights."""
+        ours, takes = shapes(config), dict[str, Take]()
         untied = any(name.startswith("to_logits.") for name in ours)
         tied = self.output and not untied and writes(config)
         by_part = {part: (name, each) for name, each in self._rows(config).items() for part in each.into}
@@ -449,15 +425,20 @@ class Format:
             before, dot, last = pattern.rpartition(".")
             key, end = (pattern, "") if pattern in by_part else (before, dot + last)
             stored_pattern, each = by_part[key]
-            if (stored := _numbered(stored_pattern, numbers) + end) in done:
+            if (stored := _numbered(stored_pattern, numbers) + end) in takes:
                 continue
-            done.add(stored)
             into = tuple(_numbered(part, numbers) + end for part in each.into)
             copies = tuple(f"{copy}{end}" for copy in each.copies)
             if name == "embed.token.weight" and tied:
                 copies += (f"{self.output}.weight",)
             take = each.take(config, stored, into, copies)
-            yield replace(take, times=values.get(each.times, 1.0)) if each.times else take
+            takes[stored] = replace(take, times=(values or {}).get(each.times, 1.0))
+        return tuple(takes.values())
+
+
+def kin(base: Format, model_type: str, like: str, shows: str, **changes: Any) -> Format:
+    """Return a format that differs from another only in some things."""
+    return replace(base, model_type=model_type, like=like, shows=shows, **changes)
 
 
 def _same(values: Values, config: Values) -> bool:
@@ -486,4 +467,4 @@ def first_class(classes: Any) -> str:
 def _headless(fields: Fields, stored: Collection[str], head: str) -> bool:
     """Return whether a decoder was saved without an output layer: none is stored, and its class has none."""
     first = first_class(fields.raw("architectures"))
-    return bool(first) and head not in stored and not WRITERS.search(first)
+    return bool(first) and head not in stored and not WORD_CLASSES.search(first)

@@ -1,4 +1,4 @@
-"""ViT (Dosovitskiy et al. 2021) and DeiT (Touvron et al. 2021) in Hugging Face format, with their heads for classes.
+"""ViT (Dosovitskiy et al. 2021) and DeiT (Touvron et al. 2021), with their heads for classes.
 
 A DeiT has a distillation token after the class token, and may have a head for each.
 """
@@ -6,7 +6,6 @@ A DeiT has a distillation token after the class token, and may have a head for e
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from core.checkpoints.files import printable
@@ -14,9 +13,10 @@ from core.checkpoints.foreign.bert import DROPS, EPS, FEED_FORWARD, GELU
 from core.checkpoints.foreign.table import (
     Field,
     Format,
-    Row,
     Values,
+    Weights,
     attention,
+    kin,
     layers,
     only,
     row,
@@ -34,17 +34,14 @@ UNNAMED = {"0": "LABEL_0", "1": "LABEL_1"}
 MOST_CLASSES = 2**16
 
 
-def _check_head(kind: str, like: str) -> Field:
-    def read(fields: Fields, values: Values) -> Values:
-        if not values["headed"]:
-            raise InputError(
-                f"This {kind} was saved without its head for classes.",
-                "Here the output of such a model is shown by its classes.",
-                f"Open one with such a head, like {like}.",
-            )
-        return {}
-
-    return Field(read=read)
+def _check_head(fields: Fields, values: Values) -> Values:
+    if not values["headed"]:
+        raise InputError(
+            "This model was saved without its head for classes.",
+            "Here the output of such a model is shown by its classes.",
+            "Open one with such a head, like google/vit-base-patch16-224.",
+        )
+    return {}
 
 
 def _classes(names: Any) -> Sequence[str]:
@@ -60,6 +57,7 @@ def _classes(names: Any) -> Sequence[str]:
 
 
 FIELDS = (
+    Field(read=_check_head),
     only(qkv_bias=True),
     *sizes(omit="n_vocab n_ctx", image="image_size", patch="patch_size", channels="num_channels"),
     GELU,
@@ -102,8 +100,8 @@ BODY = {
 }
 
 
-def _weights(cfg: ViTConfig) -> dict[str, Row | str]:
-    both: dict[str, Row | str] = {"cls_classifier": "to_classes", "distillation_classifier": "to_distilled"}
+def _weights(cfg: ViTConfig) -> Weights:
+    both: Weights = {"cls_classifier": "to_classes", "distillation_classifier": "to_distilled"}
     return {**BODY, **(both if cfg.two_heads else {"classifier": "to_classes"})}
 
 
@@ -113,7 +111,7 @@ VIT = Format(
     shows="a doodle with larger pixels (from −1 to 1, whatever the folder says of brightness) as patches and a class token; a classification head; sizes that are multiples of 28",
     architecture="ViT",
     config=ViTConfig,
-    fields=(_check_head("ViT", "google/vit-base-patch16-224"), *FIELDS),
+    fields=FIELDS,
     stored={"headed": ("classifier",)},
     weights=_weights,
     prefix="vit.",
@@ -122,13 +120,12 @@ VIT = Format(
     classes=lambda cfg: "ViTForImageClassification",
     tokenizer=lambda cfg: patches.named(cfg.side),
 )
-DEIT = replace(
+DEIT = kin(
     VIT,
-    model_type="deit",
-    like="facebook/deit-base-distilled-patch16-224",
-    shows="ViT with a distillation token after the class token; the logits of both heads, and their mean",
+    "deit",
+    "facebook/deit-base-distilled-patch16-224",
+    "ViT with a distillation token after the class token; the logits of both heads, and their mean",
     architecture="DeiT",
-    fields=(_check_head("DeiT", "facebook/deit-base-distilled-patch16-224"), *FIELDS),
     fixed={"distilled": True},
     stored={"headed": ("classifier", "cls_classifier"), "two_heads": ("distillation_classifier",)},
     prefix="deit.",
