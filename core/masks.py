@@ -15,12 +15,12 @@ from torch import Tensor
 
 
 def full(n_queries: int, n_keys: int | None = None) -> Tensor:
-    """Everything allowed (query key): the encoder's mask, and that of cross-attention."""
+    """Return the mask with everything allowed (query key): the encoder's, and that of cross-attention."""
     return torch.ones(n_queries, n_queries if n_keys is None else n_keys, dtype=torch.bool)
 
 
 def causal(n: int, *, past: int = 0) -> Tensor:
-    """Key j <= query i (query key). With `past` positions already read, query i is at past + i.
+    """Return the mask with key j <= query i (query key). With `past` positions already read, query i is at past + i.
 
     Ghojogh and Ghodsi 2020, Eq. (29): M(i, j) = 0 where j <= i, -inf elsewhere.
     """
@@ -28,18 +28,18 @@ def causal(n: int, *, past: int = 0) -> Tensor:
 
 
 def strict(n: int) -> Tensor:
-    """Key j < query i: the word itself left out. Row 0 has nothing allowed; its weights are zeros."""
+    """Return the mask with key j < query i: the word itself left out. Row 0 has nothing allowed; its weights are zeros."""
     return torch.ones(n, n, dtype=torch.bool).tril(-1)
 
 
 def window(n: int, radius: int) -> Tensor:
-    """|i - j| <= radius: sliding-window (local) attention."""
+    """Return the mask with |i - j| <= radius: sliding-window (local) attention."""
     pos = torch.arange(n)
     return (pos[:, None] - pos[None, :]).abs() <= radius
 
 
 def global_tokens(n: int, positions: Sequence[int]) -> Tensor:
-    """The listed positions attend everywhere and are attended from everywhere (BigBird, Longformer)."""
+    """Return a mask of positions that attend everywhere and are attended from everywhere (BigBird, Longformer)."""
     chosen = torch.zeros(n, dtype=torch.bool)
     chosen[list(positions)] = True
     return chosen[:, None] | chosen[None, :]
@@ -79,10 +79,10 @@ def _occupied_blocks(mask: Tensor, block: int, n_blocks: int) -> Tensor:
 
 
 def prefix(n: int, length: int) -> Tensor:
-    """Causal, but the first `length` positions are open to everybody (prefix language model)."""
+    """Return the causal mask with the first `length` positions open to all (prefix language model)."""
     return causal(n) | (torch.arange(n) < length)[None, :]
 
 
 def not_padding(real: Tensor) -> Tensor:
-    """Forbid padded keys. `real` (batch key) is True at real tokens; gives (batch 1 1 key)."""
+    """Return the mask (batch 1 1 key) without padded keys. `real` (batch key) is True at real tokens."""
     return real[:, None, None, :]

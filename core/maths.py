@@ -29,10 +29,10 @@ def percent(p: SupportsFloat, places: int = 1) -> str:
     return f"{100 * p:.{places if p < 0.0995 or p > 0.9949 else places - 1}f}%"
 
 
-def apart(one: Array, other: Array) -> float:
+def max_difference(one: Array, other: Array) -> float:
     """Return the largest difference of any two numbers at the same index.
 
-    >>> apart(np.array([1.0, 2.0]), np.array([1.0, 0.5]))
+    >>> max_difference(np.array([1.0, 2.0]), np.array([1.0, 0.5]))
     1.5
     """
     return float(np.abs(one - other).max())

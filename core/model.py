@@ -65,17 +65,17 @@ class Model:
 
     @cached_property
     def reader(self) -> Reader | Tokenizer:
-        """The reader of the text, or of the source of a model that writes another: the tokenizer (its part for the source), or for other inputs the family's reader."""
+        """Return the reader of the text, or of the source of a model that writes another: the tokenizer (its part for the source), or for other inputs the family's reader."""
         return self.tokenizer.source if self.spec.reads is None else self.spec.reads(self.config)
 
     @cached_property
     def outputs(self) -> Mapping[str, Output]:
-        """The outputs that this network computes after its last layer, by name."""
+        """Return the outputs that this network computes after its last layer, by name."""
         return self.spec.outputs_with(self.config, self.head, self.pooling)
 
     @property
     def asked(self) -> str:
-        """The output that a question and a gradient are of: the logits, else what else it says (`OUTPUTS`), else the first.
+        """Return the output that a question and a gradient are of: the logits, else what else it says (`OUTPUTS`), else the first.
 
         Raises InputError for a model without any output.
         """
@@ -101,17 +101,17 @@ class Model:
 
     @property
     def tells_classes(self) -> bool:
-        """Whether what it says is a class of the whole input, and no words."""
+        """Return whether what it says is a class of the whole input, and no words."""
         return self.can("score_classes") and not self.can("score_words")
 
     @property
     def speaks(self) -> bool:
-        """Whether it outputs what one can ask about: words, a class, tags, a span or a score."""
+        """Return whether it outputs what one can ask about: words, a class, tags, a span or a score."""
         return self.can("answer")
 
     @property
     def whole_input(self) -> bool:
-        """Whether what it outputs is about the whole input, in one row of `Run.scores`: a class or a score."""
+        """Return whether what it outputs is about the whole input, in one row of `Run.scores`: a class or a score."""
         return self.speaks and self.asked in ("classes", "score")
 
     def choice(self, index: int) -> str:
@@ -121,7 +121,7 @@ class Model:
 
     @property
     def class_names(self) -> tuple[str, ...]:
-        """The names of its classes; numbers for those of a head that was saved without names."""
+        """Return the names of its classes; numbers for those of a head that was saved without names."""
         if self.head is not None:
             return self._head_names("classes", "class")
         numbered = tuple(f"class {index}" for index in range(getattr(self.config, "n_classes", 0)))
@@ -129,13 +129,13 @@ class Model:
 
     @property
     def tag_names(self) -> tuple[str, ...]:
-        """The names of the tags that it gives to words; numbers for those of a head that was saved without names."""
+        """Return the names of the tags that it gives to words; numbers for those of a head that was saved without names."""
         return self._head_names("tags", "tag")
 
-    def _head_names(self, output: str, what: str) -> tuple[str, ...]:
+    def _head_names(self, output: str, word: str) -> tuple[str, ...]:
         if self.head is None or self.head.output != output:
-            return tuple(f"{what} {index}" for index in range(getattr(self.config, f"n_{output}", 0)))
-        return self.head.names or tuple(f"{what} {index}" for index in range(self.head.n_out))
+            return tuple(f"{word} {index}" for index in range(getattr(self.config, f"n_{output}", 0)))
+        return self.head.names or tuple(f"{word} {index}" for index in range(self.head.n_out))
 
     @cached_property
     def n_parameters(self) -> int:
@@ -256,7 +256,7 @@ class Model:
         return self._padded(sides), sources, [side.text for side in sides]
 
     def _once_more(self, source: Side, target: str | None) -> Side:
-        """The text as the decoder of a fine-tuned model reads it: START, then all tokens of the source but the last."""
+        """Return the text as the decoder of a fine-tuned model reads it: START, then all tokens of the source but the last."""
         if target is not None:
             rule = "Its decoder reads the source once more, and its head reads what that makes of it."
             raise InputError(f"{self.name} does not write, so it reads no target.", rule, "Leave target out.")
@@ -314,7 +314,7 @@ class Model:
         return replace(self._fitting(text, ids), segments=(0,) * len(ids.ids))
 
     def _two(self, text: str, pair: str, marks: Sequence[Sequence[int]], special: bool) -> Side:
-        """Two texts in one row, with marks before, between and behind them. The second text is segment 1."""
+        """Return two texts in one row, with marks before, between and behind them. The second text is segment 1."""
         _check_words("text", text)
         _check_words("second text", pair)
         before, between, behind = map(self._marks, marks)
@@ -418,13 +418,13 @@ class Model:
         return found.pop("hidden"), found, trace, grads
 
     def _goal(self, scores: Tensor, sides: list[Side], grad: Goal) -> Tensor:
-        """The goals of all texts of a batch, added up: none depends on another text, so each keeps its own gradient."""
+        """Return the goals of all texts of a batch, added up: none depends on another text, so each keeps its own gradient."""
         by_token = self.asked in ("logits", "tags", "answer")
         cut = (own[: side.n_real] if by_token else own for own, side in zip(scores, sides, strict=True))
         rows = (own.T if self.asked == "answer" else own for own in cut)
         return sum(
             (
-                goal_of(self, own, grad, partial(self._asked, side))
+                goal_of(self, own, grad, partial(self._goal_position, side))
                 for own, side in zip(rows, sides, strict=True)
             ),
             start=scores.new_zeros(()),
@@ -441,8 +441,8 @@ class Model:
         wanted |= {self.outputs[name].reads for name in wanted}
         return [name for name in self.outputs if name in wanted]
 
-    def _asked(self, side: Side) -> int:
-        """The position whose prediction a gradient is about: the last one, of a masked language model the first mask."""
+    def _goal_position(self, side: Side) -> int:
+        """Return the position whose prediction a gradient is about: the last one, of a masked language model the first mask."""
         if not self.spec.framed:
             return side.n_real - 1
         if self.tokenizer.mask not in side.ids:
@@ -462,7 +462,7 @@ class Model:
         return self.network.embed["token"](torch.tensor([[self.token_id(text)]]))[0, 0]
 
     def token_id(self, text: str) -> int:
-        """The one token that a text is, by itself or behind a space. Raises InputError where it is several."""
+        """Return the one token that a text is, by itself or behind a space. Raises InputError where it is several."""
         for form in (text, f" {text}"):
             ids = self.tokenizer.encode(form, special=True).ids
             if len(ids) == 1:

@@ -48,7 +48,7 @@ class Tap:
         return self
 
     def wants(self, *names: str) -> bool:
-        """Whether any of these values would be kept or changed: what nobody wants need not be formed."""
+        """Return whether any of these values would be kept or changed: what nobody wants need not be formed."""
         return False
 
 
@@ -79,8 +79,8 @@ def ready(model: object, edits: Sequence[Any] | Any) -> tuple[Edit, ...]:
     return tuple(edit.of_model(model) if hasattr(edit, "of_model") else edit for edit in edits)
 
 
-def applied(edit: Edit, value: Tensor, path: str) -> Tensor:
-    """The value at a path as an edit makes it. Raises InputError, with the cause behind it, for an edit that does not fit what is there.
+def apply_edit(edit: Edit, value: Tensor, path: str) -> Tensor:
+    """Return the value at a path as an edit makes it. Raises InputError, with the cause behind it, for an edit that does not fit what is there.
 
     An edit with a `leaf` is made for values of that name alone, as Temperature is for scores.
     """
@@ -121,8 +121,8 @@ class Trace:
     Raises KeyError with the nearest known paths when asked for one that was not recorded.
     """
 
-    def __init__(self, records: dict[str, Record], met: frozenset[str]) -> None:
-        self._records, self.met = records, met
+    def __init__(self, records: dict[str, Record], visited: frozenset[str]) -> None:
+        self._records, self.visited = records, visited
 
     def __getitem__(self, path: str) -> Tensor:
         return self._record(path).value
@@ -150,14 +150,14 @@ class Trace:
         return self._record(path).axes
 
     def stack(self, pattern: str) -> Tensor:
-        """All values that match, stacked along a new first axis `layer`."""
+        """Return all values that match, stacked along a new first axis `layer`."""
         names = self.names(pattern)
         if not names:
             raise KeyError(self._unknown(pattern))
         return torch.stack([self[name] for name in names])
 
     def numpy(self, path: str) -> np.ndarray:
-        """The one bridge out of torch: float32 (or bool) numpy, batch axis kept."""
+        """Return the one bridge out of torch: float32 (or bool) numpy, batch axis kept."""
         value = self[path].detach()
         return value.numpy() if value.dtype == torch.bool else value.float().numpy()
 
@@ -185,10 +185,10 @@ def contents(paths: Sequence[str]) -> str:
     return ", ".join(filter(None, [f"{len(paths)} value{'s' * (len(paths) != 1)}", ends]))
 
 
-def unknown_path(path: str, known: Iterable[str]) -> str:
+def unknown_path(path: str, paths: Iterable[str]) -> str:
     """Return the sentence of an error for a path that was not recorded, with the nearest paths that were."""
-    near = get_close_matches(path, list(known), n=3, cutoff=0.4)
-    hint = f" Nearest: {', '.join(near)}." if near else " Nothing was recorded." if not list(known) else ""
+    near = get_close_matches(path, list(paths), n=3, cutoff=0.4)
+    hint = f" Nearest: {', '.join(near)}." if near else " Nothing was recorded." if not list(paths) else ""
     return f"No value was recorded at '{path}'.{hint}"
 
 
@@ -232,16 +232,16 @@ class Recorder(Tap):
         plan = book.plans.get(path)
         if plan is None or plan.axes != axes:
             plan = book.planned(path, axes)
-        if path in book.seen:
+        if path in book.plans_by_path:
             raise ValueError(f"The path '{path}' was tapped twice in one run; a path names one call.")
-        book.seen[path] = plan
+        book.plans_by_path[path] = plan
         if value.dim() != len(plan.words):
             raise ValueError(
                 f"'{path}' has {value.ndim} axes of sizes {tuple(value.shape)} but its words are '{axes}'."
             )
         if plan.edits:
             value = book.edited(path, value, plan)
-        if plan.kept:
+        if plan.is_recorded:
             book.record(path, value, plan)
         return value
 
@@ -255,7 +255,7 @@ class Recorder(Tap):
         plan = book.plans.get(path)
         if plan is None or plan.axes != axes:
             plan = book.planned(path, axes)
-        book.seen[path] = plan
+        book.plans_by_path[path] = plan
         return plan
 
     def edited(self, name: str, value: Tensor, plan: Plan) -> Tensor:
@@ -267,7 +267,7 @@ class Recorder(Tap):
     def close(self) -> Trace:
         """End the run: check that every pattern met a value, and hand over the trace."""
         self._book.check_all_used()
-        return Trace(self._book.records, _shared(frozenset(self._book.seen)))
+        return Trace(self._book.records, _shared(frozenset(self._book.plans_by_path)))
 
 
 class Plan(NamedTuple):
@@ -275,13 +275,13 @@ class Plan(NamedTuple):
 
     axes: str
     words: tuple[str, ...]
-    kept: bool
+    is_recorded: bool
     edits: tuple[int, ...]
 
 
 @lru_cache(maxsize=256)
 def _plans(keep: tuple[str, ...], where: tuple[str, ...]) -> dict[str, Plan]:
-    """The plans of all paths met so far under these patterns: runs ask the same again and again."""
+    """Return the plans of all paths met so far under these patterns: runs ask the same again and again."""
     return {}
 
 
@@ -297,8 +297,8 @@ class _Book:
         "limit",
         "partial",
         "plans",
+        "plans_by_path",
         "records",
-        "seen",
         "where",
     )
 
@@ -316,7 +316,7 @@ class _Book:
         self.where = tuple(edit.where for edit in edits)
         self.plans = _plans(keep, self.where)
         self.records: dict[str, Record] = {}
-        self.seen: dict[str, Plan] = {}
+        self.plans_by_path: dict[str, Plan] = {}
         self.bytes = 0
 
     def planned(self, path: str, axes: str) -> Plan:
@@ -343,23 +343,25 @@ class _Book:
 
     def _edited(self, path: str, value: Tensor, edit: Edit) -> Tensor:
         try:
-            return applied(edit, value, path)
+            return apply_edit(edit, value, path)
         except InputError:
             if self.partial:
                 return value
             raise
 
     def check_all_used(self) -> None:
-        met = {index for plan in self.seen.values() for index in plan.edits}
+        met = {index for plan in self.plans_by_path.values() for index in plan.edits}
         for index, edit in enumerate(self.edits):
             if index not in met:
-                raise ValueError(f"The edit {edit!r} met no value. {unknown_path(edit.where, self.seen)}")
-        for pattern in self.keep:
-            if pattern == "*" or pattern in self.seen:
-                continue
-            if not any(matches(path, pattern) for path in (*self.seen, *self.later)):
                 raise ValueError(
-                    f"keep='{pattern}' met no value. {unknown_path(pattern, (*self.seen, *self.later))}"
+                    f"The edit {edit!r} met no value. {unknown_path(edit.where, self.plans_by_path)}"
+                )
+        for pattern in self.keep:
+            if pattern == "*" or pattern in self.plans_by_path:
+                continue
+            if not any(matches(path, pattern) for path in (*self.plans_by_path, *self.later)):
+                raise ValueError(
+                    f"keep='{pattern}' met no value. {unknown_path(pattern, (*self.plans_by_path, *self.later))}"
                 )
 
 

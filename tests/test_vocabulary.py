@@ -31,16 +31,13 @@ PHRASE = re.compile(
 )
 
 NAMES = {
-    "core": 8,
+    "core": 1,
     "core/data": 34,
     "core/decoding": 7,
     "core/glossary": 1,
-    "core/models": 1,
     "core/run": 4,
     "core/scoring": 25,
-    "core/serving": 1,
     "core/text": 11,
-    "core/tools": 13,
     "viz/charts": 16,
     "viz/course": 655,
     "viz/instruments": 65,
@@ -49,7 +46,6 @@ NAMES = {
 }
 """How many functions, classes, parameters, attributes, constants and modules of a package may still be named by one of the words."""
 DOCSTRINGS = {
-    "core/tools": 9,
     "viz/charts": 1,
     "viz/course": 452,
     "viz/workspace": 146,

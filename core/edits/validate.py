@@ -9,7 +9,7 @@ from torch import Tensor
 
 from core.errors import InputError
 from core.run import Run
-from core.trace import Edit, applied, matches, ready
+from core.trace import Edit, apply_edit, matches, ready
 
 Shape = tuple[int, ...]
 
@@ -46,7 +46,7 @@ def _tried(edit: Edit, run: Run, places: Mapping[str, Shape], now: Mapping[str, 
     found = {}
     for path in met:
         value = now[path] if path in now else _stand_in(path, places[path], run)
-        found[path] = applied(edit, value, path)
+        found[path] = apply_edit(edit, value, path)
     return found
 
 

@@ -49,7 +49,7 @@ class Fetcher:
 
     @property
     def now(self) -> Fetching | None:
-        """The fetching that runs, or the last one."""
+        """Return the fetching that runs, or the last one."""
         return self._now
 
     def begin(self, offer: Offer) -> None:

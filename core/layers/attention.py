@@ -18,7 +18,7 @@ from core.trace import OFF, Tap
 def masked_softmax(
     scores: Tensor, allowed: Tensor, times: Tensor | None = None, sink: Tensor | None = None
 ) -> Tensor:
-    """Softmax over the keys that may be attended; forbidden cells are exactly 0. `times`: how often a key counts.
+    """Return the softmax over the keys that may be attended; forbidden cells are exactly 0. `times`: how often a key counts.
 
     A row with nothing allowed gives zeros: by decision, where other code gives NaN or a uniform row.
     scores and allowed (True = may attend) are (batch head query key), or broadcast to it. `sink` (batch head query one) is a
@@ -47,7 +47,7 @@ class Sight(Protocol):
 
     @property
     def times(self) -> Tensor | None:
-        """How often a key counts, of the mask's shape; None: once."""
+        """Return how often a key counts, of the mask's shape; None: once."""
         ...
 
 
@@ -129,7 +129,7 @@ class MultiHeadAttention(nn.Module):
         return product(), scale(self.d_head, self.d_head)
 
     def _sides(self, x: Tensor, source: Tensor) -> tuple[Tensor, Project]:
-        """The queries, and how to get keys and values. A frozen layer that looks at itself multiplies once for all three."""
+        """Return the queries, and how to get keys and values. A frozen layer that looks at itself multiplies once for all three."""
         together = self.together() if x is source else None
         if together is None:
             return self._split(self.to_q(x)), self._keys_values
@@ -142,7 +142,7 @@ class MultiHeadAttention(nn.Module):
         return self._split(self.to_k(source)), self._split(self.to_v(source))
 
     def together(self) -> PackedWeight | None:
-        """The maps to q, k and v below each other, kept until a weight changes; None while they are being learned."""
+        """Return the maps to q, k and v below each other, kept until a weight changes; None while they are being learned."""
         maps = (self.to_q, self.to_k, self.to_v)
         state = state_of(*(each.stored for each in maps), *(each.bias for each in maps))
         if state is None or self.to_q.stored.dtype in HALF:

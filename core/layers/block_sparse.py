@@ -50,12 +50,12 @@ class Layout:
 
     @cached_property
     def wide(self) -> Tensor:
-        """The blocks of queries that read everything once, in every head: they are computed as a whole."""
+        """Return the blocks of queries that read everything once, in every head: they are computed as a whole."""
         return self._rows(True)
 
     @cached_property
     def narrow(self) -> Tensor:
-        """The other blocks of queries: keys are gathered for them."""
+        """Return the other blocks of queries: keys are gathered for them."""
         return self._rows(False)
 
     def _rows(self, full: bool) -> Tensor:
@@ -80,7 +80,7 @@ class Layout:
 
     @property
     def saves(self) -> bool:
-        """Whether at most half of the blocks are read by an ordinary row: below that, gathering costs more than it spares."""
+        """Return whether at most half of the blocks are read by an ordinary row: below that, gathering costs more than it spares."""
         return 2 * self.gathered[0].shape[-1] < self.n_blocks
 
 
@@ -130,7 +130,7 @@ def layout(
 
 @lru_cache(maxsize=128)
 def everything(n_blocks: int, n_heads: int = 1) -> Layout:
-    """Each block reads each: the window is as wide as the text."""
+    """Return the layout in which each block reads each: the window is as wide as the text."""
     return layout(n_blocks, n_heads, window=2 * n_blocks + 1, n_global=0, n_random=0)
 
 
@@ -155,7 +155,7 @@ class BlockMask:
         return None
 
     def dense(self, tap: Tap = OFF) -> Tensor:
-        """The mask over tokens (batch head query key), the union of its three parts."""
+        """Return the mask over tokens (batch head query key), the union of its three parts."""
         window, all_over, random = (
             tap(
                 f"allowed.{name}",
@@ -168,13 +168,13 @@ class BlockMask:
 
     @property
     def times(self) -> Tensor | None:
-        """How often a key counts (batch head query key); None where none is read more than once."""
+        """Return how often a key counts (batch head query key); None where none is read more than once."""
         if not any(bool((each.times > 1).any()) for each in self.layouts):
             return None
         return self._cells(lambda each: each.times).clamp(min=1)
 
     def sparse(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-        """The same as by the whole mask, without it: texts of one layout together, each as long as its layout."""
+        """Return the same as by the whole mask, without it: texts of one layout together, each as long as its layout."""
         if len(set(self.layouts)) == 1 and self.layouts[0].n_blocks * self.block >= q.shape[2]:
             return sparse(q, k, v, self.layouts[0], self.block, self.real)
         found = torch.zeros_like(q)
@@ -232,7 +232,7 @@ def sparse(q: Tensor, k: Tensor, v: Tensor, layout: Layout, block: int, real: Te
 
 
 def over_all_pairs(q: Tensor, k: Tensor, v: Tensor, allowed: Tensor, times: Tensor | None = None) -> Tensor:
-    """The same over all pairs: every score is formed, and forbidden ones are thrown away.
+    """Return the same over all pairs: every score is formed, and forbidden ones are thrown away.
 
     >>> one = torch.ones(1, 1, 2, 4)
     >>> over_all_pairs(one, one, one, torch.ones(2, 2, dtype=torch.bool)).shape

@@ -108,7 +108,7 @@ class Cache:
 
     @property
     def n_read(self) -> int:
-        """How many positions the self-attention already holds."""
+        """Return how many positions the self-attention already holds."""
         held = self.self_attn[0].tensors()
         return 0 if held is None else held[0].shape[-2]
 
@@ -137,7 +137,7 @@ class ConvolvedCache(Cache):
 
     @property
     def n_read(self) -> int:
-        """How many positions were read: also where nothing attends to them."""
+        """Return how many positions were read: also where nothing attends to them."""
         return self.read
 
     def reorder(self, rows: Tensor) -> None:

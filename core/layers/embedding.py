@@ -58,5 +58,5 @@ class TokenEmbedding(nn.Module):
 
     @property
     def _table(self) -> Tensor:
-        """The table as it is stored, perhaps in half precision."""
+        """Return the table as it is stored, perhaps in half precision."""
         return cast(Tensor, self._parameters["weight"])

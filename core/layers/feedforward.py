@@ -14,7 +14,7 @@ from core.trace import OFF, Tap
 
 
 def gelu(x: Tensor) -> Tensor:
-    """x Phi(x), Phi the normal distribution function (Hendrycks and Gimpel 2016); BERT's.
+    """Return x Phi(x), Phi the normal distribution function (Hendrycks and Gimpel 2016); BERT's.
 
     >>> round(gelu(torch.tensor(-1.0)).item(), 6)
     -0.158655
@@ -23,7 +23,7 @@ def gelu(x: Tensor) -> Tensor:
 
 
 def gelu_tanh(x: Tensor) -> Tensor:
-    """0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))): the approximation GPT-2 uses.
+    """Return 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))): the approximation of GPT-2.
 
     >>> round(gelu_tanh(torch.tensor(-1.0)).item(), 6)
     -0.158808
@@ -32,7 +32,7 @@ def gelu_tanh(x: Tensor) -> Tensor:
 
 
 def silu(x: Tensor) -> Tensor:
-    """x sigmoid(x) (Hendrycks and Gimpel 2016; also called swish, Ramachandran et al. 2017); Llama's.
+    """Return x sigmoid(x) (Hendrycks and Gimpel 2016; also called swish, Ramachandran et al. 2017); Llama's.
 
     >>> round(silu(torch.tensor(-1.0)).item(), 6)
     -0.268941

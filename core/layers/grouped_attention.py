@@ -101,7 +101,7 @@ class GroupedQueryAttention(FromScores):
         return product(self.n_turned, self.d_head), scale(self.scale, self.d_head), *caps, *sinks
 
     def group_of(self, head: int) -> int:
-        """The key and value head that a query head reads.
+        """Return the key and value head that a query head reads.
 
         >>> [GroupedQueryAttention(6, 4, 2, 2).group_of(head) for head in range(4)]
         [0, 0, 1, 1]
@@ -114,7 +114,7 @@ class GroupedQueryAttention(FromScores):
         return self.split(norm(x)) if self.wide_norm else norm(self.split(x))
 
     def _shared(self, each: Tensor) -> Tensor:
-        """A copy of each key or value head for every query head of its group."""
+        """Return a copy of each key or value head for every query head of its group."""
         return each.repeat_interleave(self.n_heads // self.n_kv_heads, dim=1)
 
 

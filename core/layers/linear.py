@@ -43,7 +43,7 @@ def lasting() -> Iterator[None]:
 
 
 def copied(weight: Tensor) -> int:
-    """Bytes of its copy, which is in float32."""
+    """Return the bytes of a weight's copy, which is in float32."""
     return weight.numel() * torch.float32.itemsize
 
 
@@ -122,7 +122,7 @@ class PackedWeight:
         weakref.finalize(self, ROOM.forget, id(self)).atexit = False
 
     def vector(self, x: Tensor) -> Tensor:
-        """The product with one vector (in,) that no gradient is asked of."""
+        """Return the product with one vector (in,) that no gradient is asked of."""
         if self.half:
             return by_blocks(x[None], self.weight, self.bias)[0]
         found = torch.from_numpy(self.weight.numpy().dot(x.numpy()))
@@ -160,7 +160,7 @@ class _Scratch(threading.local):
     room: Tensor | None = None
 
     def as_float32(self, block: Tensor) -> Tensor:
-        """The block in float32, until the next is asked for."""
+        """Return the block in float32, until the next is asked for."""
         if self.room is None or self.room.numel() < block.numel():
             with lasting():
                 self.room = torch.empty(max(BLOCK, block.numel()))
@@ -213,7 +213,7 @@ class _Blocks(torch.autograd.Function):
 
 
 def in_float32(weight: Tensor) -> Tensor:
-    """A stored weight for who reads it: half precision as float32, anything else as it is."""
+    """Return a stored weight for who reads it: half precision as float32, anything else as it is."""
     return weight.float() if weight.dtype in HALF and not weight.requires_grad else weight
 
 
@@ -243,7 +243,7 @@ class Linear(nn.Linear):
 
     @property
     def stored(self) -> Tensor:
-        """The weight as it is stored, perhaps in half precision."""
+        """Return the weight as it is stored, perhaps in half precision."""
         return cast(Tensor, self._parameters["weight"])
 
     def forward(self, input: Tensor) -> Tensor:

@@ -42,7 +42,7 @@ def frequencies(
     p: float | None = None,
     cut: bool = True,
 ) -> Tensor:
-    """The angular frequency w_i of each dimension: angle = position * w_i, in radians.
+    """Return the angular frequency w_i of each dimension: angle = position * w_i, in radians.
 
     Equation: w_i = base ** -e_i with the exponent e_i of the variant (see `sinusoidal`).
     Shapes: returns (d_model,) in float64; with ``cut=False`` 2 * (floor(d_model / 2) + 1) entries.
@@ -68,7 +68,7 @@ def sinusoidal_at(
     p: float | None = None,
     cut: bool = True,
 ) -> Tensor:
-    """The sinusoidal encoding at any positions, fractional ones included (for smooth curves).
+    """Return the sinusoidal encoding at any positions, fractional ones included (for smooth curves).
 
     Equation: sin(position * w_i) for even i, cos(position * w_i) for odd i, w from `frequencies`.
     Shapes: positions (pos,) -> (pos, d_model) in float64.
@@ -93,7 +93,7 @@ def sinusoidal(
     cut: bool = True,
     dtype: torch.dtype = torch.float32,
 ) -> Tensor:
-    """The table of sinusoidal position vectors for positions 0 .. n_positions - 1.
+    """Return the table of sinusoidal position vectors for positions 0 .. n_positions - 1.
 
     Equation (Vaswani et al. 2017, section 3.5), the default ``paired``:
         PE(pos, 2j)     = sin(pos / base ** (2j / d))
@@ -147,7 +147,7 @@ class Sinusoidal(nn.Module):
         )
 
     def computed(self) -> Tensor:
-        """The table in numbers, also where the network was built without any (core.checkpoints.safety.load_plan)."""
+        """Return the table in numbers, also where the network was built without any (core.checkpoints.safety.load_plan)."""
         n_positions, d_model, base, halves, spread = self._how
         if spread:
             n = d_model // 2
@@ -229,7 +229,7 @@ class Waves(NamedTuple):
 
 
 def waves(angle: Tensor, dtype: torch.dtype = torch.float32) -> Waves:
-    """Those of angles (pos d_head/2), taken in the precision of the angles and rounded to `dtype`.
+    """Return those of angles (pos d_head/2), taken in the precision of the angles and rounded to `dtype`.
 
     >>> waves(torch.zeros(1, 1))
     Waves(cos=tensor([[1.]]), sin=tensor([[0.]]))
@@ -274,7 +274,7 @@ def turned(x: Tensor, angle: Tensor | Waves, *, interleaved: bool = False) -> Te
 
 
 def alibi_slopes(n_heads: int) -> Tensor:
-    """How steeply each head of ALiBi punishes distance.
+    """Return how steeply each head of ALiBi lowers scores with distance.
 
     Equation (Press et al. 2022, section 3): for n heads, n a power of two, 2**(-8/n), 2**(-16/n), .., 2**-8.
     Other n, as in the paper's code: the slopes of the power of two below, then every second slope of the one above.
@@ -335,7 +335,7 @@ class Alibi(nn.Module):
 
     @property
     def weight(self) -> Tensor:
-        """The table (distance head)."""
+        """Return the table (distance head)."""
         return -torch.arange(self.furthest + 2)[:, None] * alibi_slopes(self.n_heads) / self.divisor
 
 

@@ -17,7 +17,7 @@ from core.trace import OFF, Tap
 
 
 def buckets(distance: Tensor, *, both: bool, n: int, furthest: int) -> Tensor:
-    """The bucket of each distance (key minus query, whole numbers): near ones have their own, farther ones share them.
+    """Return the bucket of each distance (key minus query, whole numbers): near ones have their own, farther ones share them.
 
     Raffel et al. 2020, section 2.1. With `both` half of the n buckets are for keys behind the query, otherwise all are for
     those before it, and those behind share the first. Half of a side's buckets hold one distance each; the others grow with
@@ -56,7 +56,7 @@ class RelativeBias(nn.Module):
         return F.embedding(self.bucket(distance), self.weight).permute(2, 0, 1)[None]
 
     def bucket(self, distance: Tensor) -> Tensor:
-        """The row of the table that a distance (key minus query) reads; any shape -> the same."""
+        """Return the row of the table that a distance (key minus query) reads; any shape -> the same."""
         return buckets(distance, both=self.both, n=len(self.weight), furthest=self.furthest)
 
 
@@ -119,7 +119,7 @@ class RelativeAttention(FromScores):
 
 
 def log_buckets(distance: Tensor, *, n: int, furthest: int) -> Tensor:
-    """The bucket of each distance (query minus key): near ones their own, farther ones shared, up to n - 1 either way.
+    """Return the bucket of each distance (query minus key): near ones their own, farther ones shared, up to n - 1 either way.
 
     He et al. 2021 (DeBERTa's second version; its code): a distance up to n / 2 is its own bucket; beyond, buckets grow with the
     logarithm, the one of `furthest` - 1 is n - 1. Any shape -> the same.

@@ -18,7 +18,7 @@ Citation = tuple[str, str, str]
 
 
 def listed(equation: str) -> tuple[Citation, ...]:
-    """A similarity of the survey's and the slides' list."""
+    """Return a similarity of the survey's and the slides' list."""
     return (SURVEY, "2.4.2", equation), (SLIDES, "query-retrieval modeling", equation)
 
 
@@ -109,7 +109,7 @@ def cap(limit: float) -> Term:
 def addition(
     leaf: str, letter: str, title: str, words: str, equation: str, latex: str, cite: Citation
 ) -> Term:
-    """A number of the trace, `leaf`, added to the score; equation and latex are those of the number."""
+    """Return a number of the trace, `leaf`, added to the score; equation and latex are those of the number."""
     return Term(
         name=leaf,
         title=f"plus {title}",
@@ -177,17 +177,17 @@ Terms = Sequence[Term]
 
 
 def leaves(terms: Terms) -> tuple[str, ...]:
-    """The leaves of the trace that they read beside queries and keys."""
+    """Return the leaves of the trace that they read beside queries and keys."""
     return tuple(term.leaf for term in terms if term.leaf)
 
 
 def steps(terms: Terms) -> Terms:
-    """The terms that make a score of a query and a key: all but columns of their own."""
+    """Return the terms that make a score of a query and a key: all but columns of their own."""
     return [term for term in terms if not term.column]
 
 
 def columns(terms: Terms) -> Terms:
-    """The terms that are scores of their own beside those of the keys."""
+    """Return the terms that are scores of their own beside those of the keys."""
     return [term for term in terms if term.column]
 
 
@@ -203,7 +203,7 @@ def compose(terms: Terms, dots: Any, parts: Mapping[str, Any]) -> Any:
 
 
 def in_latex(terms: Terms) -> str:
-    """A score with letters, and what they stand for.
+    """Return a score with letters, and what they stand for.
 
     >>> in_latex((product(), scale(4, 4), DISTANCE))
     's_{ij} = \\\\frac{q_i \\\\cdot k_j}{\\\\sqrt{d}} + b_{j-i}, \\\\qquad d = 4'
@@ -216,7 +216,7 @@ def in_latex(terms: Terms) -> str:
 
 
 def in_short(terms: Terms) -> str:
-    """A score in one line of text.
+    """Return a score in one line of text.
 
     >>> in_short((product(), scale(4, 4), cap(50.0), DISTANCE))
     '50 tanh(q · k / √4 / 50) + b(j − i)'

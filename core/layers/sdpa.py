@@ -31,7 +31,7 @@ def attend(q: Tensor, k: Tensor, v: Tensor, allowed: Tensor) -> Tensor:
 
 
 def on_card(q: Tensor, k: Tensor, v: Tensor, allowed: Tensor) -> Tensor:
-    """The same by torch's kernel, which on a graphics card forms no scores in memory at all.
+    """Return the same by torch's kernel, which on a graphics card forms no scores in memory at all.
 
     >>> q = torch.ones(1, 1, 2, 4)
     >>> on_card(q, q, q, torch.tensor([[True, False], [False, False]]))[0, 0, :, 0].tolist()

@@ -78,7 +78,7 @@ class Pooling:
 
     @property
     def adds_up(self) -> bool:
-        """Whether the vector of a text is the mean of a vector of each token."""
+        """Return whether the vector of a text is the mean of a vector of each token."""
         return self.pool == "mean" and not any(each.activation for each in self.maps)
 
     def sentence_vector(self, hidden: Tensor, real: Tensor, mapped: nn.Module | None = None) -> Tensor:

@@ -68,7 +68,7 @@ class _LoopValues:
         if plan.edits:
             value = self._edited(name, row, value if has_query else value.unsqueeze(1), along, plan)
             value = value if has_query else value.squeeze(1)
-        if plan.kept:
+        if plan.is_recorded:
             rows = self._rows.setdefault(name, {})
             rows[row] = value.detach()
             if len(rows) == self._n:

@@ -70,12 +70,12 @@ class Kind:
 
     @property
     def learned(self) -> bool:
-        """Whether what asks is no token but a learned vector: one row a sentence, or one for the document."""
+        """Return whether what asks is no token but a learned vector: one row a sentence, or one for the document."""
         return self.queries in ("sentence", "document")
 
     @property
-    def within(self) -> bool:
-        """Whether queries and keys are positions of one text, so that a query has a position of its own among the keys."""
+    def one_text(self) -> bool:
+        """Return whether queries and keys are positions of one text, so that a query has a position of its own among the keys."""
         return self.queries == self.keys
 
     def path(self, layer: int, value: str) -> str:
@@ -86,13 +86,13 @@ class Kind:
         )
 
     def n_layers(self, config: Any) -> int:
-        """How many layers of a network with this config look so."""
+        """Return how many layers of a network with this config look so."""
         if not getattr(config, "attends", True):
             return 0
         return getattr(config, self.depth) if self.layered else 1
 
     def module(self, network: nn.Module, layer: int) -> Any:
-        """The attention module behind a path: `encoder.layer.0` is `encoder.0`, `layer.0` is `layers.0`, and beside layers
+        """Return the attention module behind a path: `encoder.layer.0` is `encoder.0`, `layer.0` is `layers.0`, and beside layers
         `decoder.attn` is `decoder.attend`, `words.attn` is `summaries.words`."""
         if not self.layered:
             return network.get_submodule(
@@ -176,11 +176,11 @@ class Family:
 
     @property
     def writes(self) -> bool:
-        """Whether a network of this family writes a text word after word: from a source, or behind its own words only."""
+        """Return whether a network of this family writes a text word after word: from a source, or behind its own words only."""
         return self.has_source or any(kind.name == "causal" for kind in self.kinds)
 
     def kinds_of(self, config: Any) -> tuple[Kind, ...]:
-        """The kinds that a network with this config has."""
+        """Return the kinds that a network with this config has."""
         return tuple(kind for kind in self.kinds if kind.n_layers(config))
 
     def depth(self, config: Any, stack: str) -> int:
@@ -199,7 +199,7 @@ class Family:
 
 @cache
 def families() -> Mapping[str, Family]:
-    """Every family by name, found by looking into this folder and those in it.
+    """Return every family by name, found by looking into this folder and those in it.
 
     >>> "gpt" in families()
     True

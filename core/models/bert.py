@@ -73,7 +73,7 @@ class BERTConfig:
 
     @property
     def two_ends(self) -> bool:
-        """Whether two texts are parted by two ends, and by no segments: in RoBERTa's kin."""
+        """Return whether two texts are parted by two ends, and by no segments: in RoBERTa's kin."""
         return self.first_place > 0
 
     @property

@@ -111,7 +111,7 @@ class Grid(nn.Module):
         return tap("features", self.to_out(F.relu(self.second(maps.flatten(2)))), "batch pos d_model")
 
     def placed(self, features: Tensor, tap: Tap = OFF) -> Tensor:
-        """The features of the cells of a picture, each with the vector of its place."""
+        """Return the features of the cells of a picture, each with the vector of its place."""
         place = tap("embed.position", self.position[: features.shape[1]], "pos d_model")
         return tap("annotations", features + place, "batch pos d_model")
 

@@ -148,7 +148,7 @@ class ELMo(nn.Module):
         return tap("layers", torch.stack(floors, dim=-2), "batch pos layer d_model")
 
     def one_way(self, batch: Batch, direction: int) -> Tensor:
-        """The top of one chain alone, 0 forward and 1 backward: what `top` gives of both (batch pos d_half)."""
+        """Return the top of one chain alone, 0 forward and 1 backward: what `top` gives of both (batch pos d_half)."""
         chain, x = (self.ahead, self.back)[direction], self.embed["token"](batch.ids)
         for i in range(self.cfg.n_layers):
             x = chain(i, self.drop(x), batch.real)
@@ -174,7 +174,7 @@ class ELMo(nn.Module):
         return self.drop(hidden[..., -1, :].chunk(2, dim=-1)[direction])
 
     def scores(self, top: Tensor) -> Tensor:
-        """The output layer of both directions: (.. d_half) -> (.. vocab)."""
+        """Return the output layer of both directions: (.. d_half) -> (.. vocab)."""
         return self.embed["token"].scores(top) + self.bias
 
 

@@ -77,7 +77,7 @@ class LasConfig:
 
 
 def paired(x: Tensor) -> Tensor:
-    """Two neighbours side by side, [h_2i; h_2i+1] (Chan et al. 2016, Eq. (5)): (batch pos d) -> (batch pos/2 2d).
+    """Return two neighbours side by side, [h_2i; h_2i+1] (Chan et al. 2016, Eq. (5)): (batch pos d) -> (batch pos/2 2d).
 
     >>> paired(torch.tensor([[[1.0], [2.0], [3.0], [4.0]]])).tolist()
     [[[1.0, 2.0], [3.0, 4.0]]]

@@ -121,7 +121,7 @@ class Encoder(nn.Module):
         return x
 
     def context(self, memory: Tensor, real: Tensor) -> Tensor:
-        """The one context vector (batch d_model): what each direction holds when it has read everything."""
+        """Return the one context vector (batch d_model): what each direction holds when it has read everything."""
         last = (real.sum(1) - 1).clamp(min=0)[:, None, None].expand(-1, 1, memory.shape[-1])
         ahead = memory.gather(1, last).squeeze(1)
         if self.backward_cells is None:
@@ -236,7 +236,7 @@ class Decoder(nn.Module):
         cache.n_read += n
 
     def _at_once(self, x: Tensor, states: list[State], source: Source | None) -> Tensor:
-        """The same while learning, where no step waits for a context: each layer in one go, all words look together."""
+        """Return the same while learning, where no step waits for a context: each layer in one go, all words look together."""
         hidden = x
         for i, (cell, state) in enumerate(zip(self.cells, states, strict=True)):
             hidden = cell.fused(self.drop(hidden) if i else x, state)

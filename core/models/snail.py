@@ -69,7 +69,7 @@ class SnailConfig:
 
     @property
     def field(self) -> int:
-        """How many positions, the present one included, reach one through all convolutions: 1 + the sum of dilations."""
+        """Return how many positions, the present one included, reach one through all convolutions: 1 + the sum of dilations."""
         return 1 + self.n_layers * sum(self.dilations)
 
     @property

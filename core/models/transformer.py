@@ -74,7 +74,7 @@ class TransformerConfig:
 
     @property
     def decoder_layers(self) -> int:
-        """The layers of the decoder: as many as the encoder's, if nothing else is given."""
+        """Return the layers of the decoder: as many as the encoder's, if nothing else is given."""
         return self.n_decoder_layers or self.n_layers
 
     @property

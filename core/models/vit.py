@@ -69,12 +69,12 @@ class PictureConfig:
 
     @property
     def first(self) -> int:
-        """The place of the first patch."""
+        """Return the place of the first patch."""
         return 1
 
     @property
     def n_ctx(self) -> int:
-        """The number of positions: those before the patches (the class token's first), and one for each patch."""
+        """Return the number of positions: those before the patches (the class token's first), and one for each patch."""
         return self.first + self.side**2
 
     @property
@@ -172,7 +172,7 @@ class PictureEncoder(nn.Module):
         self.encoder_norm = LayerNorm(cfg.d_model, eps=cfg.eps)
 
     def blank(self) -> Tensor:
-        """The vector of a patch without a line on it: E x + b of black pixels (d_model), its position not yet added."""
+        """Return the vector of a patch without a line on it: E x + b of black pixels (d_model), its position not yet added."""
         weight = self.embed["token"].class_token
         return self.embed["token"].project(weight.new_full((self.cfg.n_numbers,), GROUND))
 

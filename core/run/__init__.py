@@ -159,7 +159,7 @@ class RunTrace:
 
     def met(self, path: str) -> bool:
         """Return whether this run passed a value at that path, recorded or not."""
-        return path in self._trace.met or path in self._outputs.paths()
+        return path in self._trace.visited or path in self._outputs.paths()
 
     def axes(self, path: str) -> tuple[str, ...]:
         """Return the axis words of a value, e.g. ('head', 'query', 'key')."""

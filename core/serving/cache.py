@@ -157,7 +157,7 @@ class ByteCache:
 
     @property
     def nbytes(self) -> int:
-        """The bytes of all entries now."""
+        """Return the bytes of all entries now."""
         with self._lock:
             return self._light + (self._heavy_entry[1].nbytes if self._heavy_entry else 0)
 

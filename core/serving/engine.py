@@ -205,7 +205,7 @@ class Engine:
 
     @property
     def cached_bytes(self) -> int:
-        """The bytes of the cache now."""
+        """Return the bytes of the cache now."""
         return self._cache.nbytes
 
     def holds(self, model: Any) -> bool:

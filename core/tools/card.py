@@ -13,9 +13,9 @@ from pathlib import Path
 
 from core.checkpoints import store
 from core.errors import InputError
-from core.tools.card_sections import CURVE, computed, picture
-from core.tools.card_template import filled, place
-from core.tools.survey import current
+from core.tools.card_sections import CURVE, compute_places, picture
+from core.tools.card_template import fill_places, make_place
+from core.tools.survey import current_survey
 
 UNWRITTEN = "(To be written.)"
 HEADINGS = (
@@ -34,13 +34,13 @@ HEADINGS = (
 )
 
 
-def begun(name: str, attribution: str) -> str:
-    """A card with every place and a note where prose belongs."""
+def new_card(name: str, attribution: str) -> str:
+    """Return a card with every place and a note where prose belongs."""
     parts = [f"# {name}\n"]
     for heading, hint, places in HEADINGS:
         words = attribution if heading == "Data." and attribution else f"{UNWRITTEN} {hint}".strip()
         parts.append(f"**{heading}** {words}\n" if heading else f"{words}\n")
-        parts += [place(each) for each in places.split()]
+        parts += [make_place(each) for each in places.split()]
     return "\n".join(parts)
 
 
@@ -52,15 +52,15 @@ def write(folder: Path) -> Path:
             "Cards are those of assets/models.",
             "Check the name.",
         )
-    current(folder.name)
+    current_survey(folder.name)
     card, svg = folder / "README.md", picture(folder)
     entry = store.read_manifest(folder.parent).get(folder.name)
     text = (
         card.read_text(encoding="utf-8")
         if card.is_file()
-        else begun(folder.name, entry.attribution if entry else "")
+        else new_card(folder.name, entry.attribution if entry else "")
     )
-    text = filled(text, computed(folder))
+    text = fill_places(text, compute_places(folder))
     if svg is not None:
         (folder / CURVE).write_text(svg, encoding="utf-8")
     card.write_text(text, encoding="utf-8")

@@ -14,10 +14,10 @@ HUES = (("#3f51b5", "#8b99f9"), ("#c9741c", "#f0a45c"), ("#2a9d8f", "#53c4b5"))
 TEXT, GRID = ("#1c1b22", "#ecebe6"), ("#e0dccf", "#33353f")
 
 
-def drawn(lines: Mapping[str, Points], title: str) -> str:
-    """The picture: lines by name, each of (step, value). No background, so that it takes that of its page.
+def draw_svg(lines: Mapping[str, Points], title: str) -> str:
+    """Return the picture as SVG: lines by name, each of (step, value). No background, so that it takes that of its page.
 
-    >>> drawn({"loss": [(0, 4.0), (10, 2.0)]}, "Loss").count("<polyline")
+    >>> draw_svg({"loss": [(0, 4.0), (10, 2.0)]}, "Loss").count("<polyline")
     1
     """
     steps = [x for points in lines.values() for x, _ in points]
@@ -26,7 +26,7 @@ def drawn(lines: Mapping[str, Points], title: str) -> str:
     low, high = min(up[0], min(values)), max(up[-1], max(values))
     last = max(across[-1], max(steps))
 
-    def at(step: float, value: float) -> tuple[float, float]:
+    def to_pixels(step: float, value: float) -> tuple[float, float]:
         x = LEFT + (WIDTH - LEFT - RIGHT) * step / last
         return round(x, 1), round(HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * (value - low) / (high - low), 1)
 
@@ -39,18 +39,18 @@ def drawn(lines: Mapping[str, Points], title: str) -> str:
         f"<style>{_style()}</style>",
     ]
     for value in up:
-        y = at(0, value)[1]
+        y = to_pixels(0, value)[1]
         parts.append(
             f'<path class="grid" d="M{LEFT} {y}H{WIDTH - RIGHT}"/><text x="{LEFT - 8}" y="{y + 4.5}" text-anchor="end">{value:g}</text>'
         )
     for step in across:
         parts.append(
-            f'<text x="{at(step, low)[0]}" y="{HEIGHT - BOTTOM + 20}" text-anchor="middle">{step:,.0f}</text>'
+            f'<text x="{to_pixels(step, low)[0]}" y="{HEIGHT - BOTTOM + 20}" text-anchor="middle">{step:,.0f}</text>'
         )
     parts.append(f'<text x="{WIDTH - RIGHT}" y="{HEIGHT - 4}" text-anchor="end">steps</text>')
     begin = LEFT
     for number, (name, points) in enumerate(lines.items()):
-        where = [at(*point) for point in points]
+        where = [to_pixels(*point) for point in points]
         parts.append(
             f'<polyline class="line hue{number}" points="{" ".join(f"{x},{y}" for x, y in where)}"/>'
         )

@@ -12,7 +12,7 @@ from core.analysis.heads.head_file import HeadMeasures
 
 
 @dataclass(frozen=True)
-class Found:
+class HeadRow:
     """One head: the kind of attention, the measure and its score there, and the same score of the untrained copy.
 
     `control`: of a habit of place the score on shuffled words, of linked words what other words give them; None where the
@@ -34,7 +34,7 @@ class Found:
 
     @property
     def numbers(self) -> tuple[str, ...]:
-        """Score, control, the untrained copy's same head and its best, as they are shown."""
+        """Return score, control, the untrained copy's same head and its best, as texts."""
         return tuple(
             "" if number is None else f"{number:.2f}"
             for number in (self.score, self.control, self.untrained, self.untrained_best)
@@ -45,13 +45,13 @@ class Found:
         return HABIT_NAMES[self.measure]
 
 
-def habits(surveyed: HeadMeasures) -> list[Found]:
-    """For each kind of attention the clearest head of each habit that some head has; those of linked words are in `linked`.
+def habits(surveyed: HeadMeasures) -> list[HeadRow]:
+    """Return for each kind of attention the clearest head of each habit that some head has; those of linked words are in `linked`.
 
     An only head has its strongest habit, clear or not.
     """
     rows = (
-        _found(surveyed, kind, heads.strongest(*place) if measure == "mixed" else measure, *place)
+        _head_row(surveyed, kind, heads.strongest(*place) if measure == "mixed" else measure, *place)
         for kind, heads in surveyed.trained.items()
         for measure, place in heads.best().items()
         if measure != "mixed" or heads.shape == (1, 1)
@@ -59,9 +59,9 @@ def habits(surveyed: HeadMeasures) -> list[Found]:
     return [row for row in rows if row.measure not in LINKED or row.control is None]
 
 
-def linked(surveyed: HeadMeasures) -> list[Found]:
-    """For each group of linked words the head that finds them best: most above what other words give them. Habit or not."""
-    return [_found(surveyed, kind, measure, *place) for kind, measure, place in _best_linked(surveyed)]
+def linked(surveyed: HeadMeasures) -> list[HeadRow]:
+    """Return for each group of linked words the head that finds them best: most above what other words give them."""
+    return [_head_row(surveyed, kind, measure, *place) for kind, measure, place in _best_linked(surveyed)]
 
 
 def _best_linked(surveyed: HeadMeasures) -> Iterator[tuple[str, str, tuple[int, int]]]:
@@ -73,11 +73,11 @@ def _best_linked(surveyed: HeadMeasures) -> Iterator[tuple[str, str, tuple[int, 
                 yield kind, measure, (layer, head)
 
 
-def _found(surveyed: HeadMeasures, kind: str, measure: str, layer: int, head: int) -> Found:
+def _head_row(surveyed: HeadMeasures, kind: str, measure: str, layer: int, head: int) -> HeadRow:
     heads, copy = surveyed.trained[kind], surveyed.untrained[kind].scores[measure]
     control = None if measure in PATCH_CONTENT else heads.controls.get(measure)
     here = (layer, head)
-    return Found(
+    return HeadRow(
         kind,
         measure,
         *here,

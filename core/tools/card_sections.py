@@ -1,4 +1,4 @@
-"""What a card does not leave to whoever writes it: computed from the files beside it."""
+"""Computed sections of a card, from the files in its folder."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ SIZES = {
     "order": "Norm",
     "dropout": "Dropout in training",
 }
-OWN = {
+FAMILY_SIZES = {
     "bigbird": {"window": "Blocks in the window"},
     "captioner": {"d_ff": "Hidden units of the score"},
     "las": {"d_ff": "Hidden units of the score"},
@@ -73,7 +73,7 @@ NUMBERS = {
     "mb_by_length": "{:,.1f}",
 }
 """How the numbers of a table are said that are no shares."""
-SAID = {"pre": "before each sub-layer", "post": "after each sum", True: "yes", False: "no"}
+VALUE_TEXTS = {"pre": "before each sub-layer", "post": "after each sum", True: "yes", False: "no"}
 
 
 UNTRAINED = "*Untrained*: the same head of a copy whose weights were drawn anew (seed {seed}) and not trained; *its best*: the best of all heads of that copy."
@@ -85,28 +85,28 @@ EXPLAINED = {
     "another order. *Other words*: what the other words of the sentence give to the same word; a head has found it only if its score is well "
     f"above that. {UNTRAINED}",
 }
-"""What the columns mean, by what was read."""
+"""Meaning of the columns, by the texts that were measured."""
 
 
-def computed(folder: Path) -> dict[str, str]:
-    """The Markdown of every computed place of the card of this folder. Raises InputError for files that are not understood."""
+def compute_places(folder: Path) -> dict[str, str]:
+    """Return the Markdown of every computed place of the card of this folder. Raises InputError for files that are not understood."""
     training, heads = read_training(folder), read_heads(folder)
     return {
         "architecture": architecture(folder),
-        "training": "" if training is None else how(training),
+        "training": "" if training is None else training_section(training),
         "curve": "" if picture(folder) is None else f"![Loss over steps]({CURVE})",
-        "scores": scored(read_scores(folder), folder.name),
-        "heads": "It has no attention." if heads is None else headed(heads),
+        "scores": scores_section(read_scores(folder), folder.name),
+        "heads": "It has no attention." if heads is None else heads_section(heads),
     }
 
 
 def architecture(folder: Path) -> str:
-    """The sizes of config.json and the exact number of parameters that are stored."""
+    """Return the sizes of config.json and the exact number of parameters that are stored."""
     config, weights = json_object(folder, "config.json"), find_weights(folder).scaled()
     idle = _idle(config)
     rows = [
         (words, _value(config[name]))
-        for name, words in (SIZES | OWN.get(str(config["family"]), {})).items()
+        for name, words in (SIZES | FAMILY_SIZES.get(str(config["family"]), {})).items()
         if config.get(name) is not None and name not in idle
     ]
     if "n_heads" in config and "n_heads" not in idle:
@@ -118,7 +118,7 @@ def architecture(folder: Path) -> str:
 
 
 def _idle(config: Mapping[str, object]) -> set[str]:
-    """The fields that a model makes no use of: a GPT of attention alone, a SNAIL of one kind of block, a recurrent translator by its attention."""
+    """Return the fields that a model makes no use of: a GPT of attention alone, a SNAIL of one kind of block, a recurrent translator by its attention."""
     if config["family"] == "snail":
         return {"both": set[str](), "convolutions": {"n_heads"}, "attention": {"n_dense", "n_filters"}}[
             str(config["parts"])
@@ -134,14 +134,14 @@ def _idle(config: Mapping[str, object]) -> set[str]:
 
 def _value(value: object) -> str:
     if isinstance(value, bool) or value in ("pre", "post"):
-        return SAID[value]  # pyright: ignore
+        return VALUE_TEXTS[value]  # pyright: ignore
     if isinstance(value, list):
         return ", ".join(map(_value, value))
     return f"{value:,}" if isinstance(value, int) else str(value).replace("_", " ")
 
 
-def how(training: Training) -> str:
-    """The command, seed, steps, tokens, minutes and machine of training.json."""
+def training_section(training: Training) -> str:
+    """Return the command, seed, steps, tokens, minutes and machine of training.json."""
     versions = ", ".join(
         f"{name.capitalize() if name == 'python' else name} {version}"
         for name, version in training.versions.items()
@@ -154,15 +154,15 @@ def how(training: Training) -> str:
 
 
 def picture(folder: Path) -> str | None:
-    """The curve of the training as SVG, None where there is no log to draw."""
+    """Return the curve of the training as SVG, None where there is no log to draw."""
     training = read_training(folder)
     lines = {} if training is None else {words: training.curve(name) for name, words in NAMES.items()}
     lines = {words: points for words, points in lines.items() if points}
-    return card_curve.drawn(lines, f"Training of {folder.name}") if lines else None
+    return card_curve.draw_svg(lines, f"Training of {folder.name}") if lines else None
 
 
-def scored(scores: Sequence[Score], name: str) -> str:
-    """A table a split, the model above its baselines, then what was measured part by part."""
+def scores_section(scores: Sequence[Score], name: str) -> str:
+    """Return a table a split, the model above its baselines, then what was measured part by part."""
     parts: list[str] = []
     for split in dict.fromkeys(score.split for score in scores):
         here = {(score.subject, score.measure): score.value for score in scores if score.split == split}
@@ -184,20 +184,21 @@ def scored(scores: Sequence[Score], name: str) -> str:
         for of in (name, *own):  # then its weights under another mask
             whose = of.removeprefix(name).strip()
             parts += [
-                f"On {split}, {f'{whose}, ' if whose else ''}{said}" for said in told(scores, split, of)
+                f"On {split}, {f'{whose}, ' if whose else ''}{said}"
+                for said in part_sentences(scores, split, of)
             ]
     return "\n\n".join(parts)
 
 
-def told(scores: Sequence[Score], split: str, of: str) -> list[str]:
-    """What was measured part by part, a sentence each; of BLEU by length also what is left of it in the longest third.
+def part_sentences(scores: Sequence[Score], split: str, subject: str) -> list[str]:
+    """Return the measures part by part, a sentence each; of BLEU by length also the ratio of the longest third to the shortest.
 
-    >>> told([Score("bleu_by_length, 6-20 words", "test", "m", 44.0), Score("bleu_by_length, 2-5 words", "test", "m", 55.0)], "test", "m")
+    >>> part_sentences([Score("bleu_by_length, 6-20 words", "test", "m", 44.0), Score("bleu_by_length, 2-5 words", "test", "m", 55.0)], "test", "m")
     ['BLEU (beam search of 4) by length of the source: 2-5 words 55.0, 6-20 words 44.0. Longest to shortest third: 0.80.']
     """
     found: list[str] = []
     for table, words in TABLES.items():
-        rows = by_part(scores, table, split, of)
+        rows = by_part(scores, table, split, subject)
         number = NUMBERS.get(table, "{:.1%}")
         if rows:
             found.append(
@@ -209,8 +210,8 @@ def told(scores: Sequence[Score], split: str, of: str) -> list[str]:
     return found
 
 
-def headed(heads: HeadMeasures) -> str:
-    """The clearest head of each habit, then who finds the words that are linked by hand; beside each the untrained copy."""
+def heads_section(heads: HeadMeasures) -> str:
+    """Return the clearest head of each habit, then who finds the words that are linked by hand; beside each the untrained copy."""
     parts: list[str] = []
     for rows, what, control in (
         (card_heads.habits(heads), "looks at", "shuffled"),
@@ -219,18 +220,18 @@ def headed(heads: HeadMeasures) -> str:
         if rows:
             cells = [(row.attention, row.words, row.name, *row.numbers) for row in rows]
             parts.append(table(("attention", what, "head", "score", control, "untrained", "its best"), cells))
-    return "\n\n".join((*parts, explained(heads)))
+    return "\n\n".join((*parts, column_notes(heads)))
 
 
-def explained(heads: HeadMeasures) -> str:
-    """What the columns of `headed` mean."""
+def column_notes(heads: HeadMeasures) -> str:
+    """Return the meaning of the columns of `heads_section`."""
     return EXPLAINED["own" if heads.own_items else "battery" if card_heads.linked(heads) else "pairs"].format(
         seed=heads.seed
     )
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A Markdown table.
+    """Return a Markdown table.
 
     >>> print(table(("a", ""), [("1|2", "3")]))
     | a |  |

@@ -20,10 +20,10 @@ PLACE = re.compile(r"^\[//\]: # \(computed: (\w+)\)\n(.*?)^\[//\]: # \(end\)\n",
 MARK = re.compile(r"^\[//\]: # \(", re.MULTILINE)
 
 
-def place(name: str, content: str = "") -> str:
-    """One place with what stands in it.
+def make_place(name: str, content: str = "") -> str:
+    """Return one place with its content.
 
-    >>> place("scores", "BLEU 51.4")
+    >>> make_place("scores", "BLEU 51.4")
     '[//]: # (computed: scores)\\n\\nBLEU 51.4\\n\\n[//]: # (end)\\n'
     """
     inner = content.strip("\n")
@@ -34,8 +34,8 @@ def place(name: str, content: str = "") -> str:
     )
 
 
-def filled(card: str, contents: Mapping[str, str]) -> str:
-    """The card with these contents in their places, its prose as it stands.
+def fill_places(card: str, contents: Mapping[str, str]) -> str:
+    """Return the card with these contents in their places, its prose unchanged.
 
     Raises InputError where the places of the card are not those of the contents, each once, opened and closed.
     """
@@ -46,13 +46,13 @@ def filled(card: str, contents: Mapping[str, str]) -> str:
             f"It has each of {', '.join(sorted(contents))} once, opened and closed.",
             "Put the missing lines in, as in the card of another model.",
         )
-    return PLACE.sub(lambda match: place(match[1], contents[match[1]]), card)
+    return PLACE.sub(lambda match: make_place(match[1], contents[match[1]]), card)
 
 
-def without(card: str, *names: str) -> str:
-    """The card without these places, for a page that draws them itself.
+def remove_places(card: str, *names: str) -> str:
+    """Return the card without these places, for a page that draws them itself.
 
-    >>> without("a\\n\\n" + place("curve", "![](curve.svg)") + "\\nb\\n", "curve")
+    >>> remove_places("a\\n\\n" + make_place("curve", "![](curve.svg)") + "\\nb\\n", "curve")
     'a\\n\\n\\nb\\n'
     """
     return PLACE.sub(lambda match: "" if match[1] in names else match[0], card)

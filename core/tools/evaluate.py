@@ -48,7 +48,7 @@ FEWEST = 8
 def evaluate(
     model: Any, data: Path | str | None = None, limit: int | None = None, seed: int | None = None
 ) -> Metrics:
-    """Items, seconds and the metrics of the model's kind on a file, baselines `beside` them; `limit` takes the first so many items.
+    """Return items, seconds and the metrics of the model's kind on a file; `limit` takes the first so many items.
 
     Without a file a model whose recipe draws held-out items is measured on those; there `limit` is for each task or
     length, and another `seed` draws others. Raises InputError for a file that is missing, damaged or of another kind than this model is measured on,
@@ -57,7 +57,7 @@ def evaluate(
     files.check_limit(limit)
     files.check_seed(seed, data)
     begun = time.perf_counter()
-    metrics = _drawn(model, limit, seed) if data is None else _on_file(model, Path(data), limit)
+    metrics = _measure_samples(model, limit, seed) if data is None else _on_file(model, Path(data), limit)
     return {
         "items": metrics.pop("items"),
         "seconds": round(time.perf_counter() - begun, 2),
@@ -65,8 +65,8 @@ def evaluate(
     }
 
 
-def as_asked(model: Any, *, tokens: int | None = None, full: bool = False, blocks: bool = False) -> Any:
-    """The model as it is to be measured: on passages of so many tokens, with all pairs allowed.
+def with_options(model: Any, *, tokens: int | None = None, full: bool = False, blocks: bool = False) -> Any:
+    """Return the model as it is to be measured: on passages of so many tokens, with all pairs allowed.
 
     Raises InputError for more tokens than it reads, and where `blocks` are meant and it has none.
     """
@@ -86,8 +86,8 @@ def as_asked(model: Any, *, tokens: int | None = None, full: bool = False, block
     return model if tokens is None else replace(model, config=replace(model.config, n_ctx=tokens))
 
 
-def beside(model: Any, train: Path, data: Path | None) -> dict[str, Metrics]:
-    """The metrics of baselines that learn from `train`, on the same file. Raises InputError where this kind of model has none."""
+def measure_baselines(model: Any, train: Path, data: Path | None) -> dict[str, Metrics]:
+    """Return the metrics of baselines that learn from `train`, on the same file. Raises InputError where this kind of model has none."""
     scoring = scoring_of(model.family)
     if scoring.beside is None or data is None:
         raise InputError(
@@ -106,7 +106,7 @@ def _on_file(model: Any, path: Path, limit: int | None) -> Metrics:
     return scoring.measure(model, path, limit)
 
 
-def _drawn(model: Any, limit: int | None, seed: int | None) -> Metrics:
+def _measure_samples(model: Any, limit: int | None, seed: int | None) -> Metrics:
     recipe = recipes().get(history.base_name(model.name))
     if recipe is None or recipe.measure is None or recipe.family != model.family:
         scoring, own = (
@@ -173,14 +173,14 @@ def main(argv: list[str] | None = None) -> int:
     try:
         model = open_model(opts.name) if opts.step is None else open_model(opts.name, step=opts.step)
         model.network.to(torch.device(opts.device))
-        model = as_asked(model, tokens=opts.tokens, full=opts.full, blocks=opts.full or opts.cost)
+        model = with_options(model, tokens=opts.tokens, full=opts.full, blocks=opts.full or opts.cost)
         found = (
             _rounded(cost.by_length(model))
             if opts.cost
             else evaluate(model, opts.data, opts.limit, opts.seed)
         )
         others = found.pop("beside", {})
-        others |= beside(model, opts.beside, opts.data) if opts.beside else {}
+        others |= measure_baselines(model, opts.beside, opts.data) if opts.beside else {}
         if opts.record:
             folder = store.shipped_folder() / history.base_name(model.name)
             for of, measured in {**others, model.name: found}.items():  # the last is the first row

@@ -26,14 +26,14 @@ from core.errors import InputError
 from core.model import Model
 from core.text import PieceTokenizer
 from core.text.learn import framed
-from core.tools.card_template import without
+from core.tools.card_template import remove_places
 
 DTYPES: Mapping[str, torch.dtype] = {"float32": torch.float32, "float16": torch.float16}
 SPECIAL = "special_tokens_map.json"
 
 
 def export_model(model: Model, out: Path, dtype: str = "float32") -> Path:
-    """A folder that `transformers` and `open_model` open, with the same numbers.
+    """Return a folder that `transformers` and `open_model` open, with the same numbers.
 
     The card, which holds the terms, goes with it.
     Raises InputError: a kind of model that has no such folder, a place that is taken, a number that does not fit.
@@ -75,13 +75,13 @@ def export_model(model: Model, out: Path, dtype: str = "float32") -> Path:
         write_json(new / SPECIAL, marks)
         if model.card:
             (new / "README.md").write_text(
-                without(model.card, "curve"), encoding="utf-8"
+                remove_places(model.card, "curve"), encoding="utf-8"
             )  # the picture stays behind
     return out
 
 
 def _form(model: Model) -> tuple[Format, dict[str, Any]]:
-    """The format that can say this config, and what its config.json says."""
+    """Return the format that can say this config, and what its config.json says."""
     for form in formats().values():
         values = form.values(model.config)
         if values is not None:
@@ -111,7 +111,7 @@ def _ids(model: Model) -> dict[str, int | None]:
 
 
 def _marks(model: Model, backend: tokenizers.Tokenizer) -> dict[str, str]:
-    """The special tokens by the library's names for them."""
+    """Return the special tokens by the library's names for them."""
     names = {"start": "cls", "end": "sep"} if model.spec.framed else {"start": "bos", "end": "eos"}
     ids = {
         name: getattr(model.tokenizer, mark) for mark, name in {**names, "pad": "pad", "mask": "mask"}.items()

@@ -21,7 +21,7 @@ SEED = 0
 
 
 def untrained(model: Model, seed: int = SEED) -> Model:
-    """The same network as its training would begin: weights drawn anew, and what its recipe does to them at the start."""
+    """Return the same network before its training: new random weights, then changed as its recipe begins."""
     recipe = recipes().get(model.name)
     network = initial_network(
         model.spec, model.config, seed, recipe.begin if recipe else lambda network: None
@@ -44,8 +44,8 @@ def survey(name: str) -> HeadMeasures | None:
     )
 
 
-def current(name: str) -> HeadMeasures | None:
-    """What heads.json says if it is of the weights that are there, else measured now."""
+def current_survey(name: str) -> HeadMeasures | None:
+    """Return heads.json if it belongs to the present weights, else measure now."""
     folder = store.shipped_folder() / name
     held = read_heads(folder)
     return held if held is not None and held.matches(folder) else survey(name)

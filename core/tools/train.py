@@ -123,7 +123,7 @@ def save(
     before: Training | None = None,
     processes: int = 1,
 ) -> None:
-    """Write the model folder: float16 weights, config, tokenizer, and the record of how they came about, from its first step."""
+    """Write the model folder: float16 weights, config, tokenizer, and the record of its training, from its first step."""
     machine = (
         torch.cuda.get_device_name()
         if next(outcome.network.parameters()).is_cuda
@@ -131,7 +131,7 @@ def save(
     )
     several = ["-m", "torch.distributed.run", "--nproc-per-node", str(processes)] if processes > 1 else []
     record = {
-        "command": shlex.join(["python", *several, "-m", "core.tools.train", *_shown(argv)]),
+        "command": shlex.join(["python", *several, "-m", "core.tools.train", *_portable_command(argv)]),
         "seed": seed,
         "steps": outcome.steps,
         "tokens": outcome.tokens,
@@ -141,7 +141,7 @@ def save(
         "log": outcome.log,
     }
     if before is not None:
-        record = joined(before, record)
+        record = join_records(before, record)
     (work / "training.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     folder = store.save_model(
         out / recipe.name,
@@ -156,8 +156,8 @@ def save(
     print(f"saved {folder}")
 
 
-def joined(before: Training, record: dict[str, Any]) -> dict[str, Any]:
-    """The record of a model that went on from its own weights: both commands, what was read and how long it took in all."""
+def join_records(before: Training, record: dict[str, Any]) -> dict[str, Any]:
+    """Return the record of a model that went on from its own weights: both commands, what was read and how long it took in all."""
     log = [
         row | {"tokens": row["tokens"] + before.tokens, "minutes": round(row["minutes"] + before.minutes, 2)}
         for row in record["log"]
@@ -180,8 +180,8 @@ def joined(before: Training, record: dict[str, Any]) -> dict[str, Any]:
     )
 
 
-def _shown(argv: list[str]) -> list[str]:
-    """The command as one would give it: without where its results went, and without this machine's folder of data."""
+def _portable_command(argv: list[str]) -> list[str]:
+    """Return the command as one would give it: without where its results went, and without this machine's folder of data."""
     shown = list(argv)
     for flag in ("--out", "--work"):
         if flag in shown:

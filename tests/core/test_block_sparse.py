@@ -18,7 +18,7 @@ from core.scoring.cost import attention_costs, by_length, cost, read_in_full
 from core.text import Tokenizer
 from core.text.learn import wordpiece
 from core.tools import evaluate
-from core.tools.card_sections import scored
+from core.tools.card_sections import scores_section
 
 TEXT = "She has a white car and the animal didn't cross the street because it was too tired . "
 IDS = {"pad": 0, "start": 2, "end": 3, "mask": 4}
@@ -234,7 +234,7 @@ def test_the_full_mask_is_measured_with_the_same_weights(model, tmp_path):
     assert whole.run(long).attention().allowed.all() and not model.run(long).attention().allowed.all()
     assert np.abs(whole.run(long).logits - model.run(long).logits).max() > 0.01
     rows = {
-        tokens: evaluate.evaluate(evaluate.as_asked(model, tokens=tokens, full=True, blocks=True), data)
+        tokens: evaluate.evaluate(evaluate.with_options(model, tokens=tokens, full=True, blocks=True), data)
         for tokens in (8, 200)
     }
     assert rows[8]["passages"] > rows[200]["passages"] > 0
@@ -253,7 +253,7 @@ def test_time_and_memory_are_measured_by_length_beyond_the_context_too_and_stand
     folder.mkdir()
     record(folder, "one thread", blocks)
     rows = record(folder, "one thread", full, subject="tiny-bigbird with the full mask")
-    said = scored(rows, "tiny-bigbird")
+    said = scores_section(rows, "tiny-bigbird")
     assert "On one thread, milliseconds of a pass by length of the text: 50 tokens" in said
     assert "On one thread, with the full mask, megabytes that it holds at once by length of the text" in said
 
@@ -267,7 +267,7 @@ def test_time_and_memory_are_measured_by_length_beyond_the_context_too_and_stand
 )
 def test_what_cannot_be_measured_is_said(model, asked, said):
     with pytest.raises(core.InputError, match=said):
-        evaluate.as_asked(model, **asked)
+        evaluate.with_options(model, **asked)
 
 
 @pytest.mark.parametrize(
@@ -284,4 +284,4 @@ def test_a_bigbird_that_cannot_be_built_names_its_numbers(wrong):
 
 def test_a_model_without_blocks_has_no_full_mask_to_be_measured_with():
     with pytest.raises(core.InputError, match="no mask in blocks"):
-        evaluate.as_asked(core.open_model("bert-mini"), full=True, blocks=True)
+        evaluate.with_options(core.open_model("bert-mini"), full=True, blocks=True)

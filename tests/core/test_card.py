@@ -21,8 +21,8 @@ from core.models.seq2seq import Seq2Seq, Seq2SeqConfig
 from core.tools import card as command
 from core.tools import card_curve, card_sections
 from core.tools.card_heads import habits, linked
-from core.tools.card_sections import CURVE, computed, picture
-from core.tools.card_template import PLACE, filled, place, without
+from core.tools.card_sections import CURVE, compute_places, picture
+from core.tools.card_template import PLACE, fill_places, make_place, remove_places
 
 FOLDERS = [folder for folder in sorted(shipped_folder().iterdir()) if (folder / "config.json").is_file()]
 SHIPPED = pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
@@ -32,7 +32,7 @@ PARTS = ("Architecture.", "Data.", "How.", "How well.", "Its heads.", "Weaknesse
 @SHIPPED
 def test_the_computed_places_of_a_card_are_what_the_tool_would_write_now(folder):
     card = (folder / "README.md").read_text(encoding="utf-8")
-    assert filled(card, computed(folder)) == card, f"run python -m core.tools.card {folder.name}"
+    assert fill_places(card, compute_places(folder)) == card, f"run python -m core.tools.card {folder.name}"
     assert (folder / CURVE).read_text(encoding="utf-8") == picture(folder)
     assert command.UNWRITTEN not in card and all(f"**{part}" in card for part in PARTS)
 
@@ -99,30 +99,30 @@ def test_a_card_lists_only_what_a_recurrent_translator_uses(tmp_path, config, th
 
 
 def test_places_are_filled_and_the_prose_is_kept():
-    card = f"# it\n\nProse (of | ours).\n\n{place('one', 'old')}\nMore.\n\n{place('two')}"
-    new = filled(card, {"one": "| a |", "two": "b\nc\n"})
+    card = f"# it\n\nProse (of | ours).\n\n{make_place('one', 'old')}\nMore.\n\n{make_place('two')}"
+    new = fill_places(card, {"one": "| a |", "two": "b\nc\n"})
     assert (
         new
-        == f"# it\n\nProse (of | ours).\n\n{place('one', '| a |')}\nMore.\n\n{place('two', 'b' + chr(10) + 'c')}"
+        == f"# it\n\nProse (of | ours).\n\n{make_place('one', '| a |')}\nMore.\n\n{make_place('two', 'b' + chr(10) + 'c')}"
     )
-    assert filled(new, {"one": "old", "two": ""}) == card
-    assert "| a |" not in without(new, "one") and "b\nc" in without(new, "one")
+    assert fill_places(new, {"one": "old", "two": ""}) == card
+    assert "| a |" not in remove_places(new, "one") and "b\nc" in remove_places(new, "one")
 
 
 @pytest.mark.parametrize(
     "card",
     [
         "",
-        place("one"),
-        place("one") + place("one") + place("two"),
-        place("one") + place("two") + place("three"),
-        place("one") + place("two").replace("[//]: # (end)\n", ""),
-        place("one") + place("two") + "[//]: # (end)\n",
+        make_place("one"),
+        make_place("one") + make_place("one") + make_place("two"),
+        make_place("one") + make_place("two") + make_place("three"),
+        make_place("one") + make_place("two").replace("[//]: # (end)\n", ""),
+        make_place("one") + make_place("two") + "[//]: # (end)\n",
     ],
 )
 def test_a_card_with_other_places_is_refused(card):
     with pytest.raises(InputError, match="one, two once"):
-        filled(card, {"one": "", "two": ""})
+        fill_places(card, {"one": "", "two": ""})
 
 
 def test_a_card_is_begun_with_every_place(tmp_path, monkeypatch):
@@ -130,10 +130,10 @@ def test_a_card_is_begun_with_every_place(tmp_path, monkeypatch):
     folder.mkdir(parents=True)
     for name in ("config.json", "model.safetensors", "training.json", "scores.json", "heads.json"):
         (folder / name).write_bytes((shipped_folder() / "gpt-mini" / name).read_bytes())
-    monkeypatch.setattr(command, "current", lambda name: None)
+    monkeypatch.setattr(command, "current_survey", lambda name: None)
     text = command.write(folder).read_text()
     assert text.startswith("# it\n") and text.count(command.UNWRITTEN) == len(command.HEADINGS)
-    assert filled(text, computed(folder)) == text and (folder / CURVE).is_file()
+    assert fill_places(text, compute_places(folder)) == text and (folder / CURVE).is_file()
     edited = text.replace(f"{command.UNWRITTEN} What it is for.", "It continues a text.")
     (folder / "README.md").write_text(edited)
     (folder / "training.json").write_text(
@@ -151,7 +151,7 @@ def test_an_unknown_model_is_refused(capsys):
 @SHIPPED
 def test_a_card_has_a_table_of_what_is_recorded(folder):
     scores = read_scores(folder)
-    assert bool(card_sections.scored(scores, folder.name)) == bool(scores)
+    assert bool(card_sections.scores_section(scores, folder.name)) == bool(scores)
 
 
 def test_scores_stand_in_one_table_a_split_the_model_first():
@@ -162,7 +162,7 @@ def test_scores_stand_in_one_table_a_split_the_model_first():
         Score("bleu_by_length, 6-20 words", "valid", "m", 30.0),
         Score("bleu_by_length, 2-5 words", "valid", "m", 60.0),
     ]
-    text = card_sections.scored(rows, "m")
+    text = card_sections.scores_section(rows, "m")
     assert text.splitlines()[:4] == [
         "| valid | bits a byte | perplexity |",
         "| --- | --- | --- |",
@@ -186,7 +186,7 @@ def test_bleu_by_length_is_recorded_and_read_back(tmp_path):
 
 
 def test_the_curve_puts_each_value_where_its_axis_says():
-    svg = card_curve.drawn(
+    svg = card_curve.draw_svg(
         {"loss": [(0, 4.0), (50, 3.0), (100, 1.0)], "valid": [(100, 2.0)]}, "Training of it"
     )
     root = ElementTree.fromstring(svg)

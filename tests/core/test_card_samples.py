@@ -17,7 +17,7 @@ from core.data.texts import texts
 from core.decoding import Greedy, Sample, decode
 from core.model import Model
 from core.scoring.translation import translate
-from core.tools.card_template import without
+from core.tools.card_template import remove_places
 
 ARROW, GREEDY = " → ", Greedy()
 
@@ -31,7 +31,7 @@ def card(name: str) -> str:
     """What stands written on a card."""
     text = (shipped_folder() / name / "README.md").read_text(encoding="utf-8")
     for place in set(re.findall(r"\(computed: (\w+)\)", text)):
-        text = without(text, place)
+        text = remove_places(text, place)
     return text
 
 

@@ -73,7 +73,7 @@ def test_a_square_map_between_two_texts_never_speaks_of_a_word_s_own_position(mo
     run = core.open_model(model).run(text)
     for name in run.kinds:
         kind = run.model.spec.kind(name)
-        attention = run.attention(name, by="word", writing=not kind.within)
+        attention = run.attention(name, by="word", writing=not kind.one_text)
         n = min(attention.weights.shape[-2:])
         found = {
             caution.kind
@@ -83,10 +83,10 @@ def test_a_square_map_between_two_texts_never_speaks_of_a_word_s_own_position(mo
                 attention.weights[layer, head, :n, :n],
                 attention.allowed[layer, head, :n, :n],
                 row,
-                same_text=kind.within,
+                same_text=kind.one_text,
             )
         }
-        assert kind.within or "itself" not in found, name
+        assert kind.one_text or "itself" not in found, name
 
 
 def test_within_is_a_matter_of_the_kind():
@@ -94,7 +94,7 @@ def test_within_is_a_matter_of_the_kind():
         name: core.open_model(name).spec.kinds
         for name in ("translator-en-es", "bert-mini", "gpt-mini", "captioner", "han-genres")
     }
-    assert {model: {kind.name for kind in found if kind.within} for model, found in kinds_of.items()} == {
+    assert {model: {kind.name for kind in found if kind.one_text} for model, found in kinds_of.items()} == {
         "translator-en-es": {"self", "causal"},
         "bert-mini": {"self"},
         "gpt-mini": {"causal"},

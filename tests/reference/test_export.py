@@ -26,7 +26,7 @@ from core.errors import InputError
 from core.models import families
 from core.text.learn import byte_level_bpe, wordpiece
 from core.tools import export
-from core.tools.card_template import without
+from core.tools.card_template import remove_places
 from tests.kind_shapes import tiny
 
 TEXT, PAIR = (
@@ -109,7 +109,7 @@ def test_gpt_mini_opens_there_with_the_same_numbers(tmp_path, dtype):
     assert {value.dtype for value in load_file(folder / "model.safetensors").values()} == {
         getattr(torch, dtype)
     }
-    assert open_model(folder).card == without(model.card, "curve") != ""  # the picture stays behind
+    assert open_model(folder).card == remove_places(model.card, "curve") != ""  # the picture stays behind
 
 
 @pytest.mark.quick(2)

@@ -36,7 +36,7 @@ def cautions(
 ) -> tuple[Caution, ...]:
     """Return the reasons for care with a head's pattern and its row `row`; weights and allowed (query, key) of one head.
 
-    within: queries and keys are positions of one text (`core.models.Kind.within`); a square map of two texts is not that.
+    same_text: queries and keys are positions of one text (`core.models.Kind.one_text`); a square map of two texts is not that.
 
     - "sink": the rows that have a choice rest on the first place, on average by half of their weight or more.
     - "separator": they rest on the keys at `marks` (added to the text, as [SEP] is), the first place apart.

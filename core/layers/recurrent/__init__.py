@@ -47,11 +47,11 @@ class Cell(nn.Module):
         raise NotImplementedError
 
     def zeros(self, like: Tensor) -> State:
-        """The state before the first word, for the rows of `like`."""
+        """Return the state before the first word, for the rows of `like`."""
         return tuple(like.new_zeros(like.shape[0], self.d_hidden, dtype=torch.float32) for _ in self.states)
 
     def fused(self, x: Tensor, state: State) -> Tensor:
-        """All hidden states of x (batch pos d_input) by torch's own kernel, under autocast in its type: (batch pos d_hidden)."""
+        """Return all hidden states of x (batch pos d_input) by torch's own kernel, under autocast in its type: (batch pos d_hidden)."""
         x = in_autocast(x)
         start = tuple(each.unsqueeze(0).to(x.dtype) for each in state)
         weights = [
@@ -169,7 +169,7 @@ def _zero_at_padding(value: Tensor, real: Tensor | None) -> Tensor:
 
 
 def learning(module: nn.Module, tap: Tap) -> bool:
-    """Whether a gradient is wanted for the weights and nobody looks: then torch's kernels may stand in."""
+    """Return whether a gradient is wanted for the weights and nobody looks: then torch's kernels may stand in."""
     return tap is OFF and torch.is_grad_enabled() and next(module.parameters()).requires_grad
 
 
@@ -223,7 +223,7 @@ def _run_fused(cell: Cell, x: Tensor, real: Tensor, backward: bool) -> Tensor:
 
 
 def _by_part(cell: Cell, x: Tensor, real: Tensor, backward: bool, parts: Tensor) -> Tensor:
-    """Each part as a row of its own, all of about one length at once."""
+    """Return each part as a row of its own, all of about one length at once."""
     given, found, places = x.flatten(0, 1), [], []
     for place, inside in rows(parts, real, backward=backward):
         row = given.index_select(0, place.flatten()).unflatten(0, place.shape)
@@ -235,7 +235,7 @@ def _by_part(cell: Cell, x: Tensor, real: Tensor, backward: bool, parts: Tensor)
 
 
 def reversed_rows(x: Tensor, real: Tensor) -> Tensor:
-    """Each row's real positions in reverse order, padding left where it is: x (batch pos d).
+    """Return each row's real positions in reverse order, padding left where it is: x (batch pos d).
 
     >>> reversed_rows(torch.tensor([[[1.0], [2.0], [9.0]]]), torch.tensor([[True, True, False]])).flatten().tolist()
     [2.0, 1.0, 9.0]

@@ -124,7 +124,7 @@ class Local(nn.Module):
 
 
 def _compared(score: Score, query: Tensor, source: Source, tap: Tap) -> tuple[Tensor, Tensor]:
-    """The query as it was used (batch query d_model), and how well it fits each key."""
+    """Return the query as it was used (batch query d_model), and how well it fits each key."""
     q = tap("q", query[:, None], "batch head query d_head").squeeze(1)
     return q, tap("scores", score.compare(q, source.keys)[:, None], WEIGHTS)
 

@@ -113,7 +113,7 @@ class Bloom(nn.Module):
 
     @property
     def biases(self) -> Mapping[str, Alibi]:
-        """The table of each kind of attention that has one."""
+        """Return the table of each kind of attention that has one."""
         return {"causal": self.alibi}
 
     def new_cache(self) -> Cache:

@@ -81,7 +81,7 @@ class DebertaConfig:
 
     @property
     def reach(self) -> int:
-        """How many rows there are for distances to either side."""
+        """Return how many rows there are for distances to either side."""
         return self.n_buckets or self.furthest
 
     @classmethod
@@ -137,7 +137,7 @@ class Deberta(Reader):
         self.pooler = None
 
     def places(self, n: int) -> Tensor:
-        """The vectors of the distances 1 - n to n - 1, query minus key: (2 n - 1, d_model)."""
+        """Return the vectors of the distances 1 - n to n - 1, query minus key: (2 n - 1, d_model)."""
         away = torch.arange(1 - n, n, device=self.distance.weight.device)
         if self.cfg.n_buckets:
             away = log_buckets(away, n=self.cfg.n_buckets, furthest=self.cfg.furthest)

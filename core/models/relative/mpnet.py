@@ -70,7 +70,7 @@ class MPNetConfig:
 
     @property
     def two_ends(self) -> bool:
-        """Two texts are parted by two ends."""
+        """Return whether two texts are separated by two ends."""
         return True
 
     @property
@@ -133,7 +133,7 @@ class MPNet(Reader):
 
     @property
     def biases(self) -> Mapping[str, RelativeBias]:
-        """The table of each kind of attention that has one."""
+        """Return the table of each kind of attention that has one."""
         return {"self": self.bias}
 
     def forward(self, batch: Batch, tap: Tap = OFF) -> Tensor:

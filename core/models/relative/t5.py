@@ -67,7 +67,7 @@ class T5Config:
 
     @property
     def decoder_layers(self) -> int:
-        """The layers of the decoder: as many as the encoder's, if nothing else is given."""
+        """Return the layers of the decoder: as many as the encoder's, if nothing else is given."""
         return self.n_decoder_layers or self.n_layers
 
     @classmethod
@@ -184,7 +184,7 @@ class T5(nn.Module):
 
     @property
     def biases(self) -> Mapping[str, RelativeBias]:
-        """The table of each kind of attention that has one."""
+        """Return the table of each kind of attention that has one."""
         return {"self": self.encoder_bias, "causal": self.decoder_bias}
 
     def new_cache(self) -> Cache:

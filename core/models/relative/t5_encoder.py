@@ -86,7 +86,7 @@ class T5Encoder(nn.Module):
 
     @property
     def biases(self) -> Mapping[str, RelativeBias]:
-        """The table of each kind of attention that has one."""
+        """Return the table of each kind of attention that has one."""
         return {"self": self.encoder_bias}
 
     def forward(self, batch: Batch, tap: Tap = OFF) -> Tensor:

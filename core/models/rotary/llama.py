@@ -151,7 +151,7 @@ class LlamaConfig:
 
 
 def rope_frequencies(cfg: LlamaConfig) -> Tensor:
-    """The angle a position turns each pair of features by, (d_head / 2) in float64: base^(-2j / d_head), stretched as the config says.
+    """Return the angle a position turns each pair of features by, (d_head / 2) in float64: base^(-2j / d_head), stretched as the config says.
 
     >>> rope_frequencies(LlamaConfig.tiny())
     tensor([1.0000, 0.1000, 0.0100, 0.0010], dtype=torch.float64)

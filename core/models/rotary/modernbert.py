@@ -197,7 +197,7 @@ class ModernBERT(Reader):
 
     @property
     def biases(self) -> Mapping[str, Alibi]:
-        """The table of each kind of attention that has one."""
+        """Return the table of each kind of attention that has one."""
         return {} if self.alibi is None else {"self": self.alibi}
 
     def forward(self, batch: Batch, tap: Tap = OFF) -> Tensor:

@@ -72,7 +72,7 @@ def show(page: Page, run: Run, measured: Mapping[str, HeadHabits], place: HeadRe
         query, key = _heatmap(run, place, seen, by, how)
         kind = run.model.spec.kind(place.kind)
         taken = [term.note for term in columns(kind.terms(run.model.network, place.layer))]
-        st.caption("  \n".join([*care(seen, query, how, within=kind.within), *taken, EXPLAINS]))
+        st.caption("  \n".join([*care(seen, query, how, within=kind.one_text), *taken, EXPLAINS]))
         onward(place, run, how)
         also = (
             controls.AWAY
@@ -190,7 +190,7 @@ def _heatmap(run: Run, place: HeadRef, seen: HeadView, by: str, how: str) -> tup
             run, "heatmap", layer=layer, head=head if how == ONE else how, kind=place.kind, by=by
         ),
     )
-    return picture.cell or _telling(seen, within=run.model.spec.kind(place.kind).within)
+    return picture.cell or _telling(seen, within=run.model.spec.kind(place.kind).one_text)
 
 
 def _telling(seen: HeadView, *, within: bool) -> tuple[int, int]:
@@ -273,7 +273,7 @@ def _segments(run: Run, place: HeadRef, by: str) -> list[int] | None:
     """Which of two texts each place belongs to, where two are read at once."""
     kind = run.model.spec.kind(place.kind)
     side = run.source if run.source is not None and kind.keys == "source" else run.side
-    if side.pair is None or not kind.within:
+    if side.pair is None or not kind.one_text:
         return None
     segments = side.without_padding.segments
     return list(segments) if by == "token" else [segments[word.pieces[0]] for word in side.words]

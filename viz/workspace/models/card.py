@@ -8,8 +8,8 @@ import streamlit as st
 from core.analysis.heads.head_file import HeadMeasures
 from core.checkpoints.record import Training
 from core.tools.card_heads import habits, linked
-from core.tools.card_sections import NAMES, explained
-from core.tools.card_template import without
+from core.tools.card_sections import NAMES, column_notes
+from core.tools.card_template import remove_places
 from viz.charts.training import learning
 from viz.widgets import page_parts
 from viz.workspace.shared.card_text import card_text
@@ -20,7 +20,7 @@ def draw(name: str, card: str, training: Training | None, heads: HeadMeasures | 
     if not ours:
         st.code(card_text(card) or "This folder has no card.", language=None, wrap_lines=True)
         return
-    st.markdown(without(card, "curve", "heads"))
+    st.markdown(remove_places(card, "curve", "heads"))
     if training:
         _training(name, training)
     if heads:
@@ -52,4 +52,4 @@ def _heads(heads: HeadMeasures) -> None:
                     [(row.attention, row.words, row.name, *row.numbers) for row in rows], columns=columns
                 ).set_index("attention")
             )
-    st.caption(explained(heads))
+    st.caption(column_notes(heads))

@@ -17,7 +17,7 @@ from core.checkpoints.scores import MEASURES as KNOWN
 from core.checkpoints.scores import Score, read_scores
 from core.models import families
 from core.serving.engine import Listing
-from core.tools.card_sections import told
+from core.tools.card_sections import part_sentences
 from viz.charts.scores import bars
 from viz.instruments.kit import origin
 from viz.labels import literal
@@ -172,7 +172,7 @@ def _scores(model: ModelCard) -> None:
                 + "; ".join(f"{score.subject} {how.number.format(score.value)}" for score in best),
             )
     for split in dict.fromkeys(score.split for score in model.scores):
-        for said in told(model.scores, split, model.name):
+        for said in part_sentences(model.scores, split, model.name):
             st.caption(f"On {literal(split)}, {said}")
 
 

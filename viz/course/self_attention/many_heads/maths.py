@@ -18,7 +18,7 @@ from torch import Tensor
 from core import masks
 from core.errors import InputError
 from core.layers.attention import MultiHeadAttention
-from core.maths import apart
+from core.maths import max_difference
 from core.trace import Recorder
 
 Array = NDArray[np.float64]
@@ -113,7 +113,7 @@ class Followed:
     @property
     def off(self) -> float:
         """How far the output is off without the swap: the largest difference of a number."""
-        return apart(self.out, self.out_unswapped)
+        return max_difference(self.out, self.out_unswapped)
 
 
 def followed(sizes: Sizes, lot: int = 0, redrawn: int = 0) -> Followed:
@@ -254,7 +254,7 @@ def chunk(sizes: Sizes, lot: int = 0) -> float:
     with torch.inference_mode():
         attend, part = layer(sizes, lot), slice(0, sizes.p)
         query = torch.from_numpy(way.x[..., part]) @ attend.to_q.weight[part, part].T + attend.to_q.bias[part]
-    return apart(query.numpy(), way.q[:, 0])
+    return max_difference(query.numpy(), way.q[:, 0])
 
 
 # ------------------------------------------------------------------ one against several

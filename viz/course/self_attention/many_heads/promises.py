@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from core.maths import apart
+from core.maths import max_difference
 from viz.course.self_attention.many_heads import maths
 from viz.course.self_attention.many_heads.maths import Ways
 from viz.course.self_attention.many_heads.params import Params
@@ -59,7 +59,8 @@ REDRAW: Promises = {
         changes(data)[0] >= 0.1 and changes(data)[1:].max() == 0
     ),
     "after W_O every word has changed": lambda params, data: bool(
-        (np.abs(data.way.out - data.anew.out).max(-1) > 0).all() and apart(data.way.out, data.anew.out) > 0.1
+        (np.abs(data.way.out - data.anew.out).max(-1) > 0).all()
+        and max_difference(data.way.out, data.anew.out) > 0.1
     ),
 }
 SEVERAL: Promises = {

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.maths import apart
+from core.maths import max_difference
 from viz.charts.curves import number
 from viz.course.lesson import Folds
 from viz.course.self_attention.charts.bar_pairs import bar_pairs
@@ -60,7 +60,7 @@ def redraw(params: Params, data: Ways) -> Folds:
     others, mixes = (
         ("", ".") if room else ("; the others are the same to the last bit", ": W_O mixes all heads.")
     )
-    changed = number(apart(data.way.out, data.anew.out))
+    changed = number(max_difference(data.way.out, data.anew.out))
     page_parts.numbers(
         f"Of {size.h * size.n} rows the {size.n} of head 1 are new{others}. "
         f"After W_O every word has changed, by up to {changed}{mixes}"

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.maths import apart
+from core.maths import max_difference
 from viz.charts.curves import number, tiny
 from viz.course.lesson import Folds
 from viz.course.self_attention.masks import charts, maths, read
@@ -159,7 +159,7 @@ def mask(params: Params, data: read.Head) -> Folds:
         shown.pop(SLUG + "form.mask")
     side_by_side(words, shown, height=LOW if lesson.presenting() else 300)
     weights, outputs = maths.gaps(one, other)
-    own = apart(other.weights, found.pattern)
+    own = max_difference(other.weights, found.pattern)
     st.text(
         f"Compared with the sums line by line, the weights differ by {_apart(weights.max())}, the outputs y by "
         f"{_apart(outputs.max())}; the model's own weights (32 bits) by {tiny(own)}."

@@ -21,7 +21,7 @@ from core import masks
 from core.errors import InputError
 from core.layers.attention import MultiHeadAttention
 from core.layers.linear import lasting
-from core.maths import apart
+from core.maths import max_difference
 from core.serving.engine import default
 from core.trace import record
 from viz.labels import distinct
@@ -123,12 +123,12 @@ class Moved:
     @property
     def largest(self) -> float:
         """The largest difference of any number between f(P X) and P f(X)."""
-        return apart(self.after, self.along)
+        return max_difference(self.after, self.along)
 
     @property
     def in_place(self) -> float:
         """The largest difference between f(P X) and f(X), row by row where they stand."""
-        return apart(self.after, self.before)
+        return max_difference(self.after, self.before)
 
     @property
     def pooled(self) -> tuple[Array, Array]:
@@ -139,7 +139,7 @@ class Moved:
     def pooled_largest(self) -> float:
         """The largest difference of any number between the two means."""
         before, after = self.pooled
-        return apart(after, before)
+        return max_difference(after, before)
 
     @property
     def kept(self) -> NDArray[np.bool_]:
@@ -297,7 +297,7 @@ def measured(text: str, order: Order = (), twice: int = -1, lot: int = 0) -> Mea
         said=reordered(layer, x, x[list(again)], again),
         patterns=(before, after),
         head=int(before.max(-1).mean(-1).argmax()),
-        whole=apart(whole_new, whole[list(order)]),
-        counted=apart(np.stack(copies, axis=-1), closed),
+        whole=max_difference(whole_new, whole[list(order)]),
+        counted=max_difference(np.stack(copies, axis=-1), closed),
         n_layers=len(network.layers),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from core.maths import apart
+from core.maths import max_difference
 from viz.course.self_attention.permutation.maths import CHANGES, MOVES, SAME, Measured, same_past
 from viz.course.self_attention.permutation.params import Params
 
@@ -15,7 +15,7 @@ def turned(data: Measured) -> float:
     """Return how far the weights in the new order are from rows and columns of the old ones."""
     before, after = data.patterns
     at = list(data.order)
-    return apart(after, before[:, at][:, :, at])
+    return max_difference(after, before[:, at][:, :, at])
 
 
 GUESS: Promises = {

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.maths import apart
+from core.maths import max_difference
 from viz.charts.curves import tiny
 from viz.course.lesson import Folds
 from viz.course.self_attention.charts.reordered import reordered, share
@@ -74,7 +74,7 @@ def why(params: Params, data: maths.Measured) -> Folds:
         with column:
             heatmap(pattern[data.head], words, words, key=SLUG + key, title=title, **options)
     row, key = (int(i) for i in np.unravel_index(int(a[data.head].argmax()), a[data.head].shape))
-    off = apart(b, a[:, at][:, :, at])
+    off = max_difference(b, a[:, at][:, :, at])
     through = (
         f" Through all {data.n_layers} layers of the model, in 32-bit numbers: up to {tiny(data.whole)}."
     )

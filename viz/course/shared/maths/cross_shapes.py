@@ -13,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from core.maths import apart
+from core.maths import max_difference
 from core.model import Model
 from core.models import Batch
 from core.models.transformer import DECODER_BLOCKS, ENCODER_BLOCKS, TransformerConfig
@@ -86,7 +86,7 @@ def written(run: Run) -> Steps:
         kept = kept and (first is None or held is first)
         first = held
         own.append(cache.n_read - before)
-    gap = apart(torch.stack(logits).numpy(), run.logits[:m])
+    gap = max_difference(torch.stack(logits).numpy(), run.logits[:m])
     return Steps(tuple(own), tuple(source), tuple(t + 1 + n for t in range(m)), gap, kept)
 
 

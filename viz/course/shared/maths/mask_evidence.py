@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from core import masks
 from core.layers.attention import masked_softmax
-from core.maths import apart
+from core.maths import max_difference
 from viz.course.shared.maths.masks import softmax
 
 Array = NDArray[np.float64]
@@ -78,8 +78,8 @@ def printed_order(data: Toy | None = None) -> Printed:
         first=weights[:, 0],
         own=float(weights[-1, -1]),
         by_column=softmax(scores.T).T[:, 0],
-        gap_printed=apart(data.v @ weights, reference),
-        gap_right=apart(data.v @ weights.T, reference),
+        gap_printed=max_difference(data.v @ weights, reference),
+        gap_right=max_difference(data.v @ weights.T, reference),
     )
 
 
@@ -123,4 +123,4 @@ def prefix_gap(n: int = 4, seed: int = 0) -> float:
     """Largest difference of the prefix form (a softmax over the first i scores) and the mask form, in weights."""
     scores = np.random.default_rng(seed).standard_normal((n, n))
     masked = masked_softmax(torch.from_numpy(scores), masks.causal(n)).numpy()
-    return max(apart(masked[i, : i + 1], softmax(scores[i, : i + 1])) for i in range(n))
+    return max(max_difference(masked[i, : i + 1], softmax(scores[i, : i + 1])) for i in range(n))

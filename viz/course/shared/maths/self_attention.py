@@ -20,7 +20,7 @@ import torch.nn.functional as F
 
 from core.errors import InputError
 from core.layers.attention import masked_softmax
-from core.maths import apart
+from core.maths import max_difference
 from core.text.words import words_in
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
@@ -177,7 +177,7 @@ def as_printed(found: Attended) -> Printed:
     [0.56, 1.44]
     """
     z = found.weights.T @ found.v
-    return Printed(z, found.weights.sum(0), apart(z, found.z))
+    return Printed(z, found.weights.sum(0), max_difference(z, found.z))
 
 
 @dataclass(frozen=True)
@@ -197,7 +197,7 @@ def kernel(found: Attended) -> Kernel:
     """
     inner = found.w_q @ found.w_k.T
     least = float(np.linalg.eigvalsh((inner + inner.T) / 2).min())
-    return Kernel(apart(found.dots, found.dots.T), 0.0 if abs(least) < 1e-12 else least)
+    return Kernel(max_difference(found.dots, found.dots.T), 0.0 if abs(least) < 1e-12 else least)
 
 
 @dataclass(frozen=True)
