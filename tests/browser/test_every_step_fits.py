@@ -154,7 +154,6 @@ VIEWS = (
     "?model=vit-doodles",
     "decode?decode.n=12",
     "decode?decode.beam=3&decode.n=6",
-    "decode?model=translator-en-es&decode.n=4",
     "decode?decode.show=Prompts",
     "decode?decode.show=Training and inference",
     "find?find.by=kinds",

@@ -55,7 +55,7 @@ def show(
     data: Any, head: tuple[int, int], below: Callable[[], None], on_ask: Callable[[], None] | None
 ) -> None:
     """Where the model looked while it wrote the newest token (`below` is drawn under it); beside it the candidates and their way through the filters."""
-    left, right = st.columns([5, 2] if state.presenting() else [3, 2], gap="large")
+    left, right = st.columns([2, 1] if state.presenting() else [3, 2], gap="large")
     with left:
         if data.kind is None:
             _unlooking(data)
