@@ -54,13 +54,14 @@ def show(data: Any, params: Any, strategy: Beam) -> int | None:
     return node
 
 
-def _on_the_wall(found: Tree, also: tuple[int | None, ...]) -> list[int]:
+def _on_the_wall(tree: Tree, also: tuple[int | None, ...]) -> list[int]:
     """Return the nodes that are shown in present mode: what was pruned is shown with the newest step alone."""
-    newest, fates = max(node.step for node in found.nodes), found.fates()
-    wanted = {
-        place for place, node in enumerate(found.nodes) if node.step == newest or fates[place] != "pruned"
-    }
-    return sorted({part for place in (wanted | {*also}) - {None} for part in found.path(place)})
+    newest, fates = max(node.step for node in tree.nodes), tree.fates()
+    present = [
+        place for place, node in enumerate(tree.nodes) if node.step == newest or fates[place] != "pruned"
+    ]
+    extra = [place for place in also if place is not None]
+    return sorted({part for place in (*present, *extra) for part in tree.path(place)})
 
 
 def compared(data: Any, a: int, b: int, strategy: Beam) -> None:

@@ -38,18 +38,18 @@ def chosen(data: Any, of: object) -> tuple[int | None, int | None]:
     return node, other
 
 
-def choose(shown: Sequence[int]) -> None:
-    """Follow the text of the node that was clicked, one of those `shown`."""
-    state.write(**{NODE: _place(touched(KEY), shown)})
+def choose(nodes: Sequence[int]) -> None:
+    """Follow the text of the node that was clicked, one of `nodes`."""
+    state.write(**{NODE: _place(touched(KEY), nodes)})
 
 
-def second(shown: Sequence[int]) -> None:
-    """Compare with the node that was chosen, one of those `shown`."""
-    state.write(**{OTHER: _place(compared(KEY), shown)})
+def second(nodes: Sequence[int]) -> None:
+    """Compare with the node that was chosen, one of `nodes`."""
+    state.write(**{OTHER: _place(compared(KEY), nodes)})
 
 
-def _place(row: int | None, shown: Sequence[int]) -> int | None:
-    return shown[row] if row is not None and row < len(shown) else None
+def _place(row: int | None, nodes: Sequence[int]) -> int | None:
+    return nodes[row] if row is not None and row < len(nodes) else None
 
 
 def alone() -> None:

@@ -61,7 +61,7 @@ def _clearest(measured: Mapping[str, HeadHabits], head: Head, text: str) -> None
     now = head.place.layer, head.place.head
     places, key = list(dict.fromkeys([*ordered(trained)[:ON_A_WALL], now])), "find.kinds.clearest"
 
-    def named(row: int) -> str:
+    def label_of(row: int) -> str:
         place = places[row]
         score = trained.scores[card.telling(trained, *place)][place]
         return f"{head_name(*place)} {literal(trained.label(*place))} :gray[:small[{score:.2f}]]"
@@ -77,7 +77,7 @@ def _clearest(measured: Mapping[str, HeadHabits], head: Head, text: str) -> None
         key=key,
         required=True,
         on_change=choose,
-        format_func=named,
+        format_func=label_of,
         wrap=True,
     )
 

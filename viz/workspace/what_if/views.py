@@ -24,7 +24,7 @@ from viz.workspace.what_if.charts import pairs
 from viz.workspace.what_if.data import Change, offers_rows
 
 GROUP, SEEN = "what_if", "what_if.seen"
-SHOWN = "what_if.inside"
+INSIDE_VIEW = "what_if.inside"
 INSIDE = {"heads": "What changed in heads and words", "before": "A head before and after"}
 SHORT = {"self": "reads", "causal": "so far", "cross": "across", "decoder": "fills in"}
 
@@ -125,9 +125,9 @@ def says(change: Change, found: PredictionChange | None) -> None:
 
 
 def fills_the_wall() -> bool:
-    """Whether what changed inside is shown in the place of the heads: before a room there is none for both."""
+    """Return whether what changed inside is shown in the place of the heads: in present mode there is none for both."""
     default = "heads" if state.read(SEEN, "") else controls.AWAY
-    drawn = state.read(SHOWN, default, state.one_of((controls.AWAY, *INSIDE), default))
+    drawn = state.read(INSIDE_VIEW, default, state.one_of((controls.AWAY, *INSIDE), default))
     return state.presenting() and drawn != controls.AWAY
 
 
@@ -142,7 +142,7 @@ def inside(change: Change) -> HeadRef:
     drawn = controls.offered(
         "Inside the model",
         list(INSIDE)[: 1 if always else None],
-        SHOWN,
+        INSIDE_VIEW,
         "heads" if chosen else controls.AWAY,
         lambda name: INSIDE[name].replace("words", "patches") if picture else INSIDE[name],
     )
