@@ -25,7 +25,7 @@ import numpy as np
 import pandas as pd
 
 from viz.shell import pages
-from viz.widgets import lesson, page_parts, quiz
+from viz.widgets import exhibit_parts, page_parts, quiz
 
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE / "viz"), str(HERE / "browser")]
@@ -67,7 +67,7 @@ def record(slug: str, step: int, state: str) -> dict[str, Any]:
 @contextlib.contextmanager
 def _watched(shown: dict[str, Any], answered: bool) -> Iterator[None]:
     """Note what a page draws while this lasts; its questions are answered, or not."""
-    show, as_table, take_away = page_parts.show, page_parts.as_table, page_parts.take_away
+    show, as_table, take_away = page_parts.show, page_parts.table_fold, page_parts.export_fold
 
     def ask(key: str, question: str, *rest: Any, **more: Any) -> bool:
         shown["questions"].append([key, question])
@@ -89,8 +89,8 @@ def _watched(shown: dict[str, Any], answered: bool) -> Iterator[None]:
         take_away(data, code, *rest, **more)
 
     with contextlib.ExitStack() as stack:
-        for name in ("predict", "predict_number", "predict_share", "predict_touched"):
-            for home in (lesson, quiz):
+        for name in ("predict", "predict_number", "predict_share", "predict_mark"):
+            for home in (exhibit_parts, quiz):
                 stack.enter_context(patch.object(home, name, ask))
         for name, stand_in in (("show", noted_show), ("as_table", noted_table), ("take_away", noted_archive)):
             stack.enter_context(patch.object(page_parts, name, stand_in))

@@ -10,7 +10,7 @@ import pandas as pd
 from viz.charts import thumbs
 from viz.course.lesson import Folds, Lesson, Step
 from viz.instruments import heatmap
-from viz.widgets import lesson, page_parts
+from viz.widgets import exhibit_parts, page_parts
 from viz.widgets.knobs import Knobs, knob, sentence
 
 
@@ -36,7 +36,7 @@ def draw(params: Params, data: tuple[list[str], np.ndarray]) -> Folds:
     """A question with words for answers, the weights, a question with a number for an answer."""
     words, weights = data
     longest, share = max(words, key=len), 1 / len(words)
-    lesson.predict(
+    exhibit_parts.predict(
         "blackboard.longest",
         "Which word is the longest?",
         words,
@@ -44,14 +44,14 @@ def draw(params: Params, data: tuple[list[str], np.ndarray]) -> Folds:
         f"“{longest}” has {len(longest)} letters.",
     )
     heatmap(weights, words, words, key="blackboard.picture", title="Weights", numbers=True)
-    page_parts.numbers(f"Each word gives {share:.2f} to each.")
-    lesson.predict_number(
+    page_parts.summary(f"Each word gives {share:.2f} to each.")
+    exhibit_parts.predict_number(
         "blackboard.share",
         "How much does each word get?",
         0,
         1,
         answer=share,
-        why="All are alike.",
+        explanation="All are alike.",
         near=0.05,
         unit="%",
     )

@@ -14,8 +14,8 @@ from streamlit.testing.v1.element_tree import TESTING_KEY
 
 from viz.labels import has_index
 from viz.shell import pages
+from viz.widgets import chart_table as told_by_charts
 from viz.widgets import page_parts
-from viz.widgets import told as told_by_charts
 
 NO_MODEL = {"autoencoder": "squeezes words without a model", "retrieval": "looks up a table"}
 """The exhibits that read a text of a visitor with no model that has a name."""

@@ -137,8 +137,8 @@ def test_nonsense_in_a_link_is_no_error(engine, link):
 
 def test_a_model_from_elsewhere_opens_with_the_text_whose_last_word_it_expects_most(engine, monkeypatch):
     model = engine.open("tiny-gpt")
-    assert data.opening(model, TEXT) == TEXT or not data.reads.ours("tiny-gpt")
-    monkeypatch.setattr(data.reads, "ours", lambda _: False)
+    assert data.opening(model, TEXT) == TEXT or not data.input_hints.is_shipped("tiny-gpt")
+    monkeypatch.setattr(data.input_hints, "is_shipped", lambda _: False)
     chances = {}
     for text in (TEXT, *data.BEGINNINGS):
         start, _ = last_word(model, text)

@@ -19,7 +19,7 @@ from core.text import Tokenizer
 from core.text.learn import byte_level_bpe, wordpiece
 from viz.workspace.compare import data as compare
 from viz.workspace.decode import pictures
-from viz.workspace.shared import head_picker, presets, reads, tasks
+from viz.workspace.shared import head_picker, presets, reading_hints, tasks
 
 LINES = [text for row in texts("presets") for text in (row.text, row.second)]
 MARKS = ("<pad>", "<start>", "<end>")
@@ -115,7 +115,7 @@ def test_it_reads_as_much_as_its_context_and_the_work_allow(kind, n_ctx, monkeyp
     fewer = bounds.most(made)
     assert fewer == 20
     for _ in served(made, monkeypatch):
-        assert f"up to {fewer} tokens here, of {n_ctx} at once" in reads.line(made, "A text")
+        assert f"up to {fewer} tokens here, of {n_ctx} at once" in reading_hints.hint(made, "A text")
 
 
 def test_ours_keep_their_bound_and_promise():
@@ -123,7 +123,7 @@ def test_ours_keep_their_bound_and_promise():
     assert bounds.most(ours) == bounds.SOURCE
     assert tasks.asked_of(ours.name, ours.spec) is tasks.TRANSLATE
     assert presets.chosen(ours.name, ours.spec, "She has a white car.") is not None
-    assert pictures.ours(ours.name)
+    assert pictures.is_shipped(ours.name)
 
 
 def test_heads_of_a_model_that_reads_no_english_are_not_named(monkeypatch):

@@ -11,7 +11,7 @@ from viz.course.pages.documents import citations
 from viz.course.pages.documents import page as documents
 from viz.course.sources import SOURCES
 from viz.shell import pages
-from viz.widgets import lesson, page_parts
+from viz.widgets import exhibit_parts, page_parts
 
 
 @pytest.mark.parametrize(
@@ -56,13 +56,13 @@ def test_every_exhibit_names_a_teaching_document_and_where_in_it() -> None:
 
 
 def test_every_step_that_a_citation_names_exists_and_its_link_opens_it(monkeypatch) -> None:
-    real = lesson.steps
+    real = exhibit_parts.steps
 
     def only_steps(*args: object) -> None:
         st.session_state["at"] = real(*args)
         st.stop()
 
-    monkeypatch.setattr(lesson, "steps", only_steps)
+    monkeypatch.setattr(exhibit_parts, "steps", only_steps)
     shown = {
         entry.slug: max(cite.step for cite in entry.info.cites)
         for entry in pages.discover()
@@ -85,7 +85,7 @@ def test_every_step_that_a_citation_names_exists_and_its_link_opens_it(monkeypat
         test = AppTest.from_string(
             f"from viz.shell import pages\npages.find({slug!r}).page()", default_timeout=120
         )
-        for name, value in page_parts.step_of(slug, step).items():
+        for name, value in page_parts.step_params(slug, step).items():
             test.query_params[name] = str(value)
         test.run()
         assert not test.exception and test.session_state["at"] == step - 1, slug

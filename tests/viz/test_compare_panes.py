@@ -50,7 +50,7 @@ def test_a_pane_is_added_swapped_changed_and_taken_out():
         assert not test.exception and heats(test)
         return tuple(
             one if one.text else View(one.model, test.query_params["text"], one.kind, one.layer, one.head)
-            for one in pins.read(test.query_params["compare.panes"])
+            for one in pins.from_link(test.query_params["compare.panes"])
         )
 
     three = press("+ pane")
@@ -60,7 +60,7 @@ def test_a_pane_is_added_swapped_changed_and_taken_out():
     box = next(one for one in test.selectbox if one.label == "B: the head")
     assert heats(test)
     box.select_index(5).run()
-    now = pins.read(test.query_params["compare.panes"])
+    now = pins.from_link(test.query_params["compare.panes"])
     assert (now[1].layer, now[1].head) == (0, 5) and "L0.H5" in opened(heats(test)[1])[0]["title"]
 
 

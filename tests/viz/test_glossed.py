@@ -74,7 +74,9 @@ def test_the_output_of_a_head_is_ablated_where_it_is_said_what_that_is() -> None
 
 
 def test_a_sentence_is_told_what_it_speaks_of() -> None:
-    found = page_parts.meanings("The mean Jensen-Shannon divergence is 0.2 bits, the surprisal 3.", "cache")
+    found = page_parts.glossary_help(
+        "The mean Jensen-Shannon divergence is 0.2 bits, the surprisal 3.", "cache"
+    )
     assert found and [line.split("**")[1] for line in found.split("\n\n")] == [
         "KV cache",
         "Surprisal",

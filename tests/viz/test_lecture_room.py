@@ -21,14 +21,14 @@ from viz.workspace.lecture_room.heads_beside import can_read, ranked, words_of
 PAGE = """
 from viz.shell import pages, state
 from viz.shell.room_bar import lecture
-from viz.widgets import lesson
+from viz.widgets import exhibit_parts
 from viz.instruments.words.words import words_view
 import streamlit as st
 entry = pages.find("scaling")
 with state.visit("scaling"), lecture.publish_page(entry):
     weight = st.session_state.get("weights", 0.9)
     words_view([[weight, 1 - weight]], ["START"], ["a", "car"], targets=[("un", 0)], key="first")
-    told = lesson.predict("scaling.q", "Which?", ("one", "two", "three"), "two", "Because of **this**.")
+    told = exhibit_parts.predict("scaling.q", "Which?", ("one", "two", "three"), "two", "Because of **this**.")
     if told:
         words_view([[0.2, 0.8]], ["START"], ["a", "car"], targets=[("un", 0)], key="second")
     words_view([[1 - weight, weight]], ["START"], ["a", "car"], targets=[("un", 0)], key="last")
@@ -116,7 +116,7 @@ def test_phones_get_a_question_to_the_character(room):
 
 
 def test_no_text_that_is_taken_literally_is_escaped_or_has_markup():
-    """`page_parts.numbers` and `st.text` show a backslash and a star as they come."""
+    """`page_parts.summary` and `st.text` show a backslash and a star as they come."""
     wrong = []
     for path in Path(viz.__file__).parent.rglob("*.py"):
         source = path.read_text("utf-8")
@@ -124,7 +124,7 @@ def test_no_text_that_is_taken_literally_is_escaped_or_has_markup():
             continue
         for node in ast.walk(ast.parse(source)):
             if isinstance(node, ast.Call) and ast.unparse(node.func) in (
-                "page_parts.numbers",
+                "page_parts.summary",
                 "numbers",
                 "st.text",
             ):

@@ -14,20 +14,20 @@ from viz.widgets import page_parts, quiz
 
 PAGE = """
 import streamlit as st
-from viz.widgets import lesson, page_parts
+from viz.widgets import exhibit_parts, page_parts
 from viz.shell import state
 state.begin("board")
-STEPS = (lesson.Step("Guess", "Say *it* aloud."), lesson.Step("Scores", "Each pair gets a score."), lesson.Step("Weights", "Shares of one."))
+STEPS = (exhibit_parts.Step("Guess", "Say *it* aloud."), exhibit_parts.Step("Scores", "Each pair gets a score."), exhibit_parts.Step("Weights", "Shares of one."))
 text = st.session_state.get("sentence", "a cat sat")
 words = text.split()
 longest = max(words, key=len)
 def why():
     st.session_state["explained"] = st.session_state.get("explained", 0) + 1
     return f"It has {len(longest)} letters, <b>counted</b>."
-st.session_state["step"] = lesson.steps(STEPS, "board.")
-st.session_state["told"] = lesson.predict("board.word", "Which word of $x$ is the longest?", words, longest, why)
-st.session_state["counted"] = lesson.predict_number(
-    "board.share", "How much of it?", 0, 1, answer=len(longest) / len(text), why="Letters by letters.", near=0.05, unit="%")
+st.session_state["step"] = exhibit_parts.steps(STEPS, "board.")
+st.session_state["told"] = exhibit_parts.predict("board.word", "Which word of $x$ is the longest?", words, longest, why)
+st.session_state["counted"] = exhibit_parts.predict_number(
+    "board.share", "How much of it?", 0, 1, answer=len(longest) / len(text), explanation="Letters by letters.", near=0.05, unit="%")
 with page_parts.fold("More", "board.more") as opened:
     if opened.open:
         st.text("inside")
@@ -37,9 +37,9 @@ st.button("Restore", on_click=lambda: __import__("viz.shell.page_buttons", froml
 
 TWO = """
 import streamlit as st
-from viz.widgets import lesson
+from viz.widgets import exhibit_parts
 answer = st.session_state.get("answer", "x")
-st.session_state["told"] = lesson.predict("q.a", "Which?", ("x", "y"), answer, f"So it is {answer}.")
+st.session_state["told"] = exhibit_parts.predict("q.a", "Which?", ("x", "y"), answer, f"So it is {answer}.")
 """
 
 
@@ -141,8 +141,8 @@ def test_r_asks_anew() -> None:
 
 def test_a_guess_survives_a_page_where_it_is_not_asked() -> None:
     test = AppTest.from_string(
-        "import streamlit as st\nfrom viz.widgets import lesson\n"
-        'if not st.session_state.get("away"):\n    lesson.predict("q.a", "Which?", ("x", "y"), "x", "So it is.")\n',
+        "import streamlit as st\nfrom viz.widgets import exhibit_parts\n"
+        'if not st.session_state.get("away"):\n    exhibit_parts.predict("q.a", "Which?", ("x", "y"), "x", "So it is.")\n',
         default_timeout=60,
     ).run()
     test.button_group[0].set_value("y").run()
@@ -284,11 +284,11 @@ def test_r_opens_the_page_anew_and_the_lecture_goes_on() -> None:
 # ------------------------------------------------------------------ ties, and how exactly a number is told
 
 LEVEL = """
-from viz.widgets import lesson
-lesson.predict("q.level", "Which is nearest?", {"queen": 0.636, "stepmother": 0.633, "prince": 0.5}, "queen", "By its cosine.")
-lesson.predict("q.one", "Which?", ("only",), "only", "There is one.")
-lesson.predict_number("q.share", "How much?", 0, 1, 0.99979, "Softmax is never 1.", 0.05)
-lesson.predict_number("q.times", "How many times?", 0, 20, 12.516984, "By counting.", 1.0, "times")
+from viz.widgets import exhibit_parts
+exhibit_parts.predict("q.level", "Which is nearest?", {"queen": 0.636, "stepmother": 0.633, "prince": 0.5}, "queen", "By its cosine.")
+exhibit_parts.predict("q.one", "Which?", ("only",), "only", "There is one.")
+exhibit_parts.predict_number("q.share", "How much?", 0, 1, 0.99979, "Softmax is never 1.", 0.05)
+exhibit_parts.predict_number("q.times", "How many times?", 0, 20, 12.516984, "By counting.", 1.0, "times")
 """
 
 

@@ -56,12 +56,12 @@ import streamlit as st
 from viz.shell import links, notices, pages, state
 from viz.shell.lessons import session, player
 from viz.shell.room_bar import bar, lecture
-from viz.widgets import lesson
+from viz.widgets import exhibit_parts
 links.open_page = lambda slug, query: st.session_state.update(went=(slug, query))
 entry = pages.find({slug!r})
 with state.visit(entry.slug, entry.shows_subject), player.lesson_bar(entry), lecture.publish_page(entry), player.lesson_footer(entry):
     notices.reserve_area()
-    lesson.predict("scaling.q", "Of ##the page?", ("three", "four"), "three", "So.")
+    exhibit_parts.predict("scaling.q", "Of ##the page?", ("three", "four"), "three", "So.")
 st.button("Next", on_click=lambda: session.go_to_stop(session.presentation().position + 1), key="next")
 st.button("Reveal", on_click=lambda: lecture.reveal(lecture.led_room()[0]), key="reveal")
 """

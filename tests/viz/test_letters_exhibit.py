@@ -15,7 +15,7 @@ from core.errors import InputError
 from viz.course.vision.letters_over_frames import charts, maths, own_voice
 from viz.course.vision.letters_over_frames.params import SLUG, Params
 from viz.labels import percent
-from viz.widgets import reads
+from viz.widgets import input_hints
 
 OWN = "4 7 2"
 TEXT = Params(own=OWN).text
@@ -137,7 +137,7 @@ def test_one_word_without_another_and_settings_of_the_text_itself_are_drawn():
 
 def test_the_pages_for_free_work_read_a_sound_as_it_is_written():
     text = "4 7 voice=Linda"
-    assert reads.judge(maths.MODEL, text) is None
+    assert input_hints.judge(maths.MODEL, text) is None
     run = core.open_model(maths.MODEL).run(text)
     steps = list(core.decode(core.open_model(maths.MODEL), text, core.Greedy(), max_new_tokens=20))
     assert steps[-1].text.strip() == run.target_text == "four seven"

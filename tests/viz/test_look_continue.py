@@ -17,7 +17,7 @@ from core.decoding import Greedy, Sample, decode
 from core.serving.engine import Engine, Listing
 from viz.labels import percent
 from viz.workspace.look import go_on
-from viz.workspace.shared import reads
+from viz.workspace.shared import reading_hints
 
 MODEL, TEXT = "gpt-mini", "Once upon a time there was a little"
 
@@ -164,7 +164,7 @@ def test_names_of_bytes_and_marks_are_not_offered_as_text(of_bytes):
     ],
 )
 def test_a_typed_name_of_a_mark_is_said_to_be_read_as_letters(model, text, says):
-    names = reads.as_letters(core.open_model(model), text)
+    names = reading_hints.as_letters(core.open_model(model), text)
     assert ", ".join(names) == says.partition(" is ")[0].partition(" are ")[0]
     if model == "gpt-mini" and says:
         assert any(says in element.value for element in look(model=model, text=text).text)

@@ -37,9 +37,9 @@ def test_the_text_of_a_view_is_the_way_back(view):
     assert View.from_text(view.to_text()) == view
 
 
-@given(some.lists(VIEWS, max_size=pins.MOST))
+@given(some.lists(VIEWS, max_size=pins.MAX_PINS))
 def test_several_views_are_one_value_of_a_link(views):
-    assert pins.read(pins.written(views)) == tuple(views)
+    assert pins.from_link(pins.to_link(views)) == tuple(views)
 
 
 @given(some.text("a~|\\.0mean", max_size=12))
@@ -86,7 +86,7 @@ def test_pinning_keeps_a_view_in_the_link_and_a_second_touch_takes_it_out():
     assert "Pinned:" not in "\n".join(one.value for one in test.markdown)
     button(test, "pin0").click().run()
     button(test, "pin1").click().run()
-    assert pins.read(test.query_params["pins"]) == tuple(
+    assert pins.from_link(test.query_params["pins"]) == tuple(
         View("m", f"text {n}", "causal", 0, n) for n in (0, 1)
     )
     assert (
@@ -94,7 +94,7 @@ def test_pinning_keeps_a_view_in_the_link_and_a_second_touch_takes_it_out():
         and button(test, "pin0").label == "Pinned"
     )
     button(test, "pin0").click().run()
-    assert len(pins.read(test.query_params["pins"])) == 1 and "Pinned: 1, compare it" in "\n".join(
+    assert len(pins.from_link(test.query_params["pins"])) == 1 and "Pinned: 1, compare it" in "\n".join(
         one.value for one in test.markdown
     )
     button(test, "pin1").click().run()
@@ -105,7 +105,7 @@ def test_the_oldest_pin_goes_when_there_are_more_than_four():
     test = AppTest.from_function(draw).run()
     for number in range(5):
         button(test, f"pin{number}").click().run()
-    assert [view.head for view in pins.read(test.query_params["pins"])] == [1, 2, 3, 4]
+    assert [view.head for view in pins.from_link(test.query_params["pins"])] == [1, 2, 3, 4]
 
 
 def test_nonsense_in_a_link_gives_a_notice_and_no_pins():
@@ -138,7 +138,9 @@ def test_the_full_view_of_look_pins_what_it_shows(monkeypatch, tmp_path: Path, h
         assert not test.exception
         button(test, "look.pin").click().run()
         assert not test.exception
-        assert pins.read(test.query_params["pins"]) == (View("tiny-gpt", "The cat sat.", "causal", 1, head),)
+        assert pins.from_link(test.query_params["pins"]) == (
+            View("tiny-gpt", "The cat sat.", "causal", 1, head),
+        )
 
 
 @pytest.mark.parametrize(("model", "head"), [("tiny-gpt", 1), ("tiny-translator", "mean")])
@@ -154,7 +156,7 @@ def test_decode_pins_what_is_written_so_far(monkeypatch, tmp_path: Path, model, 
         assert not test.exception
         button(test, "decode.pin").click().run()
         assert not test.exception
-        (view,) = pins.read(test.query_params["pins"])
+        (view,) = pins.from_link(test.query_params["pins"])
         assert (view.model, view.head) == (model, head)
         steps = [step for _, step in zip(range(3), decode(engine.open(model), "The cat sat."), strict=False)]
         assert (view.target if engine.open(model).spec.has_source else view.text) == steps[-1].text

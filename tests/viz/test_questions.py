@@ -13,7 +13,7 @@ from lesson_numbers import EDGES, EXACT, MEANT, NONE, NUMBERS
 
 from core.maths import softmax
 from viz.shell import pages
-from viz.widgets import lesson, quiz
+from viz.widgets import exhibit_parts, quiz
 from viz.workspace.what_if import page, views
 
 FIGURE = r"([−-]?\d[\d,]*(?:\.\d+)?(?:\s?·\s?10[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)?(?:\s?%)?)"
@@ -30,7 +30,7 @@ class Asked:
     answer: Any
     near: float = 0.0
     unit: str = ""
-    why: str = ""
+    explanation: str = ""
 
 
 @pytest.fixture
@@ -38,22 +38,38 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Asked]:
     """The questions of a page, each of them answered already: what follows the guess is drawn."""
     found: list[Asked] = []
 
-    def choice(key: str, question: str, options: Any, answer: str, why: Any) -> bool:
-        found.append(Asked("choice", key, question, options, answer, why=why() if callable(why) else why))
+    def choice(key: str, question: str, options: Any, answer: str, explanation: Any) -> bool:
+        found.append(
+            Asked(
+                "choice",
+                key,
+                question,
+                options,
+                answer,
+                explanation=explanation() if callable(explanation) else explanation,
+            )
+        )
         return True
 
     def number(
-        key: str, question: str, lo: float, hi: float, answer: float, why: Any, near: float, unit: str = ""
+        key: str,
+        question: str,
+        lo: float,
+        hi: float,
+        answer: float,
+        explanation: Any,
+        near: float,
+        unit: str = "",
     ) -> bool:
         found.append(Asked("number", key, question, (lo, hi), answer, near, unit))
         return True
 
-    def touched(key: str, question: str, held: str, answer: str, why: Any) -> bool:
+    def touched(key: str, question: str, held: str, answer: str, explanation: Any) -> bool:
         found.append(Asked("touched", key, question, (), answer))
         return True
 
-    for name, stand_in in (("predict", choice), ("predict_number", number), ("predict_touched", touched)):
-        monkeypatch.setattr(lesson, name, stand_in)
+    for name, stand_in in (("predict", choice), ("predict_number", number), ("predict_mark", touched)):
+        monkeypatch.setattr(exhibit_parts, name, stand_in)
         monkeypatch.setattr(quiz, name, stand_in)
     return found
 

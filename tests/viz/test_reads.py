@@ -15,8 +15,8 @@ import core
 from core.data.readable import in_small_letters
 from core.data.texts import texts
 from core.reading import bounds
-from viz.widgets import reads
-from viz.workspace.shared import reads as _reads
+from viz.widgets import input_hints
+from viz.workspace.shared import reading_hints as _reads
 
 NO_SENTENCE = {
     "albert/params": "texts that a bag of words counts, and no model reads",
@@ -75,7 +75,7 @@ def test_what_the_model_reads_is_said_where_one_types(name):
 
 def test_the_line_comes_from_the_model():
     lines = {
-        name: _reads.line(core.open_model(name), "Letters")
+        name: _reads.hint(core.open_model(name), "Letters")
         for name in ("translator-en-es", "bert-mini", "copy-gru-attention")
     }
     assert (
@@ -173,8 +173,8 @@ def test_every_box_for_a_sentence_names_the_model_that_reads_it():
     ],
 )
 def test_an_exhibit_says_what_is_read_and_answers_what_is_not(slug, model, most):
-    assert reads.line(model, f"up to {most} tokens") in captions(drawn(slug, {}, {}))
-    assert reads.line(model) == _reads.line(core.open_model(model), "")
+    assert input_hints.hint(model, f"up to {most} tokens") in captions(drawn(slug, {}, {}))
+    assert input_hints.hint(model) == _reads.hint(core.open_model(model), "")
     test = drawn(slug, {"text": "Das Haus ist sehr alt."}, {})
     assert f"{model} has read only English; this looks like another language." in said(test)
 
@@ -190,4 +190,4 @@ def test_in_compare_a_box_of_one_pane_says_it_too():
     test = page("compare", model="gpt-twin", text="The cat sat.")
     test = ran(next(box for box in test.text_input if box.key == "compare.text.1").set_value(GERMAN))
     assert "gpt-twin has read only English; this looks like another language." in said(test)
-    assert captions(test).count(_reads.line(core.open_model("gpt-twin"), "")) == 3
+    assert captions(test).count(_reads.hint(core.open_model("gpt-twin"), "")) == 3

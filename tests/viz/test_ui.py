@@ -225,8 +225,8 @@ def count(name, value):
     return value
 if st.session_state.get("go"):
     st.session_state["fold:a.table"] = st.session_state["fold:a.take"] = True
-page_parts.as_table(lambda: count("table", pd.DataFrame({"x": [1]})), "a")
-page_parts.take_away(lambda: count("data", {"w": np.eye(2)}), "import core", key="a")
+page_parts.table_fold(lambda: count("table", pd.DataFrame({"x": [1]})), "a")
+page_parts.export_fold(lambda: count("data", {"w": np.eye(2)}), "import core", key="a")
 """).run()
     assert not test.exception
     assert "table" not in test.session_state

@@ -205,7 +205,7 @@ def test_the_head_in_view_is_switched(engine):
 def test_a_changed_head_is_pinned_with_its_changes(engine):
     test = page(**link(edits.ZeroHead("layer.0.self_attn.heads", 1), **{"what_if.seen": "causal.1.2"}))
     touch(test, "what_if.pin")
-    (pinned,) = pins.read(str(np.ravel(test.query_params["pins"])[0]))
+    (pinned,) = pins.from_link(str(np.ravel(test.query_params["pins"])[0]))
     assert pinned == pins.View("tiny-gpt", TEXT, "causal", 1, 2, edits="zero:layer.0.self_attn.heads:1")
     np.testing.assert_allclose(
         compared.seen(pinned, "token").weights, picture(go(test), "L1.H2 after"), atol=1e-6

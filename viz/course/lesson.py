@@ -38,7 +38,7 @@ from viz.course.sheets.kinds import KINDS, NAME, of
 from viz.course.texts import Text, read
 from viz.labels import formulas
 from viz.shell import errors, links
-from viz.widgets import engine_client, lesson, page_parts
+from viz.widgets import engine_client, exhibit_parts, page_parts
 from viz.widgets.knobs import Knobs
 
 P = TypeVar("P", bound=Knobs)
@@ -139,8 +139,8 @@ class Lesson(Generic[P, D]):
         """Claim, steps, and of the chosen one: question, picture, sentence, controls; everything else folded."""
         self.arrive()
         page_parts.title(self.text.info)
-        named = [lesson.Step(one.name, one.says) for one in self.text.steps if one.name]
-        at = lesson.steps(named, f"{self.slug}.") if named else 0
+        named = [exhibit_parts.Step(one.name, one.says) for one in self.text.steps if one.name]
+        at = exhibit_parts.steps(named, f"{self.slug}.") if named else 0
         step, params, folds = self.steps[at], self.params.read(self.slug), None
         with errors.guard(), st.container(key=f"{self.slug}-picture-{at}"):
             data: Any = None if step.alone else self.data(params)
@@ -150,7 +150,11 @@ class Lesson(Generic[P, D]):
         own = step.controls(params) if callable(step.controls) else step.controls
         if shown := [
             *own,
-            *(name for name in (*step.texts, *self.controls) if name not in own and not lesson.presenting()),
+            *(
+                name
+                for name in (*step.texts, *self.controls)
+                if name not in own and not exhibit_parts.presenting()
+            ),
         ]:
             with st.container(key=f"{self.slug}-controls"):
                 params.show(self.slug, *shown)
@@ -176,7 +180,7 @@ class Lesson(Generic[P, D]):
                 st.text(LATER)
             elif opened.open:
                 for key, values in folds.equations.items():
-                    lesson.equation(key, f"{slug}.", values=values)
+                    exhibit_parts.equation(key, f"{slug}.", values=values)
                 for line in folds.latex:
                     page_parts.equation(line)
                 if folds.more:
@@ -189,10 +193,10 @@ class Lesson(Generic[P, D]):
                     st.markdown(formulas(said.tries, is_markdown=True))
                 if folds.aside:
                     folds.aside()
-        page_parts.documents(self.text.info, lambda: self._sources(said.errata, known))
+        page_parts.sources_fold(self.text.info, lambda: self._sources(said.errata, known))
         table, arrays = (folds.table, folds.arrays) if known else ({"": [LATER]}, {})
-        page_parts.as_table(table if callable(table) else lambda: pd.DataFrame(table), slug)
-        page_parts.take_away(
+        page_parts.table_fold(table if callable(table) else lambda: pd.DataFrame(table), slug)
+        page_parts.export_fold(
             lambda: {
                 name: np.asarray(value) for name, value in (arrays() if callable(arrays) else arrays).items()
             },
@@ -218,7 +222,7 @@ class Lesson(Generic[P, D]):
         if self.text.sources:
             st.markdown(formulas(self.text.sources, is_markdown=True))
         if known:
-            lesson.errata(*errata)
+            exhibit_parts.errata(*errata)
         elif errata:
             st.text(LATER)
 

@@ -6,7 +6,7 @@ import streamlit as st
 
 from viz.shell import progress
 
-ASKED = ":asked"
+STATE_SUFFIX = ":asked"
 _ANSWERS = "atlas.answers.given"
 
 
@@ -14,27 +14,27 @@ def forget(slug: str) -> None:
     """Discard the answers to all questions of a page, so that it asks them again."""
     progress.forget_answers(slug)
     for name in list(st.session_state):
-        if str(name).startswith(f"predict:{slug}.") and str(name).endswith(ASKED):
+        if str(name).startswith(f"predict:{slug}.") and str(name).endswith(STATE_SUFFIX):
             st.session_state[name] = {"of": None, "guess": None}
 
 
-def give(question: str, guess: object, right: bool) -> None:
+def record(question: str, guess: object, right: bool) -> None:
     """Note an answer whose verdict is on screen; the question asked again has the later one."""
     st.session_state.setdefault(_ANSWERS, {})[question] = (str(guess), right)
 
 
-def given() -> dict[str, tuple[str, bool]]:
+def given_answers() -> dict[str, tuple[str, bool]]:
     """Return the answers since the lesson began: question to the guess and whether it was right."""
     return st.session_state.get(_ANSWERS, {})
 
 
-def forget_given() -> None:
+def reset_given() -> None:
     """Begin a new list of answers."""
     st.session_state[_ANSWERS] = {}
 
 
 def guess(name: str, value: object) -> None:
     """Answer a question that is asked now, as a click of the visitor would."""
-    slot = f"predict:{name}{ASKED}"
+    slot = f"predict:{name}{STATE_SUFFIX}"
     if slot in st.session_state:
         st.session_state[slot] = st.session_state[slot] | {"guess": value}

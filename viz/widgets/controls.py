@@ -15,10 +15,10 @@ import streamlit as st
 from core.text.tokenizer import LONGEST, typed
 from viz.labels import literal
 from viz.shell import notices, state
-from viz.widgets import reads
+from viz.widgets import input_hints
 
 T = TypeVar("T")
-AWAY = "none"
+NONE = "none"
 """In a link: of what is offered nothing is drawn."""
 SAME = "The seed of what is drawn at random: the same number draws the same again."
 
@@ -78,9 +78,11 @@ def segmented(
     return now
 
 
-def offered(label: str, options: Sequence[str], name: str, default: str, format: Callable[[str], str]) -> str:
-    """Pictures that stand ready, of which one at a time is drawn; the lit one touched again is put away (`AWAY`)."""
-    key, now = _bind("offered", name, default, state.one_of((AWAY, *options), default))
+def optional_pills(
+    label: str, options: Sequence[str], name: str, default: str, format: Callable[[str], str]
+) -> str:
+    """Choose at most one of several pictures, as pills; a second press of the lit one removes it (`NONE` in the link)."""
+    key, now = _bind("offered", name, default, state.one_of((NONE, *options), default))
     st.pills(
         label,
         options,
@@ -94,12 +96,12 @@ def offered(label: str, options: Sequence[str], name: str, default: str, format:
     return now
 
 
-def several(
+def multi_pills(
     label: str, options: Sequence[str], name: str, default: Sequence[str], format: Callable[[str], str] = str
 ) -> tuple[str, ...]:
-    """Choose any of what is offered, as pills; in the link with commas between, in the order of the options (`AWAY`: nothing)."""
+    """Choose any number of options, as pills; in the link with commas between, in the order of the options (`NONE`: nothing)."""
     key = f"several:{state.page()}:{name}"
-    lit = list(state.read(name, tuple(default), state.some_of(options, AWAY)))
+    lit = list(state.read(name, tuple(default), state.some_of(options, NONE)))
     state.seed_widget(key, lit)
     st.pills(
         label,
@@ -143,7 +145,7 @@ def select(
 def slider(
     label: str, lo: float, hi: float, name: str, default: float, step: float = 1, help: str | None = None
 ):
-    """A quantity. Whole numbers when lo, hi, default and step are whole (a head is a choice: use `pills`)."""
+    """Choose a quantity. Whole numbers when lo, hi, default and step are whole (a head is a choice: use `pills`)."""
     kind, parse = _numbers(lo, hi, default, step)
     key, now = _bind("slider", name, kind(default), parse)
     st.slider(
@@ -152,8 +154,10 @@ def slider(
     return now
 
 
-def stops(label: str, options: Sequence[T], name: str, default: T, format: Callable[[T], str] = str) -> T:
-    """A quantity that grows by factors: a slider with named stops."""
+def select_slider(
+    label: str, options: Sequence[T], name: str, default: T, format: Callable[[T], str] = str
+) -> T:
+    """Choose a quantity that grows by factors: a slider with named stops."""
     options = list(options)
     key, now = _bind("stops", name, default, state.one_of(options, default))
     st.select_slider(label, options, now, format_func=format, key=key, on_change=_store, args=(key, name))
@@ -163,7 +167,7 @@ def stops(label: str, options: Sequence[T], name: str, default: T, format: Calla
 def number(
     label: str, lo: float, hi: float, name: str, default: float, step: float = 1, help: str | None = None
 ):
-    """A quantity that one types."""
+    """Type a quantity; return it."""
     kind, parse = _numbers(lo, hi, default, step)
     key, now = _bind("number", name, kind(default), parse)
     st.number_input(
@@ -172,18 +176,18 @@ def number(
     return now
 
 
-def draw(
+def seed_input(
     name: str,
     default: int = 0,
     most: int = 9999,
     *,
     first: int = 0,
     label: str = "Draw",
-    again: str = "Draw again",
+    next_label: str = "Draw again",
     strong: bool = False,
     drops: Sequence[str] = (),
 ) -> int:
-    """The number of a draw, the seed of everything that the page draws at random, and a button that takes the next one.
+    """Return the seed of everything that the page samples at random; draw its box, and a button that takes the next one.
 
     Every exhibit that draws shows this one control, as "SLUG.draw": the same number draws the same again, here and for
     whoever opens the link. Another draw takes back the choices named in `drops`, which belonged to the last one.
@@ -197,7 +201,7 @@ def draw(
                 label, first, most, now, key=key, on_change=_store, args=(key, name, drops), help=SAME
             )
         st.button(
-            again,
+            next_label,
             key=f"{name}.again",
             on_click=_next,
             args=(key, name, first, most, drops),
@@ -208,7 +212,7 @@ def draw(
 
 
 def toggle(label: str, name: str, default: bool, help: str | None = None) -> bool:
-    """Yes or no."""
+    """Choose yes or no."""
     key, now = _bind("toggle", name, default, state.yes_or_no)
     st.toggle(label, now, key=key, on_change=_store, args=(key, name), help=help)
     return now
@@ -222,10 +226,10 @@ def text(
     quiet: bool = False,
     placeholder: str | None = None,
     drops: Sequence[str] = (),
-    of: str = "",
+    model: str = "",
     most: str = "",
 ) -> str:
-    """The sentence box. Of a text over 20,000 letters the first are read; over 2,000 it is not put in the link: a line below says so.
+    """Draw the sentence box; return its text, of a longer one the first 20,000 letters. Over 2,000 letters it is not put in the link: a line below says so.
 
     Another text takes back the choices named in `drops`: a translation belongs to its sentence. `of`: the model that reads it,
     `most`: how much of it here, "up to 24 tokens"; so it is said what it reads, and at the top of the page where it cannot.
@@ -248,12 +252,12 @@ def text(
             f"This text has {len(given):,} letters. Above {state.LONGEST:,} it is not put in the link: "
             "whoever opens the link sees the opening text instead."
         )
-    if of and not state.presenting():
-        reads.show(reads.line(of, most))
-    if of and now not in ("", default):
+    if model and not state.presenting():
+        input_hints.show(input_hints.hint(model, most))
+    if model and now not in ("", default):
         with notices.area():
-            reads.told(
-                of,
+            input_hints.show_note(
+                model,
                 now,
                 lambda small: state.write(**{name: small}, **dict.fromkeys(drops)),
                 key=f"reads.{name}",
@@ -280,10 +284,10 @@ def preset_row(sentences: Sequence[str], name: str, default: str = "", label: st
         )
 
 
-def ready(
+def preset_values(
     examples: Mapping[str, Mapping[str, Any]], key: str, now: Mapping[str, Any], label: str = "Examples"
 ) -> None:
-    """Ready-made values of several names as one row of pills; the lit one is what these hold `now`."""
+    """Draw ready-made values of several names as one row of pills; the lit one is what these have `now`."""
     lit = state.seed_widget(
         key, next((name for name, values in examples.items() if now.items() <= values.items()), None)
     )
@@ -304,13 +308,13 @@ def _make_ready(key: str, examples: Mapping[str, Mapping[str, Any]]) -> None:
 
 
 def _bind(kind: str, name: str, default: T, parse: Callable[[str], T]) -> tuple[str, T]:
-    """The widget's key, and the state's value, which it holds before it is drawn."""
+    """Return the widget's key, and the state's value, which it is given before it is drawn."""
     key = f"{kind}:{state.page()}:{name}"  # the page's slug: one key on two pages would be two widgets
     return key, state.seed_widget(key, state.read(name, default, parse))
 
 
 def _lit(now: T, options: Sequence[T]) -> list[T]:
-    """The option that is lit, if one is; in a list, because Streamlit takes a tuple for several."""
+    """Return the lit option, if there is one; in a list, because Streamlit takes a tuple for several."""
     return [now] if now in options else []
 
 
@@ -321,12 +325,12 @@ def _store(key: str, name: str, drops: Sequence[str] = ()) -> None:
 
 
 def _take(key: str, name: str) -> None:
-    state.write(**{name: st.session_state.get(key) or AWAY})
+    state.write(**{name: st.session_state.get(key) or NONE})
 
 
 def _gather(key: str, name: str, options: Sequence[str]) -> None:
     lit = st.session_state.get(key) or ()
-    state.write(**{name: tuple(one for one in options if one in lit) or AWAY})
+    state.write(**{name: tuple(one for one in options if one in lit) or NONE})
 
 
 def _next(key: str, name: str, first: int, most: int, drops: Sequence[str]) -> None:
@@ -335,8 +339,8 @@ def _next(key: str, name: str, first: int, most: int, drops: Sequence[str]) -> N
     state.write(**{name: first + (now + 1 - first) % (most + 1 - first)}, **dict.fromkeys(drops))
 
 
-def between(lo: float, hi: float, default: float, step: float = 1) -> Callable[[str], Any]:
-    """The rule of a quantity: whole numbers when lo, hi, default and step are whole."""
+def number_rule(lo: float, hi: float, default: float, step: float = 1) -> Callable[[str], Any]:
+    """Return the parser of a quantity: whole numbers when lo, hi, default and step are whole."""
     return _numbers(lo, hi, default, step)[1]
 
 

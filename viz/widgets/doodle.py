@@ -24,12 +24,12 @@ _REFUSED = "doodle.refused"
 
 @cache
 def samples() -> dict[str, str]:
-    """Our own doodles, by name, as text."""
+    """Return the doodles that ship with the app, by name, as text."""
     return {name: doodles.as_text(doodles.own(name)) for name in doodles.NAMES}
 
 
 def linked(raw: str) -> str:
-    """The doodle in a link, as it is written; raises `state.Unusable` for what is none."""
+    """Parse the doodle in a link and return its text. Raises `state.Unusable` for anything else."""
     try:
         return doodles.as_text(doodles.from_text(raw))
     except InputError as error:

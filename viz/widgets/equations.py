@@ -32,7 +32,7 @@ _component = v2.component(
 
 
 def convention() -> str:
-    """ "columns" as in the documents or "rows" as in PyTorch: what the visitor chose for the whole course."""
+    """Return "columns" as in the documents or "rows" as in PyTorch, as the visitor chose for the whole course."""
     return state.read("convention", COLUMNS, state.one_of((COLUMNS, ROWS)))
 
 
@@ -100,7 +100,7 @@ def place(equation: Equation) -> str:
 
 
 def _tree(node: Node) -> list[Any]:
-    """A node as the browser reads it: kind, then text or parts.
+    """Return a node as the browser reads it: kind, then text or parts.
 
     >>> _tree(Node("sup", "", (Node("sign", "q"), Node("operator", "⊤"))))
     ['sup', ['sign', 'q'], ['operator', '⊤']]

@@ -18,7 +18,7 @@ from viz.widgets import engine_client, page_parts
 
 
 def show(*ids: str) -> None:
-    """The entries of these names below each other, for the fold "Sources" of an exhibit."""
+    """Draw the entries of these names below each other, for the fold "Sources" of an exhibit."""
     for id in ids:
         found = errata.find(id)
         st.markdown(f"**{id}** {formulas(found.title)}")
@@ -34,14 +34,14 @@ def entry(erratum: Erratum) -> None:
     evidence = engine_client.submit(("erratum", erratum.id), erratum.evidence, erratum.cost)
     with origin.aside(changed=erratum.id):
         _pictures(erratum.id, evidence)
-    page_parts.numbers(evidence.sentence)
+    page_parts.summary(evidence.sentence)
     if not evidence.computed:
         st.caption("This rests on a citation: it is looked up, not calculated.")
     st.markdown(f":gray[{formulas(erratum.note)}]")
 
 
 def places(erratum: Erratum) -> tuple[str, ...]:
-    """Where it is printed, one line a document."""
+    """Return the places where it is printed, one line a document."""
     return tuple(Cite(where.document, where.section, where.item).place() for where in erratum.where)
 
 

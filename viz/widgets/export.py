@@ -12,7 +12,7 @@ import segno
 
 
 def link(base: str | None, query: str) -> str:
-    """The address of this view.
+    """Return the address of this view.
 
     >>> link("http://127.0.0.1:8501/masks", "layer=3")
     'http://127.0.0.1:8501/masks?layer=3'
@@ -22,7 +22,7 @@ def link(base: str | None, query: str) -> str:
 
 
 def qr(text: str) -> bytes | None:
-    """The text as a QR code (PNG), or None when it is too long for one (about 2,900 bytes)."""
+    """Return the text as a QR code (PNG); None when it is too long for one (about 2,900 bytes)."""
     try:
         code = segno.make(text, error="l", micro=False)
     except segno.DataOverflowError:
@@ -44,7 +44,7 @@ Arrays = Mapping[str, "np.ndarray | Labelled"]
 
 
 def npz(arrays: Arrays) -> bytes:
-    """The arrays as a compressed NumPy archive; read it back with numpy.load. The labels of an axis stand beside its array, as "array, axis"."""
+    """Return the arrays as a compressed NumPy archive, for numpy.load. The labels of an axis are stored beside its array, as "array, axis"."""
     out = io.BytesIO()
     ready: dict[str, Any] = {}
     for name, value in arrays.items():
@@ -56,7 +56,7 @@ def npz(arrays: Arrays) -> bytes:
 
 
 def csv(arrays: Arrays) -> str:
-    r"""All arrays of numbers in one long table: the array's name, one column an axis, the value; yes and no are 1 and 0.
+    r"""Return all arrays of numbers in one long table: the array's name, one column an axis, the value; yes and no are 1 and 0.
 
     A column has the name of its axis (i0, i1, ... where it has none), and the labels of the places (else their index).
     Arrays of words are left to the archive: one word would make the column text.
@@ -85,7 +85,7 @@ def csv(arrays: Arrays) -> str:
 
 
 def _labelled(value: np.ndarray | Labelled) -> Labelled:
-    """The array with names for its axes: i0, i1, ... where nobody gave any."""
+    """Return the array with names for its axes: i0, i1, ... where it has none."""
     if isinstance(value, Labelled):
         return value
     array = np.asarray(value)
@@ -93,7 +93,7 @@ def _labelled(value: np.ndarray | Labelled) -> Labelled:
 
 
 def _cell(value: object) -> str:
-    """One field, quoted where needed; text that a spreadsheet would take for a formula is kept as text."""
+    """Return one field, quoted where needed; text that a spreadsheet would take for a formula is kept as text."""
     text = repr(float(value)) if isinstance(value, np.floating) else str(value)
     if isinstance(value, str) and text[:1] in ("=", "+", "-", "@", "\t", "\r"):
         text = "'" + text

@@ -28,7 +28,7 @@ from viz.shell import state
 from viz.widgets import controls, engine_client
 from viz.widgets import doodle as canvas
 
-Of = Any
+OrFunction = Any
 """A value, or a function that makes it of the Params."""
 Width = int | Literal["stretch"]
 
@@ -44,7 +44,7 @@ class Control:
 
 
 def knob(opening: Any, control: Control, link: str = "") -> Any:
-    """A field of `Knobs`; `link`: its name in the link where that is not SLUG.FIELD, as "text", which travels from page to page."""
+    """Declare a field of `Knobs`; `link`: its name in the link where that is not SLUG.FIELD, as "text", which goes from page to page."""
     return dataclasses.field(default=opening, metadata={"control": control, "link": link})
 
 
@@ -53,7 +53,7 @@ class Knobs:
 
     @classmethod
     def link(cls, slug: str, field: str) -> str:
-        """The name of a field in the link."""
+        """Return the name of a field in the link."""
         return cls._fields()[field].metadata["link"] or f"{slug}.{field}"
 
     @classmethod
@@ -69,7 +69,7 @@ class Knobs:
         )
 
     def show(self, slug: str, *names: str) -> None:
-        """The controls of these fields: narrow ones side by side, the others below each other."""
+        """Draw the controls of these fields: narrow ones side by side, the others below each other."""
         for beside, row in itertools.groupby(names, self._row_of):
             if beside:
                 self._row(slug, row)
@@ -103,7 +103,7 @@ class Knobs:
         return {field.name: field for field in dataclasses.fields(cls)}  # type: ignore[arg-type]
 
 
-def _resolve(value: Of, params: Any) -> Any:
+def _resolve(value: OrFunction, params: Any) -> Any:
     return value(params) if callable(value) else value
 
 
@@ -111,15 +111,20 @@ def _one_of(options: Sequence[Any]) -> Callable[[Any], Callable[[str], Any]]:
     return lambda opening: state.one_of(tuple(options), opening)
 
 
-def _among(options: Of) -> Callable[[Any], Callable[[str], Any]]:
-    """The rule of a choice; one whose options depend on the others is held to them where it is drawn."""
+def _among(options: OrFunction) -> Callable[[Any], Callable[[str], Any]]:
+    """Return the rule of a choice; one whose options depend on other values is checked where it is drawn."""
     return (lambda opening: type(opening)) if callable(options) else _one_of(options)
 
 
 def pills(
-    label: Of, options: Of, format: Callable[[Any], str] = str, *, quiet: bool = False, width: Width = 0
+    label: OrFunction,
+    options: OrFunction,
+    format: Callable[[Any], str] = str,
+    *,
+    quiet: bool = False,
+    width: Width = 0,
 ) -> Control:
-    """One of a few, as pills."""
+    """Declare a choice of one of a few, as pills."""
     return Control(
         lambda name, opening, p, _: controls.pills(
             _resolve(label, p), _resolve(options, p), name, opening, format, quiet=quiet
@@ -130,15 +135,15 @@ def pills(
 
 
 def segmented(
-    label: Of,
-    options: Of,
+    label: OrFunction,
+    options: OrFunction,
     format: Callable[[Any], str] = str,
     *,
     quiet: bool = False,
     wrap: bool = True,
     width: Width = 0,
 ) -> Control:
-    """One of two to five that belong together, as one bar."""
+    """Declare a choice of one of two to five that belong together, as one bar."""
     return Control(
         lambda name, opening, p, _: controls.segmented(
             _resolve(label, p), _resolve(options, p), name, opening, format, quiet=quiet, wrap=wrap
@@ -149,9 +154,14 @@ def segmented(
 
 
 def select(
-    label: Of, options: Of, format: Callable[[Any], str] = str, *, width: Width = 0, **more: Any
+    label: OrFunction,
+    options: OrFunction,
+    format: Callable[[Any], str] = str,
+    *,
+    width: Width = 0,
+    **more: Any,
 ) -> Control:
-    """One of many, from a list."""
+    """Declare a choice of one of many, from a list."""
     return Control(
         lambda name, opening, p, _: controls.select(
             _resolve(label, p), _resolve(options, p), name, opening, format, **more
@@ -161,43 +171,45 @@ def select(
     )
 
 
-def stops(
-    label: Of, options: Sequence[Any], format: Callable[[Any], str] = str, *, width: Width = 560
+def select_slider(
+    label: OrFunction, options: Sequence[Any], format: Callable[[Any], str] = str, *, width: Width = 560
 ) -> Control:
-    """A quantity that grows by factors: a slider with named stops."""
+    """Declare a quantity that grows by factors: a slider with named stops."""
     return Control(
-        lambda name, opening, p, _: controls.stops(_resolve(label, p), options, name, opening, format),
+        lambda name, opening, p, _: controls.select_slider(
+            _resolve(label, p), options, name, opening, format
+        ),
         _one_of(options),
         width,
     )
 
 
 def slider(
-    label: Of, lo: float, hi: float, step: float = 1, help: str | None = None, *, width: Width = 0
+    label: OrFunction, lo: float, hi: float, step: float = 1, help: str | None = None, *, width: Width = 0
 ) -> Control:
-    """A quantity."""
+    """Declare a quantity with a slider."""
     return Control(
         lambda name, opening, p, _: controls.slider(_resolve(label, p), lo, hi, name, opening, step, help),
-        lambda opening: controls.between(lo, hi, opening, step),
+        lambda opening: controls.number_rule(lo, hi, opening, step),
         width,
     )
 
 
 def number(
-    label: Of, lo: float, hi: float, step: float = 1, help: str | None = None, *, width: Width = 160
+    label: OrFunction, lo: float, hi: float, step: float = 1, help: str | None = None, *, width: Width = 160
 ) -> Control:
-    """A quantity that one types."""
+    """Declare a quantity that one types."""
     return Control(
         lambda name, opening, p, _: controls.number(_resolve(label, p), lo, hi, name, opening, step, help),
-        lambda opening: controls.between(lo, hi, opening, step),
+        lambda opening: controls.number_rule(lo, hi, opening, step),
         width,
     )
 
 
-def draw(most: int = 9999, *, first: int = 0, drops: Sequence[str] = (), **more: Any) -> Control:
-    """The number of a draw, and the button that takes the next; another draw takes back the fields named in `drops`."""
+def seed_input(most: int = 9999, *, first: int = 0, drops: Sequence[str] = (), **more: Any) -> Control:
+    """Declare the seed of random numbers, with the button that takes the next; another seed takes back the fields named in `drops`."""
     return Control(
-        lambda name, opening, _, names: controls.draw(
+        lambda name, opening, _, names: controls.seed_input(
             name, opening, most, first=first, drops=tuple(map(names, drops)), **more
         ),
         lambda opening: state.whole_number(first, most),
@@ -205,8 +217,8 @@ def draw(most: int = 9999, *, first: int = 0, drops: Sequence[str] = (), **more:
     )
 
 
-def toggle(label: Of, help: str | None = None, *, width: Width = 0) -> Control:
-    """Yes or no."""
+def toggle(label: OrFunction, help: str | None = None, *, width: Width = 0) -> Control:
+    """Declare a choice of yes or no."""
     return Control(
         lambda name, opening, p, _: controls.toggle(_resolve(label, p), name, opening, help),
         lambda opening: state.yes_or_no,
@@ -215,17 +227,17 @@ def toggle(label: Of, help: str | None = None, *, width: Width = 0) -> Control:
 
 
 def sentence(
-    label: Of,
-    examples: Of = (),
+    label: OrFunction,
+    examples: OrFunction = (),
     *,
-    of: Of = "",
+    model: OrFunction = "",
     most: str = "",
     drops: Sequence[str] = (),
-    placeholder: Of = "Type a sentence",
-    quiet: Of = False,
+    placeholder: OrFunction = "Type a sentence",
+    quiet: OrFunction = False,
     width: Width = 0,
 ) -> Control:
-    """A box for a text, below it `examples` to choose; another text takes back the fields named in `drops`. `of`, `most`: see controls.text."""
+    """Declare a box for a text, below it `examples` to choose; another text takes back the fields named in `drops`. `model`, `most`: see controls.text."""
 
     def draw(name: str, opening: str, params: Any, names: Callable[[str], str]) -> None:
         offered = _resolve(examples, params)
@@ -241,7 +253,7 @@ def sentence(
                 quiet=_resolve(quiet, params),
                 placeholder=_resolve(placeholder, params),
                 drops=tuple(map(names, drops)),
-                of=_resolve(of, params),
+                model=_resolve(model, params),
                 most=most,
             )
             if offered:
@@ -250,8 +262,8 @@ def sentence(
     return Control(draw, lambda opening: typed, width)
 
 
-def doodle(title: Of = canvas.TITLE, *, upload: bool = True, drops: Sequence[str] = ()) -> Control:
-    """A doodle that one draws, chooses or uploads, as the text that a model reads; another one takes back the fields named in `drops`."""
+def doodle(title: OrFunction = canvas.TITLE, *, upload: bool = True, drops: Sequence[str] = ()) -> Control:
+    """Declare a doodle that one draws, chooses or uploads, as the text that a model reads; another one takes back the fields named in `drops`."""
     return Control(
         lambda name, opening, p, names: canvas.draw(
             name, opening, title=_resolve(title, p), upload=upload, drops=tuple(map(names, drops))
@@ -260,24 +272,24 @@ def doodle(title: Of = canvas.TITLE, *, upload: bool = True, drops: Sequence[str
     )
 
 
-def touched(rule: Callable[[str], Any]) -> Control:
-    """Return the control of a setting that is made by touching the picture: a rule, and nothing to draw."""
+def url_only(rule: Callable[[str], Any]) -> Control:
+    """Declare a setting that is made in the picture: a parser of the link, and no control to draw."""
     return Control(lambda *_: None, lambda opening: rule)
 
 
-def models(label: Of, names: Sequence[str], *, width: int = 0) -> Control:
-    """One of these trained models, as one bar; one that is not here is not offered."""
+def models(label: OrFunction, names: Sequence[str], *, width: int = 0) -> Control:
+    """Declare a choice of one of these trained models, as one bar; one that is not installed is not offered."""
 
     def available() -> tuple[str, ...]:
         return tuple(name for name in names if (entry := engine_client.entry(name)) and entry.ok) or tuple(
             names[:1]
         )
 
-    return ruled(
+    return with_rule(
         segmented(label, lambda params: available(), width=width), lambda raw: state.one_of(available())(raw)
     )
 
 
-def ruled(control: Control, rule: Callable[[str], Any]) -> Control:
-    """A control with a rule of its own in the link: its options depend on the others or on what is here, and the step needs a usable value."""
+def with_rule(control: Control, rule: Callable[[str], Any]) -> Control:
+    """Return a control with another parser of the link, for options that depend on other values or on installed models."""
     return dataclasses.replace(control, rule=lambda opening: rule)

@@ -28,7 +28,7 @@ from viz.platform import run_context, static_files
 from viz.shell import links, notices, present_layout, state
 from viz.shell.page_buttons import draw_page_buttons
 from viz.shell.pages import Entry, Exhibit, Page
-from viz.widgets import export, told
+from viz.widgets import chart_table, export
 
 EQUATION, LOOKING = "The equation with these numbers", "What am I looking at"
 DOCUMENTS, TABLE, TAKE, SHEET = "Sources", "As a table", "Export", "Exercises to print"
@@ -38,16 +38,16 @@ _TOOLS: dict[str, Any] = {"responsive": True, "displaylogo": False, "modeBarButt
 Maybe = Callable[[], Any]
 
 
-def title(info: Page | Exhibit, *, still: bool = False, bare: bool = False) -> None:
-    """Heading, claim, and the buttons of the page: a `still` one, which has nothing to restore, has only that which adds it to a lesson; a `bare` one has none."""
+def title(info: Page | Exhibit, *, lesson_only: bool = False, no_buttons: bool = False) -> None:
+    """Draw heading, claim and the buttons of the page: `lesson_only` for one that has nothing to restore; `no_buttons` for none."""
     origin.begin(info.title)
     with present_layout.head_area():
         with st.container(
             horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", key="atlas-title"
         ):
             st.title(info.title, width="content", anchor=False)
-            if not bare:
-                draw_page_buttons(still)
+            if not no_buttons:
+                draw_page_buttons(lesson_only)
         with st.container(key="atlas-claim"):
             st.markdown(f":gray[{info.claim}]")
     notices.reserve_area()
@@ -58,7 +58,7 @@ def show(
     key: str,
     alt: str,
     on_pick: Callable[[], None] | None = None,
-    room: int | None = None,
+    present_height: int | None = None,
 ) -> None:
     """Draw a Plotly or Altair figure in the visitor's theme; `alt` is what a screen reader says instead, and the title when it is saved.
 
@@ -67,7 +67,7 @@ def show(
     """
     # the lines go above a saved picture, see pictures.js
     alt = "\n".join((" ".join(alt.split()), *origin.now().heading()))
-    tree = _tree(figure, _Look(_dark(), state.presenting(), room if state.presenting() else None))
+    tree = _tree(figure, _Look(_dark(), state.presenting(), present_height if state.presenting() else None))
     if isinstance(tree, _PlotlyTree):
         static_files.note_plotly()
         picture_listener.notify(key, None)
@@ -93,9 +93,9 @@ def show(
         )
 
 
-def show_large(figure: go.Figure | alt.TopLevelMixin, key: str, alt: str, room: int) -> None:
+def show_large(figure: go.Figure | alt.TopLevelMixin, key: str, alt: str, present_height: int) -> None:
     """Draw a figure, in Present `room` pixels high, so that question, picture and sentence fit on one screen."""
-    show(figure, key, alt, room=room)
+    show(figure, key, alt, present_height=present_height)
 
 
 class _Look(NamedTuple):
@@ -142,7 +142,7 @@ def _in_vega(figure: alt.TopLevelMixin, look: _Look) -> dict[str, Any]:
     figure = figure.properties(height=look.height) if look.height else figure
     tree = figure.to_dict(validate=schemapi.DEBUG_MODE)
     tree["config"] = theme.altair_config() | tree.get("config", {})
-    tree = told.with_table(_dressed(tree, look))
+    tree = chart_table.attach_table(_dressed(tree, look))
     tree["datasets"] = {name: _as_sent(rows) for name, rows in tree["datasets"].items()}
     return tree
 
@@ -162,8 +162,8 @@ def _dressed(tree: dict[str, Any], look: _Look) -> dict[str, Any]:
     return theme.for_present_mode(tree) if look.presenting else tree
 
 
-def picked(key: str, name: str) -> Mapping[str, Any] | None:
-    """The fields of the mark that was clicked last in the Altair figure `key`, by its selection `name`; None before any click."""
+def clicked_mark(key: str, name: str) -> Mapping[str, Any] | None:
+    """Return the fields of the mark that was clicked last in the Altair figure `key`, by its selection `name`; None before any click."""
     event = st.session_state.get(key)
     found = event["selection"].get(name) if event else None
     return found[0] if found else None
@@ -191,7 +191,7 @@ class _Line:
 
 @contextmanager
 def fold(name: str, key: str) -> Iterator[Fold]:
-    """A fold below the picture: a word in the line of its container's folds, of which one opens at a time. None in Present.
+    """Draw a fold below the picture: a word in the line of its container's folds, of which one opens at a time. There are none in present mode.
 
     The usual ones (BEHIND_MORE) are entries of one word, "More".
     """
@@ -252,22 +252,22 @@ def _turn(key: str, line: list[str]) -> None:
 
 
 def equation(latex: str) -> None:
-    """One displayed equation."""
+    """Draw one displayed equation."""
     st.latex(latex)
 
 
-def numbers(text: str, *terms: str) -> None:
+def summary(text: str, *terms: str) -> None:
     """Draw one plain sentence of numbers made from the run; taken literally, it may hold visitors' words, but a letter with an index or a power is mathematics.
 
     The glossary's terms in it, and `terms` by their names there, are explained behind a question mark.
     """
-    help = meanings(text, *terms)
+    help = glossary_help(text, *terms)
     st.markdown("  \n".join(map(formulas, text.split("\n"))), help=help) if has_index(text) else st.text(
         text, help=help
     )
 
 
-def meanings(text: str, *terms: str) -> str | None:
+def glossary_help(text: str, *terms: str) -> str | None:
     """Return the glossary's sentences on the measures and methods in a text, and on `terms`, as a tooltip; None for none, and in present mode.
 
     >>> meanings("The head looks at “car”.") is None
@@ -279,7 +279,7 @@ def meanings(text: str, *terms: str) -> str | None:
     return "\n\n".join(f"**{term.word[0].upper()}{term.word[1:]}**: {term.sentence}" for term in found)
 
 
-def documents(info: Page | Exhibit, erratum: str | Callable[[], None] | None = None) -> None:
+def sources_fold(info: Page | Exhibit, erratum: str | Callable[[], None] | None = None) -> None:
     """Draw the fold "Sources": the cited places, and the erratum with its evidence (our text, or a function that draws it)."""
     with fold(DOCUMENTS, f"{info.title}.documents") as opened:
         if not opened.open:
@@ -293,7 +293,7 @@ def documents(info: Page | Exhibit, erratum: str | Callable[[], None] | None = N
 
 
 def dataframe(frame: pd.DataFrame, **more: Any) -> None:
-    """A table in which a column of numbers has equally many digits in each row; `more` is what `st.dataframe` takes."""
+    """Draw a table in which a column of numbers has equally many digits in each row; `more` is what `st.dataframe` takes."""
     digits = {
         str(name): st.column_config.NumberColumn(format=_digits(column))
         for name, column in frame.items()
@@ -303,7 +303,7 @@ def dataframe(frame: pd.DataFrame, **more: Any) -> None:
 
 
 def _digits(column: pd.Series) -> str:
-    """The format of a column: four digits behind the point or what its numbers need of them, more where all are small.
+    """Return the format of a column: four digits after the point or as many as its numbers need, more where all are small.
 
     >>> _digits(pd.Series([0.826, 1, 8.341, -1.067])), _digits(pd.Series([1.0, 2.0])), _digits(pd.Series([2e-5, 0.0]))
     ('%.3f', '%.0f', '%.1e')
@@ -314,17 +314,17 @@ def _digits(column: pd.Series) -> str:
     return f"%.{max((len(f'{value:.4f}'.rstrip('0').partition('.')[2]) for value in found), default=0)}f"
 
 
-def as_table(frame: pd.DataFrame | Maybe, key: str) -> None:
-    """The fold "As a table", also for screen readers; give a function and a closed fold computes nothing."""
+def table_fold(frame: pd.DataFrame | Maybe, key: str) -> None:
+    """Draw the fold "As a table", also for screen readers; give a function and a closed fold computes nothing."""
     with fold(TABLE, f"{key}.table") as opened:
         if opened.open:
             dataframe(frame() if callable(frame) else frame, key=f"{key}.dataframe")
 
 
-def take_away(
+def export_fold(
     data: export.Arrays | Maybe, code: str, png: bytes | Maybe | None = None, key: str = "take"
 ) -> None:
-    """The fold "Export": the link and its QR code (drawn here), the data, the picture, the Python lines."""
+    """Draw the fold "Export": the link and its QR code (drawn here), the data, the picture, the Python lines."""
     with fold(TAKE, f"{key}.take") as opened:
         if not opened.open:
             return
@@ -355,11 +355,11 @@ def take_away(
                     file = f"{key}.{kind}"
                     st.download_button(name, held, file, mime, on_click="ignore", key=file)
         st.code(code, language="python")
-        if hint := elsewhere(code):
+        if hint := foreign_model_hint(code):
             st.caption(literal(hint))
 
 
-def elsewhere(code: str) -> str:
+def foreign_model_hint(code: str) -> str:
     """Return the hint for lines of Python that open models which did not ship; "" where all of theirs ship.
 
     >>> elsewhere("model = core.open_model('gpt-mini')")
@@ -376,23 +376,23 @@ def elsewhere(code: str) -> str:
     )
 
 
-def step_of(slug: str, step: int) -> dict[str, Any]:
+def step_params(slug: str, step: int) -> dict[str, Any]:
     """Return the parameters of a link to one step of an exhibit; none for 0, the whole exhibit."""
     return {f"{slug}.step": step} if step else {}
 
 
-def line(entry: Entry, text: str, aside: str = "", step: int = 0) -> None:
-    """A page's name as a link (to one step of it), a short word at the right, and a sentence of ours below, in line with the name."""
+def page_row(entry: Entry, text: str, remark: str = "", step: int = 0) -> None:
+    """Draw a page's name as a link (to one step of it), a short remark at the right, and a sentence below."""
     with st.container(gap=None):
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
             links.page_link(
                 entry.slug,
                 f"**{entry.info.title}**" + (f", step {step}" if step else ""),
                 icon=":material/arrow_forward:",
-                **step_of(entry.slug, step),
+                **step_params(entry.slug, step),
             )
-            if aside:
-                st.markdown(f":gray[:small[{aside}]]", width="content")
+            if remark:
+                st.markdown(f":gray[:small[{remark}]]", width="content")
         with st.container(horizontal=True, gap=None, wrap=False):
             st.space(30)  # below the link's text
             st.markdown(text)

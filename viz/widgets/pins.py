@@ -14,7 +14,7 @@ from viz.shell import links, state
 
 PINS = "pins"
 PANES = "compare.panes"
-MOST = 4
+MAX_PINS = 4
 """So many are kept; with one more the oldest goes."""
 AGGREGATES = {"mean": "mean", "max": "largest", "rollout": "rollout"}
 """How the heads of a layer are joined: as a link says it, and as the core does."""
@@ -56,7 +56,7 @@ class View:
         return f"{AGGREGATES[self.head]} of layer {self.layer}"
 
     def to_text(self) -> str:
-        """Compact and fit for a link; `from_text` is the way back."""
+        """Return a compact text, fit for a link; `from_text` reads it."""
         parts = [
             self.model,
             self.kind,
@@ -73,7 +73,7 @@ class View:
 
     @classmethod
     def from_text(cls, raw: str) -> View:
-        """Raises InputError for anything that `to_text` does not write."""
+        """Return the view of a text that `to_text` wrote. Raises InputError for any other."""
         parts = [re.sub(r"\\(.)", r"\1", part, flags=re.DOTALL) for part in _split(raw, "~")]
         place = _PLACE.fullmatch(parts[2]) if len(parts) > 2 else None
         if (
@@ -87,8 +87,8 @@ class View:
         return cls(parts[0], parts[3] if len(parts) > 3 else "", parts[1], int(place[1]), head, *parts[4:])
 
 
-def written(views: Iterable[View]) -> str:
-    """Several views as one value of a link.
+def to_link(views: Iterable[View]) -> str:
+    """Return several views as one value of a link.
 
     >>> written([View("a", "x"), View("b", "y | z")])
     'a~~0.0~x|b~~0.0~y \\\\| z'
@@ -96,27 +96,27 @@ def written(views: Iterable[View]) -> str:
     return "|".join(view.to_text() for view in views)
 
 
-def read(raw: str) -> tuple[View, ...]:
-    """The views that `written` wrote, the first four of them. Raises InputError for nonsense."""
-    return tuple(View.from_text(part) for part in _split(raw, "|") if part)[:MOST]
+def from_link(raw: str) -> tuple[View, ...]:
+    """Return the views that `to_link` wrote, the first four of them. Raises InputError for other text."""
+    return tuple(View.from_text(part) for part in _split(raw, "|") if part)[:MAX_PINS]
 
 
-def held(name: str = PINS) -> tuple[View, ...]:
-    """The views that the link or the session holds under `name`; nonsense in a link gives a notice, and none."""
+def pinned_views(name: str = PINS) -> tuple[View, ...]:
+    """Return the views in the link or the session under `name`; nonsense in a link gives a notice, and none."""
 
     def checked(raw: str) -> str:
         try:
-            read(raw)
+            from_link(raw)
         except InputError as error:
             raise state.Unusable(f"{error.rule} {error.remedy}", "") from None
         return raw
 
-    return read(state.read(name, "", checked))
+    return from_link(state.read(name, "", checked))
 
 
 def pin_button(view: View, key: str = "pin") -> None:
     """Pin this view, or take it out again; and once there is one, the way to Compare."""
-    now = held()
+    now = pinned_views()
     here = view in now
     left = tuple(other for other in now if other != view)
     st.button(
@@ -128,14 +128,14 @@ def pin_button(view: View, key: str = "pin") -> None:
         if here
         else "Keep this view to put it beside another one, on this page or any other",
         on_click=_keep,
-        args=(left if here else (*now, view)[-MOST:],),
+        args=(left if here else (*now, view)[-MAX_PINS:],),
     )
     if now:
         to_compare(f"Pinned: {len(now)}, compare {'them' if len(now) > 1 else 'it'}", now)
 
 
 def to_compare(label: str, views: tuple[View, ...]) -> None:
-    """A link to Compare with these views in its panes."""
+    """Draw a link to Compare with these views in its panes."""
     links.page_link("compare", label, icon=":material/compare:", **panes(views))
 
 
@@ -143,19 +143,19 @@ def panes(views: tuple[View, ...]) -> dict[str, str]:
     """Return the parameters of a link to Compare: the first view's model and text are the page's; views of the same text follow it."""
     first = views[0]
     if not state.fits_link(first.text):
-        return {PANES: written(views), "model": first.model}
+        return {PANES: to_link(views), "model": first.model}
     follow = [
         replace(view, text="") if view.text == first.text and not view.target else view for view in views
     ]
-    return {PANES: written(follow), "model": first.model, "text": first.text}
+    return {PANES: to_link(follow), "model": first.model, "text": first.text}
 
 
 def _keep(views: tuple[View, ...]) -> None:
-    state.write(**{PINS: written(views) or None})
+    state.write(**{PINS: to_link(views) or None})
 
 
 def _split(raw: str, sign: str) -> list[str]:
-    """The parts between signs that have no backslash before them, as they are written."""
+    """Return the parts between separators that have no backslash before them, as they are written."""
     parts, part, escaped = [], "", False
     for letter in raw:
         if letter == sign and not escaped:

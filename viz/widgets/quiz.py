@@ -18,9 +18,9 @@ from viz.labels import formulas, literal, screen_reader_label
 from viz.shell import present_layout, progress, state
 from viz.shell.room_bar import lecture
 from viz.widgets import answers, page_parts
-from viz.widgets.answers import ASKED
+from viz.widgets.answers import STATE_SUFFIX
 
-Why = str | Callable[[], str]
+Explanation = str | Callable[[], str]
 QUESTION, OPTIONS = "atlas.question", "atlas.question.options"
 """In the session: the question that a page asked first, and its options."""
 TIE = 0.02
@@ -32,14 +32,14 @@ def predict(
     question: str,
     options: Sequence[str] | Mapping[str, float],
     answer: str,
-    why: Why,
+    explanation: Explanation,
     also: Collection[str] = (),
 ) -> bool:
-    """A question with a few answers, of which `answer` is the one that this run gives; True once revealed.
+    """Ask a question with a few answers, of which `answer` is the one that this run gives; return True once revealed.
 
     Where numbers of the run decide, `options` gives each answer its number: one that ties with the answer's is right as well.
     also: other options that are right as well. With a single answer there is nothing to ask, and all is shown.
-    `why` is one or two sentences with numbers of the run, taken literally; a function is called only once it is said.
+    `explanation` is one or two sentences with numbers of the run, taken literally; a function is called only once it is said.
     The widget's key is "predict:" + key: a test that puts an option there in the session state has committed.
     """
     choices = tuple(dict.fromkeys(options))
@@ -57,7 +57,7 @@ def predict(
         if choice in (answer, *also)
         or (isinstance(options, Mapping) and tied(options[choice], options[answer]))
     ]
-    _ask_room(key, question, AnswerFormat("choice", choices), guess, right, why)
+    _ask_room(key, question, AnswerFormat("choice", choices), guess, right, explanation)
     with _frame(key, question, choices):
         st.pills(
             screen_reader_label(question),
@@ -79,14 +79,21 @@ def predict(
                 if level
                 else f"You said “{guess}”. It is {' or '.join(f'“{one}”' for one in (answer, *also))}."
             )
-            _verdict(key, asked, guess, guess in (answer, *also) or level, said, why)
+            _verdict(key, asked, guess, guess in (answer, *also) or level, said, explanation)
     return guess is not None
 
 
 def predict_number(
-    key: str, question: str, lo: float, hi: float, answer: float, why: Why, near: float, unit: str = ""
+    key: str,
+    question: str,
+    lo: float,
+    hi: float,
+    answer: float,
+    explanation: Explanation,
+    near: float,
+    unit: str = "",
 ) -> bool:
-    """A question whose answer is a number from lo to hi; a guess within `near` of it is right. True once revealed.
+    """Ask a question whose answer is a number from lo to hi; a guess within `near` of it is right. Return True once revealed.
 
     With the unit "%" and hi <= 1 all four numbers are shares, shown in percent.
     """
@@ -96,7 +103,13 @@ def predict_number(
     low, high, step = _notches(lo * scale, hi * scale)
     guess = _ask(slot, asked, None, lambda old: not isinstance(old, str) and low <= old <= high)
     _ask_room(
-        key, question, AnswerFormat("number", (), low, high, unit), guess, answer * scale, why, near * scale
+        key,
+        question,
+        AnswerFormat("number", (), low, high, unit),
+        guess,
+        answer * scale,
+        explanation,
+        near * scale,
     )
     if guess is not None:
         st.session_state[widget] = guess
@@ -137,17 +150,19 @@ def predict_number(
                 f"{'Exactly' if said == told else 'Close enough'}: it is {told}."
                 if close
                 else f"You said {said}. It is {told}.",
-                why,
+                explanation,
             )
     return guess is not None
 
 
-def predict_share(key: str, question: str, answer: float, why: Why, near: float = 0.05) -> bool:
-    """The same of a share, from 0 to 1, in percent."""
-    return predict_number(key, question, 0.0, 1.0, answer, why, near, "%")
+def predict_share(
+    key: str, question: str, answer: float, explanation: Explanation, near: float = 0.05
+) -> bool:
+    """Ask a question whose answer is a share, from 0 to 1, in percent; return True once revealed."""
+    return predict_number(key, question, 0.0, 1.0, answer, explanation, near, "%")
 
 
-def predict_touched(key: str, question: str, chosen_mark: str, answer: str, why: Why) -> bool:
+def predict_mark(key: str, question: str, chosen_mark: str, answer: str, explanation: Explanation) -> bool:
     """A question that is answered by touching the picture; True once revealed.
 
     `chosen_mark` is what is touched now, in words, "" for nothing yet: a button commits it. Its key is "predict:" + key + ":commit".
@@ -178,7 +193,7 @@ def predict_touched(key: str, question: str, chosen_mark: str, answer: str, why:
                 guess,
                 guess == answer,
                 "Right." if guess == answer else f"You said “{guess}”. It is “{answer}”.",
-                why,
+                explanation,
             )
     return guess is not None
 
@@ -189,7 +204,7 @@ def _measured(value: str, unit: str) -> str:
 
 
 def _slot(key: str) -> str:
-    return f"predict:{key}{ASKED}"
+    return f"predict:{key}{STATE_SUFFIX}"
 
 
 def _ask(slot: str, asked_with: tuple[Any, ...], value: Any, fits: Callable[[Any], bool]) -> Any:
@@ -212,7 +227,7 @@ def _ask(slot: str, asked_with: tuple[Any, ...], value: Any, fits: Callable[[Any
 
 
 def _question_key(slot: str) -> str:
-    return slot.removeprefix("predict:").removesuffix(ASKED)
+    return slot.removeprefix("predict:").removesuffix(STATE_SUFFIX)
 
 
 def _ask_room(
@@ -221,7 +236,7 @@ def _ask_room(
     form: AnswerFormat,
     guess: Any,
     truth: Sequence[int] | float,
-    explanation: Why,
+    explanation: Explanation,
     near: float = 0.0,
 ) -> None:
     """Where this session leads a room, its followers are asked, too; the truth goes to them with the lecturer's guess."""
@@ -242,7 +257,7 @@ def _keep(slot: str, value: str) -> None:
 
 
 def _frame(key: str, question: str, options: Sequence[str] = ()):
-    if not asked():
+    if not first_question():
         st.session_state[QUESTION], st.session_state[OPTIONS] = question, tuple(options)
     with present_layout.side_area():
         box = st.container(border=True, key=f"asked-{_plain(key)}")
@@ -250,12 +265,12 @@ def _frame(key: str, question: str, options: Sequence[str] = ()):
     return box
 
 
-def asked() -> str:
+def first_question() -> str:
     """Return the question that the page asked first in this run, or last before it; "" where it asked none."""
     return st.session_state.get(QUESTION, "")
 
 
-def forget_asked() -> None:
+def forget_question() -> None:
     """Begin a page: it has asked nothing yet."""
     st.session_state[QUESTION] = ""
 
@@ -265,10 +280,10 @@ def _plain(key: str) -> str:
 
 
 def _verdict(
-    key: str, question: tuple[Any, ...], guess: Any, right: bool, result: str, explanation: Why
+    key: str, question: tuple[Any, ...], guess: Any, right: bool, result: str, explanation: Explanation
 ) -> None:
     progress.record_answer(key, question, guess, bool(right))
-    answers.give(str(question[0]), guess, bool(right))
+    answers.record(str(question[0]), guess, bool(right))
     icon, colour = (":material/check_circle:", "green") if right else (":material/lightbulb:", "orange")
     with st.container(
         key=f"answer-{_plain(key)}"
@@ -277,11 +292,11 @@ def _verdict(
     with st.container(
         key=f"verdict-{_plain(key)}"
     ):  # before a room an answered question hides its options (present.css)
-        page_parts.numbers(explanation() if callable(explanation) else explanation)
+        page_parts.summary(explanation() if callable(explanation) else explanation)
 
 
 def tied(one: float, other: float) -> bool:
-    """Whether two numbers are too near to each other for a question.
+    """Return whether two numbers are too near to each other for a question.
 
     >>> tied(0.636, 0.633), tied(0.4, 0.5), tied(0.0, 0.0)
     (True, False, True)
@@ -290,7 +305,7 @@ def tied(one: float, other: float) -> bool:
 
 
 def short(value: float, total: float = 1.0) -> str:
-    """A number as a verdict tells it: in three digits, and a share of `total` never rounded to nothing or to all of it.
+    """Return a number for a verdict: in three digits, and a share of `total` never rounded to nothing or to all of it.
 
     >>> short(12.517), short(112.097), short(1200.0), short(0.9998), short(99.98, 100), short(0.0002)
     ('12.5', '112', '1200', 'over 0.999', 'over 99.9', 'under 0.001')
@@ -304,7 +319,7 @@ def short(value: float, total: float = 1.0) -> str:
 
 
 def _notches(low: float, high: float) -> tuple[Any, Any, Any]:
-    """Ends and step of the slider: whole numbers where they are enough."""
+    """Return ends and step of the slider: whole numbers where they are enough."""
     if float(low).is_integer() and float(high).is_integer() and high - low >= 10:
         return int(low), int(high), 1
     return float(low), float(high), (high - low) / 100

@@ -11,14 +11,14 @@ BEAT = 1.0
 """Seconds between two looks at a training that runs."""
 
 
-def mine(task: str) -> Training | None:
-    """This visitor's last training of a task, over or not; None where there is none."""
+def latest_training(task: str) -> Training | None:
+    """Return this visitor's last training of a task, over or not; None where there is none."""
     return trainer.default().latest(engine_client.session(), task)
 
 
 def running(task: str = "") -> bool:
-    """Whether a training of this visitor waits or runs: that of a task, or any."""
-    now = mine(task) if task else trainer.default().progress(engine_client.session())
+    """Return whether a training of this visitor waits or runs: that of a task, or any."""
+    now = latest_training(task) if task else trainer.default().progress(engine_client.session())
     return now is not None and not now.over
 
 
@@ -33,18 +33,18 @@ def stop() -> None:
 
 
 def share(training: Training, steps: int, longest: float) -> float:
-    """How much of a training is done, 0 to 1: of its steps or of its seconds, whichever end comes first."""
+    """Return how much of a training is done, 0 to 1: of its steps or of its seconds, whichever end comes first."""
     if training.state == "done":
         return 1.0
     report = training.reports[-1] if training.reports else None
     return 0.0 if report is None else min(1.0, max(report.step / steps, report.seconds / longest))
 
 
-def standing(training: Training, steps: int, counted: str) -> str:
+def progress_sentence(training: Training, steps: int, counted: str) -> str:
     """Return one sentence on the progress of a training; `counted` names the things that are right or wrong, in the plural.
 
     >>> from pathlib import Path
-    >>> standing(Training("yours: copy (1)", "copy", "waiting", 2, (), Path()), 100, "signs")
+    >>> progress_sentence(Training("yours: copy (1)", "copy", "waiting", 2, (), Path()), 100, "signs")
     'Waiting: 2 trainings before yours. One runs at a time, so that nobody is slowed down.'
     """
     if training.state == "waiting":

@@ -25,7 +25,7 @@ from viz.charts.tuned import curve
 from viz.course.lesson import Folds
 from viz.labels import percent
 from viz.shell import errors, state
-from viz.widgets import controls, lesson, page_parts, training_jobs
+from viz.widgets import controls, exhibit_parts, page_parts, training_jobs
 
 BEFORE = tuning.BODY
 """The model before it was tuned."""
@@ -151,7 +151,7 @@ def _offered(name: str) -> dict[str, Using]:
     if name in tuning.RecordedRun.names():
         run = tuning.RecordedRun.read(name)
         found["recorded"] = Using(run.job, "recorded", RECORDED + name, run.reports, run.seed, run.machine)
-    own = training_jobs.mine(name)
+    own = training_jobs.latest_training(name)
     if own is not None and own.over and own.reports:
         found["yours"] = Using(TUNINGS[name], "yours", own.name, own.reports, own.seed)
     return found
@@ -163,13 +163,13 @@ def _whose(name: str, slug: str) -> str:
 
 def _panel(name: str, slug: str, ticking: float | None, shown: str | None) -> None:
     with errors.guard():
-        used, own = using(name, slug), training_jobs.mine(name)
+        used, own = using(name, slug), training_jobs.latest_training(name)
         if (
             training_jobs.BEAT if own is not None and not own.over else None
         ) != ticking or used.model != shown:
             st.rerun()  # it began or ended, or another model was chosen: the whole page follows
         _curves(name, slug, used, own)
-        st.text(brief(used) if lesson.presenting() else made(used))
+        st.text(brief(used) if exhibit_parts.presenting() else made(used))
         _progress(used, own)
         _controls(name, slug, used, own)
 
@@ -180,7 +180,7 @@ def _curves(name: str, slug: str, used: Using, own: Training | None) -> None:
     known = {
         whose: run.reports for whose, run in (("recorded", recorded), ("yours", own)) if run and run.reports
     }
-    hues, height = {"recorded": 0, "yours": 1}, lesson.fit(200, 180)
+    hues, height = {"recorded": 0, "yours": 1}, exhibit_parts.by_mode(200, 180)
     labels = used.tuning.goal_spec.labels
     for column, kind, title, ends in zip(
         st.columns(2, gap="medium"),
@@ -219,12 +219,12 @@ def _curves(name: str, slug: str, used: Using, own: Training | None) -> None:
 def _progress(used: Using, own: Training | None) -> None:
     """How the visitor's training stands, or that there is none; before a room a bar only for one that is there."""
     if own is None:
-        if not lesson.presenting():
+        if not exhibit_parts.presenting():
             st.progress(0.0, "You have not trained it yet. The training runs here, on one processor core.")
         return
     st.progress(
         training_jobs.share(own, used.tuning.steps, LONGEST),
-        training_jobs.standing(own, used.tuning.steps, used.counted),
+        training_jobs.progress_sentence(own, used.tuning.steps, used.counted),
     )
 
 
@@ -244,7 +244,7 @@ def _controls(name: str, slug: str, used: Using, own: Training | None) -> None:
                 on_click=_start,
                 args=(name, slug),
             )
-        if not lesson.presenting():
+        if not exhibit_parts.presenting():
             with st.container(width=170):
                 controls.number(
                     "Draw",
@@ -257,7 +257,7 @@ def _controls(name: str, slug: str, used: Using, own: Training | None) -> None:
         offered = list(_offered(name))
         if len(offered) > 1:
             controls.segmented("The page uses", offered, _whose(name, slug), offered[-1], WHOSE.__getitem__)
-        elif not lesson.presenting():
+        elif not exhibit_parts.presenting():
             st.text(
                 "The page uses "
                 + (WHOSE[used.whose] + "." if used.whose else f"{BEFORE}, which was not tuned.")

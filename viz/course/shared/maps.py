@@ -9,7 +9,7 @@ import numpy as np
 import streamlit as st
 
 from viz.instruments import heatmap
-from viz.widgets.lesson import presenting
+from viz.widgets.exhibit_parts import presenting
 
 
 def side_by_side(

@@ -20,15 +20,15 @@ def two_sentences() -> None:
     left, right = st.columns(2, gap="large")
     with left:
         first = controls.text(
-            "The longer sentence", "masks.first", "The red house on the hill is very old.", of=TRANSLATOR
+            "The longer sentence", "masks.first", "The red house on the hill is very old.", model=TRANSLATOR
         )
     with right:
         second = controls.text(
-            "The shorter sentence, padded with PAD", "masks.second", "She has a white car.", of=TRANSLATOR
+            "The shorter sentence, padded with PAD", "masks.second", "She has a white car.", model=TRANSLATOR
         )
-    controls.draw("masks.draw", 0, 99)
+    controls.seed_input("masks.draw", 0, 99)
     with errors.guard():  # what the translator cannot read leaves the rest of the page alone
-        page_parts.numbers(
+        page_parts.summary(
             draw(first, second, "masks.batch", state.read("masks.draw", 0, state.whole_number(0, 99)))
         )
 

@@ -14,7 +14,7 @@ from viz.widgets.knobs import knob, sentence
 def text(sentences: Sequence[str], longest: int) -> Any:
     """The box of the sentence; another one takes back the word."""
     box = sentence(
-        "Sentence", sentences, drops=("word",), of=lambda p: p.model, most=f"up to {longest} tokens"
+        "Sentence", sentences, drops=("word",), model=lambda p: p.model, most=f"up to {longest} tokens"
     )
     return knob(sentences[0], box, link="text")
 

@@ -42,7 +42,7 @@ def add_view(entry: Entry) -> None:
     """Add the view on screen to the collected lesson at once, and offer to change the stop."""
     stop = stop_of_view(entry)
     try:
-        asks = quiz.asked()[: plan.LONGEST_ASKS]
+        asks = quiz.first_question()[: plan.LONGEST_ASKS]
         session.add_stop(dataclasses.replace(stop, question=plan.OF_THE_PAGE, asks=asks) if asks else stop)
     except InputError as error:
         with notices.area():

@@ -47,14 +47,14 @@ def lesson_bar(entry: Entry) -> Iterator[None]:
 @contextmanager
 def lesson_footer(entry: Entry) -> Iterator[None]:
     """Draw, after a page, the lesson's own question, the notes for the lecturer's devices, and the dialogue that adds the view."""
-    quiz.forget_asked()
+    quiz.forget_question()
     yield
     walk = session.presentation()
     here = walk is not None and views.parse_view(walk.stop.view).entry.slug == entry.slug
     if walk and here:
         _ask(walk)
     if leads := lecture.led_room():
-        asked = quiz.asked() if here else ""
+        asked = quiz.first_question() if here else ""
         leads[0].show_plan(_notes(walk, asked) | {"picture": _picture(walk)} if walk else {})
     form.show_result()
     if session.consume_adding():

@@ -86,7 +86,7 @@ def present(plan: Plan, position: int = 0, began: float | None = None) -> None:
         st.session_state[_WALK] = Presentation(plan, position, time.time() if began is None else began)
         if began is None:
             answers.forget(QUESTION)
-            answers.forget_given()
+            answers.reset_given()
             go_to_stop(position)
 
 

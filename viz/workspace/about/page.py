@@ -86,7 +86,7 @@ def training_sources() -> tuple[tuple[str, tuple[str, ...]], ...]:
 
 def page() -> None:
     """Promises, privacy, make, licences, citation."""
-    page_parts.title(PAGE, still=True)
+    page_parts.title(PAGE, lesson_only=True)
     made = compute()
     left, right = st.columns(2, gap="large")
     with left:

@@ -15,7 +15,7 @@ from core.maths import softmax
 from core.model import Model
 from core.models import Kind
 from core.run import Run
-from viz.widgets import engine_client, reads
+from viz.widgets import engine_client, input_hints
 from viz.workspace.shared import head_picker
 from viz.workspace.shared.head_picker import HeadRef
 
@@ -116,7 +116,7 @@ def game(model: str, text: str, head: tuple[int, int] | None, row: int | None) -
 
 def opening(model: Model, text: str) -> str:
     """Return the text that a model opens with: `text` for one of ours, or one that translates; else of these the one whose last word it expects most."""
-    if reads.ours(model.name) or model.spec.has_source or not text or not model.can("write"):
+    if input_hints.is_shipped(model.name) or model.spec.has_source or not text or not model.can("write"):
         return text
 
     def expected(one: str) -> float:

@@ -105,9 +105,9 @@ def _played(asked: toolbar.Asked) -> None:
                 f"How probable “{visible(found.word)}” is: with uniform attention, with yours, with the head's own",
             )
             if room:
-                page_parts.numbers(whole_class.sentence(found, room))
+                page_parts.summary(whole_class.sentence(found, room))
             if alone or not put:
-                page_parts.numbers(_sentence(found, shares, yours))
+                page_parts.summary(_sentence(found, shares, yours))
         _folds(found, shares, put, room)
 
 
@@ -256,7 +256,7 @@ def _folds(found: Game, shares: tuple[int, ...], put: bool, room: Class | None) 
     with page_parts.fold(page_parts.EQUATION, "be_the_head.equation") as fold:
         if fold.open:
             page_parts.equation(EQUATION)
-            page_parts.numbers(
+            page_parts.summary(
                 " + ".join(
                     f"{share / WHOLE:.2f} × v({visible(name)})"
                     for share, name in zip(shares, found.names, strict=True)
@@ -267,8 +267,8 @@ def _folds(found: Game, shares: tuple[int, ...], put: bool, room: Class | None) 
     with page_parts.fold(page_parts.LOOKING, "be_the_head.looking") as fold:
         if fold.open:
             st.markdown(_looking(found))
-    page_parts.documents(PAGE)
-    page_parts.as_table(
+    page_parts.sources_fold(PAGE)
+    page_parts.table_fold(
         lambda: pd.DataFrame(
             {
                 "piece": [visible(name) for name in found.names],
@@ -292,7 +292,7 @@ def _folds(found: Game, shares: tuple[int, ...], put: bool, room: Class | None) 
         text=(run.source or run.side).text,
         target=target,
     )
-    page_parts.take_away(
+    page_parts.export_fold(
         lambda: {
             name: Labelled(np.asarray(row), {"key": distinct(found.names)})
             for name, row in {

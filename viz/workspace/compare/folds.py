@@ -58,9 +58,9 @@ def show(page: Page, found: Compared, pair: Pair, by: str) -> None:
     with page_parts.fold(page_parts.LOOKING, "compare.looking") as fold:
         if fold.open:
             st.markdown(LOOKING)
-    page_parts.documents(page)
-    page_parts.as_table(lambda: table(found, pair), "compare")
-    page_parts.take_away(
+    page_parts.sources_fold(page)
+    page_parts.table_fold(lambda: table(found, pair), "compare")
+    page_parts.export_fold(
         lambda: _arrays(found, pair), code(found.panes[pair.a], found.panes[pair.b], pair, by), key="compare"
     )
 

@@ -119,7 +119,7 @@ def _show(params: Params, asked: list[panes.Asked], line: DeltaGenerator) -> Non
     good = [one.pane for one in asked if one.pane]
     found = data.compared(good, params.by) if good else None
     _follow(asked)
-    full = state.presenting() and len(asked) == pins.MOST  # four panes fill a wall: their difference is told
+    full = state.presenting() and len(asked) == pins.MAX_PINS  # four panes fill a wall: their difference is told
     beside = state.presenting() and len(good) > 1 and not full
     columns = st.columns(len(asked) + beside, gap="medium")
     told, below = st.container(), st.container()
@@ -130,7 +130,7 @@ def _show(params: Params, asked: list[panes.Asked], line: DeltaGenerator) -> Non
                 pair = pairs.chosen(found)
                 row = pairs.row_of(pair, on_picture=found.panes[0].drawn)
                 with told:
-                    page_parts.numbers(pairs.sentence(found, pair, row))
+                    page_parts.summary(pairs.sentence(found, pair, row))
                 pairs.rows(found, pair, row, quiet=beside or full)
             if not full:
                 (pairs.difference if beside else pairs.show)(found, pair)

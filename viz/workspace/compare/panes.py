@@ -22,12 +22,12 @@ from viz.instruments.picture import patches
 from viz.instruments.sketch.sketch import sketch
 from viz.labels import shorten
 from viz.shell import state
-from viz.widgets import doodle, pins, reads
+from viz.widgets import doodle, input_hints, pins
 from viz.widgets.pins import View
 from viz.workspace.compare import data, written
 from viz.workspace.compare.compared import LETTERS, Compared, Pane
 from viz.workspace.shared import head_picker, tasks
-from viz.workspace.shared import reads as _reads
+from viz.workspace.shared import reading_hints as _reads
 
 GROUP = "compare"
 ROW = "compare.row"
@@ -96,7 +96,7 @@ def take(views: Sequence[View]) -> None:
 
 def held(model: str, text: str) -> tuple[View, ...]:
     """The views that were put into the panes; none where the page's model is another one by now."""
-    views = pins.held(pins.PANES)
+    views = pins.pinned_views(pins.PANES)
     if not views or views[0].model != model:
         return ()
     return tuple(view if view.text or view.target else replace(view, text=text) for view in views)
@@ -125,7 +125,7 @@ def tell(asked: Sequence[Asked], said: str) -> None:
     now = [one.now for one in asked]
     for place, here in enumerate(now):
         if asked[place].pane and here.text != said:
-            reads.told(
+            input_hints.show_note(
                 here.model,
                 here.text,
                 lambda small, place=place, here=here: take(
@@ -320,7 +320,7 @@ def more(asked: Sequence[Asked]) -> None:
         "+ pane",
         key="compare.more",
         type="tertiary",
-        disabled=not good or len(now) >= pins.MOST,
+        disabled=not good or len(now) >= pins.MAX_PINS,
         help="One more head beside these, up to four",
         on_click=take,
         args=([*now, data.another(good)] if good else now,),

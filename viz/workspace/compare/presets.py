@@ -12,7 +12,7 @@ from core.data import doodles
 from core.errors import InputError
 from viz.shell import state
 from viz.widgets import engine_client
-from viz.widgets.pins import PANES, View, held
+from viz.widgets.pins import PANES, View, pinned_views
 from viz.workspace.compare import panes
 from viz.workspace.shared import tasks
 
@@ -110,7 +110,7 @@ def offered() -> tuple[Telling, ...]:
     found = tuple(
         pair for pair in TELLING if all(view.model in usable or _opens(view.model) for view in pair.views)
     )
-    kept = held()
+    kept = pinned_views()
     return (HEADS, *found, *((Telling("Your pins", "What you pinned.", kept),) if kept else ()))
 
 

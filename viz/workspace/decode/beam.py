@@ -46,7 +46,7 @@ def show(data: Any, params: Any, strategy: Beam) -> int | None:
         means={"score": "sum of ln p", "now": "followed"},
         root="" if data.model.spec.has_source else data.window.text,
     )
-    page_parts.numbers(sentence(data, strategy))
+    page_parts.summary(sentence(data, strategy))
     if other is not None:
         compared(data, marks["A"], other, strategy)
     if node is not None or not state.presenting():

@@ -27,7 +27,7 @@ def show(model: Model, text: str) -> None:
         ("decode.held", model.name, length, source), lambda: held(model, length, source), cost=100
     )
     total = sum(each.nbytes for each in arrays)
-    page_parts.numbers(
+    page_parts.summary(
         f"After {'the sentence of ' if model.spec.has_source else 'these '}{n} tokens {model.name} keeps {len(arrays)} arrays, {total / 1024:,.1f} KB: "
         + (
             "the keys and values of every layer, so that the next token is all that has to be read."
@@ -61,7 +61,7 @@ def show(model: Model, text: str) -> None:
     )
     longest = len(lengths) - 1
     times = counted[False][longest].total / counted[True][longest].total
-    page_parts.numbers(
+    page_parts.summary(
         f"Token {lengths[longest]:,} costs {counted[True][longest].total:,} multiply-adds with the cache and {counted[False][longest].total:,} without it, {times:,.0f} times as many."
     )
     with page_parts.fold("By purpose", "decode.cache.parts") as opened:
@@ -151,6 +151,6 @@ def _measured(model: Model, lengths: list[int], source: int) -> None:
             "Measured milliseconds of one token by its position in the text.",
         )
         last = rows[-1]
-        page_parts.numbers(
+        page_parts.summary(
             f"On this server, just now: token {last.n:,} took {1e3 * last.cached:.1f} ms with the cache and {1e3 * last.anew:.1f} ms without it. Nothing else was computed meanwhile; the machine may have other work."
         )

@@ -23,9 +23,9 @@ def show(
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.markdown("**A and B compared**", width="content")
         st.button("Compare no more", key="decode.compare.none", on_click=on_none)
-    page_parts.numbers(sentence(found))
+    page_parts.summary(sentence(found))
     if more := caution(found, length_penalty):
-        page_parts.numbers(more)
+        page_parts.summary(more)
     begun = tail("".join((given, *(one.token for one in found.common))), 70)
     if begun:
         st.text(

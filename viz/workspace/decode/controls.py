@@ -16,7 +16,7 @@ from viz.shell import selection, state
 from viz.widgets import controls
 from viz.workspace.decode import forks, player
 from viz.workspace.shared import head_picker, needs, presets, tasks
-from viz.workspace.shared import reads as _reads
+from viz.workspace.shared import reading_hints as _reads
 
 Head = tuple[int, int]
 ALL: Head = (-1, -1)
@@ -71,7 +71,7 @@ def request(start: Any) -> Request | None:
             presets.menu(reader)
             tasks.menu(writers, chosen)
     selection.set_selection(model=chosen, text=text)
-    _reads.told(reader, text)
+    _reads.show_note(reader, text)
     return Request(chosen, text)
 
 

@@ -31,9 +31,9 @@ def show(
     """All folds, closed, in the order of every page. Of a beam `data` has the steps of the text that ends in `node` (None: the best)."""
     _equation(params, data.last)
     _looking(data)
-    page_parts.documents(info, lambda: errata.show("E54"))
+    page_parts.sources_fold(info, lambda: errata.show("E54"))
     _tables(data, beam)
-    page_parts.take_away(lambda: labelled(data, head), code(params, data, node), key="decode")
+    page_parts.export_fold(lambda: labelled(data, head), code(params, data, node), key="decode")
 
 
 def _equation(params: Any, step: Step) -> None:

@@ -46,7 +46,7 @@ def show(model: Model, text: str) -> None:
     with right:
         st.markdown("**Inference: the model reads its own words**")
         timeline(_moments(found.free), given=given, key="decode.free")
-    page_parts.numbers(_sentence(model, found))
+    page_parts.summary(_sentence(model, found))
     with page_parts.fold("Position by position", "decode.places") as opened:
         if opened.open:
             page_parts.dataframe(_table(found), hide_index=True, key="decode.forcing.table")

@@ -74,7 +74,7 @@ def show(model: Model, text: str) -> None:
         )
         ends = f"; that the word ends there: {percent(last.guess.closes)}" if last.guess.closes < 1 else ""
         st.text(f"In tokens: {pieces}{ends}.")
-        page_parts.numbers(told(history))
+        page_parts.summary(told(history))
         st.button(
             "Play again",
             icon=":material/restart_alt:",

@@ -117,7 +117,7 @@ def _theatre(wanted: controls.Request, ticking: float | None) -> None:
             picture = st.container()
             with st.container():  # sent first: it is small, and tells at once that the click was heard
                 if not state.presenting():
-                    page_parts.numbers(pictures.sentence(data), "surprisal")
+                    page_parts.summary(pictures.sentence(data), "surprisal")
                 pictures.written(data, _gone)
             with picture:
                 pictures.show(data, head, lambda: controls.heads(data, head), lambda: _forked(now))

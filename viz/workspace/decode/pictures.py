@@ -18,7 +18,7 @@ from viz.instruments.kit import origin
 from viz.instruments.timeline.timeline import Moment
 from viz.labels import literal, percent, query_and_key, visible
 from viz.shell import state
-from viz.widgets.reads import ours
+from viz.widgets.input_hints import is_shipped
 from viz.workspace.decode.maths.sampling_arithmetic import title, way
 from viz.workspace.shared import one_vector
 
@@ -232,7 +232,7 @@ def _erred(data: Any) -> str:
     greedy = all(step.id == step.candidates[0].id for step in data.steps)
     found = (
         check_translation(data.window.text, data.model.name, data.last.text)
-        if greedy and data.last.reason == "end" and data.model.spec.has_source and ours(data.model.name)
+        if greedy and data.last.reason == "end" and data.model.spec.has_source and is_shipped(data.model.name)
         else None
     )
     return f"A telling error: {found.summary}" if found and not found.passed else ""

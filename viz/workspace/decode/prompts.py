@@ -64,7 +64,7 @@ def _asked(model: Model) -> None:
     )
     right = found[0]
     verdict = "comes first" if right.place == 1 else f"comes in place {right.place} of {len(found)}"
-    page_parts.numbers(
+    page_parts.summary(
         f"The right answer, “{right.text.strip()}”, {verdict} with {percent(right.share)}; its first token has rank {right.rank:,} among all tokens of "
         f"{model.name}. {TEMPLATES[task.template].says}"
     )

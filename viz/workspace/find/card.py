@@ -61,7 +61,7 @@ def show(measured: HeadHabits, bare: HeadHabits | None, head: Head) -> None:
             )
             beside = "" if without is None else f"; in an untrained copy {without:.2f} on all of them"
             if not state.presenting():
-                page_parts.numbers(
+                page_parts.summary(
                     f"On {len(own)} {_read(head)}: least {over.least:.2f}, median {over.median:.2f}, most {over.most:.2f}, standard deviation {over.deviation:.2f}{beside}."
                 )
         with right:

@@ -92,7 +92,9 @@ def page() -> None:
     ways = [way for way in BY if way != "sketch" or not found.drawn]
     by = controls.segmented("Find heads by", ways, "find.by", "like", BY.__getitem__, quiet=True)
     if own := heads.large(asked.model):
-        controls.several("Compare with models of yours, too (each is opened and run)", own, heads.CHOSEN, ())
+        controls.multi_pills(
+            "Compare with models of yours, too (each is opened and run)", own, heads.CHOSEN, ()
+        )
     if found.left_out:
         st.caption(literal("Left out. " + " ".join(found.left_out)))
     numbers = st.container()
@@ -105,7 +107,7 @@ def page() -> None:
     else:
         told = kinds.show(measured, head, asked.text)
     with numbers:
-        page_parts.numbers(told.numbers)
+        page_parts.summary(told.numbers)
     with page_parts.fold(page_parts.EQUATION, "find.equation") as fold:
         if fold.open:
             page_parts.equation(told.equation)
@@ -113,6 +115,6 @@ def page() -> None:
     with page_parts.fold(page_parts.LOOKING, "find.looking") as fold:
         if fold.open:
             st.markdown(SEEING.get(by, LOOKING[by]) if found.drawn else LOOKING[by])
-    page_parts.documents(PAGE)
-    page_parts.as_table(told.table, "find")
-    page_parts.take_away(told.data, told.code, key="find")
+    page_parts.sources_fold(PAGE)
+    page_parts.table_fold(told.table, "find")
+    page_parts.export_fold(told.data, told.code, key="find")

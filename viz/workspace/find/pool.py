@@ -157,7 +157,7 @@ def large(model: str) -> list[str]:
 
 def chosen(model: str) -> tuple[str, ...]:
     """Those of the large ones that the visitor chose."""
-    return state.read(CHOSEN, (), state.some_of(large(model), controls.AWAY))
+    return state.read(CHOSEN, (), state.some_of(large(model), controls.NONE))
 
 
 def _check_room(reader: Model, read: Sequence[Example]) -> None:

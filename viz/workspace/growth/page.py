@@ -111,7 +111,7 @@ def _body(of: str, ticking: float | None) -> None:
         told = st.container()
         head = pictures.everything(course, step, other, now, left, right)
         with told:
-            page_parts.numbers(sentence(course, head, step))
+            page_parts.summary(sentence(course, head, step))
             if not in_room:
                 pictures.choices(course)
         if not in_room or of != HERE:  # above a training in Present its buttons take their place

@@ -83,7 +83,7 @@ def everything(
             figure,
             "growth.curves",
             f"Loss from {course.loss[0]:.2f} to {course.loss[-1]:.2f}; {head} from {course.curve(head)[0]:.2f} to {course.curve(head)[-1]:.2f}.",
-            room=230,
+            present_height=230,
         )
     return head
 
@@ -151,8 +151,8 @@ def folds(
                 st.markdown(
                     "The training takes one processor core at low priority and ends after two minutes at most. Close the tab, and it ends too."
                 )
-    page_parts.documents(page)
-    page_parts.as_table(lambda: pd.DataFrame(table(course)), "growth")
+    page_parts.sources_fold(page)
+    page_parts.table_fold(lambda: pd.DataFrame(table(course)), "growth")
     layer, number = course.heads[head]
     task = task_of(course.name)
     opening = OPENING if task is None else AGAIN if course.name.startswith(YOURS) else RECORDED
@@ -172,7 +172,7 @@ def folds(
         "loss": Labelled(np.array(course.loss), by_step),
         "scores": Labelled(course.scores, by_step | by_head),
     }
-    page_parts.take_away(lambda: data, code, key="growth")
+    page_parts.export_fold(lambda: data, code, key="growth")
 
 
 def _equation(course: Course, head: str, step: int, now: Attention) -> None:

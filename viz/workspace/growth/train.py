@@ -34,7 +34,7 @@ def show() -> Course | None:
             lambda task: toy_training.TASKS[task].title,
             quiet=True,
         )
-        mine = training_jobs.mine(name)
+        mine = training_jobs.latest_training(name)
         if mine is not None and not mine.over:
             st.button("Stop", icon=":material/stop_circle:", key="growth.halt", on_click=training_jobs.stop)
         else:
@@ -88,7 +88,8 @@ def _said(task: str, mine: Training | None, course: Course | None) -> None:
         return
     steps = toy_training.TASKS[task].steps
     st.progress(
-        training_jobs.share(mine, steps, toy_training.LONGEST), training_jobs.standing(mine, steps, "symbols")
+        training_jobs.share(mine, steps, toy_training.LONGEST),
+        training_jobs.progress_sentence(mine, steps, "symbols"),
     )
 
 

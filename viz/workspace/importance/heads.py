@@ -54,7 +54,7 @@ def show(page: Page, params: Any, run: Run, compute: Callable[[Any], Any]) -> No
     with told:
         swept = compute(params)
         place = _pictures(run, swept, kind, left, plot)
-        page_parts.numbers(_sentence(params, run, swept, place), "ablation")
+        page_parts.summary(_sentence(params, run, swept, place), "ablation")
     with onward:
         follow(kind, place)
     _folds(page, params, run, swept, place)
@@ -144,7 +144,7 @@ def follow(kind: str, place: tuple[int, int]) -> None:
 
 
 def _pick(kind: str) -> None:
-    found = page_parts.picked(PLOT, PICKED)
+    found = page_parts.clicked_mark(PLOT, PICKED)
     if found:
         layer, head = str(found["name"]).removeprefix("L").split(".H")
         state.write(kind=kind, layer=int(layer), head=int(head))
@@ -196,8 +196,8 @@ def _folds(page: Page, params: Any, run: Run, swept: Any, place: tuple[int, int]
                 f"Zero is a value that a head may never take on ordinary input, so later layers may react to it in unusual ways. Its mean over {len(own(head_picker.opened(params.model)))} inputs that this model can read removes only what is special to this one. Where the two pictures differ, trust mean-ablation more.\n\n"
                 "The dots compare with gradient attribution, which needs one run and one gradient instead of one run per head: how steeply ln p falls in the direction in which the head is changed. On the dashed line it equals the effect of ablation. Heads can stand in for each other: that an answer survives without a head does not show that the head does nothing."
             )
-    page_parts.documents(page)
-    page_parts.as_table(lambda: _frame(params, swept), "importance.heads")
+    page_parts.sources_fold(page)
+    page_parts.table_fold(lambda: _frame(params, swept), "importance.heads")
     found = swept.asked
     target = "" if run.target_text is None else f", {run.target_text!r}"
     code = CODE.format(
@@ -210,7 +210,7 @@ def _folds(page: Page, params: Any, run: Run, swept: Any, place: tuple[int, int]
         activation=target_picker.activation_code(found),
         kind=params.kind,
     )
-    page_parts.take_away(
+    page_parts.export_fold(
         lambda: {"change": by_head(swept.effects), "by gradient": by_head(swept.guesses)},
         code,
         key="importance.heads",

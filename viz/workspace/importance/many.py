@@ -70,7 +70,7 @@ def show(page: Page, params: Any, run: Run) -> None:
         f"importance.many.{kind}",
         f"Effect of ablation on the loss, nats per {_each(model)}",
     )
-    page_parts.numbers(_sentence(params, kind, rises, plain, place, f"{len(samples)} {what}"), "ablation")
+    page_parts.summary(_sentence(params, kind, rises, plain, place, f"{len(samples)} {what}"), "ablation")
     heads.follow(kind, place)
     _folds(page, params, kind, rises, plain, place, len(samples))
 
@@ -109,14 +109,14 @@ def _folds(
                 f"For one {'picture' if patches.reads(head_picker.opened(params.model)) else 'word'} a head may matter very much or not at all. Here each head is ablated over many, and a cell is how much the cross-entropy loss "
                 "rises (blue) or falls (orange). Most heads can be removed alone, because others do nearly the same: Michel and others found this in 2019. It does not follow that many can be removed together."
             )
-    page_parts.documents(page)
-    page_parts.as_table(
+    page_parts.sources_fold(page)
+    page_parts.table_fold(
         lambda: pd.DataFrame(
             {"head": [head_name(*at) for at in np.ndindex(rises.shape)], "rise": rises.ravel().round(5)}
         ),
         "importance.many",
     )
-    page_parts.take_away(
+    page_parts.export_fold(
         lambda: {"rise": heads.by_head(rises)},
         CODE.format(model=params.model, n=n, kind=kind),
         key="importance.many",

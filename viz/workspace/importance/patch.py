@@ -128,7 +128,7 @@ def show(page: Page, params: Any, run: Run) -> None:
         _picture(
             shares.reshape(-1, len(columns)), columns, "place", f"importance.patch.{stack}", picture and run
         )
-        page_parts.numbers(_places_said(pair, shares.reshape(-1, len(columns)), columns), "patching")
+        page_parts.summary(_places_said(pair, shares.reshape(-1, len(columns)), columns), "patching")
     else:
         kind = heads.kind_of(run)
         shares = _swept(
@@ -139,7 +139,7 @@ def show(page: Page, params: Any, run: Run) -> None:
         )
         columns = [f"H{head}" for head in range(run.model.config.n_heads)]
         _picture(shares.reshape(-1, len(columns)), columns, "head", f"importance.patch.{kind}")
-        page_parts.numbers(_heads_said(pair, shares.reshape(-1, len(columns))), "patching")
+        page_parts.summary(_heads_said(pair, shares.reshape(-1, len(columns))), "patching")
     _folds(page, params, run, pair, other, stack, shares.reshape(-1, len(columns)), columns)
 
 
@@ -294,8 +294,8 @@ def _folds(
                 "Entering layer 0 the difference can only be at the changed word: where one word differs, its cell is 1 and every other is 0. In higher layers it moves to the position that predicts the next word. A "
                 "run patched with itself stays the same, to the last bit (tested)."
             )
-    page_parts.documents(page)
-    page_parts.as_table(
+    page_parts.sources_fold(page)
+    page_parts.table_fold(
         lambda: pd.DataFrame(
             shares.round(4),
             index=pd.Index([f"L{i}" for i in range(len(shares))]),
@@ -309,7 +309,7 @@ def _folds(
     code = CODE.format(
         model=params.model, text=params.text, other=other, target=target, stack=stack, kind=run.kinds[-1]
     )
-    page_parts.take_away(
+    page_parts.export_fold(
         lambda: {"restored": Labelled(shares, {"layer": layers, across: columns})},
         code,
         key="importance.patch",

@@ -89,7 +89,7 @@ def show(page: Page, params: Any, run: Run) -> None:
             margins=False,
         )
     unit = target_picker.unit(asked).removeprefix(",")
-    page_parts.numbers(_sentence(found, words, drops, "patches" if picture else "words", unit), "ablation")
+    page_parts.summary(_sentence(found, words, drops, "patches" if picture else "words", unit), "ablation")
     _folds(page, params, run, asked, kind, found, drops, words)
 
 
@@ -189,8 +189,8 @@ def _folds(
                 else "Each row adds up to 100% over the words. **attention**: what the last layer's heads give each word, on average. **rollout**: attention followed through all layers, as if nothing else mixed the vectors. **value-weighted**: each weight times the length of the value that it brings; a large weight on a value near zero changes nothing. "
                 "**gradient-weighted** (attention × gradient): the weights of all layers, each times the slope of the chosen word's logit with respect to it. **gradient × input**: the vector of each word times the slope of the logit with respect to it. **word ablated**: this word is masked for all others in every layer, and the fall of ln p is its share.\n\nThe rows differ, and that is the point: a weight shows where a head attends, not what the output depends on. The last row is an experiment, but it has limits as well: the word stays in its place and goes on through the residual stream, only attention to it is cut; and of two words with the same information each can be removed without effect."
             )
-    page_parts.documents(page)
-    page_parts.as_table(lambda: _frame(found, drops, words), "importance.words")
+    page_parts.sources_fold(page)
+    page_parts.table_fold(lambda: _frame(found, drops, words), "importance.words")
     target = "" if run.target_text is None else f", {run.target_text!r}"
     code = CODE.format(
         model=params.model,
@@ -205,7 +205,7 @@ def _folds(
     )
     key = "patch" if patches.reads(run.model) else "word"
     arrays = found | {"change without the word": -drops}
-    page_parts.take_away(
+    page_parts.export_fold(
         lambda: {name: Labelled(values, {key: distinct(words)}) for name, values in arrays.items()},
         code,
         key="importance.words",
@@ -237,7 +237,7 @@ def _erasing(params: Any, run: Run, asked: OutputTarget, kind: str, found: dict[
         f"Lines: {_measure(run, asked)} while {what}, in the order of each reading.",
     )
     means = sorted((erasing.area_under_curve(counts, line), name) for name, line in lines.items())
-    page_parts.numbers(
+    page_parts.summary(
         f"Mean of {_measure(run, asked)} on the way from nothing to everything erased, the lowest first: "
         + ", ".join(
             f"{name} {target_picker.signed(mean) if asked.activation == 'none' else percent(mean)}"

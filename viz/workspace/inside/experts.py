@@ -49,12 +49,12 @@ def show(page: Page, params: Any, run: Run) -> None:
     )
     told = "A table: a row for each token, a column for each expert, in each cell the weight with which the expert computes the token"
     page_parts.show(figure, KEY, told, _pick)
-    page_parts.numbers(sentence(run, routes, layer, place))
+    page_parts.summary(sentence(run, routes, layer, place))
     _folds(page, params, run, routes, layer)
 
 
 def _pick() -> None:
-    picked = page_parts.picked(KEY, PICKED)
+    picked = page_parts.clicked_mark(KEY, PICKED)
     if picked:
         state.write(**{"inside.token": int(picked["row"])})
 
@@ -103,10 +103,10 @@ def _folds(page: Page, params: Any, run: Run, routes: Routing, layer: int) -> No
                 "A row is a token, a column an expert; the colour is the weight with which the expert's output is added, and an empty cell is an expert that does not compute the token. "
                 "Experts are numbered per layer: expert 3 of layer 0 and expert 3 of layer 1 are different networks."
             )
-    page_parts.documents(page)
-    page_parts.as_table(lambda: _frame(run, routes, layer), KEY)
+    page_parts.sources_fold(page)
+    page_parts.table_fold(lambda: _frame(run, routes, layer), KEY)
     code = CODE.format(model=params.model, text=params.text, layer=layer)
-    page_parts.take_away(lambda: _arrays(run, routes), code, key=KEY)
+    page_parts.export_fold(lambda: _arrays(run, routes), code, key=KEY)
 
 
 def _arrays(run: Run, routes: Routing) -> dict[str, Labelled]:

@@ -66,7 +66,7 @@ def show(page: Page, params: Any, run: Run) -> None:
     if run.model.whole_input:
         scored = run.model.asked == "score"
         (_scores if scored else partial(_classes, run))(lens, columns)
-        page_parts.numbers(_score_sentence(lens) if scored else _sentence(run, lens, place), "logit_lens")
+        page_parts.summary(_score_sentence(lens) if scored else _sentence(run, lens, place), "logit_lens")
         _folds(page, params, run, lens, place)
         return
     names = target_picker.row_names(run)
@@ -96,7 +96,7 @@ def show(page: Page, params: Any, run: Run) -> None:
             "inside.top",
             "The most probable of the chosen cell with their probabilities",
         )
-    page_parts.numbers(_sentence(run, lens, place), "logit_lens")
+    page_parts.summary(_sentence(run, lens, place), "logit_lens")
     _folds(page, params, run, lens, place)
 
 
@@ -123,7 +123,7 @@ def _parse(n: int, layers: int) -> Any:
 
 
 def _pick(first: int) -> None:
-    found = page_parts.picked(KEY, PICKED)
+    found = page_parts.clicked_mark(KEY, PICKED)
     if found:
         state.write(**{"inside.cell": f"{first + int(found['row'])}.{int(found['column'])}"})
 
@@ -208,11 +208,11 @@ def _folds(page: Page, params: Any, run: Run, lens: LensResult, place: int) -> N
                 "Before any layer the vector is the word itself, and many models then guess that word. The output layer was trained for the last "
                 "column only, so a prediction from an early layer is only a hint of what the vector holds."
             )
-    page_parts.documents(page)
-    page_parts.as_table(lambda: _frame(run, lens, range(lens.ids.shape[1])), "inside.guesses")
+    page_parts.sources_fold(page)
+    page_parts.table_fold(lambda: _frame(run, lens, range(lens.ids.shape[1])), "inside.guesses")
     target = "" if run.source is None else f", target={run.target_text!r}"
     code = CODE.format(model=params.model, text=params.text, target=target)
-    page_parts.take_away(
+    page_parts.export_fold(
         lambda: _arrays(run, lens),
         code,
         key="inside.guesses",

@@ -66,7 +66,7 @@ def show(page: Page, params: Any, run: Run) -> None:
         "A map: a row for each layer, a column for each word, coloured by how much its vector changed; exact zeros are grey",
     )
     st.caption(f"Shown: {SHOWN} of {len(tokens)} tokens, around the change." if len(tokens) > SHOWN else "")
-    page_parts.numbers(sentence(run, moved, places, side))
+    page_parts.summary(sentence(run, moved, places, side))
     _folds(page, params, run, moved, other, side, tokens)
 
 
@@ -115,13 +115,13 @@ def _folds(
                 "scale by powers of ten. The row “before” is what enters the first layer: only the changed word differs there. Grey cells with a 0 are exactly equal, to the last bit, "
                 "not nearly. In a model that writes from left to right the masks let nothing flow backwards, so everything before the change is grey; in a model that reads the whole text nothing is grey."
             )
-    page_parts.documents(page)
-    page_parts.as_table(lambda: _frame(moved, tokens), "inside.ripple")
+    page_parts.sources_fold(page)
+    page_parts.table_fold(lambda: _frame(moved, tokens), "inside.ripple")
     target = "" if run.source is None else f", target={run.target_text!r}"
     code = CODE.format(
         model=params.model, text=params.text, other=other, target=target, side=f", {side!r}" if side else ""
     )
-    page_parts.take_away(
+    page_parts.export_fold(
         lambda: {"relative change": Labelled(moved, _axes(moved, tokens))}, code, key="inside.ripple"
     )
 

@@ -61,7 +61,7 @@ def show(page: Page, params: Any, run: Run) -> None:
             "Direct logit attribution: what each part of the model added to the logit of the chosen word",
             lambda: _pick(wide),
         )
-    page_parts.numbers(_sentence(run, asked, found), "attribution")
+    page_parts.summary(_sentence(run, asked, found), "attribution")
     with st.container(horizontal=True, gap="medium"):
         best = int(np.abs(found.heads[kind][layer]).argmax())
         links.page_link(
@@ -101,7 +101,7 @@ def _heads(found: Attribution, kind: str, layer: int) -> None:
 
 
 def _pick(wide: dict[str, tuple[str, int]]) -> None:
-    found = page_parts.picked(KEY, PICKED)
+    found = page_parts.clicked_mark(KEY, PICKED)
     if found and found["name"] in wide:
         state.write(**{"inside.part": found["name"]})
 
@@ -136,8 +136,8 @@ def _folds(page: Page, params: Any, run: Run, asked: OutputTarget, found: Attrib
     with page_parts.fold(page_parts.LOOKING, "inside.who.looking") as fold:
         if fold.open:
             st.markdown(_looking(run))
-    page_parts.documents(page)
-    page_parts.as_table(lambda: frame(found), "inside.who")
+    page_parts.sources_fold(page)
+    page_parts.table_fold(lambda: frame(found), "inside.who")
     code = CODE.format(
         model=params.model,
         text=params.text,
@@ -147,7 +147,7 @@ def _folds(page: Page, params: Any, run: Run, asked: OutputTarget, found: Attrib
         against=asked.against,
         activation=target_picker.activation_code(asked),
     )
-    page_parts.take_away(
+    page_parts.export_fold(
         lambda: _arrays(found),
         code,
         key="inside.who",

@@ -96,5 +96,5 @@ def show(asked: Question) -> None:
             last=last.name,
             most=f"{last.bits:.2f}",
         ),
-        help=page_parts.meanings("Jensen-Shannon divergence"),
+        help=page_parts.glossary_help("Jensen-Shannon divergence"),
     )

@@ -16,7 +16,7 @@ from core.errors import InputError
 from core.run import Run
 from core.training.recipe import recipes
 from viz.labels import head_name
-from viz.widgets import engine_client, reads
+from viz.widgets import engine_client, input_hints
 
 Array = np.ndarray
 
@@ -84,9 +84,9 @@ def can_read(model: str, text: str) -> bool:
     >>> can_read("gpt-mini", text), can_read("snail-recall-attention", text), can_read("gpt-mini", "Das Tier ging nicht über die Straße.")
     (True, False, False)
     """
-    if history.base_name(model) in recipes() and reads.learnt(model) is None:
+    if history.base_name(model) in recipes() and input_hints.training_texts(model) is None:
         return False  # digits, letters, drawings
-    note = reads.judge(model, text)
+    note = input_hints.judge(model, text)
     return note is None or note.capitals
 
 

@@ -51,7 +51,7 @@ def compute(p: Params) -> None:
 
 
 def page() -> None:
-    page_parts.title(PAGE, still=True)
+    page_parts.title(PAGE, lesson_only=True)
     leads = lecture.led_room()
     if leads is None:
         _closed()

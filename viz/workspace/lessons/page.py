@@ -68,7 +68,7 @@ def _read(file: Path) -> Plan:
 
 def page() -> None:
     """The lessons that ship; the visitor's own; a file."""
-    page_parts.title(PAGE, bare=True)
+    page_parts.title(PAGE, no_buttons=True)
     if (walk := session.presentation()) and session.is_end("lessons"):
         _end(walk.plan)
         return
@@ -106,9 +106,9 @@ def _end(lesson: Plan) -> None:
             links.page_link(view.entry.slug, f"{at + 1}. {literal(stop.name)}", **view.query)
     with right:
         st.subheader("Answers given", anchor=False)
-        if not answers.given():
+        if not answers.given_answers():
             st.markdown("No question was answered.")
-        for question, (guess, correct) in answers.given().items():
+        for question, (guess, correct) in answers.given_answers().items():
             st.text(f"{question}\n{guess}: {'right' if correct else 'not right'}")
 
 

@@ -61,8 +61,8 @@ def show(
                 f"Layer {place.layer} of {heads.shape[0]} and head {place.head} of {heads.shape[1]}, both counted from 0. The name of a head is its "
                 f"habit, measured on {heads.n} sentences of our own, not on this one: *{word}*, score {score:.2f}."
             )
-    page_parts.documents(page)
-    page_parts.as_table(lambda: _table(seen), "look")
+    page_parts.sources_fold(page)
+    page_parts.table_fold(lambda: _table(seen), "look")
     code = CODE.format(
         model=run.model.name,
         text=run.source.text if run.source else run.side.text,
@@ -78,7 +78,7 @@ def show(
     )
     words = {"queries": np.array(seen.attention.queries), "keys": np.array(seen.attention.keys)}
     axes = {"query": distinct(seen.attention.queries), "key": distinct(seen.attention.keys)}
-    page_parts.take_away(
+    page_parts.export_fold(
         lambda: {"weights": Labelled(seen.weights, axes), "allowed": Labelled(seen.allowed, axes), **words},
         code,
         key="look",

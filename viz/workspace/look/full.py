@@ -75,10 +75,10 @@ def show(page: Page, run: Run, measured: Mapping[str, HeadHabits], place: HeadRe
         st.caption("  \n".join([*care(seen, query, how, within=kind.one_text), *taken, EXPLAINS]))
         onward(place, run, how)
         also = (
-            controls.AWAY
+            controls.NONE
             if state.presenting()
-            else controls.offered(
-                "The same weights", ("lines", "text"), "look.beside", controls.AWAY, ALSO.__getitem__
+            else controls.optional_pills(
+                "The same weights", ("lines", "text"), "look.beside", controls.NONE, ALSO.__getitem__
             )
         )
         if also == "text":
@@ -87,7 +87,7 @@ def show(page: Page, run: Run, measured: Mapping[str, HeadHabits], place: HeadRe
             _lines(run, place, seen, by, how)
     piece = _pieces(run, place, query, key, by)
     with right, st.container(height=STEPS) if state.presenting() else nullcontext():
-        page_parts.numbers(_sentence(seen, place, query, key))
+        page_parts.summary(_sentence(seen, place, query, key))
         if how == ONE:
             words = seen.attention.queries[query], seen.attention.keys[key]
             cell.show(run, place, piece, words, whole=float(seen.weights[query, key]))

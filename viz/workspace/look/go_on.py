@@ -84,7 +84,7 @@ def show(run: Run, steps: tuple[Step, ...]) -> None:
                 help="0 is greedy: always the most probable token. Above 0 tokens are sampled, from logits divided by it before the softmax: higher is more random.",
             )
             if first.filters or _how()["temperature"]:
-                controls.draw(SEED, 1, label="Seed", again="Sample again")
+                controls.seed_input(SEED, 1, label="Seed", next_label="Sample again")
         links.page_link(
             "decode",
             "Watch it write in Decode",

@@ -48,7 +48,7 @@ def _words(run: Run, place: HeadRef, query: int, key: int) -> None:
         [weight * float(added[t]) for t in ends],
     )
     asks, answers = run.axis(kind.queries).tokens[query], run.axis(kind.keys).tokens[key]
-    page_parts.numbers(
+    page_parts.summary(
         f"At “{bare_token(asks)}”, {head_name(place.layer, place.head)} gives {percent(weight)} to “{bare_token(answers)}”. "
         f"Directly, that adds {charts.signed(values[0])} to the score of “{words[0]}” and {charts.signed(values[-1])} to that of “{words[-1]}”.",
         "logit",

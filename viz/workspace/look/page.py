@@ -25,7 +25,7 @@ from viz.shell.pages import Cite, Page
 from viz.workspace.look import alike, first_minute, full, go_on, onward, told
 from viz.workspace.look import note as look_note
 from viz.workspace.look.tiles import heads_grid
-from viz.workspace.shared import blank, head_picker, input_box, needs, one_vector, reads, tasks
+from viz.workspace.shared import blank, head_picker, input_box, needs, one_vector, reading_hints, tasks
 from viz.workspace.shared.head_picker import HeadRef
 from viz.workspace.shared.tasks import TRANSLATE
 
@@ -105,7 +105,7 @@ def _controls() -> Params | None:
     if draws:
         return Params(model, text)
     text = blank.read_by(opened, text)
-    reads.told(opened, text)
+    reading_hints.show_note(opened, text)
     return Params(model, head_picker.window(model, text))
 
 

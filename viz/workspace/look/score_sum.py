@@ -47,7 +47,7 @@ def _parts(run: Run, place: HeadRef, query: int, key: int) -> None:
     labels = [*names, *parts.added, "all other pairs"]
     tokens = run.axis(model.spec.kind(place.kind).queries), run.axis(model.spec.kind(place.kind).keys)
     asks, answers = (bare_token(side.tokens[at]) for side, at in zip(tokens, (query, key), strict=True))
-    page_parts.numbers(
+    page_parts.summary(
         f"The score of query “{asks}” and key “{answers}” is {parts.score:.3f}. It is a sum: what each earlier part of the model put "
         "into the query, times what each put into the key.",
         "why",

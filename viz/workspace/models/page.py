@@ -77,7 +77,7 @@ def compute(_: Params = Params()) -> tuple[ModelCard, ...]:
 
 def page() -> None:
     """The list, of which one card is open; two beside each other; all in a table."""
-    page_parts.title(PAGE, still=True)
+    page_parts.title(PAGE, lesson_only=True)
     found = compute()
     if not found:
         notices.box(
@@ -95,7 +95,7 @@ def page() -> None:
         return
     _card(fine[_chosen(fine)])
     _compared([*fine.values()])
-    page_parts.as_table(
+    page_parts.table_fold(
         lambda: (
             pd.DataFrame([{"model": model.name} | dict(model.facts) for model in fine.values()])
             .set_index("model")
@@ -113,7 +113,7 @@ def _chosen(fine: Mapping[str, ModelCard]) -> str:
     default = looked_at if looked_at in fine else next(iter(groups.values()))[0]
     group = groups[fine[state.read(WHICH, default, state.one_of([*fine], default))].group]
     first = {name: {WHICH: names[0]} for name, names in groups.items()}
-    controls.ready(first, "models.group", {WHICH: group[0]}, "Family of models")
+    controls.preset_values(first, "models.group", {WHICH: group[0]}, "Family of models")
     if len(group) == 1:
         return group[0]
     return controls.segmented("Model", group, WHICH, default if default in group else group[0], quiet=True)

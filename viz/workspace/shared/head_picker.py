@@ -30,7 +30,7 @@ from viz.instruments.picture import patches
 from viz.labels import head_name, query_and_key, shorten
 from viz.memo import remembered
 from viz.shell import state
-from viz.widgets import engine_client, reads
+from viz.widgets import engine_client, input_hints
 from viz.workspace.shared.toy_models import KIND, examples_of
 
 KEEP = ("*.pattern", "*.q", "*.k")
@@ -153,7 +153,7 @@ def battery(paired: bool) -> tuple[Example, ...]:
 def _pairs(model: Model) -> tuple[Example, ...]:
     """The same for a model that reads a source: one that does not translate as ours do reads them, and writes what it writes."""
     rows = battery(paired=True)
-    return rows if reads.ours(model.name) else tuple(Example(row.text) for row in rows)
+    return rows if input_hints.is_shipped(model.name) else tuple(Example(row.text) for row in rows)
 
 
 def read_by_all(model: Model) -> tuple[Example, ...]:
@@ -281,7 +281,7 @@ def chosen(measured: Mapping[str, HeadHabits], run: Run | None = None) -> HeadRe
     The heads of a model that did not ship are measured in the background, on many sentences. Which one opens does not wait for that: it is
     the most telling one of this run, so that a link opens the same head before and after.
     """
-    if run is not None and not reads.ours(run.model.name):
+    if run is not None and not input_hints.is_shipped(run.model.name):
         measured = _of_run(run) or measured
     first = _first(measured, run)
     kind = state.read("kind", "") or ""
@@ -302,7 +302,7 @@ def chosen(measured: Mapping[str, HeadHabits], run: Run | None = None) -> HeadRe
 def of_text(model: str, text: str) -> Mapping[str, HeadHabits]:
     """Return the habits by which a pair of heads opens: of a shipped model those of its survey, of another those of this text, which do not wait for one."""
     measured = survey(model)
-    if reads.ours(model):
+    if input_hints.is_shipped(model):
         return measured
     try:
         found = _of_run(engine_client.run(model, text, keep=()))

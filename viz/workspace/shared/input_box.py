@@ -9,7 +9,7 @@ import streamlit as st
 from core.model import Model
 from viz.instruments.picture import patches
 from viz.widgets import controls, doodle
-from viz.workspace.shared import presets, reads
+from viz.workspace.shared import presets, reading_hints
 from viz.workspace.shared.tasks import Task
 
 CANVAS = 168
@@ -25,7 +25,7 @@ def draw(model: Model, task: Task, first: str, *, drops: Sequence[str] = ()) -> 
             )
         hint = "Type a sentence and press Enter"
         text = controls.text(task.box, "text", first, quiet=True, placeholder=hint, drops=drops)
-        reads.show(model, task.box)
+        reading_hints.show(model, task.box)
     return text
 
 

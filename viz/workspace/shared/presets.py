@@ -15,7 +15,7 @@ from core.models import Family
 from viz.labels import literal, shorten
 from viz.memo import remembered
 from viz.shell import state
-from viz.widgets import reads
+from viz.widgets import input_hints
 from viz.workspace.shared.toy_models import SMALL, kind_of
 
 TOGETHER = 5
@@ -34,7 +34,7 @@ def kinds(model: str, family: Family) -> tuple[str, ...]:
         return (kind,)
     if family.sentences:
         return ("genre",)
-    if family.has_source and not reads.ours(model):
+    if family.has_source and not input_hints.is_shipped(model):
         return ()  # into what it translates, if it does, nobody knows
     return ("fill", "pair") if family.framed else ("translate",) if family.has_source else ("continue",)
 
@@ -48,7 +48,7 @@ def readable(model: Model, text: str) -> bool:
     """Whether a model has tokens for a text of ours: its tokenizer decides. A blank is none of the words."""
     return (
         model.spec.reads is not None
-        or reads.ours(model.name)
+        or input_hints.is_shipped(model.name)
         or bool(kind_of(model.name))
         or unread([text.replace("[MASK]", "")], model.tokenizer.source) <= UNREAD
     )
@@ -98,7 +98,7 @@ def chosen(model: str, family: Family, opening: str = "") -> Preset | None:
 
     What is said of it holds for the models that it was made for.
     """
-    if not (reads.ours(model) or kind_of(model)):
+    if not (input_hints.is_shipped(model) or kind_of(model)):
         return None
     held, usable = now() or {"text": opening}, kinds(model, family)
     return next((row for row in texts("presets") if row.kind in usable and same(row, held)), None)

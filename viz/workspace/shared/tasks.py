@@ -18,7 +18,7 @@ from core.models import Family, families
 from core.training.toy.toy_training import TASKS as SMALL_TASKS
 from viz.labels import literal
 from viz.shell import notices, state
-from viz.widgets import controls, engine_client, reads
+from viz.widgets import controls, engine_client, input_hints
 from viz.workspace.shared import presets
 from viz.workspace.shared.toy_models import BOX, COPIERS, kind_of
 
@@ -86,7 +86,7 @@ def asked_of(model: str, family: Family) -> Task:
     if not family.framed and not family.writes:
         return READ
     if family.has_source:
-        return TRANSLATE if reads.ours(model) else WRITE
+        return TRANSLATE if input_hints.is_shipped(model) else WRITE
     return FILL if family.framed else CONTINUE
 
 
@@ -107,7 +107,7 @@ def opening_with(model: str, family: Family) -> Task:
     if small:
         return replace(task, text=SMALL_TASKS[small].example, box=SMALL_TASKS[small].says)
     if kind is None:
-        fits = reads.ours(model) or presets.readable(engine_client.open(model), task.text)
+        fits = input_hints.is_shipped(model) or presets.readable(engine_client.open(model), task.text)
         return task if fits else replace(task, text="")
     return replace(task, text=next(row.text for row in texts("presets") if row.kind == kind), box=BOX[kind])
 

@@ -14,7 +14,7 @@ from core.model import Model
 from viz.labels import literal, shorten
 from viz.shell import links, pages, selection, state
 from viz.workspace.shared import blank, head_picker, input_box, needs, tasks
-from viz.workspace.shared import reads as _reads
+from viz.workspace.shared import reading_hints as _reads
 
 TOOLS = {
     "compare": "Compare",
@@ -131,7 +131,7 @@ def choose(
         row(slug, spot)
         return None
     found = blank.read_by(reader, found)
-    _reads.told(reader, found)
+    _reads.show_note(reader, found)
     return Asked(now, head_picker.window(now, found, runs=runs(reader), each=each(reader)), slug, spot)
 
 

@@ -99,7 +99,7 @@ def switch(change: Change) -> None:
         required=True,
         on_change=_switched,
         args=(key, change),
-        help=page_parts.meanings("", "ablation"),
+        help=page_parts.glossary_help("", "ablation"),
         wrap=True,
     )
 

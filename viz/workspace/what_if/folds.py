@@ -49,12 +49,12 @@ def show(page: Page, change: Change, found: PredictionChange | None, moved: Move
     with page_parts.fold(page_parts.EQUATION, "what_if.equation") as fold:
         if fold.open:
             page_parts.equation(EQUATION)
-            page_parts.numbers(_sizes(change))
+            page_parts.summary(_sizes(change))
     with page_parts.fold(page_parts.LOOKING, "what_if.looking") as fold:
         if fold.open:
             st.markdown(LOOKING)
-    page_parts.documents(page)
-    page_parts.as_table(lambda: _table(found, moved), "what_if")
+    page_parts.sources_fold(page)
+    page_parts.table_fold(lambda: _table(found, moved), "what_if")
     target = f", target={change.before.target_text!r}" if change.before.source is not None else ""
     code = CODE.format(
         model=change.before.model.name,
@@ -65,7 +65,7 @@ def show(page: Page, change: Change, found: PredictionChange | None, moved: Move
         chances=CHANCES[activation_of(change.before.model)],
         number="{chances[i]:.3f}" if change.before.model.asked == "score" else "{100 * chances[i]:.1f}%",
     )
-    page_parts.take_away(lambda: _arrays(change, moved, seen), code, key="what_if")
+    page_parts.export_fold(lambda: _arrays(change, moved, seen), code, key="what_if")
 
 
 def _sizes(change: Change) -> str:

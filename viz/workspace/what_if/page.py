@@ -99,7 +99,7 @@ def _changed(asked: toolbar.Asked) -> None:
             if not wall:
                 edits.switch(change)
                 views.says(change, found)
-            page_parts.numbers(sentence(change, found, moved))
+            page_parts.summary(sentence(change, found, moved))
             onward = st.container(
                 horizontal=True, vertical_alignment="center", gap="small", key="what_if.onward"
             )

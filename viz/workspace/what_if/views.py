@@ -139,11 +139,11 @@ def inside(change: Change) -> HeadRef:
     always = picture and not state.presenting()
     if always:
         on_picture.show(change, seen)
-    drawn = controls.offered(
+    drawn = controls.optional_pills(
         "Inside the model",
         list(INSIDE)[: 1 if always else None],
         INSIDE_VIEW,
-        "heads" if chosen else controls.AWAY,
+        "heads" if chosen else controls.NONE,
         lambda name: INSIDE[name].replace("words", "patches") if picture else INSIDE[name],
     )
     if drawn == "heads":

@@ -45,8 +45,8 @@ def _head_by_head(one: str, other: str, text: str) -> None:
         f"How far each head is from its counterpart. {told}",
         on_pick=lambda: None,
     )
-    page_parts.numbers(told)
-    picked = page_parts.picked("your_model.apart", charts.PICKED)
+    page_parts.summary(told)
+    picked = page_parts.clicked_mark("your_model.apart", charts.PICKED)
     place = (int(picked["layer"]), int(picked["head"])) if picked else (layer, head)
     pins.to_compare(
         f"{head_name(*place)} of both in Compare",

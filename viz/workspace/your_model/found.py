@@ -94,7 +94,7 @@ def _heads(model: Model, standing: Standing, text: str) -> None:
     )
     told = naming.unread(model, standing) or sentence(model, heads, standing)
     page_parts.show(drawn, f"your_model.heads.{kind}", f"What each head does. {told}", on_pick=lambda: None)
-    page_parts.numbers(told)
+    page_parts.summary(told)
     _ways(model, str(kind), heads, text)
 
 
@@ -118,7 +118,7 @@ def sentence(model: Model, heads: HeadHabits, standing: Standing) -> str:
 
 def _ways(model: Model, kind: str, heads: HeadHabits, text: str) -> None:
     """The clicked head, and the clearest head of each habit, as links to Look."""
-    picked = page_parts.picked(f"your_model.heads.{kind}", charts.PICKED)
+    picked = page_parts.clicked_mark(f"your_model.heads.{kind}", charts.PICKED)
     best = {place: habit for habit, place in heads.best().items() if habit not in CLEAR}
     named = {(int(picked["layer"]), int(picked["head"])): ""} if picked else {}
     named |= {place: HABIT_NAMES[habit] for place, habit in list(best.items())[:TOLD]}

@@ -47,7 +47,7 @@ def _ask(name: str) -> None:
 
 def _offered(offer: Offer) -> None:
     files = ", ".join(f"{file} {size / MB:,.1f} MB" for file, size in offer.sizes.items())
-    page_parts.numbers(f"{offer.name}: {offer.total / MB:,.1f} MB. {files}.")
+    page_parts.summary(f"{offer.name}: {offer.total / MB:,.1f} MB. {files}.")
     st.button(
         f"Fetch {offer.total / MB:,.1f} MB",
         icon=":material/download:",

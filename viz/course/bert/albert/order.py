@@ -16,7 +16,7 @@ from viz.course.bert.albert.steps import here
 from viz.course.bert.maths.stories import stories
 from viz.course.lesson import Folds
 from viz.labels import percent
-from viz.widgets import engine_client, lesson, page_parts
+from viz.widgets import engine_client, exhibit_parts, page_parts
 
 BEFORE_A_ROOM = 78
 """Letters in a line of a card, where both tasks stand below each other."""
@@ -28,7 +28,7 @@ def side_by_side(params: Params, _: object) -> Folds:
     learned = {task: _learned(task) for task in pairs.TASKS}
     measured = {task: found.held_out for task, found in learned.items()}
     n = len(pairs.neighbours(True))
-    known = lesson.predict_number(
+    known = exhibit_parts.predict_number(
         SLUG + "order",
         f"A bag-of-words classifier reads which words are in a pair, but not their order. It learned both tasks from the first parts of our {len(stories())} stories. On their last parts, how often does a pair in order get a higher score than the same pair swapped?",
         0.25,
@@ -40,7 +40,7 @@ def side_by_side(params: Params, _: object) -> Folds:
         "%",
     )
     drawn = {task: pairs.drawn(task, params.draw) for task in pairs.TASKS}
-    room = lesson.presenting()
+    room = exhibit_parts.presenting()
     places = [st.container(), st.container()] if room else st.columns(2, gap="medium")
     for place, (task, two) in zip(places, drawn.items(), strict=True):
         with place:
@@ -62,7 +62,7 @@ def side_by_side(params: Params, _: object) -> Folds:
             else "Two bars, covered until you guess.",
         )
     apart = {task: _apart(*two) for task, two in drawn.items()}
-    page_parts.numbers(
+    page_parts.summary(
         f"Words that are in only one of the two pairs: next sentence {apart[pairs.NEXT]}, sentence order {apart[pairs.ORDER]}. "
         + (
             f"Right on {n} held-out pairs: {percent(measured[pairs.NEXT])} and {percent(measured[pairs.ORDER])}; by chance {percent(0.5)}."
@@ -104,19 +104,19 @@ def own_pair(params: Params) -> None:
     known = sorted(word for word in two[0].words if word in found.known)
     total = len(two[0].words)
     same = "the same" if two[0].words == two[1].words else "different"
-    page_parts.numbers(
+    page_parts.summary(
         f"{total} different words, {len(known)} of them known from the stories. In both orders {same} words: the bag's score for "
         f"next sentence is {score[0]} for A B and {score[1]} for B A."
     )
     if MODEL in here():
         chance = [in_order(pair.first, pair.second) for pair in two]
         better, n = engine_client.submit(SLUG + "preferred", preferred, 100_000)
-        page_parts.numbers(
+        page_parts.summary(
             f"{MODEL} gives P(in order) = {percent(chance[0])} for A B and {percent(chance[1])} for B A. On this page's {n} "
             f"held-out pairs the true order is the more probable one in {better}, by chance {n // 2}: on these texts it cannot distinguish the two orders.{recorded()}"
         )
     else:
-        page_parts.numbers(f"{MODEL}, which was trained on this task, is not among the models here.")
+        page_parts.summary(f"{MODEL}, which was trained on this task, is not among the models here.")
 
 
 def recorded() -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from core.models.albert import SHARED
 from viz.course.bert.albert.maths import SHAPES, Table
-from viz.widgets.knobs import Knobs, draw, knob, segmented, sentence, slider, stops
+from viz.widgets.knobs import Knobs, knob, seed_input, segmented, select_slider, sentence, slider
 
 SLUG = "albert."
 BERT, MODEL = "bert-mini", "albert-mini"
@@ -19,13 +19,13 @@ NAMES = {"none": "nothing", "attention": "attention", "feed-forward": "feed-forw
 class Params(Knobs):
     """What the visitor chose: the sizes of the tables; what is shared by how many layers; a draw, two texts."""
 
-    V: int = knob(30_522, stops("Vocabulary V", VOCABULARIES, "{:,}".format, width=320))
+    V: int = knob(30_522, select_slider("Vocabulary V", VOCABULARIES, "{:,}".format, width=320))
     E: int = knob(128, slider("Embedding size E", 1, 1024, width=320))
-    H: int = knob(768, stops("Hidden size H", WIDTHS, "{:,}".format, width=320))
+    H: int = knob(768, select_slider("Hidden size H", WIDTHS, "{:,}".format, width=320))
     shared: str = knob("all", segmented("Shared", tuple(SHARED), NAMES.__getitem__))
     shape: str = knob("Base", segmented("Size", tuple(SHAPES)))
-    text: str = knob("The little dog ran after the ball.", sentence("Sentence", of=BERT), link="text")
-    draw: int = knob(3, draw(strong=True))
+    text: str = knob("The little dog ran after the ball.", sentence("Sentence", model=BERT), link="text")
+    draw: int = knob(3, seed_input(strong=True))
     a: str = knob("Once there was a king who had three sons.", sentence("Your text A", placeholder=None))
     b: str = knob(
         "One day he called them to him and said that he was old.", sentence("Your text B", placeholder=None)

@@ -15,7 +15,7 @@ from viz.course.bert.albert import charts, maths
 from viz.course.bert.albert.params import BERT, MODEL, NAMES, SLUG, Params
 from viz.course.lesson import Folds
 from viz.labels import list_values
-from viz.widgets import engine_client, lesson, page_parts
+from viz.widgets import engine_client, exhibit_parts, page_parts
 
 LONGEST = 1000
 
@@ -23,7 +23,7 @@ LONGEST = 1000
 def factors(params: Params, _: object) -> Folds:
     """The rectangles to scale and both counts over E; where do they cross?"""
     table, sizes = params.table, (params.V, params.E, params.H)
-    known = lesson.predict_number(
+    known = exhibit_parts.predict_number(
         SLUG + "even",
         f"V = {table.V:,}, H = {table.H:,}. Up to which E do V × E and E × H together have fewer numbers than V × H?",
         0.0,
@@ -32,14 +32,14 @@ def factors(params: Params, _: object) -> Folds:
         f"E = V·H / (V + H) = {table.even:,.1f}: nearly H, since V is {table.V / table.H:,.1f} times H.",
         0.05 * table.H,
     )
-    high = lesson.fit(300, 280)
+    high = exhibit_parts.by_mode(300, 280)
     page_parts.show(
         charts.tables(*sizes, covered=not known, height=high),
         SLUG + "tables",
         f"V × H has {table.whole:,} numbers"
         + (f", V × E and E × H {table.both:,}." if known else ", the others are covered until you guess."),
     )
-    if not lesson.presenting():
+    if not exhibit_parts.presenting():
         page_parts.show(
             charts.crossing(*sizes, covered=not known),
             SLUG + "crossing",
@@ -48,7 +48,7 @@ def factors(params: Params, _: object) -> Folds:
             else "One line, the other is covered until you guess.",
         )
     ratio = table.whole / table.both
-    page_parts.numbers(
+    page_parts.summary(
         f"V × H = {table.whole:,}; V × E + E × H = {table.factors[0]:,} + {table.factors[1]:,} = {table.both:,}: "
         + (
             f"{ratio:,.2f} times fewer."
@@ -88,7 +88,7 @@ def sharing(params: Params, _: object) -> Folds:
     each, n = maths.parts(shape), maths.SHAPES[shape]["n_layers"]
     layers = {choice: count[0] for choice, count in counts.items()}
     halves = {NAMES[one]: layers[one] for one in ("attention", "feed-forward")}
-    known = lesson.predict(
+    known = exhibit_parts.predict(
         SLUG + "fewest." + shape,
         f"{shape}: {n} layers with {layers['none']:,} parameters, nothing shared. "
         "If only one part is shared, which choice leaves fewer parameters?",
@@ -100,7 +100,7 @@ def sharing(params: Params, _: object) -> Folds:
     places = maths.addresses(shared, n)
     distinct = len({place.address for place in places})
     page_parts.show(
-        charts.owners([astuple(place) for place in places], height=lesson.fit(150, 210)),
+        charts.owners([astuple(place) for place in places], height=exhibit_parts.by_mode(150, 210)),
         SLUG + "owners",
         f"{n} layers of two parts each; {distinct} different addresses in memory.",
     )
@@ -116,7 +116,7 @@ def sharing(params: Params, _: object) -> Folds:
     )
     own = counts[shared]
     met = maths.written_into(shared, n)
-    page_parts.numbers(
+    page_parts.summary(
         f"Shared: {NAMES[shared]}. The {2 * n} matrices have {distinct} different memory addresses; a 7 written into layer 0's feed-forward matrix "
         f"appears in {met} of {n} layers. "
         + (
@@ -171,7 +171,7 @@ def layers_alike(params: Params) -> None:
     )
     said = "; ".join(f"{name} {np.mean(values):.3f} on average" for name, values in rows)
     missing = f" {MODEL} is not among the models here." if MODEL not in names else ""
-    page_parts.numbers(
+    page_parts.summary(
         f"The cosine of a word's vector before and after each layer, the mean over the words: {said}.{missing} "
         "Lan et al. 2020 (figure 1) found that these change less from layer to layer where all weights are shared."
     )

@@ -19,7 +19,7 @@ from viz.course.bert.maths import in_context, senses
 from viz.course.lesson import Folds
 from viz.course.shared.maths.word_vectors import spread_out
 from viz.labels import percent, visible
-from viz.widgets import engine_client, lesson, page_parts
+from viz.widgets import engine_client, exhibit_parts, page_parts
 
 YOURS = "yours"
 
@@ -31,7 +31,7 @@ def matrix(params: Params, held: senses.Word) -> Folds:
     ours = kinds[:k]
     right = in_context.agree(found.cosines(-1)[:k, :k], ours)
     by_lot = sum((ours.count(kind) - 1) / (k - 1) for kind in ours)
-    told = lesson.predict_number(
+    told = exhibit_parts.predict_number(
         SLUG + f"many.{word}",
         f"After the last layer the vector of “{word}” in each of {k} sentences is nearest to the one in another sentence. How many of these pairs have the same meaning?",
         0.0,
@@ -46,9 +46,9 @@ def matrix(params: Params, held: senses.Word) -> Folds:
     rows = [f"{number} {meanings[kind]}" for number, kind in zip(numbers, kinds, strict=True)]
     low = float(np.floor(10 * min(now.min(), 0.9)) / 10)
     picture = squares(
-        now, rows, numbers, covered=not told, height=lesson.fit(320, 390), low=low, number="{:.2f}"
+        now, rows, numbers, covered=not told, height=exhibit_parts.by_mode(320, 390), low=low, number="{:.2f}"
     )
-    left, side = (st.container(), None) if lesson.presenting() else st.columns([3, 2], gap="medium")
+    left, side = (st.container(), None) if exhibit_parts.presenting() else st.columns([3, 2], gap="medium")
     with left:
         page_parts.show(
             picture,
@@ -65,7 +65,7 @@ def matrix(params: Params, held: senses.Word) -> Folds:
     if len(kinds) > k:
         near = in_context.nearest(now)[-1]
         yours = f" Yours is nearest to {near + 1} ({meanings[kinds[near]]})."
-    page_parts.numbers(
+    page_parts.summary(
         f"At “{at}” {same:.3f} on average between sentences of one meaning, {other:.3f} between the two; "
         f"for {in_context.agree(now[:k, :k], ours)} of {k} the nearest sentence has the same meaning.{yours}"
         if told
@@ -93,7 +93,7 @@ def on_map(params: Params, held: senses.Word) -> Folds:
     places, share = spread_out(found.vectors[layer])
     places = np.zeros((len(kinds), 2)) if one_point else places[:, :2]
     named, order = [meanings[kind] for kind in kinds], meanings if 2 in kinds else meanings[:2]
-    left, side = st.columns([1, 1] if lesson.presenting() else [3, 2], gap="medium")
+    left, side = st.columns([1, 1] if exhibit_parts.presenting() else [3, 2], gap="medium")
     with left:
         page_parts.show(
             charts.on_a_map(places, found.texts, named, order),
@@ -105,7 +105,7 @@ def on_map(params: Params, held: senses.Word) -> Folds:
     with side:
         listed(found, kinds, meanings)
     agrees = in_context.agree(found.cosines(layer)[:k, :k], kinds[:k])
-    page_parts.numbers(
+    page_parts.summary(
         "table: one vector, so all points lie on each other."
         if one_point
         else f"At “{at}” the two directions account for {percent(share)} of the variance of the {len(kinds)} vectors. "
@@ -154,7 +154,7 @@ def whole(params: Params, held: senses.Word) -> Folds:
         how: engine_client.submit(("bank.topics", how), partial(topics.classified, how), 8000) for how in hows
     }
     n, n_stories, asked = len(triples), round(1 / topics.chance()), classified[hows[0]]
-    told = lesson.predict_number(
+    told = exhibit_parts.predict_number(
         SLUG + "whole",
         f"A linear classifier learns from [CLS] vectors which of {n_stories} stories a sentence is from. Of {asked.n} sentences that were not in its training, how many does it classify correctly? (By chance: {asked.n * topics.chance():g})",
         0.0,
@@ -171,7 +171,7 @@ def whole(params: Params, held: senses.Word) -> Folds:
     won = int((same > alike).sum())
     low = max(-1.0, float(np.floor(10 * min(same.min(), alike.min())) / 10))
     texts, partners = [row.text for row in triples], [(row.same, row.alike) for row in triples]
-    left, right = st.columns([2, lesson.fit(3, 4)], gap=lesson.column_gap("medium"))
+    left, right = st.columns([2, exhibit_parts.by_mode(3, 4)], gap=exhibit_parts.column_gap("medium"))
     with left:
         rows = [
             (shown(how), each_way.right / each_way.n, how == params.how)
@@ -182,7 +182,9 @@ def whole(params: Params, held: senses.Word) -> Folds:
             bars(
                 [
                     (
-                        lesson.fit(name, name.removeprefix("mean of all ").removeprefix("mean of ")),
+                        exhibit_parts.by_mode(
+                            name, name.removeprefix("mean of all ").removeprefix("mean of ")
+                        ),
                         value if told else 0.0,
                         own,
                     )
@@ -200,7 +202,9 @@ def whole(params: Params, held: senses.Word) -> Folds:
     with right:
         st.markdown("**Cosine alone, nothing trained**")
         page_parts.show(
-            charts.nearer(texts, partners, same if told else None, alike, low=low, high=lesson.fit(26, 30)),
+            charts.nearer(
+                texts, partners, same if told else None, alike, low=low, high=exhibit_parts.by_mode(26, 30)
+            ),
             SLUG + "whole",
             f"{won} of {n} sentences are nearer to the one that means the same."
             if told
@@ -208,7 +212,7 @@ def whole(params: Params, held: senses.Word) -> Folds:
         )
     key = ("bank.nearest", params.sentence, params.how)
     text, value = engine_client.submit(key, lambda: nearest(params.sentence, params.how), 4000)
-    page_parts.numbers(
+    page_parts.summary(
         f"With {shown(params.how)}: classifier {found.right} of {found.n} (chance {found.n * topics.chance():g}); by cosine alone "
         f"{won} of {n} are nearer to the one that means the same. Your sentence “{_plain(params.sentence)}” is nearest to “{text}” ({value:.3f})."
         if told

@@ -36,25 +36,27 @@ def _layer(raw: str) -> int:
 
 def _pick_layer(name: str, opening: int, params: Params, names: Callable[[str], str]) -> None:
     n = _rows()
-    controls.stops("Layer", range(n), name, n - 1, lambda at: names_of(n)[at])
+    controls.select_slider("Layer", range(n), name, n - 1, lambda at: names_of(n)[at])
 
 
 @dataclass(frozen=True)
 class Params(Knobs):
     """What the visitor chose: two sentences and a word of both; one of our words, a sentence; a layer."""
 
-    one: str = knob(DOCUMENTS[0], sentence("One sentence", of=MODEL, placeholder=None))
-    two: str = knob(DOCUMENTS[1], sentence("Another sentence", of=MODEL, placeholder=None))
+    one: str = knob(DOCUMENTS[0], sentence("One sentence", model=MODEL, placeholder=None))
+    two: str = knob(DOCUMENTS[1], sentence("Another sentence", model=MODEL, placeholder=None))
     word: str = knob("bank", sentence("A word in both", placeholder=None))
     which: str = knob("bank", pills("Word", tuple(WORDS)))
     own: str = knob(
         "",
         sentence(
             lambda params: f"Your own sentence with “{params.which}”",
-            of=MODEL,
+            model=MODEL,
             placeholder=lambda params: f"Type a sentence with the word {params.which}",
         ),
     )
     layer: int = knob(7, Control(_pick_layer, lambda opening: _layer))
     how: str = knob(HOWS[1], segmented("The sentence's vector", HOWS, shown))
-    sentence: str = knob("The weather was cold.", sentence("Your own sentence", of=MODEL, placeholder=None))
+    sentence: str = knob(
+        "The weather was cold.", sentence("Your own sentence", model=MODEL, placeholder=None)
+    )

@@ -14,7 +14,7 @@ from viz.course.bert.maths import in_context, senses
 from viz.course.lesson import Folds
 from viz.instruments.kit import origin
 from viz.labels import list_values, visible
-from viz.widgets import controls, engine_client, lesson, page_parts
+from viz.widgets import controls, engine_client, exhibit_parts, page_parts
 
 LONGEST = 1000
 EXAMPLES = (
@@ -34,7 +34,7 @@ def two(params: Params, held: senses.Word) -> Folds:
     found = engine_client.submit(key, lambda: in_context.uses(model, pair, params.word), cost)
     values, word = found.by_layer(), visible(params.word.strip())
     names = names_of(len(values))
-    told = lesson.predict_number(
+    told = exhibit_parts.predict_number(
         SLUG + "two",
         f"How alike are the two vectors of “{word}” after the last layer? (cosine; 1: the same)",
         0.0,
@@ -53,7 +53,7 @@ def two(params: Params, held: senses.Word) -> Folds:
     )
     first, second = found.places
     lowest = int(values.argmin())
-    page_parts.numbers(
+    page_parts.summary(
         f"“{word}” is token {first} and token {second}, "
         f"{'the same position' if first == second else 'different positions'}: {values[1]:.3f} before the "
         f"first layer. The vectors are farthest apart at “{names[lowest]}” ({values[lowest]:.3f}) and end at "
@@ -62,7 +62,7 @@ def two(params: Params, held: senses.Word) -> Folds:
         else f"“{word}” is token {first} of the first sentence and token {second} of the second. "
         f"In the table it has one vector: {values[0]:.3f}."
     )
-    controls.ready(
+    controls.preset_values(
         {
             f"{word}: {one} / {two}": {SLUG + "one": one, SLUG + "two": two, SLUG + "word": word}
             for one, two, word in EXAMPLES
@@ -85,7 +85,7 @@ def static(params: Params, held: senses.Word) -> Folds:
     word, meanings, key = held.word, held.meanings, ("bank.static", params.which)
     rows = engine_client.submit(key, lambda: in_context.belongs(default().open(TABLE), word, held.near), 200)
     means = [float(np.mean([cosine for _, number, cosine in rows if number == kind])) for kind in (0, 1)]
-    told = lesson.predict(
+    told = exhibit_parts.predict(
         SLUG + f"static.{word}",
         f"vectors-mini has one vector for “{word}”. To which words is it nearer?",
         dict(zip(meanings, means, strict=True)),
@@ -106,7 +106,7 @@ def static(params: Params, held: senses.Word) -> Folds:
         ("bank.many", params.which, ""), lambda: in_context.uses(default().open(MODEL), texts, word), 3000
     )
     same, other = in_context.kept_apart(own.cosines(-1), kinds)
-    page_parts.numbers(
+    page_parts.summary(
         f"One vector for all: mean cosine {means[0]:.3f} with “{meanings[0]}”, {means[1]:.3f} with "
         f"“{meanings[1]}”. bert-mini after its last layer: {same:.3f} between uses of one meaning, "
         f"{other:.3f} between the two."

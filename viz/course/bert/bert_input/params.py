@@ -12,7 +12,7 @@ from viz.course.bert.maths import wordpiece
 from viz.labels import distinct, shorten
 from viz.shell import state
 from viz.widgets import controls
-from viz.widgets.knobs import Control, Knobs, knob, segmented, sentence, touched
+from viz.widgets.knobs import Control, Knobs, knob, segmented, sentence, url_only
 
 SLUG = "bert_input."
 MODEL = "bert-mini"
@@ -34,7 +34,7 @@ class Params(Knobs):
 
     text: str = knob(
         wordpiece.EXAMPLE[0],
-        sentence("First text", drops=("word", "place"), of=MODEL, most=MOST, placeholder="Type a text"),
+        sentence("First text", drops=("word", "place"), model=MODEL, most=MOST, placeholder="Type a text"),
         link="text",
     )
     pair: str = knob(
@@ -42,15 +42,15 @@ class Params(Knobs):
         sentence(
             "Second text (leave it empty for none)",
             drops=("word", "place"),
-            of=MODEL,
+            model=MODEL,
             most=MOST,
             placeholder=None,
         ),
         link="pair",
     )
-    pieces: str = knob(wordpiece.DOCUMENTS, touched(typed))
+    pieces: str = knob(wordpiece.DOCUMENTS, url_only(typed))
     word: int = knob(6, Control(_pick_word, lambda opening: state.whole_number(0, 63)))
-    place: int = knob(8, touched(state.whole_number(0, LONGEST + 2)))
+    place: int = knob(8, url_only(state.whole_number(0, LONGEST + 2)))
     off: str = knob("position", segmented("Off", input_sum.PARTS, NAMES.__getitem__))
     whose: str = knob(WHOSE[0], segmented("Pieces", WHOSE))
 

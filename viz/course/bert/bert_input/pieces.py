@@ -18,7 +18,7 @@ from viz.course.bert.maths.wordpiece import UNKNOWN
 from viz.course.lesson import Folds
 from viz.labels import literal, shorten, visible
 from viz.shell import state
-from viz.widgets import controls, lesson, page_parts
+from viz.widgets import controls, exhibit_parts, page_parts
 
 A, B, ODD = 0, 1, 3
 """Colours by number: first text, second text, unknown."""
@@ -30,7 +30,7 @@ def cut(params: Params, data: Sum) -> Folds:
     other, how = altered(word, known)
     now, then = wordpiece.cut(word, known), wordpiece.cut(word, other)
     tried = wordpiece.tries(word, known)
-    told = lesson.predict(
+    told = exhibit_parts.predict(
         SLUG + "cut",
         f"“{visible(shorten(word, 24))}” is cut into {shorten(listed(now), 60)}. How is it cut {how}?",
         options_of(word, known, then),
@@ -42,7 +42,7 @@ def cut(params: Params, data: Sum) -> Folds:
             else f"The longest pieces from the left are {listed(then)}."
         ),
     )
-    tall = lesson.fit(260, 205)
+    tall = exhibit_parts.by_mode(260, 205)
     left, right = st.columns(2, gap="medium")
     with left:
         st.text(f"{len(known)} pieces: {shorten(listed(now), 40)}")
@@ -58,7 +58,7 @@ def cut(params: Params, data: Sum) -> Folds:
             SLUG + "then",
             f"The same {how}: " + (listed(then) if told else "covered."),
         )
-    page_parts.numbers(
+    page_parts.summary(
         f"“{visible(shorten(word, 40))}”: {len(word)} letters, {len(tried)} lookups in a vocabulary of "
         f"{len(known)}, {len(now)} {'piece' if len(now) == 1 else 'pieces'}."
         + (f" The first {MOST} are drawn." if len(tried) > MOST else "")
@@ -100,13 +100,17 @@ def vocabularies(params: Params, data: Sum) -> Folds:
         for word, a, b in zip(words[shown], ours, real, strict=False)
     )
     page_parts.show(
-        token_rows([Row("word", words[shown]), *rows], across=lesson.fit(6, 4), room=lesson.fit(0, 330)),
+        token_rows(
+            [Row("word", words[shown]), *rows],
+            across=exhibit_parts.by_mode(6, 4),
+            room=exhibit_parts.by_mode(0, 330),
+        ),
         SLUG + "both",
         f"Each word with its pieces in both vocabularies: {told}.",
     )
     lost = [sum(UNKNOWN in cut for cut in cuts) for cuts in (ours, real)]
     counts = [sum(map(len, cuts)) for cuts in (ours, real)]
-    page_parts.numbers(
+    page_parts.summary(
         f"{len(words)} words. Your {len(known)} pieces: {counts[0]} tokens, {lost[0]} unknown. "
         f"bert-mini's {len(tokenizer):,}: {counts[1]} tokens, {lost[1]} unknown. "
         "A frequent word is one piece, a rare one is several."
@@ -131,7 +135,7 @@ def marks(params: Params, data: Sum) -> Folds:
     """Tokens, texts and places as the documents' table has them."""
     row, n_words = row_of(params, data), len(params.words)
     n, first = len(row.tokens), row.segments.count(0)
-    told = lesson.predict_number(
+    told = exhibit_parts.predict_number(
         SLUG + "marks",
         f"“{shorten(params.text, 40)}” and “{shorten(params.pair, 40)}” are {n_words} words. "
         "How many tokens does BERT read?",
@@ -150,11 +154,13 @@ def marks(params: Params, data: Sum) -> Folds:
         table = [Row("token", row.tokens, odd), Row("segment", texts, hues), Row("position", places)]
     counts = f"{first} of text A, {n - first} of text B"
     page_parts.show(
-        token_rows(table, across=8, breaks=[first] if told else [], high=34, room=lesson.fit(0, 330)),
+        token_rows(
+            table, across=8, breaks=[first] if told else [], high=34, room=exhibit_parts.by_mode(0, 330)
+        ),
         SLUG + "marks",
         f"{listed(row.tokens)}; {counts}; positions 0 to {n - 1}." if told else "Covered until you guess.",
     )
-    page_parts.numbers(
+    page_parts.summary(
         f"{n} tokens: {counts}, positions 0 to {n - 1}." if told else "The table is shown after your guess."
     )
     tokens = [visible(token) for token in row.tokens]

@@ -13,7 +13,7 @@ from viz.course.bert.bert_input.maths.input_sum import PARTS, Sum
 from viz.course.bert.bert_input.params import MODEL, NAMES, SLUG, Params
 from viz.course.lesson import Folds
 from viz.labels import distinct, percent, visible
-from viz.widgets import controls, engine_client, lesson, page_parts
+from viz.widgets import controls, engine_client, exhibit_parts, page_parts
 
 SHOWN = 16
 
@@ -32,14 +32,14 @@ def added(params: Params, data: Sum) -> Folds:
         bar_lanes(
             lanes,
             x_title=f"the first {SHOWN} of {n} numbers",
-            height=lesson.fit(430, 390),
+            height=exhibit_parts.by_mode(430, 390),
         ),
         SLUG + "sum",
         f"The first numbers of the token {token}, {text}, position {place}, and their sum.",
     )
     a, b, c, total = (float(vector[0]) for vector in vectors)
     sizes = [number(float(np.linalg.norm(vector))) for vector in vectors]
-    page_parts.numbers(
+    page_parts.summary(
         f"First number: {number(a, 4)} + {number(b, 4)} + {number(c, 4)} = {number(total, 4)}. "
         f"The vectors are {sizes[0]}, {sizes[1]} and {sizes[2]} long, their sum {sizes[3]}. "
         + ("All numbers of all tokens agree to the last bit." if data.exact else "They agree up to rounding.")
@@ -70,7 +70,7 @@ def without(params: Params, data: Sum) -> Folds:
     found = {one.part: one for one in every}
     means = {part: float(one.turned.mean()) for part, one in found.items()}
     most = max(means, key=lambda part: means[part])
-    told = lesson.predict(
+    told = exhibit_parts.predict(
         SLUG + "off",
         "One of the three embeddings is set to zero at all positions. Without which one does the last layer change most?",
         {NAMES[part]: mean for part, mean in means.items()},
@@ -93,14 +93,14 @@ def without(params: Params, data: Sum) -> Folds:
     ]
     turned = ": " + ", ".join(f"{NAMES[part]} {mean:.3f}" for part, mean in means.items()) + "."
     page_parts.show(
-        bar_lanes(lanes, labels=names, height=lesson.fit(430, 470)),
+        bar_lanes(lanes, labels=names, height=exhibit_parts.by_mode(430, 470)),
         SLUG + "without",
         "How much the last vector of each token changes without each of the three"
         + (turned if told else "; covered until you guess."),
     )
     before, after = found[off].follows
     follows = f"{percent(before)} with all three, {percent(after)} without."
-    page_parts.numbers(
+    page_parts.summary(
         f"Without “{NAMES[off]}” the last vectors change by {means[off]:.3f} on average "
         "(1 − cosine; 0: same direction, 1: orthogonal)."
         + (f" P(the second text follows the first): {follows}" if pair else "")

@@ -17,7 +17,7 @@ from viz.course.lesson import Folds
 from viz.instruments.kit import origin
 from viz.labels import list_values, percent, shorten
 from viz.shell import state
-from viz.widgets import controls, engine_client, lesson, page_parts
+from viz.widgets import controls, engine_client, exhibit_parts, page_parts
 
 ORDER = [grammar.RELATIONS.index(name) for name in SAYS]
 WORDS = list(SAYS.values())
@@ -37,7 +37,7 @@ def pairs(params: Params, used: Using) -> Folds:
     )
     now, swapped = found[params.segments]
     before, after = (WORDS[int(chances.argmax())] for chances in (now, swapped))
-    told = lesson.predict(
+    told = exhibit_parts.predict(
         SLUG + "swap",
         f"A: “{shorten(a, 60)}” B: “{shorten(b, 60)}” The model outputs: B {DOES[before]}. What does it output when A and B are swapped?",
         dict(zip(WORDS, swapped.tolist(), strict=True)),
@@ -46,10 +46,10 @@ def pairs(params: Params, used: Using) -> Folds:
     )
     origin.tell(model=model, text=a, beside=b)
     shown = dict(zip(WAYS, (now, swapped if told else None), strict=True))
-    beside(shown, WORDS, f"{SLUG}pair", 1, lesson.fit(190, 380))
+    beside(shown, WORDS, f"{SLUG}pair", 1, exhibit_parts.by_mode(190, 380))
     on, off = found[True][0], found[False][0]
     moved = 0.5 * float(np.abs(on - off).sum())
-    page_parts.numbers(
+    page_parts.summary(
         f"A, then B: {before} {percent(now.max())}. "
         + (f"Swapped: {after} {percent(swapped.max())}. " if told else "")
         + f"Without the segment embeddings (A or B) {percent(moved, 2)} of the probability "
@@ -67,9 +67,9 @@ def pairs(params: Params, used: Using) -> Folds:
             args=(a, b),
         )
         params.show(SLUG.rstrip("."), "segments")
-    if not lesson.presenting():
+    if not exhibit_parts.presenting():
         first, second = SLUG + "first", SLUG + "second"
-        controls.ready(
+        controls.preset_values(
             {shorten(two, 40): {first: one, second: two} for one, two in PAIRS},
             SLUG + "pairs",
             {first: a, second: b},

@@ -10,7 +10,7 @@ from viz.course.bert import tuning_live
 from viz.course.bert.tuning_live import BEFORE
 from viz.course.texts import data
 from viz.shell import state
-from viz.widgets.knobs import Knobs, knob, segmented, sentence, toggle, touched
+from viz.widgets.knobs import Knobs, knob, segmented, sentence, toggle, url_only
 
 SLUG = "cls_and_pairs."
 SINGLE, PAIRED = "opinions-full", "pairs-full"
@@ -35,16 +35,16 @@ class Params(Knobs):
 
     text: str = knob(
         EXAMPLES[0],
-        sentence("Sentence", EXAMPLES, of=BEFORE, most=f"up to {LONGEST} tokens"),
+        sentence("Sentence", EXAMPLES, model=BEFORE, most=f"up to {LONGEST} tokens"),
         link="text",
     )
-    first: str = knob(PAIRS[0][0], sentence("A", of=BEFORE, most=BOTH, width="stretch"))
+    first: str = knob(PAIRS[0][0], sentence("A", model=BEFORE, most=BOTH, width="stretch"))
     second: str = knob(
-        PAIRS[0][1], sentence("B", of=BEFORE, most=BOTH, placeholder="Type a second one", width="stretch")
+        PAIRS[0][1], sentence("B", model=BEFORE, most=BOTH, placeholder="Type a second one", width="stretch")
     )
     segments: bool = knob(True, toggle("Segment embeddings", width=1))
-    head: int = knob(ALL_HEADS, touched(state.whole_number(ALL_HEADS, 63)))
-    label: int = knob(-1, touched(state.whole_number(-1, 1)))
+    head: int = knob(ALL_HEADS, url_only(state.whole_number(ALL_HEADS, 63)))
+    label: int = knob(-1, url_only(state.whole_number(-1, 1)))
     goal: str = knob(
         "opinions", segmented("What it learns", tuple(TUNED), GOALS_SAID.__getitem__, quiet=True)
     )

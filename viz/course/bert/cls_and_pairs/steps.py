@@ -20,7 +20,7 @@ from viz.instruments import heatmap
 from viz.instruments.kit import origin
 from viz.labels import distinct, list_values, percent, shorten, visible
 from viz.shell import present_layout
-from viz.widgets import controls, lesson, page_parts
+from viz.widgets import controls, exhibit_parts, page_parts
 
 SHOWN = 8
 """Terms of the score that have a bar of their own."""
@@ -34,7 +34,7 @@ def one_vector(params: Params, used: Using) -> Folds:
     data = read.asked(params, used)
     chances, first = data.said.chances, data.untaught
     best, at = CLASSES[data.said.best], data.said.best
-    told = lesson.predict(
+    told = exhibit_parts.predict(
         SLUG + "class",
         f"“{shorten(params.text, 70)}” BERT was tuned to classify good and bad "
         "from the vector of [CLS] alone. Which class has the higher probability?",
@@ -43,9 +43,9 @@ def one_vector(params: Params, used: Using) -> Folds:
         f"{_listed(chances)}. Of synthetic texts that were not in its training, it classifies {percent(used.reports[-1].right)} correctly.",
     )
     named = {"Before: a new head": first, "After tuning": chances if told else None}
-    beside(named, CLASSES, f"{SLUG}said", 5, lesson.fit(150, 400))
+    beside(named, CLASSES, f"{SLUG}said", 5, exhibit_parts.by_mode(150, 400))
     n, d = len(data.tokens), len(data.said.hidden)
-    page_parts.numbers(
+    page_parts.summary(
         f"{n} tokens, {n} vectors of {d} numbers; the head reads one of them. "
         f"It is {data.said.weight.size:,} weights and {len(CLASSES)} biases."
         + (f" “{best}” went from {percent(first[at])} to {percent(chances[at])}." if told else "")
@@ -75,7 +75,7 @@ def what_it_reads(params: Params, used: Using) -> Folds:
     word = visible(names[most])
     offered = sorted({*np.argsort(-np.abs(gain), kind="stable")[:7].tolist(), most})
     whose = "all heads" if head == ALL_HEADS else f"head {head}"
-    told = lesson.predict(
+    told = exhibit_parts.predict(
         SLUG + "gains",
         f"In the last layer ({whose}): which token gets more attention from [CLS] after tuning?",
         {visible(names[i]): float(gain[i]) for i in offered},
@@ -88,7 +88,7 @@ def what_it_reads(params: Params, used: Using) -> Folds:
         for column, (name, (model, found)) in zip(st.columns(2, gap="medium"), maps.items(), strict=True):
             with column:
                 if found is after and not told:
-                    covered(name, lesson.fit(260, 230))
+                    covered(name, exhibit_parts.by_mode(260, 230))
                     continue
                 origin.tell(model=model, text=params.text, kind="self", changed=whose)
                 heatmap(
@@ -98,13 +98,13 @@ def what_it_reads(params: Params, used: Using) -> Folds:
                     key=f"{SLUG}reads.{name[:5]}",
                     axis=("layer", "read by [CLS]"),
                     title=name,
-                    height=lesson.fit(260, 150),
+                    height=exhibit_parts.by_mode(260, 150),
                     group=SLUG + "reads",
                     margins=False,
                 )
     words = [i for i, token in enumerate(data.tokens) if token not in MARKS]
     a, b = float(before[-1, words].sum()), float(after[-1, words].sum())
-    present = lesson.presenting()
+    present = exhibit_parts.presenting()
     all_heads = "all heads, mean" if present else "all, mean"
     choose = controls.select if present else controls.pills
     told_beside(
@@ -142,7 +142,7 @@ def arithmetic(params: Params, used: Using) -> Folds:
     mine, theirs = number(z[label], 3), number(z[other], 3)
     added = said.terms(label)
     n, speak = len(added), int((added > 0).sum())
-    told = lesson.predict_number(
+    told = exhibit_parts.predict_number(
         SLUG + "speak",
         f"{n} products and a bias add up to the score {mine} of “{name}”. "
         "How many of the products are above 0 (evidence for it)?",
@@ -154,7 +154,7 @@ def arithmetic(params: Params, used: Using) -> Folds:
         f"difference counts: 1 / (1 + e^{number(z[other] - z[label], 3)}) = {chance}.",
         n / 20,
     )
-    few = np.argsort(-np.abs(added), kind="stable")[: lesson.fit(SHOWN, SHOWN // 2)].tolist()
+    few = np.argsort(-np.abs(added), kind="stable")[: exhibit_parts.by_mode(SHOWN, SHOWN // 2)].tolist()
     rest = float(added.sum() - added[few].sum())
     rows = {f"h{i} · W{i}": float(added[i]) for i in few}
     rows |= {f"{n - len(few)} more": rest, "bias b": float(said.bias[label])}
@@ -163,14 +163,14 @@ def arithmetic(params: Params, used: Using) -> Folds:
             list(rows),
             list(rows.values()),
             title=f"added to the score of “{name}”",
-            height=lesson.fit(290, 320),
+            height=exhibit_parts.by_mode(290, 320),
         ),
         SLUG + "terms",
         f"The terms of the score of {name}: " + list_values(rows, "{:+.3f}") + f"; together {z[label]:.3f}.",
     )
     i = few[0]
     h, w, product = (number(float(value), 3) for value in (said.hidden[i], said.weight[label, i], added[i]))
-    page_parts.numbers(
+    page_parts.summary(
         f"The largest: h{i} · W{i} = {h} · {w} = {product}. All {n} and the bias: {mine}."
         + (f" softmax: e^{mine} / (e^{mine} + e^{theirs}) = {chance}." if told else "")
     )
@@ -220,13 +220,13 @@ def covered(name: str, height: int) -> None:
 
 def told_beside(text: str, control: Callable[[], object]) -> None:
     """The sentence of numbers and the one control: below it, or beside it before a room, to save height."""
-    if not lesson.presenting():
-        page_parts.numbers(text)
+    if not exhibit_parts.presenting():
+        page_parts.summary(text)
         control()
         return
     left, right = st.columns([2, 1], vertical_alignment="top", gap="medium")
     with left:
-        page_parts.numbers(text)
+        page_parts.summary(text)
     with right:
         control()
 

@@ -23,7 +23,7 @@ from viz.course.shared.maths.intervals import wilson
 from viz.instruments import heatmap
 from viz.instruments.kit import origin
 from viz.labels import distinct, literal, percent, visible
-from viz.widgets import controls, engine_client, lesson, page_parts
+from viz.widgets import controls, engine_client, exhibit_parts, page_parts
 
 MOST = 6
 KINDS: dict[str, Callable[[Any], str]] = {
@@ -51,7 +51,7 @@ def gradient(params: Params, used: Using) -> Folds:
     )
     n_layers, n = len(found) - 1, found.shape[1]
     count, below = int((found[-1] > 0).sum()), int((found[-2] > 0).sum())
-    told = lesson.predict(
+    told = exhibit_parts.predict(
         SLUG + "arrives",
         f"In training the gradient of the loss goes back through the network. The last layer outputs {n} vectors: how many of them get a gradient other than 0?",
         [str(k) for k in sorted({0, 1, n - 1, n, count})],
@@ -70,10 +70,10 @@ def gradient(params: Params, used: Using) -> Folds:
             allowed=found[::-1] > 0,
             axis=("where", "token"),
             title="Share of the gradient; hatched: exactly 0",
-            height=lesson.fit(300, 260),
+            height=exhibit_parts.by_mode(300, 260),
         )
     else:
-        covered("The gradient, layer by layer", lesson.fit(300, 380))
+        covered("The gradient, layer by layer", exhibit_parts.by_mode(300, 380))
     top = int(found[0].argmax())
     told_beside(
         f"Out of the last layer: {count} of {n} positions. Into it: {below} of {n}, "
@@ -130,7 +130,7 @@ def trained(params: Params, models: Models) -> Folds:
     by = found.by(KINDS[goal])
     errors, right = found.errors(), int(found.right.sum())
     low, high = wilson(right / n, n)
-    told = lesson.predict_number(
+    told = exhibit_parts.predict_number(
         SLUG + "right." + goal,
         f"{n} synthetic texts that were not in its training, {len(GOALS[goal].labels)} classes (by chance: "
         f"{n / len(GOALS[goal].labels):.0f}). How many does it classify correctly?",
@@ -142,14 +142,14 @@ def trained(params: Params, models: Models) -> Folds:
         + ".",
         5.0,
     )
-    page_parts.numbers(
+    page_parts.summary(
         f"{right} of {n} synthetic texts right, {len(errors)} wrong. {TOLD[goal]}"
         if told
         else "These are texts of our own small grammar: the number says little about other English."
     )
     with st.container():
         if told:
-            shown = _frame(goal, found, errors[: lesson.fit(MOST, 1)])
+            shown = _frame(goal, found, errors[: exhibit_parts.by_mode(MOST, 1)])
             st.table(shown.map(lambda value: literal(str(value))))
         else:
             st.text("The errors with the highest probability are shown here after your guess.")

@@ -26,7 +26,7 @@ from viz.course.lesson import Folds
 from viz.course.shared.maths.intervals import wilson
 from viz.instruments.kit import origin
 from viz.labels import list_values, percent, visible
-from viz.widgets import controls, engine_client, lesson, page_parts
+from viz.widgets import controls, engine_client, exhibit_parts, page_parts
 
 ASKED = (2.0, 0.0, 0.0)
 """The importances of the question on the mixture."""
@@ -42,7 +42,7 @@ def mix(params: Params, found: Chains) -> Folds:
         60 * len(names),
     )[:, place]
     share = mixed.mixed(layers, ASKED, 1.0).weights
-    told = lesson.predict_share(
+    told = exhibit_parts.predict_share(
         SLUG + "share",
         f"w = ({', '.join(f'{w:g}' for w in ASKED)}): w is 2 for the {FLOORS[0]} and 0 for both LSTM layers, and s = softmax(w). Which weight s does the {FLOORS[0]} get?",
         float(share[0]),
@@ -61,7 +61,7 @@ def mix(params: Params, found: Chains) -> Folds:
         Panel("mixture", made.mixture[None], ("γ Σ s h",), limit=limit, ours=True),
     ]
     page_parts.show(
-        tensors(panels, height=lesson.fit(290, 320), room=lesson.presenting(), most=32),
+        tensors(panels, height=exhibit_parts.by_mode(290, 320), room=exhibit_parts.presenting(), most=32),
         SLUG + "mix",
         f"Three rows of {layers.shape[1]} numbers, one per layer, and below them their mixture.",
     )
@@ -69,7 +69,7 @@ def mix(params: Params, found: Chains) -> Folds:
     same = params.alone
     if same is not None and not (params.gamma == 1 and (made.mixture == layers[same]).all()):
         same = None
-    page_parts.numbers(
+    page_parts.summary(
         (
             f"s = ({', '.join(percent(s) for s in made.weights)}), γ = {params.gamma:g}. Cosine of the mixture with each layer: {', '.join(f'{value:.3f}' for value in like)}."
             + (f" One-hot: the mixture is the {FLOORS[same]}, number by number." if same is not None else "")
@@ -86,7 +86,7 @@ def mix(params: Params, found: Chains) -> Folds:
         if len(s) == len(layers)
     } | {"all alike": {f"{SLUG}w{j}": 0.0 for j in range(len(layers))}}
     if told:
-        controls.ready(ready, SLUG + "ready", {f"{SLUG}w{j}": w for j, w in enumerate(params.w)})
+        controls.preset_values(ready, SLUG + "ready", {f"{SLUG}w{j}": w for j, w in enumerate(params.w)})
     rows = [*FLOORS[: len(layers)], "mixture"]
     return Folds(
         lambda: pd.DataFrame(
@@ -116,7 +116,7 @@ def learned(params: Params, found: object) -> Folds:
             f"python -m core.training.finetune.mixing {MODEL} learns it.",
         )
     floors, task = FLOORS[: len(s)], TASKS[params.task]
-    told = lesson.predict(
+    told = exhibit_parts.predict(
         SLUG + f"learned.{params.task}",
         f"A small head learns {task} on frozen states, together with the weights of the mixture. Which layer gets the largest weight s?",
         dict(zip(floors, s, strict=True)),
@@ -128,9 +128,9 @@ def learned(params: Params, found: object) -> Folds:
         if told:
             page_parts.show(
                 shares(
-                    [lesson.fit(name, _short(name)) for name in floors],
+                    [exhibit_parts.by_mode(name, _short(name)) for name in floors],
                     s,
-                    title=lesson.fit(f"s, learned for {task}", "s"),
+                    title=exhibit_parts.by_mode(f"s, learned for {task}", "s"),
                     height=210,
                 ),
                 SLUG + "s",
@@ -143,14 +143,17 @@ def learned(params: Params, found: object) -> Folds:
         if told:
             page_parts.show(
                 bars(
-                    [(lesson.fit(name, _short(name)), value, name == MIXED) for name, value in rows.items()],
+                    [
+                        (exhibit_parts.by_mode(name, _short(name)), value, name == MIXED)
+                        for name, value in rows.items()
+                    ],
                     "{:.1%}",
                     1.0,
                 ),
                 SLUG + "accuracy",
                 f"Right: {list_values(list(rows.items()), '{:.3f}')}.",
             )
-    page_parts.numbers(
+    page_parts.summary(
         f"{task.capitalize()}, correct on held-out synthetic texts: {percent(rows[MIXED], 2)} with the mixture, {percent(max(list(rows.values())[1:]), 2)} with the best single layer. The weights s do not show which layer is better."
         if told
         else f"{task.capitalize()}: synthetic labelled texts of our own grammar, some for training and others for testing."
@@ -193,7 +196,7 @@ def bank(params: Params, found: object) -> Folds:
     right = {
         name: in_context.agree(each.cosines(-1), kinds) for name, each in ((MODEL, elmo), (READER, bert))
     }
-    told = lesson.predict_number(
+    told = exhibit_parts.predict_number(
         SLUG + f"bank.{params.which}",
         f"{n} sentences with “{word.word}”, half about {word.meanings[0]}, half about {word.meanings[1]}. By the mixture of ELMo's layers, for how many of them does the nearest sentence have the same meaning? (By chance: {(n / 2 - 1) / (n - 1) * n:.1f})",
         0.0,
@@ -218,7 +221,7 @@ def bank(params: Params, found: object) -> Folds:
                 else "Covered until you guess, except for the table.",
             )
     (same, other), (bert_same, bert_other) = rows[MODEL], rows[READER]
-    page_parts.numbers(
+    page_parts.summary(
         f"Mean cosine with the other meaning, with the same: {MODEL}'s mixture {other[-1]:.3f}, {same[-1]:.3f}; {READER}'s last layer {bert_other[-1]:.3f}, {bert_same[-1]:.3f}. Nearest sentence has the same meaning: {right[MODEL]} and {right[READER]} of {n}, by chance {(n / 2 - 1) / (n - 1) * n:.1f}."
         if told
         else "In both tables the word has one vector: cosine 1."

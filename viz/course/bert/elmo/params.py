@@ -8,7 +8,7 @@ from viz.course.bert.elmo.maths.chains import LONGEST
 from viz.course.bert.elmo.maths.table import SET, WORDS
 from viz.course.bert.maths import senses
 from viz.course.texts import data
-from viz.widgets.knobs import Control, Knobs, draw, knob, pills, segmented, sentence, slider
+from viz.widgets.knobs import Control, Knobs, knob, pills, seed_input, segmented, sentence, slider
 
 SLUG, MODEL, READER = "elmo.", "elmo-mini", "bert-mini"
 SENTENCES: list[str] = data(__file__)["sentences"]
@@ -28,13 +28,13 @@ class Params(Knobs):
     """What the visitor chose: a sentence; whose weights read it in reverse; a text of the table; a mixture; a word with two meanings."""
 
     text: str = knob(
-        SENTENCES[0], sentence("Text", SENTENCES, of=MODEL, most=f"up to {LONGEST} tokens"), link="text"
+        SENTENCES[0], sentence("Text", SENTENCES, model=MODEL, most=f"up to {LONGEST} tokens"), link="text"
     )
     reads: str = knob("back", segmented("Weights for the reversed text", tuple(READS), READS.__getitem__))
     first: str = knob(WORDS[OPENING[0]], segmented("First word", WORDS, width=200))
     second: str = knob(WORDS[OPENING[1]], segmented("Second word", WORDS, width=200))
     third: str = knob(WORDS[OPENING[2]], segmented("Third word", WORDS, width=200))
-    table: int = knob(0, draw(99, again="Another table"))
+    table: int = knob(0, seed_input(99, next_label="Another table"))
     place: int = knob(4, slider("Token, counted from 1", 1, LONGEST))
     w0: float = knob(0.0, _w(0))
     w1: float = knob(0.0, _w(1))

@@ -14,7 +14,7 @@ from viz.course.bert.elmo.maths import chains, table
 from viz.course.bert.elmo.params import MODEL, READS, SLUG, Params
 from viz.course.lesson import Folds
 from viz.labels import distinct, list_values, percent
-from viz.widgets import engine_client, lesson, page_parts
+from viz.widgets import engine_client, exhibit_parts, page_parts
 
 SIDES = ("forward", "backward")
 DOT = r" \cdot "
@@ -31,7 +31,7 @@ def each_word(params: Params, found: chains.Chains) -> Folds:
     names, both = named(found), (np.exp(found.forward), np.exp(found.backward))
     place = found.apart
     at = [float(each[place]) for each in both]
-    told = lesson.predict(
+    told = exhibit_parts.predict(
         SLUG + "side",
         f"One chain has read all words before “{names[place]}”, the other all words after it. Which one gives the word the higher probability?",
         dict(zip(SIDES, at, strict=True)),
@@ -46,7 +46,7 @@ def each_word(params: Params, found: chains.Chains) -> Folds:
         )
     ]
     page_parts.show(
-        bar_lanes(lanes, labels=names, height=lesson.fit(380, 410)),
+        bar_lanes(lanes, labels=names, height=exhibit_parts.by_mode(380, 410)),
         SLUG + "words",
         "; ".join(
             f"{side}: {list_values(zip(names, values, strict=True), '{:.3f}')}"
@@ -56,7 +56,7 @@ def each_word(params: Params, found: chains.Chains) -> Folds:
         else "The words; their probabilities come after the guess.",
     )
     won = int((found.forward > found.backward).sum())
-    page_parts.numbers(
+    page_parts.summary(
         f"The forward chain gives {won} of {len(names)} words the higher probability, the backward chain {len(names) - won}. Mean: {percent(both[0].mean())} and {percent(both[1].mean())}."
         if told
         else f"{len(names)} tokens between START and END; each is predicted twice, and neither chain sees the token itself."
@@ -98,7 +98,7 @@ def loss(params: Params, found: chains.Chains) -> Folds:
     """What each word costs each chain; the loss is the sum of all bars."""
     names, n = named(found), len(found.ids)
     one, other = found.losses
-    told = lesson.predict_number(
+    told = exhibit_parts.predict_number(
         SLUG + "loss",
         f"The forward chain's loss on this text is {one:.1f} nats, the sum of −ln p over its {n} tokens. What is the backward chain's loss?",
         0.0,
@@ -121,13 +121,13 @@ def loss(params: Params, found: chains.Chains) -> Folds:
                 ),
             ],
             labels=names,
-            height=lesson.fit(380, 410),
+            height=exhibit_parts.by_mode(380, 410),
         ),
         SLUG + "loss",
         f"Forward: {list_values(zip(names, both[0], strict=True), '{:.2f}')}."
         + (f" Backward: {list_values(zip(names, both[1], strict=True), '{:.2f}')}." if told else ""),
     )
-    page_parts.numbers(
+    page_parts.summary(
         f"L = {one:.3f} + {other:.3f} = {found.loss:.3f} nats: {one / n:.3f} per token forward, {other / n:.3f} backward."
         if told
         else f"Forward: {one:.3f} nats, {one / n:.3f} per token."
@@ -152,7 +152,7 @@ def turned(params: Params, found: chains.Chains) -> Folds:
     )
     before, after = float(found.forward.sum()), float(read.other.sum())
     answer = COMPARED[1 + int(np.sign(after - before))]
-    told = lesson.predict(
+    told = exhibit_parts.predict(
         SLUG + "turned",
         "The forward chain reads the text in reverse, from its last word to its first. Compared with the text in the usual order, what probability does it give the reversed text?",
         {COMPARED[0]: before, COMPARED[2]: after} if answer != COMPARED[1] else COMPARED,
@@ -172,13 +172,13 @@ def turned(params: Params, found: chains.Chains) -> Folds:
         ),
     ]
     page_parts.show(
-        bar_lanes(lanes, labels=names, height=lesson.fit(380, 410)),
+        bar_lanes(lanes, labels=names, height=exhibit_parts.by_mode(380, 410)),
         SLUG + "turned",
         f"Backward: {list_values(zip(names, found.backward, strict=True), '{:.2f}')}."
         + (f" In reverse: {list_values(zip(names, values, strict=True), '{:.2f}')}." if told else ""),
     )
     gap = read.gap(found)
-    page_parts.numbers(
+    page_parts.summary(
         f"With the same weights, the backward chain on the text and a forward chain on the reversed text agree: the largest difference is {tiny(gap)}. With the forward chain's own weights ln P is {number(after, 1)} instead of {number(before, 1)}."
         if told
         else "The backward chain on the text. The reversed text comes after your guess."
@@ -205,7 +205,7 @@ def joint(params: Params, found: chains.Chains) -> Folds:
     both = table.factors(table.joint(params.table), params.words)
     words = [table.WORDS[at] for at in params.words]
     one, other = both.products
-    told = lesson.predict(
+    told = exhibit_parts.predict(
         SLUG + "joint",
         f"A table has a probability for each of the {len(table.WORDS) ** table.PLACES} texts of three words. From the left the product of the conditionals of “{' '.join(words)}” is {one:.6f}. How large is the product from the right?",
         ("smaller", "the same", "larger"),
@@ -230,7 +230,7 @@ def joint(params: Params, found: chains.Chains) -> Folds:
                 ),
             ],
             labels=steps,
-            height=lesson.fit(340, 380),
+            height=exhibit_parts.by_mode(340, 380),
         ),
         SLUG + "joint",
         f"From the left {both.forward[0]:.4f}, {both.forward[1]:.4f}, {both.forward[2]:.4f}."
@@ -241,7 +241,7 @@ def joint(params: Params, found: chains.Chains) -> Folds:
         ),
     )
     a, b = found.losses
-    page_parts.numbers(
+    page_parts.summary(
         f"{one:.10f} from the left, {other:.10f} from the right, {both.joint:.10f} in the table. The two chains of {MODEL} were trained independently: they give the sentence ln P = {number(-a, 2)} (forward) and {number(-b, 2)} (backward)."
         if told
         else f"{one:.10f} from the left."

@@ -16,7 +16,7 @@ from viz.instruments import heatmap
 from viz.instruments.kit import origin
 from viz.labels import percent
 from viz.shell import present_layout
-from viz.widgets import controls, lesson, page_parts
+from viz.widgets import controls, exhibit_parts, page_parts
 
 
 def how_far(params: Params, task: read.Task) -> Folds:
@@ -29,7 +29,7 @@ def how_far(params: Params, task: read.Task) -> Folds:
     by_name = dict(zip(names, shares[FULL], strict=True))
     most, least = max(names, key=lambda name: by_name[name]), min(names, key=lambda name: by_name[name])
     body = percent(went[FULL].body, 2)
-    told = lesson.predict(
+    told = exhibit_parts.predict(
         SLUG + "far",
         f"{task.title}, fully fine-tuned: in which part of the body did the weights change most, relative to their length?",
         by_name,
@@ -50,7 +50,7 @@ def how_far(params: Params, task: read.Task) -> Folds:
     )
     stays = went[FROZEN].body
     same = "the same in every bit" if stays == 0 else f"moved by {percent(stays, 2)}"
-    page_parts.numbers(
+    page_parts.summary(
         f"Frozen: the body is {same}. "
         + (
             f"With full fine-tuning it moved by {body} of its length."
@@ -81,7 +81,7 @@ def attention(params: Params, task: read.Task) -> Folds:
     n_layers, n_heads = change.shape
     many = (change > 0.5).sum(1)
     by_layer = ", ".join(f"L{i} {n}" for i, n in enumerate(many))
-    told = lesson.predict_number(
+    told = exhibit_parts.predict_number(
         SLUG + "heads",
         f"{task.title}, fully fine-tuned: in how many of the {change.size} heads did some attention "
         "weight change by more than one half, on this text?",
@@ -95,7 +95,7 @@ def attention(params: Params, task: read.Task) -> Folds:
     head = min(head, n_heads - 1)
     with present_layout.full_width():
         columns = st.columns(3, gap="small")
-    height = lesson.fit(300, 180)
+    height = exhibit_parts.by_mode(300, 180)
     for column, way in zip(columns, (read.BEFORE, *WAYS), strict=True):
         with column:
             if way == FULL and not told:
@@ -118,7 +118,7 @@ def attention(params: Params, task: read.Task) -> Folds:
     if frozen:
         stay = f"weights changed by up to {frozen:.2g}"
     moved = f" Full fine-tuning: a weight of L{data.most[0]}.H{data.most[1]} changed by {change.max():.2f}; "
-    page_parts.numbers(
+    page_parts.summary(
         f"Frozen: {stay}; output “{data.said[FROZEN]}”."
         + (f"{moved}output “{_differing(data)}”." if told else "")
     )

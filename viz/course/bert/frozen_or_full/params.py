@@ -11,7 +11,7 @@ from core.training.finetune.tuning import BODY
 from viz.course.bert.frozen_or_full.charts import FROZEN, FULL
 from viz.shell import state
 from viz.widgets import controls
-from viz.widgets.knobs import Control, Knobs, knob, segmented, touched
+from viz.widgets.knobs import Control, Knobs, knob, segmented, url_only
 
 SLUG = "frozen_or_full."
 TASKS = tuple(GOALS)
@@ -39,7 +39,7 @@ def _box(number: int) -> Control:
         label = (("Sentence", "Question"), ("Second sentence", "Text"))[number][asks]
         if number == 0 or params.task in TWO:
             text, most = EXAMPLES[params.task][number], f"up to {LONGEST} tokens"
-            controls.text(label, name, text, of=BODY, most=most)
+            controls.text(label, name, text, model=BODY, most=most)
 
     return Control(draw, lambda opening: typed)
 
@@ -62,8 +62,8 @@ class Params(Knobs):
     )
     text: str | None = knob(None, _box(0), link="text")
     second: str | None = knob(None, _box(1))
-    layer: int = knob(-1, touched(state.whole_number(0, LAYERS - 1)), link="layer")
-    head: int = knob(-1, touched(state.whole_number(0, HEADS - 1)), link="head")
+    layer: int = knob(-1, url_only(state.whole_number(0, LAYERS - 1)), link="layer")
+    head: int = knob(-1, url_only(state.whole_number(0, HEADS - 1)), link="head")
 
     @property
     def texts(self) -> tuple[str, str]:

@@ -12,7 +12,7 @@ from viz.course.bert.frozen_or_full.charts import COVERED, FROZEN, FULL, WAYS, c
 from viz.course.bert.frozen_or_full.params import NAMES, SLUG, TASKS, TRAINED, Params
 from viz.course.lesson import Folds
 from viz.labels import percent
-from viz.widgets import lesson, page_parts
+from viz.widgets import exhibit_parts, page_parts
 
 
 def enough(params: Params, task: read.Task) -> Folds:
@@ -25,7 +25,7 @@ def enough(params: Params, task: read.Task) -> Folds:
         f"{found.title} {share(found.right(FROZEN))} frozen, {share(found.right(FULL))} fully fine-tuned"
         for found in whole
     )
-    told = len(whole) < 2 or lesson.predict(
+    told = len(whole) < 2 or exhibit_parts.predict(
         SLUG + "enough",
         "Only the new head learns; the body of bert-mini stays frozen. "
         "For which task is that nearly as good as full fine-tuning?",
@@ -46,7 +46,7 @@ def enough(params: Params, task: read.Task) -> Folds:
         listed(rows),
     )
     now = task if task.whole else whole[0]
-    page_parts.numbers(
+    page_parts.summary(
         f"{now.title}: {GOALS[now.name].says} Fully fine-tuned, {share(now.right(FULL))} "
         f"of the {now.ways[FULL].counted} are right"
         + (f", frozen {share(now.right(FROZEN))}." if told else ". How many with a frozen body?")
@@ -71,7 +71,7 @@ def what_learns(params: Params, task: read.Task) -> Folds:
     found, labels = read.parts(task.name), len(GOALS[task.name].labels) or 2
     head, body = found[-1].size, sum(part.size for part in found[:-1])
     d = head // labels - 1
-    told = lesson.predict(
+    told = exhibit_parts.predict(
         SLUG + "count",
         f"{task.title}: the head is one linear map, {d} numbers in, {labels} "
         f"{'scores (start, end)' if task.name == 'answers' else 'labels'} out. With a frozen body, how many weights "
@@ -91,7 +91,7 @@ def what_learns(params: Params, task: read.Task) -> Folds:
         grouped(rows, title="weights that learn", height=370), SLUG + "parts.picture", listed(rows)
     )
     all_of_it = f"With full fine-tuning {body + head:,} weights learn; frozen "
-    page_parts.numbers(
+    page_parts.summary(
         all_of_it
         + (f"{head:,}, {percent(head / (body + head), 4)} of them." if told else "only those of the head.")
     )
@@ -119,7 +119,7 @@ def course(params: Params, task: read.Task) -> Folds:
         for way, found in reports.items()
     }
     level = 1 / len(GOALS[task.name].labels) if task.name in ("opinions", "pairs") else None
-    title, height = f"{task.ways[FULL].counted} right (synthetic)", lesson.fit(250, 390)
+    title, height = f"{task.ways[FULL].counted} right (synthetic)", exhibit_parts.by_mode(250, 390)
     page_parts.show(
         courses(lines, over=over, title=title, ends=(0, 1), level=level, height=height),
         SLUG + "course.picture",
@@ -129,8 +129,8 @@ def course(params: Params, task: read.Task) -> Folds:
         )
         + ".",
     )
-    page_parts.numbers(" ".join(_cost(way, task.ways[way]) for way in lines))
-    here = not lesson.presenting()
+    page_parts.summary(" ".join(_cost(way, task.ways[way]) for way in lines))
+    here = not exhibit_parts.presenting()
     params.show(SLUG.rstrip("."), "task", "over", *(("train",) if here else ()))  # above what is trained
     if here:
         tuning_live.panel(_trained(params), SLUG)

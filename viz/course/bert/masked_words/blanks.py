@@ -21,7 +21,7 @@ from viz.course.bert.maths.hidden_words import CONTEXTS, Said, Text
 from viz.course.lesson import Folds
 from viz.labels import distinct, list_values, percent, visible
 from viz.shell import present_layout
-from viz.widgets import controls, engine_client, lesson, page_parts
+from viz.widgets import controls, engine_client, exhibit_parts, page_parts
 
 MASK = "[MASK]"
 WHO = ("bert-mini, from both sides", "gpt-mini, from the left", "both equally often")
@@ -36,7 +36,7 @@ def blank(params: Params, text: Text) -> Folds:
     truth, read = visible(text.tokens[place]), with_blank(text, place)
     chances = {visible(word): chance for word, chance in found.best}
     first = next(iter(chances))
-    told = lesson.predict(
+    told = exhibit_parts.predict(
         SLUG + "blank",
         f"One word is hidden: {' '.join(visible(token) for token in read[1:-1])} "
         "Which word is the most probable one for bert-mini?",
@@ -45,7 +45,7 @@ def blank(params: Params, text: Text) -> Folds:
         f"{first} {percent(chances[first])}; the sentence has “{truth}”, which gets {percent(found.wanted)}.",
     )
     marked = [0 if at == place else None for at in range(len(text.tokens))]
-    picture = token_rows([Row("reads", read, marked)], across=6, high=26, room=lesson.fit(0, 110))
+    picture = token_rows([Row("reads", read, marked)], across=6, high=26, room=exhibit_parts.by_mode(0, 110))
     page_parts.show(picture, SLUG + "reads", "The sentence with one word hidden.")
     rows = [(name, chance, name == truth) for name, chance in chances.items()]
     if truth not in chances:
@@ -59,7 +59,7 @@ def blank(params: Params, text: Text) -> Folds:
         "Probabilities at the blank" + (every if told else ", covered until you guess."),
     )
     n, surest = len(model.tokenizer), max(found.wanted, 1e-300)
-    page_parts.numbers(
+    page_parts.summary(
         f"“{truth}” was hidden and gets {percent(found.wanted)}: surprisal {-math.log2(surest):.2f} bits. "
         f"By chance (baseline), each of {n:,} tokens would get {percent(1 / n, 3)}."
         if told
@@ -86,7 +86,7 @@ def sides(params: Params, text: Text) -> Folds:
     wanted = {name: found[name].wanted for name in CONTEXTS}
     best = max(CONTEXTS, key=lambda name: wanted[name])
     truth, mask = visible(text.tokens[place]), model.tokenizer.mask
-    told = lesson.predict(
+    told = exhibit_parts.predict(
         SLUG + "sides",
         f"“{truth}” is hidden. Which visible words give it the highest probability?",
         wanted,
@@ -109,7 +109,9 @@ def sides(params: Params, text: Text) -> Folds:
         most = max(1.0, 115 * float(values.max()))
         lane = Lane(f"P({truth}), percent", 100 * values if told else None, 0, (0, most), places=2)
         page_parts.show(
-            bar_lanes([lane], labels=[name.split()[0] for name in CONTEXTS], height=lesson.fit(270, 335)),
+            bar_lanes(
+                [lane], labels=[name.split()[0] for name in CONTEXTS], height=exhibit_parts.by_mode(270, 335)
+            ),
             SLUG + "sides",
             f"The probability of {truth} with neither side, the left, the right, and both in sight"
             + (f": highest with {best}." if told else "; covered."),
@@ -117,12 +119,14 @@ def sides(params: Params, text: Text) -> Folds:
     with right:
         table = [line(name, row) for name, row in zip(CONTEXTS, rows, strict=True)]
         page_parts.show(
-            token_rows(table, across=6, high=lesson.fit(28, 22), room=lesson.fit(0, 305)),
+            token_rows(
+                table, across=6, high=exhibit_parts.by_mode(28, 22), room=exhibit_parts.by_mode(0, 305)
+            ),
             SLUG + "rows",
             "What is read in each of the four cases; the blank holds the best guess.",
         )
     every = list_values(wanted, lambda chance: percent(chance, 2))
-    page_parts.numbers(
+    page_parts.summary(
         f"Probability of “{truth}”: {every}."
         if told
         else "The same blank four times, with more or less of the sentence visible."
@@ -154,7 +158,7 @@ def both_or_left(params: Params, text: Text) -> Folds:
     both, left = np.array([said.wanted for said in bert]), np.array([chance for chance, _ in gpt])
     known = ~np.isnan(left)
     wins = int((both > left)[known].sum()), int((left > both)[known].sum())
-    told = lesson.predict(
+    told = exhibit_parts.predict(
         SLUG + "who",
         f"Each of {len(places)} words is hidden in turn. "
         "Which model gives the true word the higher probability more often?",
@@ -172,12 +176,12 @@ def both_or_left(params: Params, text: Text) -> Folds:
         for hue, (name, row) in enumerate(zip(LANES, values, strict=True))
     ]
     page_parts.show(
-        bar_lanes(lanes, labels=names, height=lesson.fit(420, 380)),
+        bar_lanes(lanes, labels=names, height=exhibit_parts.by_mode(420, 380)),
         SLUG + "both",
         "The probability of each true word from both sides and from the left"
         + (f"; both sides win at {wins[0]} words, the left at {wins[1]}." if told else "; covered."),
     )
-    page_parts.numbers(
+    page_parts.summary(
         f"“{names[at]}”: {values[0][at]:.1f}% from both sides, {values[1][at]:.1f}% from the left. "
         f"Both sides win at {wins[0]} of {int(known.sum())} words, the left at {wins[1]}; "
         f"on average {values[0].mean():.1f}% and {values[1].mean():.1f}%."

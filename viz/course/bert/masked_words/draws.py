@@ -17,7 +17,7 @@ from viz.course.bert.maths import hidden_words, masking
 from viz.course.bert.maths.hidden_words import Said, Text
 from viz.course.lesson import Folds
 from viz.labels import distinct, list_values, percent, visible
-from viz.widgets import engine_client, lesson, page_parts
+from viz.widgets import engine_client, exhibit_parts, page_parts
 
 FATES = ("[MASK]", "random", "left")
 HUES = {masking.HIDDEN: 0, masking.CHANGED: 3, masking.LEFT: 2}
@@ -54,7 +54,10 @@ def drawn(params: Params, text: Text) -> Folds:
     became = "; ".join(f"{visible(names[at])} becomes {masking.FATES[one.fate[at]]}" for at in places)
     page_parts.show(
         token_rows(
-            table, across=6 if len(names) <= 18 else 8, high=lesson.fit(30, 26), room=lesson.fit(0, 405)
+            table,
+            across=6 if len(names) <= 18 else 8,
+            high=exhibit_parts.by_mode(30, 26),
+            room=exhibit_parts.by_mode(0, 405),
         ),
         SLUG + "drawn",
         f"{len(places)} of {m} tokens are chosen: {became}.",
@@ -65,7 +68,7 @@ def drawn(params: Params, text: Text) -> Folds:
         for at, said in found.items()
     )
     share = params.rates.share
-    page_parts.numbers(
+    page_parts.summary(
         f"{percent(share)} of {m} tokens are {share * m:.2f}, so {len(places)} "
         f"{'is' if len(places) == 1 else 'are'} chosen: {each}. [CLS] and [SEP] are never chosen."
     )
@@ -94,7 +97,7 @@ def counted(params: Params, text: Text) -> Folds:
     key = ("masked_words.counted", params.text, params.draw, params.rates, params.draws)
     found = engine_client.submit(key, lambda: _count(params, text), 20 * params.draws)
     now, (hidden, changed, kept) = params.rates, TOKENS * params.rates.share * params.rates.parts
-    told = lesson.predict_number(
+    told = exhibit_parts.predict_number(
         SLUG + "count",
         f"In a text of {TOKENS:,} tokens {percent(now.share)} are chosen. How many tokens become [MASK]?",
         0.0,
@@ -107,7 +110,7 @@ def counted(params: Params, text: Text) -> Folds:
     )
     free = int(np.flatnonzero(~text.special)[0])
     middle, far = float(found.chosen_expected[free]), masking.NEAR * float(found.chosen_deviation[free])
-    narrow = lesson.presenting()  # a question stands beside
+    narrow = exhibit_parts.presenting()  # a question stands beside
     left, right = st.columns(2 if narrow else [3, 2], gap="medium")
     with left:
         lane = Lane(
@@ -144,7 +147,7 @@ def counted(params: Params, text: Text) -> Folds:
         f"{name} {n:,} (expected {wanted:,.0f} ± {around:,.0f})"
         for name, n, (wanted, around) in zip(FATES, found.fates, expected, strict=True)
     )
-    page_parts.numbers(
+    page_parts.summary(
         f"{params.draws:,} draws, {found.total:,} tokens chosen: {bounds}. "
         f"{found.outside} counts lie outside their range."
         if told

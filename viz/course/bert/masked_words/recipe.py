@@ -63,7 +63,7 @@ def recipe(params: Params, text: Text) -> Folds:
         )
     a_step = masking.tokens_a_step(params.sequences, params.length)
     epochs = masking.epochs(a_step, steps, CORPUS)
-    page_parts.numbers(
+    page_parts.summary(
         f"{params.sequences} × {params.length} = {a_step:,} tokens per step. {steps:,} steps over "
         f"{CORPUS / 1e9:.1f} billion words: {epochs:.1f} epochs. The rate is "
         f"{tiny(rate(warm_up / 2, warm_up, steps))} at step {warm_up // 2:,}, "

@@ -19,7 +19,7 @@ from viz.course.bert.sentence_pairs.params import EXAMPLES, HALF, MODEL, MOST, S
 from viz.course.lesson import Folds
 from viz.labels import percent, shorten
 from viz.shell import state
-from viz.widgets import controls, engine_client, lesson, page_parts
+from viz.widgets import controls, engine_client, exhibit_parts, page_parts
 
 MEASURE = "next_sentence_accuracy"
 MARKS = ("[CLS]", "[SEP]")
@@ -37,12 +37,12 @@ def one(params: Params, run: Run) -> Folds:
         right = "right" if truth == (chance >= HALF) else "wrong"
         why += f" In our data B {'follows' if truth else 'is not the next sentence'}, so this is {right}."
     both = {SAYS[0]: chance, SAYS[1]: 1 - chance}
-    told = lesson.predict(
+    told = exhibit_parts.predict(
         SLUG + "one", "What does bert-mini predict: does B follow A?", both, SAYS[chance < HALF], why
     )
     n = run.side.n_real
     first = run.segments[:n].count(0)
-    high = lesson.fit(34, 30)
+    high = exhibit_parts.by_mode(34, 30)
     page_parts.show(
         sentence_pairs.tokens(run.tokens[:n], run.segments[:n], quiet=MARKS, high=high),
         SLUG + "tokens",
@@ -56,13 +56,13 @@ def one(params: Params, run: Run) -> Folds:
         SLUG + "chances",
         answers if told else "Two bars, covered until you guess.",
     )
-    page_parts.numbers(
+    page_parts.summary(
         f"{n} tokens, {first} of A (blue) and {n - first} of B (orange). "
         f"P(IsNext) = {percent(chance)}, P(NotNext) = {percent(1 - chance)}."
         if told
         else f"{n} tokens: [CLS], then {first - 2} tokens of A (blue), [SEP], {n - first - 1} tokens of B (orange), [SEP]."
     )
-    controls.ready(
+    controls.preset_values(
         {
             f"{shorten(a, 26)} / {shorten(b, 26)}": {SLUG + "a": a, SLUG + "b": b, SLUG + "follows": follows}
             for a, b, follows in EXAMPLES
@@ -89,7 +89,7 @@ def drawn(params: Params, run: Run) -> Folds:
     encode = default().open(MODEL).tokenizer.encode
     a = ["[CLS]", *encode(last.first).tokens, "[SEP]"]
     b = [*encode(last.second).tokens, "[SEP]"]
-    high = lesson.fit(34, 52)
+    high = exhibit_parts.by_mode(34, 52)
     left, right = st.columns([3, 2], gap="medium")
     with left:
         segments = [0] * len(a) + [1] * len(b)
@@ -104,12 +104,12 @@ def drawn(params: Params, run: Run) -> Folds:
             (ANSWERS[1], found.n - found.follow, found.n - found.expected, found.deviation),
         ]
         page_parts.show(
-            sentence_pairs.counters(counts, found.n, high=lesson.fit(46, 90)),
+            sentence_pairs.counters(counts, found.n, high=exhibit_parts.by_mode(46, 90)),
             SLUG + "counts",
             f"{found.follow} of {found.n} draws follow; {found.expected:g} are expected.",
         )
     around = next_pairs.NEAR * found.deviation
-    page_parts.numbers(
+    page_parts.summary(
         f"Pair {found.n}: the sampled answer is “{'IsNext' if last.follows else 'NotNext'}”; bert-mini gives P(IsNext) = "
         f"{percent(chance)}. So far {found.follow} of {found.n} follow; expected {found.expected:g} ± "
         f"{around:.1f}, so the count lies {'inside' if found.inside else 'outside'} this range."
@@ -120,7 +120,7 @@ def drawn(params: Params, run: Run) -> Folds:
             "One more pair", SLUG + "more", type="primary", disabled=full, on_click=_more, args=(*more, 1)
         )
         st.button(f"{SOME} more", SLUG + "many", disabled=full, on_click=_more, args=(*more, SOME))
-        controls.draw(SLUG + "draw", START, drops=(SLUG + "draws",))
+        controls.seed_input(SLUG + "draw", START, drops=(SLUG + "draws",))
     follows = [row.follows for row in rows]
     return Folds(
         lambda: pd.DataFrame(
@@ -142,7 +142,7 @@ def known(params: Params, run: Run) -> Folds:
         "sentence_pairs.known", lambda: next_sentence.follows(model, pairs), 100_000
     )
     n = len(rows)
-    told = lesson.predict_number(
+    told = exhibit_parts.predict_number(
         SLUG + "known",
         f"bert-mini classifies {n} pairs; in {sum(follows)} of them B follows A. "
         "How many does it classify correctly, with the threshold at one half?",
@@ -156,13 +156,15 @@ def known(params: Params, run: Run) -> Folds:
     now, (better, firsts) = next_pairs.right(values, rows, cut), next_pairs.preferred(values)
     texts = [f"{a} / {b}" for a, b in pairs]
     page_parts.show(
-        sentence_pairs.judged(values if told else None, follows, texts, cut, height=lesson.fit(225, 380)),
+        sentence_pairs.judged(
+            values if told else None, follows, texts, cut, height=exhibit_parts.by_mode(225, 380)
+        ),
         SLUG + "known",
         f"Each pair at its P(IsNext); with the threshold at {percent(cut)} {now} of {n} are correct."
         if told
         else "Two rows of dots, covered until you guess.",
     )
-    page_parts.numbers(
+    page_parts.summary(
         f"Threshold {percent(cut)}: {now} of {n} right. "
         f"All probabilities lie between {percent(values.min())} and {percent(values.max())}. "
         f"After the same A the true B is the more probable one in {better} of {firsts} cases. {record()}"

@@ -10,7 +10,18 @@ from viz.course.texts import data
 from viz.labels import head_name
 from viz.shell import state
 from viz.widgets import controls
-from viz.widgets.knobs import Control, Knobs, draw, knob, segmented, sentence, slider, stops, toggle, touched
+from viz.widgets.knobs import (
+    Control,
+    Knobs,
+    knob,
+    seed_input,
+    segmented,
+    select_slider,
+    sentence,
+    slider,
+    toggle,
+    url_only,
+)
 
 SLUG = "sentence_pairs."
 MODEL = "bert-mini"
@@ -45,9 +56,9 @@ class Params(Knobs):
     a: str = knob(EXAMPLES[0][0], sentence("Text A", **BOX))
     b: str = knob(EXAMPLES[0][1], sentence("Text B", **BOX))
     follows: bool = knob(True, toggle("The true answer of your pair: B follows", width=1))
-    draw: int = knob(START, draw(strong=True))
-    draws: int = knob(10, touched(state.whole_number(1, MOST)))
+    draw: int = knob(START, seed_input(strong=True))
+    draws: int = knob(10, url_only(state.whole_number(1, MOST)))
     cut: float = knob(HALF, slider("Threshold", 0.3, 0.8, 0.01))
     head: int = knob(-1, Control(_pick_head, lambda opening: _head))
     block: str = knob(BLOCKS[0], segmented("Shown on the right", BLOCKS))
-    batch: int = knob(8, stops("Pairs in the batch, yours among them", BATCHES, width=0))
+    batch: int = knob(8, select_slider("Pairs in the batch, yours among them", BATCHES, width=0))

@@ -19,7 +19,7 @@ from viz.course.bert.sentence_pairs.params import BLOCKS, MODEL, SLUG, Params, h
 from viz.course.lesson import Folds
 from viz.labels import head_name, list_values, percent, visible
 from viz.shell import state
-from viz.widgets import engine_client, lesson, page_parts
+from viz.widgets import engine_client, exhibit_parts, page_parts
 
 AT = ("[CLS]", "words of A", "words of B", "[SEP]")
 GAMES = ("Masked LM", "Next sentence prediction", "Both the same")
@@ -33,7 +33,7 @@ def who(params: Params, run: Run) -> Folds:
     mean = found.mean((0, 1))
     own = dict(zip(AT, mean[1].tolist(), strict=True))
     offered = {name: share for name, share in own.items() if "words" in name}
-    told = lesson.predict(
+    told = exhibit_parts.predict(
         SLUG + "who",
         "On average over all heads of all layers: to which words do the words of A attend more?",
         offered,
@@ -44,7 +44,7 @@ def who(params: Params, run: Run) -> Folds:
     now = mean if place is None else found[place]
     row, column = _block(params.block)
     asked = found[..., row, column]
-    left, right = st.columns([2, 3], gap=lesson.column_gap("medium"))
+    left, right = st.columns([2, 3], gap=exhibit_parts.column_gap("medium"))
     with left:
         st.text("All heads, mean" if place is None else head_name(*place))
         gives = "; ".join(
@@ -69,10 +69,10 @@ def who(params: Params, run: Run) -> Folds:
     layer, head = np.unravel_index(int(asked.argmax()), asked.shape)
     largest = f"{params.block} is largest in {head_name(int(layer), int(head))}: {percent(asked.max(), 2)}."
     share = [[percent(value, 2) for value in values] for values in now]
-    page_parts.numbers(
+    page_parts.summary(
         f"{'All heads' if place is None else head_name(*place)}: A gives {share[1][1]} to A and "
         f"{share[1][2]} to B; B gives {share[2][1]} to A and {share[2][2]} to B; [CLS] gives {share[0][1]} "
-        f"to A, {share[0][2]} to B. " + ("" if lesson.presenting() else largest)
+        f"to A, {share[0][2]} to B. " + ("" if exhibit_parts.presenting() else largest)
         if told
         else f"{(group == 1).sum()} words of A, {(group == 2).sum()} of B: "
         "nothing is masked, every token may attend to every token."
@@ -110,7 +110,7 @@ def loss(params: Params, run: Run) -> Folds:
     )
     larger = GAMES[0] if found.masked > found.next else GAMES[1] if found.next > found.masked else GAMES[2]
     n_words = len(model.tokenizer)
-    told = lesson.predict(
+    told = exhibit_parts.predict(
         SLUG + "loss",
         "Which of the two pre-training losses is larger for bert-mini?",
         dict(zip(GAMES, (found.masked, found.next, 0.0), strict=True)),
@@ -126,7 +126,7 @@ def loss(params: Params, run: Run) -> Folds:
     bars = np.array([*(found.of_row(at) for at in range(len(rows))), (found.masked, found.next)])
     read = found.read[0]
     cut = run.segments[: len(read)].index(1)
-    if lesson.presenting():  # a room cannot read tokens of half a stage
+    if exhibit_parts.presenting():  # a room cannot read tokens of half a stage
         right = st.container()
     else:
         left, right = st.columns(2, gap="medium")
@@ -147,7 +147,7 @@ def loss(params: Params, run: Run) -> Folds:
         )
     usual = engine_client.submit("sentence_pairs.usual", answer_costs, 200_000)
     mine, n, chosen = found.pairs[0], len(rows), len(found.words)
-    page_parts.numbers(
+    page_parts.summary(
         f"{chosen} masked words: {found.masked:.3f} nats on average, "
         f"{n} {'answer' if n == 1 else 'answers'} {found.next:.3f}: loss = {found.total:.3f}. "
         f"The next-sentence answer for your pair alone: P({'IsNext' if params.follows else 'NotNext'}) = {percent(math.exp(-mine))}, "
@@ -179,7 +179,7 @@ def swapped(params: Params, run: Run) -> Folds:
     points = "; ".join(
         f"{way}: {percent(found[way])} ({100 * (found[way] - usual):+.1f} points)" for way in WAYS[1:]
     )
-    told = lesson.predict(
+    told = exhibit_parts.predict(
         SLUG + "swap",
         f"P(IsNext) is {percent(usual)} as trained. Which of these three changes alters it most?",
         moved,
@@ -190,7 +190,7 @@ def swapped(params: Params, run: Run) -> Folds:
     page_parts.show(
         sentence_pairs.chances(
             [(way, value if told or way == WAYS[0] else None) for way, value in found.items()],
-            high=lesson.fit(48, 84),
+            high=exhibit_parts.by_mode(48, 84),
         ),
         SLUG + "ways",
         f"P(IsNext): {every}."
@@ -199,7 +199,7 @@ def swapped(params: Params, run: Run) -> Folds:
     )
     others = [percent(found[way]) for way in WAYS[1:]]
     wrong, n = engine_client.submit("sentence_pairs.orders", order_of_all, 100_000)
-    page_parts.numbers(
+    page_parts.summary(
         f"As trained {percent(usual)}; swapped {others[0]}; all as text A {others[1]}; "
         f"no segment embeddings {others[2]}. Of all {n} pairs that follow, the swapped order gets the higher probability in {wrong}: {MODEL} hardly distinguishes the two orders."
         if told

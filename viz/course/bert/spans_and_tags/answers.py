@@ -21,7 +21,7 @@ from viz.instruments.kit import origin
 from viz.instruments.kit.picture import drawing
 from viz.labels import percent, shorten, visible
 from viz.shell import present_layout, state
-from viz.widgets import engine_client, lesson, page_parts
+from viz.widgets import engine_client, exhibit_parts, page_parts
 
 NAMES = ("starts here", "ends here")
 RELIABLE = 0.5
@@ -43,7 +43,7 @@ def marking(params: Params, used: Using) -> Folds:
     if known:
         after = ", and that is right." if best == right else f"; right is “{right}”."
     with present_layout.full_width():
-        committed = lesson.predict_touched(
+        committed = exhibit_parts.predict_mark(
             SLUG + "mark",
             f"{params.question} Touch the first word of the answer in the text, then its last.",
             told(one, held) if held else "",
@@ -81,14 +81,14 @@ def marking(params: Params, used: Using) -> Folds:
                 if best == right
                 else f" It is wrong: right is “{right}”."
             )
-            page_parts.numbers(
+            page_parts.summary(
                 f"Start most probable at “{start}”, {p_start}; end at “{end}”, {p_end}; "
                 f"together {percent(found.probability)} for “{best}”.{verdict} "
                 f"Each row of bars sums to {found.start.sum():.0f} over {n} positions."
             )
         else:
-            page_parts.numbers(f"{n} positions, and {n * (n + 1) // 2:,} possible answers. Which one is it?")
-    if not lesson.presenting():
+            page_parts.summary(f"{n} positions, and {n * (n + 1) // 2:,} possible answers. Which one is it?")
+    if not exhibit_parts.presenting():
         choose_question()
     at = one.alone[0]
     power = rf"e^{{{one.starts[at]:.3f}}}"

@@ -22,7 +22,7 @@ from viz.instruments.kit import origin
 from viz.instruments.kit.picture import drawing
 from viz.labels import head_name, percent, visible
 from viz.shell import present_layout, state
-from viz.widgets import engine_client, lesson, page_parts
+from viz.widgets import engine_client, exhibit_parts, page_parts
 
 NAMES = ("before", "after")
 NONE = "none: it stayed the same"
@@ -48,7 +48,7 @@ def looked(params: Params, used: Using) -> Folds:
         f"layers 0 to {half - 1}": float(by_layer[:half].mean()),
         f"layers {half} to {layers - 1}": float(by_layer[half:].mean()),
     }
-    told = lesson.predict(
+    told = exhibit_parts.predict(
         SLUG + "layer",
         f"bert-mini was tuned for answers. In which half of its {layers} layers did attention change more?",
         halves | {NONE: 0.0},
@@ -64,7 +64,7 @@ def looked(params: Params, used: Using) -> Folds:
         layer, head = params.layer, params.head
     elif told:
         layer, head = divmod(int(moved.argmax()), heads)
-    present = lesson.presenting()
+    present = exhibit_parts.presenting()
     with present_layout.full_width():
         left, right = (st.container(), st.container()) if present else st.columns([2, 5], gap="medium")
         if not present:
@@ -102,7 +102,7 @@ def looked(params: Params, used: Using) -> Folds:
             f" Over all tokens {percent(moved[layer, head])} of this head's attention moved to other tokens, "
             f"{percent(moved.mean())} over all {moved.size} heads."
         )
-    page_parts.numbers(
+    page_parts.summary(
         f"{head_name(layer, head)} from “{word}”: before the tuning most to “{first}” ({p_first}), after it most to “{then}” ({p_then}).{everywhere}"
         if told
         else f"{head_name(layer, head)} before the tuning: “{word}” attends most to “{first}”, {p_first}."

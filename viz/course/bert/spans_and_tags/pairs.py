@@ -17,7 +17,7 @@ from viz.instruments.kit import origin
 from viz.instruments.kit.picture import drawing
 from viz.labels import literal, visible
 from viz.shell import present_layout
-from viz.widgets import controls, lesson, page_parts
+from viz.widgets import controls, exhibit_parts, page_parts
 
 NOTHING = "no answer at all"
 
@@ -50,7 +50,7 @@ def pairs(params: Params, used: Using) -> Folds:
                 selected=found.best,
                 axis=("starts at", "ends at"),
                 title="Score of each pair",
-                height=lesson.fit(380, 300),
+                height=exhibit_parts.by_mode(380, 300),
                 python=lines(params, used)
                 + "\nimport numpy as np\n"
                 + drawing("heatmap", picture, origin.now()),
@@ -69,7 +69,7 @@ def pairs(params: Params, used: Using) -> Folds:
                 label = f"Add to the {edge} score of “{literal(names[at])}”"
                 controls.slider(label, 0.0, FURTHEST, SLUG + "push", 0.0, 0.5)
         allowed = int(may.sum())
-        page_parts.numbers(
+        page_parts.summary(
             f"{n} positions: {n * n:,} pairs, {allowed:,} allowed, {n * n - allowed:,} hatched: "
             "they would end before they start."
         )
@@ -111,7 +111,7 @@ def _ask_crossing(plain: Answer, edge: Edge, at: int) -> bool:
     result = told(crossed, best)
     backwards = told(plain, (min(start, end), max(start, end)))
     offered = {result, told(plain, (at, at)), told(plain, (start, start)), backwards, NOTHING}
-    return lesson.predict(
+    return exhibit_parts.predict(
         SLUG + "crossed",
         f"{by:.1f} is added to the {edge} score of “{visible(names[at])}”. Chosen separately, the best start is "
         f"“{visible(names[start])}”, "

@@ -10,7 +10,7 @@ from viz.course.bert import tuning_live
 from viz.course.bert.tuning_live import BEFORE
 from viz.course.texts import data
 from viz.shell import state
-from viz.widgets.knobs import Knobs, knob, segmented, sentence, touched
+from viz.widgets.knobs import Knobs, knob, segmented, sentence, url_only
 
 SLUG = "spans_and_tags."
 LONGEST, FURTHEST = 64, 40.0
@@ -28,26 +28,26 @@ class Params(Knobs):
 
     question: str = knob(
         "Who left the blue ring?",
-        sentence("Question", of=BEFORE, most="a question", drops=DROPS, placeholder="Who …?"),
+        sentence("Question", model=BEFORE, most="a question", drops=DROPS, placeholder="Who …?"),
     )
     passage: str = knob(
         "Peter left a black ring in the kitchen on Monday. Rosa left a blue ring in the barn on Thursday. "
         "Clara left a green ring at the market on Tuesday.",
         sentence(
-            "Text", of=BEFORE, most=f"up to {LONGEST} tokens", drops=DROPS, placeholder="A few sentences"
+            "Text", model=BEFORE, most=f"up to {LONGEST} tokens", drops=DROPS, placeholder="A few sentences"
         ),
     )
-    mark: str = knob("", touched(typed))
-    push: float = knob(0.0, touched(state.real_number(0, FURTHEST)))
+    mark: str = knob("", url_only(typed))
+    push: float = knob(0.0, url_only(state.real_number(0, FURTHEST)))
     text: str = knob(
         SENTENCES[0],
-        sentence("Sentence", SENTENCES, of=BEFORE, most=f"up to {LONGEST} tokens", drops=("word",)),
+        sentence("Sentence", SENTENCES, model=BEFORE, most=f"up to {LONGEST} tokens", drops=("word",)),
         link="text",
     )
-    word: int = knob(-1, touched(state.whole_number(-1, 63)))
-    layer: int = knob(-1, touched(state.whole_number(-1, 63)))
-    head: int = knob(-1, touched(state.whole_number(-1, 63)))
-    token: int = knob(-1, touched(state.whole_number(-1, 511)))
+    word: int = knob(-1, url_only(state.whole_number(-1, 63)))
+    layer: int = knob(-1, url_only(state.whole_number(-1, 63)))
+    head: int = knob(-1, url_only(state.whole_number(-1, 63)))
+    token: int = knob(-1, url_only(state.whole_number(-1, 511)))
     goal: str = knob(
         "answers", segmented("What it learns", tuple(GOALS), GOALS.__getitem__, quiet=True, width=1)
     )

@@ -25,7 +25,7 @@ from viz.instruments.kit import origin
 from viz.instruments.kit.picture import drawing
 from viz.labels import distinct, percent, visible
 from viz.shell import present_layout, state
-from viz.widgets import engine_client, lesson, page_parts
+from viz.widgets import engine_client, exhibit_parts, page_parts
 
 COLOURED = ("NOUN", "VERB", "ADJ", "PROPN", "PRON", "ADV", "DET", "AUX", "ADP", "CONJ", "NUM", "PUNCT")
 HUES: Mapping[str, int] = MappingProxyType({tag: at for at, tag in enumerate(COLOURED)})
@@ -47,7 +47,7 @@ def tagging(params: Params, used: Using) -> Folds:
     learned = "This word is not in the grammar of the training texts."
     if known is not None:
         learned = f"In the grammar of the training texts this word is {' or '.join(sorted(known))}."
-    told = lesson.predict(
+    told = exhibit_parts.predict(
         SLUG + "tag",
         f"Which part of speech does the model output for “{asked}”, word {word + 1} of {len(firsts)}?",
         {tag: mine[tag] for tag in options},
@@ -80,8 +80,8 @@ def tagging(params: Params, used: Using) -> Folds:
             hues=[HUES[tag] for tag in tags],
             python=lines(params, used) + drawing("marked", chances, origin.now()),
         )
-        page_parts.numbers(_sentence(one, best, used, told))
-    if not lesson.presenting():
+        page_parts.summary(_sentence(one, best, used, told))
+    if not exhibit_parts.presenting():
         st.button("Another sentence of our grammar", key=SLUG + "another", on_click=_next)
     i = at + 1
     return Folds(

@@ -71,7 +71,7 @@ def measured(params: Params, data: Mask) -> Folds:
                 f"{title.capitalize()} over the number of tokens, all pairs against blocks, {where}.",
                 250,
             )
-    page_parts.numbers(_numbers(rows))
+    page_parts.summary(_numbers(rows))
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         st.button(
             "Measure on this machine",

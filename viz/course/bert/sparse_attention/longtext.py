@@ -14,7 +14,7 @@ from viz.course.lesson import Folds
 from viz.instruments import heatmap
 from viz.instruments.kit import origin
 from viz.labels import percent
-from viz.widgets import lesson, page_parts, quiz
+from viz.widgets import exhibit_parts, page_parts, quiz
 
 EQUATION = "bert.sparse"
 
@@ -42,12 +42,12 @@ def reads(params: Params, _: Mask) -> Folds:
             allowed=found.allowed,
             title=f"{where}: attention by blocks",
             shut="masked",
-            height=lesson.fit(420, 230),
+            height=exhibit_parts.by_mode(420, 230),
             key=SLUG + "blocks",
         )
     share = float(found.allowed.mean())
     guessed = read.guesses(params.own)
-    page_parts.numbers(
+    page_parts.summary(
         f"{found.n:,} tokens in {many}, {percent(share, 2)} of the pairs of blocks are read. Of {guessed.n} masked tokens it predicts {guessed.blocks} correctly with the blocks and {guessed.full} with all pairs; "
         f"{guessed.same} predictions are the same."
         if known

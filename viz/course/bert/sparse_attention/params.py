@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from viz.course.bert.sparse_attention.maths import LENGTHS, SHOWN, Shape
 from viz.course.texts import data
-from viz.widgets.knobs import Control, Knobs, draw, knob, pills, sentence, slider, stops
+from viz.widgets.knobs import Control, Knobs, knob, pills, seed_input, select_slider, sentence, slider
 
 SLUG = "sparse_attention."
 LONG: str = " ".join(data(__file__)["long"].split())
@@ -27,12 +27,12 @@ def place(label: str, why: str) -> Control:
 class Params(Knobs):
     """What the visitor chose: the text's length, the mask in blocks, what of it is drawn, two places, a text and a head."""
 
-    n: int = knob(4096, stops("n, tokens in the text", LENGTHS, "{:,}".format, width=260))
-    block: int = knob(64, stops("Tokens in a block", BLOCKS, width=220))
-    window: int = knob(3, stops("w, blocks in the window", WINDOWS, width=220))
+    n: int = knob(4096, select_slider("n, tokens in the text", LENGTHS, "{:,}".format, width=260))
+    block: int = knob(64, select_slider("Tokens in a block", BLOCKS, width=220))
+    window: int = knob(3, select_slider("w, blocks in the window", WINDOWS, width=220))
     n_global: int = knob(2, slider("g, global blocks", 0, 6, width=200))
     n_random: int = knob(3, slider("r, random blocks per row", 0, 6, width=200))
-    seed: int = knob(0, draw(99))
+    seed: int = knob(0, seed_input(99))
     shown: str = knob("all", pills("Drawn", tuple(SHOWN), NAMES.__getitem__, quiet=True))
     allowed: str = knob("window", pills("Allowed", tuple(SHOWN), NAMES.__getitem__))
     first: int = knob(20, place("From", "The word that sends information."))

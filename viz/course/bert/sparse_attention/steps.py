@@ -14,7 +14,7 @@ from viz.course.bert.sparse_attention.maths import SHOWN, Mask
 from viz.course.bert.sparse_attention.params import NAMES, SLUG, Params
 from viz.course.lesson import Folds
 from viz.labels import percent
-from viz.widgets import lesson, page_parts, quiz
+from viz.widgets import exhibit_parts, page_parts, quiz
 
 MIB = 2**20
 EQUATION = "bert.sparse"
@@ -41,14 +41,14 @@ def parts(params: Params, data: Mask) -> Folds:
     )
     drawn = {name: data.parts[name] for name in SHOWN[params.shown]}
     said = ", ".join(f"{name} {counts[name]:,}" for name in PARTS)
-    height = lesson.fit(380, 300)
+    height = exhibit_parts.by_mode(380, 300)
     page_parts.show(
         charts.mask(drawn, shape.block, height=height),
         SLUG + "mask.picture",
         f"The mask over {n_blocks} × {n_blocks} blocks, drawn: {NAMES[params.shown]}."
         + (f" Blocks: {said}." if known else ""),
     )
-    page_parts.numbers(
+    page_parts.summary(
         f"Pairs of blocks: {said}; together {total:,} of {kept.size:,}, {percent(float(kept.mean()), 2)}."
         if known
         else f"{n_blocks} × {n_blocks} blocks; one square is {shape.block} × {shape.block} pairs of tokens."
@@ -112,7 +112,7 @@ def share(params: Params, data: Mask) -> Folds:
         ),
         290,
     )
-    page_parts.numbers(
+    page_parts.summary(
         f"{maths.HEADS} heads, float32, n = {last:,}: {bytes_full[-1] / MIB:,.0f} MiB for all pairs, "
         f"{bytes_kept[-1] / MIB:,.0f} MiB kept ({percent(kept[-1], 2)}). n = 512: {maths.score_bytes(512) / MIB:.0f} MiB "
         "for all pairs."
@@ -172,7 +172,7 @@ def path(params: Params, data: Mask) -> Folds:
             ("all three", PARTS),
         )
     }
-    page_parts.numbers(
+    page_parts.summary(
         (f"{far} " if source == target else "")
         + "Longest path between two blocks, in layers: "
         + ", ".join(f"{name} {_layers(row)}" for name, row in rows.items())

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from viz.course.gpt.families import read
 from viz.course.gpt.families.maths import two_chains
 from viz.course.texts import data
-from viz.widgets.knobs import Knobs, draw, knob, sentence
+from viz.widgets.knobs import Knobs, knob, seed_input, sentence
 
 SLUG = "families."
 SENTENCES: list[str] = data(__file__)["sentences"]
@@ -19,7 +19,9 @@ class Params(Knobs):
 
     text: str = knob(
         SENTENCES[0],
-        sentence("Sentence", SENTENCES, drops=("word",), of=read.BOTH, most=f"up to {read.LONGEST} tokens"),
+        sentence(
+            "Sentence", SENTENCES, drops=("word",), model=read.BOTH, most=f"up to {read.LONGEST} tokens"
+        ),
         link="text",
     )
-    draw: int = knob(two_chains.DRAW, draw(99, again="Other weights"))
+    draw: int = knob(two_chains.DRAW, seed_input(99, next_label="Other weights"))

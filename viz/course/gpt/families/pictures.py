@@ -14,7 +14,7 @@ from viz.instruments import heatmap
 from viz.instruments.heatmap.heatmap import FORBIDDEN
 from viz.instruments.kit import origin
 from viz.labels import literal, query_and_key
-from viz.widgets import lesson
+from viz.widgets import exhibit_parts
 
 LATER = "Comes after your guess."
 
@@ -23,7 +23,7 @@ def asked(name: str, question: str, options: Sequence[str], answer: str, why: st
     """Whether the question is answered, and the place for the pictures below it."""
     above, below = st.container(), st.container()
     with above:
-        return lesson.predict(SLUG + name, question, options, answer, why), below
+        return exhibit_parts.predict(SLUG + name, question, options, answer, why), below
 
 
 def pattern(
@@ -58,7 +58,7 @@ def side_by_side(
     box: Any, items: Sequence[Any], widths: Sequence[int] = (1, 1, 1), left_out: tuple[int, ...] = (2,)
 ) -> list[tuple[Any, Any]]:
     """Each with a column; before a room, where the question stands beside the pictures, without those that are `left_out`."""
-    shown = [i for i in range(len(items)) if not (lesson.presenting() and i in left_out)]
+    shown = [i for i in range(len(items)) if not (exhibit_parts.presenting() and i in left_out)]
     columns = box.columns([widths[i] for i in shown], gap="small")
     return [(items[i], column) for i, column in zip(shown, columns, strict=True)]
 

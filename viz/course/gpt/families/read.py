@@ -13,7 +13,7 @@ from core.text.words import word_spans
 from viz.course.gpt.families.maths import two_chains
 from viz.course.gpt.families.maths.influence import influence
 from viz.labels import distinct
-from viz.widgets import reads
+from viz.widgets import input_hints
 
 BERT, GPT, BOTH = "bert-mini", "gpt-mini", "translator-en-es"
 LONGEST = 14
@@ -63,7 +63,7 @@ def read(text: str) -> Data:
     """The sentence through the three models. Errors: InputError for no word, or more pieces than can be drawn."""
     places = list(word_spans(text))
     for name in (BERT, GPT, BOTH):
-        reads.limit(name, text, LONGEST)
+        input_hints.check_length(name, text, LONGEST)
     runs = [
         default().run(RunRequest(name, text, keep=("*pattern", "*allowed"))) for name in (BERT, GPT, BOTH)
     ]

@@ -208,7 +208,7 @@ def chains(params: Params, data: read.Data) -> Folds:
                 )
             else:
                 covered(name)
-    page_parts.numbers(
+    page_parts.summary(
         f"From the left {(found[two_chains.SIDES[0]] > 0).sum()}, from the right {(found[two_chains.SIDES[1]] > 0).sum()}, joined {(found[two_chains.SIDES[2]] > 0).sum()} of {n * n} pairs. Neither half sees the other side."
         if told
         else "Two small chains of LSTM cells with random weights: the architecture of ELMo, not a trained one."
@@ -288,7 +288,7 @@ def table(params: Params, data: read.Data) -> Folds:
     ).set_index("")
     with picture, present_layout.full_width():
         st.table(rows)
-    page_parts.numbers(
+    page_parts.summary(
         "Counted by changing each input of this sentence."
         if told
         else "The counts are shown after your guess."

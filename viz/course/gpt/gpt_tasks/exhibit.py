@@ -7,7 +7,7 @@ from viz.charts import thumbs
 from viz.course.gpt.gpt_tasks import live, loss, maths, promises, read, rows
 from viz.course.gpt.gpt_tasks.params import EXAMPLES, Params, boxes
 from viz.course.lesson import Lesson, Step
-from viz.widgets import engine_client, lesson
+from viz.widgets import engine_client, exhibit_parts
 
 
 def compute(params: Params) -> read.Models:
@@ -24,7 +24,7 @@ def thumbnail() -> str:
 
 
 def _weighed(params: Params) -> tuple[str, ...]:
-    right = () if lesson.presenting() else (f"{params.tuned}_right",)
+    right = () if exhibit_parts.presenting() else (f"{params.tuned}_right",)
     return "weight", *right, *boxes(params.tuned)
 
 

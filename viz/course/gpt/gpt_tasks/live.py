@@ -20,7 +20,7 @@ from viz.course.gpt.gpt_tasks.read import Models, recorded, recorded_of
 from viz.course.lesson import Folds
 from viz.labels import percent
 from viz.shell import errors
-from viz.widgets import controls, engine_client, lesson, page_parts, training_jobs
+from viz.widgets import controls, engine_client, exhibit_parts, page_parts, training_jobs
 
 KINDS = {"right": "synthetic texts right", "loss": "−L₂, nats per text", "text": "−L₁, nats per token"}
 """Measures, and what they are called."""
@@ -41,7 +41,7 @@ def train(params: Params, models: Models) -> Folds:
     ):  # λ here is that of one's own
         controls.segmented("Task", TASKS, SLUG + "tuned", CLASSIFICATION, TITLES.__getitem__, quiet=True)
         with st.container(width=240):
-            controls.stops("λ of your own training", LAMBDAS, SLUG + "weight", PAPER, "{:g}".format)
+            controls.select_slider("λ of your own training", LAMBDAS, SLUG + "weight", PAPER, "{:g}".format)
     vocabulary = engine_client.open(recorded(task).name).config.n_vocab
     return Folds(
         lambda: table(runs),
@@ -64,7 +64,7 @@ def _ask(plain: RecordedRun, both: RecordedRun) -> bool:
     last, with_text = plain.reports[-1], both.reports[-1]
     n = 1 + len(plain.other_runs)
     seeds = f"the mean of {n} random seeds" if n > 1 else "one random seed"
-    return lesson.predict(
+    return exhibit_parts.predict(
         SLUG + "helps",
         f"After half of the {last.step} steps: how many texts does the model tuned with λ = 0.5 classify correctly, compared with the one tuned with λ = 0?",
         ANSWERED,
@@ -128,11 +128,11 @@ def _watch() -> None:
 def _panel(task: str, weight: float, known: bool, ticking: float | None) -> None:
     with errors.guard():
         name = tuning_name(task, weight)
-        own = training_jobs.mine(name)
+        own = training_jobs.latest_training(name)
         if (training_jobs.BEAT if training_jobs.running() else None) != ticking:
             st.rerun()  # it began or ended: the whole page follows
         _curves(task, weight, known, own)
-        columns = [2, 1] if lesson.presenting() else [3, 1]
+        columns = [2, 1] if exhibit_parts.presenting() else [3, 1]
         left, right = st.columns(columns, gap="medium", vertical_alignment="bottom")
         with left:
             done = 0.0 if own is None else training_jobs.share(own, TUNINGS[name].steps, LONGEST)
@@ -161,12 +161,12 @@ def _panel(task: str, weight: float, known: bool, ticking: float | None) -> None
 def _standing(task: str, weight: float, own: Training | None) -> str:
     if own is not None:
         steps = TUNINGS[tuning_name(task, weight)].steps
-        return f"λ = {weight:g}. {training_jobs.standing(own, steps, 'texts')}"
+        return f"λ = {weight:g}. {training_jobs.progress_sentence(own, steps, 'texts')}"
     found = RecordedRun.read(tuning_name(task, weight if weight in recorded_of(task) else PAPER))
     return (
         f"You have not trained it yet, {loss.named(weight)}. "
         f"The recorded training took {found.reports[-1].seconds:.0f} seconds of one processor core."
-        + (lesson.fit(" Your model then answers on this page.", ""))
+        + (exhibit_parts.by_mode(" Your model then answers on this page.", ""))
     )
 
 
@@ -181,8 +181,8 @@ def _curves(task: str, weight: float, known: bool, own: Training | None) -> None
     if own is not None and own.reports:
         mine = f"yours, {loss.named(weight)}"
         runs[mine], hues[mine] = own.reports, 2
-    shown = {kind: title for kind, title in KINDS.items() if not lesson.presenting() or kind != "loss"}
-    height = lesson.fit(200, 250)
+    shown = {kind: title for kind, title in KINDS.items() if not exhibit_parts.presenting() or kind != "loss"}
+    height = exhibit_parts.by_mode(200, 250)
     for column, (kind, title) in zip(st.columns(len(shown), gap="small"), shown.items(), strict=True):
         lines = {
             name: [(report.step, float(getattr(report, kind) or 0)) for report in reports]

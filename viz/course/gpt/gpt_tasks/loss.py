@@ -13,7 +13,7 @@ from viz.course.gpt.gpt_tasks.rows import code
 from viz.course.lesson import Folds
 from viz.instruments.kit import origin
 from viz.labels import list_values
-from viz.widgets import lesson, page_parts
+from viz.widgets import exhibit_parts, page_parts
 
 
 def losses(params: Params, models: Models) -> Folds:
@@ -28,7 +28,7 @@ def losses(params: Params, models: Models) -> Folds:
     found = heard(example, by)
     origin.tell(model=by.name, text=example.first, beside=example.second)
     texts = {name: each.text for name, each in both.items()}
-    known = len(both) < 2 or lesson.predict(
+    known = len(both) < 2 or exhibit_parts.predict(
         SLUG + "cheaper",
         "The same model was tuned twice: once on the label alone, λ = 0, and once on label and text, λ = 0.5. Which one gives this text the higher probability per token?",
         texts,
@@ -44,7 +44,7 @@ def losses(params: Params, models: Models) -> Folds:
         for name, values in costs.items()
     )
     page_parts.show(
-        token_costs(tokens, costs, height=lesson.fit(230, 300)),
+        token_costs(tokens, costs, height=exhibit_parts.by_mode(230, 300)),
         SLUG + "costs",
         told or "The tokens; their surprisal is shown after your guess.",
     )
@@ -52,7 +52,7 @@ def losses(params: Params, models: Models) -> Folds:
     total = combined(l_1, l_2, weight)
     one, two, sum_ = (number(value, 3) for value in (l_1, l_2, total))
     chance = found.said.probabilities[example.right]
-    page_parts.numbers(
+    page_parts.summary(
         f"The model in use was tuned with {named(by.weight)}. L₁ = {one}, the mean over {found.n_tokens} "
         f"tokens; L₂ = ln {chance:.4f} = {two} for “{example.labels[example.right]}”. L = {weight:g} · "
         f"({one}) + ({two}) = {sum_}{', only L₂' if weight == 0 else ''}."

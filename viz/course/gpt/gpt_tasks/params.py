@@ -13,8 +13,8 @@ from core.training.finetune.gpt_finetune_tasks import GOALS
 from core.training.finetune.gpt_tuning import LAMBDAS
 from viz.course.gpt.gpt_tasks.maths import LONGEST
 from viz.shell import state
-from viz.widgets import controls, engine_client, lesson
-from viz.widgets.knobs import Control, Knobs, knob, segmented, sentence, stops, touched
+from viz.widgets import controls, engine_client, exhibit_parts
+from viz.widgets.knobs import Control, Knobs, knob, segmented, select_slider, sentence, url_only
 
 SLUG = "gpt_tasks."
 PAPER = 0.5
@@ -91,10 +91,10 @@ def _box(label: str, *examples: str) -> Control:
     return sentence(
         label,
         examples,
-        of=gpt_tuning.BODY,
+        model=gpt_tuning.BODY,
         most=f"up to {LONGEST} tokens, all boxes together",
         placeholder="Type here",
-        quiet=lambda params: lesson.presenting(),
+        quiet=lambda params: exhibit_parts.presenting(),
         width=0 if examples else "stretch",
     )
 
@@ -130,8 +130,8 @@ class Params(Knobs):
     """What the visitor chose: the task that is shown, the one that is trained; texts; lambda, a layer."""
 
     task: str = knob(CHOICE, segmented("Task", TASKS, TITLES.__getitem__, quiet=True, width=1))
-    tuned: str = knob(CLASSIFICATION, touched(state.one_of(TASKS, CLASSIFICATION)))
-    weight: float = knob(PAPER, stops("λ, weight of the text", LAMBDAS, "{:g}".format, width=260))
+    tuned: str = knob(CLASSIFICATION, url_only(state.one_of(TASKS, CLASSIFICATION)))
+    weight: float = knob(PAPER, select_slider("λ, weight of the text", LAMBDAS, "{:g}".format, width=260))
     layer: int = knob(-1, Control(_pick_layer, lambda opening: _layer, 1))
     classification_first: str = _first(CLASSIFICATION, "Text", *EXAMPLES)
     entailment_first: str = _first(ENTAILMENT, "Premise")

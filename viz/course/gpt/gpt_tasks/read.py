@@ -39,7 +39,7 @@ def recorded(task: str, weight: float = PAPER) -> Used:
 
 def used(task: str, weight: float) -> Used:
     """The model of a task: the visitor's own if one was trained with this lambda, else the recorded."""
-    own = training_jobs.mine(tuning_name(task, weight))
+    own = training_jobs.latest_training(tuning_name(task, weight))
     if own is not None and own.over and own.reports:
         return Used(own.name, weight, True)
     return recorded(task)

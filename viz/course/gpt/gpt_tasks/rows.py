@@ -26,7 +26,7 @@ from viz.course.lesson import Folds
 from viz.instruments.kit import origin
 from viz.labels import percent, visible
 from viz.shell import present_layout
-from viz.widgets import engine_client, lesson, page_parts
+from viz.widgets import engine_client, exhibit_parts, page_parts
 
 ROOM = 300
 """Pixels of the picture in Present."""
@@ -41,7 +41,7 @@ def place(params: Params, models: Models) -> Folds:
     (tokens,), (end,), (vector,) = found.tokens, extracts(found.tokens), found.vectors
     n, d, chances = len(tokens), len(vector), found.said.probabilities
     offered = [_name(at, tokens[at]) for at in sorted({0, 1, max(1, end // 2), end - 1, end})]
-    known = lesson.predict(
+    known = exhibit_parts.predict(
         SLUG + "place",
         f"GPT reads {n} tokens, each of which attends only to earlier ones. The head reads one of the {n} vectors. Which?",
         offered,
@@ -52,12 +52,14 @@ def place(params: Params, models: Models) -> Folds:
     row = InputRow(cells(tokens), vector if known else None, "what the head reads")
     with present_layout.full_width():
         page_parts.show(
-            input_rows([row], _outcomes(example, found, known), line=line(), room=lesson.fit(0, ROOM)),
+            input_rows(
+                [row], _outcomes(example, found, known), line=line(), room=exhibit_parts.by_mode(0, ROOM)
+            ),
             SLUG + "place.rows",
             _words(tokens) + (f". The head reads position {end}." if known else ""),
         )
     labels = len(example.labels)
-    page_parts.numbers(
+    page_parts.summary(
         f"The vector of {d} numbers at position {end} times W_y, {d} × {labels}, gives {labels} scores; "
         f"the softmax: {_said(example, found)}."
         if known
@@ -79,7 +81,7 @@ def tasks(params: Params, models: Models) -> Folds:
     origin.tell(model=by.name, text=example.first, beside=example.second)
     answers = len(params.example(CHOICE).labels)
     n = n_rows(CHOICE, answers)
-    guessed = lesson.predict(
+    guessed = exhibit_parts.predict(
         SLUG + "rows",
         f"Multiple choice: a context and {answers} answers. How many rows of tokens does GPT read?",
         [str(count) for count in sorted({1, 2, n, n + 1, n * 2})],
@@ -97,12 +99,14 @@ def tasks(params: Params, models: Models) -> Folds:
     added = found.said.read[0] if params.task == SIMILARITY else None
     with present_layout.full_width():
         page_parts.show(
-            input_rows(rows, [], added=added, line=line(len(found.tokens)), room=lesson.fit(0, ROOM)),
+            input_rows(
+                rows, [], added=added, line=line(len(found.tokens)), room=exhibit_parts.by_mode(0, ROOM)
+            ),
             SLUG + "tasks.rows",
             "; ".join(map(_words, shown)),
         )
     title = TITLES[params.task]
-    page_parts.numbers(
+    page_parts.summary(
         f"{title}: {_layout(example, found)}" if known else f"{title}: here is the first of several rows."
     )
     return Folds(
@@ -146,7 +150,7 @@ def says(params: Params, models: Models) -> Folds:
     chances, labels = found.said.probabilities, example.labels
     best = labels[int(chances.argmax())]
     layer = range(len(found.looks[0]))[params.layer]
-    known = len(set(labels)) == 1 or lesson.predict(
+    known = len(set(labels)) == 1 or exhibit_parts.predict(
         SLUG + "says",
         f"{GOALS[example.task].says} What does the tuned model predict?",
         dict(zip(labels, chances.tolist(), strict=True)),
@@ -163,12 +167,15 @@ def says(params: Params, models: Models) -> Folds:
     with present_layout.full_width():
         page_parts.show(
             input_rows(
-                rows, _outcomes(example, found, known), line=line(len(rows)), room=lesson.fit(0, ROOM)
+                rows,
+                _outcomes(example, found, known),
+                line=line(len(rows)),
+                room=exhibit_parts.by_mode(0, ROOM),
             ),
             SLUG + "says.rows",
             "; ".join(shares) + ("." + said.removesuffix(".") if said else ""),
         )
-    page_parts.numbers(_looked(found, layer) + ("" if lesson.presenting() else said))
+    page_parts.summary(_looked(found, layer) + ("" if exhibit_parts.presenting() else said))
     n = engine_client.open(by.name).n_parameters
     every = {f"row {row}": look.mean(1) for row, look in enumerate(found.looks, 1)}
     return Folds(
@@ -206,7 +213,7 @@ def cells(tokens: Sequence[str], weights: np.ndarray | None = None) -> list[Cell
 
 def line(n: int = 1) -> int:
     """The height of a line of the picture in pixels, where it has n rows."""
-    return (30 if n < 3 else 27) if lesson.presenting() else 26
+    return (30 if n < 3 else 27) if exhibit_parts.presenting() else 26
 
 
 def code(example: Example, by: Used) -> dict[str, object]:

@@ -17,6 +17,6 @@ class Params(Knobs):
     """What the visitor chose: the text, and the window of the last step."""
 
     text: str = knob(
-        SENTENCES[0], sentence("Text", SENTENCES, of=MODEL, most=f"up to {LONGEST} tokens"), link="text"
+        SENTENCES[0], sentence("Text", SENTENCES, model=MODEL, most=f"up to {LONGEST} tokens"), link="text"
     )
     k: int = knob(1, slider("k, tokens that the model reads", 1, LONGEST))

@@ -24,7 +24,7 @@ from viz.instruments.diagram.diagram import diagram, picked
 from viz.instruments.kit import origin
 from viz.labels import distinct, list_values, percent, query_and_key
 from viz.shell import present_layout, state
-from viz.widgets import controls, engine_client, lesson, page_parts
+from viz.widgets import controls, engine_client, exhibit_parts, page_parts
 
 READER = "bert-mini"
 Both = tuple[Conditionals, Conditionals]
@@ -52,7 +52,7 @@ def guess(params: Params, data: Both) -> Folds:
     n, known = len(names), True
     lowest = 1 + int(found.logprobs[1:].argmin()) if n > 2 else 0
     if n > 2:
-        known = lesson.predict(
+        known = exhibit_parts.predict(
             SLUG + "least",
             "Which token after the first one has the highest surprisal?",
             options(found.logprobs[1:], names[1:]),
@@ -64,14 +64,14 @@ def guess(params: Params, data: Both) -> Folds:
             names,
             found.logprobs if known else None,
             marked=lowest,
-            height=lesson.fit(330, 340),
+            height=exhibit_parts.by_mode(330, 340),
         ),
         SLUG + "bars",
         "ln P of each token: " + list_values(zip(names, found.logprobs, strict=True), "{:.2f}")
         if known
         else "The tokens; their probabilities come after the guess.",
     )
-    page_parts.numbers(
+    page_parts.summary(
         _sum(found, params.text) if known else f"{n} tokens. Each is predicted from those to its left."
     )
     return Folds(
@@ -131,7 +131,7 @@ def block(params: Params, data: Both) -> Folds:
     own = sum(weight.numel() for weight in run.model.network.layers[0].parameters())
     cross = sizes.attention(config.d_model) + sizes.norm(config.d_model)
     with right:
-        known = lesson.predict(
+        known = exhibit_parts.predict(
             SLUG + "gone",
             "Three parts of the Transformer's decoder layer. GPT has no encoder: which part is dropped?",
             ("masked self-attention", "cross-attention", "the feed-forward network"),
@@ -150,14 +150,14 @@ def block(params: Params, data: Both) -> Folds:
         with st.container():
             if shown and known:
                 page_parts.show(
-                    tensors(shown, height=lesson.fit(300, 170), room=lesson.presenting()),
+                    tensors(shown, height=exhibit_parts.by_mode(300, 170), room=exhibit_parts.presenting()),
                     SLUG + "tensors",
                     f"What leaves the box {part.name}.",
                 )
         base = cross_shapes.counts()
-        page_parts.numbers(
+        page_parts.summary(
             f"{config.n_layers} blocks of {own:,} parameters each."
-            if known and lesson.presenting()
+            if known and exhibit_parts.presenting()
             else f"{config.n_layers} blocks of {own:,} parameters each. At the size of the Transformer paper a decoder layer without cross-attention has {base.without_cross:,} parameters, an encoder layer {base.encoder:,}."
             if known
             else f"{config.n_layers} layers, {config.n_heads} heads, width {config.d_model}."
@@ -175,7 +175,7 @@ def block(params: Params, data: Both) -> Folds:
             key=MAP,
             on_pick=touched,
             selected=chosen if known else "",
-            row=lesson.fit(29, 23),
+            row=exhibit_parts.by_mode(29, 23),
         )
     table = pd.DataFrame(
         [
@@ -201,7 +201,7 @@ def two_masks(params: Params, data: Both) -> Folds:
     sees, looks = both.attention("self"), back.attention("causal")
     n = len(looks.queries)
     shut = int((~looks.allowed[0, 0]).sum())
-    known = n <= 3 or lesson.predict_number(
+    known = n <= 3 or exhibit_parts.predict_number(
         SLUG + "shut",
         f"GPT cuts the sentence into {n} tokens, so its map has {n} × {n} = {n * n} cells. How many are masked?",
         0,
@@ -210,7 +210,7 @@ def two_masks(params: Params, data: Both) -> Folds:
         f"n (n − 1) / 2 = {n} × {n - 1} / 2 = {shut}: all cells to the right of the diagonal.",
         max(1, n // 4),
     )
-    left, right = st.columns(2, gap=lesson.column_gap("large"))
+    left, right = st.columns(2, gap=exhibit_parts.column_gap("large"))
 
     def shown(run: Run, kind: str, found: Attention, key: str, title: str) -> None:
         origin.tell_run(run, kind, changed="mean of all layers and heads")
@@ -221,7 +221,7 @@ def two_masks(params: Params, data: Both) -> Folds:
             key=SLUG + key,
             allowed=found.allowed[0, 0],
             title=title,
-            height=lesson.fit(380, 330),
+            height=exhibit_parts.by_mode(380, 330),
             axis=query_and_key("token"),
         )
 
@@ -234,7 +234,7 @@ def two_masks(params: Params, data: Both) -> Folds:
             st.markdown("**GPT: ?**  \nIts map is shown after your guess.")
     m, row = len(sees.queries), sees.weights.mean((0, 1))
     ahead = float(np.triu(row, 1).sum() / m)
-    aside = "" if lesson.presenting() else f" ({percent(row[:, -1].mean())} on [SEP] alone)"
+    aside = "" if exhibit_parts.presenting() else f" ({percent(row[:, -1].mean())} on [SEP] alone)"
     st.text(
         f"BERT masks {int((~sees.allowed[0, 0]).sum())} of {m * m} cells; {percent(ahead)} of its attention is on later tokens{aside}. "
         + (
@@ -262,7 +262,7 @@ def window(params: Params, data: Both) -> Folds:
         one = engine_client.submit(("next_token.one", params.text), lambda: _one(params.text), 40 * n)
         lost = full.logprobs - one.logprobs
         most = int(lost[2:].argmax()) + 2
-        known = lesson.predict(
+        known = exhibit_parts.predict(
             SLUG + "lost",
             "The model now reads only the one token before each position, k = 1. The probability of which token falls by the largest factor?",
             options(lost[2:], names[2:]),
@@ -274,14 +274,14 @@ def window(params: Params, data: Both) -> Folds:
             names,
             near.logprobs if known else None,
             full.logprobs,
-            height=lesson.fit(330, 340),
+            height=exhibit_parts.by_mode(330, 340),
         ),
         SLUG + "window",
         f"ln P of each token given {near.k} tokens, and given all."
         if known
         else "ln P of each token given all those before it; the window comes after the guess.",
     )
-    page_parts.numbers(
+    page_parts.summary(
         f"k = {near.k}: L₁ = {number(near.total, 2)}, perplexity {near.perplexity:.1f}. With all earlier tokens: L₁ = {number(full.total, 2)}, perplexity {full.perplexity:.1f}. "
         + (
             f"The window makes the text {times_as_probable(near.total - full.total)}."

@@ -17,7 +17,7 @@ from viz.course.lesson import Folds
 from viz.course.shared.maths.prompts import ASKED, TEMPLATES, Answer, answers
 from viz.instruments.kit import origin
 from viz.labels import distinct, percent
-from viz.widgets import controls, engine_client, lesson, page_parts
+from viz.widgets import controls, engine_client, exhibit_parts, page_parts
 
 SHOTS = (0, 1, 2, MOST)
 TRIPLES = (
@@ -34,7 +34,7 @@ def described(params: Params, _: object) -> Folds:
     found = _answers(at)
     names = [each.text.strip() for each in found]
     best = min(found, key=lambda each: each.place)
-    known = lesson.predict(
+    known = exhibit_parts.predict(
         SLUG + "best",
         "gpt-mini read only English in its training. Which of these continuations does it give the highest probability?",
         dict(sorted((each.text.strip(), each.share) for each in found)),
@@ -71,11 +71,11 @@ def described(params: Params, _: object) -> Folds:
         )
     if known:
         right_ones = sum(_answers(i)[each.right].place == 1 for i, each in enumerate(ASKED))
-        page_parts.numbers(
+        page_parts.summary(
             f"gpt-mini puts the right answer first in {right_ones} of {len(ASKED)} prompts; by chance (baseline) {sum(1 / len(each.candidates) for each in ASKED):.1f}. {'For this prompt it does.' if best.text == asked.candidates[asked.right] else 'For this prompt it does not.'}"
         )
     else:
-        page_parts.numbers(f"{MODEL} was not trained for this task: it only continues the text.")
+        page_parts.summary(f"{MODEL} was not trained for this task: it only continues the text.")
     table = pd.DataFrame(
         [(each.text, each.logprob, each.share, each.place) for each in found],
         columns=["candidate", "ln P", "share", "rank"],
@@ -114,7 +114,7 @@ def examples(params: Params, _: object) -> Folds:
         }
     clear = clear_difference(len(task.pairs))
     n, none, most = len(task.pairs), sum(found[0].right), sum(found[MOST].right)
-    known = lesson.predict(
+    known = exhibit_parts.predict(
         SLUG + "help",
         f"{n} questions with four candidates each. Does gpt-mini answer clearly more of them correctly (by two standard deviations or more) with {MOST} examples in front than with none?",
         HELPED,

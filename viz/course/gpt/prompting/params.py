@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from viz.course.gpt.prompting.maths import TASKS, Written
 from viz.course.shared.maths.prompts import ASKED, Toy
-from viz.widgets.knobs import Knobs, draw, knob, pills, segmented, sentence
+from viz.widgets.knobs import Knobs, knob, pills, seed_input, segmented, sentence
 
 SLUG, TINY, MODEL = "prompting.", "prompt-tiny", "gpt-mini"
 STRINGS = ("hello", "stressed", "Atlas", "aha", "abcdefghijkl")
@@ -18,7 +18,7 @@ class Params(Knobs):
     """What the visitor chose: the string, the draw of many, the described task, and the task with examples."""
 
     string: str = knob(STRINGS[0], sentence("Letters", STRINGS, placeholder="Type letters, a to z"))
-    draw: int = knob(0, draw(99, again="Other strings"))
+    draw: int = knob(0, seed_input(99, next_label="Other strings"))
     asked: int = knob(
         2, pills("Prompt", range(len(ASKED)), lambda i: f"{i + 1} {ASKED[i].template}", quiet=True)
     )

@@ -16,7 +16,7 @@ from viz.course.lesson import Folds
 from viz.course.shared.maths.prompts import solved
 from viz.instruments.kit import origin
 from viz.labels import percent
-from viz.widgets import engine_client, lesson, page_parts
+from viz.widgets import engine_client, exhibit_parts, page_parts
 
 EACH = 12
 TOO_LONG = 12
@@ -31,7 +31,7 @@ def one_word(params: Params, data: Data) -> Folds:
     offered = sorted({*wanted.values(), wrote[TASK].text or "nothing"})
     known = True
     if len(offered) > 1:
-        known = lesson.predict(
+        known = exhibit_parts.predict(
             SLUG + "written",
             f"The same model reads “{prompt}”. What does it output?",
             offered,
@@ -57,7 +57,7 @@ def one_word(params: Params, data: Data) -> Folds:
     )
     n = default().open(TINY).n_parameters
     right = sum(wrote[task].text == wanted[task] and wrote[task].ended for task in wanted)
-    page_parts.numbers(
+    page_parts.summary(
         f"One set of {n:,} weights, three tasks: {right} of {len(wanted)} answers are exactly right, END included."
         if known
         else f"One set of {n:,} weights. After “copy” the model writes “{wrote['copy'].text}”. What does it write after the other two words?"
@@ -100,7 +100,7 @@ def how_well(params: Params, _: object) -> Folds:
             for n in lengths
         }
     answer = float(np.mean(list(found[TOO_LONG].values())))
-    known = lesson.predict_number(
+    known = exhibit_parts.predict_number(
         SLUG + "long",
         f"The model learned from strings of 1 to {longest} letters. What share of new strings of {TOO_LONG} letters will it answer exactly?",
         0,
@@ -129,7 +129,7 @@ def how_well(params: Params, _: object) -> Folds:
     )
     told = recorded()
     inside = {task: float(np.mean([found[n][task] for n in PROMPT_LENGTHS])) for task in PROMPTS}
-    page_parts.numbers(
+    page_parts.summary(
         f"Measured now on {EACH} strings of each length, 1 to {longest} letters: "
         + ", ".join(f"{task} {percent(part, 2)}" for task, part in inside.items())
         + "."

@@ -8,14 +8,14 @@ from viz.course.gpt.sizes import charts, maths, steps
 from viz.course.gpt.sizes.params import SLUG, Data, Params
 from viz.course.lesson import Folds
 from viz.labels import list_values, percent
-from viz.widgets import lesson, page_parts
+from viz.widgets import exhibit_parts, page_parts
 
 
 def calculator(params: Params, data: Data) -> Folds:
     """The parts of the shape beside the memory it takes."""
     shape, found = data.shape, data.own
     total, rule = sum(found.values()), maths.blocks(shape)
-    told = lesson.predict_number(
+    told = exhibit_parts.predict_number(
         SLUG + "rule",
         f"12·L·d² = 12·{shape.n_layers}·{shape.d_model:,}² = {rule:,}. What share of all parameters of this model is that?",
         0,
@@ -26,7 +26,7 @@ def calculator(params: Params, data: Data) -> Folds:
         unit="%",
     )
     held = maths.memory(total)
-    left, right = (st.container(), None) if lesson.presenting() else st.columns([3, 2], gap="medium")
+    left, right = (st.container(), None) if exhibit_parts.presenting() else st.columns([3, 2], gap="medium")
     rows = [charts.Bar(part, n, f"{n:,}", steps.HUES[part]) for part, n in found.items()]
     with left:
         page_parts.show(

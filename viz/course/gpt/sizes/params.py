@@ -9,8 +9,8 @@ import streamlit as st
 
 from viz.course.gpt.sizes import maths
 from viz.shell import state
-from viz.widgets import lesson
-from viz.widgets.knobs import Control, Knobs, knob, pills, segmented, slider, stops, toggle
+from viz.widgets import exhibit_parts
+from viz.widgets.knobs import Control, Knobs, knob, pills, segmented, select_slider, slider, toggle
 
 SLUG = "sizes."
 MODELS = ("BERT-Base", "BERT-Large", "TinyBERT", "GPT-2 small", "GPT-2 XL")
@@ -39,7 +39,7 @@ def _values(shape: maths.Shape) -> dict[str, int]:
 
 def _ready(_name: str, _opening: int, params: Params, _names: object) -> None:
     """Ready shapes, above the layers."""
-    ready = READY[:IN_A_ROOM] if lesson.presenting() else READY
+    ready = READY[:IN_A_ROOM] if exhibit_parts.presenting() else READY
     lit = next((name for name in ready if _values(maths.ALL[name]) == _values(params.shape)), None)
     state.seed_widget(_PILLS, lit)
     st.pills("Ready shapes", ready, key=_PILLS, default=lit, on_change=_load, label_visibility="collapsed")
@@ -62,10 +62,12 @@ class Params(Knobs):
     plain: bool = knob(False, toggle("Linear axis", width=1))
     ready: int = knob(0, Control(_ready, lambda opening: state.whole_number(0, 0)))
     layers: int = knob(START.n_layers, slider("Layers L", 1, 96, width=320))
-    width: int = knob(START.d_model, stops("Width d", WIDTHS, "{:,}".format, width=320))
-    heads: int = knob(START.n_heads, stops("Heads h", HEADS, width=320))
-    vocabulary: int = knob(START.n_vocab, stops("Vocabulary V", VOCABULARIES, "{:,}".format, width=320))
-    context: int = knob(START.n_ctx, stops("Context C", CONTEXTS, "{:,}".format, width=320))
+    width: int = knob(START.d_model, select_slider("Width d", WIDTHS, "{:,}".format, width=320))
+    heads: int = knob(START.n_heads, select_slider("Heads h", HEADS, width=320))
+    vocabulary: int = knob(
+        START.n_vocab, select_slider("Vocabulary V", VOCABULARIES, "{:,}".format, width=320)
+    )
+    context: int = knob(START.n_ctx, select_slider("Context C", CONTEXTS, "{:,}".format, width=320))
 
     @property
     def shape(self) -> maths.Shape:

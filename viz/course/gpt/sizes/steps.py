@@ -11,7 +11,7 @@ from viz.course.gpt.sizes import charts, maths
 from viz.course.gpt.sizes.params import SLUG, VARIANTS, Data, Params
 from viz.course.lesson import Folds
 from viz.labels import list_values, percent
-from viz.widgets import lesson, page_parts
+from viz.widgets import exhibit_parts, page_parts
 
 HUES = {part: hue for hue, part in enumerate(maths.PARTS)}
 OPTIONS = (maths.WORDS, maths.PLACES, maths.ATTENTION, maths.NETWORK)
@@ -22,7 +22,7 @@ def by_part(params: Params, data: Data) -> Folds:
     name = params.model
     found, shape = data.counts[name], maths.ALL[name]
     total, most = sum(found.values()), max(found, key=found.__getitem__)
-    told = lesson.predict(
+    told = exhibit_parts.predict(
         SLUG + "most",
         f"{name} has {total:,} parameters. Which part has most of them?",
         {part: found[part] for part in OPTIONS},
@@ -35,14 +35,14 @@ def by_part(params: Params, data: Data) -> Folds:
             rows,
             f"{name}: {shape.n_layers} layers, width {shape.d_model:,}, {shape.n_heads} heads",
             covered=not told,
-            row=lesson.fit(38, 54),
+            row=exhibit_parts.by_mode(38, 54),
         ),
         SLUG + "parts",
         f"Parameters of {name} by part"
         + (": " + list_values(found, "{:,}") if told else ", covered until you guess"),
     )
     base, large = (data.total(each) for each in ("BERT-Base", "BERT-Large"))
-    page_parts.numbers(
+    page_parts.summary(
         f"BERT-Base: {base:,} counted, {_millions('BERT-Base')} stated. BERT-Large: {large:,} counted, {_millions('BERT-Large')} stated."
     )
     key, values = formula(shape)
@@ -63,7 +63,7 @@ def variants(params: Params, data: Data) -> Folds:
     name = params.variant
     own, base = data.total(name), data.total("BERT-Base")
     shape, first = maths.BERTS[name], maths.BERTS["BERT-Base"]
-    told = lesson.predict(
+    told = exhibit_parts.predict(
         SLUG + "smaller",
         f"{maths.shown(name)}: smaller or larger than BERT-Base?",
         {"smaller": base, "larger": own},
@@ -83,14 +83,16 @@ def variants(params: Params, data: Data) -> Folds:
         for each in order
     ]
     page_parts.show(
-        charts.bars(rows, "Parameters of BERT and its variants", covered=not told, row=lesson.fit(30, 32)),
+        charts.bars(
+            rows, "Parameters of BERT and its variants", covered=not told, row=exhibit_parts.by_mode(30, 32)
+        ),
         SLUG + "variants",
         "Parameters: " + ", ".join(f"{maths.shown(each)} {data.total(each):,}" for each in order)
         if told
         else "The models, their sizes covered until you guess",
     )
     larger = [each for each in VARIANTS if data.total(each) > base]
-    page_parts.numbers(
+    page_parts.summary(
         f"BERT-Base has {base:,}; larger are {', '.join(larger)}, smaller the other {len(VARIANTS) - len(larger)}."
         if told
         else f"BERT-Base has {base:,} parameters. The slides list RoBERTa with the smaller versions."
@@ -110,7 +112,7 @@ def gpt2(params: Params, data: Data) -> Folds:
     name, small = params.grown, "GPT-2 small"
     shape, first = maths.GPT2[name], maths.GPT2[small]
     times = data.total(name) / data.total(small)
-    told = lesson.predict_number(
+    told = exhibit_parts.predict_number(
         SLUG + "times",
         f"{name} has {shape.n_layers} layers of width {shape.d_model:,}, {small} {first.n_layers} of width {first.d_model}. How many times as many parameters does {name} have?",
         0,
@@ -130,14 +132,14 @@ def gpt2(params: Params, data: Data) -> Folds:
         for each, one in maths.GPT2.items()
     ]
     page_parts.show(
-        charts.bars(rows, "The models named GPT-2", covered=not told, row=lesson.fit(46, 58)),
+        charts.bars(rows, "The models named GPT-2", covered=not told, row=exhibit_parts.by_mode(46, 58)),
         SLUG + "gpt2",
         "Parameters: " + ", ".join(f"{each} {data.total(each):,}" for each in maths.GPT2)
         if told
         else "Layers and widths of GPT-2, sizes covered until you guess",
     )
     close = [each for each in maths.GPT2 if data.total(each) >= 1.45e9]
-    page_parts.numbers(
+    page_parts.summary(
         f"“GPT-2 has 1.5 billion parameters” holds for {len(close)} of {len(maths.GPT2)}: {', '.join(close)} with {data.total(close[0]):,}."
         if told
         else f"Ghojogh and Ghodsi 2020 say: GPT-2 has {maths.GPT2['GPT-2 XL'].stated} billion parameters. {len(maths.GPT2)} models have that name."
@@ -159,7 +161,7 @@ def race(params: Params, data: Data) -> Folds:
     plain = params.plain
     times = data.total(last) / data.total(name)
     top = 10 ** len(str(int(times)))
-    told = lesson.predict_number(
+    told = exhibit_parts.predict_number(
         SLUG + "fit",
         f"{last} was published {maths.months(name, last):g} months after {name}. How many times as many parameters does it have?",
         0,
@@ -189,7 +191,7 @@ def race(params: Params, data: Data) -> Folds:
     stated = "; ".join(
         f"{each} {one.stated:g}" for each, one in maths.RACE.items() if one.stated and one.stated >= 1
     )
-    page_parts.numbers(
+    page_parts.summary(
         f"Stated, in billions: {stated}. Counted: {last} {data.total(last):,}, of which 12·L·d² = {maths.blocks(maths.RACE[last]):,} in the blocks."
         if told
         else f"{len(maths.RACE)} models in {maths.months('BERT-Base', last):g} months. The dots come after your guess."

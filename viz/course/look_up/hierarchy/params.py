@@ -20,7 +20,7 @@ class Params(Knobs):
         EXAMPLES["fairy tale at sea"],
         sentence(
             "A text of a few sentences, your own or one of ours",
-            of=MODEL,
+            model=MODEL,
             most="a page of up to 1,024 words and punctuation marks",
             placeholder="Type or paste a few sentences",
         ),

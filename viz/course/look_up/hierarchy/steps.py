@@ -18,7 +18,7 @@ from viz.course.look_up.hierarchy.params import EXAMPLES, SLUG, Params
 from viz.instruments import SUMMING, arithmetic, marked, strip
 from viz.labels import distinct, percent
 from viz.shell import present_layout
-from viz.widgets import controls, engine_client, lesson, page_parts
+from viz.widgets import controls, engine_client, exhibit_parts, page_parts
 
 WHOLE = "the whole text"
 OFFERED = 5
@@ -32,7 +32,7 @@ def guess(params: Params, data: maths.Data) -> Folds:
     """Which sentence weighs most? Asked before any weight is shown."""
     _examples(params)
     top = data.heaviest
-    told = lesson.predict(
+    told = exhibit_parts.predict(
         f"{SLUG}.first",
         "The network classifies the kind of book that this text is from. Which sentence gets the most weight?",
         {data.names[i]: float(data.sentences[i]) for i in _offered(data.sentences)},
@@ -42,7 +42,7 @@ def guess(params: Params, data: maths.Data) -> Folds:
     )
     if told:
         _bars(data.names, data.sentences, top, f"{SLUG}.sentences", "The weight of each sentence.")
-    if not (told and lesson.presenting()):  # before a room there is no place for both
+    if not (told and exhibit_parts.presenting()):  # before a room there is no place for both
         _text(data, len(data.whole) if told else None)
     said = (
         f"{len(data.whole)} sentences share {percent(round(data.sentences.sum(), 6), 2)}. {_class(data)}"
@@ -61,7 +61,7 @@ def inside(params: Params, data: maths.Data) -> Folds:
     places = data.words_of(at)
     weights, words = data.inside[places], distinct(data.words[i] for i in places)
     top = int(weights.argmax())
-    told = lesson.predict(
+    told = exhibit_parts.predict(
         f"{SLUG}.word",
         f"Inside sentence {1 + at} the weights of the words sum to 100%. Which word gets the most weight?",
         {words[i]: float(weights[i]) for i in _offered(weights)},
@@ -75,7 +75,7 @@ def inside(params: Params, data: maths.Data) -> Folds:
     if told:
         most = [places[i] for i in np.argsort(-weights, kind="stable")[:3]]
         listed = ", ".join(f"“{data.words[i]}” {percent(data.inside[i], 2)}" for i in most)
-        said = lesson.fit(
+        said = exhibit_parts.by_mode(
             f"Largest weights in sentence {1 + at}: {listed}; all its words together {percent(round(weights.sum(), 5), 2)}.",
             "",  # the verdict and the picture have these numbers
         )
@@ -96,7 +96,7 @@ def product(params: Params, data: maths.Data) -> Folds:
     most = np.argsort(-data.products, kind="stable")
     n, total = len(data.whole), float(data.products.sum())
     options = ["1", *([str(n)] if n > 1 else []), "It depends on the text"]
-    told = lesson.predict(
+    told = exhibit_parts.predict(
         f"{SLUG}.sum",
         "Multiply each word's weight in its sentence by the weight of the sentence, and add up these products over the whole text. What is the sum?",
         options,
@@ -118,7 +118,7 @@ def kinds(params: Params, data: maths.Data) -> Folds:
     _examples(params)
     order = np.argsort(-data.chances, kind="stable")
     best = int(order[0])
-    told = lesson.predict(
+    told = exhibit_parts.predict(
         f"{SLUG}.kind",
         "Which kind of book does the network predict?",
         {data.classes[i]: float(data.chances[i]) for i in range(len(data.classes))},
@@ -141,14 +141,14 @@ def without(params: Params, data: maths.Data) -> Folds:
     _examples(params)
     n, name = len(data.left), data.classes[data.told]
     if not n:
-        page_parts.numbers("The text is one sentence: without it nothing is left to read.")
+        page_parts.summary("The text is one sentence: without it nothing is left to read.")
         return _told("", params, data, 0)
     left = data.left[data.heaviest]
     likely = [i for i in np.argsort(-left, kind="stable") if i != data.told][:3]
     answers = {STAYS: float(left[data.told])} | {
         f"It becomes {data.classes[i]}": float(left[i]) for i in likely
     }
-    told = lesson.predict(
+    told = exhibit_parts.predict(
         f"{SLUG}.gone",
         f"The network outputs {name}. Delete the sentence with the largest weight, number {1 + data.heaviest}: what happens to the class?",
         answers,
@@ -177,7 +177,7 @@ def measured(params: Params, _: object) -> Folds:
     best = max(others, key=found.__getitem__, default="")
     books, folds, classes = maths.left_out(), maths.by_fold(), maths.by_class()
     fair = next(iter(books.values()))
-    told = lesson.predict_share(
+    told = exhibit_parts.predict_share(
         f"{SLUG}.right",
         "What share of the pages from books that it never read does it classify correctly? Always choosing the most frequent kind is right in "
         f"{percent(found.get('always the commonest class', 0.0))}.",
@@ -200,7 +200,7 @@ def measured(params: Params, _: object) -> Folds:
         f"By kind of book, mean of the folds, the lowest first: {kinds}. Of our own {len(ours)} texts {len(ours) - len(wrong)} are right. "
         + " ".join(f"“{one.row.task}”: {one.says}" for one in wrong)
     )
-    page_parts.numbers(said if told else " ")
+    page_parts.summary(said if told else " ")
     table = pd.DataFrame(
         [(one.row.task, one.says, one.kept) for one in ours], columns=["our text", "output", "right"]
     )
@@ -214,9 +214,9 @@ def measured(params: Params, _: object) -> Folds:
 
 def _examples(params: Params) -> None:
     """Our own texts, by what they are meant as."""
-    if not lesson.presenting():
+    if not exhibit_parts.presenting():
         examples = {name: {f"{SLUG}.text": text} for name, text in EXAMPLES.items()}
-        controls.ready(examples, f"{SLUG}.ours", {f"{SLUG}.text": params.text})
+        controls.preset_values(examples, f"{SLUG}.ours", {f"{SLUG}.text": params.text})
 
 
 def _text(data: maths.Data, row: int | None) -> None:
@@ -235,7 +235,7 @@ def _text(data: maths.Data, row: int | None) -> None:
         say=SUMMING,
         who="the network",
         names=("the text", "shaded by"),
-        height=lesson.fit(520, 365),
+        height=exhibit_parts.by_mode(520, 365),
     )
 
 
@@ -308,7 +308,7 @@ def _told(
 ) -> Folds:
     """The numbers below the picture, and what belongs in the folds."""
     if said:
-        page_parts.numbers(said)
+        page_parts.summary(said)
     top = int(data.words_of(at)[data.inside[data.words_of(at)].argmax()])
     values: Mapping[str, Mapping[str, Any]] = {
         "levels.words": {"a_it": f"{data.inside[top]:.3f}"},

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from viz.course.look_up.luong import maths
 from viz.shell import state
-from viz.widgets.knobs import Knobs, knob, ruled, segmented, sentence, slider, toggle
+from viz.widgets.knobs import Knobs, knob, segmented, sentence, slider, toggle, with_rule
 
 SENTENCES = (
     "She has a white car.",
@@ -37,7 +37,7 @@ class Params(Knobs):
         SENTENCES[0],
         sentence(
             "Sentence",
-            of=maths.CONCAT,
+            model=maths.CONCAT,
             placeholder="Type an English sentence",
             drops=OF_A_SENTENCE,
             quiet=True,
@@ -46,14 +46,14 @@ class Params(Knobs):
     )
     score: str = knob(
         maths.OPENING,
-        ruled(
+        with_rule(
             segmented("Score", lambda params: tuple(maths.offered()), maths.SCORES.__getitem__, quiet=True),
             lambda raw: state.one_of(tuple(maths.offered()), maths.OPENING)(raw),
         ),
     )
     centre: str = knob(
         "row",
-        ruled(
+        with_rule(
             segmented(
                 "Centre of the window", lambda params: tuple(centres()), CENTRES.__getitem__, quiet=True
             ),

@@ -19,7 +19,7 @@ from viz.course.shared.maths import luong
 from viz.instruments import heatmap
 from viz.labels import distinct, percent, query_and_key
 from viz.shell import state
-from viz.widgets import controls, engine_client, lesson, page_parts
+from viz.widgets import controls, engine_client, exhibit_parts, page_parts
 
 SLUG = "luong."
 
@@ -29,7 +29,7 @@ def everywhere(params: Params, data: maths.Data) -> Folds:
     row, keys, written = written_row(data), distinct(data.source), distinct(data.written)
     weights = data.weights[row]
     top = int(weights.argmax())
-    told = lesson.predict(
+    told = exhibit_parts.predict(
         f"{SLUG}global",
         f"Writing “{data.written[row]}”, which source word gets most attention?",
         dict(zip(keys, weights.tolist(), strict=True)),
@@ -45,7 +45,7 @@ def everywhere(params: Params, data: maths.Data) -> Folds:
     said = f". The row of {written[row]} is left out until you guess."
     if told:
         said = f"; {written[row]} attends to {keys[top]} with {percent(weights[top])}."
-    page_parts.numbers(
+    page_parts.summary(
         f"{data.model} writes “{data.target}”. Global attention computes {n_target} × {n_source} = "
         f"{luong.cells(n_target, n_source)} scores, one for each pair{said}"
     )
@@ -58,7 +58,7 @@ def a_centre(params: Params, data: maths.Data) -> Folds:
     n_target, n_source = data.weights.shape
     diagonal = luong.windows([luong.monotonic(t, n_source) for t in range(n_target)], WINDOW, n_source)
     share = luong.kept(data.weights, diagonal)
-    told = lesson.predict_share(
+    told = exhibit_parts.predict_share(
         f"{SLUG}kept",
         f"Monotonic windows are centred at p_t = t and reach D = {WINDOW} to each side. "
         "What percentage of the global weight lies inside them?",
@@ -72,7 +72,7 @@ def a_centre(params: Params, data: maths.Data) -> Folds:
     words = distinct(data.written), distinct(data.source)
     _matrix("centre", np.where(allowed, data.weights, 0.0), *words, title=title, allowed=allowed)
     row = written_row(data)
-    page_parts.numbers(
+    page_parts.summary(
         f"Inside the windows: {percent(luong.kept(data.weights, inside), 2)} of the weight, "
         f"{int(inside.sum())} of {inside.size} cells. For {distinct(data.written)[row]} "
         f"p_t = {number(where[row])}{_sigmoid(where[row], n_source)}"
@@ -86,7 +86,7 @@ def window_and_bell(params: Params, data: maths.Data) -> Folds:
     """Softmax, Gaussian and product of one row."""
     t, n = written_row(data), len(data.source)
     row, opening = one_row(params, data), luong.local(data.scores[t], middle(params, data, t), WINDOW)
-    told = lesson.predict_number(
+    told = exhibit_parts.predict_number(
         f"{SLUG}total",
         f"“{distinct(data.written)[t]}”, p_t = {number(opening.centre)}, D = {opening.window}, σ = "
         f"{number(opening.sigma)}: inside the window softmax sums to 1. Each weight is then multiplied by "
@@ -115,7 +115,7 @@ def window_and_bell(params: Params, data: maths.Data) -> Folds:
             f"{distinct(data.source)[best]}: softmax {row.align[best]:.3f} × Gaussian "
             f"{row.gaussian[best]:.3f} = {row.product[best]:.3f}. The products sum to {row.total:.3f}."
         )
-    page_parts.numbers(
+    page_parts.summary(
         f"p_t = {number(row.centre)}, D = {params.window}, σ = {number(row.sigma)}: "
         f"{row.touched} of {n} words are read. {said}"
     )
@@ -141,7 +141,7 @@ def savings(params: Params, data: maths.Data) -> Folds:
         60 * WIDEST * max(1, len(params.text)),
     )
     whole, dear = number(data.surprise), found.surprise[0] - data.surprise
-    told = lesson.predict(
+    told = exhibit_parts.predict(
         f"{SLUG}cost",
         f"{data.model} writes its translation again and reads only 1 word to each side of p_t "
         f"({CENTRES[params.centre]}). How large is its cross-entropy loss, compared with reading the whole source?",
@@ -156,7 +156,7 @@ def savings(params: Params, data: maths.Data) -> Folds:
     alt = "Cross-entropy loss of the model by the size of its window, with the number of scores."
     _picture(picture, "cost", alt)
     i = found.windows.index(marked)
-    page_parts.numbers(
+    page_parts.summary(
         f"D = {marked}: {found.touched[i]} scores instead of {n_target * n_source}, "
         f"{number(found.surprise[i])} nats per token instead of {whole}.{_with_windows()}"
         if told
@@ -224,12 +224,12 @@ def _sigmoid(centre: float, n_source: int) -> str:
 
 
 def _picture(figure: go.Figure, key: str, told: str) -> None:
-    page_parts.show(fitted(figure, lesson.presenting()), f"{SLUG}{key}.picture", told)
+    page_parts.show(fitted(figure, exhibit_parts.presenting()), f"{SLUG}{key}.picture", told)
 
 
 def _matrix(key: str, weights: np.ndarray, rows: list[str], columns: list[str], **more: Any) -> None:
     """Weights of all rows; lower before a room: its sentence and its control are on the same screen."""
-    height, axis = 250 if lesson.presenting() else 380, query_and_key("token", across=True)
+    height, axis = 250 if exhibit_parts.presenting() else 380, query_and_key("token", across=True)
     key = f"{SLUG}{key}.picture"
     heatmap(weights, rows, columns, key=key, numbers=True, axis=axis, height=height, **more)
 
@@ -244,7 +244,7 @@ def _written(data: maths.Data) -> None:
 def _folds(params: Params, data: maths.Data, known: bool) -> Folds:
     """What is not here; and the chosen row: its equations, and what local attention makes of each word."""
     if line := maths.missing():
-        page_parts.numbers(line)
+        page_parts.summary(line)
     row, t = one_row(params, data), written_row(data)
     scores = "asked.dotted()[0]" if params.score == "dot" else "asked.scores"
 
@@ -283,14 +283,16 @@ def _equations(params: Params, data: maths.Data, row: luong.Local, t: int) -> No
     shown = number(z) if math.isfinite(z) else r"-\infty" if z < 0 else r"\infty"
     p, sigma = number(row.centre), number(row.sigma)
     align, product = number(float(row.align[best]), 3), number(float(row.product[best]), 3)
-    lesson.equation("luong.weights", SLUG, values={"a_ts": number(float(data.weights[t, best])), "n": n})
-    lesson.equation(f"luong.{params.score}", SLUG)
-    lesson.equation("luong.centre", SLUG, values={"p_t": p, "n": n})
+    exhibit_parts.equation(
+        "luong.weights", SLUG, values={"a_ts": number(float(data.weights[t, best])), "n": n}
+    )
+    exhibit_parts.equation(f"luong.{params.score}", SLUG)
+    exhibit_parts.equation("luong.centre", SLUG, values={"p_t": p, "n": n})
     page_parts.equation(rf"{p} = {n} \cdot \mathrm{{sigmoid}}({shown})")
     symbols = {"a_ts": product, "p_t": p, "sigma": sigma, "s": str(best)}
-    lesson.equation("luong.gaussian", SLUG, values=symbols)
+    exhibit_parts.equation("luong.gaussian", SLUG, values=symbols)
     page_parts.equation(rf"{product} = {align} \cdot e^{{-({best} - {p})^2 / (2 \cdot {sigma}^2)}}")
-    lesson.equation("luong.width", SLUG, values={"sigma": sigma, "D": str(row.window)})
+    exhibit_parts.equation("luong.width", SLUG, values={"sigma": sigma, "D": str(row.window)})
     st.text(
         f"The last line is the source word “{distinct(data.source)[best]}” for the written word "
         f"“{distinct(data.written)[t]}”; positions count from 0."

@@ -12,7 +12,7 @@ from viz.course.look_up.retrieval.editing import edited
 from viz.course.look_up.retrieval.maths import memory_read
 from viz.course.look_up.retrieval.params import MEMORIES, SLUG, Params, pack
 from viz.shell import state
-from viz.widgets import lesson, page_parts
+from viz.widgets import exhibit_parts, page_parts
 
 
 def reading(params: Params, _: object) -> Folds:
@@ -26,7 +26,7 @@ def reading(params: Params, _: object) -> Folds:
         f"Its cosine is {most:.2f}, the smallest {least:.2f}: a factor e^{most - least:.2f} = "
         f"{largest / plain.weights.min():.2f} between them, and never more than e² = {memory_read.BOUND:.3f}."
     )
-    told = lesson.predict_share(
+    told = exhibit_parts.predict_share(
         f"{SLUG}.share",
         f"With β = 1, how large is the weight of the best match among {rows} rows?",
         round(largest, 3),
@@ -46,7 +46,7 @@ def reading(params: Params, _: object) -> Folds:
         figure = charts.memory(table, np.zeros(rows), np.zeros(len(key)), key, blind=True)
         said = "Choose a share, and the weights appear."
     page_parts.show(figure, f"{SLUG}.memory", f"{of}.")
-    page_parts.numbers(said)
+    page_parts.summary(said)
     terms = " + ".join(f"{w:.4f} M({i})" for i, w in enumerate(read.weights[:4], start=1))
     terms += r" + \dots" if rows > 4 else ""
     how, last = ("read_row", row - 1) if row else ("read", f"{beta:g}")

@@ -13,7 +13,7 @@ from viz.course.look_up.retrieval.maths import memory_read, persons
 from viz.course.look_up.vectors_link import LIMIT, MOST_ROWS, Vectors, pack, vectors
 from viz.shell import state
 from viz.widgets import controls
-from viz.widgets.knobs import Control, Knobs, knob, ruled, segmented, slider, touched
+from viz.widgets.knobs import Control, Knobs, knob, segmented, slider, url_only, with_rule
 
 SLUG = "retrieval"
 SHARPNESS = 2.0
@@ -86,7 +86,7 @@ def _query(name: str, opening: str, params: Params, names: Callable[[str], str])
     """The box of the query and the ready-made ones, each by its condition: a phone has no room for more."""
     controls.text("Your query", name, opening, placeholder=opening)
     of_slides = {condition(sql): {name: sql} for sql in CHOICES}
-    controls.ready(of_slides, f"{SLUG}.queries", {name: params.sql}, "Queries of the slides")
+    controls.preset_values(of_slides, f"{SLUG}.queries", {name: params.sql}, "Queries of the slides")
 
 
 @dataclass(frozen=True)
@@ -97,15 +97,15 @@ class Params(Knobs):
     """
 
     sql: str = knob(persons.QUERIES[0], Control(_query, lambda opening: typed))
-    rows: str = knob(pack_rows(persons.PERSONS), touched(lambda raw: pack_rows(rows(raw))))
+    rows: str = knob(pack_rows(persons.PERSONS), url_only(lambda raw: pack_rows(rows(raw))))
     sharpness: float = knob(SHARPNESS, slider("Inverse temperature β: soft (0) to hard (50)", 0.0, 50.0, 0.5))
     score: str = knob("dot", segmented("Score", tuple(SCORES), SCORES.__getitem__))
-    points: str = knob(pack(OPENING), touched(on_plane))
-    memory: str = knob(pack(MEMORIES["Three rows"]), touched(lambda raw: pack(memory(raw))))
+    points: str = knob(pack(OPENING), url_only(on_plane))
+    memory: str = knob(pack(MEMORIES["Three rows"]), url_only(lambda raw: pack(memory(raw))))
     beta: float = knob(1.0, slider("Inverse temperature β", 0.0, 20.0, 0.5))
     row: int = knob(
         0,
-        ruled(
+        with_rule(
             segmented(
                 "Read",
                 lambda params: range(len(params.stored)),

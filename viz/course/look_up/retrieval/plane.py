@@ -21,7 +21,7 @@ from viz.instruments import Point, Score, moved, plane
 from viz.instruments.kit import origin
 from viz.instruments.kit.picture import drawing
 from viz.shell import state
-from viz.widgets import lesson, page_parts
+from viz.widgets import exhibit_parts, page_parts
 
 KEY = f"{SLUG}.plane"
 
@@ -40,7 +40,7 @@ def arrows(params: Params, _: object) -> Folds:
         f"{', '.join(f'{s:.2f}' for s in first.scores)}; "
         f"at inverse temperature {beta:g} the softmax weight is {first.weights[best]:.2f}."
     )
-    told = lesson.predict(
+    told = exhibit_parts.predict(
         f"{SLUG}.plane",
         f"Which key gets the largest weight from the query at ({at})?",
         dict(zip(names, first.weights.tolist(), strict=True)),
@@ -74,7 +74,7 @@ def arrows(params: Params, _: object) -> Folds:
     )
     x, y = found.mix
     weights = f"{', '.join(f'{w:.3f}' for w in found.weights)}, together {found.weights.sum():.3f}"
-    page_parts.numbers(
+    page_parts.summary(
         f"Weights {weights}; the weighted sum is ({x:.3f}, {y:.3f}).".replace("-", "−")
         if told
         else "There are four keys and one query. Choose the key with the largest weight, then drag the query."

@@ -14,7 +14,7 @@ from viz.course.look_up.retrieval.editing import edited
 from viz.course.look_up.retrieval.maths import persons
 from viz.course.look_up.retrieval.maths.look_up import softmax
 from viz.course.look_up.retrieval.params import SHARPNESS, SLUG, Params, condition, pack_rows
-from viz.widgets import lesson, page_parts
+from viz.widgets import exhibit_parts, page_parts
 from viz.widgets.quiz import short
 
 CURVE = np.concatenate([np.linspace(0, 5, 61), np.linspace(5.25, 50, 180)])
@@ -26,7 +26,7 @@ def hard(params: Params, _: object) -> Folds:
     rows = params.table
     answer, n = persons.ask(rows, params.sql), len(rows)
     count, total = [f"{k} row{'' if k == 1 else 's'}" for k in range(n + 1)], sum(answer.similarity)
-    told = lesson.predict(
+    told = exhibit_parts.predict(
         f"{SLUG}.rows",
         f"How many of the {n} rows have {condition(params.sql)}?",
         count,
@@ -40,7 +40,7 @@ def hard(params: Params, _: object) -> Folds:
         f"The table PERSONS, similarities {answer.similarity}." if told else "The table PERSONS.",
     )
     returned = "; ".join(" ".join(row) for row in answer.rows) or "nothing"
-    page_parts.numbers(
+    page_parts.summary(
         f"SQLite returns {count[total]}: {returned}."
         if told
         else "Choose a number of rows, and the similarities appear."
@@ -68,14 +68,14 @@ def soft(params: Params, _: object) -> Folds:
         f"{SLUG}.soft",
         f"Weights {weights.round(2).tolist()} at β = {beta:g}.",
     )
-    page_parts.numbers(
+    page_parts.summary(
         f"Query “{asked}”, β = {beta:g}: {ids[best]} gets {_told(weights[best])}, the smallest weight is "
         f"{_told(weights.min())}; uniform weights would be {1 / len(ids):.4f} each."
     )
-    room = lesson.presenting()
+    room = exhibit_parts.presenting()
     if not room:  # it moves both pictures: between them, and before a room below both
         params.show(SLUG, "sharpness")
-    told = lesson.predict_number(
+    told = exhibit_parts.predict_number(
         f"{SLUG}.twice",
         f"At β = {ASKED_AT:g}, what weight does {ids[best]} get?",
         0,

@@ -16,7 +16,7 @@ from viz.course.look_up.scaling import maths
 from viz.course.look_up.scaling.params import Params
 from viz.course.look_up.scaling.steps import SLUG, arrays, picture
 from viz.shell import state
-from viz.widgets import lesson, page_parts
+from viz.widgets import exhibit_parts, page_parts
 
 NOT_A_NUMBER = "not a number"
 RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -28,7 +28,7 @@ def overflow(params: Params, data: maths.Drawn) -> Folds:
     scores = three(score)
     plain, safe = (maths.in_float32(scores, safe=way) for way in (False, True))
     first = [_weight(found.weights[0]) for found in (plain, safe)]
-    told = lesson.predict(
+    told = exhibit_parts.predict(
         f"{SLUG}overflow",
         f"Three scores, {_listed(scores)}, in 32-bit numbers. e^s / Σ e^s, computed as written: what is the first weight?",
         (number(float(safe.weights[0])), "1.00", "0.00", NOT_A_NUMBER),
@@ -55,7 +55,7 @@ def overflow(params: Params, data: maths.Drawn) -> Folds:
         f"{SLUG}overflow.picture",
         "e to the power s over s; above the largest 32-bit number it is infinite.",
     )
-    page_parts.numbers(
+    page_parts.summary(
         _summed(scores, found, safe=way)
         if told
         else "The line is e^s. In the hatched part it is too large for a 32-bit number."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from viz.course.look_up.scaling.maths import WIDTHS
-from viz.widgets.knobs import Knobs, draw, knob, sentence, slider, stops, toggle
+from viz.widgets.knobs import Knobs, knob, seed_input, select_slider, sentence, slider, toggle
 
 MODEL = "gpt-mini"
 CHOICES = WIDTHS[2:]
@@ -20,8 +20,8 @@ SENTENCES = (
 class Params(Knobs):
     """What the visitor chose: the width and the draw; the real model's sentence; the largest of three scores, and the switch."""
 
-    d_k: int = knob(64, stops("d, the numbers in a query and in a key", CHOICES))
-    draw: int = knob(0, draw(99))
-    text: str = knob(SENTENCES[0], sentence("Sentence", SENTENCES, of=MODEL, quiet=True), link="text")
+    d_k: int = knob(64, select_slider("d, the numbers in a query and in a key", CHOICES))
+    draw: int = knob(0, seed_input(99))
+    text: str = knob(SENTENCES[0], sentence("Sentence", SENTENCES, model=MODEL, quiet=True), link="text")
     safe: bool = knob(False, toggle("Subtract the largest score first"))
     score: int = knob(200, slider("The largest score", 0, 200))

@@ -22,7 +22,7 @@ from viz.course.shared.maths import unscaled
 from viz.instruments.kit import origin
 from viz.labels import percent
 from viz.shell import state
-from viz.widgets import engine_client, lesson, page_parts
+from viz.widgets import engine_client, exhibit_parts, page_parts
 
 SLUG = "scaling."
 EVEN = math.log(maths.N_KEYS)
@@ -35,7 +35,7 @@ def spread(params: Params, data: Drawn) -> Folds:
     deviation = float(maths.drawn(d, params.draw).raw.std())
     shown = {f"about {size:.3g}": size for size in (1.0, math.sqrt(d), float(d))}
     answer = min(shown, key=lambda name: abs(math.log(shown[name] / deviation)))
-    told = lesson.predict(
+    told = exhibit_parts.predict(
         f"{SLUG}spread",
         f"A query and a key have {d} numbers each, drawn around 0 with variance 1. How far from 0 is their dot product, typically?",
         tuple(shown),
@@ -67,12 +67,12 @@ def spread(params: Params, data: Drawn) -> Folds:
         "Histograms of dot products: " + "; ".join(titles.values()),
     )
     if told:
-        page_parts.numbers(
+        page_parts.summary(
             f"{scores.raw.size:,} dot products with d = {d}: their variance is {number(data.raw.variance)}, the closed form says {d}. "
             f"Divided by √{d} = {number(math.sqrt(d))} it is {number(data.scaled.variance)}, whatever the width."
         )
     else:
-        page_parts.numbers(f"With d = {scores.d_k} it looks like this. And with d = {d}?")
+        page_parts.summary(f"With d = {scores.d_k} it looks like this. And with d = {d}?")
     return _drawn(params, data, told)
 
 
@@ -91,7 +91,7 @@ def one_row(params: Params, data: Drawn) -> Folds:
         f"{SLUG}row.picture",
         "Softmax weights of one query: " + "; ".join(titles.values()),
     )
-    page_parts.numbers(
+    page_parts.summary(
         f"A query of median entropy among {len(data.scores.raw)}, d = {params.d_k}: unscaled its best key takes {percent(weights['raw'][0])} of all weight, "
         f"scaled {percent(weights['scaled'][0])}. Uniform attention over {maths.N_KEYS} keys would have the entropy ln {maths.N_KEYS} = {number(EVEN)} nats."
     )
@@ -114,7 +114,7 @@ def widths(params: Params, data: Drawn) -> Folds:
         "Entropy and gradient of the softmax over the width, scaled and unscaled.",
     )
     last = {name: rows[-1] for name, rows in found.items()}
-    page_parts.numbers(
+    page_parts.summary(
         f"At d = {params.d_k} the mean entropy is {number(data.raw.entropy)} nats unscaled and {number(data.scaled.entropy)} scaled; the gradient "
         f"{number(data.raw.slope)} and {number(data.scaled.slope)}. At d = {maths.WIDTHS[-1]} unscaled, {number(last['raw'].entropy)} and "
         f"{number(last['raw'].slope)} are left: one key has nearly all weight, and changing a score changes almost nothing."
@@ -127,7 +127,7 @@ def real(params: Params, data: Drawn) -> Folds:
     text, found = params.text, readings(params.text)
     origin.tell(model=MODEL, text=text)
     evenness = {name: float(reading.evenness.mean()) for name, reading in found.items()}
-    told = lesson.predict_number(
+    told = exhibit_parts.predict_number(
         f"{SLUG}real",
         f"{MODEL} reads “{text}”. The mean normalised entropy of its heads is {percent(evenness['scaled'])}. What is it unscaled, in percent?",
         0.0,
@@ -144,7 +144,7 @@ def real(params: Params, data: Drawn) -> Folds:
         f"{SLUG}real.picture",
         "Normalised entropy of the heads of each layer, scaled and unscaled.",
     )
-    page_parts.numbers(_trained(found, told))
+    page_parts.summary(_trained(found, told))
     columns = {"with 1/√d": found["scaled"], "without": found["raw"]}
     told_rows = (
         ("evenness", lambda r: r.evenness.mean(1)),
@@ -266,4 +266,4 @@ def picture(figure: Any, key: str, told: str) -> None:
 
 def _tall() -> int:
     """The room of a lane's title: more in large type."""
-    return 36 if lesson.presenting() else scaling.LINE
+    return 36 if exhibit_parts.presenting() else scaling.LINE

@@ -12,7 +12,7 @@ from viz.course.look_up import vectors_link
 from viz.course.look_up.score_functions import maths
 from viz.course.look_up.vectors_link import LIMIT
 from viz.shell import state
-from viz.widgets.knobs import Knobs, knob, pills, segmented, slider, touched
+from viz.widgets.knobs import Knobs, knob, pills, segmented, slider, url_only
 
 SLUG = "score_functions"
 NAMES = ("A", "B", "C", "D")
@@ -51,7 +51,7 @@ def on_board(text: str) -> str:
 class Params(Knobs):
     """`at`: where query and keys stand."""
 
-    at: str = knob("1,0.6;0.7,0.5;1.7,-0.2;-0.6,1.4;-1.2,-0.9", touched(on_board))
+    at: str = knob("1,0.6;0.7,0.5;1.7,-0.2;-0.6,1.4;-1.2,-0.9", url_only(on_board))
     beta: float = knob(5.0, slider("β, the inverse temperature of the last cosine", 0.0, 20.0, 0.5))
     experiment: str = knob(
         "turn",

@@ -25,7 +25,7 @@ from viz.course.look_up.score_functions.params import (
 from viz.instruments import Point, Score, heatmap, moved, plane
 from viz.labels import percent
 from viz.shell import state
-from viz.widgets import lesson, page_parts
+from viz.widgets import exhibit_parts, page_parts
 
 PLANE = f"{SLUG}.plane"
 ASKED = {
@@ -49,7 +49,7 @@ def two_rules(params: Params, data: maths.Scored) -> Folds:
     weights = {name: data.rule(name).weights(place.query, place.keys) for name in ("dot", "cosine")}
     most = {name: NAMES[int(values.argmax())] for name, values in weights.items()}
     products = zip(NAMES, data.rule("dot").scores(place.query, place.keys), strict=True)
-    told = lesson.predict(
+    told = exhibit_parts.predict(
         f"{SLUG}.most",
         f"By the cosine, the angle alone, {most['cosine']} gets the most weight. Which key gets it by the dot product q · k?",
         dict(zip(NAMES, weights["dot"].tolist(), strict=True)),
@@ -63,7 +63,7 @@ def two_rules(params: Params, data: maths.Scored) -> Folds:
         _plane(params, data, ("cosine",), "cosine")
     found = (data.weights[name] for name in ("dot", "cosine"))
     (one, first), (other, second) = ((NAMES[int(each.argmax())], percent(each.max())) for each in found)
-    page_parts.numbers(
+    page_parts.summary(
         f"By the dot product {one} gets the most weight, {first}; by the cosine {other}, {second}."
         if told
         else f"By the cosine {other} gets the most weight, {second}: the softmax of numbers between −1 and 1 stays flat."
@@ -73,14 +73,14 @@ def two_rules(params: Params, data: maths.Scored) -> Folds:
 
 def all_eight(params: Params, data: maths.Scored) -> Folds:
     """The plane with a table for each rule; before a room all eight in one matrix: it fits on the screen."""
-    if lesson.presenting():
+    if exhibit_parts.presenting():
         _matrix(np.array([data.weights[name] for name in RULES]), data, "eight")
     else:
         _plane(params, data, RULES, "dot")
     favourites = [int(weights.argmax()) for weights in data.weights.values()]
     votes = [f"{name} under {favourites.count(i)}" for i, name in enumerate(NAMES) if i in favourites]
     sharpest = max(data.functions, key=lambda f: data.weights[f.name].max())
-    page_parts.numbers(
+    page_parts.summary(
         f"The key with the most weight is {', '.join(votes)} of the {len(RULES)} rules. The sharpest is "
         f"{sharpest.title}, with {percent(data.weights[sharpest.name].max())} on one key; the plain cosine gives its best key {percent(data.weights['cosine'].max())}."
     )
@@ -93,7 +93,7 @@ def ignores(params: Params, data: maths.Scored) -> Folds:
     change = maths.moved(params.place, experiment, params.beta)
     still = maths.unmoved(params.place, experiment, params.beta)
     right = [name for name in ASKED[experiment] if name in still]
-    told = lesson.predict(
+    told = exhibit_parts.predict(
         f"{SLUG}.{experiment}",
         f"{does}: which rule's weights do not change at all?",
         (*(TITLES[name] for name in ASKED[experiment]), SEVERAL),
@@ -106,12 +106,12 @@ def ignores(params: Params, data: maths.Scored) -> Folds:
         limit = max(0.1, float(np.abs(rows).max()))
         _matrix(rows, data, "change", title=f"{does}: change of the weights", scale="difference", limit=limit)
         largest = max(change, key=lambda name: float(np.abs(change[name]).max()))
-        page_parts.numbers(
+        page_parts.summary(
             f"{_unchanged(still)} {TITLES[largest]} changes most, one weight by {number(float(np.abs(change[largest]).max()))}."
         )
     else:
         _matrix(np.array([data.weights[name] for name in RULES]), data, "change", title="The weights before")
-        page_parts.numbers(
+        page_parts.summary(
             "Each column sums to 1. After your guess the table shows the change of every weight."
         )
     return _folds(params, data, told)
@@ -132,7 +132,7 @@ def one(params: Params, data: maths.Scored) -> Folds:
         said = " It does not depend on the query: the background has one colour."
     else:
         said = f" It does not depend on {blind[0]}." if blind else ""
-    page_parts.numbers(
+    page_parts.summary(
         f"{function.title} ({function.paper}) gives {NAMES[best]} {percent(weights[best])}, "
         f"with the score {score}.{said}"
     )
@@ -168,7 +168,7 @@ def _plane(params: Params, data: maths.Scored, rules: Sequence[str], shown: str,
         scores=[_drawn(data.rule(name)) for name in rules],
         shown=rules.index(shown),
         limit=LIMIT,
-        height=330 if lesson.presenting() else 370,
+        height=330 if exhibit_parts.presenting() else 370,
         captions=("Drag the query, or a key", ""),
     )
 

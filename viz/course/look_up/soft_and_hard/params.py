@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from viz.shell import state
-from viz.widgets.knobs import Knobs, draw, knob, pills, segmented, slider, touched
+from viz.widgets.knobs import Knobs, knob, pills, seed_input, segmented, slider, url_only
 
 DRAWS = (1, 10, 50, 200, 1000, 5000)
 WANTED = {
@@ -20,8 +20,8 @@ WANTED = {
 class Params(Knobs):
     """The patch that asks, how sharp the weights are, how many draws, what is wanted, and which lot."""
 
-    asks: int = knob(13, touched(state.whole_number(0, 23)))
+    asks: int = knob(13, url_only(state.whole_number(0, 23)))
     beta: int = knob(30, slider("Inverse temperature β (0: uniform; 100: almost one patch)", 0, 100))
     draws: int = knob(200, segmented("Draws", DRAWS, lambda n: f"{n:,}", width=1))
     wanted: str = knob("brighter", pills("What should be read", tuple(WANTED), width=1))
-    draw: int = knob(0, draw())
+    draw: int = knob(0, seed_input())

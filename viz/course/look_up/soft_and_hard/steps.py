@@ -17,7 +17,7 @@ from viz.course.look_up.soft_and_hard.params import Params
 from viz.course.shared.maths.scene import HARBOUR
 from viz.labels import percent
 from viz.shell import state
-from viz.widgets import controls, lesson, page_parts
+from viz.widgets import controls, exhibit_parts, page_parts
 
 SLUG = "soft_and_hard."
 GRID = ROWS, COLUMNS = 4, 6
@@ -35,7 +35,7 @@ def guess(params: Params, data: maths.Data) -> Folds:
     drawn = maths.draw(data.weights, 5000, params.draw)
     far = {name: float(np.linalg.norm(data.values[drawn].mean(0) - mean)) for name, mean in means.items()}
     soft, top, plain = far.values()
-    told = lesson.predict(
+    told = exhibit_parts.predict(
         f"{SLUG}first",
         "Draw one patch with these weights, note its colour, put it back, draw again, thousands of times. "
         "What does the mean approach?",
@@ -45,11 +45,15 @@ def guess(params: Params, data: maths.Data) -> Folds:
         f"the patch with the largest weight and {plain:.4f} from the plain mean. Each patch is drawn as "
         "often as its weight, so the mean of the draws approaches the weighted sum.",
     )
-    titles = ("soft", "one draw", "the mean" if lesson.presenting() else f"mean of {len(data.drawn):,}")
+    titles = (
+        "soft",
+        "one draw",
+        "the mean" if exhibit_parts.presenting() else f"mean of {len(data.drawn):,}",
+    )
     images = (_soft(data), data.patches[data.drawn[0]], data.patches[data.drawn].mean(0))
     with _harbour(params, data):
         _reads([(title, image if told else None) for title, image in zip(titles, images, strict=True)])
-    page_parts.numbers(_heaviest(params, data) if told else " ")
+    page_parts.summary(_heaviest(params, data) if told else " ")
     return _folds(params, data, told)
 
 
@@ -57,7 +61,7 @@ def soft(params: Params, data: maths.Data) -> Folds:
     """The blend of all patches."""
     with _harbour(params, data):
         _reads([("soft", _soft(data))])
-    page_parts.numbers(_heaviest(params, data))
+    page_parts.summary(_heaviest(params, data))
     return _folds(params, data)
 
 
@@ -66,19 +70,19 @@ def hard(params: Params, data: maths.Data) -> Folds:
     place = int(data.drawn[0])
     with _harbour(params, data, framed=place):
         _reads([("soft", _soft(data)), (f"hard: {NAMES[place]}", data.patches[place])])
-    page_parts.numbers(
+    page_parts.summary(
         f"Sampled: {thing(place)}, with a probability of {percent(data.weights[place], 2)}. "
         f"Its colour is {float(np.linalg.norm(data.values[place] - maths.soft_read(data.weights, data.values))):.2f} away from the soft read. The soft read needs 24 patches, this one needs 1: it has less work and more variance."
     )
-    controls.draw(
-        f"{SLUG}draw", again="Draw another patch", strong=True
+    controls.seed_input(
+        f"{SLUG}draw", next_label="Draw another patch", strong=True
     )  # the button of this step, in its words
     return _folds(params, data)
 
 
 def many(params: Params, data: maths.Data) -> Folds:
     """The mean of many draws, and how it nears the blend."""
-    near, n, low = data.near, len(data.drawn), lesson.presenting()
+    near, n, low = data.near, len(data.drawn), exhibit_parts.presenting()
     with _harbour(params, data):
         mean = data.patches[data.drawn].mean(0)
         _reads([("soft", _soft(data)), (f"mean of {n} draw{_s(n)}", mean)], height=170 if low else 200)
@@ -88,7 +92,7 @@ def many(params: Params, data: maths.Data) -> Folds:
             f"{SLUG}near",
             f"The distance of the mean from the soft read falls to {near.distance[-1]:.4f} after {n} draws.",
         )
-    page_parts.numbers(
+    page_parts.summary(
         f"The mean of {n:,} draw{_s(n)} is {near.distance[-1]:.4f} away from the soft read; the expected distance is "
         f"{near.expect[-1]:.4f}. A hundred times as many draws would make it a tenth."
     )
@@ -100,7 +104,7 @@ def learning(params: Params, data: maths.Data) -> Folds:
     learned, n = data.learning, len(data.drawn)
     names, exact, rows = gradients(data)
     with _harbour(params, data):
-        size = {"columns": 1, "height": 340} if lesson.presenting() else {}
+        size = {"columns": 1, "height": 340} if exhibit_parts.presenting() else {}
         page_parts.show(
             charts.guesses(names, exact, rows, **size),
             f"{SLUG}gradient",
@@ -113,14 +117,14 @@ def learning(params: Params, data: maths.Data) -> Folds:
         f"{learned.based[best]:.4f}. The baseline, {learned.baseline:.3f}, divides the variance of a draw by "
         f"{learned.saved:.1f}."
     )
-    page_parts.numbers(said.replace("-", "−"))
+    page_parts.summary(said.replace("-", "−"))
     options = (
         "The same gradient as for the soft read",
         "Zero for every score",
         "Nothing: there is no path to the scores",
     )
     most = 0.0 if data.automatic is None else float(np.abs(data.automatic).max())
-    told = lesson.predict(
+    told = exhibit_parts.predict(
         f"{SLUG}path",
         "A network always reads the patch with the largest score. What does automatic differentiation return for the "
         "scores?",
@@ -157,7 +161,7 @@ def _harbour(params: Params, data: maths.Data, framed: int | None = None) -> Del
 
     A touched patch asks. Returns the place beside it, for what is read.
     """
-    left, right = st.columns([1, 1] if lesson.presenting() else [3, 2], gap="medium")
+    left, right = st.columns([1, 1] if exhibit_parts.presenting() else [3, 2], gap="medium")
     size, key, top = (HARBOUR.width, HARBOUR.height), f"{SLUG}picture", int(data.weights.argmax())
     with left:
         marks = {"framed": framed, "asked": params.asks}
@@ -172,7 +176,7 @@ def _harbour(params: Params, data: maths.Data, framed: int | None = None) -> Del
 
 
 def _touch(key: str) -> None:
-    if patch := page_parts.picked(key, PICKED):
+    if patch := page_parts.clicked_mark(key, PICKED):
         state.write(**{f"{SLUG}asks": int(patch["place"])})
 
 
@@ -227,8 +231,8 @@ def _both_reads(params: Params, data: maths.Data) -> None:
         f"with β = {params.beta:g} and patch {NAMES[params.asks]} as the query."
     )
     st.text(said.replace("-", "−"))
-    lesson.equation("soft.mix", SLUG, values={"n": "24"}, marks=MARKS)
-    lesson.equation("hard.draw", SLUG, marks=MARKS)
+    exhibit_parts.equation("soft.mix", SLUG, values={"n": "24"}, marks=MARKS)
+    exhibit_parts.equation("hard.draw", SLUG, marks=MARKS)
     st.text(f"Red, green, blue of the soft read: {_three(read)}; of the mean of {n:,} draws: {_three(mean)}.")
 
 
@@ -236,8 +240,8 @@ def _both_gradients(data: maths.Data) -> None:
     learned, root = data.learning, np.sqrt(len(data.drawn))
     place = int(np.abs(learned.exact).argmax())
     plain, based = learned.plain_deviation[place], learned.based_deviation[place]
-    lesson.equation("softmax.gradient", SLUG)
-    lesson.equation("hard.gradient", SLUG)
+    exhibit_parts.equation("softmax.gradient", SLUG)
+    exhibit_parts.equation("hard.gradient", SLUG)
     page_parts.equation(
         r"\frac{\partial J}{\partial s_j} = a_j (f_j - J), \quad J = \sum_i a_i f_i, "
         r"\quad f_i = w \cdot v_i, \qquad \hat g = (f_i - b)(e_i - a), \ i \sim a"

@@ -21,7 +21,7 @@ from viz.instruments import strip
 from viz.instruments.kit import origin
 from viz.labels import distinct, head_name, percent, visible
 from viz.shell import links, state
-from viz.widgets import controls, engine_client, lesson, page_parts
+from viz.widgets import controls, engine_client, exhibit_parts, page_parts
 
 ROWS = {SENTENCES[0]: 3, SENTENCES[1]: 7}
 """The word that is asked first: chasing, and it."""
@@ -31,7 +31,7 @@ def one_vector(params: Params, data: Model) -> Folds:
     """The same word in two sentences: one row of the table, two vectors in a model that looks around."""
     same = word_vectors.alike(_run(params.one), _run(params.two), params.word)
     word, first, last, layers = visible(params.word.strip()), float(same[0]), float(same[-1]), len(same) - 2
-    told = lesson.predict_number(
+    told = exhibit_parts.predict_number(
         f"{SLUG}.alike",
         f"After gpt-mini's last layer, how alike are the two vectors of “{word}”? (cosine; 1 is the same)",
         -1,
@@ -50,7 +50,7 @@ def one_vector(params: Params, data: Model) -> Folds:
         f"{SLUG}.alike",
         alt if told else "Only the first bar is shown before the guess.",
     )
-    page_parts.numbers(
+    page_parts.summary(
         f"“{word}”: cosine {first:.3f} in the embedding matrix, {last:.3f} after {layers} layers."
         if told
         else f"In the embedding matrix “{word}” has one vector: cosine {first:.3f}. And after the layers?"
@@ -77,7 +77,7 @@ def remember(params: Params, data: Model) -> Folds:
     row = min(usual if params.row < 0 else params.row, len(names) - 1)
     found = word_vectors.mixed(run, layer, head, row)
     said, best = distinct(found.words), int(found.weights.argmax())
-    told = lesson.predict(
+    told = exhibit_parts.predict(
         f"{SLUG}.remember",
         f"Reading “{names[row]}”, which word gets the most weight in head {head_name(layer, head)}?",
         dict(zip(said, found.weights.tolist(), strict=True)),
@@ -88,17 +88,17 @@ def remember(params: Params, data: Model) -> Folds:
     origin.tell(model=READER, text=params.text, kind="causal", layer=layer, head=head)
     attention = run.attention("causal", by="word")
     if told:
-        allowed, mode = attention.allowed[layer, head], "text" if lesson.presenting() else "lines"
+        allowed, mode = attention.allowed[layer, head], "text" if exhibit_parts.presenting() else "lines"
         options: dict[str, Any] = {"allowed": allowed, "mode": mode, "selected": row}
         strip(attention.weights[layer, head], names, key=f"{SLUG}.lines", **options)
     if not told:
         covered = [(name, 0.0, False) for name in said]
         page_parts.show(bars(covered, "?", end=1.0), f"{SLUG}.weights", "Not shown before the guess.")
-    elif not lesson.presenting():  # before a room the sentence itself shows the weights
+    elif not exhibit_parts.presenting():  # before a room the sentence itself shows the weights
         rows = lit(said, found.weights, best)
         page_parts.show(bars(rows, "{:.3f}", end=1.0), f"{SLUG}.weights", f"Weights from {names[row]}.")
     near = int(found.near.argmax())
-    page_parts.numbers(
+    page_parts.summary(
         f"The weighted sum at “{names[row]}” has {percent(float(found.weights[best]))} “{said[best]}”; of the words "
         f"so far it is most like “{said[near]}” (cosine {found.near[near]:.2f}), and its cosine with "
         f"“{said[row]}” itself is {found.near[row]:.2f}."
@@ -164,6 +164,6 @@ def _heads(weights: np.ndarray, row: int, names: list[str], chosen: tuple[int, i
     )
     most = np.unravel_index(shares.argmax(), (layers, count))
     name = head_name(int(most[0]), int(most[1]))
-    page_parts.numbers(
+    page_parts.summary(
         f"The head with most weight from “{names[row]}” to “{names[to]}” is {name}: {shares[most]:.3f}."
     )

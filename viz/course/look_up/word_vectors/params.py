@@ -13,7 +13,7 @@ from viz.course.look_up import vectors_link
 from viz.course.shared.maths import word_vectors
 from viz.shell import state
 from viz.widgets import controls
-from viz.widgets.knobs import Control, Knobs, knob, sentence, touched
+from viz.widgets.knobs import Control, Knobs, knob, sentence, url_only
 
 SLUG, MODEL, READER = "word_vectors", "vectors-mini", "gpt-mini"
 NAMES = (*word_vectors.TOY, *word_vectors.OTHERS)
@@ -55,14 +55,16 @@ def _sum(name: str, opening: str, params: Params, names: Callable[[str], str]) -
     boxes = [names(field) for field in TERMS]
     sums = {f"{a} − {b} + {c}": dict(zip(boxes, (a, b, c), strict=True)) for a, b, c in READY}
     now = dict(zip(boxes, (params.a, params.b, params.c), strict=True))
-    controls.ready(sums, f"{SLUG}.ready", now, "Sums")
+    controls.preset_values(sums, f"{SLUG}.ready", now, "Sums")
 
 
 def _banks(name: str, opening: str, params: Params, names: Callable[[str], str]) -> None:
     """Two sentences and a word of both, which needs less room."""
     for column, (field, label) in zip(st.columns([3, 3, 1]), BANKS.items(), strict=True):
         with column:
-            controls.text(label, names(field), getattr(Params, field), of=READER if field != "word" else "")
+            controls.text(
+                label, names(field), getattr(Params, field), model=READER if field != "word" else ""
+            )
 
 
 def _boxes(draw: Callable[..., None]) -> Any:
@@ -74,12 +76,12 @@ def _boxes(draw: Callable[..., None]) -> Any:
 class Params(Knobs):
     """`points`: where words stand by hand. `row`: the word that remembers, -1 for the usual."""
 
-    points: str = knob(vectors_link.pack(OPENING), touched(on_plane))
+    points: str = knob(vectors_link.pack(OPENING), url_only(on_plane))
     a: str = knob(READY[0][0], _boxes(_sum))
-    b: str = knob(READY[0][1], touched(typed))
-    c: str = knob(READY[0][2], touched(typed))
+    b: str = knob(READY[0][1], url_only(typed))
+    c: str = knob(READY[0][2], url_only(typed))
     one: str = knob("They sat in the grass on the river bank.", _boxes(_banks))
-    two: str = knob("She kept all her money in the bank.", touched(typed))
-    word: str = knob("bank", touched(typed))
-    text: str = knob(SENTENCES[0], sentence("Sentence", SENTENCES, of=READER), link="text")
-    row: int = knob(-1, touched(state.whole_number(-1, 511)))
+    two: str = knob("She kept all her money in the bank.", url_only(typed))
+    word: str = knob("bank", url_only(typed))
+    text: str = knob(SENTENCES[0], sentence("Sentence", SENTENCES, model=READER), link="text")
+    row: int = knob(-1, url_only(state.whole_number(-1, 511)))

@@ -15,7 +15,7 @@ from viz.course.shared.maths import word_vectors
 from viz.instruments import Point, moved, plane
 from viz.labels import percent, visible
 from viz.shell import links, state
-from viz.widgets import engine_client, lesson, page_parts
+from viz.widgets import engine_client, exhibit_parts, page_parts
 from viz.widgets.quiz import tied
 
 KEY = f"{SLUG}.plane"
@@ -31,7 +31,7 @@ def by_hand(params: Params, data: Model) -> Folds:
     asked = places(raw)
     best, (x, y) = answer(asked)
     king, man, woman = (f"({asked[i][0]:g}, {asked[i][1]:g})" for i in (PLUS[0], MINUS[0], PLUS[1]))
-    told = lesson.predict(
+    told = exhibit_parts.predict(
         f"{SLUG}.hand",
         "king − man + woman: which word is nearest to the result?",
         [NAMES[i] for i in OTHERS],
@@ -58,7 +58,7 @@ def by_hand(params: Params, data: Model) -> Folds:
         on_move=put,
     )
     said = f"king − man + woman = ({x:.2f}, {y:.2f}); the nearest of the other words is “{best}”."
-    page_parts.numbers(
+    page_parts.summary(
         said.replace("-", "−")
         if told
         else "Each of the seven words has two numbers. Choose the word that the sum leads to."
@@ -79,7 +79,7 @@ def trained(params: Params, data: Model) -> Folds:
     """The nearest words to a - b + c of the visitor's own."""
     found = added(params, data)
     near = [visible(word) for word in found.nearest[:SHOWN]]
-    told = lesson.predict(
+    told = exhibit_parts.predict(
         f"{SLUG}.trained",
         f"{_terms(found)}: which of these words is nearest among the trained vectors?",
         dict(sorted(offered(found, data).items())),
@@ -95,7 +95,7 @@ def trained(params: Params, data: Model) -> Folds:
     if found.place > 1:
         first = f"with the three words included, “{visible(found.first)}” is first"
         with_all = f"{first} and “{near[0]}” is number {found.place}"
-    page_parts.numbers(
+    page_parts.summary(
         f"{_terms(found)}: “{near[0]}”, cosine {found.cosines[0]:.3f}, "
         f"the first of {len(data.tokenizer) - 1:,} words; {with_all}."
         if told
@@ -126,7 +126,7 @@ def on_the_map(params: Params, data: Model) -> Folds:
         f"{a}, {b}, {c} and the words nearest to {_terms(found)}, in two dimensions.",
     )
     one, other = (np.linalg.norm(found.map[i] - found.map[j]) for i, j in ((0, 1), (-1, 2)))
-    page_parts.numbers(
+    page_parts.summary(
         f"The arrow {b} → {a} is {one:.2f} long, the one from {c} to the sum {other:.2f}. These two "
         "directions "
         f"keep {percent(found.share)} of the differences among the {len(found.names)} words and their sum."

@@ -40,7 +40,7 @@ def compute(_: Params = Params()) -> tuple[tuple[Chapter, tuple[Entry, ...]], ..
 
 def page() -> None:
     """Where to go on; then a card for each chapter: its claim, its exhibits, the pages of the workspace that belong to it."""
-    page_parts.title(PAGE, still=True)
+    page_parts.title(PAGE, lesson_only=True)
     with engine_client.many() as submit:
         draw = partial(_picture, submit)
         _go_on(progress.last_exhibit(), draw)
@@ -57,7 +57,7 @@ def _beside() -> None:
         st.header("Beside the course", anchor=False)
         for entry in pages.workspace():
             if entry.info.menu == "course":  # type: ignore[union-attr]
-                page_parts.line(entry, entry.info.claim)
+                page_parts.page_row(entry, entry.info.claim)
 
 
 def _stays() -> None:

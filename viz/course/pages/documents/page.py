@@ -62,7 +62,7 @@ def by_equation(document: str, rows: Rows) -> tuple[tuple[int, str, Rows], ...]:
 
 def page() -> None:
     """Choose a document; its numbered equations, or its sections and figures, each with the page that runs it."""
-    page_parts.title(PAGE, still=True)
+    page_parts.title(PAGE, lesson_only=True)
     groups = compute()
     teaching = {_key(rows): (source, rows) for source, rows in groups if source.teaching}
     names = {key: source.short for key, (source, _) in teaching.items()} | {PAPERS: "Papers"}
@@ -126,7 +126,7 @@ def _row(place: str, about: str, found: Rows) -> None:
             links.page_link(
                 slug,
                 literal(entry.info.title) + (f", step {cite.step}" if cite.step else ""),
-                **page_parts.step_of(slug, cite.step),
+                **page_parts.step_params(slug, cite.step),
             )
 
 
@@ -136,7 +136,7 @@ def _document(source: Source, rows: Rows) -> None:
         left.markdown(f"**{source.authors}, {source.year}.** {source.title}  \n:gray[{source.where}]")
         for cite, entry in rows:
             with right:
-                page_parts.line(
+                page_parts.page_row(
                     entry,
                     literal(", ".join(part for part in (cite.section, cite.item) if part)),
                     step=cite.step,

@@ -68,7 +68,7 @@ def page() -> None:
     asked = state.read(f"{SLUG}entry", FIRST, state.one_of([entry.id for entry in errata.ERRATA], FIRST))
     st.session_state.setdefault(_key(asked), True)
     groups = compute(_filters())
-    page_parts.numbers(sentence(groups))
+    page_parts.summary(sentence(groups))
     for kind, entries in groups:
         st.header(KINDS[entries[0].kind], anchor=False)
         st.markdown(f":gray[{MEANING[kind]}]")

@@ -61,8 +61,8 @@ def page() -> None:
     known = {entry.slug: entry.info.title for entry in pages.discover()}
     done = [_question(number, question, truth, known) for number, (question, truth) in enumerate(answers, 1)]
     with counted:
-        page_parts.numbers(f"{sum(done)} of {len(done)} right.")
-    page_parts.documents(PAGE)
+        page_parts.summary(f"{sum(done)} of {len(done)} right.")
+    page_parts.sources_fold(PAGE)
 
 
 def _question(number: int, question: Question, truth: Any, known: dict[str, str]) -> bool:

@@ -29,11 +29,11 @@ def show(slug: str) -> None:
         "Small numbers to work through by hand; where an exercise names a model, they are that model's. "
         "A sheet has a number, and the same number gives everybody the same questions."
     )
-    keys = controls.several(
+    keys = controls.multi_pills(
         "Kinds of exercises", tuple(KINDS), f"{slug}kinds", OPENING, lambda key: KINDS[key].title
     )
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
-        seed = controls.draw(f"{slug}draw", 1, MOST_SEED, label="Sheet", again="Another sheet")
+        seed = controls.seed_input(f"{slug}draw", 1, MOST_SEED, label="Sheet", next_label="Another sheet")
         with st.container(width="content"):
             each = controls.segmented("Of each kind", range(1, MOST + 1), f"{slug}each", 1)
     if not keys:

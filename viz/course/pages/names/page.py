@@ -43,7 +43,7 @@ def compute(params: Params = Params()) -> tuple[tuple[Section, tuple[Line, ...]]
 
 def page() -> None:
     """A search box, one equation to touch, and the sections closed; while one searches, what was found."""
-    page_parts.title(PAGE, still=True)
+    page_parts.title(PAGE, lesson_only=True)
     params = Params(
         controls.text(
             "Find a name", FIND, "", quiet=True, placeholder="Find a name: query, p, layer norm, ResNet"
@@ -57,7 +57,7 @@ def page() -> None:
         with page_parts.fold(f"{section.title} ({_many(section)})", f"names.{section.slug}") as fold:
             if fold.open:
                 _section(section, lines)
-    page_parts.documents(PAGE)
+    page_parts.sources_fold(PAGE)
 
 
 def _many(section: Section) -> str:
@@ -72,7 +72,7 @@ def _found(params: Params) -> None:
     """Everything that holds the words, section by section."""
     groups = compute(params)
     total = sum(len(lines) for _, lines in groups)
-    page_parts.numbers(
+    page_parts.summary(
         f"{total} {'entry contains' if total == 1 else 'entries contain'} “{shorten(params.find, 60)}”."
         if total
         else f"No entry contains “{shorten(params.find, 60)}”. Try one word, or a letter as it is in a formula."

@@ -56,7 +56,7 @@ def compute(params: Params = Params()) -> tuple[Card, ...]:
 
 def page() -> None:
     """Draw the cards by group, two side by side."""
-    page_parts.title(PAGE, still=True)
+    page_parts.title(PAGE, lesson_only=True)
     titles = {entry.slug: entry.info.title for entry in pages.discover()}
     for group in dict.fromkeys(card.group for card in CARDS):
         st.header(group, anchor=False)
@@ -70,4 +70,4 @@ def page() -> None:
                 st.text(card.text)
                 st.caption(literal(card.paper))
                 links.page_link(card.page, f"{card.link}: {titles[card.page]}", **card.query)
-    page_parts.documents(PAGE)
+    page_parts.sources_fold(PAGE)

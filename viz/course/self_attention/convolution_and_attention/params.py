@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from core.data.episodes import TASKS
 from viz.course.self_attention.convolution_and_attention.maths import LONGEST, MODEL, example, signs_of
-from viz.widgets.knobs import Knobs, draw, knob, segmented, sentence, toggle
+from viz.widgets.knobs import Knobs, knob, seed_input, segmented, sentence, toggle
 
 SLUG = "convolution_and_attention"
 LAYERS = 2
@@ -36,12 +36,12 @@ class Params(Knobs):
         sentence(
             "Your own text; empty for a sampled one",
             TEXTS,
-            of=MODEL,
+            model=MODEL,
             most=f"the last {LONGEST} symbols",
             placeholder=lambda p: drawn(p.draw),
         ),
     )
-    draw: int = knob(2, draw(9999, drops=("own",), again="Other texts"))
+    draw: int = knob(2, seed_input(9999, drops=("own",), next_label="Other texts"))
     layer: int = knob(LAYERS - 1, segmented("Layer of the map", tuple(range(LAYERS)), width=1))
     convolves: bool = knob(True, toggle("Convolutions", width=1))
     attends: bool = knob(True, toggle("Attention", width=1))

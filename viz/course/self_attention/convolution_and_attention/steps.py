@@ -18,7 +18,7 @@ from viz.course.self_attention.convolution_and_attention.params import SLUG, Par
 from viz.instruments import heatmap
 from viz.labels import distinct, percent, visible
 from viz.shell import state
-from viz.widgets import controls, engine_client, lesson, page_parts
+from viz.widgets import controls, engine_client, exhibit_parts, page_parts
 
 NAMES = {
     "both": "both",
@@ -48,7 +48,7 @@ def guess(params: Params, data: Data) -> Folds:
     """Is the answer still found when the network has its convolutions alone?"""
     whole, half, right = data.halves["both"], data.halves["convolutions"], data.right
     says, instead = whole.best[0][0], half.best[0][0]
-    known = lesson.predict(
+    known = exhibit_parts.predict(
         f"{SLUG}.off",
         f"After “{maths.spaced(data.signs)}” the network outputs “{visible(says)}”. Its attention is switched off, "
         "the convolutions stay. What does it output now?",
@@ -63,18 +63,18 @@ def guess(params: Params, data: Data) -> Folds:
         if (found := data.halves[part])
     ]
     page_parts.show(
-        charts.answers(rows, right, height=lesson.fit(56, 100)),
+        charts.answers(rows, right, height=exhibit_parts.by_mode(56, 100)),
         f"{SLUG}.answers",
         f"Probability of {visible(right)} with both kinds of block and with each alone.",
     )
     if known:
         both, convolutions, attention = (data.halves[part].chance(right) for part in NAMES)
-        page_parts.numbers(
+        page_parts.summary(
             f"“{visible(right)}”: {percent(both)} with both, {percent(convolutions)} with the convolutions alone, "
             f"{percent(attention)} with attention alone."
         )
     else:
-        page_parts.numbers(
+        page_parts.summary(
             f"“{visible(right)}”: {percent(whole.chance(right))} with both. Guess first, then the others are shown."
         )
     _cut(params, data)
@@ -98,7 +98,7 @@ def field(params: Params, data: Data) -> Folds:
     at = state.read(f"{SLUG}.at", n, state.whole_number(1, n)) - 1 if n > 1 else 0
     depth = state.read(f"{SLUG}.depth", len(steps), state.whole_number(1, len(steps)))
     far = maths.reach(steps)
-    known = lesson.predict_number(
+    known = exhibit_parts.predict_number(
         f"{SLUG}.field",
         f"There are {len(steps)} convolutions, one above the other. Each reads two positions: its own and the one r before it, r = "
         f"{', '.join(map(str, steps))}. How many positions reach the topmost one, its own included?",
@@ -118,7 +118,7 @@ def field(params: Params, data: Data) -> Folds:
             steps,
             moves=moves,
             framed=_framed(data),
-            up=lesson.fit(charts.UP, 34),
+            up=exhibit_parts.by_mode(charts.UP, 34),
         ),
         f"{SLUG}.tree",
         f"The positions of each level that reach position {at + 1} through the convolutions.",
@@ -130,10 +130,10 @@ def field(params: Params, data: Data) -> Folds:
         if moves is not None:
             inside, outside = (int((part > 0).sum()) for part in (moves[lit], np.delete(moves, lit)))
             said += f" When one symbol is replaced and the network runs again, the topmost convolution changes for {inside} of these {len(lit)} positions, and for {outside} others."
-        page_parts.numbers(said)
-        page_parts.numbers(_distance(data))
+        page_parts.summary(said)
+        page_parts.summary(_distance(data))
     else:
-        page_parts.numbers(
+        page_parts.summary(
             f"{n} symbols are read; the network has {len(steps)} convolutions. Guess first, then the lines are drawn."
         )
     _cut(params, data)
@@ -177,13 +177,18 @@ def together(params: Params, data: Data) -> Folds:
     with left:
         page_parts.show(
             charts.field(
-                list(data.signs), levels, steps, moves=moves, framed=_framed(data), up=lesson.fit(22, 20)
+                list(data.signs),
+                levels,
+                steps,
+                moves=moves,
+                framed=_framed(data),
+                up=exhibit_parts.by_mode(22, 20),
             ),
             f"{SLUG}.both.tree",
             "The positions that reach the last one through the convolutions, and how much each symbol changes it.",
         )
         page_parts.show(
-            charts.answers(rows, right, height=lesson.fit(44, 40), end=2.0),
+            charts.answers(rows, right, height=exhibit_parts.by_mode(44, 40), end=2.0),
             f"{SLUG}.both.answers",
             f"Probability of {visible(right)} as the switches stand, and for the others.",
         )
@@ -197,10 +202,10 @@ def together(params: Params, data: Data) -> Folds:
             allowed=data.now.allowed,
             selected=(at, int(pattern[layer, at].argmax())),
             title=f"attention, layer {layer}" + ("" if params.attends else ": switched off"),
-            height=lesson.fit(400, 300),
+            height=exhibit_parts.by_mode(400, 300),
             key=f"{SLUG}.map.{layer}.{params.convolves}.{params.attends}",
         )
-    page_parts.numbers(_looks(params, data, pattern))
+    page_parts.summary(_looks(params, data, pattern))
     _cut(params, data)
     return Folds(
         lambda: pd.DataFrame(
@@ -219,7 +224,7 @@ def trained(params: Params, data: Data) -> Folds:
     found = engine_client.submit((SLUG, "compared", params.draw), lambda: maths.compared(params.draw), 3_000)
     alone = found.mean("convolutions")
     reach, places_of = maths.reach(maths.dilations()), found.by_place["convolutions"]
-    known = lesson.predict_share(
+    known = exhibit_parts.predict_share(
         f"{SLUG}.trained",
         "A network without any attention was trained on the same two tasks, on the same number of texts. How often is it right?",
         alone,
@@ -233,12 +238,12 @@ def trained(params: Params, data: Data) -> Folds:
     places = [called(group) for group in PLACES]
     shown = {NAMES[part]: found.by_place[part] for part in NAMES if known or part == "both"}
     page_parts.show(
-        charts.by_place(shown, places, height=lesson.fit(320, 340)),
+        charts.by_place(shown, places, height=exhibit_parts.by_mode(320, 340)),
         f"{SLUG}.by_place",
         "Share of right answers by the distance of the answer, for three networks.",
     )
     means = {part: percent(found.mean(part)) for part in NAMES}
-    page_parts.numbers(
+    page_parts.summary(
         f"Right in {found.n} new synthetic texts: {means['both']} with both, {means['convolutions']} with convolutions alone, "
         f"{means['attention']} with attention alone."
         if known

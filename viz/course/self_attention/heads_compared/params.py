@@ -9,7 +9,7 @@ from core.serving.engine import default
 from viz.course.self_attention.heads_compared.maths import LONGEST, MODELS, here
 from viz.shell import state
 from viz.widgets import controls
-from viz.widgets.knobs import Control, Knobs, knob, models, sentence, touched
+from viz.widgets.knobs import Control, Knobs, knob, models, sentence, url_only
 
 SLUG = "heads_compared."
 SENTENCES = (
@@ -39,11 +39,11 @@ class Params(Knobs):
     model: str = knob(next(iter(MODELS)), models("Model", tuple(MODELS), width=1))
     text: str = knob(
         SENTENCES[0],
-        sentence("Sentence", SENTENCES, drops=("word",), of=lambda params: params.reader, most=MOST),
+        sentence("Sentence", SENTENCES, drops=("word",), model=lambda params: params.reader, most=MOST),
         link="text",
     )
     layer: int = knob(-1, Control(_layer, lambda _: state.whole_number(-1, 99), 1))
-    word: str = knob("", touched(str))
+    word: str = knob("", url_only(str))
 
     @property
     def reader(self) -> str:

@@ -19,7 +19,7 @@ from viz.course.self_attention.heads_compared.params import SLUG, Params
 from viz.course.shared.maps import side_by_side
 from viz.labels import head_name, literal, percent, query_and_key
 from viz.shell import links
-from viz.widgets import controls, lesson, page_parts
+from viz.widgets import controls, exhibit_parts, page_parts
 
 MEAN = "mean"
 ROWS = 8
@@ -43,7 +43,7 @@ def one_word(params: Params, data: Layer) -> Folds:
         f"“{names[j]}” by {_and([f'H{h}' for h in np.flatnonzero(best == j)])}"
         for j in dict.fromkeys(best.tolist())
     ]
-    known = lesson.predict(
+    known = exhibit_parts.predict(
         f"{SLUG}first",
         f"Reading “{names[row]}”, each of {n_heads} heads attends most to one word. How many different words are these?",
         MANY,
@@ -52,12 +52,14 @@ def one_word(params: Params, data: Layer) -> Folds:
     )
     head, total = data.pointing, rows.sum(0)
     key = int(rows[head].argmax())
-    seen = _most(total if known else rows[head], row) if lesson.presenting() else list(range(len(names)))
+    seen = (
+        _most(total if known else rows[head], row) if exhibit_parts.presenting() else list(range(len(names)))
+    )
     figure = looks(rows[:, seen], [names[i] for i in seen], seen.index(row), only=None if known else head)
     whose, rest = ("each head", "") if known else (f"H{head}", "; the other heads after your guess")
     page_parts.show(figure, f"{SLUG}looks", f"What {whose} gives to each word, reading {names[row]}{rest}.")
     at_key = f"H{head} gives {percent(rows[head, key])} of its attention to “{names[key]}”."
-    page_parts.numbers(
+    page_parts.summary(
         f"Reading “{names[row]}”, {at_key} All {n_heads} heads together give "
         f"“{names[int(total.argmax())]}” most: {total.max():.2f} of {total.sum():.2f}."
         if known
@@ -93,7 +95,7 @@ def _and(names: Sequence[str]) -> str:
 
 def all_heads(params: Params, data: Layer) -> Folds:
     """Every head of the layer as a map on one scale."""
-    names, n, room = data.names, len(data.weights), lesson.presenting()
+    names, n, room = data.names, len(data.weights), exhibit_parts.presenting()
     height, below = (420, 80) if room else (530, 56)
     page_parts.show(
         maps(data.weights, names, data.row, allowed=data.allowed, height=height, named=not room, below=below),
@@ -103,7 +105,7 @@ def all_heads(params: Params, data: Layer) -> Folds:
     )
     bits = data.apart()
     a, b = map(int, np.unravel_index(int(np.nanargmax(bits)), bits.shape)) if len(bits) > 1 else (0, 0)
-    page_parts.numbers(
+    page_parts.summary(
         f"{n} maps of {len(names)} × {len(names)}, each row adding up to 1. Largest Jensen-Shannon "
         f"divergence: H{min(a, b)} and H{max(a, b)}: {number(float(bits[a, b]))} bits per row, where 0 is the "
         "same attention and 1 no word in common."
@@ -163,11 +165,11 @@ def two_heads(params: Params, data: Layer) -> Folds:
     gap = float(difference[at])
     with top:
         height, of_all = (
-            250 if lesson.presenting() else 300,
+            250 if exhibit_parts.presenting() else 300,
             {"axis": query_and_key(), "group": "heads_compared"},
         )
         side_by_side(names, panes, allowed=data.allowed[a], height=height, **of_all)
-        page_parts.numbers(
+        page_parts.summary(
             f"They differ most in the weight from “{names[at[0]]}” to “{names[at[1]]}”: H{a} gives "
             f"{percent(one[at])}, {called} {percent(other[at])}, a difference of {number(gap)}. The mean "
             f"Jensen-Shannon divergence of a row is {number(alike.bits)} bits (maximum 1); the correlation "

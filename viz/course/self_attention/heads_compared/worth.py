@@ -21,7 +21,7 @@ from viz.course.self_attention.heads_compared.steps import deeper, heads, here
 from viz.instruments import heatmap
 from viz.labels import distinct, head_name, percent
 from viz.shell import links
-from viz.widgets import controls, engine_client, lesson, page_parts
+from viz.widgets import controls, engine_client, exhibit_parts, page_parts
 
 FACTORS = (
     "It falls to less than half",
@@ -51,7 +51,7 @@ def kinds(params: Params, data: Layer) -> Folds:
             "Habits are measured over many sentences and shipped with a model.",
             "Choose another model.",
         )
-    measured, layer, n, room = data.heads, data.layer, len(data.weights), lesson.presenting()
+    measured, layer, n, room = data.heads, data.layer, len(data.weights), exhibit_parts.presenting()
     rows = [name for name in HABITS if name in measured.scores]
     values = np.array([measured.scores[name][layer] for name in rows])
     head, names = data.pointing, data.names
@@ -74,7 +74,7 @@ def kinds(params: Params, data: Layer) -> Folds:
         told = "For each head the weight on one word of this sentence, and the mean weight of pronouns on what they mean."
         page_parts.show(figure, f"{SLUG}kinds.bars", told)
     words = [measured.label(layer, h) for h in range(n)]
-    page_parts.numbers(
+    page_parts.summary(
         f"{'; '.join(f'H{h} {word}' for h, word in enumerate(words))}. Here H{head} gives {percent(data.weights[head, data.row, key])} of the attention of “{names[data.row]}” to “{names[key]}”; over all "
         f"pronouns of the test it gives {percent(habit[head])} to what they mean. One sentence does not establish a habit."
     )
@@ -110,7 +110,7 @@ def without(params: Params, data: Layer) -> Folds:
     head, best = data.pointing, int(factors[:n].argmin())
     key, factor = int(data.weights[head, data.row].argmax()), float(factors[head])
     what = "the translation" if found.target is not None else "the words of the sentence"
-    known = lesson.predict(
+    known = exhibit_parts.predict(
         f"{SLUG}off",
         f"Reading “{names[data.row]}”, H{head} gives {percent(data.weights[head, data.row, key])} of its attention to “{names[key]}”. How does the probability of {what} change without this head?",
         FACTORS,
@@ -129,12 +129,12 @@ def without(params: Params, data: Layer) -> Folds:
             [*(f"without H{h}" for h in range(n)), f"without all {n}"],
             heads=[*range(n), -1],
             number="{:+.3f}" if known else "?",
-            title="" if lesson.presenting() else "doublings (+) and halvings (−) of its probability",
+            title="" if exhibit_parts.presenting() else "doublings (+) and halvings (−) of its probability",
             marks={-1.0: "half", 0.0: "the same", 1.0: "double"},
         )
         told = "A bar per head: by how many doublings or halvings the probability changes without it."
         page_parts.show(figure, f"{SLUG}off.picture", told if known else "Covered until you guess.")
-        page_parts.numbers(
+        page_parts.summary(
             _lost(params, data, found, off)
             if known
             else f"{data.model} outputs {len(found.tokens)} tokens. Guess first, then each head is switched off."

@@ -13,7 +13,7 @@ from viz.course.self_attention.charts.head_grids import head_grid
 from viz.course.self_attention.many_heads.maths import Stage
 from viz.course.self_attention.many_heads.params import SLUG, WORDS
 from viz.shell import present_layout
-from viz.widgets import lesson, page_parts
+from viz.widgets import exhibit_parts, page_parts
 
 TALL = 340
 """Pixels that the rows of the tallest grid of a step may take together."""
@@ -37,14 +37,16 @@ def grids(
 ) -> None:
     """The first sentence at these steps, side by side; low before a room where one was `asked`."""
     rows = max(int(np.prod(s.shape[1:-1])) + (s.shape[1] if _stacked(s) else 1) for s in shown)
-    pixels = max(8.0, min(34.0, (TALL if not lesson.presenting() else LOW if asked else TALL - 40) / rows))
+    pixels = max(
+        8.0, min(34.0, (TALL if not exhibit_parts.presenting() else LOW if asked else TALL - 40) / rows)
+    )
     with present_layout.full_width(), st.container(key=f"many-heads-{key}"):
         for column, stage in zip(st.columns([_width(s) for s in shown], gap="small"), shown, strict=True):
             with column:
                 of: dict[str, Any] = {"title": stage.name, "shape": called(stage.shape), "code": stage.code}
                 of |= {"stacked": _stacked(stage), "covered": stage.name in covered}
                 cells = stage.head_of[0], _written(stage, values), WORDS[: _rows(stage)]
-                figure = head_grid(*cells, pixels=pixels, room=lesson.presenting(), **of)
+                figure = head_grid(*cells, pixels=pixels, room=exhibit_parts.presenting(), **of)
                 told = f"{stage.name}, shape {called(stage.shape)}, each number in the colour of its head."
                 page_parts.show(figure, f"{SLUG}.{key}.{stage.name}{note}", told)
 
@@ -55,7 +57,7 @@ def shapes(found: Sequence[Stage], now: Sequence[str], upto: int | None = None) 
     Before a room in one line: from one step before the picture to one behind it.
     """
     at = [place for place, stage in enumerate(found) if stage.name in now]
-    first, behind = (max(0, at[0] - 1), at[-1] + 2) if lesson.presenting() else (0, len(found))
+    first, behind = (max(0, at[0] - 1), at[-1] + 2) if exhibit_parts.presenting() else (0, len(found))
     told = [
         _shape(stage, stage.name in now)
         for stage in found[first : behind if upto is None else min(behind, upto)]

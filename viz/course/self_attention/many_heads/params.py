@@ -9,8 +9,8 @@ import streamlit as st
 
 from viz.course.self_attention.many_heads.maths import Sizes
 from viz.shell import state
-from viz.widgets import controls, lesson
-from viz.widgets.knobs import Control, Knobs, draw, knob, segmented, toggle, touched
+from viz.widgets import controls, exhibit_parts
+from viz.widgets.knobs import Control, Knobs, knob, seed_input, segmented, toggle, url_only
 
 SLUG = "many_heads"
 WORDS = ("we", "saw", "her", "big", "red", "cat")
@@ -27,13 +27,13 @@ ROOM = {"b": 216, "n": 188, "d": 204, "h": 188}
 
 def _row(_name: str, _opening: int, params: Params, names: Callable[[str], str]) -> None:
     """B, n, d, h and the draw; before a room in one row, their names beside them."""
-    room, gap = lesson.presenting(), "xsmall" if lesson.presenting() else "small"
+    room, gap = exhibit_parts.presenting(), "xsmall" if exhibit_parts.presenting() else "small"
     with st.container(horizontal=True, gap=gap, vertical_alignment="bottom", key="many-heads-sizes"):
         for field, (label, low, high) in CHOICES.items():
             with st.container(width=ROOM[field] if room else 165):
                 said = label.replace(" per word", "") if room else label
                 controls.number(said, low, high, names(field), getattr(type(params), field))
-        controls.draw(names("draw"), 0, 99, again="Again" if room else "Draw again")
+        controls.seed_input(names("draw"), 0, 99, next_label="Again" if room else "Draw again")
 
 
 def _among(field: str) -> Callable[[str], int]:
@@ -46,11 +46,13 @@ class Params(Knobs):
     """The row of the sizes is drawn with the first of them; `wanted`: from how many words a word is made."""
 
     b: int = knob(1, Control(_row, lambda _: _among("b")))
-    n: int = knob(3, touched(_among("n")))
-    d: int = knob(8, touched(_among("d")))
-    h: int = knob(2, touched(_among("h")))
-    redrawn: int = knob(1, draw(99, first=1, label="Draw, head 1", again="Re-initialise head 1", strong=True))
-    draw: int = knob(0, touched(state.whole_number(0, 99)))
+    n: int = knob(3, url_only(_among("n")))
+    d: int = knob(8, url_only(_among("d")))
+    h: int = knob(2, url_only(_among("h")))
+    redrawn: int = knob(
+        1, seed_input(99, first=1, label="Draw, head 1", next_label="Re-initialise head 1", strong=True)
+    )
+    draw: int = knob(0, url_only(state.whole_number(0, 99)))
     forgot: bool = knob(False, toggle("Forget the transpose"))
     wanted: int = knob(4, segmented("Words that one word is computed from, k", WANTED))
 

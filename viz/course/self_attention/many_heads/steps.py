@@ -15,7 +15,7 @@ from viz.course.self_attention.many_heads.grids import grids, named, shapes
 from viz.course.self_attention.many_heads.maths import Ways
 from viz.course.self_attention.many_heads.params import SLUG, WORDS, Params
 from viz.labels import percent
-from viz.widgets import lesson, page_parts
+from viz.widgets import exhibit_parts, page_parts
 
 TENSORS = ("x", "project", "q", "k", "v", "scores", "pattern", "heads", "merged", "out", "out_unswapped")
 """Those that one takes along."""
@@ -27,7 +27,7 @@ def read(params: Params, data: Ways) -> Folds:
     whole = f"All {size.d} numbers"
     piece = f"Its own piece, {size.p} of {size.d}" if size.h > 1 else "None of them"
     heads = f"{size.h} heads" if size.h > 1 else "One head"
-    known = lesson.predict(
+    known = exhibit_parts.predict(
         f"{SLUG}.first",
         f"A word has {size.d} numbers, and {heads} will read it. How much of it does head 1 read?",
         (piece, whole, "The mean of the others" if size.h > 1 else "Half of them"),
@@ -39,7 +39,7 @@ def read(params: Params, data: Ways) -> Folds:
     x, sentences = found[0], f"One sentence of {size.n} words."
     if size.batch > 1:
         sentences = f"{size.batch} sentences of {size.n} words; the first is drawn."
-    page_parts.numbers(
+    page_parts.summary(
         f"x has {' × '.join(map(str, x.shape))} = {x.value.size} numbers. One matrix, {size.d} × {size.d}, "
         f"computes the queries of all heads at once: columns 1 to {size.p} are head 1's."
         if known
@@ -69,7 +69,7 @@ def split(params: Params, data: Ways) -> Folds:
     names = ("project", "view", "swap")
     grids("split", named(found, *names), asked=False)
     stays = int((way.q.ravel() == way.project.ravel()).sum())
-    page_parts.numbers(
+    page_parts.summary(
         f"All {way.q.size} numbers are still there, unchanged. The view cuts each word's {size.d} into "
         f"{size.h} × {size.p}; the transpose brings the heads to the front. Read one after the other, "
         f"{stays} of {way.q.size} keep their index."
@@ -97,7 +97,7 @@ def attend(params: Params, data: Ways) -> Folds:
         f"head {k + 1} attends most to “{WORDS[j]}” ({percent(way.pattern[0, k, 0, j])})"
         for k, j in looks[:4]
     ]
-    page_parts.numbers(
+    page_parts.summary(
         f"Reading “{WORDS[0]}”, {', '.join(told)}. {size.h} × {size.n} rows of weights, each adding up to "
         f"{way.pattern[0].sum(-1).mean():.2f}; the scores of different heads are never combined."
     )
@@ -117,10 +117,10 @@ def attend(params: Params, data: Ways) -> Folds:
 
 def merge(params: Params, data: Ways) -> Folds:
     """Swap back, flatten, W_O; and without the swap."""
-    size, room, off = params.sizes, lesson.presenting(), number(data.way.off)
+    size, room, off = params.sizes, exhibit_parts.presenting(), number(data.way.off)
     every, right = size.n * size.d, maths.in_place(size)
     alone = "head 1 alone" if size.n >= size.h else f"heads 1 to {-(-size.h // size.n)}"
-    known = lesson.predict_number(
+    known = exhibit_parts.predict_number(
         f"{SLUG}.merge",
         f"Flatten without transposing back: how many of the {every} numbers are at the right index?",
         0,
@@ -143,7 +143,7 @@ def merge(params: Params, data: Ways) -> Folds:
     with said:
         rest = "." if room else ": from here on no number belongs to one head."
         numbers, after = ("", "") if room else (" numbers", "after W_O ")
-        page_parts.numbers(
+        page_parts.summary(
             f"Without the transpose {right} of {every}{numbers} are at the right index; {after}the output is "
             f"off by up to {off}."
             if forgot

@@ -19,7 +19,7 @@ from viz.course.self_attention.many_heads.maths import Ways
 from viz.course.self_attention.many_heads.params import SLUG, Params
 from viz.course.self_attention.many_heads.steps import folds
 from viz.labels import percent
-from viz.widgets import lesson, page_parts
+from viz.widgets import exhibit_parts, page_parts
 
 BEFORE, AFTER = "before", "head 1 re-initialised"
 COVERED = "Covered until you guess."
@@ -30,10 +30,10 @@ ALIKE = 0.02
 
 def redraw(params: Params, data: Ways) -> Folds:
     """Head 1 gets other weights: what of the others changes?"""
-    size, moved, room = params.sizes, maths.changed(data.way, data.anew), lesson.presenting()
+    size, moved, room = params.sizes, maths.changed(data.way, data.anew), exhibit_parts.presenting()
     rest = float(moved[1:].max(initial=0))
     options = ("Nothing, to the last bit", "A little, in head 2 alone", "All heads after it")
-    known = lesson.predict(
+    known = exhibit_parts.predict(
         f"{SLUG}.redraw",
         f"Head 1 of {size.h} gets new weights. What changes in the outputs of the other heads?",
         options,
@@ -61,7 +61,7 @@ def redraw(params: Params, data: Ways) -> Folds:
         ("", ".") if room else ("; the others are the same to the last bit", ": W_O mixes all heads.")
     )
     changed = number(max_difference(data.way.out, data.anew.out))
-    page_parts.numbers(
+    page_parts.summary(
         f"Of {size.h * size.n} rows the {size.n} of head 1 are new{others}. "
         f"After W_O every word has changed, by up to {changed}{mixes}"
         if known
@@ -80,12 +80,12 @@ def redraw(params: Params, data: Ways) -> Folds:
 
 def several(params: Params, data: Ways) -> Folds:
     """What one head cannot do; the parameters do not depend on h."""
-    size, k, room = params.sizes, params.wanted, lesson.presenting()
+    size, k, room = params.sizes, params.wanted, exhibit_parts.presenting()
     one, many = (_weights(maths.Sizes(1, size.n, size.d, h)) for h in (1, size.h))
     heads = range(1, k + 1)
     values = np.array([[maths.lost(k, m), maths.measured_loss(k, m, params.draw)] for m in heads])
     spread = maths.spreads(k, params.draw)
-    known = lesson.predict(
+    known = exhibit_parts.predict(
         f"{SLUG}.several",
         f"A word needs {k} parts, each from a different word. One head divides its attention among these words. With which weights is the least lost?",
         SPREADS,
@@ -108,7 +108,7 @@ def several(params: Params, data: Ways) -> Folds:
         known and not room
     )
     large = "." if room else f"; with d = 512 both have {maths.parameters(512):,}."
-    page_parts.numbers(
+    page_parts.summary(
         f"{lost}With d = {size.d} one head of {size.d} has 4 (d² + d) = {one} weights, "
         f"{size.h} heads of {size.p} have {many}{large}"
     )

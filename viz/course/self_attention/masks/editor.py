@@ -21,7 +21,7 @@ from viz.course.shared.maths import masks
 from viz.instruments import heatmap
 from viz.labels import distinct, percent
 from viz.shell import present_layout
-from viz.widgets import engine_client, lesson, page_parts
+from viz.widgets import engine_client, exhibit_parts, page_parts
 
 NOTHING = (
     " A row with nothing allowed leaks everything, whatever the number: "
@@ -32,7 +32,7 @@ NOTHING = (
 def editor(params: Params, data: read.Head) -> Folds:
     """Sentence, mask, the three matrices, one sentence of numbers, and a question on them."""
     # sentence and mask stand above the matrices that they change
-    order = ("kinds", "picture", "words") if lesson.presenting() else ("words", "kinds", "picture")
+    order = ("kinds", "picture", "words") if exhibit_parts.presenting() else ("words", "kinds", "picture")
     place = {name: st.container() for name in order}
     with place["words"]:
         params.show("masks", "own")
@@ -45,7 +45,7 @@ def editor(params: Params, data: read.Head) -> Folds:
     tell(chosen.text, data)
     with place["picture"], present_layout.full_width():
         query, key = masks_panels.three(found, chosen, python)
-        page_parts.numbers(sentence(found, query, key))
+        page_parts.summary(sentence(found, query, key))
     _question(found, query)
     past, numbers = (("past_only",) if params.kind in PAST else ()), KNOBS.get(params.kind, ())
     return Folds(
@@ -114,7 +114,7 @@ def _question(data: Matrices, query: int) -> None:
     names = masks_panels.labels(data.tokens)
     asks, key = names[told.query], names[told.key]
     answers = ("It is lost", "To all others, in equal parts", "To all others, by the same factor")
-    lesson.predict(
+    exhibit_parts.predict(
         SLUG + "guess",
         f"“{asks}” attends most to “{key}”. Mask that word. Where does its weight go?",
         answers,
@@ -152,7 +152,7 @@ def _finite(params: Params, data: Matrices) -> None:
     told = f"Largest leak: “{names[row]}” puts {_share(most)} on masked words; with −∞ exactly 0."
     if inside:
         told += f" Added before the division, the number itself is divided by √{p} = {number(math.sqrt(p))}."
-    page_parts.numbers(told + ("" if data.allowed.any(-1).all() else NOTHING))
+    page_parts.summary(told + ("" if data.allowed.any(-1).all() else NOTHING))
 
 
 def _share(part: float) -> str:

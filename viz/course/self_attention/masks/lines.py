@@ -16,7 +16,7 @@ from viz.course.shared.maths import masks
 from viz.instruments import strip
 from viz.instruments.kit import origin
 from viz.labels import distinct, head_name, percent, visible
-from viz.widgets import engine_client, lesson
+from viz.widgets import engine_client, exhibit_parts
 
 MOST_LINES = 26
 
@@ -29,7 +29,7 @@ def lines(params: Params, data: read.Head) -> Folds:
     origin.tell_run(run, "causal", layer, head)
     names = [visible(word.text) for word in run.side.words]
     n, weights, allowed = len(names), found.weights[layer, head], found.allowed[layer, head]
-    known = lesson.predict(
+    known = exhibit_parts.predict(
         SLUG + "count",
         f"“{text}” The model reads word by word; punctuation marks count as words, and for each of them there is one "
         "line of weights. How many lines?",
@@ -84,7 +84,7 @@ def edges(params: Params, data: read.Head) -> Folds:
     beside = masks.filled(found.scores, may, fill, p=p, inside=False).worst[1]
     worst, most = loose.worst
     left_over = np.exp(fill / np.sqrt(p))
-    known = lesson.predict_share(
+    known = exhibit_parts.predict_share(
         SLUG + "leaks",
         f"M = {minus(fill)} in place of −∞, added before the division by √{p}, as Eq. (28) of Ghojogh and "
         "Ghodsi 2020 prints it. How much weight do the masked words get in the line with the largest leak?",
@@ -100,7 +100,7 @@ def edges(params: Params, data: read.Head) -> Folds:
         f"{SLUG}edge.loose.{known}": (weights, {"title": title, "numbers": known}),
         SLUG + "edge.exact": (closed, {"title": "M = −∞", "numbers": True, "allowed": may}),
     }
-    side_by_side(names, shown, height=LOW if lesson.presenting() else 300)
+    side_by_side(names, shown, height=LOW if exhibit_parts.presenting() else 300)
     st.text(
         _leaks(names, may, loose, exact, fill, beside)
         if known

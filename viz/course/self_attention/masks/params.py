@@ -9,7 +9,7 @@ from viz.course.self_attention.masks.read import LONGEST, MODEL, SENTENCES, TEXT
 from viz.course.shared import masks_panels
 from viz.shell import state
 from viz.widgets import controls
-from viz.widgets.knobs import Control, Knobs, draw, knob, pills, segmented, sentence, slider, toggle
+from viz.widgets.knobs import Control, Knobs, knob, pills, seed_input, segmented, sentence, slider, toggle
 
 SLUG = "masks."
 FBI = "The FBI is chasing a criminal on the run ."
@@ -66,7 +66,7 @@ def _pick(label: str) -> Control:
     return Control(draw, lambda _: lambda raw: state.one_of(*offered())(raw), 1)
 
 
-BOX = sentence("Sentence", SENTENCES, of=MODEL, most=MOST)
+BOX = sentence("Sentence", SENTENCES, model=MODEL, most=MOST)
 
 
 @dataclass(frozen=True)
@@ -78,13 +78,13 @@ class Params(Knobs):
     """
 
     text: str = knob(TEXT, BOX, link="text")
-    example: str = knob(FBI, sentence("Sentence", READ, of=MODEL, most=MOST), link="text")
-    own: str = knob(TEXT, sentence("Sentence", SENTENCES, of=MODEL), link="text")
+    example: str = knob(FBI, sentence("Sentence", READ, model=MODEL, most=MOST), link="text")
+    own: str = knob(TEXT, sentence("Sentence", SENTENCES, model=MODEL), link="text")
     layer: int = knob(-1, _pick("Layer"), link="layer")
     head: int = knob(-1, _pick("Head"), link="head")
     sees: str = knob("all", pills("The model sees", tuple(SEES), SEES.__getitem__, width=1))
     digits: int = knob(10, pills("Digits in the lists", DIGITS))
-    draw: int = knob(0, draw(99))
+    draw: int = knob(0, seed_input(99))
     lifted: bool = knob(False, toggle("Take the mask away, in every layer"))
     m: int = knob(-5, segmented("M of a masked cell", NUMBERS, minus, width=1))
     edge: str = knob("causal", segmented("The mask", tuple(ROWS), ROWS.__getitem__, width=1))

@@ -14,7 +14,7 @@ from viz.course.self_attention.masks.params import SEES, SLUG, Params
 from viz.course.shared.maps import side_by_side
 from viz.instruments.kit import origin
 from viz.labels import distinct, percent
-from viz.widgets import controls, engine_client, lesson, page_parts
+from viz.widgets import controls, engine_client, exhibit_parts, page_parts
 
 BACK = "only back, by a mask"
 LOW = 260
@@ -30,7 +30,7 @@ def leak(params: Params, _: object) -> Folds:
         if sees == "past"
         else f"It attends to the next digit itself and copies it. Where the list ends, it is right {percent(found.writing, 2)} of the time."
     )
-    known = lesson.predict_share(
+    known = exhibit_parts.predict_share(
         SLUG + "leak",
         f"While it learns, a model sees {seen}, and has to predict the next of {digits} digits, which are drawn "
         "at random. How often is it right, at all positions but the last?",
@@ -41,7 +41,7 @@ def leak(params: Params, _: object) -> Folds:
     shares = {seen if sees != "past" else BACK: found.right} if known else {}
     if known and sees != "past":
         shares[BACK] = _learned("past", digits, draw).right
-    height = 290 if lesson.presenting() else 340
+    height = 290 if exhibit_parts.presenting() else 340
     drawn = "Accuracy of the next digit, position by position."
     page_parts.show(
         charts.rightness(shares, 1 / digits, places=maths.LENGTH, height=height),
@@ -99,7 +99,7 @@ def prefix(params: Params, data: read.Head) -> Folds:
     shown = controls.slider("Lines", 1, n, SLUG + "lines", min(3, n)) if n > 1 else 1
     weights, y = form.weights[shown - 1], form.outputs[shown - 1]
     with picture:
-        height = min(330, 60 + 34 * n) if lesson.presenting() else None
+        height = min(330, 60 + 34 * n) if exhibit_parts.presenting() else None
         page_parts.show(
             charts.sums(form.weights, found.words, shown, height=height),
             SLUG + "prefix.picture",
@@ -108,7 +108,7 @@ def prefix(params: Params, data: read.Head) -> Folds:
         terms = " + ".join(
             f"{weight:.2f} “{word}”" for weight, word in zip(weights[:shown], found.words, strict=False)
         )
-        page_parts.numbers(
+        page_parts.summary(
             f"y{str(shown).translate(charts.LOW)} = {terms}: {shown} {'terms' if shown > 1 else 'term'}, "
             f"{weights.sum():.3f} together. All {n} lines have {n * (n + 1) // 2} terms; without a mask there would "
             f"be {n * n}."
@@ -139,7 +139,7 @@ def mask(params: Params, data: read.Head) -> Folds:
         if without
         else "The last word is a term of the last line only."
     )
-    known = lesson.predict(
+    known = exhibit_parts.predict(
         SLUG + "moved",
         f"{'Without' if without else 'With'} the mask: the last word, “{words[-1]}”, is replaced by another one. "
         f"Which of the {n} outputs y change?",
@@ -155,9 +155,9 @@ def mask(params: Params, data: read.Head) -> Folds:
         SLUG + "form.mask": (may.astype(float), of_mask),
         SLUG + "form.pattern": (other.weights, of_pattern),
     }
-    if lesson.presenting():  # there the hatching of the result is the mask
+    if exhibit_parts.presenting():  # there the hatching of the result is the mask
         shown.pop(SLUG + "form.mask")
-    side_by_side(words, shown, height=LOW if lesson.presenting() else 300)
+    side_by_side(words, shown, height=LOW if exhibit_parts.presenting() else 300)
     weights, outputs = maths.gaps(one, other)
     own = max_difference(other.weights, found.pattern)
     st.text(

@@ -10,7 +10,7 @@ from viz.course.self_attention.permutation import maths
 from viz.course.self_attention.permutation.params import SLUG, Order
 from viz.labels import literal
 from viz.shell import state
-from viz.widgets import controls, lesson
+from viz.widgets import controls, exhibit_parts
 
 
 def choose(data: maths.Measured) -> None:
@@ -23,7 +23,9 @@ def choose(data: maths.Measured) -> None:
     }
     with st.container(key="permutation-control-order", gap="small"):
         st.pills(
-            "Touch a word" if lesson.presenting() else "Touch a word: it moves one position to the front",
+            "Touch a word"
+            if exhibit_parts.presenting()
+            else "Touch a word: it moves one position to the front",
             range(n),
             format_func=lambda place: literal(data.names[data.order[place]]),
             key=key,
@@ -35,7 +37,7 @@ def choose(data: maths.Measured) -> None:
                 st.button(
                     name, key=SLUG + name, on_click=partial(_write, order), disabled=order == data.order
                 )
-            controls.draw(SLUG + "draw", again="Shuffle", drops=(SLUG + "order",))
+            controls.seed_input(SLUG + "draw", next_label="Shuffle", drops=(SLUG + "order",))
 
 
 def say_twice(data: maths.Measured) -> None:

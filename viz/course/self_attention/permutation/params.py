@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from core.serving.engine import default
 from viz.course.self_attention.permutation.maths import LONGEST, MODEL
 from viz.shell import state
-from viz.widgets.knobs import Knobs, knob, sentence, toggle, touched
+from viz.widgets.knobs import Knobs, knob, sentence, toggle, url_only
 
 SLUG = "permutation."
 SENTENCES = ("The dog saw the man.", "She has a white car.", "A rose is a rose.", "The king loved the queen.")
@@ -50,10 +50,10 @@ class Params(Knobs):
 
     text: str = knob(
         SENTENCES[0],
-        sentence("Sentence", SENTENCES, drops=("order", "draw", "twice", "asked"), of=MODEL, most=MOST),
+        sentence("Sentence", SENTENCES, drops=("order", "draw", "twice", "asked"), model=MODEL, most=MOST),
         link="text",
     )
-    order: tuple[int, ...] = knob(Order(), touched(lambda raw: order_of(_n())(raw)))
-    draw: int = knob(0, touched(state.whole_number(0, 9999)))
-    twice: int = knob(-1, touched(lambda raw: state.whole_number(-1, _n())(raw)))
+    order: tuple[int, ...] = knob(Order(), url_only(lambda raw: order_of(_n())(raw)))
+    draw: int = knob(0, url_only(state.whole_number(0, 9999)))
+    twice: int = knob(-1, url_only(lambda raw: state.whole_number(-1, _n())(raw)))
     places: bool = knob(False, toggle("Add positions"))

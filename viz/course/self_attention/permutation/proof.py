@@ -8,12 +8,12 @@ import streamlit as st
 from viz.charts.curves import number, tiny
 from viz.course.self_attention.permutation import maths
 from viz.course.self_attention.permutation.params import SLUG
-from viz.widgets import lesson, page_parts
+from viz.widgets import exhibit_parts, page_parts
 
 
 def equivariant() -> None:
     """The claim in symbols, with what they are in the picture."""
-    lesson.equation(
+    exhibit_parts.equation(
         "permutation.equivariant", SLUG, marks={"Pi": "the lines of the picture", "X": "the words"}
     )
 
@@ -40,7 +40,7 @@ def pooled(moved: maths.Moved) -> None:
     """The mean of all rows, before and after."""
     old, after = moved.pooled
     first = [number(float(value), 3) for value in old[:3]]
-    lesson.equation("permutation.pooled", SLUG, values={"m": first, "n": str(len(moved.origin))})
+    exhibit_parts.equation("permutation.pooled", SLUG, values={"m": first, "n": str(len(moved.origin))})
     st.text(f"After: {', '.join(number(float(value), 3) for value in after[:3])}, …")
 
 
@@ -57,7 +57,7 @@ def repeated(data: maths.Measured) -> None:
         "a_j": number(float(row[word]), 4),
         "n": str(n),
     }
-    lesson.equation("permutation.repeat", SLUG, values=values)
+    exhibit_parts.equation("permutation.repeat", SLUG, values=values)
     st.text(
         f"Head {data.head}, the row of “{data.names[0]}”: “{data.names[word]}” weighs {row[word]:.4f} once, "
         f"and {after[word]:.4f} with all its copies. The layer agrees, up to {tiny(data.counted)}."

@@ -17,7 +17,7 @@ from viz.course.self_attention.permutation import maths, order, proof
 from viz.course.self_attention.permutation.params import SLUG, Order, Params, order_of
 from viz.instruments import heatmap
 from viz.shell import links, state
-from viz.widgets import lesson, page_parts
+from viz.widgets import exhibit_parts, page_parts
 
 DRAWN = 24
 """Numbers of a row that are drawn, of all that it has."""
@@ -35,7 +35,7 @@ def guess(params: Params, data: maths.Measured) -> Folds:
         if moved.kind == maths.STAYS
         else "It is equivariant, not invariant."
     )
-    known = lesson.predict(
+    known = exhibit_parts.predict(
         SLUG + "first",
         f"“{params.text}” in another order: what does the layer output?",
         (maths.STAYS, maths.MOVES, maths.CHANGES),
@@ -45,17 +45,17 @@ def guess(params: Params, data: maths.Measured) -> Folds:
     )
     _rows("first", data, moved, known)
     if not known:
-        page_parts.numbers(
+        page_parts.summary(
             f"{n} words go into the first layer of bert-mini, {n} rows of {moved.before.shape[1]} numbers "
             f"come out. The first {DRAWN} of each are drawn."
         )
-    elif lesson.presenting():
-        page_parts.numbers(
+    elif exhibit_parts.presenting():
+        page_parts.summary(
             f"The largest difference of any number is {tiny(moved.largest)}, which is rounding; "
             f"position by position it is {tiny(moved.in_place)}."
         )
     else:
-        page_parts.numbers(
+        page_parts.summary(
             "Each row moved along with its word: the largest difference of any number is "
             f"{tiny(moved.largest)}, which is rounding. Compared position by position it is "
             f"{tiny(moved.in_place)}."
@@ -66,7 +66,7 @@ def guess(params: Params, data: maths.Measured) -> Folds:
 
 def why(params: Params, data: maths.Measured) -> Folds:
     """One head's weights before and after: rows and columns in the new order."""
-    names, tall = list(data.names), 150 if lesson.presenting() else 330
+    names, tall = list(data.names), 150 if exhibit_parts.presenting() else 330
     new, (a, b), at = [names[i] for i in data.order], data.patterns, list(data.order)
     shown = (("before", a, names, "A, as written"), ("after", b, new, "A′, in the new order"))
     options: dict[str, Any] = {"numbers": len(names) <= 8, "height": tall}
@@ -78,10 +78,10 @@ def why(params: Params, data: maths.Measured) -> Folds:
     through = (
         f" Through all {data.n_layers} layers of the model, in 32-bit numbers: up to {tiny(data.whole)}."
     )
-    page_parts.numbers(
+    page_parts.summary(
         f"“{names[row]}” gives “{names[key]}” {a[data.head, row, key]:.3f} before and "
         f"{b[data.head, at.index(row), at.index(key)]:.3f} after. A′ = P A Pᵀ in all {len(a)} heads, "
-        f"up to {tiny(off)}.{'' if lesson.presenting() else through}"
+        f"up to {tiny(off)}.{'' if exhibit_parts.presenting() else through}"
     )
     order.choose(data)
     return _folds(data, data.plain)
@@ -93,15 +93,15 @@ def positions(params: Params, data: maths.Measured) -> Folds:
     _rows("positions", data, moved)
     kept, at = int(moved.kept.sum()), int(moved.change.argmax())
     if kept == n:
-        page_parts.numbers(f"{kept} of {n} rows keep their numbers: no word changed its position. Move one.")
+        page_parts.summary(f"{kept} of {n} rows keep their numbers: no word changed its position. Move one.")
     else:
-        page_parts.numbers(
+        page_parts.summary(
             f"{kept} of {n} rows keep their numbers; without positions it was {int(data.plain.kept.sum())} "
             f"of {n}. “{data.names[moved.origin[at]]}” changes most, by {share(float(moved.change.max()))} "
             f"of its length; the average is {share(float(moved.change.mean()))}."
         )
     order.choose(data)
-    return _folds(data, moved, more=lambda: lesson.equation("positions.add", SLUG))
+    return _folds(data, moved, more=lambda: exhibit_parts.equation("positions.add", SLUG))
 
 
 def mean(params: Params, data: maths.Measured) -> Folds:
@@ -111,7 +111,7 @@ def mean(params: Params, data: maths.Measured) -> Folds:
     change = float(np.linalg.norm(after - old) / np.linalg.norm(old))
     invariant = moved.pooled_largest < maths.SAME
     _rows("mean", data, moved, means=(old[:DRAWN], after[:DRAWN], change, invariant))
-    page_parts.numbers(
+    page_parts.summary(
         f"The mean of the {len(data.order)} rows, {'with' if params.places else 'without'} positions: its "
         f"numbers differ by up to {tiny(moved.pooled_largest)} between the two orders. The mean is "
         f"{'' if invariant else 'not '}invariant."
@@ -125,7 +125,7 @@ def as_set(params: Params, data: maths.Measured) -> Folds:
     moved, n, every = data.said, len(data.order), data.twice == len(data.order)
     said = "Every word" if every else f"“{data.names[data.twice]}”"
     stay, most = bool(moved.kept[:n].all()), share(float(moved.change[:n].max()))
-    known = lesson.predict(
+    known = exhibit_parts.predict(
         SLUG + "set",
         f"{said} is repeated once. What happens to the original rows?",
         (SET_STAYS, SET_CHANGES),
@@ -144,7 +144,7 @@ def as_set(params: Params, data: maths.Measured) -> Folds:
             if every
             else "So it is not a set operation: it works on a multiset. What if every word occurs twice? Try it."
         )
-        page_parts.numbers(
+        page_parts.summary(
             f"{said} repeated: the {n} original rows change by up to {most}. A word that occurs c times weighs "
             f"c·a / Σ c·a. {told}"
         )
@@ -156,7 +156,7 @@ def mask(params: Params, data: maths.Measured) -> Folds:
     """Under a causal mask the order leaves a trace."""
     moved, n = data.causal, len(data.order)
     asked = state.read(SLUG + "asked", Order(data.order), order_of(n))
-    known = lesson.predict(
+    known = exhibit_parts.predict(
         SLUG + "mask",
         f"“{params.text}” in another order: how many of the {n} rows keep their numbers?",
         [str(i) for i in range(n + 1)],
@@ -168,13 +168,13 @@ def mask(params: Params, data: maths.Measured) -> Folds:
     _rows("mask", data, moved, known)
     if known:
         kept = [f"“{data.names[i]}”" for i, keeps in zip(moved.origin, moved.kept, strict=True) if keeps]
-        page_parts.numbers(
+        page_parts.summary(
             f"{len(kept)} of {n} rows keep their numbers: {', '.join(kept) or 'none'}. The largest change "
             f"is {share(float(moved.change.max()))}. Without the mask {int(data.plain.kept.sum())} of {n} "
             "kept them."
         )
     order.choose(data)
-    return _folds(data, moved, known, more=lambda: lesson.equation("causal.prefix", SLUG))
+    return _folds(data, moved, known, more=lambda: exhibit_parts.equation("causal.prefix", SLUG))
 
 
 def _rows(
@@ -198,7 +198,7 @@ def _rows(
         covered=not known,
         means=means,
         titles=("as written", new),
-        row=min(34, 300 // max(n, 1)) if lesson.presenting() else 34 if n <= 10 else 26,
+        row=min(34, 300 // max(n, 1)) if exhibit_parts.presenting() else 34 if n <= 10 else 26,
     )
     told = (
         f"{int(moved.kept.sum())} of {n} rows have the numbers that their word had before."
@@ -208,7 +208,7 @@ def _rows(
     alt = f"Rows of {d} numbers, the first {DRAWN} drawn, before and after. {told}"
     page_parts.show(figure, f"{SLUG}rows.{key}", alt)
     if not known and key != "first":
-        page_parts.numbers(
+        page_parts.summary(
             f"Left: the {len(data.order)} rows in the old order, {d} numbers each. Right: those in the new order, shown after your guess."
         )
 

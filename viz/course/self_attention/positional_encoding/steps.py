@@ -28,7 +28,7 @@ from viz.course.shared.maths import position_evidence
 from viz.course.shared.maths.positions import Formula, choose_dimensions
 from viz.course.texts import read
 from viz.shell import links
-from viz.widgets import controls, lesson, page_parts
+from viz.widgets import controls, exhibit_parts, page_parts
 
 LOOKING: dict[str, str] = dict(
     zip(VIEWS, read(Path(__file__).with_name("text.md")).steps[0].look.split("\n\n"), strict=True)
@@ -43,11 +43,11 @@ def vectors(params: Params, _: object) -> Folds:
     params.show(SLUG, "view")
     params = params.within()
     data, at = found(params), params.position
-    drawn = pictures.figures(at, data, lesson.presenting())
+    drawn = pictures.figures(at, data, exhibit_parts.presenting())
     for place, (column, (figure, words)) in enumerate(zip(st.columns(len(drawn)), drawn, strict=True)):
         with column:
             page_parts.show(figure, f"{SLUG}.{params.view}.{place}", words)
-    page_parts.numbers(pictures.sentence(at, data))
+    page_parts.summary(pictures.sentence(at, data))
     _question(params.length, data)
 
     def aside() -> None:
@@ -94,7 +94,7 @@ def _presets(now: Params) -> None:
     ready = {
         name: values(one, fields if one.view == CURVES else OF_A_PRESET) for name, one in PRESETS.items()
     }
-    controls.ready(ready, key, values(now, fields), "Ready-made settings")
+    controls.preset_values(ready, key, values(now, fields), "Ready-made settings")
 
 
 def _question(length: int, data: Data) -> None:
@@ -110,7 +110,7 @@ def _question(length: int, data: Data) -> None:
             f"{high:.3f}."
         )
 
-    lesson.predict(
+    exhibit_parts.predict(
         f"{SLUG}.guess",
         f"Two words are five positions apart. Compare the distance between their position vectors (d = {d}) "
         f"at the start of a sentence of {n} words and at its end.",

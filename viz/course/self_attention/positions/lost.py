@@ -19,7 +19,7 @@ from viz.instruments import heatmap
 from viz.instruments.kit import origin
 from viz.labels import distinct, head_name, literal, percent, visible
 from viz.shell import links, present_layout
-from viz.widgets import engine_client, lesson, page_parts
+from viz.widgets import engine_client, exhibit_parts, page_parts
 
 LOW = 104
 """Pixels of the cells of a map that leave the controls below on the screen before a room."""
@@ -41,13 +41,13 @@ def lost(params: Params, _: object) -> Folds:
     trained, shuffled, removed = (number(loss[way]) for way in unplaced.WAYS)
     here = "on this sentence"
     answer = f"Loss, nats per token: {trained} as trained, {shuffled} shuffled, {removed} removed."
-    if lesson.presenting():  # one line each, and no sentence below
+    if exhibit_parts.presenting():  # one line each, and no sentence below
         here, looks = "here", ", ".join(percent(part) for part in _before(found).values())
         answer = (
             f"Loss in nats per token: {trained}, shuffled {shuffled}, removed {removed}; "
             f"{head_name(*found.head)} at the word before: {looks}."
         )
-    known = lesson.predict(
+    known = exhibit_parts.predict(
         f"{SLUG}.worse",
         f"What raises the loss of {model} more {here}: positions shuffled, or removed?",
         {way: loss[way] for way in (unplaced.SHUFFLED, unplaced.REMOVED)} | {read.EQUAL: 0.0},
@@ -61,9 +61,9 @@ def lost(params: Params, _: object) -> Folds:
             layer, head = found.head
             origin.tell(model=model, text=text, layer=layer, head=head, changed=f"positions {way}")
             _map(found, way, family, known or way == unplaced.AS_TRAINED)
-    if not lesson.presenting():  # there the answer says it all
+    if not exhibit_parts.presenting():  # there the answer says it all
         looks = f"As trained, head {head_name(*found.head)} attends to the previous word"
-        page_parts.numbers(
+        page_parts.summary(
             _told(found, loss) if known else f"{looks}; its loss {OF.get(family, '')} is {trained} nats."
         )
 
@@ -90,7 +90,7 @@ def _map(found: unplaced.Unplaced, way: str, family: str, open_: bool) -> None:
     name, how = way.capitalize(), f"{number(told.surprise)} nats" if open_ else "guess first"
     heard = _says(told, family, found.hidden) if open_ else "…"
     size: dict[str, Any] = {"height": 250}
-    if lesson.presenting():
+    if exhibit_parts.presenting():
         size = {"height": LOW, "title": f"{name}: {heard if open_ else how}"}
     else:
         st.markdown(f"**{name}** :gray[{how}]")

@@ -9,8 +9,8 @@ import streamlit as st
 
 from viz.course.self_attention.positions import read
 from viz.shell import state
-from viz.widgets import controls, lesson
-from viz.widgets.knobs import Control, Knobs, knob, pills, ruled, segmented, sentence, slider, touched
+from viz.widgets import controls, exhibit_parts
+from viz.widgets.knobs import Control, Knobs, knob, pills, segmented, sentence, slider, url_only, with_rule
 
 SLUG = "positions"
 SENTENCES = (
@@ -36,15 +36,15 @@ def _row(name: str, opening: str, params: Params, names: Callable[[str], str]) -
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         with st.container(width="content"):
             controls.segmented("Model", tuple(MODELS), name, opening, MODELS.__getitem__)
-        controls.draw(names("draw"), 0, again="Shuffle again")
-        if lesson.presenting():  # the examples stand at the first step
+        controls.seed_input(names("draw"), 0, next_label="Shuffle again")
+        if exhibit_parts.presenting():  # the examples stand at the first step
             controls.text(
                 "Sentence",
                 names("text"),
                 SENTENCES[0],
                 quiet=True,
                 placeholder="Type a sentence",
-                of=params.model,
+                model=params.model,
                 most=MOST,
             )
 
@@ -53,16 +53,16 @@ def _row(name: str, opening: str, params: Params, names: Callable[[str], str]) -
 class Params(Knobs):
     """The sentence is read by bert-mini at the first step and by the model at the last."""
 
-    text: str = knob(SENTENCES[0], sentence("Sentence", SENTENCES, of=read.READER, most=MOST), link="text")
+    text: str = knob(SENTENCES[0], sentence("Sentence", SENTENCES, model=read.READER, most=MOST), link="text")
     trained: str = knob(
         SENTENCES[0],
-        sentence("Sentence", SENTENCES, of=lambda params: params.model, most=MOST),
+        sentence("Sentence", SENTENCES, model=lambda params: params.model, most=MOST),
         link="text",
     )
     short: int = knob(5, slider("A short sentence, words", 3, 10, width="stretch"))
     long: int = knob(20, slider("A long sentence, words", 11, 100, width="stretch"))
-    code: str = knob("fraction", ruled(pills("Position code", _codes, quiet=True), state.one_of(CODES)))
+    code: str = knob("fraction", with_rule(pills("Position code", _codes, quiet=True), state.one_of(CODES)))
     position: int = knob(3, slider("Position", 0, RIM - 1))
     table: str = knob("bert-mini", segmented("Table of", tuple(TABLES), TABLES.__getitem__))
     model: str = knob("translator-en-es", Control(_row, lambda _: state.one_of(tuple(MODELS))))
-    draw: int = knob(0, touched(state.whole_number(0, 9999)))
+    draw: int = knob(0, url_only(state.whole_number(0, 9999)))

@@ -19,7 +19,7 @@ from viz.course.shared.maths.positions import Formula
 from viz.instruments.kit import origin
 from viz.labels import percent
 from viz.shell import links
-from viz.widgets import engine_client, lesson, page_parts
+from viz.widgets import engine_client, exhibit_parts, page_parts
 
 SHORT = ("unique", "same / step", "bounded", "fixed", "same / everywhere")
 SAME, NEAR, FAR = "Exactly the same", "Alike, less than a tenth apart", "Clearly different"
@@ -36,7 +36,7 @@ def guess(params: Params, _: object) -> Folds:
     text, (first, second), word = found.text, found.pair, found.word
     bare, with_ = found.lines[read.WITHOUT], found.lines[read.WITH]
     far = float(bare[-1]) if bare[-1] > ROUNDING else 0.0
-    known = lesson.predict(
+    known = exhibit_parts.predict(
         f"{SLUG}.first",
         f"“{text}”: without positions, how different are the two vectors of “{word}” after {len(bare) - 1} "
         "layers?",
@@ -49,7 +49,7 @@ def guess(params: Params, _: object) -> Folds:
     lines = found.lines if known else {read.WITH: with_}
     tallest = max(1.0, max(float(line.max()) for line in found.lines.values()))
     page_parts.show(
-        codes.by_layer(lines, top=tallest, height=lesson.fit(300, 400)),
+        codes.by_layer(lines, top=tallest, height=exhibit_parts.by_mode(300, 400)),
         f"{SLUG}.twins",
         f"Distance of the two vectors of {word} after each layer: {', '.join(lines)}.",
     )
@@ -57,7 +57,7 @@ def guess(params: Params, _: object) -> Folds:
     if written is not None:
         gpt = f" In gpt-mini, which attends to earlier words only, they are {share(float(written[-1]))} apart even so."
     begin, end = (share(float(with_[at])) for at in (0, -1))
-    page_parts.numbers(
+    page_parts.summary(
         f"“{word}” at positions {first + 1} and {second + 1}: {end} of their length apart with positions, {share(far)} without.{gpt}"
         if known
         else f"With positions the two vectors of “{word}” are {begin} of their length apart at the input and {end} after the last layer."
@@ -76,7 +76,7 @@ def two_ideas(params: Params, _: object) -> Folds:
     """The fraction and the count for two lengths."""
     short, long = params.short, params.long
     first, step = 1 / (short - 1), 1 / (long - 1)
-    known = lesson.predict_number(
+    known = exhibit_parts.predict_number(
         f"{SLUG}.step",
         f"In {short} words one step of the fraction is 1/{short - 1} = {first:.3g}. And in {long} words?",
         0.0,
@@ -87,11 +87,11 @@ def two_ideas(params: Params, _: object) -> Folds:
         0.01,
     )
     page_parts.show(
-        codes.ideas(short, long, covered=not known, height=lesson.fit(300, 390)),
+        codes.ideas(short, long, covered=not known, height=exhibit_parts.by_mode(300, 390)),
         f"{SLUG}.ideas",
         f"Sentences of {short} and {long} words as fractions of the way and counted.",
     )
-    page_parts.numbers(
+    page_parts.summary(
         f"First idea: a step is {first:.4f} in {short} words and {step:.4f} in {long}. Second idea: a step "
         f"is always 1, but the last word gets {long - 1}, and a model trained on {short} words has never "
         f"seen more than {short - 1}."
@@ -117,12 +117,12 @@ def criteria(params: Params, data: read.Judged) -> Folds:
     rests = [ideas.grounds(verdict, params.short, params.long) for verdict in data.verdicts]
     marks = [["✓" if good else "✗" for good in row] for row in kept]
     page_parts.show(
-        codes.ticks(names, SHORT, kept, rests, chosen=chosen, height=lesson.fit(320, 365)),
+        codes.ticks(names, SHORT, kept, rests, chosen=chosen, height=exhibit_parts.by_mode(320, 365)),
         f"{SLUG}.ticks",
         "Ticks: " + "; ".join(f"{name} {''.join(row)}" for name, row in zip(names, marks, strict=True)),
     )
     told = [f"{mark} {said}" for mark, said in zip(marks[chosen], rests[chosen], strict=True)]
-    page_parts.numbers(f"{names[chosen]}: {'; '.join(told)}.")
+    page_parts.summary(f"{names[chosen]}: {'; '.join(told)}.")
 
     def table() -> pd.DataFrame:
         columns = {
@@ -153,14 +153,14 @@ def wave(params: Params, _: object) -> Folds:
             angles,
             rim,
             [f"{value:.3g}° per step" for value in turn],
-            height=lesson.fit(270, 370),
+            height=exhibit_parts.by_mode(270, 370),
         ),
         f"{SLUG}.clocks",
         f"{PAIRS} clocks at position {at}; their hands turn by "
         f"{', '.join(f'{value:.3g}' for value in turn)} degrees per step.",
     )
     stand = ", ".join(f"{np.degrees(angle) % 360:.3g}°" for angle in angles)
-    page_parts.numbers(
+    page_parts.summary(
         f"Position {at}: the hands are at {stand}. As sine and cosine, p = "
         f"[{', '.join(number(float(value), 3) for value in vector)}]. One word further always turns the first hand by "
         f"{turn[0]:.1f}°."
@@ -194,11 +194,13 @@ def table(params: Params, _: object) -> Folds:
     drawn = {name: ideas.thread(each) for name, each in tables.items()}
     learned, sinusoids = (percent(ideas.neighbours(each)) for each in tables.values())
     page_parts.show(
-        plane.paths({name: places for name, (places, _) in drawn.items()}, height=lesson.fit(330, 370)),
+        plane.paths(
+            {name: places for name, (places, _) in drawn.items()}, height=exhibit_parts.by_mode(330, 370)
+        ),
         f"{SLUG}.paths",
         f"The first {SEEN} position vectors of {model} and of the sinusoids, as paths in the plane.",
     )
-    page_parts.numbers(
+    page_parts.summary(
         f"{model} has learned {len(whole)} vectors of {width} numbers, and none for position {len(whole)}. "
         f"For {learned} of the first {SEEN} positions, the most similar vector is that of a neighbouring position; "
         f"for the sinusoids it is {sinusoids}."

@@ -18,7 +18,7 @@ from viz.instruments.board.board import Grid, Item, Sign, Unit, board, chosen, e
 from viz.instruments.kit import origin
 from viz.instruments.kit.picture import drawing
 from viz.shell import state
-from viz.widgets import equations, lesson
+from viz.widgets import equations, exhibit_parts
 
 KEY = SLUG + "board"
 ARROW = "→"
@@ -81,7 +81,7 @@ def _weights(grids: Grids, name: str, params: Params, short: bool) -> Grid:
 
 
 def _all(grids: Grids, data: Data, params: Params, known: bool) -> Board:
-    beside = grids.turned and lesson.presenting()  # two lines of so many rows are too tall for a room
+    beside = grids.turned and exhibit_parts.presenting()  # two lines of so many rows are too tall for a room
     weights: list[Item] = [_weights(grids, name, params, beside) for name in "QKV"]
     made: list[Item] = [
         replace(grid, rows=(), words=()) if beside else grid for grid in map(grids.projected, "QKV")
@@ -95,7 +95,7 @@ def _scores(grids: Grids, data: Data, params: Params, known: bool) -> Board:
     product, n, pin = "Q Kᵀ / √p" if grids.turned else "Qᵀ K / √p", grids.n, ("S", grids.at, best)
     q, k, s, a = grids.projected("Q"), grids.projected("K"), grids.scores(), grids.shares()
     asks: list[Item] = [q, replace(k, rows=(), words=())] if grids.turned else [[q, k]]
-    if lesson.presenting():  # names stand beside S already; formulas move above the grids
+    if exhibit_parts.presenting():  # names stand beside S already; formulas move above the grids
         s = replace(s, shape=f"{product},  {n} × {n}")
         a = replace(a, rows=(), words=(), sums=(), shape=f"softmax(S),  {n} × {n}")
         return [[*asks, Sign(ARROW), s, Sign(ARROW), a]], pin
@@ -113,7 +113,7 @@ def _mix(grids: Grids, data: Data, params: Params, known: bool) -> Board:
         if grids.turned:
             right = [Unit((wrong, made, off))]
         else:
-            right = [[values, wrong, made]] if lesson.presenting() else [[values, wrong], [made, off]]
+            right = [[values, wrong, made]] if exhibit_parts.presenting() else [[values, wrong], [made, off]]
     else:
         shares, arrow, name = grids.shares(), "A V" if grids.turned else "V Aᵀ", "Z"
         right = [made] if grids.turned else [[values, made]]

@@ -11,7 +11,7 @@ from viz.course.self_attention.self_attention import link
 from viz.course.shared.maths import self_attention
 from viz.shell import state
 from viz.widgets import controls
-from viz.widgets.knobs import Control, Knobs, knob, segmented, sentence, slider, toggle, touched
+from viz.widgets.knobs import Control, Knobs, knob, segmented, sentence, slider, toggle, url_only
 
 SLUG = "self_attention."
 LOTS = 9999
@@ -21,7 +21,7 @@ SENTENCES = ("She is eating a green apple", "I am a student", "The dog sees the 
 def _drawn(name: str, opening: int, _params: Params, names: Callable[[str], str]) -> None:
     """The draw, and the way back from weights set by hand."""
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
-        controls.draw(name, opening, LOTS, drops=(names("set"),))
+        controls.seed_input(name, opening, LOTS, drops=(names("set"),))
         _back("As drawn", names("set"), f"{SLUG}undo", ":material/undo:")
 
 
@@ -48,8 +48,8 @@ class Params(Knobs):
     lot: int = knob(
         1538, Control(_drawn, lambda opening: state.whole_number(0, LOTS)), link="self_attention.draw"
     )
-    set: str = knob("", touched(lambda text: link.written(link.changes(text))))
-    at: int = knob(5, touched(state.whole_number(0, self_attention.LONGEST - 1)))
+    set: str = knob("", url_only(lambda text: link.written(link.changes(text))))
+    at: int = knob(5, url_only(state.whole_number(0, self_attention.LONGEST - 1)))
     itself: bool = knob(True, toggle("The word attends to itself", width=1))
     tied: bool = knob(
         False,

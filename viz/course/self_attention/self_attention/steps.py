@@ -12,7 +12,7 @@ from viz.course.self_attention.self_attention.grids import neat, products, vecto
 from viz.course.self_attention.self_attention.params import SLUG, Data, Params, at_of
 from viz.labels import distinct, percent
 from viz.shell import present_layout
-from viz.widgets import lesson, page_parts
+from viz.widgets import exhibit_parts, page_parts
 
 TIE = "two or more alike"
 
@@ -26,13 +26,13 @@ def step(number: int, params: Params, data: Data) -> Folds:
     known = asked[number](data, params) if number in asked else True
     with present_layout.full_width():
         boards.picture(number, data, params, known, folds.code(params))
-        page_parts.numbers(numbers(number, data, params, known))
+        page_parts.summary(numbers(number, data, params, known))
     return folds.folds(number, data, params, known)
 
 
 def _how_many(data: Data, _: Params) -> bool:
     n = len(data.words)
-    return lesson.predict(
+    return exhibit_parts.predict(
         SLUG + "count",
         f"{n} word{'s' if n > 1 else ''}. The query of each word is compared with the key of each word, its own included. How many scores is that?",
         tuple(str(count) for count in sorted({n, n * (n - 1) // 2, n * (n - 1), n * n})),
@@ -49,7 +49,7 @@ def _which(data: Data, params: Params) -> bool:
         return True
     best = np.flatnonzero(may & (dots >= dots[may].max() - 1e-9))
     answer = names[best[0]] if len(best) == 1 else TIE
-    return lesson.predict(
+    return exhibit_parts.predict(
         SLUG + "which",
         f"The query of “{names[at]}” is {vector(data.found.q[at])}. Multiply it with each key: which product is the largest?",
         (*(name for name, allowed in zip(names, may, strict=True) if allowed), TIE),
@@ -66,7 +66,7 @@ def _what_reaches(data: Data, params: Params) -> bool:
     names, at = distinct(data.words), at_of(data, params)
     column = data.found.weights[:, at]
     total, own = ("1" if text == "1.00" else text for text in (number(column.sum()), number(column[at])))
-    return lesson.predict(
+    return exhibit_parts.predict(
         SLUG + "reaches",
         f"As printed, V A, the weights of “{names[at]}” are its column of A. What is the sum of this column?",
         (*sorted({"1", total, own}), str(len(names)) if len(names) > 1 else "0"),

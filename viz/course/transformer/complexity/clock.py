@@ -57,7 +57,7 @@ def measured(params: Params, data: Data) -> Folds:
         f"Milliseconds of a pass over the number of words, {where}: {told}.",
         310,
     )
-    page_parts.numbers(_numbers(rows, width))
+    page_parts.summary(_numbers(rows, width))
     with st.container(
         horizontal=True, gap="medium", vertical_alignment="bottom"
     ):  # the width stands beside its buttons

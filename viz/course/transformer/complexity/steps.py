@@ -11,7 +11,7 @@ from viz.course.lesson import Folds
 from viz.course.transformer.complexity import charts, maths
 from viz.course.transformer.complexity.maths import Data, times
 from viz.course.transformer.complexity.params import Params
-from viz.widgets import lesson, page_parts
+from viz.widgets import exhibit_parts, page_parts
 
 SLUG = "complexity."
 LENGTHS = (50, 512, 4096)
@@ -24,7 +24,7 @@ def count(params: Params, data: Data) -> Folds:
     options = ("self-attention", "recurrence", "both the same")
     answer = options[2] if ratio == 1 else options[1] if ratio > 1 else options[0]
     sums = f"{data.attention.operations:,} for self-attention, {data.recurrence.operations:,} for recurrence"
-    told = lesson.predict(
+    told = exhibit_parts.predict(
         SLUG + "more",
         f"A text of n = {n:,} words, each of p = {p:,} numbers. Which layer takes more multiplications?",
         options,
@@ -50,7 +50,7 @@ def count(params: Params, data: Data) -> Folds:
         f"Multiplications over the number of words, on logarithmic axes{meet}.",
         315,
     )
-    page_parts.numbers(
+    page_parts.summary(
         f"n = {n:,}, p = {p:,}: {sums}, {times(ratio)}."
         if told
         else f"n = {n:,} words, p = {p:,} numbers per word."
@@ -107,7 +107,7 @@ def table(params: Params, data: Data) -> Folds:
         f"multiplications, 1 against {r.steps:,} steps, path 1 against {r.path:,}."
     )
     page_parts.show_large(charts.table(rows), SLUG + "table.picture", said, 340)
-    page_parts.numbers(
+    page_parts.summary(
         f"n = {params.n:,}, p = {params.p:,}: {times(r.operations / a.operations)} in multiplications. "
         f"Attention does them in 1 step, recurrence in {r.steps:,}, each waiting for the previous one."
     )
@@ -131,7 +131,7 @@ def table(params: Params, data: Data) -> Folds:
 def path(params: Params, data: Data) -> Folds:
     """The chain against the one step."""
     r = data.recurrence
-    told = lesson.predict_number(
+    told = exhibit_parts.predict_number(
         SLUG + "steps",
         f"Word 1 matters for word {params.n:,}. How many steps does a recurrent network need to pass information from state 1 to state {params.n:,}?",
         1,
@@ -157,7 +157,7 @@ def path(params: Params, data: Data) -> Folds:
                 "For four words: recurrence 3 steps from the first to the last, self-attention 1.",
                 380,
             )
-    page_parts.numbers(
+    page_parts.summary(
         f"n = {params.n:,}: {r.path:,} steps against {data.attention.path}. If each step kept 90% of a "
         f"signal, {0.9**r.path:.2g} of it would arrive."
         if told
@@ -198,7 +198,7 @@ def memory(params: Params, data: Data) -> Folds:
         370,
     )
     twice = maths.score_bytes(2 * n)
-    page_parts.numbers(
+    page_parts.summary(
         f"n = {n:,}: {maths.HEADS} × {n:,} × {n:,} scores of 4 bytes are {short(scores)}B; the n "
         f"states of p = {p:,} are {short(states)}B. A text twice as long: {short(twice)}B of "
         f"scores, {twice // scores} times as much."

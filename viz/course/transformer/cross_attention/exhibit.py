@@ -9,12 +9,12 @@ from viz.course.shared.maths import cross_shapes
 from viz.course.transformer.cross_attention import layer, maths, promises, steps
 from viz.course.transformer.cross_attention.params import LONGEST, MODEL, SENTENCES, Params
 from viz.instruments.kit import origin
-from viz.widgets import reads
+from viz.widgets import input_hints
 
 
 def compute(params: Params) -> maths.Data:
     """The sentence through the translator. Errors: InputError for more pieces than can be drawn."""
-    reads.limit(MODEL, params.text, LONGEST)
+    input_hints.check_length(MODEL, params.text, LONGEST)
     run = default().run(RunRequest(MODEL, params.text, keep=cross_shapes.KEEP))
     return maths.read(run, *maths.chosen(params.layer, params.head))
 

@@ -15,14 +15,14 @@ from viz.course.transformer.cross_attention.steps import SLUG, choose
 from viz.instruments import heatmap
 from viz.instruments.kit import origin
 from viz.labels import distinct, query_and_key
-from viz.widgets import engine_client, lesson, page_parts
+from viz.widgets import engine_client, exhibit_parts, page_parts
 
 
 def padding(params: Params, data: Data) -> Folds:
     """The masks of a padded batch, and that other content on padded places changes nothing."""
     first, second, lot = params.first, params.second, params.draw
     _, proof = masks_batch.draw(first, second, SLUG + "batch", lot, across=4, height=220).split("\n")
-    page_parts.numbers(proof)
+    page_parts.summary(proof)
     masks, change = masks_batch.found(first, second, lot)
     arrays = {leaf: getattr(masks, leaf) for leaf in ("source_padding", "target_padding", "causal", "union")}
     return Folds(
@@ -45,7 +45,7 @@ def layer(params: Params, data: Data) -> Folds:
         lambda: (cross_shapes.counts(data.run.model), cross_shapes.counts()),
         50,
     )
-    told = lesson.predict(
+    told = exhibit_parts.predict(
         SLUG + "less",
         "Take cross-attention and its norm out of a decoder layer. How many parameters are left, compared "
         "with an encoder layer?",
@@ -59,7 +59,7 @@ def layer(params: Params, data: Data) -> Folds:
     pattern, allowed = own.weights[data.layer, data.head], own.allowed[data.layer, data.head]
     tokens = distinct(word.removeprefix(" ") or word for word in own.queries)
     n, m = len(data.read), len(data.written)
-    left, right = st.columns(2, gap=lesson.column_gap("large"))
+    left, right = st.columns(2, gap=exhibit_parts.column_gap("large"))
     with left:
         origin.tell_run(data.run, "causal", data.layer, data.head)
         heatmap(
@@ -90,7 +90,7 @@ def layer(params: Params, data: Data) -> Folds:
         f"Layer L{data.layer} has two maps in each of its {heads} heads, {m} × {m} and {m} × {n}; shown is "
         f"H{data.head}. The third sub-layer is the feed-forward network. "
     )
-    if told and not lesson.presenting():
+    if told and not exhibit_parts.presenting():
         says += (
             f"A decoder layer has {ours.decoder:,} parameters; without cross-attention and its norm "
             f"{ours.without_cross:,}, an encoder layer {ours.encoder:,}. "

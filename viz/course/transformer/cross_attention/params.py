@@ -10,7 +10,7 @@ from viz.course.shared.masks_batch import TRANSLATOR
 from viz.course.texts import data
 from viz.course.transformer.cross_attention.maths import BEST, MODEL
 from viz.shell import state
-from viz.widgets.knobs import Knobs, draw, knob, segmented, sentence, touched
+from viz.widgets.knobs import Knobs, knob, seed_input, segmented, sentence, url_only
 
 SENTENCES: list[str] = data(__file__)["sentences"]
 LONGEST = 24
@@ -28,18 +28,20 @@ class Params(Knobs):
 
     text: str = knob(
         SENTENCES[0],
-        sentence("English sentence", SENTENCES, of=MODEL, most=f"up to {LONGEST} tokens"),
+        sentence("English sentence", SENTENCES, model=MODEL, most=f"up to {LONGEST} tokens"),
         link="text",
     )
-    layer: int = knob(BEST, touched(_of_model("n_layers")), link="layer")
-    head: int = knob(BEST, touched(_of_model("n_heads")), link="head")
+    layer: int = knob(BEST, url_only(_of_model("n_layers")), link="layer")
+    head: int = knob(BEST, url_only(_of_model("n_heads")), link="head")
     side: str = knob("source", segmented("Exchange", tuple(SIDES), SIDES.__getitem__))
     first: str = knob(
         "The red house on the hill is very old.",
-        sentence("The longer sentence", of=TRANSLATOR, placeholder=None, width="stretch"),
+        sentence("The longer sentence", model=TRANSLATOR, placeholder=None, width="stretch"),
     )
     second: str = knob(
         "She has a white car.",
-        sentence("The shorter sentence, padded with PAD", of=TRANSLATOR, placeholder=None, width="stretch"),
+        sentence(
+            "The shorter sentence, padded with PAD", model=TRANSLATOR, placeholder=None, width="stretch"
+        ),
     )
-    draw: int = knob(0, draw(99, again="Other tokens on the padding"))
+    draw: int = knob(0, seed_input(99, next_label="Other tokens on the padding"))

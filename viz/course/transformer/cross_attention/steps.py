@@ -16,7 +16,7 @@ from viz.course.transformer.cross_attention.maths import Data
 from viz.course.transformer.cross_attention.params import MODEL, SIDES, Params
 from viz.instruments import SILENT, heatmap, words_view
 from viz.labels import distinct, head_name, literal, percent, query_and_key
-from viz.widgets import controls, engine_client, lesson, page_parts
+from viz.widgets import controls, engine_client, exhibit_parts, page_parts
 
 SLUG = "cross_attention."
 LEAVES = ("Q", "K", "V")
@@ -25,17 +25,17 @@ LEAVES = ("Q", "K", "V")
 def two_axes(params: Params, data: Data) -> Folds:
     """The map of one head; before the guess only the two sentences."""
     n, m, names = len(data.read), len(data.written), (distinct(data.read), distinct(data.written))
-    told = lesson.predict(
+    told = exhibit_parts.predict(
         SLUG + "shape",
         f"{n} English tokens are read and {m} Spanish tokens written, END included. How many rows and columns does this head's map have?",
         maths.sizes(m, n),
         f"{m} × {n}",
         f"Each of the {m} Spanish positions has a query, so it is a row; each of the {n} English tokens has a key, so it is a column: {m * n} weights per head, in {data.weights.shape[0]} × {data.weights.shape[1]} heads.",
     )
-    if lesson.presenting() and not told:  # the sentences need the width that the map does not take yet
+    if exhibit_parts.presenting() and not told:  # the sentences need the width that the map does not take yet
         left, right = st.container(), st.container()
     else:
-        left, right = st.columns([1, 1], gap=lesson.column_gap("large"))
+        left, right = st.columns([1, 1], gap=exhibit_parts.column_gap("large"))
     pattern = data.pattern
     with left:
         words_view(
@@ -96,7 +96,7 @@ def who_asks(params: Params, data: Data) -> Folds:
         f"{shapes['pattern']}, output {shapes['out']}."
     )
     page_parts.show(picture, SLUG + "flow", said)
-    page_parts.numbers(
+    page_parts.summary(
         f"{m} queries meet {n} keys: {config.n_heads} heads × {m} × {n} = {config.n_heads * m * n} scores, "
         f"each divided by √{config.d_head} = {number(float(np.sqrt(config.d_head)))}. Out come {m} × "
         f"{config.d_model} numbers again, one row for each Spanish position."
@@ -125,7 +125,7 @@ def swap(params: Params, data: Data) -> Folds:
     answer = {0: answers[2], 1: answers[1] if still == ["Q"] else answers[2], 2: answers[0], 3: answers[3]}[
         len(still)
     ]
-    told = lesson.predict(
+    told = exhibit_parts.predict(
         SLUG + "moves",
         f"“{before}” becomes “{after}”, the other sentence stays as it is. Which of Q, K and V change in layer 0 of the decoder?",
         answers,
@@ -179,7 +179,7 @@ def once(params: Params, data: Data) -> Folds:
         60 * len(data.written),
     )
     n, m = len(data.read), len(data.written)
-    told = lesson.predict_number(
+    told = exhibit_parts.predict_number(
         SLUG + "rows",
         f"{m} tokens are written, {n} were read. How many rows of keys does cross-attention compute in one "
         f"layer, over all {m} steps?",
@@ -191,7 +191,9 @@ def once(params: Params, data: Data) -> Folds:
     )
     source, anew = (found.source, found.anew) if told else ((0,) * m, ())
     said = "Rows of the decoder's own words that each step computes; those of the source are shown after the guess."
-    picture = charts.computed(found.own, source, anew, distinct(data.written), height=lesson.fit(330, 410))
+    picture = charts.computed(
+        found.own, source, anew, distinct(data.written), height=exhibit_parts.by_mode(330, 410)
+    )
     page_parts.show(
         picture, SLUG + "once.picture", "Rows of keys and values computed at each step." if told else said
     )

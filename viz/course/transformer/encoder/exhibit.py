@@ -9,12 +9,12 @@ from viz.course.transformer.encoder import maths, promises, steps
 from viz.course.transformer.encoder.params import LONGEST, SENTENCES, Params
 from viz.instruments.kit import origin
 from viz.shell import state
-from viz.widgets import reads
+from viz.widgets import input_hints
 
 
 def compute(params: Params) -> maths.Data:
     """The sentence through one encoder. Raises InputError for more pieces than can be drawn."""
-    reads.limit(params.model, params.text, LONGEST)
+    input_hints.check_length(params.model, params.text, LONGEST)
     return maths.through(default().run(RunRequest(params.model, params.text)))
 
 

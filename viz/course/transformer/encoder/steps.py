@@ -21,7 +21,7 @@ from viz.instruments import grid, heatmap
 from viz.instruments.kit import origin
 from viz.labels import distinct, head_name, percent
 from viz.shell import present_layout, state
-from viz.widgets import controls, lesson, page_parts
+from viz.widgets import controls, exhibit_parts, page_parts
 
 SLUG = "encoder."
 
@@ -112,17 +112,17 @@ def guess(params: Params, data: Data) -> Folds:
     others = [i for i in range(len(data.words)) if i != word]
     best, before = nearest(last, word), nearest(first, word)
     names = {said[i]: float(last[word, i]) for i in others} or [said[word]]
-    known = lesson.predict(
+    known = exhibit_parts.predict(
         f"{SLUG}alike",
         f"After the last layer, which word's vector is nearest to that of “{said[word]}” (largest cosine)?",
         names,
         said[best],
-        why=f"The cosine of “{said[word]}” and “{said[best]}” goes from {number(float(first[word, best]))} to "
+        explanation=f"The cosine of “{said[word]}” and “{said[best]}” goes from {number(float(first[word, best]))} to "
         f"{number(float(last[word, best]))}."
         + (f" Before any layer the nearest was “{said[before]}”." if before != best else "")
         + f" The cosine of “{said[word]}” with its own vector before any layer is {number(float(data.depth.kept[-1, word]))}.",
     )
-    height = lesson.fit(300, 170)
+    height = exhibit_parts.by_mode(300, 170)
     with present_layout.full_width():
         left, right = st.columns(2, gap="medium")
     with left:
@@ -136,11 +136,11 @@ def guess(params: Params, data: Data) -> Folds:
             )
     n = len(data.words)
     if n == 1:
-        page_parts.numbers(
+        page_parts.summary(
             "This sentence has one word, and no other that it could resemble. Type a longer sentence."
         )
         return _folds(data, known)
-    page_parts.numbers(
+    page_parts.summary(
         f"{n} words, {len(data.states) - 1} layers. The mean cosine between two words is {number(float(np.nanmean(data.depth.others[0])))} before any layer"
         + (f", {number(float(np.nanmean(data.depth.others[-1])))} after the last." if known else ".")
     )
@@ -154,7 +154,7 @@ def layer(params: Params, data: Data) -> Folds:
     layer = controls.segmented("Layer", layers, "layer", 0, lambda i: f"Layer L{i}", quiet=True)
     found = maths.stages(data.run, layer, word)
     rows = [f"{stage.name}: {np.linalg.norm(stage.vector):.1f}" for stage in found]
-    room = lesson.presenting()
+    room = exhibit_parts.presenting()
     values = np.stack([stage.vector for stage in found])
     limit = float(np.quantile(np.abs(values), 0.995))
     title = f"“{data.words[word]}” in layer L{layer}: length, {values.shape[1]} numbers"
@@ -165,7 +165,7 @@ def layer(params: Params, data: Data) -> Folds:
     by = {stage.name: stage.vector for stage in found}
     attention, network = by["attention"], by["feed-forward"]
     gap = float(np.abs(by["x, the word"] + attention - by["x + attention"]).max())
-    page_parts.numbers(
+    page_parts.summary(
         f"“{data.words[word]}” comes in with length {np.linalg.norm(by['x, the word']):.2f}. Attention "
         f"adds a vector of length {np.linalg.norm(attention):.2f}, the feed-forward network one of {np.linalg.norm(network):.2f}; it leaves with {np.linalg.norm(found[-1].vector):.2f}."
     )
@@ -177,7 +177,7 @@ def stack(params: Params, data: Data) -> Folds:
     """The states of all words after so many layers, and how alike the words are there."""
     n = len(data.states) - 1
     at = state.read(f"{SLUG}N", n, state.whole_number(0, n))
-    room, values = lesson.presenting(), data.states[at]
+    room, values = exhibit_parts.presenting(), data.states[at]
     left, right = st.columns(2, gap="medium")
     with left:
         when = "before any layer" if at == 0 else f"after {at} of {n} layers"
@@ -189,7 +189,7 @@ def stack(params: Params, data: Data) -> Folds:
         page_parts.show(picture, f"{SLUG}states", "The states of all words as a heatmap.")
     with right:
         _alike(data, at, "stack", 170 if room else 250)
-    page_parts.numbers(
+    page_parts.summary(
         f"After {at} layers a word's cosine with its own vector before any layer is "
         f"{number(float(data.depth.kept[at].mean()))} on average."
     )
@@ -221,7 +221,7 @@ def maps(params: Params, data: Data) -> Folds:
     with right:
         heatmap(found, data.words, data.words, key=f"{SLUG}map", title=head_name(layer, head), height=300)
     query, key = (int(place) for place in np.unravel_index(int(found.argmax()), found.shape))
-    page_parts.numbers(
+    page_parts.summary(
         f"{layers} × {heads} = {layers * heads} maps of {found.shape[0]} × {found.shape[1]} weights. In "
         f"{head_name(layer, head)} the largest is {percent(found.max())}: “{data.words[query]}” attends to "
         f"“{data.words[key]}”."
@@ -236,7 +236,7 @@ def depth(params: Params, data: Data) -> Folds:
     if len(data.words) > 1:
         curves.append(("with the other words, mean", found.others))
     page_parts.show(
-        over_layers(curves, data.words, word, height=lesson.fit(330, 400)),
+        over_layers(curves, data.words, word, height=exhibit_parts.by_mode(330, 400)),
         f"{SLUG}depth",
         "Cosine of each word with itself and with the others, by layer.",
     )
@@ -245,7 +245,7 @@ def depth(params: Params, data: Data) -> Folds:
         f"{name} {number(float(kept[word]))} and {number(float(others[word]))}"
         for name, kept, others in zip(names, found.kept, found.others, strict=True)
     )
-    page_parts.numbers(f"“{data.words[word]}”, with itself and with the others: {told}.")
+    page_parts.summary(f"“{data.words[word]}”, with itself and with the others: {told}.")
     _choose_word(data)
     return _folds(data)
 
@@ -260,7 +260,7 @@ def count(params: Params, data: Data) -> Folds:
     figure = bars(values, list(matrices), ["parameters"], f"One layer: d = {d}, {f:,} inner units", places=0)
     page_parts.show_large(figure, f"{SLUG}count", "Parameters of one layer, matrix by matrix.", 400)
     total, formula = sum(matrices.values()), sizes.encoder_layer(d, f)
-    page_parts.numbers(
+    page_parts.summary(
         f"One layer, {'counted in the network' if own else 'by the formula'}: {total:,}. 4(d² + d) + 2 d "
         f"d_ff + d + d_ff + 4 d = {formula:,}. {n} layers: {n * total:,}."
     )
@@ -288,10 +288,10 @@ def _folds(data: Data, known: bool = True, checks: str = "") -> Folds:
 
 def _counted(data: Data, checks: str) -> None:
     if checks:
-        page_parts.numbers(checks)
+        page_parts.summary(checks)
     cfg = data.run.model.config
     each, base = sizes.encoder_layer(cfg.d_model, cfg.d_ff), sizes.encoder_layer(512, 2048)
-    page_parts.numbers(
+    page_parts.summary(
         f"d = {cfg.d_model}, d_ff = {cfg.d_ff:,}: {sizes.attention(cfg.d_model):,} + "
         f"{sizes.feed_forward(cfg.d_model, cfg.d_ff):,} + {2 * sizes.norm(cfg.d_model):,} = {each:,}; "
         f"{cfg.n_layers} layers {cfg.n_layers * each:,}.\n"

@@ -10,12 +10,12 @@ from viz.course.lesson import Lesson, Step
 from viz.course.transformer.feed_forward import maths, promises, steps, units
 from viz.course.transformer.feed_forward.params import LONGEST, MODELS, SENTENCES, Params
 from viz.instruments.kit import origin
-from viz.widgets import reads
+from viz.widgets import input_hints
 
 
 def compute(params: Params) -> maths.Inner:
     """The network of the layer on every piece of the sentence. Errors: InputError for no piece, or more than can be drawn."""
-    reads.limit(params.model, params.text, LONGEST)
+    input_hints.check_length(params.model, params.text, LONGEST)
     source = default().open(params.model).spec.has_source
     more: dict[str, Any] = {"target": "."} if source else {}  # the source side does not depend on it
     run = default().run(RunRequest(params.model, params.text, keep=maths.KEEP, **more))

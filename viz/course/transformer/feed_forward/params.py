@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from viz.course.texts import data
 from viz.course.transformer.one_word import OneWord, text
 from viz.shell import state
-from viz.widgets.knobs import Knobs, draw, knob, models, slider, stops, touched
+from viz.widgets.knobs import Knobs, knob, models, seed_input, select_slider, slider, url_only
 
 LONGEST = 32
 MODELS = ("translator-en-es", "gpt-mini", "bert-mini")
@@ -24,8 +24,8 @@ class Params(Knobs, OneWord):
 
     text: str = text(SENTENCES, LONGEST)
     model: str = knob(MODELS[0], models("Model", MODELS))
-    layer: int = knob(0, touched(state.whole_number(0, 11)))
-    word: int = knob(2, touched(state.whole_number(0, LONGEST - 1)))
+    layer: int = knob(0, url_only(state.whole_number(0, 11)))
+    word: int = knob(2, url_only(state.whole_number(0, LONGEST - 1)))
     at: float = knob(-1.0, slider("The number that goes in", -END, 2.0, 0.1))
-    d_ff: int = knob(2048, stops(HIDDEN, WIDTHS, "{:,}".format, width=0))
-    draw: int = knob(0, draw(99, again="Other directions"))
+    d_ff: int = knob(2048, select_slider(HIDDEN, WIDTHS, "{:,}".format, width=0))
+    draw: int = knob(0, seed_input(99, next_label="Other directions"))

@@ -20,7 +20,7 @@ from viz.course.transformer.feed_forward.maths import Inner
 from viz.course.transformer.feed_forward.params import END, Params
 from viz.course.transformer.one_word import names_of
 from viz.labels import percent
-from viz.widgets import engine_client, lesson, page_parts
+from viz.widgets import engine_client, exhibit_parts, page_parts
 
 SLUG = "feed_forward."
 CURVES = {"relu": ("relu", 0), "gelu": ("gelu", 1), "gelu_tanh": ("gelu, tanh form", 2)}
@@ -49,7 +49,7 @@ def through(params: Params, data: Inner) -> Folds:
     into, act, out = data.into[word], data.act[word], data.out[word]
     d, d_ff, token = len(into), len(act), names_of(data.tokens)[word]
     on, top = int(data.fires[word].sum()), int(act.argmax())
-    told = lesson.predict_number(
+    told = exhibit_parts.predict_number(
         SLUG + "on",
         f"“{token}” passes through {d_ff:,} hidden units ({params.model}, L{params.at_layer}). How many of them are on?",
         0.0,
@@ -69,11 +69,11 @@ def through(params: Params, data: Inner) -> Folds:
         f", its {d_ff} hidden units and the {d} numbers that come out." if told else "; the rest is covered."
     )
     page_parts.show(
-        charts.through(tiles, height=lesson.fit(340, 320)),
+        charts.through(tiles, height=exhibit_parts.by_mode(340, 320)),
         SLUG + "through",
         f"One word as {d} numbers" + rest,
     )
-    page_parts.numbers(
+    page_parts.summary(
         f"“{token}”: {d} → {d_ff:,} → {d}. {on} units are on ({percent(on / d_ff, 2)}); the strongest, "
         f"number {top}, has {number(float(act[top]))} and is framed. The output has length {number(float(np.linalg.norm(out)))} and is added to the word's vector."
         if told
@@ -126,13 +126,19 @@ def activations(params: Params, data: Inner) -> Folds:
     ]
     told, pre, act = at_point(params.at), data.pre[word], data.act[word]
     picture = charts.activations(
-        curves, pre, act, params.at, list(told.values()), highest=HIGHEST, height=lesson.fit(420, 390)
+        curves,
+        pre,
+        act,
+        params.at,
+        list(told.values()),
+        highest=HIGHEST,
+        height=exhibit_parts.by_mode(420, 390),
     )
     page_parts.show(
         picture, SLUG + "curves", f"Relu and gelu over their input, with {len(pre)} units of one word."
     )
     beyond = int(((np.abs(pre) > END) | (act > HIGHEST)).sum())
-    page_parts.numbers(
+    page_parts.summary(
         f"At {number(params.at, 1)}: relu {number(told['relu'], 6)}, gelu {number(told['gelu'], 6)}, its "
         f"tanh form {number(told['gelu_tanh'], 6)}. Of the {len(pre):,} units of “{names_of(data.tokens)[word]}” "
         f"{percent((pre > 0).mean(), 2)} get more than 0"
@@ -159,7 +165,7 @@ def sentence(params: Params, data: Inner) -> Folds:
     share, counts = 100 * data.fires.mean(1), data.counts
     most, least = int(share.argmax()), int(share.argmin())
     left, right = st.columns([3, 2], gap="medium")
-    tall = lesson.fit(340, 420)
+    tall = exhibit_parts.by_mode(340, 420)
     with left:
         lane = Lane(
             "Units that are on, percent",
@@ -185,7 +191,7 @@ def sentence(params: Params, data: Inner) -> Folds:
         )
         picture = bar_lanes([lane], labels=[str(i) for i in range(n + 1)], height=tall)
         page_parts.show(picture, SLUG + "counts", f"{data.dead} units fire for no word of the sentence.")
-    page_parts.numbers(
+    page_parts.summary(
         f"{d_ff:,} units: “{names[most]}” switches on {share[most]:.1f}%, “{names[least]}” "
         f"{share[least]:.1f}%. {data.dead} units ({percent(data.dead / d_ff)}) fire for no word of this "
         f"sentence, {int(counts[-1])} for all {n}. A unit that fires for no word here may fire in another sentence."
@@ -223,7 +229,7 @@ def alone(params: Params, data: Inner) -> Folds:
         if moved["network"] == n
         else HOW_MANY[2]
     )
-    told = lesson.predict(
+    told = exhibit_parts.predict(
         SLUG + "alone",
         f"“{names[word]}” enters the feed-forward network as −x, the others stay. How many of the {n} outputs change?",
         HOW_MANY,
@@ -231,7 +237,7 @@ def alone(params: Params, data: Inner) -> Folds:
         f"{moved['network']} of {n}: the feed-forward network processes one word at a time. In the attention of the same "
         f"layer {moved['attention']} of {n} change.",
     )
-    moves = lesson.fit("how far each output moves", "outputs move by")
+    moves = exhibit_parts.by_mode("how far each output moves", "outputs move by")
     shown = {"network": far.network if told else None, "attention": far.attention}
     limits = {
         name: (0, 1.15 * max(float(values.max()), 1e-9))
@@ -241,7 +247,9 @@ def alone(params: Params, data: Inner) -> Folds:
         Lane(f"{name}: {moves}", values, hue, marked=frozenset([word]), limits=limits[name])
         for hue, (name, values) in zip((1, 0), shown.items(), strict=True)
     ]
-    picture = bar_lanes(lanes, labels=names, across=lesson.presenting(), height=lesson.fit(370, 350))
+    picture = bar_lanes(
+        lanes, labels=names, across=exhibit_parts.presenting(), height=exhibit_parts.by_mode(370, 350)
+    )
     page_parts.show(
         picture, SLUG + "alone", f"How far each word's output moves when “{names[word]}” becomes −x."
     )
@@ -249,7 +257,7 @@ def alone(params: Params, data: Inner) -> Folds:
         name: float(np.delete(values, word).max(initial=0))
         for name, values in (("network", far.network), ("attention", far.attention))
     }
-    page_parts.numbers(
+    page_parts.summary(
         f"With −x for “{names[word]}” the other outputs of the feed-forward network move by exactly {number(others['network'], 1)}; those of the attention by up to "
         f"{number(others['attention'])}. So words exchange information only through attention."
         if told

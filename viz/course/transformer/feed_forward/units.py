@@ -17,7 +17,7 @@ from viz.course.transformer.feed_forward.steps import SLUG, chosen, pick_model
 from viz.course.transformer.one_word import names_of
 from viz.labels import list_values, percent, visible
 from viz.shell import state
-from viz.widgets import controls, engine_client, lesson, page_parts
+from viz.widgets import controls, engine_client, exhibit_parts, page_parts
 
 BASE = 512
 STRONGEST = 6
@@ -37,7 +37,7 @@ def one_unit(params: Params, data: Inner) -> Folds:
         (say, max(cosine, 0.0), True) for say, (_, cosine) in zip(written, found.nearest, strict=True)
     ] + [("best by chance", found.chance, False)]
     left, right = st.columns([3, 2], gap="medium")
-    tall = lesson.fit(340, 250)
+    tall = exhibit_parts.by_mode(340, 250)
     low, high = min(0.0, float(found.share.min())), float(found.share.max())
     with left:
         lane = Lane(
@@ -62,7 +62,7 @@ def one_unit(params: Params, data: Inner) -> Folds:
         )
     on = int((data.pre[:, unit] > 0).sum())
     clear = found.nearest[0][1] > found.chance + 0.05
-    page_parts.numbers(
+    page_parts.summary(
         f"Unit {unit} fires for {on} of {len(names)} words, most for “{names[int(found.share.argmax())]}” "
         f"({number(high)}). Its output vector is nearest to “{written[0]}”, cosine "
         f"{number(found.nearest[0][1])}; a random direction reaches {number(found.chance)} by chance"
@@ -115,12 +115,12 @@ def count(params: Params, data: Inner) -> Folds:
     ]
     told = list_values(counted, "{:,}")
     page_parts.show(
-        charts.shares(rows, pieces, height=lesson.fit(300, 380)),
+        charts.shares(rows, pieces, height=exhibit_parts.by_mode(300, 380)),
         SLUG + "count",
         f"Parameters of one layer, by part: {told}.",
     )
     total = sum(counted.values())
-    page_parts.numbers(
+    page_parts.summary(
         f"{params.model}: 2 · {d} · {d_ff:,} + {d_ff:,} + {d} = {closed:,}; counted in the network: "
         f"{counted['network']:,}, {percent(counted['network'] / total)} of its layer. An encoder layer of "
         f"the base model has {sum(base.values()):,} with d_ff = {params.d_ff:,}."

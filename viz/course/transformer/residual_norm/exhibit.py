@@ -13,12 +13,12 @@ from viz.course.transformer.maths import residuals
 from viz.course.transformer.residual_norm import norms, promises, sums
 from viz.course.transformer.residual_norm.params import LONGEST, MODELS, SENTENCES, Params
 from viz.instruments.kit import origin
-from viz.widgets import reads
+from viz.widgets import input_hints
 
 
 def compute(params: Params) -> residuals.Sum:
     """The first sum of the layer for each piece of the sentence. Raises InputError for no piece, or more than can be drawn."""
-    reads.limit(params.model, params.text, LONGEST)
+    input_hints.check_length(params.model, params.text, LONGEST)
     run = default().run(RunRequest(params.model, params.text, keep=residuals.KEEP))
     return residuals.first_sum(run, params.at_layer)
 

@@ -26,7 +26,7 @@ from viz.course.transformer.residual_norm.sums import (
 )
 from viz.instruments import heatmap
 from viz.labels import distinct, visible
-from viz.widgets import engine_client, lesson, page_parts
+from viz.widgets import engine_client, exhibit_parts, page_parts
 
 CALLED = {"post": "post-norm", "pre": "pre-norm", "worded": "as worded"}
 HUES = {"post-norm": 0, "pre-norm": 1, "as worded": 3}
@@ -64,9 +64,11 @@ def norm(params: Params, data: Sum) -> Folds:
         ),
     ]
     under = f"first {FIRST} of {h} numbers; shaded: mean ± standard deviation"
-    picture = bar_lanes(lanes, x_title=under, across=lesson.presenting(), height=lesson.fit(360, 390))
+    picture = bar_lanes(
+        lanes, x_title=under, across=exhibit_parts.presenting(), height=exhibit_parts.by_mode(360, 390)
+    )
     page_parts.show(picture, SLUG + "norm", f"{h} numbers before and after layer norm.")
-    page_parts.numbers(
+    page_parts.summary(
         f"{h} numbers: mean {number(float(x.mean()))}, variance {number(float(x.var()))}. After subtracting the mean and dividing by σ = "
         f"{number(sigma, 3)}"
         + (
@@ -126,7 +128,7 @@ def _lines(params: Params, data: Sum) -> str:
 
 def rows_of(data: Sum) -> int:
     """How many words the small table has: fewer before a room, whose cells are large."""
-    return min(4 if lesson.presenting() else ROWS, len(data.tokens))
+    return min(4 if exhibit_parts.presenting() else ROWS, len(data.tokens))
 
 
 def tables(data: Sum, word: int, push: float, rows: int = ROWS) -> dict[str, np.ndarray]:
@@ -152,7 +154,7 @@ def which_axis(params: Params, data: Sum) -> Folds:
         "unit": "number",
         "axis": ("word", "number"),
         "numbers": True,
-        "height": lesson.fit(330, 250),
+        "height": exhibit_parts.by_mode(330, 250),
         "selected": (word, 0),
     }
     across = [f"{i + 1}" for i in range(COLUMNS)]
@@ -166,7 +168,7 @@ def which_axis(params: Params, data: Sum) -> Folds:
     count = {name: int((moved > 1e-9).sum()) for name, moved in far.items()}
     others = {name: float(np.delete(moved, word).max(initial=0)) for name, moved in far.items()}
     apart = float(np.abs(found["layer now"] - found["batch now"]).max())
-    page_parts.numbers(
+    page_parts.summary(
         f"{params.push:+.1f} on the first number of “{names[word]}” changes {count['layer']} of {len(names)} "
         f"words under layer norm (the others by at most {number(others['layer'])}) and {count['batch']} of "
         f"{len(names)} under batch norm (the others by at most {number(others['batch'])}). The results of the two norms differ by "
@@ -208,20 +210,20 @@ def orders(params: Params, data: Sum) -> Folds:
     """The drawing of one order, and signal and gradient by depth of all three."""
     found, formula, called = by_order(params.size, params.draw), ORDERS[params.order], CALLED[params.order]
     left, right = st.columns([2, 5], gap="medium")
-    tall = lesson.fit(410, 270)
+    tall = exhibit_parts.by_mode(410, 270)
     with left:
         page_parts.show(
             block(params.order, formula, height=tall), SLUG + "block", f"One sub-layer: {formula}."
         )
     with right:
         picture = by_depth(
-            signal_and_gradient(found), HUES, strong=[called], across=lesson.presenting(), height=tall
+            signal_and_gradient(found), HUES, strong=[called], across=exhibit_parts.presenting(), height=tall
         )
         page_parts.show(
             picture, SLUG + "orders", f"Signal and gradient by depth in three orders, {LAYERS} random layers."
         )
     d = found[called]
-    page_parts.numbers(
+    page_parts.summary(
         f"{formula}, {called}: after {LAYERS} layers the signal is {factor(d.signal[-1])}, and the gradient "
         f"at the start {factor(d.gradient[0] / d.gradient[-1])} times that at the end. {_trained(params)}"
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from viz.course.texts import data
 from viz.course.transformer.one_word import OneWord, text
 from viz.shell import state
-from viz.widgets.knobs import Knobs, draw, knob, models, segmented, slider, toggle, touched
+from viz.widgets.knobs import Knobs, knob, models, seed_input, segmented, slider, toggle, url_only
 
 LONGEST = 32
 """Pieces of a sentence: each is a pill."""
@@ -25,8 +25,8 @@ class Params(Knobs, OneWord):
 
     text: str = text(SENTENCES, LONGEST)
     model: str = knob(MODELS[0], models("Model", MODELS))
-    layer: int = knob(3, touched(state.whole_number(0, 11)))
-    word: int = knob(2, touched(state.whole_number(0, 999)))
+    layer: int = knob(3, url_only(state.whole_number(0, 11)))
+    word: int = knob(2, url_only(state.whole_number(0, 999)))
     residual: str = knob("off", segmented("Residual sums", ("on", "off"), width=1))
     size: float = knob(0.5, slider("Scale of each sub-layer's output", 0.1, 1.0, 0.1, width=300))
     gain: float = knob(1.0, slider("Gain g", 0.0, 3.0, 0.1, width=220))
@@ -40,4 +40,4 @@ class Params(Knobs, OneWord):
         10.0, slider("Add to the first number of the framed word", -20.0, 20.0, 0.5, width=500)
     )
     order: str = knob("post", segmented("Order of sum and norm", tuple(ORDERS), ORDERS.__getitem__, width=1))
-    draw: int = knob(0, draw(99))
+    draw: int = knob(0, seed_input(99))

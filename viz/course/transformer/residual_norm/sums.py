@@ -17,7 +17,7 @@ from viz.course.transformer.maths.residuals import Sum
 from viz.course.transformer.residual_norm.charts import Panel, by_depth
 from viz.course.transformer.residual_norm.params import Params
 from viz.labels import percent, visible
-from viz.widgets import engine_client, lesson, page_parts
+from viz.widgets import engine_client, exhibit_parts, page_parts
 
 SLUG = "residual_norm."
 FIRST = 24
@@ -66,7 +66,7 @@ def add(params: Params, data: Sum) -> Folds:
         LENGTHS[0]: " So the vector is changed a little, not replaced.",
         LENGTHS[2]: " So the vector of the word is the smaller part of the sum.",
     }.get(answer, "")
-    told = lesson.predict(
+    told = exhibit_parts.predict(
         SLUG + "long",
         f"In layer {layer} of {params.model}, attention adds a vector to the vector of “{token}”. How long is the added vector, compared with the one it is added to?",
         LENGTHS,
@@ -75,7 +75,7 @@ def add(params: Params, data: Sum) -> Folds:
     )
     here, adds = (
         ("", "from attention")
-        if lesson.presenting()
+        if exhibit_parts.presenting()
         else (", as the layer receives it", "what attention adds")
     )
     lanes = [
@@ -86,12 +86,12 @@ def add(params: Params, data: Sum) -> Folds:
     picture = bar_lanes(
         lanes,
         x_title=f"the first {FIRST} of {len(x)} numbers",
-        across=lesson.presenting(),
-        height=lesson.fit(340, 370),
+        across=exhibit_parts.presenting(),
+        height=exhibit_parts.by_mode(340, 370),
     )
     rest = ", what attention adds, and the sum." if told else ". The rest is covered."
     page_parts.show(picture, SLUG + "add", "Bars of one word: as the layer receives it" + rest)
-    page_parts.numbers(
+    page_parts.summary(
         f"Number 1: {number(float(x[0]), 3)} + {number(float(z[0]), 3)} = {number(float(y[0]), 3)}."
         if told
         else f"Number 1 of “{token}”: {number(float(x[0]), 3)}. What is added is shown after your guess."
@@ -134,7 +134,13 @@ def without(params: Params, data: Sum) -> Folds:
     """Signal and gradient by depth in a drawn stack, with its sums and without."""
     found, chosen = stacks(params.size, params.draw), SHOWN_AS[params.residual]
     panels = signal_and_gradient(found)
-    picture = by_depth(panels, HUES, strong=[chosen], across=lesson.presenting(), height=lesson.fit(430, 320))
+    picture = by_depth(
+        panels,
+        HUES,
+        strong=[chosen],
+        across=exhibit_parts.presenting(),
+        height=exhibit_parts.by_mode(430, 320),
+    )
     page_parts.show(
         picture,
         SLUG + "without",
@@ -142,7 +148,7 @@ def without(params: Params, data: Sum) -> Folds:
     )
     d = found[chosen]
     back = d.gradient[0] / d.gradient[-1]
-    page_parts.numbers(
+    page_parts.summary(
         f"{'With' if params.residual == 'on' else 'Without'} sums: after {LAYERS} layers the signal is "
         f"{factor(d.signal[-1] / d.signal[0])} times what came in, and the gradient at the start is "
         f"{factor(back)} times that at the end."
@@ -196,7 +202,7 @@ def real(params: Params, data: Sum) -> Folds:
     }
     kept, bare, blind = found[ON].surprise, found[OFF].surprise, math.log(model.config.n_vocab)
     answer = FARES[0] if bare < kept + 0.1 else FARES[1] if bare < blind else FARES[2]
-    told = lesson.predict(
+    told = exhibit_parts.predict(
         SLUG + "fares",
         f"The loss of {MODEL} on the next token is {number(kept)} nats (a uniform guess: {number(blind)}). What is the loss without the residual sums?",
         FARES,
@@ -204,7 +210,7 @@ def real(params: Params, data: Sum) -> Folds:
         f"{number(bare)} nats. Without the sums each layer passes on only its own output, and it was trained to compute what is to be added.",
     )
     alike, size = "How alike two words are (mean cosine)", "Signal: root mean square"
-    if lesson.presenting():
+    if exhibit_parts.presenting():
         alike = "How alike two words are"
     depths = {name: t.depths for name, t in found.items()}
     panels = [
@@ -212,14 +218,18 @@ def real(params: Params, data: Sum) -> Folds:
         Panel(size, {name: d.signal for name, d in depths.items()}),
     ]
     picture = by_depth(
-        panels, HUES, covered=() if told else (OFF,), across=lesson.presenting(), height=lesson.fit(350, 390)
+        panels,
+        HUES,
+        covered=() if told else (OFF,),
+        across=exhibit_parts.presenting(),
+        height=exhibit_parts.by_mode(350, 390),
     )
     which = ", with sums and without." if told else " as it was trained."
     page_parts.show(
         picture, SLUG + "real", f"How alike words are and how large, by depth, in {MODEL}" + which
     )
     ends = {name: d.alike[-1] for name, d in depths.items()}
-    page_parts.numbers(
+    page_parts.summary(
         f"Without sums: {number(bare)} nats instead of {number(kept)}. After the last layer the mean "
         f"cosine of two words is {number(ends[OFF])}, with sums {number(ends[ON])}: the signal is still large, because every norm rescales it, but the words can no longer be distinguished."
         if told

@@ -23,7 +23,7 @@ from viz.course.transformer.training_and_inference.maths.teacher_forcing_steps i
 from viz.course.transformer.training_and_inference.params import MODEL, SLUG, Params, named
 from viz.labels import list_values
 from viz.shell import state
-from viz.widgets import engine_client, lesson, page_parts
+from viz.widgets import engine_client, exhibit_parts, page_parts
 
 LITTLE = 0.2
 """Nats per token below which a pair is as good as learned: no position gains enough to ask which gains most."""
@@ -79,7 +79,7 @@ def one_step(params: Params, data: AtOnce) -> Folds:
             f"The mean loss over the steps: {', '.join(number(each.loss, 3) for each in found)}.",
             260,
         )
-    page_parts.numbers(_numbers(found, default().open(MODEL).n_parameters))
+    page_parts.summary(_numbers(found, default().open(MODEL).n_parameters))
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         st.button(
             "Take one optimiser step",
@@ -119,7 +119,7 @@ def _asked(params: Params, wanted: list[str]) -> bool:
     gained = before.losses - after.losses
     places = [f"{i + 1}: {token}" for i, token in enumerate(wanted)]
     best = int(gained.argmax())
-    return lesson.predict(
+    return exhibit_parts.predict(
         SLUG + "gain",
         "The model takes one optimiser step on this pair. At which position does the loss fall most?",
         dict(zip(places, gained.tolist(), strict=True)),

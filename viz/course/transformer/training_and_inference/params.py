@@ -14,7 +14,7 @@ from viz.course.transformer.training_and_inference.maths.teacher_forcing_steps i
 from viz.labels import literal, visible
 from viz.shell import state
 from viz.widgets import controls, engine_client
-from viz.widgets.knobs import Control, Knobs, knob, segmented, toggle, touched
+from viz.widgets.knobs import Control, Knobs, knob, segmented, toggle, url_only
 
 SLUG = "training_and_inference."
 MODEL = "translator-en-es"
@@ -43,7 +43,12 @@ def _pair(name: str, start: str, params: Params, _: object) -> None:
     left, right = st.columns(2, gap="medium")
     with left:
         controls.text(
-            "English sentence", name, start, placeholder="Type a sentence", drops=("target", *drops), of=MODEL
+            "English sentence",
+            name,
+            start,
+            placeholder="Type a sentence",
+            drops=("target", *drops),
+            model=MODEL,
         )
     with right:
         target = controls.text(
@@ -91,11 +96,11 @@ class Params(Knobs):
     """What the visitor chose: the pair (`target` "" where he typed none), the optimiser's rule and rate, and the steps that were taken."""
 
     text: str = knob(PAIRS[0][0], Control(_pair, lambda opening: typed), link="text")
-    target: str = knob("", touched(typed), link="target")
+    target: str = knob("", url_only(typed), link="target")
     shift: bool = knob(True, toggle("Shift the target by one position"))
     rule: str = knob("SGD", segmented("Optimiser", tuple(RATES), width=1))
     rate: float = knob(1.0, segmented("Learning rate ×", FACTORS, lambda factor: f"{factor:g}", width=1))
-    steps: int = knob(0, touched(state.whole_number(0, MOST)))
+    steps: int = knob(0, url_only(state.whole_number(0, MOST)))
 
     @property
     def spanish(self) -> str:

@@ -16,7 +16,7 @@ from viz.course.transformer.training_and_inference.maths.parallel_decoder import
 from viz.course.transformer.training_and_inference.params import MODEL, SLUG, Params, named, word
 from viz.labels import list_values, percent
 from viz.shell import links, present_layout
-from viz.widgets import controls, lesson, page_parts
+from viz.widgets import controls, exhibit_parts, page_parts
 
 
 def shift(params: Params, data: AtOnce) -> Folds:
@@ -24,7 +24,7 @@ def shift(params: Params, data: AtOnce) -> Folds:
     read, wanted, m = named(data.read), named(data.wanted), len(data.wanted)
     at = min(1, m - 1)
     answer = read[at]
-    told = lesson.predict(
+    told = exhibit_parts.predict(
         SLUG + "shift",
         f"At one position the decoder should predict “{wanted[at]}”. What does it read there?",
         tuple(dict.fromkeys((*read[:4], wanted[at]))),
@@ -41,7 +41,7 @@ def shift(params: Params, data: AtOnce) -> Folds:
         + (f" It reads {', '.join(given)}." if told else ""),
         260 if m <= teacher_forcing.WRAPPED else present_layout.MAX_HEIGHT,
     )
-    page_parts.numbers(
+    page_parts.summary(
         _shift_numbers(data, moved)
         if told
         else f"The target has {m} tokens, END included. The decoder reads {m} tokens, too."
@@ -87,7 +87,7 @@ def all_at_once(params: Params, data: AtOnce) -> Folds:
     places = [f"{i + 1}: {token}" for i, token in enumerate(wanted)]
     values, words = data.losses, words_of(data.wanted)
     most, least = (int(words[int(pick(values[words]))]) for pick in (np.argmax, np.argmin))
-    told = lesson.predict(
+    told = exhibit_parts.predict(
         SLUG + "most",
         "The model gives each target token a probability. Which word has the largest loss?",
         {places[i]: float(values[i]) for i in words},
@@ -104,7 +104,7 @@ def all_at_once(params: Params, data: AtOnce) -> Folds:
     )
     n_vocab = data.logits.shape[1]
     one_pass = f"One pass gives {m} × {n_vocab:,} logits"
-    page_parts.numbers(
+    page_parts.summary(
         f"{one_pass}. The cross-entropy, the mean of the {m} losses, is {number(values.mean(), 4)} nats per token; the perplexity is e^{number(values.mean(), 4)} = {number(float(np.exp(values.mean())))}."
         if told
         else f"{one_pass}: for every position, every token of the vocabulary."
@@ -163,7 +163,7 @@ def step_by_step(params: Params, data: AtOnce) -> Folds:
         "the same as the target" if data.forcing.first_difference is None else "which differs from the target"
     )
     with sentence:
-        page_parts.numbers(
+        page_parts.summary(
             f"Training: 1 pass. Inference: {m} passes. The {m} × {data.logits.shape[1]:,} logits differ by {tiny(float(data.differences.max()))} at most. At inference the model writes “{own}”, {same}."
         )
     frame = pd.DataFrame(

@@ -16,7 +16,7 @@ from viz.course.transformer.training_and_inference.maths.parallel_decoder import
 from viz.course.transformer.training_and_inference.params import MODEL, SLUG, Params, named, word
 from viz.labels import distinct, percent
 from viz.shell import links
-from viz.widgets import controls, engine_client, lesson, page_parts
+from viz.widgets import controls, engine_client, exhibit_parts, page_parts
 
 TOP = 7
 WHERE = {"paper": "On paper", "model": "The translator"}
@@ -54,7 +54,7 @@ def last_layer(params: Params, data: AtOnce) -> Folds:
             270,
         )
     with sentence:
-        page_parts.numbers(
+        page_parts.summary(
             f"{len(p):,} probabilities, one for each token; they add up to {p.sum():.6f}. “{names[0]}” has the largest, {percent(p[best[0]])}, because its logit is {number(z[best[0]] - z[best[1]])} above the next: e^{number(z[best[0]] - z[best[1]])} = {number(float(p[best[0]] / p[best[1]]), 1)} times as probable."
         )
     frame = pd.DataFrame(
@@ -85,7 +85,11 @@ def not_always(params: Params, data: AtOnce) -> Folds:
         text = SENTENCES[0]
         if where == "model":
             text = controls.text(
-                "English sentence", SLUG + "sentence", SENTENCES[0], placeholder="Type a sentence", of=MODEL
+                "English sentence",
+                SLUG + "sentence",
+                SENTENCES[0],
+                placeholder="Type a sentence",
+                model=MODEL,
             )
             controls.preset_row(SENTENCES, SLUG + "sentence", SENTENCES[0])
     if where == "paper":
@@ -111,7 +115,7 @@ def not_always(params: Params, data: AtOnce) -> Folds:
             280 if where == "paper" else 330,
         )
     with sentence:
-        page_parts.numbers(
+        page_parts.summary(
             _ways_numbers(first, best, parting, name, where)
             if told
             else "The first word: " + ", ".join(f"{way.tokens[0]} {way.p[0]:g}" for way in every[::3]) + "."
@@ -147,7 +151,7 @@ def _which(every: tuple[greedy.Way, ...], first: greedy.Way, best: greedy.Way) -
     tops = dict(sorted(tops.items()))
     firsts = ", ".join(f"“{letter}” ({way.p[0]:g})" for letter, way in tops.items())
     seconds = ", ".join(f"{way.p[1]:g}" for way in tops.values())
-    return lesson.predict(
+    return exhibit_parts.predict(
         SLUG + "best",
         f"A text has two words. The first one is {firsts}; the most probable second word after each of these has {seconds}. Greedy begins with “{first.tokens[0]}”. With which word does the most probable text begin?",
         {letter: way.total for letter, way in tops.items()},

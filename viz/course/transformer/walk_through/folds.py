@@ -48,7 +48,7 @@ def folds(data: Data, told: StepState, known: bool = True) -> Folds:
     chosen, by = told.chosen, sizes.counted(told.chosen)
 
     def counted() -> None:
-        page_parts.numbers(
+        page_parts.summary(
             f"N = {chosen.n_layers}, d = {chosen.d_model}, d_ff = {chosen.d_ff}, V = {chosen.n_vocab:,}: encoder layer {sizes.encoder_layer(chosen.d_model, chosen.d_ff):,}, "
             f"decoder layer {sizes.decoder_layer(chosen.d_model, chosen.d_ff):,}, both stacks {sizes.stacks(chosen):,}, with the embedding matrix {sum(by.values()):,}.\n"
             f"The base model of 2017 without its table: {sizes.stacks(sizes.Sizes()):,}, as torch.nn.Transformer() has.\n"

@@ -14,7 +14,7 @@ from viz.course.texts import data
 from viz.course.transformer.walk_through.maths import Station
 from viz.labels import distinct, formulas, percent
 from viz.shell import links, pages
-from viz.widgets import lesson, page_parts
+from viz.widgets import exhibit_parts, page_parts
 
 DOES, FORMULA, NOTHING, EXPLAINED = map(
     data(__file__).__getitem__, ("does", "formula", "nothing", "explained")
@@ -149,7 +149,7 @@ def owns(run: Any, box: Box, total: int) -> str:
 
 def show(run: Any, station: Station, row: int, total: int, key: str, *, height: int = 330) -> None:
     """The column beside the map: name, sentence, tensors, shapes, parameters, link."""
-    box, room = station.box, lesson.presenting()
+    box, room = station.box, exhibit_parts.presenting()
     with st.container(gap="small"):
         st.markdown(f"**{heading(box)}**" + ("" if room else f"  \n{formulas(DOES[kind(box)])}"))
         page_parts.show(
@@ -157,9 +157,9 @@ def show(run: Any, station: Station, row: int, total: int, key: str, *, height: 
             f"{key}.tensors",
             f"What goes into the box {heading(box)} and what comes out, as heatmaps.",
         )
-        page_parts.numbers(said(run, station, row))
+        page_parts.summary(said(run, station, row))
         if not room:
-            page_parts.numbers(f"{letters(run, box)}\n{owns(run, box, total)}")
+            page_parts.summary(f"{letters(run, box)}\n{owns(run, box, total)}")
             link(box)
 
 

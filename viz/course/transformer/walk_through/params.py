@@ -11,7 +11,7 @@ from core.errors import InputError
 from core.serving.engine import RunRequest, default
 from viz.course.texts import data
 from viz.shell import state
-from viz.widgets.knobs import Knobs, knob, sentence, toggle, touched
+from viz.widgets.knobs import Knobs, knob, sentence, toggle, url_only
 
 SLUG, MODEL = "walk_through.", "translator-en-es"
 SENTENCES: list[str] = data(__file__)["sentences"]
@@ -28,11 +28,15 @@ class Params(Knobs):
     text: str = knob(
         SENTENCES[0],
         sentence(
-            "English sentence", SENTENCES, drops=("word", "station"), of=MODEL, most=f"up to {LONGEST} tokens"
+            "English sentence",
+            SENTENCES,
+            drops=("word", "station"),
+            model=MODEL,
+            most=f"up to {LONGEST} tokens",
         ),
         link="text",
     )
-    layer: int = knob(0, touched(state.whole_number(0, 63)), link="layer")
+    layer: int = knob(0, url_only(state.whole_number(0, 63)), link="layer")
     shift: bool = knob(True, toggle("Shift right"))
 
 

@@ -22,7 +22,7 @@ from viz.instruments import diagram
 from viz.instruments.diagram.diagram import picked
 from viz.labels import distinct, formulas, literal, percent
 from viz.shell import present_layout, state
-from viz.widgets import controls, lesson, page_parts
+from viz.widgets import controls, exhibit_parts, page_parts
 
 MAP = f"{SLUG}map"
 GUESS, FEED, OPEN, COUNT, WALK = range(5)
@@ -53,7 +53,7 @@ def told_of(step: int, params: Params, data: Data) -> StepState:
 
 def sides(step: int) -> tuple[Any, Any]:
     """The map and what stands beside it. Before a room a question has what belongs to it below it: so the map keeps its width."""
-    if lesson.presenting() and step in (GUESS, COUNT):
+    if exhibit_parts.presenting() and step in (GUESS, COUNT):
         return st.container(), present_layout.side_area()
     left, right = st.columns([11, 9], gap="medium")
     return left, right
@@ -108,7 +108,7 @@ def _map(told: StepState, data: Data, place: Any, **options: Any) -> None:
 
     selected = "" if told.step == GUESS else transformer_map.role(told.box)
     with place:
-        diagram(**here, key=MAP, on_pick=touched, selected=selected, row=lesson.fit(30, 27))
+        diagram(**here, key=MAP, on_pick=touched, selected=selected, row=exhibit_parts.by_mode(30, 27))
 
 
 def guess(params: Params, data: Data) -> Folds:
@@ -120,23 +120,23 @@ def guess(params: Params, data: Data) -> Folds:
     labels = distinct(name(run, int(i)) for i in best)
     so_far = " ".join(transformer_map.plain(token) for token in run.tokens[1 : row + 1]) or "(nothing)"
     with right:
-        known = lesson.predict(
+        known = exhibit_parts.predict(
             f"{SLUG}next",
             f"The encoder has read “{run.source.text.strip()}”; the decoder has written “{so_far}”. Which token comes next?",
             dict(sorted(zip(labels, chances[best].tolist(), strict=True))),
             labels[0],
-            why=f"The model gives {percent(chances[best[0]])} to “{labels[0]}” and {percent(chances[best[1]])} to “{labels[1]}”; the other {len(chances) - 2:,} tokens share the rest.",
+            explanation=f"The model gives {percent(chances[best[0]])} to “{labels[0]}” and {percent(chances[best[1]])} to “{labels[1]}”; the other {len(chances) - 2:,} tokens share the rest.",
         )
         with st.container(key="walk-minute"):
             st.markdown(
                 ""
-                if lesson.presenting()
+                if exhibit_parts.presenting()
                 else "**Left, the encoder:** every word attends to every word, layer after layer. It reads the sentence once.  \n"
                 "**Right, the decoder:** attends to what is written so far, then to the output of the encoder.  \n"
                 "**Top:** one probability for each token of the vocabulary. The most probable token is written and becomes the next input at the bottom."
             )
         n, m = len(run.source.tokens), len(run.tokens)
-        page_parts.numbers(
+        page_parts.summary(
             f"{n} tokens in, {len(data.boxes)} boxes, {data.total:,} parameters."
             + (f" Written: {m - 1} tokens and END, {m} passes of the decoder." if known else "")
         )
@@ -147,7 +147,7 @@ def guess(params: Params, data: Data) -> Folds:
 def feed(params: Params, data: Data) -> Folds:
     """Target and decoder input as two rows; embedding and positions as tensors."""
     told, (left, right) = told_of(FEED, params, data), sides(FEED)
-    run, in_room = data.run, lesson.presenting()
+    run, in_room = data.run, exhibit_parts.presenting()
     target = distinct(transformer_map.plain(token) for token in run.tokens[1:])
     _map(told, data, left)
     with right:
@@ -163,7 +163,7 @@ def feed(params: Params, data: Data) -> Folds:
             "The target and what the decoder reads, with arrows from each word to its position.",
         )
         m = len(target) + 1
-        page_parts.numbers(
+        page_parts.summary(
             f"Position t reads y_(t−1) and should predict y_t: {m} positions, START in front, END to be written last."
             if shift
             else f"Without the shift all {m} positions read the very word that they should predict: copying would be enough."
@@ -197,7 +197,7 @@ def open_box(params: Params, data: Data) -> Folds:
         )
         station = next(station for station in told.way if station.box == told.box)
         row = looked_at(data.run, told.row) if told.box.side == "encoder" else told.row
-        inside.show(data.run, station, row, data.total, SLUG, height=lesson.fit(320, 300))
+        inside.show(data.run, station, row, data.total, SLUG, height=exhibit_parts.by_mode(320, 300))
     _map(told, data, left)
     return folds(data, told)
 
@@ -205,21 +205,23 @@ def open_box(params: Params, data: Data) -> Folds:
 def chosen_sizes(start: sizes.Sizes) -> sizes.Sizes:
     """The five sliders, which begin at the network that runs."""
     first, second, third = (
-        (*st.columns(2, gap="small"), st.container()) if lesson.presenting() else st.columns(3, gap="small")
+        (*st.columns(2, gap="small"), st.container())
+        if exhibit_parts.presenting()
+        else st.columns(3, gap="small")
     )
     with first:
         n = controls.slider("N, layers", 1, 24, f"{SLUG}N", start.n_layers)
-        d = controls.stops(
+        d = controls.select_slider(
             "d, a word",
             with_own((64, 128, 256, 512, 768, 1024, 2048), start.d_model),
             f"{SLUG}d",
             start.d_model,
         )
     with second:
-        h = controls.stops(
+        h = controls.select_slider(
             "h, heads", with_own((1, 2, 4, 8, 16, 32), start.n_heads), f"{SLUG}h", start.n_heads
         )
-        f = controls.stops(
+        f = controls.select_slider(
             "$d_{ff}$, inside",
             with_own((64, 256, 512, 1024, 2048, 3072, 4096, 8192), start.d_ff),
             f"{SLUG}f",
@@ -227,7 +229,7 @@ def chosen_sizes(start: sizes.Sizes) -> sizes.Sizes:
             "{:,}".format,
         )
     with third:
-        v = controls.stops(
+        v = controls.select_slider(
             "V, words",
             with_own((1000, 8000, 30000, 37000, 50000), start.n_vocab),
             f"{SLUG}V",
@@ -252,12 +254,12 @@ def count(params: Params, data: Data) -> Folds:
         by = sizes.counted(chosen)
         total, most = sum(by.values()), max(by, key=lambda part: by[part])
         with above:
-            known = lesson.predict(
+            known = exhibit_parts.predict(
                 f"{SLUG}most",
                 "Which part has the most parameters?",
                 {part: by[part] for part in (sizes.TABLE, sizes.SELF, sizes.CROSS, sizes.NETWORK)},
                 most,
-                why=lambda: (
+                explanation=lambda: (
                     f"The {most} has {by[most]:,} of {total:,}, {percent(by[most] / total)}; both kinds of attention together {percent((by[sizes.SELF] + by[sizes.CROSS]) / total)}."
                 ),
             )
@@ -273,10 +275,10 @@ def count(params: Params, data: Data) -> Folds:
             if chosen == start
             else "counts only: the tensors stay those of the shipped network"
         )
-        if known and lesson.presenting():  # each box says its count
-            page_parts.numbers(box)
+        if known and exhibit_parts.presenting():  # each box says its count
+            page_parts.summary(box)
         else:
-            page_parts.numbers(
+            page_parts.summary(
                 f"{total:,} parameters: {', '.join(f'{part} {count:,}' for part, count in by.items())}.\n"
                 f"{box} h = {chosen.n_heads} heads of {chosen.d_head} numbers: h changes no count, the heads share d. Sizes {own}."
                 if known
@@ -298,9 +300,9 @@ def walk(params: Params, data: Data) -> Folds:
         here = looked_at(run, row) if station.box.side == "encoder" else row
         st.markdown(
             f"**{at + 1} of {len(way)}: {literal(inside.heading(station.box))}**"
-            + ("" if lesson.presenting() else f"  \n{formulas(inside.DOES[inside.kind(station.box)])}")
+            + ("" if exhibit_parts.presenting() else f"  \n{formulas(inside.DOES[inside.kind(station.box)])}")
         )
-        page_parts.numbers(inside.said(run, station, here))
+        page_parts.summary(inside.said(run, station, here))
         keep = [i for i, each in enumerate(way) if each.box.kind not in ("linear", "softmax", "norm")]
         stretch = [
             (i, "encoder" if way[k].box.side == "encoder" else "decoder")
@@ -315,7 +317,7 @@ def walk(params: Params, data: Data) -> Folds:
                 [way[k].stream for k in keep],
                 near,
                 stretch,
-                lesson.fit(220, 160),
+                exhibit_parts.by_mode(220, 160),
             ),
             f"{SLUG}trip",
             "The length of the word's vector after each box on its way.",
@@ -324,12 +326,12 @@ def walk(params: Params, data: Data) -> Folds:
             "Written word", range(len(words)), f"{SLUG}word", telling(data), lambda i: words[i], quiet=True
         )
         source, word = transformer_map.plain(run.source.tokens[looked_at(run, row)]), words[row]
-        page_parts.numbers(
+        page_parts.summary(
             f"In at the left: “{source}”, which “{word}” attends to most. Through {len(way)} boxes to “{word}”, {percent(way[-1].guess[1])}."
             if way[-1].guess
             else ""
         )
-        if not lesson.presenting():
+        if not exhibit_parts.presenting():
             inside.link(station.box)
     layer = next(
         (

@@ -12,7 +12,7 @@ from viz.course.lesson import Folds
 from viz.course.vision.letters_over_frames import charts, maths, own_voice
 from viz.course.vision.letters_over_frames.params import SLUG, Params
 from viz.labels import percent, shorten
-from viz.widgets import engine_client, lesson, page_parts
+from viz.widgets import engine_client, exhibit_parts, page_parts
 
 ERROR = r"\text{letter error} = \frac{\text{insertions} + \text{deletions} + \text{replacements}}{\text{letters said}}"
 
@@ -51,7 +51,7 @@ def _bars(
     params: Params,
 ) -> Folds:
     worst = found.rates[-1]
-    known = lesson.predict_share(
+    known = exhibit_parts.predict_share(
         f"{SLUG}.{of}",
         asked,
         min(worst, 1.0),
@@ -64,11 +64,11 @@ def _bars(
         for i, (name, rate, said) in enumerate(zip(names, found.rates, found.written, strict=True))
     ]
     page_parts.show(
-        charts.rates(bars, height=lesson.fit(48, 62)),
+        charts.rates(bars, height=exhibit_parts.by_mode(48, 62)),
         f"{SLUG}.{of}.rates",
         f"Share of letters wrong by {of}, and the output for one sound.",
     )
-    page_parts.numbers(
+    page_parts.summary(
         f"The words spoken in the {'noisiest' if of == 'noise' else 'longest'} example are “{found.said[-1]}”."
     )
     return Folds(

@@ -8,7 +8,7 @@ from core.data.speech.clips import DIGITS, HEARD, KEPT_OUT, WORDS
 from core.data.speech.reader import RANGES, seconds
 from core.models.las import LasConfig
 from viz.course.vision.letters_over_frames.maths import MODEL, spoken
-from viz.widgets.knobs import Knobs, draw, knob, pills, sentence, slider
+from viz.widgets.knobs import Knobs, knob, pills, seed_input, sentence, slider
 
 SLUG = "letters_over_frames"
 TEXTS = ("yes winter pencil", "4 7 2", "0 garden 9")
@@ -23,13 +23,13 @@ class Params(Knobs):
 
     own: str = knob(
         TEXTS[0],
-        sentence("Digits and words to say", TEXTS, placeholder="yes winter pencil", of=MODEL, most=MOST),
+        sentence("Digits and words to say", TEXTS, placeholder="yes winter pencil", model=MODEL, most=MOST),
     )
     voice: str = knob(KEPT_OUT[0], pills(VOICE, (*HEARD, *KEPT_OUT)))
     speed: float = knob(1.0, slider("Speed", SLOW, FAST, 0.05, width=260))
     noise: float = knob(0.0, slider("Noise, as a share of the speech", QUIETEST, LOUDEST, 0.05, width=260))
     rate: float = knob(0.5, slider("Speed of the second sound", SLOW, FAST, 0.05))
-    seed: int = knob(0, draw(9999, again="Other sounds"))
+    seed: int = knob(0, seed_input(9999, next_label="Other sounds"))
 
     @property
     def text(self) -> str:

@@ -15,7 +15,7 @@ from viz.course.vision.letters_over_frames import charts, maths
 from viz.course.vision.letters_over_frames.maths import END, Heard
 from viz.course.vision.letters_over_frames.params import SLUG, Params
 from viz.labels import distinct, percent, visible
-from viz.widgets import engine_client, lesson, page_parts
+from viz.widgets import engine_client, exhibit_parts, page_parts
 
 PAUSE = "a pause"
 
@@ -28,7 +28,7 @@ def guess(params: Params, data: Heard) -> Folds:
     shares[PAUSE] = max(0.0, 1 - sum(shares.values()))
     most = max(shares, key=shares.__getitem__)
     so_far, letter = "".join(data.letters[:row]), data.letters[row]
-    told = lesson.predict(
+    told = exhibit_parts.predict(
         f"{SLUG}.first",
         f"The model has read the sound below and output “{so_far.strip() or '(nothing)'}”. Next it outputs "
         f"“{visible(letter)}”. Which part of the sound has the largest attention weight?",
@@ -37,9 +37,9 @@ def guess(params: Params, data: Heard) -> Folds:
         f"“{most}” has {percent(shares[most])} of the weight. It learned from pairs of a sound and its spelling alone, without "
         "word boundaries.",
     )
-    _draw(data, f"{SLUG}.guess", upto=None if told else row, height=lesson.fit(430, 400))
+    _draw(data, f"{SLUG}.guess", upto=None if told else row, height=exhibit_parts.by_mode(430, 400))
     _hear(data, f"{SLUG}.guess.sound")
-    page_parts.numbers(
+    page_parts.summary(
         _spelled(data)
         if told
         else f"{data.length:.2f} seconds of sound; {row} of {len(data.letters)} letters are shown, the rest after your guess."
@@ -51,7 +51,7 @@ def diagonal(params: Params, data: Heard) -> Folds:
     """Do the weights walk from left to right?"""
     n = len(data.letters)
     known = (
-        lesson.predict_number(
+        exhibit_parts.predict_number(
             f"{SLUG}.later",
             f"Nothing in the network forces it to attend from left to right: each letter may attend anywhere. Of the {n - 1} "
             "letters after the first (END is one of them), how many have a later mean time than the letter before?",
@@ -64,9 +64,9 @@ def diagonal(params: Params, data: Heard) -> Folds:
         if n > 2
         else True
     )
-    _draw(data, f"{SLUG}.diagonal.{known}", line=known, height=lesson.fit(430, 400))
+    _draw(data, f"{SLUG}.diagonal.{known}", line=known, height=exhibit_parts.by_mode(430, 400))
     _hear(data, f"{SLUG}.diagonal.sound")
-    page_parts.numbers(
+    page_parts.summary(
         f"{data.later} of {n - 1} letters have a later mean time than the one before. {_spelled(data)}"
         if known
         else f"There are {n} rows of weights; each adds up to 1. {_spelled(data)}"
@@ -84,7 +84,7 @@ def stretch(params: Params, data: Heard) -> Folds:
     until = max(data.weights.shape[1] * data.step, other.weights.shape[1] * other.step)
     alike = data.letters == other.letters
     known = (
-        lesson.predict_number(
+        exhibit_parts.predict_number(
             f"{SLUG}.stretch",
             f"At speed {params.speed:g} the mean time of “{visible(data.letters[row])}” (letter {row + 1}) is {here:.2f} s. "
             f"The sound is played at speed {params.rate:g}: {other.length:.2f} s in place of {data.length:.2f} s. What is "
@@ -99,7 +99,7 @@ def stretch(params: Params, data: Heard) -> Folds:
         if alike
         else True
     )
-    height = lesson.fit(340, 225)
+    height = exhibit_parts.by_mode(340, 225)
     _draw(data, f"{SLUG}.one", line=True, until=until, height=height)
     _draw(other, f"{SLUG}.other.{known}", upto=None if known else 0, line=known, until=until, height=height)
     _hear(other, f"{SLUG}.other.sound")
@@ -110,7 +110,7 @@ def stretch(params: Params, data: Heard) -> Folds:
         said += f"Mean times grow by the factor {slope:.2f}; the sound is {other.length / data.length:.2f} times as long."
     elif known:
         said += "The two spellings differ (this speed is too far from the training), so they cannot be compared letter by letter."
-    page_parts.numbers(said)
+    page_parts.summary(said)
     latex = (
         ()
         if slope is None
@@ -128,7 +128,7 @@ def pyramid(params: Params, data: Heard) -> Folds:
     )
     frames, left = shapes["frames"][0], list(shapes.values())[-1][0]
     n, up = len(data.letters), len(shapes) - 2
-    known = lesson.predict_number(
+    known = exhibit_parts.predict_number(
         f"{SLUG}.pyramid",
         f"{data.length:.2f} seconds are {frames} frames, one every {maths.hop():.2f} s. Above them are a recurrent layer and "
         f"{up} levels of a pyramid, each of which reads two neighbours as one. Over how many states does attention run?",
@@ -141,11 +141,11 @@ def pyramid(params: Params, data: Heard) -> Folds:
     )
     shown = shapes if known else dict(list(shapes.items())[:2])
     page_parts.show(
-        charts.pyramid(shown, height=lesson.fit(240, 300)),
+        charts.pyramid(shown, height=exhibit_parts.by_mode(240, 300)),
         f"{SLUG}.pyramid",
         "Frames of the sound and the states of each level above them.",
     )
-    page_parts.numbers(
+    page_parts.summary(
         f"{n} letters × {left} states = {n * left:,} weights; over frames there would be {n * frames:,}."
         if known
         else f"{frames} frames of {shapes['frames'][1]} numbers each. The levels are shown after your guess."
@@ -190,7 +190,7 @@ def _draw(data: Heard, key: str, **how: Any) -> None:
 
 def _hear(data: Heard, key: str) -> None:
     """The sound itself; before a room the picture has its place."""
-    if not lesson.presenting():
+    if not exhibit_parts.presenting():
         st.audio(data.wave, sample_rate=RATE)
 
 

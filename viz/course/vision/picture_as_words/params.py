@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from core.data import doodles
 from viz.course.vision.picture_as_words.maths import MEAN, ROLLOUT, SIZES
-from viz.widgets.knobs import Knobs, doodle, draw, knob, pills, segmented, slider
+from viz.widgets.knobs import Knobs, doodle, knob, pills, seed_input, segmented, slider
 
 SLUG = "picture_as_words"
 LAYERS, HEADS = 4, 4
@@ -23,4 +23,4 @@ class Params(Knobs):
     layer: int = knob(LAYERS - 1, segmented("Layer", tuple(range(LAYERS)), width=1))
     head: str = knob(MEAN, pills("Head", (MEAN, *map(str, range(HEADS)), ROLLOUT)))
     share: int = knob(75, slider("Hidden, in percent", 5, 95, 5))
-    draw: int = knob(0, draw(999, again="Hide others"))
+    draw: int = knob(0, seed_input(999, next_label="Hide others"))

@@ -14,7 +14,7 @@ from viz.instruments import picture_view
 from viz.instruments.kit import origin
 from viz.labels import percent
 from viz.shell import present_layout
-from viz.widgets import engine_client, lesson, page_parts
+from viz.widgets import engine_client, exhibit_parts, page_parts
 
 CLASS = "class token"
 LARGE, BIG = 224, 16
@@ -25,7 +25,7 @@ def words(params: Params, data: Seen) -> Folds:
     """How many tokens is a picture?"""
     n, side = maths.n_tokens(SIDE, params.patch), SIDE // params.patch
     large = maths.n_tokens(LARGE, BIG)
-    known = lesson.predict_number(
+    known = exhibit_parts.predict_number(
         f"{SLUG}.tokens",
         f"A doodle of {SIDE} × {SIDE} pixels is cut into patches of {params.patch} × {params.patch}, and a class token is put in front. "
         "How many tokens does the encoder read?",
@@ -38,7 +38,7 @@ def words(params: Params, data: Seen) -> Folds:
     )
     parts = maths.cut(data.pixels, params.patch)
     page_parts.show(
-        charts.tiles(parts, side, height=lesson.fit(260, 300)),
+        charts.tiles(parts, side, height=exhibit_parts.by_mode(260, 300)),
         f"{SLUG}.cut",
         f"The doodle cut into patches of {params.patch} by {params.patch} pixels, each in its place.",
     )
@@ -51,14 +51,14 @@ def words(params: Params, data: Seen) -> Folds:
                 across,
                 first="class",
                 numbered=len(parts) < 60,
-                height=min(62.0 * lines, lesson.fit(330, 300)),
+                height=min(62.0 * lines, exhibit_parts.by_mode(330, 300)),
             ),
             f"{SLUG}.row",
             f"The same {n - 1} patches one after the other, as a row of words, the class token in front.",
         )
     flat = [part.flatten() for part in parts]
     empty = sum(not part.any() for part in flat)
-    page_parts.numbers(
+    page_parts.summary(
         f"{n - 1} patches of {params.patch**2} numbers each, read row by row after the class token; {empty} of them are entirely black. "
         f"Attention compares all pairs: {n} × {n} = {n * n:,} scores in each head."
         if known
@@ -85,7 +85,7 @@ def looks(params: Params, data: Seen) -> Folds:
     """How much of the class token's attention falls on lines, and which class comes out."""
     inked = maths.inked(data.pixels)
     n_inked, attended = int(inked.sum()), data.on_ink(LAYERS - 1)
-    known = lesson.predict_share(
+    known = exhibit_parts.predict_share(
         f"{SLUG}.class",
         f"The class is computed from the class token alone. {n_inked} of {len(inked)} patches ({percent(n_inked / len(inked))}) contain a part of a "
         "line; the others are black. In the last layer, averaged over its heads: how much of its attention does the class token give to the patches with a line?",
@@ -113,13 +113,13 @@ def looks(params: Params, data: Seen) -> Folds:
         names=("query", "doodle"),
         title=called,
         hint="Touch a patch: it becomes the query.",
-        height=lesson.fit(380, 330),
+        height=exhibit_parts.by_mode(380, 330),
         key=f"{SLUG}.look",
     )
     if known:
         with present_layout.side_area():
             page_parts.show(
-                charts.classes(data.classes, data.chances, height=lesson.fit(30, 34)),
+                charts.classes(data.classes, data.chances, height=exhibit_parts.by_mode(30, 34)),
                 f"{SLUG}.classes",
                 "The probability of each class: "
                 + ", ".join(
@@ -129,7 +129,7 @@ def looks(params: Params, data: Seen) -> Folds:
             )
     row = weights[0]
     on = float(row[1:][inked].sum())
-    page_parts.numbers(
+    page_parts.summary(
         f"{called}: the class token gives {percent(row[0])} to itself, {percent(on)} to the {int(inked.sum())} patches with a line in "
         f"them and {percent(max(0.0, 1 - on - row[0]))} to the {int((~inked).sum())} black ones."
     )
@@ -159,7 +159,7 @@ def fills(params: Params, data: Seen) -> Folds:
     origin.tell(model=maths.FILLER, text=params.own)
     n = maths.n_tokens(SIDE, 4) - 1
     left = found.error / found.of_mean if found.of_mean else 1.0
-    known = lesson.predict_share(
+    known = exhibit_parts.predict_share(
         f"{SLUG}.fill",
         f"{len(found.hidden)} of {n} patches are hidden; the encoder reads the other {n - len(found.hidden)}. If every "
         "hidden patch is filled with the mean of the visible ones, the squared error counts as 100%. How large is it when the decoder fills them in?",
@@ -173,11 +173,11 @@ def fills(params: Params, data: Seen) -> Folds:
         ("the drawing", charts.coloured(data.pixels / 255) if known else None),
     ]
     page_parts.show(
-        pictures.reads(images, height=lesson.fit(260, 300)),
+        pictures.reads(images, height=exhibit_parts.by_mode(260, 300)),
         f"{SLUG}.filled",
         f"The doodle with {len(found.hidden)} of {n} patches hidden, the decoder's picture, and the whole doodle.",
     )
-    page_parts.numbers(
+    page_parts.summary(
         f"Squared error per pixel at the {len(found.hidden)} hidden places: {found.error:.4f} by the decoder, {found.of_mean:.4f} by the mean of the "
         f"{n - len(found.hidden)} visible patches."
         if known

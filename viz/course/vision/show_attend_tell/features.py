@@ -21,7 +21,7 @@ from viz.course.vision.show_attend_tell import maths
 from viz.course.vision.show_attend_tell.maths import Told
 from viz.course.vision.show_attend_tell.params import SLUG, Params
 from viz.labels import percent
-from viz.widgets import lesson, page_parts
+from viz.widgets import exhibit_parts, page_parts
 
 Array = NDArray[Any]
 MAPS = "encoder.maps"
@@ -93,7 +93,7 @@ def draw(params: Params, data: Told) -> Folds:
     """Filters of the first layer, where they respond, and patterns of the second layer."""
     found = features(params.text)
     n, active = len(found.low), found.responding
-    known = lesson.predict(
+    known = exhibit_parts.predict(
         f"{SLUG}.filters",
         f"The first layer has {n} filters. How many of them respond somewhere in this scene?",
         SHARES,
@@ -106,7 +106,7 @@ def draw(params: Params, data: Told) -> Folds:
         _row(
             [
                 (
-                    lesson.fit(f"filter {i} responds", f"map {i}"),
+                    exhibit_parts.by_mode(f"filter {i} responds", f"map {i}"),
                     np.repeat((found.maps[i] / found.maps[i].max())[..., None], 3, -1),
                 )
                 for i in low
@@ -115,7 +115,10 @@ def draw(params: Params, data: Told) -> Folds:
             "Where in the scene these filters respond",
         )
         _row(
-            [(lesson.fit(f"second layer, {i}", f"pattern {i}"), as_colours(found.high[i])) for i in high],
+            [
+                (exhibit_parts.by_mode(f"second layer, {i}", f"pattern {i}"), as_colours(found.high[i]))
+                for i in high
+            ],
             "high",
             "Patterns of the second layer",
         )
@@ -123,7 +126,7 @@ def draw(params: Params, data: Told) -> Folds:
         _row([("the scene", data.pixels / 255)], "scene", "The scene")
     empty = np.setdiff1d(np.arange(GRID**2), [thing.place() for thing in data.scene])
     edges = (found.maps > 0).any(axis=(1, 2)).mean()
-    page_parts.numbers(
+    page_parts.summary(
         f"{len(active)} of {n} filters ({percent(edges)}) respond somewhere; the {len(empty)} empty cells are white. A filter reads "
         f"{found.low.shape[1]} × {found.low.shape[2]} pixels, a number of the second layer {SIDE} × {SIDE}."
         if known
@@ -143,7 +146,7 @@ def draw(params: Params, data: Told) -> Folds:
 
 def _row(images: list[tuple[str, Array]], key: str, alt: str) -> None:
     page_parts.show(
-        pictures.reads(images, height=lesson.fit(150, 165)),
+        pictures.reads(images, height=exhibit_parts.by_mode(150, 165)),
         f"{SLUG}.features.{key}",
         f"{alt}: {', '.join(name for name, _ in images)}.",
     )

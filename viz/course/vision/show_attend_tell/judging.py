@@ -11,7 +11,7 @@ from viz.course.texts import data as words_of
 from viz.course.vision.show_attend_tell import charts, maths
 from viz.course.vision.show_attend_tell.params import SLUG, Params
 from viz.labels import percent
-from viz.widgets import engine_client, lesson, page_parts
+from viz.widgets import engine_client, exhibit_parts, page_parts
 
 SHOWN = 3
 """Captions of each sort that are drawn."""
@@ -29,7 +29,7 @@ def judge(params: Params, _: object) -> Folds:
     sorts = [[row for row in rows if row[2] is kind][:SHOWN] for kind in (False, True)]
     turn = params.judge % 2 if all(sorts) else int(not sorts[0])
     scene, said, ok = sorts[turn][0]
-    known = lesson.predict(
+    known = exhibit_parts.predict(
         f"{SLUG}.judge",
         f"The captioner’s output for the first picture: “{said}” Is every word right?",
         (RIGHT, WRONG),
@@ -44,11 +44,11 @@ def judge(params: Params, _: object) -> Folds:
     ]
     shown = picked if known else picked[:1]
     page_parts.show(
-        charts.cards(shown, gap=lesson.fit(0.12, 0.32), height=lesson.fit(290, 300)),
+        charts.cards(shown, gap=exhibit_parts.by_mode(0.12, 0.32), height=exhibit_parts.by_mode(290, 300)),
         f"{SLUG}.cards.{known}",
         "; ".join(f"{text} {'' if fine is None else (RIGHT if fine else WRONG)}" for _, text, fine in shown),
     )
-    page_parts.numbers(
+    page_parts.summary(
         f"{right} of {len(rows)} synthetic scenes right. In half of the scenes one thing has a colour that its kind never had in training."
         if known
         else f"One of {len(rows)} synthetic scenes that were sampled now. Guess first, then more are shown."
@@ -68,14 +68,14 @@ def printed(params: Params, _: object) -> Folds:
     """A caption that the slides print: as right, or as a mistake?"""
     texts = [(text, kind) for kind in OURS for text in PRINTED[kind]]
     text, kind = texts[int(np.random.default_rng((5, params.judge)).integers(len(texts)))]
-    known = lesson.predict(
+    known = exhibit_parts.predict(
         f"{SLUG}.caption",
         f"“{text}” Xu et al.'s captioner wrote this about a photograph that is not shown here. Do the slides print it under “{OURS[0]}” or under “{OURS[1]}”?",
         OURS,
         kind,
         f"“{kind}”. All twelve are good sentences: whether a caption is true can only be seen in the picture. The map shows where the model attended.",
     )
-    groups = lesson.fit(list(PRINTED), list(OURS))  # before a room those that are asked about
+    groups = exhibit_parts.by_mode(list(PRINTED), list(OURS))  # before a room those that are asked about
     if known:
         for first in range(0, len(groups), 2):
             for place, name in zip(st.columns(2, gap="medium"), groups[first : first + 2], strict=False):
@@ -87,7 +87,7 @@ def printed(params: Params, _: object) -> Folds:
         with st.container(border=True):
             st.text(text)
     n = sum(len(PRINTED[name]) for name in groups)
-    page_parts.numbers(
+    page_parts.summary(
         f"{n} captions in {len(groups)} groups, as the slides print them."
         if known
         else "One of the captions of the slides. Guess first, then all are shown."

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from core.data.scenes.language import COLOURS, KINDS, read
 from viz.course.vision.show_attend_tell.maths import MODEL, N_DRAWS, scene_of
-from viz.widgets.knobs import Knobs, draw, knob, pills, sentence, slider
+from viz.widgets.knobs import Knobs, knob, pills, seed_input, sentence, slider
 
 SLUG = "show_attend_tell"
 TEXTS = (
@@ -25,7 +25,7 @@ class Params(Knobs):
         sentence(
             "Scene: a colour, a kind and column,row for each thing; empty for a sampled one",
             TEXTS,
-            of=MODEL,
+            model=MODEL,
             placeholder=lambda p: scene_of(p.draw),
             most="a thing in each of 25 cells",
         ),
@@ -33,8 +33,8 @@ class Params(Knobs):
     colour: str = knob(COLOURS[0], pills("Colour", COLOURS))
     kind: str = knob(KINDS[0], pills("Kind", KINDS))
     cells: int = knob(0, slider("Sample of the cells", 0, N_DRAWS - 1))
-    judge: int = knob(0, draw(9999, again="Another caption"))
-    draw: int = knob(1, draw(9999, drops=("own",), again="Another scene"))
+    judge: int = knob(0, seed_input(9999, next_label="Another caption"))
+    draw: int = knob(1, seed_input(9999, drops=("own",), next_label="Another scene"))
 
     @property
     def text(self) -> str:

@@ -18,7 +18,7 @@ from viz.course.vision.show_attend_tell.params import SLUG, Params
 from viz.instruments import picture_view
 from viz.labels import distinct, percent, visible
 from viz.shell import state
-from viz.widgets import engine_client, lesson, page_parts
+from viz.widgets import engine_client, exhibit_parts, page_parts
 
 PRINTED: dict[str, float] = words_of(__file__)["printed"]
 EMPTY = "empty cells"
@@ -31,7 +31,7 @@ def guess(params: Params, data: Told) -> Folds:
     shares[EMPTY] = max(0.0, 1 - sum(shares.values()))
     most = max(shares, key=shares.__getitem__)
     so_far = " ".join(data.words[:row]) or "(nothing)"
-    told = lesson.predict(
+    told = exhibit_parts.predict(
         f"{SLUG}.first",
         f"The captioner has written “{so_far}”. While it writes “{data.words[row]}”, where in the picture does most of the "
         "attention weight lie?",
@@ -49,7 +49,7 @@ def guess(params: Params, data: Told) -> Folds:
         _look(data, f"{SLUG}.guess", row)
     else:
         _board(data, f"{SLUG}.plain")
-    page_parts.numbers(
+    page_parts.summary(
         _judged(data)
         if told
         else f"{len(data.scene)} things in {data.weights.shape[1]} cells. Guess first, then the map is shown."
@@ -60,11 +60,11 @@ def guess(params: Params, data: Told) -> Folds:
 def words(params: Params, data: Told) -> Folds:
     """All words, and a board on which things are placed."""
     _look(data, f"{SLUG}.words", data.telling)
-    page_parts.numbers(_judged(data) + " " + _looks(data))
-    if not lesson.presenting():
+    page_parts.summary(_judged(data) + " " + _looks(data))
+    if not exhibit_parts.presenting():
         key = f"{SLUG}.board"
         _board(data, key, on_pick=partial(_place, key, params))
-        page_parts.numbers(f"Touch a cell to put a {params.thing} there, or to take it away.")
+        page_parts.summary(f"Touch a cell to put a {params.thing} there, or to take it away.")
     return _folds(params, data, data.telling)
 
 
@@ -78,7 +78,7 @@ def gates(params: Params, data: Told) -> Folds:
         "the probability of that word",
     )
     said = ", ".join(f"{word} {value}" for word, value in PRINTED.items())
-    known = lesson.predict(
+    known = exhibit_parts.predict(
         f"{SLUG}.printed",
         f"The slides show the maps of “A woman is throwing a frisbee in a park.” and print a number beside some words: {said}. "
         "They call the maps attention weights. What is the number?",
@@ -102,7 +102,7 @@ def gates(params: Params, data: Told) -> Folds:
         )
     top, low = int(data.gates.argmax()), int(data.gates.argmin())
     naming, grammar = data.gates_by_kind
-    page_parts.numbers(
+    page_parts.summary(
         f"Above, as printed. Below, this run: the gate is largest at “{names[top]}”, {data.gates[top]:.2f}, smallest at “{names[low]}”, "
         f"{data.gates[low]:.2f}; the largest weight of any cell is {largest.max():.2f}. Words that name a thing have gates from {naming.min():.2f} to {naming.max():.2f}, "
         f"words of grammar from {grammar.min():.2f} to {grammar.max():.2f}."
@@ -123,7 +123,7 @@ def hard(params: Params, data: Told) -> Folds:
         (SLUG, "one", params.text, params.cells), lambda: maths.told(params.text, params.cells), 5_000
     )
     n, same = maths.N_DRAWS, found[data.said]
-    known = lesson.predict_number(
+    known = exhibit_parts.predict_number(
         f"{SLUG}.hard",
         f"Soft attention reads the mean of all cells. Hard attention samples one cell per word, with the weights as probabilities. "
         f"{n} captions are written in this way. How many different captions are among them?",
@@ -135,7 +135,7 @@ def hard(params: Params, data: Told) -> Folds:
         near=1,
     )
     _look(one, f"{SLUG}.hard.{params.cells}", min(data.telling, len(one.words) - 1))
-    page_parts.numbers(
+    page_parts.summary(
         f"Sample {params.cells}: “{one.said}”"
         + (", as with soft attention. " if one.said == data.said else f"; soft: “{data.said}” ")
         + (
@@ -170,7 +170,7 @@ def _look(data: Told, key: str, row: int) -> None:
         ground="light",
         who="the captioner",
         names=("word", "scene"),
-        height=lesson.fit(360, 330),
+        height=exhibit_parts.by_mode(360, 330),
         key=key,
     )
 
@@ -178,12 +178,15 @@ def _look(data: Told, key: str, row: int) -> None:
 def _board(data: Told, key: str, **pick: Any) -> None:
     things = ", ".join(f"{thing.name} at {thing.column},{thing.row}" for thing in data.scene)
     page_parts.show(
-        charts.board(data.pixels, data.names, height=lesson.fit(330, 380)), key, f"A scene: {things}.", **pick
+        charts.board(data.pixels, data.names, height=exhibit_parts.by_mode(330, 380)),
+        key,
+        f"A scene: {things}.",
+        **pick,
     )
 
 
 def _place(key: str, params: Params) -> None:
-    if cell := page_parts.picked(key, charts.PICKED):
+    if cell := page_parts.clicked_mark(key, charts.PICKED):
         state.write(**{f"{SLUG}.own": maths.placed(params.text, params.thing, int(cell["place"]))})
 
 

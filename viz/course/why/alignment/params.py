@@ -26,7 +26,7 @@ class Params(Knobs):
         sentence(
             "English sentence",
             SENTENCES,
-            of=lambda params: ASKERS[params.asks],
+            model=lambda params: ASKERS[params.asks],
             most=f"up to {LONGEST} tokens",
         ),
         link="text",

@@ -22,7 +22,7 @@ from viz.instruments import ALIGNING, arithmetic, heatmap, words_view
 from viz.instruments.kit import origin
 from viz.labels import distinct, literal, percent, visible
 from viz.shell import state
-from viz.widgets import controls, engine_client, lesson, page_parts
+from viz.widgets import controls, engine_client, exhibit_parts, page_parts
 
 AXIS = ("written", "read")
 
@@ -32,7 +32,7 @@ def guess(params: Params, data: maths.Data) -> Folds:
     row, keys = maths.telling(data), distinct(data.words)
     weights, word, so_far = data.weights[row], data.written[row], " ".join(data.written[:row])
     most, after = np.argsort(weights)[::-1][:2] if len(keys) > 1 else (0, 0)
-    told = lesson.predict(
+    told = exhibit_parts.predict(
         f"{SLUG}.first",
         f"So far: “{so_far or '(nothing)'}”. Next it writes “{word}”. Which English word gets the most attention?",
         dict(zip(keys, weights.tolist(), strict=True)),
@@ -72,7 +72,7 @@ def read(params: Params, data: maths.Data) -> Folds:
             Lane(f"← from the right ({n} × {p})", data.back, (), 8, back=True),
             Lane(f"joined, hⱼ ({n} × {both})", data.joined, (), 16, arrows=False),
         ]
-    room = lesson.presenting()
+    room = exhibit_parts.presenting()
     page_parts.show(
         unrolled(lanes, pixels=6 if room else 8, large=1.5 if room else 1),
         f"{SLUG}.read",
@@ -101,7 +101,7 @@ def look(params: Params, data: maths.Data) -> Folds:
         figure,
         f"{SLUG}.look",
         "Scores, weights, encoder states and the context vector of one written word.",
-        room=340,
+        present_height=340,
     )
     most, total = int(weights.argmax()), float(np.exp(scores - scores.max()).sum())
     return _told(
@@ -127,7 +127,7 @@ def matrix(params: Params, data: maths.Data) -> Folds:
         axis=AXIS,
         title=f"aᵢⱼ of {data.model}",
         numbers=len(data.words) <= 16,
-        height=200 if lesson.presenting() else 360,
+        height=200 if exhibit_parts.presenting() else 360,
     )
     last = data.weights[rows - 1]
     places = ", ".join(str(int(weights.argmax()) + 1) for weights in data.weights[:rows])
@@ -145,7 +145,7 @@ def matrix(params: Params, data: maths.Data) -> Folds:
 
 def without(params: Params, data: maths.Data) -> Folds:
     """What is written with one vector for the whole sentence, and with every score the same."""
-    room, n, cost = lesson.presenting(), len(data.words), len(params.text)
+    room, n, cost = exhibit_parts.presenting(), len(data.words), len(params.text)
     with engine_client.many() as submit:
         key = ("alignment.even", data.model, params.text)
         text, weights, _ = submit(key, lambda: maths.even(data.model, params.text), 20 * cost)
@@ -209,7 +209,7 @@ def who_asks(params: Params, data: maths.Data) -> Folds:
                 key=f"{SLUG}.asks.{asks}",
                 axis=AXIS,
                 title=title,
-                height=190 if lesson.presenting() else 300,
+                height=190 if exhibit_parts.presenting() else 300,
             )
             st.text(each.text)
             _telling_error(params.text, each.model, each.text)
@@ -227,24 +227,24 @@ def who_asks(params: Params, data: maths.Data) -> Folds:
 
 
 def _card() -> DeltaGenerator:
-    return st.container(border=not lesson.presenting(), gap=None, height="stretch")
+    return st.container(border=not exhibit_parts.presenting(), gap=None, height="stretch")
 
 
 def _translation(label: str, text: str) -> None:
     st.markdown(f":gray[{literal(label)}]")
-    st.markdown(f"{'####' if lesson.presenting() else '###'} {literal(text or '(nothing)')}")
+    st.markdown(f"{'####' if exhibit_parts.presenting() else '###'} {literal(text or '(nothing)')}")
 
 
 def _telling_error(text: str, model: str, written: str | None) -> None:
     """That a ready-made sentence came out wrong: before a room in a few words."""
     if written and (found := preset_checks.check_translation(text, model, written)) and not found.passed:
-        says = found.summary.rpartition("; ")[2] if lesson.presenting() else found.summary
+        says = found.summary.rpartition("; ")[2] if exhibit_parts.presenting() else found.summary
         st.text(f"A telling error: {says}")
 
 
 def _told(sentence: str, params: Params, data: maths.Data, row: int, *, known: bool = True) -> Folds:
     """The sentence of numbers, whether another model stands in, and what belongs in the folds."""
-    page_parts.numbers(sentence)
+    page_parts.summary(sentence)
     if not maths.usable(wanted := maths.ASKERS[params.asks]):
         st.caption(f"{wanted} is not here yet. Shown instead: {maths.ASKERS['before']}.")
 
@@ -275,12 +275,12 @@ def _equations(params: Params, data: maths.Data, row: int) -> None:
     key = controls.pills("Source word", range(len(keys)), f"{SLUG}.key", most, keys.__getitem__)
     score, weight = number(float(data.scores[row, key]), 4), number(float(data.weights[row, key]), 4)
     marks = {"a_ij": "a bar, and a cell of the matrix", "h_j": "a tile", "c_i": "the last tile"}
-    lesson.equation("attention.probability", SLUG)
-    lesson.equation("attention.context", SLUG, marks=marks)
-    lesson.equation("attention.similarity", SLUG, values={"s_ij": score})
-    lesson.equation("attention.softmax", SLUG, values={"a_ij": weight, "s_ij": score})
+    exhibit_parts.equation("attention.probability", SLUG)
+    exhibit_parts.equation("attention.context", SLUG, marks=marks)
+    exhibit_parts.equation("attention.similarity", SLUG, values={"s_ij": score})
+    exhibit_parts.equation("attention.softmax", SLUG, values={"a_ij": weight, "s_ij": score})
     asks = "s_(t-1), as in these equations" if data.before == 0 else "s_t: read l_i in place of l_(i-1)"
-    page_parts.numbers(
+    page_parts.summary(
         f"The query of {data.model} is {asks}. Its largest difference from s_(t-1) is {data.before:.2g}, from s_t {data.now:.2g}."
     )
     run = _run(params, data)
@@ -304,9 +304,9 @@ def _split(run: Run, row: int) -> None:
         return
     gap = float(np.abs(found.stacked - found.parted).max())
     scores = ", ".join(number(float(s), 3) for s in found.stacked)
-    lesson.equation("bahdanau.score", SLUG)
-    lesson.equation("bahdanau.split", SLUG)
-    page_parts.numbers(
+    exhibit_parts.equation("bahdanau.score", SLUG)
+    exhibit_parts.equation("bahdanau.split", SLUG)
+    page_parts.summary(
         f"Both formulas give these scores for this row ({found.width} hidden numbers): {scores}. Largest difference {gap:.0e}. "
         "W_2 h_j is the same for every written word, so it is computed once per sentence."
     )

@@ -13,7 +13,7 @@ from viz.course.why.autoencoder.maths.glyphs import letters
 from viz.labels import shorten, visible
 from viz.shell import state
 from viz.widgets import controls
-from viz.widgets.knobs import Control, Knobs, draw, knob, pills, slider
+from viz.widgets.knobs import Control, Knobs, knob, pills, seed_input, slider
 
 SLUG = "autoencoder"
 TAUGHT = tuple(concept.english for concept in concepts.taught())
@@ -40,4 +40,4 @@ class Params(Knobs):
     p: int = knob(8, slider("p, the numbers in the context", 1, 24))
     word: str = knob("elephant", Control(_word, lambda opening: typed))
     letter: str = knob("A", pills("The letter that goes in", letters()))
-    draw: int = knob(0, draw(99))
+    draw: int = knob(0, seed_input(99))

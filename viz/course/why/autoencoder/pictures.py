@@ -11,7 +11,7 @@ from viz.course.why.autoencoder.maths import glyphs, squeezed
 from viz.course.why.autoencoder.params import SLUG, Params
 from viz.course.why.autoencoder.words import equations, numbers
 from viz.labels import percent
-from viz.widgets import engine_client, lesson, page_parts
+from viz.widgets import engine_client, exhibit_parts, page_parts
 
 ENOUGH = 0.05
 """The share of the letters that may be lost in the last question."""
@@ -34,7 +34,7 @@ def letters(params: Params, _: object) -> Folds:
     )
     made = data.exits["plain"]
     wrong = int(((made > 0.5) != (data.entry.reshape(made.shape) > 0.5)).sum())
-    page_parts.numbers(
+    page_parts.summary(
         f"With {numbers(p)} {wrong} of the {params.letter}'s 35 dots come back wrong (above one half instead of "
         f"below, or the reverse); of all 26 letters {percent(data.lost, 2)} is lost."
     )
@@ -54,7 +54,7 @@ def lost(params: Params, _: object) -> Folds:
     """How many numbers are needed for the letters? Asked before the curve is shown."""
     floor, n = squeezed.letter_data().floor(), len(glyphs.letters())
     enough = int((floor <= ENOUGH).argmax())
-    told = lesson.predict_number(
+    told = exhibit_parts.predict_number(
         f"{SLUG}.size",
         "26 letters of 35 dots each. How many numbers must the context have "
         f"so that at most {percent(ENOUGH)} is lost?",
@@ -76,7 +76,7 @@ def lost(params: Params, _: object) -> Folds:
         f"What is lost by the size of the context{here}",
     )
     course = found.course
-    page_parts.numbers(
+    page_parts.summary(
         f"With {numbers(p)} the smallest possible loss of the letters is {percent(data.lost, 2)}; learned "
         "from a random "
         f"start it is {percent(course[0], 2)} after one step and {percent(course[-1], 2)} after "

@@ -11,7 +11,7 @@ from viz.course.why.autoencoder import charts
 from viz.course.why.autoencoder.maths import concepts, squeezed
 from viz.course.why.autoencoder.params import SLUG, TAUGHT, WORDS, Params
 from viz.labels import percent
-from viz.widgets import lesson, page_parts
+from viz.widgets import exhibit_parts, page_parts
 
 MARKS = {"c": "the bars in the middle"}
 
@@ -21,7 +21,7 @@ def guess(params: Params, data: squeezed.Word) -> Folds:
     near, wanted = data.near["french"], _listed(params.word)
     nearest = "; ".join(f"{word} {cosine:.2f}" for word, cosine in near[:3])
     offered = {"la table": 0.0} | ({wanted: 0.0} if wanted else {}) | dict(near)
-    told = lesson.predict(
+    told = exhibit_parts.predict(
         f"{SLUG}.first",
         f"“{params.word}” is squeezed from 80 numbers into {params.p}. Which word does the French decoder "
         "write?",
@@ -31,14 +31,14 @@ def guess(params: Params, data: squeezed.Word) -> Folds:
         f"are {nearest}. With this size {percent(data.right['french'])} of the {len(TAUGHT)} words come out right.",
     )
     _boxes(params, data, {"french": data.exits["french"] if told else None})
-    page_parts.numbers(_in_french(params, data) if told else " ")
+    page_parts.summary(_in_french(params, data) if told else " ")
     return _folds(params, data, told)
 
 
 def three_boxes(params: Params, data: squeezed.Word) -> Folds:
     """Encoder, hidden space, decoder."""
     _boxes(params, data, {"french": data.exits["french"]})
-    page_parts.numbers(_in_french(params, data))
+    page_parts.summary(_in_french(params, data))
     return _folds(params, data)
 
 
@@ -46,7 +46,7 @@ def many_targets(params: Params, data: squeezed.Word) -> Folds:
     """Four decoders on one context."""
     _boxes(params, data, dict(data.exits))
     right = ", ".join(f"{language.title()} {percent(share)}" for language, share in data.right.items())
-    page_parts.numbers(
+    page_parts.summary(
         f"From the same {numbers(params.p)}: {', '.join(data.exits.values())}. "
         f"Of the {len(TAUGHT)} words in the list these come out right: {right}."
     )
@@ -65,10 +65,10 @@ def numbers(p: int) -> str:
 def equations(p: int, entry: np.ndarray, context: np.ndarray, lost: float) -> None:
     """Encoder and decoder as products, with the shapes and numbers of this run."""
     d, shown = entry.size, ", ".join(f"{value:.2f}" for value in context[:6]).replace("-", "−")
-    lesson.equation("autoencoder.code", f"{SLUG}.", marks=MARKS | {"x": "the box at the left"})
-    lesson.equation("autoencoder.decode", f"{SLUG}.", marks=MARKS | {"xhat": "what comes out"})
+    exhibit_parts.equation("autoencoder.code", f"{SLUG}.", marks=MARKS | {"x": "the box at the left"})
+    exhibit_parts.equation("autoencoder.decode", f"{SLUG}.", marks=MARKS | {"xhat": "what comes out"})
     sizes = {"p": str(p), "d": str(d)}
-    lesson.equation("autoencoder.error", f"{SLUG}.", values=sizes, marks={"p": "the slider"})
+    exhibit_parts.equation("autoencoder.error", f"{SLUG}.", values=sizes, marks={"p": "the slider"})
     st.text(
         f"x has {d} numbers, with the mean of all inputs subtracted; the encoder is {p} by {d}; "
         f"c = ({shown}{', …' if p > 6 else ''}). Of all variation {percent(lost, 2)} is lost: the sum of the "

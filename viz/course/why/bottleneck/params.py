@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from viz.course.why.bottleneck.maths.copies import CELLS, letters_of
-from viz.widgets.knobs import Knobs, draw, knob, segmented, sentence
+from viz.widgets.knobs import Knobs, knob, seed_input, segmented, sentence
 
 SLUG = "bottleneck"
 WORDS = ("thequickbrownfox", "attention", "abcdefghijklmnopqrst", "aaaaabaaaa")
@@ -17,7 +17,7 @@ class Params(Knobs):
 
     word: str = knob(WORDS[0], sentence("Your word, letters a to z", WORDS, placeholder="Type a word"))
     cell: str = knob("rnn", segmented("Cell", tuple(CELLS), CELLS.__getitem__, quiet=True))
-    draw: int = knob(0, draw(99, again="Other held-out words"))
+    draw: int = knob(0, seed_input(99, next_label="Other held-out words"))
 
     @property
     def letters(self) -> str:

@@ -20,7 +20,7 @@ from viz.course.why.bottleneck.params import SLUG, Params
 from viz.course.why.charts.unrolled import Lane, unrolled
 from viz.labels import percent
 from viz.shell import state
-from viz.widgets import controls, engine_client, lesson, page_parts
+from viz.widgets import controls, engine_client, exhibit_parts, page_parts
 
 ANSWERS = ("all of them", "more than half, not all", "half or fewer")
 CELL_EQUATIONS = {
@@ -39,7 +39,7 @@ MORE = 4
 def guess(params: Params, data: copies.Data) -> Folds:
     """How much of this word comes back? The answer is counted in what the model wrote."""
     one, n, wrote = data.one, len(data.one.read), "".join(data.one.written)
-    told = lesson.predict(
+    told = exhibit_parts.predict(
         f"{SLUG}.right",
         f"The {CELLS[params.cell]} has read the {n} letters of “{''.join(one.read)}” into one vector of "
         f"{len(one.context)} numbers. How many letters come back right?",
@@ -72,7 +72,7 @@ def read(params: Params, data: copies.Data) -> Folds:
     ]
     hands = [(0, float(n - 1), 2, middle + 0.3), (1, 0.0, 2, middle - 0.3)] if whole else []
     page_parts.show(
-        unrolled(lanes, hands=hands, large=1.5 if lesson.presenting() else 1),
+        unrolled(lanes, hands=hands, large=1.5 if exhibit_parts.presenting() else 1),
         f"{SLUG}.read",
         "The encoder's states, one tile per letter, and the context vector.",
     )
@@ -105,7 +105,10 @@ def write(params: Params, data: copies.Data) -> Folds:
     lanes = [_context(one), Lane(title, states[: len(names)], names, 8, at + 1, marked=marked)]
     page_parts.show(
         unrolled(
-            lanes, hands=[(0, (n - 1) / 2 - 0.3, 1, 0.0)], pixels=11, large=1.5 if lesson.presenting() else 1
+            lanes,
+            hands=[(0, (n - 1) / 2 - 0.3, 1, 0.0)],
+            pixels=11,
+            large=1.5 if exhibit_parts.presenting() else 1,
         ),
         f"{SLUG}.write",
         "The context vector and the decoder's states, one tile per written letter.",
@@ -162,7 +165,7 @@ def length(params: Params, data: copies.Data) -> Folds:
     own = {_called(copy.model): (n, copy.right / n) for copy in (data.one, data.looks)}
     figure = by_length.quality(curves, trained=max(COPY_LENGTHS), own=own)
     page_parts.show(
-        figure.properties(height=330) if lesson.presenting() else figure,
+        figure.properties(height=330) if exhibit_parts.presenting() else figure,
         f"{SLUG}.length",
         "Share of letters right over the length of the word, six models.",
     )
@@ -201,7 +204,7 @@ def slope(params: Params, data: copies.Data) -> Folds:
         ),
     )
     page_parts.show(
-        figure.properties(height=400) if lesson.presenting() else figure,
+        figure.properties(height=400) if exhibit_parts.presenting() else figure,
         f"{SLUG}.slope",
         "How strongly the first letter moves the context vector, over length; and each letter of the word.",
     )
@@ -282,7 +285,7 @@ def _tables() -> dict[str, dict[int, float]]:
 
 def _told(sentence: str, params: Params, data: copies.Data, *, known: bool = True) -> Folds:
     """The sentence of numbers, what of the visitor's word is read, and what belongs in the folds."""
-    page_parts.numbers(sentence)
+    page_parts.summary(sentence)
     if params.word != params.letters:
         most = copies.LONGEST
         st.caption(f"These models read letters a to z, {most} at most. Read here: {params.letters}")
@@ -318,12 +321,12 @@ def _equations(params: Params, one: copies.Copy) -> None:
     """One state, the context and the first letters written, and what a cell costs."""
     n, width = one.read_states.shape
     if params.cell == "rnn":
-        lesson.equation("rnn.state", SLUG, marks={"h_i": "a tile of the upper lane"})
+        exhibit_parts.equation("rnn.state", SLUG, marks={"h_i": "a tile of the upper lane"})
     else:
         page_parts.equation(CELL_EQUATIONS[params.cell])
     first = [number(float(v), 3) for v in one.context[:4]]
-    lesson.equation("rnn.context", SLUG, values={"c": [*first, "…"]})
-    lesson.equation(
+    exhibit_parts.equation("rnn.context", SLUG, values={"c": [*first, "…"]})
+    exhibit_parts.equation(
         "seq2seq.probability", SLUG, marks={"c": "the framed tile", "l_i": "a tile of the decoder"}
     )
     lines = [

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from viz.course.shared.maths import weighting
 from viz.shell import state
-from viz.widgets.knobs import Knobs, knob, pills, sentence, slider, touched
+from viz.widgets.knobs import Knobs, knob, pills, sentence, slider, url_only
 
 SLUG, MODEL = "weighting", "gpt-mini"
 SENTENCE = " ".join(weighting.WORDS) + "."
@@ -57,7 +57,7 @@ class Params(Knobs):
         SENTENCE,
         sentence(
             "Sentence",
-            of=MODEL,
+            model=MODEL,
             most=f"up to {weighting.MOST_WORDS} words",
             drops=("raw", "source"),
             placeholder="Type a sentence of 2 to 16 words",
@@ -65,11 +65,11 @@ class Params(Knobs):
         ),
         link=f"{SLUG}.sentence",
     )
-    source: str = knob("", touched(state.one_of(tuple(SOURCES))))
-    raw: str = knob("", touched(_on_scale))
+    source: str = knob("", url_only(state.one_of(tuple(SOURCES))))
+    raw: str = knob("", url_only(_on_scale))
     threshold: int = knob(10, slider("Smallest weight that is still read, %", 0, 40))
     part: str = knob("face", pills("Attend to", (*PLACES, TOUCHED)))
-    cell: int = knob(0, touched(state.whole_number(0, 79)))
+    cell: int = knob(0, url_only(state.whole_number(0, 79)))
     width: float = knob(1.2, slider("Width of the attention, in patches", 0.4, 3.0, 0.1))
 
     @property

@@ -21,7 +21,7 @@ from viz.instruments.kit import origin
 from viz.instruments.kit.picture import drawing
 from viz.labels import distinct, percent
 from viz.shell import links, state
-from viz.widgets import controls, engine_client, lesson, page_parts
+from viz.widgets import controls, engine_client, exhibit_parts, page_parts
 
 SHRINK = (
     "They stay as they are",
@@ -34,7 +34,7 @@ def guess(params: Params, data: shares.Data) -> Folds:
     """Ask for the largest weight: the scores are shown, the weights are not."""
     top, powers = int(np.argmax(data.weights)), np.exp(np.asarray(data.raw))
     options, answer = shares.offered(data)
-    told = lesson.predict(
+    told = exhibit_parts.predict(
         f"{SLUG}.first",
         f"The number below a word is its score. “{distinct(data.words)[top]}” has {data.raw[top]:.1f}, and all "
         f"{_count(data)} scores add up to {sum(data.raw):.1f}. How much of the attention does it get?",
@@ -45,7 +45,7 @@ def guess(params: Params, data: shares.Data) -> Folds:
         f"{percent(data.weights[top], 2)}.",
     )
     _sentence(params, data, covered=not told)
-    page_parts.numbers(_most_and_least(data) if told else " ")
+    page_parts.summary(_most_and_least(data) if told else " ")
     if told:
         _source(params)
     return _folds(params, data, told)
@@ -54,9 +54,9 @@ def guess(params: Params, data: shares.Data) -> Folds:
 def weigh(params: Params, data: shares.Data) -> Folds:
     """Draw the words with their sliders; the fold explains the measures of a prediction with this sentence."""
     _sentence(params, data)
-    page_parts.numbers(_most_and_least(data))
+    page_parts.summary(_most_and_least(data))
     _source(params)
-    if not lesson.presenting():
+    if not exhibit_parts.presenting():
         links.page_link("importance", "Does the answer depend on what is attended to? See What matters")
     fold = (measures.NAME, "measures", lambda: measures.explained(params, data))
     return replace(_folds(params, data), own=(fold,))
@@ -65,13 +65,13 @@ def weigh(params: Params, data: shares.Data) -> Folds:
 def share(params: Params, data: shares.Data) -> Folds:
     """The same; below it: what happens to the others when one word becomes more important?"""
     _sentence(params, data)
-    page_parts.numbers(_most_and_least(data))
+    page_parts.summary(_most_and_least(data))
     _source(params)
     words, place, top = distinct(data.words), int(np.argmin(data.raw)), int(np.argmax(data.weights))
     after = weighting.raised(data.raw, place)
     others = [i for i in range(len(words)) if i != place]
     ratio = after[others] / data.weights[others]
-    told = lesson.predict(
+    told = exhibit_parts.predict(
         f"{SLUG}.share",
         f"Give “{words[place]}” one more point of score. What happens to the weights of all other words?",
         SHRINK,
@@ -88,7 +88,7 @@ def skim(params: Params, data: shares.Data) -> Folds:
     """The words that weigh enough."""
     _sentence(params, data, threshold=params.threshold / 100)
     held, skipped = float(data.weights[list(data.kept)].sum()), 1 - len(data.kept) / len(data.words)
-    page_parts.numbers(
+    page_parts.summary(
         f"{len(data.kept)} of {len(data.words)} words weigh {params.threshold}% or more. Together they hold "
         f"{percent(held)} of the attention. The other {percent(skipped)} of the words are skipped; they hold "
         f"{percent(1 - held)}."
@@ -110,7 +110,7 @@ def look(params: Params, _: object) -> Folds:
     )
     first, second = sorted(data.parts, key=data.parts.__getitem__, reverse=True)[:2]
     best = int(data.patches.argmax())
-    page_parts.numbers(
+    page_parts.summary(
         f"80 patches share 100%. Of the attention, {percent(data.parts[first])} is on the {first} and "
         f"{percent(data.parts[second])} on the {second}. The brightest patch, "
         f"{place_name(*divmod(best, 8))}, has "
@@ -150,7 +150,7 @@ def _take(key: str, n: int = len(weighting.WORDS)) -> None:
 
 
 def _touch(key: str) -> None:
-    if patch := page_parts.picked(key, PICKED):
+    if patch := page_parts.clicked_mark(key, PICKED):
         state.write(**{f"{SLUG}.part": TOUCHED, f"{SLUG}.cell": int(patch["place"])})
 
 
@@ -207,13 +207,13 @@ def _folds(params: Params, data: shares.Data, known: bool = True) -> Folds:
 def _of_a_word(data: shares.Data) -> None:
     top, powers = int(np.argmax(data.weights)), np.exp(np.asarray(data.raw))
     score, weight, power, total = data.raw[top], data.weights[top], powers[top], powers.sum()
-    lesson.equation(
+    exhibit_parts.equation(
         "weighting.softmax",
         f"{SLUG}.",
         values={"a_i": f"{weight:.4f}", "n": str(len(data.words)), "s_i": f"{score:.1f}"},
         marks={"a_i": "the shade of a word", "s_i": "the slider below a word"},
     )
-    page_parts.numbers(
+    page_parts.summary(
         f"“{data.words[top]}”: e^{score:.1f} = {power:.3f}; all {len(data.words)} add up to {total:.3f}; "
         f"{power:.3f} / {total:.3f} = {weight:.4f}."
     )
@@ -228,7 +228,7 @@ def _of_a_patch(params: Params, data: shares.Data) -> None:
     best, (row, column), width = int(data.patches.argmax()), params.at, params.width
     (i, j), weight = divmod(best, 8), data.patches[best]
     far = ((i - row) ** 2 + (j - column) ** 2) / (2 * width**2)
-    lesson.equation(
+    exhibit_parts.equation(
         "weighting.softmax",
         f"{SLUG}.",
         values={"a_i": f"{weight:.4f}", "n": "80"},

@@ -1,8 +1,8 @@
 """The parts of an exhibit of the course besides its picture: steps, predictions, equations, errata.
 
-    STEPS = (lesson.Step("Guess", "Which word gets most?"), lesson.Step("Scores", "Each pair of words gets a score."))
-    step = lesson.steps(STEPS, "weighting.")
-    if lesson.predict("weighting.first", "Which word gets most?", ("Mona", "Lisa"), answer="Lisa", why="..."): ...
+    STEPS = (exhibit_parts.Step("Guess", "Which word gets most?"), exhibit_parts.Step("Scores", "Each pair of words gets a score."))
+    step = exhibit_parts.steps(STEPS, "weighting.")
+    if exhibit_parts.predict("weighting.first", "Which word gets most?", ("Mona", "Lisa"), answer="Lisa", explanation="..."): ...
 
 An exhibit that has `STEPS` and `thumbnail() -> str` (an SVG of `viz.charts.thumbs`, made of numbers it computes) shows both
 on the course page.
@@ -20,7 +20,7 @@ from viz.labels import formulas
 from viz.shell import present_layout
 from viz.shell.state import presenting
 from viz.widgets import controls
-from viz.widgets.quiz import predict, predict_number, predict_share, predict_touched
+from viz.widgets.quiz import predict, predict_mark, predict_number, predict_share
 
 T = TypeVar("T")
 Gap = Literal["small", "medium", "large"]
@@ -31,9 +31,9 @@ __all__ = [
     "errata",
     "fit",
     "predict",
+    "predict_mark",
     "predict_number",
     "predict_share",
-    "predict_touched",
     "presenting",
     "steps",
 ]
@@ -48,7 +48,7 @@ class Step:
 
 
 def steps(STEPS: Sequence[Step], slug: str) -> int:
-    """The row of numbered steps and the sentence of the one we are at; its index from 0. In the link as slug + "step", from 1.
+    """Draw the row of numbered steps and the sentence of the current one; return its index from 0. In the link it is slug + "step", from 1.
 
     The keys (right, left, space, 1 to 9) press these pills: see stage.js.
     """
@@ -67,9 +67,9 @@ def steps(STEPS: Sequence[Step], slug: str) -> int:
     return at - 1
 
 
-def fit(page: T, before_a_room: T) -> T:
+def by_mode(page: T, present: T) -> T:
     """Return one of two values, the first on a page, the second in present mode: a height, a number of rows, a word."""
-    return before_a_room if presenting() else page
+    return present if presenting() else page
 
 
 def column_gap(page: Gap) -> Gap:
@@ -80,14 +80,14 @@ def column_gap(page: Gap) -> Gap:
 def equation(
     key: str, slug: str, values: Mapping[str, Any] | None = None, marks: Mapping[str, str] | None = None
 ) -> None:
-    """An equation of `viz.course.equations.EQUATIONS`, whose symbols can be tapped; `values` sets this run's numbers below."""
+    """Draw an equation of `viz.course.equations.EQUATIONS`, whose symbols can be tapped; `values` sets this run's numbers below."""
     from viz.widgets import equations
 
     equations.show(key, slug, values=values, marks=marks)
 
 
 def errata(*ids: str) -> None:
-    """The entries of `viz.course.errata` with these ids: what is printed, what is right, and the evidence, computed now."""
+    """Draw the entries of `viz.course.errata` with these ids: the printed and the right text, and the evidence, computed now."""
     from viz.widgets import errata as book
 
     book.show(*ids)

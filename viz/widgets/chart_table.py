@@ -20,15 +20,15 @@ _NAME_BY_NUMBER = re.compile(r"(\[.*\])\[datum\.(\w+)\]")
 Row = dict[str, Any]
 
 
-def with_table(tree: dict[str, Any]) -> dict[str, Any]:
-    """The same chart with its table as the first of its named data; a layer that draws nothing asks for it, or Vega would drop it."""
+def attach_table(tree: dict[str, Any]) -> dict[str, Any]:
+    """Return the same chart with its table as the first of its named data; a layer that draws nothing asks for it, or Vega would drop it."""
     silent = {
         "data": {"name": TABLE},
         "transform": [{"filter": "false"}],
         "mark": {"type": "line"},
         "encoding": {},
     }
-    named = {TABLE: table(tree)} | tree.get("datasets", {})
+    named = {TABLE: extract_table(tree)} | tree.get("datasets", {})
     shared = tree.get("data", {})
     if "values" in shared:
         named[ROWS], shared = pd.DataFrame(shared["values"]), {"name": ROWS}
@@ -37,7 +37,7 @@ def with_table(tree: dict[str, Any]) -> dict[str, Any]:
     )
 
 
-def table(tree: dict[str, Any]) -> pd.DataFrame:
+def extract_table(tree: dict[str, Any]) -> pd.DataFrame:
     """Return the data of the chart `tree`, without repeated rows.
 
     >>> bar = {"mark": "bar", "encoding": {"tooltip": [{"field": "v", "title": "weight"}]}, "data": {"values": [{"x": 3, "v": 0.5}, {"x": 4, "v": 0.5}]}}
@@ -84,7 +84,7 @@ def _pointed(layer: dict[str, Any], rows: list[Row]) -> Iterator[Row]:
 
 
 def _along(layer: dict[str, Any], rows: list[Row]) -> Iterator[Row]:
-    """Places on two axes with a title and the marks of plain numbers."""
+    """Yield the positions on two axes with a title, for marks of plain numbers."""
     axes = [
         channel
         for name, channel in layer.get("encoding", {}).items()
@@ -112,7 +112,7 @@ def _mark(layer: dict[str, Any]) -> dict[str, Any]:
 
 
 def _names(encoding: dict[str, Any], row: Row) -> Row:
-    """The name of a row's place on an axis, where the axis has a list of names."""
+    """Return the name of a row's position on an axis, where the axis has a list of names."""
     for channel in (encoding.get("y", {}), encoding.get("x", {})):
         found = _NAME_BY_NUMBER.fullmatch((channel.get("axis") or {}).get("labelExpr", ""))
         if found and "field" in channel:

@@ -9,32 +9,32 @@ from core.reading import bounds
 from core.text import Tokenizer
 from viz.labels import literal, shorten
 from viz.shell import state
-from viz.widgets import reads
+from viz.widgets import input_hints
 from viz.workspace.shared import presets
 from viz.workspace.shared.toy_models import kind_of
 
 
-def line(model: Model, box: str) -> str:
-    """What `reads.line` says; `box` says it of a model of letters."""
-    return f"Reads no language. {box}." if kind_of(model.name) else reads.line(model.name, _most(model))
+def hint(model: Model, box: str) -> str:
+    """Return the hint on what the model reads; `box` is the one for a model of letters."""
+    return f"Reads no language. {box}." if kind_of(model.name) else input_hints.hint(model.name, _most(model))
 
 
 def _most(model: Model) -> str:
     """How much is read, and whether it is the page that reads no more."""
     most = bounds.most(model)
-    page = not reads.ours(model.name) and most < model.config.n_ctx - bounds.marks(model)
+    page = not input_hints.is_shipped(model.name) and most < model.config.n_ctx - bounds.marks(model)
     return f"up to {most:,} tokens" + (f" here, of {model.config.n_ctx:,} at once" if page else "")
 
 
 def show(model: Model, box: str) -> None:
-    """The line below the box; before a room its place belongs to the picture."""
+    """Draw the line below the box; in present mode its place belongs to the picture."""
     if not state.presenting():
-        reads.show(line(model, box))
+        input_hints.show(hint(model, box))
 
 
-def told(model: Model, text: str) -> None:
-    """The note on a text that the model cannot read, with what mends it, and on names of special tokens in it. What was typed is kept."""
-    reads.told(model.name, text, _smaller, lambda: _offer(model))
+def show_note(model: Model, text: str) -> None:
+    """Show the note on a text that the model cannot read, with a remedy, and on names of special tokens in it. The typed text is kept."""
+    input_hints.show_note(model.name, text, _smaller, lambda: _offer(model))
     if names := as_letters(model, text):
         verb, one = ("are", "tokens") if len(names) > 1 else ("is", "token")
         st.text(f"{', '.join(names)} {verb} read as letters here, not as the model's own {one}.")

@@ -20,8 +20,8 @@ from viz.widgets import engine_client
 TOKEN = "A token is a word, a piece of a word or a punctuation mark. The model card says what the model was trained on and how well it does (More, Models)."
 
 
-def learnt(model: str) -> Reads | None:
-    """The texts that a shipped model learned from; None for one of letters, or of the visitor's own folder.
+def training_texts(model: str) -> Reads | None:
+    """Return the texts that a shipped model learned from; None for a model of letters, or of the visitor's own folder.
 
     >>> learnt("gpt-twin at step 437").language, learnt("copy-gru")
     ('English', None)
@@ -30,8 +30,8 @@ def learnt(model: str) -> Reads | None:
     return recipe.reads if recipe else None
 
 
-def ours(model: str) -> bool:
-    """Whether sentences of ours, and what they promise, were made for a model.
+def is_shipped(model: str) -> bool:
+    """Return whether a model ships with the app, so that its sentences and promises were made for it.
 
     >>> ours("gpt-mini"), ours("upload: mine (5f0c22e1)")
     (True, False)
@@ -39,15 +39,15 @@ def ours(model: str) -> bool:
     return not provenance.is_foreign(model)
 
 
-def line(model: str, most: str = "") -> str:
-    """One line for the box: language, kind of text, how much of it (`most`; without it what the page can read at once).
+def hint(model: str, most: str = "") -> str:
+    """Return the line below the box: language, kind of text, how much of it (`most`; without it as much as the page can read at once).
 
     Of a model from elsewhere only its context is known.
 
     >>> line("translator-en-es", "up to 24 tokens"), line("copy-gru", "up to 9 tokens")
     ('Reads English: short everyday sentences, up to 24 tokens. Writes Spanish.', 'Reads up to 256 tokens; this page draws up to 9.')
     """
-    found, opened = learnt(model), engine_client.open(model)
+    found, opened = training_texts(model), engine_client.open(model)
     most = most or f"up to {bounds.most(opened):,} tokens"
     if found is None:
         whole = f"up to {opened.config.n_ctx - bounds.marks(opened):,} tokens"
@@ -61,8 +61,8 @@ def line(model: str, most: str = "") -> str:
     )
 
 
-def limit(model: str, text: str, longest: int) -> None:
-    """Raises InputError for a sentence of more tokens than a page draws."""
+def check_length(model: str, text: str, longest: int) -> None:
+    """Check that a sentence has no more tokens than a page draws. Raises InputError: it has."""
     n = len(engine_client.open(model).reader.encode(text).ids)
     if n > longest:
         rule = f"This page draws sentences of up to {longest}."
@@ -70,7 +70,7 @@ def limit(model: str, text: str, longest: int) -> None:
 
 
 def show(line: str) -> None:
-    """The line below the box."""
+    """Draw the line below the box."""
     st.caption(literal(line), help=TOKEN)
 
 
@@ -82,14 +82,14 @@ class Note:
     capitals: bool = False
 
 
-def told(
+def show_note(
     model: str,
     text: str,
     small: Callable[[str], None],
     others: Callable[[], object] = lambda: None,
     key: str = "reads.told",
 ) -> None:
-    """A calm note where the text is in another language, in capitals, or has characters without a token.
+    """Show a note where the text is in another language, in capitals, or has characters without a token.
 
     Its button hands the text in small letters to `small`; `others` draws what else one may do.
     """
@@ -113,11 +113,11 @@ def told(
 
 
 def judge(model: str, text: str) -> Note | None:
-    """Capitals first: in small letters the rest can be judged. A text that is no sentence is judged by whoever reads it."""
+    """Return the note on a text, if it needs one: capitals first, because in small letters the rest can be judged."""
     opened = engine_client.open(model)
     if opened.spec.reads is not None:
         return None
-    reads, of = opened.tokenizer, learnt(model)
+    reads, of = opened.tokenizer, training_texts(model)
     if of and (counted := shouted(text, reads)):
         loud, few = counted
         return Note(
