@@ -49,7 +49,7 @@ def bar_lanes(
     across: bool = False,
     height: int = 340,
 ) -> vega.Layers:
-    """The lanes over the same places: `labels` name them, without labels they are counted from 1. `across`: side by side.
+    """Return the lanes over the same positions: `labels` name them, without labels they are counted from 1. `across`: side by side.
 
     >>> chart = bar_lanes([Lane("x", np.array([1.0, -2.0])), Lane("?", None)]).to_dict()
     >>> [bar["value"] for bar in chart["layer"][3]["data"]["values"]], [cover["text"] for cover in chart["layer"][4]["data"]["values"]]
@@ -76,9 +76,9 @@ def bar_lanes(
         "x:Q",
         title=phrase(x_title) if x_title else None,
         axis=_places(begins if across else begins[:1], n, words, slanted, few=across and len(lanes) > 2),
-        scale=vega.span(-0.6, last - 0.4),
+        scale=vega.exact_scale(-0.6, last - 0.4),
     )
-    at_y = alt.Y("y:Q", axis=None, scale=vega.span(panels.EXTENT, 0))
+    at_y = alt.Y("y:Q", axis=None, scale=vega.exact_scale(panels.EXTENT, 0))
     around, lines, bars, covers, names, widest = [], [], [], [], [], 1
     for lane, strip, begin, ends in zip(lanes, strips, begins, ranges, strict=True):
         edges = {"x": begin - 0.6, "x2": begin + n - 0.4}
@@ -122,16 +122,16 @@ def bar_lanes(
         .encode(
             x2="x2:Q",
             y2="y2:Q",
-            color=vega.own(),
+            color=vega.raw_channel(),
             fillOpacity=alt.FillOpacity("shade:Q", scale=None),
-            tooltip=vega.told(("name:N", " "), "value:N"),
+            tooltip=vega.tooltip(("name:N", " "), "value:N"),
         )
     )
     cover = chart_of(covers).mark_text(fontSize=30, color=theme.MUTED).encode(text="text:N")
     above = (
         chart_of(names)
         .mark_text(align="left", baseline="bottom", fontSize=14, dy=-4)
-        .encode(text="text:N", color=vega.own())
+        .encode(text="text:N", color=vega.raw_channel())
     )
     return alt.layer(shade, rules, ticks, bar, cover, above).properties(
         width="container", height=inner, padding=vega.AROUND | {"left": 10 + 7 * widest}, view=vega.BARE
@@ -147,7 +147,7 @@ def _places(begins: Sequence[float], n: int, words: Sequence[str], slanted: bool
         for place in range(0 if words else step - 1, n, step)
     }
     told = {f"{x:.2f}": text for x, text in said.items()}
-    return vega.quiet(
+    return vega.bare_axis(
         values=list(said),
         labelExpr=f"({json.dumps(told)})[format(datum.value, '.2f')]",
         labelPadding=5,

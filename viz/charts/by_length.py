@@ -37,12 +37,12 @@ def quality(
     curves: Sequence[Curve],
     *,
     trained: int,
-    own: Mapping[str, tuple[float, float]] | None = None,
+    user_points: Mapping[str, tuple[float, float]] | None = None,
     longest: float | None = None,
     titles: tuple[str, str] = ("letters in the word", "letters right"),
     height: int = 370,
 ) -> alt.LayerChart:
-    """Share of letters right over length; a dotted line at the longest text in training, diamonds for the visitor's own.
+    """Return the share of correct letters over length; a dotted line at the longest text in training, diamonds for the visitor's own (`user_points`).
 
     `longest` is where the lengths end, `titles` name the axes.
 
@@ -58,23 +58,23 @@ def quality(
         for x, y in curve.points
     ]
     drawn = {curve.name: _tooltip_fields(curve) for curve in curves}
-    mine = [drawn[name] | {"x": x, "y": y} for name, (x, y) in (own or {}).items()]
+    mine = [drawn[name] | {"x": x, "y": y} for name, (x, y) in (user_points or {}).items()]
     across = alt.X(
         "x:Q",
         title=titles[0],
-        scale=vega.span(0, end),
-        axis=vega.quiet(values=panels.steps(0, end, 9), format="d", labelFlush=False, labelPadding=6),
+        scale=vega.exact_scale(0, end),
+        axis=vega.bare_axis(values=panels.steps(0, end, 9), format="d", labelFlush=False, labelPadding=6),
     )
     up = alt.Y(
         "y:Q",
         title=titles[1],
-        scale=vega.span(-0.02, 1.04),
+        scale=vega.exact_scale(-0.02, 1.04),
         axis=alt.Axis(
             values=[0, 0.2, 0.4, 0.6, 0.8, 1], format=".0%", domain=False, ticks=False, labelPadding=6
         ),
     )
     hue, shape = _key(curves)
-    told = vega.told(("name:N", " "), ("x:Q", titles[0]), ("y:Q", titles[1], ".1%"))
+    told = vega.tooltip(("name:N", " "), ("x:Q", titles[0]), ("y:Q", titles[1], ".1%"))
     key = vega.rows([]).mark_point(filled=True).encode(x=across, y=up, color=hue, shape=shape)
     line, dot = _lines(vega.rows(rows).encode(x=across, y=up, color=hue), told)
     diamond = (
@@ -85,7 +85,7 @@ def quality(
     most = vega.rows([{"x": trained, "y": 1.04, "text": "longest in training"}]).encode(x=across)
     rule = most.mark_rule(strokeDash=[2, 3], color=theme.MUTED)
     note = most.mark_text(align="right", baseline="bottom", dx=-4, dy=-2, fontSize=12, color=theme.MUTED)
-    return vega.framed(rule, line, dot, diamond, note.encode(y=up, text="text:N"), key, height=height)
+    return vega.frame(rule, line, dot, diamond, note.encode(y=up, text="text:N"), key, height=height)
 
 
 @draw_once
@@ -97,7 +97,7 @@ def slopes(
     titles: tuple[str, str],
     height: int = 460,
 ) -> alt.LayerChart:
-    """Above: |d c / d x_1| over length, a power of ten a step. Below: |d c / d x_i| at each letter of one word.
+    """Return two panels. Above: |d c / d x_1| over length, a power of ten a step. Below: |d c / d x_i| at each letter of one word.
 
     >>> drawn = slopes([Curve("a", [(1, 10.0), (5, 0.01)], 0)], [Curve("a", [(0, 0.8), (1, 0.2)], 0)], "hi", titles=("p", "q")).to_dict()["layer"]
     >>> [row["value"] for row in drawn[1]["data"]["values"]], [row["text"] for row in drawn[2]["data"]["values"]][-2:]
@@ -158,12 +158,14 @@ def slopes(
         upper.position(power): power_of_ten(power) if power else "1"
         for power in range(-8, math.floor(upper.high) + 1, 2)
     }
-    across = alt.X("x:Q", axis=None, scale=vega.span(0, 1))
-    up = panels.up(ticks | {lower.position(value): f"{value:g}" for value in panels.steps(0, lower.high, 4)})
+    across = alt.X("x:Q", axis=None, scale=vega.exact_scale(0, 1))
+    up = panels.left_axis(
+        ticks | {lower.position(value): f"{value:g}" for value in panels.steps(0, lower.high, 4)}
+    )
     hue, shape = _key(over)
     key = vega.rows([]).mark_point(filled=True).encode(x=across, y=up, color=hue, shape=shape)
     line, _ = _lines(vega.rows(lines).encode(x=across, y=up, color=hue, detail="part:N"), [])
-    told = vega.told(("name:N", " "), ("at:N", " "), ("said:N", "slope"))
+    told = vega.tooltip(("name:N", " "), ("at:N", " "), ("said:N", "slope"))
     _, dot = _lines(vega.rows(dots).encode(x=across, y=up, color=hue), told)
     fitted = alt.ExprRef("min(datum.fontSize, 1.6 * datum.wide * width)")
     below = (
@@ -176,12 +178,12 @@ def slopes(
         .mark_text(baseline="top", fontSize=13, color=theme.MUTED)
         .encode(x=across, y=up, text="text:N")
     )
-    heads = panels.notes([(upper.top, phrase(titles[0])), (lower.top, phrase(titles[1]))], size=14)
-    return vega.framed(line, dot, below, title, heads, key, height=height)
+    heads = panels.edge_labels([(upper.top, phrase(titles[0])), (lower.top, phrase(titles[1]))], size=14)
+    return vega.frame(line, dot, below, title, heads, key, height=height)
 
 
 def _above(points: Points, low: float) -> list[list[tuple[float, float]]]:
-    """The pieces of a line of points that do not lie below `low`, each cut off where it crosses.
+    """Return the pieces of a line of points that are not below `low`, each cut off where it crosses.
 
     >>> _above([(0, 1.0), (1, -1.0), (2, -1.0), (3, 1.0)], 0.0)
     [[(0, 1.0), (0.5, 0.0)], [(2.5, 0.0), (3, 1.0)]]
@@ -204,7 +206,7 @@ def _tooltip_fields(curve: Curve) -> dict[str, Any]:
 
 def _key(curves: Sequence[Curve]) -> tuple[alt.Color, alt.Shape]:
     colours = [theme.CATEGORICAL[curve.hue % len(theme.CATEGORICAL)] for curve in curves]
-    return keys.key(
+    return keys.colour_and_shape(
         "name:N",
         [phrase(curve.name) for curve in curves],
         colours,
@@ -214,7 +216,7 @@ def _key(curves: Sequence[Curve]) -> tuple[alt.Color, alt.Shape]:
 
 
 def _lines(base: alt.Chart, tooltip: list[alt.Tooltip]) -> tuple[alt.Chart, alt.Chart]:
-    """A line a name and its dots: strong or pale, dashed or not."""
+    """Return one line a name and its dots: strong or pale, dashed or not."""
 
     def either(no: Any, yes: Any) -> dict[str, Any]:
         return {"legend": None, "scale": alt.Scale(domain=[False, True], range=[no, yes])}

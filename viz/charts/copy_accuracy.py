@@ -29,7 +29,7 @@ class Row:
 
 @draw_once
 def letters(rows: Sequence[Row], *, shade: str = "") -> vega.Layers:
-    """The rows below each other, place under place; `shade` says what a shade means.
+    """Return the rows below each other, position under position; `shade` names the meaning of a shade.
 
     >>> drawn = letters([Row("read", "ab"), Row("written", "ax", [0.9, 0.4], [False, True])]).to_dict()["layer"]
     >>> [tile["text"] for tile in drawn[3]["data"]["values"]], len(drawn[2]["data"]["values"])
@@ -70,9 +70,9 @@ def letters(rows: Sequence[Row], *, shade: str = "") -> vega.Layers:
         if wrong
     ]
     names = [{"y": at * STRIDE - 0.58, "text": phrase(row.name)} for at, row in enumerate(rows)]
-    across = alt.X("left:Q", axis=None, scale=vega.span(-0.55, longest - 0.45))
-    down = alt.Y("top:Q", axis=None, scale=vega.span((len(rows) - 1) * STRIDE + 0.55, -1.2))
-    told = vega.told("place:Q", ("text:N", "letter"), ("sure:N", " "))
+    across = alt.X("left:Q", axis=None, scale=vega.exact_scale(-0.55, longest - 0.45))
+    down = alt.Y("top:Q", axis=None, scale=vega.exact_scale((len(rows) - 1) * STRIDE + 0.55, -1.2))
+    told = vega.tooltip("place:Q", ("text:N", "letter"), ("sure:N", " "))
     shades = alt.Color(
         "shade:Q", legend=None, scale=alt.Scale(domain=[0, 1], range=theme.SEQUENTIAL, interpolate="rgb")
     )
@@ -95,17 +95,17 @@ def letters(rows: Sequence[Row], *, shade: str = "") -> vega.Layers:
             limit=alt.ExprRef(f"width / {longest}"),
         )
         .encode(
-            x=panels.on(across, "x:Q"),
-            y=panels.on(down, "y:Q"),
+            x=panels.with_field(across, "x:Q"),
+            y=panels.with_field(down, "y:Q"),
             text="text:N",
-            color=vega.own("ink:N"),
+            color=vega.raw_channel("ink:N"),
             tooltip=told,
         )
     )
     above = (
         vega.rows(names)
         .mark_text(align="left", baseline="bottom", fontSize=14, color=theme.MUTED)
-        .encode(x=alt.value(0), y=panels.on(down, "y:Q"), text="text:N")
+        .encode(x=alt.value(0), y=panels.with_field(down, "y:Q"), text="text:N")
     )
     return alt.layer(read, wrote, frame, text, above).properties(
         width="container",

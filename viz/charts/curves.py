@@ -20,7 +20,7 @@ BELOW = 46
 
 
 def number(value: float, places: int = 2) -> str:
-    """A number for a label, with a true minus and no "-0.00".
+    """Return a number for a label, with a true minus and no "-0.00".
 
     >>> number(-0.5), number(-0.001)
     ('−0.50', '0.00')
@@ -44,7 +44,7 @@ def lanes(
     height: int | None = None,
     line: int = 22,
 ) -> alt.LayerChart:
-    """One lane a curve, one below the other, over whole positions: a column through all lanes is one vector.
+    """Return one lane a curve, one below the other, over whole positions: a column through all lanes is one vector.
 
     Every lane reaches from -limit, or from `low`, to limit. `marked` draws one column and writes its values;
     `hues` gives each lane a categorical colour by number. A lane's name takes `line` pixels.
@@ -85,7 +85,7 @@ def lanes(
     ticks = sorted({low, 0.0, limit}) if tall > 44 else [low, limit]
     if n_lanes == 1:
         ticks = panels.steps(low, limit, 6)
-    up = panels.up(
+    up = panels.left_axis(
         {
             strip.position(value): number(value, places if n_lanes > 1 else 1)
             for strip in strips
@@ -95,13 +95,13 @@ def lanes(
     across = alt.X(
         "x:Q",
         title=x_title,
-        scale=vega.span(-0.6, n_positions - 0.4),
+        scale=vega.exact_scale(-0.6, n_positions - 0.4),
         axis=_whole_numbers(),
     )
     ours = [theme.CATEGORICAL[of % len(theme.CATEGORICAL)] for of in hues or [0] * n_lanes]
-    hue = vega.hue("lane:N", dict(zip(pairs, ours, strict=False)))
+    hue = vega.colour_channel("lane:N", dict(zip(pairs, ours, strict=False)))
     lines = vega.rows(curve).transform_fold(list(pairs), as_=["lane", "y"])
-    told = vega.told(("name:N", "curve"), ("x:Q", x_title), "value:N")
+    told = vega.tooltip(("name:N", "curve"), ("x:Q", x_title), "value:N")
     base = vega.rows(dots).encode(x=across, y=up, color=hue, tooltip=told)
     layers: list[alt.Chart] = [
         lines.mark_line(strokeWidth=0.8 if whole else 1.6).encode(x=across, y=up, color=hue),
@@ -114,13 +114,12 @@ def lanes(
         said = [number(float(values[marked]), 4) for values in samples]
         said[0] = f"{x_title} {marked}: {said[0]}"
         notes = [(strip.top, text) for strip, text in zip(strips, said, strict=True)]
-        layers = [vega.here(across, marked), *layers, dot, panels.notes(notes, right=True)]
-    titles = panels.notes([(strip.top, name) for strip, name in zip(strips, names, strict=True)])
-    return vega.framed(*layers, titles, height=height)
+        layers = [vega.reference_line(across, marked), *layers, dot, panels.edge_labels(notes, right=True)]
+    titles = panels.edge_labels([(strip.top, name) for strip, name in zip(strips, names, strict=True)])
+    return vega.frame(*layers, titles, height=height)
 
 
 def _whole_numbers() -> alt.Axis:
-    """An axis of whole numbers."""
     return alt.Axis(grid=False, domain=False, ticks=False, tickCount=6, tickMinStep=1, format="d")
 
 
@@ -134,7 +133,7 @@ def profiles(
     height: int = 470,
     line: int = 26,
 ) -> alt.LayerChart:
-    """Two panels over distance: a mean line with dots at the whole distances and the range over all positions behind.
+    """Return two panels over distance: a mean line with dots at the whole distances and the range over all positions behind.
 
     Each line is named at its right end; lines of one family (the first word of a name) share a colour. A title takes `line` pixels.
     Shapes: a band is (x, mean, low, high), each (point,).
@@ -199,29 +198,31 @@ def profiles(
     across = alt.X(
         "x:Q",
         title=x_title,
-        scale=vega.span(-0.01 * farthest - 0.3, farthest + 0.3),
+        scale=vega.exact_scale(-0.01 * farthest - 0.3, farthest + 0.3),
         axis=_whole_numbers(),
     )
-    hue = vega.hue("line:N", colours)
-    of = {"x": across, "y": panels.up(ticks), "color": hue, "detail": "key:N"}
+    hue = vega.colour_channel("line:N", colours)
+    of = {"x": across, "y": panels.left_axis(ticks), "color": hue, "detail": "key:N"}
     ribbon = vega.rows(ribbons).mark_area(opacity=0.22).encode(**of, y2="y2:Q")
     base = vega.rows(means).encode(**of)
-    told = vega.told("line:N", ("x:Q", "distance"), "mean:N", ("range:N", "over all positions"))
+    told = vega.tooltip("line:N", ("x:Q", "distance"), "mean:N", ("range:N", "over all positions"))
     dots = base.transform_filter("datum.whole").mark_circle(opacity=1, size=14).encode(tooltip=told)
     names = (
         vega.rows(named)
         .mark_text(align="left", baseline="middle", dx=7, fontSize=13)
         .encode(x=alt.value("width"), y="y:Q", text="text:N", color=hue)
     )
-    above = panels.notes([(strip.top, title) for strip, title in zip(strips, titles, strict=True)], size=14)
-    return vega.framed(ribbon, base.mark_line(strokeWidth=1.8), dots, names, above, height=height)
+    above = panels.edge_labels(
+        [(strip.top, title) for strip, title in zip(strips, titles, strict=True)], size=14
+    )
+    return vega.frame(ribbon, base.mark_line(strokeWidth=1.8), dots, names, above, height=height)
 
 
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def power_of_ten(power: int) -> str:
-    """10 with its exponent in letters of their own, which stay as large as the line.
+    """Return 10 with its exponent in Unicode superscripts, which stay as large as the line.
 
     >>> power_of_ten(-7)
     '10⁻⁷'
@@ -230,7 +231,7 @@ def power_of_ten(power: int) -> str:
 
 
 def tiny(value: float) -> str:
-    """A very small number.
+    """Return a very small number as text.
 
     >>> tiny(2.4e-16), tiny(0.0), tiny(0.25)
     ('2·10⁻¹⁶', '0', '0.25')
@@ -242,7 +243,7 @@ def tiny(value: float) -> str:
 
 
 def spread_labels(heights: Sequence[float], least: float) -> list[float]:
-    """Heights for labels as near as possible to the wanted ones, at least `least` apart, in the same order.
+    """Return heights for labels as near as possible to the wanted ones, at least `least` apart, in the same order.
 
     >>> spread_labels([0.0, 0.1, 5.0], 1.0)
     [-0.45, 0.55, 5.0]

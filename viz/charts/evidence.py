@@ -20,7 +20,7 @@ TALL = 34  # pixels a row
 def weights(
     values: Array, rows: Sequence[str], columns: Sequence[str], title: str, places: int = 2
 ) -> go.Figure:
-    """A heatmap of weights, 0 pale and 1 dark, the number in each cell; a weight that is no number stays empty.
+    """Return a heatmap of weights, 0 pale and 1 dark, the number in each cell; a weight that is no number stays empty.
 
     Shapes: values (row, column).
 
@@ -69,7 +69,7 @@ def _places(names: Sequence[str]) -> dict[str, Any]:
 def bars(
     values: Array, rows: Sequence[str], columns: Sequence[str], title: str, places: int = 2
 ) -> go.Figure:
-    """One group of horizontal bars a row, one bar a column, each with its number; columns have colours.
+    """Return one group of horizontal bars a row, one bar a column, each with its number; columns have colours.
 
     Shapes: values (row, column).
 
@@ -135,5 +135,5 @@ def _framed(figure: go.Figure, title: str, height: int) -> go.Figure:
 
 
 def _name(text: str) -> str:
-    """A name of ours as Plotly text: never markup but for a new line, its spaces left alone."""
+    """Return a name of ours as Plotly text: never markup except for a new line, its spaces unchanged."""
     return "<br>".join(plotly_label(line).replace("·", " ") for line in text.split("\n"))

@@ -15,10 +15,10 @@ ROW = 44
 
 
 @draw_once
-def revealed(rows: Sequence[tuple[str, float | None, bool]]) -> vega.Layers:
-    """One bar a row (name, probability or None while it is hidden, whether it is the visitor's own), in the order given.
+def label_bars(rows: Sequence[tuple[str, float | None, bool]]) -> vega.Layers:
+    """Return one bar a row (name, probability or None while it is hidden, whether it is the visitor's own), in the order given.
 
-    >>> chart = revealed([("even", 0.1, False), ("yours", None, True)]).to_dict()
+    >>> chart = label_bars([("even", 0.1, False), ("yours", None, True)]).to_dict()
     >>> [row["said"] for row in chart["data"]["values"]]
     ['10%', '?']
     """
@@ -35,9 +35,9 @@ def revealed(rows: Sequence[tuple[str, float | None, bool]]) -> vega.Layers:
     ]
     most = max([value or 0.0 for _, value, _ in rows] + [0.05]) * 1.02
     base = vega.Chart().encode(
-        x=alt.X("value:Q", axis=None, scale=vega.span(0, most)),
-        y=vega.places(names, apart=(0.4, 0.2), labelFontSize=15, labelLimit=220),
-        tooltip=vega.told(("name:N", " "), ("said:N", "probability")),
+        x=alt.X("value:Q", axis=None, scale=vega.exact_scale(0, most)),
+        y=vega.row_axis(names, spacing=(0.4, 0.2), labelFontSize=15, labelLimit=220),
+        tooltip=vega.tooltip(("name:N", " "), ("said:N", "probability")),
     )
     bar = base.mark_bar().encode(
         color=alt.condition("datum.own", alt.value(theme.PRIMARY), alt.value(theme.SEQUENTIAL[3]))

@@ -31,11 +31,11 @@ def lens_table(
     chances: Array,
     rows: Sequence[str],
     columns: Sequence[str],
-    chosen: tuple[int, int] | None = None,
-    what: str = "word",
+    selected: tuple[int, int] | None = None,
+    content: str = "word",
     colours: str = "probability",
 ) -> Chart:
-    """A table of words, each cell coloured by the probability (`colours`) of its word (`what`), 0 to 1; `chosen` (row, column) is framed.
+    """Return a table of words, each cell coloured by the probability (`colours`) of its word (`content`), 0 to 1; `selected` (row, column) is framed.
 
     Shapes: words and chances (row, column); a cell of None is empty. A click selects the fields `row` and `column`.
 
@@ -43,7 +43,7 @@ def lens_table(
     'rect'
     """
     cells = [
-        {"row": i, "column": j, "word": shorten(exact, LETTERS), "exact": exact, "chosen": (i, j) == chosen}
+        {"row": i, "column": j, "word": shorten(exact, LETTERS), "exact": exact, "chosen": (i, j) == selected}
         | {"chance": round(float(chances[i, j]), 4)}
         for i in range(len(rows))
         for j in range(len(columns))
@@ -54,16 +54,16 @@ def lens_table(
     colour = alt.Color(
         "chance:Q",
         scale=alt.Scale(domain=[0, 1], range=theme.SEQUENTIAL, interpolate="rgb"),
-        legend=_legend(f"{colours} of the {what}", format="%", values=[0, 0.5, 1]),
+        legend=_legend(f"{colours} of the {content}", format="%", values=[0, 0.5, 1]),
     )
-    tips = vega.told(("exact:N", "word"), ("chance:Q", colours, ".1%"))
+    tips = vega.tooltip(("exact:N", "word"), ("chance:Q", colours, ".1%"))
     rect = (
         base.mark_rect(cursor="pointer")
         .encode(
             color=colour,
             tooltip=tips,
-            stroke=_if_chosen(theme.TEXT, theme.BACKGROUND),
-            strokeWidth=_if_chosen(2.5, 1),
+            stroke=_if_selected(theme.TEXT, theme.BACKGROUND),
+            strokeWidth=_if_selected(2.5, 1),
         )
         .add_params(alt.selection_point(name=PICKED, fields=["row", "column"], empty=False))
     )
@@ -83,7 +83,7 @@ def lens_table(
 def ripple_map(
     values: Array, rows: Sequence[str], columns: Sequence[str], changed: Sequence[int] = ()
 ) -> Chart:
-    """Relative changes on a log scale from 0.001 to 1; what is exactly zero is grey with a 0 in it, never a pale colour.
+    """Return relative changes on a log scale from 0.001 to 1; exactly zero is grey with a 0 in it, never a pale colour.
 
     Shapes: values (row, column). `changed` are the columns that a bar marks at the top.
 
@@ -98,7 +98,7 @@ def ripple_map(
     ]
     base = _cells(cells, rows, columns, marked=changed)
     zero = base.transform_filter("datum.value === 0")
-    tips = vega.told(("value:Q", "relative change", ".4~g"))
+    tips = vega.tooltip(("value:Q", "relative change", ".4~g"))
     colour = alt.Color(
         "value:Q",
         scale=alt.Scale(
@@ -120,9 +120,9 @@ def ripple_map(
 
 @draw_once
 def parts_of_logit(
-    names: Sequence[str], values: Sequence[float], hues: Sequence[str], chosen: Sequence[str] = ()
+    names: Sequence[str], values: Sequence[float], hues: Sequence[str], selected: Sequence[str] = ()
 ) -> Chart:
-    """One bar a part, in the order given, to the right where it speaks for the word and to the left where against it.
+    """Return one bar a part, in the order given, to the right where it raises the word's logit and to the left where it lowers it.
 
     `hues` are names of HUES; `chosen` bars have a frame. A click selects the field `name`.
 
@@ -136,7 +136,7 @@ def parts_of_logit(
             "name": name,
             "value": float(value),
             "hue": hue,
-            "chosen": name in chosen,
+            "chosen": name in selected,
             "said": f"{value:+.2f}".replace("-", "−"),
         }
         for place, (name, value, hue) in enumerate(zip(names, values, hues, strict=True))
@@ -147,7 +147,7 @@ def parts_of_logit(
         x=alt.X(
             "value:Q",
             title="added to the logit",
-            scale=vega.span(least - room * (least < 0), most + room),
+            scale=vega.exact_scale(least - room * (least < 0), most + room),
             axis=alt.Axis(tickCount=5),
         ),
         y=alt.Y(
@@ -155,7 +155,7 @@ def parts_of_logit(
             title=None,
             axis=alt.Axis(labelExpr=_looked_up(names), labelLimit=220, domain=False, ticks=False),
         ),
-        tooltip=vega.told(("name:N", "part"), ("value:Q", "added", "+.4f")),
+        tooltip=vega.tooltip(("name:N", "part"), ("value:Q", "added", "+.4f")),
     )
     bars = (
         base.mark_bar(height=15, cornerRadius=2, cursor="pointer")
@@ -165,7 +165,7 @@ def parts_of_logit(
                 scale=alt.Scale(domain=list(HUES), range=theme.CATEGORICAL[: len(HUES)]),
                 legend=_legend(None, present=hues),
             ),
-            stroke=_if_chosen(theme.TEXT, None),
+            stroke=_if_selected(theme.TEXT, None),
             strokeWidth=alt.value(2),
         )
         .add_params(alt.selection_point(name=PICKED, fields=["name"], empty=False))
@@ -180,9 +180,9 @@ def parts_of_logit(
 
 @draw_once
 def agreement_plot(
-    estimates: Array, effects: Array, names: Sequence[str], chosen: str = "", unit: str = ""
+    estimates: Array, effects: Array, names: Sequence[str], selected: str = "", unit: str = ""
 ) -> Chart:
-    """One dot a head: what the gradient says against what taking it away did; on the line both agree.
+    """Return one dot a head: the gradient's estimate against the effect of ablation; on the line both agree.
 
     Shapes: estimates and effects flat, (head,). A click selects the field `name`.
 
@@ -193,7 +193,7 @@ def agreement_plot(
         float(v) for v in (min(0.0, estimates.min(), effects.min()), max(0.0, estimates.max(), effects.max()))
     ]
     room = 0.06 * ((ends[1] - ends[0]) or 1.0)
-    across, up = (vega.span(ends[0] - room, ends[1] + end) for end in (3 * room, room))
+    across, up = (vega.exact_scale(ends[0] - room, ends[1] + end) for end in (3 * room, room))
     # names stand at the right
     line = (
         vega.rows([{"a": end, "b": end} for end in ends])
@@ -201,21 +201,21 @@ def agreement_plot(
         .encode(x="a:Q", y="b:Q")
     )
     rows = [
-        {"name": name, "a": float(a), "b": float(b), "chosen": name == chosen}
+        {"name": name, "a": float(a), "b": float(b), "chosen": name == selected}
         for name, a, b in zip(names, estimates, effects, strict=True)
     ]
     base = vega.rows(rows).encode(
         x=alt.X("a:Q", title=f"gradient attribution{unit}", scale=across, axis=alt.Axis(tickCount=5)),
         y=alt.Y("b:Q", title=f"effect of ablation{unit}", scale=up, axis=alt.Axis(tickCount=5)),
-        tooltip=vega.told(("name:N", "head"), ("a:Q", "guess", "+.3f"), ("b:Q", "ablated", "+.3f")),
+        tooltip=vega.tooltip(("name:N", "head"), ("a:Q", "guess", "+.3f"), ("b:Q", "ablated", "+.3f")),
     )
     dots = (
         base.mark_circle(opacity=0.75, cursor="pointer")
-        .encode(color=_if_chosen(theme.CATEGORICAL[1], theme.CATEGORICAL[0]), size=_if_chosen(140, 60))
+        .encode(color=_if_selected(theme.CATEGORICAL[1], theme.CATEGORICAL[0]), size=_if_selected(140, 60))
         .add_params(alt.selection_point(name=PICKED, fields=["name"], empty=False))
     )
     told = base.transform_filter(
-        alt.FieldOneOfPredicate("name", _named_heads(estimates, effects, names, chosen, ends[1] - ends[0]))
+        alt.FieldOneOfPredicate("name", _named_heads(estimates, effects, names, selected, ends[1] - ends[0]))
     )
     named = told.mark_text(fontSize=12, align="left", dx=8, dy=-6, color=theme.TEXT).encode(text="name:N")
     return alt.layer(line, dots, named).properties(height=330, title=["Gradient attribution", "vs. ablation"])
@@ -224,7 +224,7 @@ def agreement_plot(
 def _named_heads(
     estimates: Array, effects: Array, names: Sequence[str], selected: str, height: float
 ) -> list[str]:
-    """The heads that are named: the chosen one and up to three that do most, none so near another that the names would meet."""
+    """Return the heads that are named: the selected one and up to three with the largest effects, none so near another that the names would overlap."""
     order = sorted(range(len(names)), key=lambda i: (names[i] != selected, -abs(effects[i])))
     kept: list[int] = []
     for i in order[:6]:
@@ -236,8 +236,7 @@ def _named_heads(
     return [names[i] for i in kept]
 
 
-def _if_chosen(value: Any, other: Any) -> Any:
-    """A value for the chosen mark, another for the rest."""
+def _if_selected(value: Any, other: Any) -> Any:
     return alt.condition("datum.chosen", alt.value(value), alt.value(other))
 
 
@@ -274,7 +273,7 @@ def _among(places: Sequence[int]) -> str:
 
 
 def _looked_up(names: Sequence[str]) -> str:
-    """An expression that gives the name of a whole number; JSON, so that no name can leave its quotes."""
+    """Return an expression that gives the name of a whole number; JSON, so that no name can leave its quotes."""
     return (
         json.dumps(
             [shorten(visible(name), 28) if name.strip() != name or len(name) > 28 else name for name in names]
@@ -291,13 +290,13 @@ def _legend(title: str | None, *, present: Sequence[str] = (), **options: Any) -
 
 
 def _sized(chart: Chart, n_rows: int, step: int, around: int) -> Chart:
-    """So many pixels a row, and what axes and legend need around them."""
+    """Return the chart with so many pixels a row, and the space that axes and legend need."""
     return chart.properties(height=n_rows * step + around)
 
 
 @draw_once
 def word_bars(words: Sequence[str], chances: Array) -> Chart:
-    """A few words with their probabilities, one bar each on a scale from 0 to 1, best first.
+    """Return a few words with their probabilities, one bar each on a scale from 0 to 1, best first.
 
     >>> word_bars(["was"], np.array([0.5])).to_dict()["layer"][0]["mark"]["type"]
     'bar'
@@ -324,7 +323,7 @@ def word_bars(words: Sequence[str], chances: Array) -> Chart:
                 ticks=False,
             ),
         ),
-        tooltip=vega.told("word:N", ("chance:Q", "probability", ".2%")),
+        tooltip=vega.tooltip("word:N", ("chance:Q", "probability", ".2%")),
     )
     bars = base.mark_bar(height=14, cornerRadius=2, color=theme.CATEGORICAL[0])
     said = base.mark_text(fontSize=12, align="left", dx=4, color=theme.MUTED).encode(text="said:N")

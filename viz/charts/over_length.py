@@ -17,10 +17,10 @@ from viz.labels import phrase
 UNITS = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
-def short(value: float) -> str:
-    """A large number in three digits.
+def three_digits(value: float) -> str:
+    """Return a large number in three digits.
 
-    >>> short(1_280_000), short(13_107_200), short(8_589_934_592), short(512)
+    >>> three_digits(1_280_000), three_digits(13_107_200), three_digits(8_589_934_592), three_digits(512)
     ('1.28 M', '13.1 M', '8.59 G', '512')
     """
     size, unit = next(((size, unit) for size, unit in UNITS if value >= size), (1.0, ""))
@@ -32,7 +32,7 @@ BYTES = ((12, "TB"), (9, "GB"), (6, "MB"), (3, "kB"))
 
 
 def decade(power: int, unit: str = "") -> str:
-    """A power of ten in words, which are read from afar where an exponent is not.
+    """Return a power of ten in words, which can be read from afar where an exponent cannot.
 
     >>> decade(4), decade(8), decade(4, "bytes"), decade(-1, "ms")
     ('10,000', '100 million', '10 kB', '0.1')
@@ -47,11 +47,11 @@ def decade(power: int, unit: str = "") -> str:
 def over_length(
     lines: Mapping[str, tuple[Sequence[float], Sequence[float]]],
     *,
-    at: float | None,
+    marked_length: float | None,
     crossing: float | None,
     y_title: str,
     dots: bool = False,
-    said: str = "n = p",
+    mark_label: str = "n = p",
     unit: str = "",
     covered: bool = False,
     hues: Mapping[str, str],
@@ -59,7 +59,7 @@ def over_length(
     ticks: Sequence[int] = tuple(10**power for power in range(7)),
     height: int = 330,
 ) -> vega.Layers:
-    """A line each over n, both axes logarithmic; `at` is the visitor's n, `crossing` where the lines meet (marked and named).
+    """Return one line each over n, both axes logarithmic; `marked_length` is the visitor's n, `crossing` the n where the lines meet (marked and named).
 
     lines: name to (n, value). `covered`: the axes and the visitor's n alone.
 
@@ -82,13 +82,13 @@ def over_length(
     across = alt.X(
         "n:Q",
         title=x_title,
-        scale=vega.span(first / 1.07, last * 1.07, type="log"),
+        scale=vega.exact_scale(first / 1.07, last * 1.07, type="log"),
         axis=alt.Axis(values=list(ticks), format=",", grid=False, **quiet),
     )
     up = alt.Y(
         "value:Q",
         title=y_title,
-        scale=vega.span(low / 10**0.15, high * 10 ** (0.12 * wide), type="log"),
+        scale=vega.exact_scale(low / 10**0.15, high * 10 ** (0.12 * wide), type="log"),
         axis=alt.Axis(values=[10.0**power for power in powers], labelExpr=names, **quiet),
     )
     drawn = {} if covered else lines
@@ -101,24 +101,32 @@ def over_length(
         {"line": phrase(name), "n": last, "value": values[-1], "upper": name == upper}
         for name, (_, values) in drawn.items()
     ]
-    hue = vega.hue("line:N", {phrase(name): hues.get(name, theme.MUTED) for name in lines})
+    hue = vega.colour_channel("line:N", {phrase(name): hues.get(name, theme.MUTED) for name in lines})
     base = vega.rows(rows, x=across, y=up, color=hue)
-    told = vega.told("line:N", ("n:Q", "", ","), ("value:Q", unit or y_title, ",.4~g" if dots else ","))
+    told = vega.tooltip("line:N", ("n:Q", "", ","), ("value:Q", unit or y_title, ",.4~g" if dots else ","))
     named = vega.rows(ends, x=across, y=up, text="line:N")
     layers: list[alt.Chart] = [
         base.mark_line(strokeWidth=3),
         base.mark_circle(size=64 if dots else 130, opacity=1 if dots else 0).encode(tooltip=told),
     ]
-    if at is not None:
-        left = crossing is not None and 1 <= crossing / at < 10
+    if marked_length is not None:
+        left = crossing is not None and 1 <= crossing / marked_length < 10
         put: dict[str, Any] = {"align": "right", "dx": -5} if left else {"align": "left", "dx": 5}
         layers += _upright(
-            at, f"n = {at:,.0f}", across, [2, 3], theme.TEXT, "height", baseline="bottom", dy=-2, **put
+            marked_length,
+            f"n = {marked_length:,.0f}",
+            across,
+            [2, 3],
+            theme.TEXT,
+            "height",
+            baseline="bottom",
+            dy=-2,
+            **put,
         )
     if crossing is not None and first < crossing < last and not covered:
         place = np.log10(crossing / first) / np.log10(last / first)
         align = "left" if place < 0.25 else "right" if place > 0.75 else "center"
-        text = f"{said} = {crossing:,.0f}"
+        text = f"{mark_label} = {crossing:,.0f}"
         layers += _upright(
             crossing, text, across, [5, 4], theme.MUTED, 0, align=align, baseline="bottom", dy=-4
         )
@@ -131,14 +139,14 @@ def over_length(
             ends_here.mark_text(**put).encode(color=hue),
         ]
     if covered:
-        layers.append(vega.question())
-    return vega.framed(*layers, height=height, top=24)
+        layers.append(vega.question_mark())
+    return vega.frame(*layers, height=height, top=24)
 
 
 def _upright(
     n: float, text: str, across: alt.X, dash: list[int], colour: str, y: Any, **put: Any
 ) -> list[alt.Chart]:
-    """A line across the lines at one n, named at its upper or lower end."""
+    """Return a vertical line at one n, named at its upper or lower end."""
     base = vega.rows([{"n": n, "text": text}], x=across)
     return [
         base.mark_rule(strokeWidth=1.5, strokeDash=dash, color=colour),

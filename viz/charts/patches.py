@@ -39,7 +39,7 @@ class Painted(Protocol):
 
 
 def place_name(row: int, column: int) -> str:
-    """A patch by letter and number, as on a chessboard seen from its upper left.
+    """Return a patch by letter and number, as on a chessboard seen from its upper left.
 
     >>> place_name(1, 2)
     'C2'
@@ -55,11 +55,11 @@ def lit(
     weights: Array | None = None,
     *,
     framed: int | None = None,
-    asked: int | None = None,
+    question_patch: int | None = None,
     labelled_from: float | None = None,
     height: int = 420,
 ) -> alt.LayerChart:
-    """The picture (width, height in units of `size`) with a veil on each patch, thinner the more it weighs.
+    """Return the picture (width, height in units of `size`) with a veil on each patch, thinner the more it weighs.
 
     The patch with the largest weight is clear. framed: the patch that was drawn, asked: the one that asks (dashed).
     labelled_from: patches with at least this weight have it as a label. A touched patch shows its weight in a tooltip.
@@ -105,7 +105,7 @@ def lit(
         for start, length in ((begin, width), (str(EDGE), tall))
     )
     across, down = _axes((width, sides), (tall, ups))
-    at = {"x": panels.on(across, "x:Q"), "y": panels.on(down, "y:Q")}
+    at = {"x": panels.with_field(across, "x:Q"), "y": panels.with_field(down, "y:Q")}
     chart_of = vega.rows
 
     def boxes(rows: list[dict[str, Any]]) -> alt.Chart:
@@ -120,16 +120,16 @@ def lit(
         {"x": (column + 0.5) * dx, "y": 0.0, "text": chr(ord("A") + column)} for column in range(columns)
     ]
     counts = [{"x": 0.0, "y": (row + 0.5) * dy, "text": str(row + 1)} for row in range(rows)]
-    tips = vega.told("patch:N", *([] if weights is None else ["weight:N"]))
+    tips = vega.tooltip("patch:N", *([] if weights is None else ["weight:N"]))
     number = chart_of(said).encode(**at, text="text:N")
     layers = [
         chart_of(painted)
         .mark_line(filled=True, interpolate="linear-closed", strokeWidth=0)
-        .encode(**at, order="corner:Q", detail="shape:N", color=vega.own()),
+        .encode(**at, order="corner:Q", detail="shape:N", color=vega.raw_channel()),
         boxes(cells)
         .mark_rect(color=theme.BACKGROUND)
         .encode(fillOpacity=alt.FillOpacity("veil:Q", scale=None)),
-        boxes([cells[asked]] if asked is not None else []).mark_rect(
+        boxes([cells[question_patch]] if question_patch is not None else []).mark_rect(
             filled=False, stroke=theme.CATEGORICAL[0], strokeWidth=4, strokeDash=[4, 4]
         ),
         boxes([cells[framed]] if framed is not None else []).mark_rect(
@@ -150,17 +150,17 @@ def lit(
         .encode(tooltip=tips)
         .add_params(alt.selection_point(name=PICKED, fields=["place"], empty=False)),
     ]
-    return vega.framed(*layers, height=height)
+    return vega.frame(*layers, height=height)
 
 
 def _axes(x: tuple[float, list[Any]], y: tuple[float, list[Any]]) -> tuple[alt.X, alt.Y]:
-    """Bare axes from 0, each to where and between which ends."""
-    across, down = (vega.span(0, end, range=ends, zero=False) for end, ends in (x, y))
+    """Return bare axes from 0, each with its length and ends."""
+    across, down = (vega.exact_scale(0, end, range=ends, zero=False) for end, ends in (x, y))
     return alt.X("left:Q", axis=None, scale=across), alt.Y("top:Q", axis=None, scale=down)
 
 
 def _outline(shape: Painted, width: float, tall: float) -> list[tuple[float, float]]:
-    """The corners of a shape inside the picture; an ellipse has many."""
+    """Return the corners of a shape inside the picture; an ellipse has many."""
     points = np.array(shape.points, dtype=float)
     if shape.round:
         around = np.linspace(0, 2 * np.pi, 48, endpoint=False)
@@ -170,7 +170,7 @@ def _outline(shape: Painted, width: float, tall: float) -> list[tuple[float, flo
 
 @draw_once
 def reads(images: Sequence[tuple[str, Array | None]], height: int = 190) -> alt.LayerChart:
-    """Small pictures in a row, each (title, (side, side, 3) from 0 to 1, or None for one that is still covered).
+    """Return small pictures in a row, each (title, (side, side, 3) from 0 to 1, or None for one that is still covered).
 
     >>> chart = reads([("soft", np.zeros((2, 2, 3))), ("one", None)]).to_dict()["layer"]
     >>> chart[0]["data"]["values"][0]["image"][:21], [row["title"] for row in chart[1]["data"]["values"]]
@@ -206,7 +206,7 @@ def reads(images: Sequence[tuple[str, Array | None]], height: int = 190) -> alt.
         .encode(x2="right:Q", y2="bottom:Q"),
         chart_of(covered)
         .mark_text(text="?", fontSize=30, color=theme.MUTED)
-        .encode(x=panels.on(across, "x:Q"), y=panels.on(down, "y:Q")),
+        .encode(x=panels.with_field(across, "x:Q"), y=panels.with_field(down, "y:Q")),
         chart_of(squares)
         .mark_text(
             align="left",
@@ -218,11 +218,11 @@ def reads(images: Sequence[tuple[str, Array | None]], height: int = 190) -> alt.
         )
         .encode(text="title:N"),
     ]
-    return vega.framed(*layers, height=height)
+    return vega.frame(*layers, height=height)
 
 
 def _png(image: Array) -> str:
-    """Red, green and blue from 0 to 1 as the address of a picture."""
+    """Return red, green and blue from 0 to 1 as a data URL of a picture."""
     out = io.BytesIO()
     Image.fromarray((np.clip(image, 0, 1) * 255).round().astype(np.uint8)).save(out, "PNG")
     return "data:image/png;base64," + base64.b64encode(out.getvalue()).decode()

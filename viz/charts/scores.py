@@ -18,7 +18,7 @@ WIDEST = 20
 
 
 def lit(names: Sequence[str], values: Iterable[float], selected: int = 0) -> list[tuple[str, float, bool]]:
-    """The rows of `bars` with the chosen one lit.
+    """Return the rows of `bars` with the selected one highlighted.
 
     >>> lit(["a", "b"], [0.5, 0.25], 1)
     [('a', 0.5, False), ('b', 0.25, True)]
@@ -32,7 +32,7 @@ def lit(names: Sequence[str], values: Iterable[float], selected: int = 0) -> lis
 def bars(
     rows: Sequence[tuple[str, float, bool]], number: str = "{:.3g}", end: float | None = None
 ) -> vega.Layers:
-    """One bar a row (name, value, whether it is the model's own), in the order given, from zero; values behind the bars.
+    """Return one bar a row (name, value, whether it is the model's own), in the order given, from zero; values after the bars.
 
     `end` is where the axis ends; None: with the longest bar.
 
@@ -58,10 +58,10 @@ def bars(
     }
     most = end or max([value for _, value, _ in rows] + [1e-9])
     base = vega.Chart().encode(
-        x=alt.X("value:Q", axis=None, scale=vega.span(0, most)),
-        y=vega.places(
+        x=alt.X("value:Q", axis=None, scale=vega.exact_scale(0, most)),
+        y=vega.row_axis(
             [lines if len(lines) > 1 else lines[0] for lines in names],
-            apart=(0.38, 0.19),
+            spacing=(0.38, 0.19),
             labelFontWeight=weight,
             labelLimit=220,
             labelOverlap=False,

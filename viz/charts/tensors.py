@@ -23,7 +23,7 @@ NAME = 24
 class Panel:
     """A matrix (row, column) with its name and the names of its rows; `weights` go from 0 to 1, others around 0 to `limit`.
 
-    marked: a row that is framed. ours: the names of the rows are words of ours, whose spaces are left alone.
+    marked: a row that is framed. keep_spaces: the names of the rows are words of ours, whose spaces stay.
     """
 
     name: str
@@ -32,13 +32,13 @@ class Panel:
     weights: bool = False
     limit: float | None = None
     marked: int | None = None
-    ours: bool = False
+    keep_spaces: bool = False
     columns: Array | None = None
     """The number of each column in its vector, where not every one is drawn."""
 
 
 def side_by_side(maps: Array, gap: int = 1) -> Array:
-    """Matrices (map, row, column) as one, with empty columns between them.
+    """Return matrices (map, row, column) as one, with empty columns between them.
 
     >>> side_by_side(np.ones((2, 1, 2))).tolist()
     [[1.0, 1.0, nan, 1.0, 1.0]]
@@ -52,7 +52,7 @@ def side_by_side(maps: Array, gap: int = 1) -> Array:
 def tensors(
     panels: Sequence[Panel], *, height: int = 330, room: bool = False, most: int | None = None
 ) -> go.Figure:
-    """The panels share `height` pixels by their rows; where a row is lower than its letters (larger before a `room`), not every row is named.
+    """Return the panels as one figure of `height` pixels, shared by their rows; where a row is lower than its letters (larger in a `room`), not every row is named.
 
     Of vectors, not of weights, at most `most` numbers are drawn, at equal distances, and the name of the panel counts them.
 
@@ -115,7 +115,8 @@ def _panel(figure: go.Figure, number: int, panel: Panel, pixels: float, letters:
     every = max(1, int(np.ceil(n * (letters + 1) / max(pixels, 1))))
     shown = list(range(0, n, every))
     names = [
-        plotly_label(name).replace("·", " ") if panel.ours else plotly_label(name) for name in panel.rows
+        plotly_label(name).replace("·", " ") if panel.keep_spaces else plotly_label(name)
+        for name in panel.rows
     ]
     figure.update_yaxes(
         tickvals=shown,

@@ -16,11 +16,11 @@ from viz import theme
 WIDE, TALL, EDGE = 240, 132, 14
 LETTER = 0.6
 """The mean width of a letter, of the size of its type."""
-Drawn = str
+Thumbnail = str
 
 
-def cells(weights: np.ndarray, allowed: np.ndarray | None = None, centred: bool = False) -> Drawn:
-    """A matrix of weights from 0 to 1, or `centred` on 0; forbidden cells are hatched.
+def cells(weights: np.ndarray, allowed: np.ndarray | None = None, centred: bool = False) -> Thumbnail:
+    """Draw a matrix of weights from 0 to 1, or `centred` on 0; forbidden cells are hatched.
 
     >>> cells(np.array([[1.0, 0.0], [0.5, 0.5]])).count("<rect")
     4
@@ -43,8 +43,10 @@ def cells(weights: np.ndarray, allowed: np.ndarray | None = None, centred: bool 
     return _svg(*shapes)
 
 
-def bars(values: Sequence[float] | np.ndarray, names: Sequence[str] = (), marked: int | None = None) -> Drawn:
-    """Values that are not negative, one bar each from the left, the `marked` one in ink; names at the left where given."""
+def bars(
+    values: Sequence[float] | np.ndarray, names: Sequence[str] = (), marked: int | None = None
+) -> Thumbnail:
+    """Draw values that are not negative, one bar each from the left, the `marked` one in ink; names at the left where given."""
     heights, top = np.asarray(values, float), (TALL - 2 * EDGE) / max(1, len(values))
     most, left = float(heights.max(initial=0)) or 1.0, 78 if names else EDGE
     shapes = []
@@ -60,8 +62,8 @@ def bars(values: Sequence[float] | np.ndarray, names: Sequence[str] = (), marked
     return _svg(*shapes)
 
 
-def curves(rows: Sequence[np.ndarray] | np.ndarray) -> Drawn:
-    """One smooth line a row over its places, all on one scale."""
+def curves(rows: Sequence[np.ndarray] | np.ndarray) -> Thumbnail:
+    """Draw one smooth line a row over its positions, all on one scale."""
     lines = [np.asarray(row, float) for row in rows]
     low, high = min(map(np.min, lines)), max(map(np.max, lines))
     span = (high - low) or 1.0
@@ -77,8 +79,8 @@ def curves(rows: Sequence[np.ndarray] | np.ndarray) -> Drawn:
     return _svg(*shapes)
 
 
-def points(places: np.ndarray, marked: Sequence[int] = ()) -> Drawn:
-    """Places in the plane (n, 2), the marked ones in ink."""
+def points(places: np.ndarray, marked: Sequence[int] = ()) -> Thumbnail:
+    """Draw points in the plane (n, 2), the marked ones in ink."""
     places = np.asarray(places, float)
     low, span = places.min(0), np.ptp(places, 0)
     unit = (places - low) / np.where(span > 0, span, 1)
@@ -90,8 +92,8 @@ def points(places: np.ndarray, marked: Sequence[int] = ()) -> Drawn:
     return _svg(*shapes)
 
 
-def links(weights: np.ndarray, above: Sequence[str], below: Sequence[str]) -> Drawn:
-    """Words above and below with a line for each weight (below looks above), as thick as it is large."""
+def links(weights: np.ndarray, above: Sequence[str], below: Sequence[str]) -> Thumbnail:
+    """Draw words above and below with a line for each weight (below attends to above), as thick as it is large."""
 
     def middles(words: Sequence[str]) -> list[float]:
         ends = np.cumsum([0.0, *(len(word) + 1.5 for word in words)])
@@ -112,8 +114,8 @@ def links(weights: np.ndarray, above: Sequence[str], below: Sequence[str]) -> Dr
     )
 
 
-def plain(sign: str) -> Drawn:
-    """No data: a short sign, such as a number, on paper."""
+def plain(sign: str) -> Thumbnail:
+    """Draw a short symbol, such as a number, on paper, for an exhibit without data."""
     return _svg(_word(WIDE / 2, TALL / 2 + 16, sign, size=46, colour=theme.HATCH, serif=True))
 
 
@@ -131,7 +133,7 @@ def _word(
     return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-family="{family}" font-size="{size:.1f}" fill="{colour}">{escape(word)}</text>'
 
 
-def _svg(*shapes: str) -> Drawn:
+def _svg(*shapes: str) -> Thumbnail:
     hatch = (
         f'<pattern id="shut" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'
         f'<path d="M0,0 V6" stroke="{theme.HATCH}" stroke-width="1.4"/></pattern>'

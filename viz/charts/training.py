@@ -15,7 +15,7 @@ from viz.labels import plotly_label
 def learning(
     lines: Mapping[str, Sequence[tuple[float, float]]], *, x_title: str = "steps", unit: str = "step "
 ) -> go.Figure:
-    """A line a quantity by name, of (step, value), with a dot where it was measured.
+    """Return one line a quantity by name, of (step, value), with a dot where it was measured.
 
     >>> learning({"loss": [(0, 4.0), (10, 2.0)]}).data[0].y
     (4.0, 2.0)

@@ -25,7 +25,7 @@ def curve(
     level: float | None = None,
     height: int = 190,
 ) -> alt.TopLevelMixin:
-    """Lines by name, each of (step, value), a dot where it was measured; `ends` of the axis (default from 0), a dashed rule at `level`.
+    """Return lines by name, each of (step, value), a dot where it was measured; `ends` of the axis (default from 0), a dashed rule at `level`.
 
     `hues` are colours by number, default in order. With one line there is no legend.
 
@@ -53,8 +53,8 @@ def curve(
             scale=scale,
             axis=alt.Axis(tickCount=4, format="%" if shares else "~g"),
         ),
-        color=vega.hue("run:N", colours, legend),
-        tooltip=vega.told("run:N", ("step:Q", "", ","), ("value:Q", title, ".1%" if shares else ".3f")),
+        color=vega.colour_channel("run:N", colours, legend),
+        tooltip=vega.tooltip("run:N", ("step:Q", "", ","), ("value:Q", title, ".1%" if shares else ".3f")),
     )
     layers: list[alt.Chart] = [
         base.mark_line(strokeWidth=2),
@@ -75,7 +75,7 @@ def _framed(layers: Sequence[alt.Chart], height: int, **more: str) -> alt.TopLev
 def shares(
     labels: Sequence[str], chances: Sequence[float], *, title: str = "", height: int = 0
 ) -> alt.TopLevelMixin:
-    """The probability of each class, one bar each on a scale from 0 to 1, in the order given.
+    """Return the probability of each class, one bar each on a scale from 0 to 1, in the order given.
 
     >>> [row["said"] for row in shares(["good", "bad"], [0.9, 0.1]).to_dict()["data"]["values"]]
     ['90%', '10%']
@@ -89,7 +89,7 @@ def shares(
             "chance:Q",
             title=None,
             axis=alt.Axis(values=[0, 0.5, 1], format="%", grid=False),
-            scale=vega.span(0, 1.55),
+            scale=vega.exact_scale(0, 1.55),
         ),
         y=alt.Y(
             "label:N",
@@ -104,7 +104,7 @@ def shares(
                 ticks=False,
             ),
         ),
-        tooltip=vega.told(("label:N", "class"), ("chance:Q", "probability", ".2%")),
+        tooltip=vega.tooltip(("label:N", "class"), ("chance:Q", "probability", ".2%")),
     )
     bars = base.mark_bar(height={"band": 0.62}, cornerRadius=2, color=theme.CATEGORICAL[0])
     said = base.mark_text(fontSize=14, align="left", dx=6, color=theme.TEXT, clip=False).encode(text="said:N")
@@ -134,7 +134,7 @@ def terms(names: Sequence[str], values: Sequence[float], *, title: str, height: 
         x=alt.X(
             "value:Q",
             title=title,
-            scale=vega.span(least - 0.2 * room * (least < 0), most + room),
+            scale=vega.exact_scale(least - 0.2 * room * (least < 0), most + room),
             axis=alt.Axis(tickCount=5),
         ),
         y=alt.Y(
@@ -143,7 +143,7 @@ def terms(names: Sequence[str], values: Sequence[float], *, title: str, height: 
             sort=None,
             axis=alt.Axis(labelFontSize=14, labelLimit=170, domain=False, ticks=False),
         ),
-        tooltip=vega.told(("name:N", "term"), ("value:Q", "added", "+.4f")),
+        tooltip=vega.tooltip(("name:N", "term"), ("value:Q", "added", "+.4f")),
     )
     bars = base.mark_bar(height={"band": 0.7}, cornerRadius=2).encode(
         color=alt.condition("datum.up", alt.value(theme.CATEGORICAL[0]), alt.value(theme.CATEGORICAL[1]))

@@ -26,10 +26,10 @@ T = TypeVar("T")
 Gap = Literal["small", "medium", "large"]
 __all__ = [
     "Step",
+    "by_mode",
     "column_gap",
     "equation",
     "errata",
-    "fit",
     "predict",
     "predict_mark",
     "predict_number",

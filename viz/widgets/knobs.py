@@ -3,7 +3,7 @@
     @dataclass(frozen=True)
     class Params(Knobs):
         d_k: int = knob(64, stops("d, the numbers in a query", (4, 16, 64)))
-        text: str = knob("I am a student.", sentence("Sentence", of="gpt-mini"), link="text")
+        text: str = knob("I am a student.", sentence("Sentence", model="gpt-mini"), link="text")
 
     params = Params.read("scaling")     # the link first, then this visit, then the opening value: viz.shell.state
     params.show("scaling", "d_k")       # its control, in the link as scaling.d_k

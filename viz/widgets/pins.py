@@ -50,7 +50,7 @@ class View:
     strategy: str = ""
 
     def __str__(self) -> str:
-        """Its head as pages name it: L3.H6, or the mean of layer 3."""
+        """Return its head as pages name it: L3.H6, or the mean of layer 3."""
         if isinstance(self.head, int):
             return head_name(self.layer, self.head)
         return f"{AGGREGATES[self.head]} of layer {self.layer}"
@@ -115,7 +115,7 @@ def pinned_views(name: str = PINS) -> tuple[View, ...]:
 
 
 def pin_button(view: View, key: str = "pin") -> None:
-    """Pin this view, or take it out again; and once there is one, the way to Compare."""
+    """Draw the button that pins this view or removes it; and once there is a pinned view, the link to Compare."""
     now = pinned_views()
     here = view in now
     left = tuple(other for other in now if other != view)

@@ -163,7 +163,7 @@ def predict_share(
 
 
 def predict_mark(key: str, question: str, chosen_mark: str, answer: str, explanation: Explanation) -> bool:
-    """A question that is answered by touching the picture; True once revealed.
+    """Ask a question that is answered by touching the picture; return True once revealed.
 
     `chosen_mark` is what is touched now, in words, "" for nothing yet: a button commits it. Its key is "predict:" + key + ":commit".
     """
@@ -208,7 +208,7 @@ def _slot(key: str) -> str:
 
 
 def _ask(slot: str, asked_with: tuple[Any, ...], value: Any, fits: Callable[[Any], bool]) -> Any:
-    """The guess for exactly this question, or None; `value`, what the widget holds, is one unless it answered another question.
+    """Return the guess for exactly this question, or None; `value`, from the widget, is one unless it answered another question.
 
     An answer of an earlier visit, which the browser keeps (`progress`), is one if it `fits` the question.
     """
@@ -239,7 +239,7 @@ def _ask_room(
     explanation: Explanation,
     near: float = 0.0,
 ) -> None:
-    """Where this session leads a room, its followers are asked, too; the truth goes to them with the lecturer's guess."""
+    """Ask the followers too, where this session leads a room; the truth goes to them with the lecturer's guess."""
     if lecture.led_room() is None:
         return
     told = guess is not None

@@ -14,7 +14,7 @@ ROOM = "isFinite(containerSize()[0]) ? containerSize()[0] - 80 : width"
 """The pixels for a key, as an expression: its chart's place less an axis. The width of the view is known only once the key is laid out, and no room is made for rows that come then."""
 
 
-def key(
+def colour_and_shape(
     field: str,
     names: Sequence[str],
     colours: Sequence[str],
@@ -22,9 +22,9 @@ def key(
     *,
     orient: Literal["top", "bottom"] = "top",
 ) -> tuple[alt.Color, alt.Shape]:
-    """Colour and shape of one field with a key that both share; `marks` are LINE, DOTTED or DOT, one a name. The key breaks into rows where it must.
+    """Return colour and shape of one field with a legend that both share; `marks` are LINE, DOTTED or DOT, one a name. The legend breaks into rows where it must.
 
-    >>> colour, shape = key("name:N", ["a", "b"], ["#111111", "#222222"], [LINE, DOT])
+    >>> colour, shape = colour_and_shape("name:N", ["a", "b"], ["#111111", "#222222"], [LINE, DOT])
     >>> colour.to_dict()["scale"]["domain"], shape.to_dict()["scale"]["range"][1]
     (['a', 'b'], 'circle')
     """

@@ -42,7 +42,7 @@ class Panel:
 
 
 def stacked(ranges: Sequence[tuple[float, float]], *, title: float, gap: float = 0.0) -> list[Panel]:
-    """Panels of equal height for these ranges (low, high); `title` is the share of the picture kept free above each, `gap` below.
+    """Return panels of equal height for these ranges (low, high); `title` is the share of the picture kept free above each, `gap` below.
 
     >>> [(panel.top, panel.bottom) for panel in stacked([(0, 1), (0, 1)], title=0.1, gap=0.05)]
     [(1000.0, 4500.0), (6000.0, 9500.0)]
@@ -54,7 +54,7 @@ def stacked(ranges: Sequence[tuple[float, float]], *, title: float, gap: float =
     ]
 
 
-def up(
+def left_axis(
     ticks: Mapping[float, str],
     *,
     grid: bool = True,
@@ -62,9 +62,9 @@ def up(
     colour: str = theme.MUTED,
     limit: int = 180,
 ) -> alt.Y:
-    """The axis at the left: what is written at which height.
+    """Return the axis at the left, with a label at each height.
 
-    >>> up({10.2: "one"}).to_dict()["axis"]["labelExpr"]
+    >>> left_axis({10.2: "one"}).to_dict()["axis"]["labelExpr"]
     '({"10": "one"})[datum.value]'
     """
     told = {str(round(height)): name for height, name in ticks.items()}
@@ -83,16 +83,16 @@ def up(
     return alt.Y("y:Q", title=None, scale=alt.Scale(domain=[EXTENT, 0], nice=False), axis=axis)
 
 
-def notes(
+def edge_labels(
     rows: Sequence[tuple[float, str]],
     *,
     right: bool = False,
     size: int = 13,
     weight: Literal["normal", "bold"] = "normal",
 ) -> alt.Chart:
-    """Words at the left or right edge of the view, standing on a height.
+    """Return labels at the left or right edge of the view, each at a height.
 
-    >>> notes([(5, "a")]).to_dict()["mark"]["align"]
+    >>> edge_labels([(5, "a")]).to_dict()["mark"]["align"]
     'left'
     """
     edge = "right" if right else "left"
@@ -102,10 +102,10 @@ def notes(
     ).encode(x=alt.value("width" if right else 0), y="y:Q", text="text:N")
 
 
-def on(axis: Axis, field: str) -> Axis:
-    """The same axis for another field: layers whose axes differ cannot be laid over one another.
+def with_field(axis: Axis, field: str) -> Axis:
+    """Return the same axis for another field: layers with different axes cannot be laid over one another.
 
-    >>> on(alt.X("x:Q", axis=None), "end:Q").to_dict()["axis"], on(alt.X("x:Q"), "end:Q").shorthand
+    >>> with_field(alt.X("x:Q", axis=None), "end:Q").to_dict()["axis"], with_field(alt.X("x:Q"), "end:Q").shorthand
     (None, 'end:Q')
     """
     other = axis.copy(deep=False)

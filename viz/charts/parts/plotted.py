@@ -14,39 +14,41 @@ QUIET = {"showgrid": False, "zeroline": False, "fixedrange": True}
 HIDDEN = {"visible": False, "fixedrange": True}
 
 
-def said(text: str) -> str:
-    """Words of ours as Plotly text: never markup but for a new line, their spaces left alone.
+def plain_text(text: str) -> str:
+    """Return words of ours as Plotly text: never markup except for a new line, their spaces unchanged.
 
-    >>> said("two words"), said("<b>")
+    >>> plain_text("two words"), plain_text("<b>")
     ('two words', '&lt;b&gt;')
     """
     return "<br>".join(plotly_label(line).replace("·", " ") for line in text.split("\n"))
 
 
-def key(y: float, anchor: str = "bottom", **more: Any) -> dict[str, Any]:
-    """A legend in one line from the left edge, with its `anchor` at a height."""
+def legend_above(y: float, anchor: str = "bottom", **more: Any) -> dict[str, Any]:
+    """Return a legend in one line from the left edge, with its `anchor` at a height."""
     return {"orientation": "h", "x": 0, "y": y, "yanchor": anchor} | more
 
 
-def framed(figure: go.Figure, height: int, around: Sequence[int] = (4, 4, 4, 4), **more: Any) -> go.Figure:
-    """The figure in our look; `around` is the margin left, right, above and below."""
+def apply_frame(
+    figure: go.Figure, height: int, around: Sequence[int] = (4, 4, 4, 4), **more: Any
+) -> go.Figure:
+    """Apply the app's look to a figure and return it; `around` is the margin left, right, above and below."""
     margin = dict(zip("lrtb", around, strict=True))
     return figure.update_layout(template=theme.template(), height=height, margin=margin, **more)
 
 
-def note(
+def add_note(
     figure: go.Figure, text: str, x: float, y: float, size: int = 14, colour: str = theme.TEXT, **more: Any
 ) -> None:
-    """Words at a place."""
+    """Add a text at a position."""
     figure.add_annotation(
         **{"text": text, "x": x, "y": y, "showarrow": False, "font": {"size": size, "color": colour}} | more
     )
 
 
-def arrow(
+def add_arrow(
     figure: go.Figure, begin: Sequence[float], end: Sequence[float], colour: str = theme.MUTED, **more: Any
 ) -> None:
-    """An arrow from one place to another."""
+    """Add an arrow from one position to another."""
     (ax, ay), (x, y) = begin, end
     axes = {"xref": "x", "yref": "y", "axref": "x", "ayref": "y"}
     look = {"text": "", "showarrow": True, "arrowhead": 2, "arrowcolor": colour}

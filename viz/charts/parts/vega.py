@@ -48,7 +48,7 @@ class Chart(alt.Chart):
 
 
 def _channel(name: str, value: Any) -> Any:
-    """The channel of this name that says a field, a value or a condition; what is a channel already, or says nothing, stays."""
+    """Return the channel of this name for a field, a value or a condition; a finished channel, or one without content, is returned unchanged."""
     if isinstance(value, list | tuple):
         return [_channel(name, each) for each in value]
     kind = name[0].upper() + name[1:]
@@ -60,7 +60,7 @@ def _channel(name: str, value: Any) -> Any:
 
 
 def rows(records: Iterable[Mapping[str, Any]], **channels: Any) -> Chart:
-    """A chart of these rows, still without marks, and what their fields set.
+    """Return a chart of these rows, still without marks, with the channels that their fields set.
 
     >>> rows([{"x": 1}], x="x:Q").mark_rule().to_dict()["data"]["values"]
     [{'x': 1}]
@@ -68,28 +68,30 @@ def rows(records: Iterable[Mapping[str, Any]], **channels: Any) -> Chart:
     return Chart(Rows(values=list(records))).encode(**channels)
 
 
-def quiet(**more: Any) -> alt.Axis:
-    """An axis of labels alone."""
+def bare_axis(**more: Any) -> alt.Axis:
+    """Return an axis of labels alone."""
     plain: dict[str, Any] = {"grid": False, "domain": False, "ticks": False, "labelPadding": 7}
     return alt.Axis(**plain | more)
 
 
-def span(low: float, high: float, **more: Any) -> alt.Scale:
-    """A scale from here to there, not rounded."""
+def exact_scale(low: float, high: float, **more: Any) -> alt.Scale:
+    """Return a scale between exactly these ends, not rounded."""
     return alt.Scale(domain=[low, high], nice=False, **more)
 
 
-def plane(
+def hidden_axes(
     across: Sequence[float], down: Sequence[float], x: str = "x:Q", y: str = "y:Q", **more: Any
 ) -> tuple[alt.X, alt.Y]:
-    """Axes without ticks: from the left edge to the right one, from the upper to the lower; `more` is the scale's across."""
-    return alt.X(x, axis=None, scale=span(*across, **more)), alt.Y(y, axis=None, scale=span(*down))
+    """Return axes without ticks: from the left edge to the right one, from the upper to the lower; `more` is for the horizontal scale."""
+    return alt.X(x, axis=None, scale=exact_scale(*across, **more)), alt.Y(
+        y, axis=None, scale=exact_scale(*down)
+    )
 
 
-def told(*fields: str | tuple[str, ...]) -> list[alt.Tooltip]:
+def tooltip(*fields: str | tuple[str, ...]) -> list[alt.Tooltip]:
     """Return the tooltip of a mark from fields, each one a name or (name, title or "", format).
 
-    >>> [tip.to_dict()["title"] for tip in told("a:N", ("x:Q", "layer")) if "title" in tip.to_dict()]
+    >>> [tip.to_dict()["title"] for tip in tooltip("a:N", ("x:Q", "layer")) if "title" in tip.to_dict()]
     ['layer']
     """
     each = [(*((field,) if isinstance(field, str) else field), "", "") for field in fields]
@@ -99,10 +101,10 @@ def told(*fields: str | tuple[str, ...]) -> list[alt.Tooltip]:
     ]
 
 
-def named(names: Sequence[Any] | Mapping[float, str]) -> str:
-    """An expression for the name, or its lines, of a place: counted from 0, or one of these. JSON, so that no name can leave its quotes.
+def name_expression(names: Sequence[Any] | Mapping[float, str]) -> str:
+    """Return an expression for the name (or its lines) of a position: counted from 0, or one of these. JSON, so that no name can leave its quotes.
 
-    >>> named(["a", "b"]), named({0.5: "a"})
+    >>> name_expression(["a", "b"]), name_expression({0.5: "a"})
     ('["a", "b"][datum.value]', '["a"][indexof([0.5], datum.value)]')
     """
     if isinstance(names, Mapping):
@@ -110,16 +112,16 @@ def named(names: Sequence[Any] | Mapping[float, str]) -> str:
     return f"{json.dumps(list(names))}[datum.value]"
 
 
-def places(
+def row_axis(
     names: Sequence[Any],
     *,
-    apart: tuple[float, float] | None = None,
+    spacing: tuple[float, float] | None = None,
     scale: alt.Scale | None = None,
     **more: Any,
 ) -> alt.Y:
-    """Rows by their `place`, each named at the left; `apart` is the room between them and around, or `scale` says it; `more` the axis's.
+    """Return the axis of rows by their `place`, each named at the left; `spacing` is the share of space between them and around, or `scale` sets it; `more` is for the axis.
 
-    >>> places(["one", "two"]).to_dict()["axis"]["labelExpr"]
+    >>> row_axis(["one", "two"]).to_dict()["axis"]["labelExpr"]
     '["one", "two"][datum.value]'
     """
     plain: dict[str, Any] = {
@@ -129,50 +131,52 @@ def places(
         "domain": False,
         "ticks": False,
     }
-    if apart:
-        scale = alt.Scale(paddingInner=apart[0], paddingOuter=apart[1])
-    found = alt.Y("place:O", title=None, axis=alt.Axis(labelExpr=named(names), **plain | more))
+    if spacing:
+        scale = alt.Scale(paddingInner=spacing[0], paddingOuter=spacing[1])
+    found = alt.Y("place:O", title=None, axis=alt.Axis(labelExpr=name_expression(names), **plain | more))
     return found.scale(scale) if scale else found
 
 
-def own(field: str = "colour:N", channel: Any = alt.Color) -> Any:
-    """A channel whose field holds what is drawn: a colour, a width."""
+def raw_channel(field: str = "colour:N", channel: Any = alt.Color) -> Any:
+    """Return a channel whose field holds the drawn value itself: a colour, a width."""
     return channel(field, scale=None)
 
 
-def hue(field: str, colours: Mapping[Any, str], legend: alt.Legend | None = None, **more: Any) -> alt.Color:
-    """Each name in its colour."""
+def colour_channel(
+    field: str, colours: Mapping[Any, str], legend: alt.Legend | None = None, **more: Any
+) -> alt.Color:
+    """Return the channel that gives each name its colour."""
     scale = alt.Scale(domain=list(colours), range=list(colours.values()))
     return alt.Color(field, scale=scale, legend=legend, **more)
 
 
-def hues(names: Sequence[str]) -> dict[str, str]:
-    """Names in the categorical colours, one after the other."""
+def assign_colours(names: Sequence[str]) -> dict[str, str]:
+    """Return the names with the categorical colours, one after the other."""
     return {name: theme.CATEGORICAL[i % len(theme.CATEGORICAL)] for i, name in enumerate(names)}
 
 
 def legend(**more: Any) -> alt.Legend:
-    """A legend without a title, above the view unless said."""
+    """Return a legend without a title, above the view by default."""
     plain: dict[str, Any] = {"title": None, "orient": "top", "direction": "horizontal"}
     return alt.Legend(**plain | more)
 
 
-def here(axis: alt.X, place: float) -> alt.Chart:
-    """A dotted upright line at a place of the axis."""
+def reference_line(axis: alt.X, place: float) -> alt.Chart:
+    """Return a dotted vertical line at a position of the axis."""
     field = str(axis.shorthand).split(":")[0]
     return rows([{field: place}]).mark_rule(strokeDash=[2, 3], color=theme.MUTED).encode(x=axis)
 
 
-def question(size: int = 30, colour: str = theme.MUTED) -> alt.Chart:
-    """A question mark in the middle: what is drawn here comes after the guess."""
+def question_mark(size: int = 30, colour: str = theme.MUTED) -> alt.Chart:
+    """Return a question mark in the middle, in place of a drawing that comes after the guess."""
     middle = {"x": alt.value(alt.ExprRef("width / 2")), "y": alt.value(alt.ExprRef("height / 2"))}
     return rows([{}], **middle).mark_text(text="?", fontSize=size, color=colour)
 
 
-def framed(
+def frame(
     *layers: alt.Chart, height: float, data: Sequence[Any] | None = None, **around: float
 ) -> alt.LayerChart:
-    """The layers over one another as one view, as wide as its place; `around` widens the usual margin, `data` are rows that all layers share."""
+    """Return the layers over one another as one view, as wide as its place; `around` widens the usual margin, `data` are rows that all layers share."""
     shared: dict[str, Any] = {} if data is None else {"data": alt.Data(values=list(data))}
     return alt.LayerChart(layer=layers, **shared).properties(
         width="container", height=height, padding=AROUND | around, view=BARE

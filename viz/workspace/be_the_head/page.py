@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from core.layers.score_terms import columns
-from viz.charts.label_reveal import revealed
+from viz.charts.label_reveal import label_bars
 from viz.instruments import heatmap
 from viz.instruments.kit import origin
 from viz.labels import bare_token, distinct, head_name, literal, percent, visible
@@ -100,7 +100,7 @@ def _played(asked: toolbar.Asked) -> None:
                 (f"the head itself, {found.place}", found.true if put else None, False),
             )
             page_parts.show(
-                revealed(own),
+                label_bars(own),
                 "be_the_head.bars",
                 f"How probable “{visible(found.word)}” is: with uniform attention, with yours, with the head's own",
             )

@@ -143,7 +143,7 @@ def _classes(run: Run, lens: LensResult, columns: list[str]) -> None:
         table,
         [target_picker.named(run, int(index)) for index in order],
         columns,
-        what="class",
+        content="class",
     )
     page_parts.show(
         figure, KEY, "A table: a row for each class, a column for each layer, in each cell its probability"

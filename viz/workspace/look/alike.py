@@ -109,22 +109,24 @@ def grid(
         for j, other in enumerate(short_columns)
     ]
     heads = [shorten(name, 14) for name in short_columns]
-    axis = vega.quiet(labelExpr=vega.named(heads), labelAngle=-40, labelOverlap="greedy", orient="bottom")
+    axis = vega.bare_axis(
+        labelExpr=vega.name_expression(heads), labelAngle=-40, labelOverlap="greedy", orient="bottom"
+    )
     across = alt.X("column:O", title=None, axis=axis)
     colour = alt.Color(
         "value:Q",
         scale=alt.Scale(domain=[-limit, limit], range=theme.DIVERGING, interpolate="rgb"),
         legend=vega.legend(title=title, format="~g", gradientLength=220, gradientThickness=9),
     )
-    tips = vega.told(("one:N", "row"), ("other:N", "column"), ("value:Q", title, "+.3f"))
-    down = vega.places([shorten(name, 28) for name in short_rows], apart=(0.06, 0))
+    tips = vega.tooltip(("one:N", "row"), ("other:N", "column"), ("value:Q", title, "+.3f"))
+    down = vega.row_axis([shorten(name, 28) for name in short_rows], spacing=(0.06, 0))
     base = vega.rows(cells).encode(x=across, y=down, tooltip=tips)
     layers = [base.mark_rect().encode(color=colour)]
     if numbers:
         dark = "abs(datum.value) > 0.6"
         shade = alt.condition(dark, alt.value(theme.BACKGROUND), alt.value(theme.TEXT))
         layers.append(base.mark_text(fontSize=12).encode(text=alt.Text("value:Q", format=".2f"), color=shade))
-    return vega.framed(*layers, height=len(rows) * ROW + AROUND)
+    return vega.frame(*layers, height=len(rows) * ROW + AROUND)
 
 
 def _number(value: float) -> str:

@@ -45,8 +45,8 @@ def signed_bars(names: Sequence[str], values: Sequence[float], title: str, rest:
     low, high = min([0.0, *values]), max([0.0, *values])
     room = 0.18 * (high - low or 1.0)
     base = vega.Chart().encode(
-        x=alt.X("value:Q", axis=None, scale=vega.span(low - room, high + room)),
-        y=vega.places([phrase(name) for name in names], apart=(0.3, 0.15), labelLimit=330),
+        x=alt.X("value:Q", axis=None, scale=vega.exact_scale(low - room, high + room)),
+        y=vega.row_axis([phrase(name) for name in names], spacing=(0.3, 0.15), labelLimit=330),
     )
     ends = [
         base.transform_filter(alt.datum.positive == positive)
@@ -68,5 +68,5 @@ def signed_bars(names: Sequence[str], values: Sequence[float], title: str, rest:
         fontWeight="normal",
         color=theme.TEXT,
     )
-    bars = base.mark_bar().encode(color=vega.own("colour:N"))
-    return vega.framed(bars, *ends, height=12 + ROW * len(rows), data=rows).properties(title=heading)
+    bars = base.mark_bar().encode(color=vega.raw_channel("colour:N"))
+    return vega.frame(bars, *ends, height=12 + ROW * len(rows), data=rows).properties(title=heading)

@@ -69,22 +69,26 @@ def picture(found: BiasByDistance, head: int) -> vega.Layers:
         *near[1:-1],
         near[-1] if found.buckets[-1].last is not None else f"≥ {near[-1]}",
     ]
-    axis = vega.quiet(labelExpr=vega.named(ends), labelAngle=0, labelOverlap="greedy", orient="bottom")
+    axis = vega.bare_axis(
+        labelExpr=vega.name_expression(ends), labelAngle=0, labelOverlap="greedy", orient="bottom"
+    )
     across = alt.X("column:O", title="where the key stands, in tokens from the query", axis=axis)
     colour = alt.Color(
         "adds:Q",
         scale=alt.Scale(domain=[-limit, limit], range=theme.DIVERGING, interpolate="rgb"),
         legend=vega.legend(title="added to the score", format="~g", gradientLength=220, gradientThickness=9),
     )
-    tips = vega.told(("head:N", "head"), ("key:N", "key"), ("bucket:Q", "bucket"), ("adds:Q", "adds", "+.3f"))
-    down = vega.places([f"H{i}" for i in range(heads)], apart=(0.06, 0))
+    tips = vega.tooltip(
+        ("head:N", "head"), ("key:N", "key"), ("bucket:Q", "bucket"), ("adds:Q", "adds", "+.3f")
+    )
+    down = vega.row_axis([f"H{i}" for i in range(heads)], spacing=(0.06, 0))
     cell = vega.rows(cells).mark_rect().encode(x=across, y=down, color=colour, tooltip=tips)
     frame = (
         vega.rows([{"place": head}])
         .mark_rect(filled=False, stroke=theme.TEXT, strokeWidth=2)
         .encode(y=down, x=alt.value(0), x2=alt.value("width"))
     )
-    return vega.framed(cell, frame, height=heads * ROW + AROUND)
+    return vega.frame(cell, frame, height=heads * ROW + AROUND)
 
 
 def _where(bucket: Bucket) -> str:

@@ -68,10 +68,10 @@ def _table(
     ]
     base = vega.rows(
         rows,
-        x=alt.X("head:O", title="head", axis=vega.quiet(labelAngle=0, orient="bottom")),
-        y=alt.Y("layer:O", title="layer", axis=vega.quiet()),
+        x=alt.X("head:O", title="head", axis=vega.bare_axis(labelAngle=0, orient="bottom")),
+        y=alt.Y("layer:O", title="layer", axis=vega.bare_axis()),
     )
-    tips = vega.told(("name:N", "head"), ("word:N", called), ("score:Q", number, ".2f"))
+    tips = vega.tooltip(("name:N", "head"), ("word:N", called), ("score:Q", number, ".2f"))
     picked = alt.selection_point(name=PICKED, fields=["layer", "head"], on="click", empty=False)
     cell = base.mark_rect(cursor="pointer", stroke=theme.BACKGROUND, strokeWidth=2, cornerRadius=3).encode(
         color=colour, tooltip=tips

@@ -50,20 +50,25 @@ def tables(V: int, E: int, H: int, *, covered: bool = False, height: int = 300) 
         {"x": 0, "y": below - 0.04 * deep, "said": boxes[1]["said"]},
         {"x": V + apart + E, "y": below - 0.04 * deep, "said": boxes[2]["said"]},
     ]
-    across, down = vega.plane((-0.005 * V, V * 1.03 + E), (below + deep * 1.02, -0.2 * deep))
+    across, down = vega.hidden_axes((-0.005 * V, V * 1.03 + E), (below + deep * 1.02, -0.2 * deep))
     drawn = vega.rows(
-        boxes, x=across, x2="right:Q", y=down, y2="bottom:Q", tooltip=vega.told("of:N", ("said:N", "numbers"))
+        boxes,
+        x=across,
+        x2="right:Q",
+        y=down,
+        y2="bottom:Q",
+        tooltip=vega.tooltip("of:N", ("said:N", "numbers")),
     )
     hues = {"BERT": theme.CATEGORICAL[0], "ALBERT": theme.CATEGORICAL[1]}
-    colour = vega.hue("of:N", hues, vega.legend(labelFontSize=13))
+    colour = vega.colour_channel("of:N", hues, vega.legend(labelFontSize=13))
     edge = alt.Stroke("of:N", scale=alt.Scale(domain=list(hues), range=list(hues.values())), legend=None)
     left, right = (
-        vega.rows(some, x=panels.on(across, "x:Q"), y=panels.on(down, "y:Q")).mark_text(
+        vega.rows(some, x=panels.with_field(across, "x:Q"), y=panels.with_field(down, "y:Q")).mark_text(
             align=align, baseline="bottom", fontSize=14, color=theme.TEXT
         )
         for some, align in zip((words[:2], words[2:]), SIDES, strict=True)
     )
-    return vega.framed(
+    return vega.frame(
         drawn.mark_rect(strokeWidth=1.5).encode(color=colour, stroke=edge),
         left.encode(text="said:N"),
         right.encode(text="said:N"),
@@ -88,7 +93,7 @@ def crossing(V: int, E: int, H: int, *, covered: bool = False, height: int = 190
         for name, ends in lines.items()
         for at, value in enumerate(ends)
     ]
-    across = alt.X("E:Q", title="E", scale=vega.span(0, far), axis=alt.Axis(tickCount=6, grid=False))
+    across = alt.X("E:Q", title="E", scale=vega.exact_scale(0, far), axis=alt.Axis(tickCount=6, grid=False))
     up = alt.Y("n:Q", title="millions", scale=alt.Scale(domainMin=0), axis=alt.Axis(tickCount=4))
     hues = {"V × H": theme.CATEGORICAL[0], "V × E + E × H": theme.CATEGORICAL[1]}
     key = vega.legend(symbolType="stroke", symbolStrokeWidth=3, labelFontSize=13, labelLimit=260)
@@ -96,16 +101,16 @@ def crossing(V: int, E: int, H: int, *, covered: bool = False, height: int = 190
         rows,
         x=across,
         y=up,
-        color=vega.hue("of:N", hues, key),
-        tooltip=vega.told("of:N", ("n:Q", "millions", ",.3f")),
+        color=vega.colour_channel("of:N", hues, key),
+        tooltip=vega.tooltip("of:N", ("n:Q", "millions", ",.3f")),
     )
     marks = [] if covered else [{"E": even, "n": V * H / 1e6, "said": f"E = {even:,.1f}"}]
-    point = vega.rows(marks, x=panels.on(across, "E:Q"), y=panels.on(up, "n:Q"))
-    return vega.framed(
+    point = vega.rows(marks, x=panels.with_field(across, "E:Q"), y=panels.with_field(up, "n:Q"))
+    return vega.frame(
         line.mark_line(strokeWidth=3),
         point.mark_circle(size=110, opacity=1, color=theme.TEXT),
         point.mark_text(dx=9, dy=15, fontSize=13, align="left", color=theme.TEXT).encode(text="said:N"),
-        vega.here(across, E),
+        vega.reference_line(across, E),
         height=height,
     )
 
@@ -139,17 +144,17 @@ def owners(places: Sequence[tuple[int, str, int, int]], *, height: int = 150) ->
         x=alt.X(
             "layer:O",
             title="layer",
-            axis=vega.quiet(labelAngle=0, labelFontSize=13),
+            axis=vega.bare_axis(labelAngle=0, labelFontSize=13),
             scale=alt.Scale(paddingInner=0.08),
         ),
-        y=vega.places(names, apart=(0.12, 0.05)),
-        tooltip=vega.told(("of:N", "part"), ("owner:N", "weights of"), ("address:N", "address")),
+        y=vega.row_axis(names, spacing=(0.12, 0.05)),
+        tooltip=vega.tooltip(("of:N", "part"), ("owner:N", "weights of"), ("address:N", "address")),
     )
-    rect = base.mark_rect(cornerRadius=4, opacity=0.55).encode(color=vega.own())
+    rect = base.mark_rect(cornerRadius=4, opacity=0.55).encode(color=vega.raw_channel())
     said = base.mark_text(fontSize=13, color=theme.TEXT, limit=alt.ExprRef(f"width / {n}")).encode(
         text="said:N"
     )
-    return vega.framed(rect, said, height=height)
+    return vega.frame(rect, said, height=height)
 
 
 @draw_once
@@ -174,18 +179,21 @@ def alike(rows: Sequence[tuple[str, Sequence[float]]], *, height: int = 230) -> 
     low = min(0.0, *(cell["cosine"] for cell in cells))
     base = vega.rows(
         cells,
-        x=alt.X("layer:O", title="layer", axis=vega.quiet(labelAngle=0)),
+        x=alt.X("layer:O", title="layer", axis=vega.bare_axis(labelAngle=0)),
         y=alt.Y(
-            "cosine:Q", title="cosine of in and out", scale=vega.span(low, 1.08), axis=alt.Axis(tickCount=5)
+            "cosine:Q",
+            title="cosine of in and out",
+            scale=vega.exact_scale(low, 1.08),
+            axis=alt.Axis(tickCount=5),
         ),
-        color=vega.hue("model:N", vega.hues(names), vega.legend(labelFontSize=13)),
-        tooltip=vega.told("model:N", "layer:O", ("said:N", "cosine")),
+        color=vega.colour_channel("model:N", vega.assign_colours(names), vega.legend(labelFontSize=13)),
+        tooltip=vega.tooltip("model:N", "layer:O", ("said:N", "cosine")),
     )
     said = [
         base.transform_filter(where).mark_text(dy=dy, fontSize=13).encode(text="said:N")
         for where, dy in (("datum.above", -13), ("!datum.above", 17))
     ]
-    return vega.framed(
+    return vega.frame(
         base.mark_line(strokeWidth=3), base.mark_circle(size=90, opacity=1), *said, height=height
     )
 
@@ -217,18 +225,18 @@ def cards(rows: Sequence[tuple[str, Sequence[tuple[str, int]]]], *, letters: int
             lines += [{"y": at + 0.65 + i, "text": line, "bold": False} for i, line in enumerate(wrapped)]
             at += len(wrapped) + 0.42
         at += 0.5
-    across, down = vega.plane((0, 1), (at, 0))
+    across, down = vega.hidden_axes((0, 1), (at, 0))
     box = vega.rows(
         boxes,
         x=across,
         x2="right:Q",
-        y=panels.on(down, "top:Q"),
+        y=panels.with_field(down, "top:Q"),
         y2="bottom:Q",
-        tooltip=vega.told(("said:N", "text")),
+        tooltip=vega.tooltip(("said:N", "text")),
     )
-    base = vega.rows(lines, x=alt.value(9), y=panels.on(down, "y:Q"), text="text:N")
-    return vega.framed(
-        box.mark_rect(opacity=0.22, cornerRadius=4).encode(color=vega.own()),
+    base = vega.rows(lines, x=alt.value(9), y=panels.with_field(down, "y:Q"), text="text:N")
+    return vega.frame(
+        box.mark_rect(opacity=0.22, cornerRadius=4).encode(color=vega.raw_channel()),
         base.mark_text(align="left", baseline="middle", fontSize=13, color=theme.TEXT).encode(
             opacity=alt.condition("datum.bold", alt.value(0), alt.value(1))
         ),

@@ -9,7 +9,7 @@ from core.checkpoints.manifest import shipped_folder
 from core.checkpoints.scores import read_scores
 from core.maths import softmax
 from core.serving.engine import RunRequest, default
-from viz.charts.label_reveal import revealed
+from viz.charts.label_reveal import label_bars
 from viz.course.bert.albert import charts, pairs
 from viz.course.bert.albert.params import MODEL, SLUG, Params
 from viz.course.bert.albert.steps import here
@@ -53,7 +53,7 @@ def side_by_side(params: Params, _: object) -> Folds:
             )
     if not room:
         page_parts.show(
-            revealed(
+            label_bars(
                 [(task, measured[task] if known else None, task == pairs.ORDER) for task in pairs.TASKS]
             ),
             SLUG + "bag",

@@ -35,12 +35,12 @@ def on_a_map(
     bare = {"title": None, "axis": alt.Axis(labels=False, ticks=False, tickCount=3)}
     base = vega.rows(
         cells,
-        x=alt.X("x:Q", scale=vega.span(-reach[0], reach[0]), **bare),
-        y=alt.Y("y:Q", scale=vega.span(-reach[1], reach[1]), **bare),
-        tooltip=vega.told(("short:N", "sentence"), ("name:N", "text"), ("kind:N", "meaning")),
+        x=alt.X("x:Q", scale=vega.exact_scale(-reach[0], reach[0]), **bare),
+        y=alt.Y("y:Q", scale=vega.exact_scale(-reach[1], reach[1]), **bare),
+        tooltip=vega.tooltip(("short:N", "sentence"), ("name:N", "text"), ("kind:N", "meaning")),
     )
     points = base.mark_point(filled=True, size=190, opacity=0.9).encode(
-        color=vega.hue(
+        color=vega.colour_channel(
             "kind:N", dict(zip(order, theme.CATEGORICAL, strict=False)), vega.legend(orient="bottom")
         ),
         shape=_shapes(order, ("circle", "square", "diamond")),
@@ -73,11 +73,13 @@ def bars(
     low = 0.0 if covered else min([0.0, *(value for _, value, _ in rows)])
     base = vega.rows(
         cells,
-        x=alt.X("value:Q", title=None, scale=vega.span(low, 1), axis=alt.Axis(tickCount=5)),
-        y=vega.places([shorten(phrase(name), 44) for name, _, _ in rows], labelLimit=260),
-        tooltip=vega.told(("said:N", "cosine"), ("kind:N", "meaning")),
+        x=alt.X("value:Q", title=None, scale=vega.exact_scale(low, 1), axis=alt.Axis(tickCount=5)),
+        y=vega.row_axis([shorten(phrase(name), 44) for name, _, _ in rows], labelLimit=260),
+        tooltip=vega.tooltip(("said:N", "cosine"), ("kind:N", "meaning")),
     )
-    hues = vega.hue("kind:N", dict(zip(order, theme.CATEGORICAL, strict=False)), vega.legend(orient="bottom"))
+    hues = vega.colour_channel(
+        "kind:N", dict(zip(order, theme.CATEGORICAL, strict=False)), vega.legend(orient="bottom")
+    )
     bar = base.mark_bar(height=high * 0.62, cornerRadius=2).encode(color=hues)
     said = base.mark_text(align="left", dx=5, fontSize=13).encode(text="said:N")
     return alt.layer(bar, said).properties(view=vega.BARE, height=high * len(rows) + 56)
@@ -118,8 +120,8 @@ def nearer(
         {"place": at, "from": min(ends), "to": max(ends)}
         for at, ends in enumerate(zip(*(values.tolist() for values in both), strict=True))
     ]
-    across = vega.span(low, 1)
-    up = vega.places(
+    across = vega.exact_scale(low, 1)
+    up = vega.row_axis(
         [shorten(text, 34) for text in texts], scale=alt.Scale(domain=list(places)), labelLimit=230, grid=True
     )
     axis = alt.Axis(tickCount=5, format=".2f")
@@ -130,8 +132,10 @@ def nearer(
         cells,
         x=value,
         y=up,
-        tooltip=vega.told(("text:N", "sentence"), "kind:N", ("said:N", "cosine")),
-        color=vega.hue("kind:N", hues, vega.legend(orient="bottom", direction="vertical", labelLimit=300)),
+        tooltip=vega.tooltip(("text:N", "sentence"), "kind:N", ("said:N", "cosine")),
+        color=vega.colour_channel(
+            "kind:N", hues, vega.legend(orient="bottom", direction="vertical", labelLimit=300)
+        ),
         shape=_shapes(list(hues), ("circle", "square"), direction="vertical", labelLimit=300),
     ).mark_point(filled=True, size=130, opacity=1)
     covers = [] if both else [{"place": at, "value": (1 + low) / 2} for at in places]

@@ -27,7 +27,7 @@ def cutting(word: str, looks: Sequence[Look] | None, *, height: int = 280) -> ve
     """
     letters, shown = word[:24], list(looks or ())[:MOST]
     n, lines = max(1, len(letters)), max(1, len(shown))
-    across, down = vega.plane((-0.6, 1.75 * n + 1.5), (lines - 0.4, -0.6))
+    across, down = vega.hidden_axes((-0.6, 1.75 * n + 1.5), (lines - 0.4, -0.6))
     bars = [
         {
             "x": start - 0.46,
@@ -48,7 +48,9 @@ def cutting(word: str, looks: Sequence[Look] | None, *, height: int = 280) -> ve
         for line, (start, end, _, _) in enumerate(shown)
         for at in range(start, min(end, n))
     ]
-    looked = vega.rows(bars, x=across, y=down, tooltip=vega.told("piece:N", ("told:N", "in the vocabulary")))
+    looked = vega.rows(
+        bars, x=across, y=down, tooltip=vega.tooltip("piece:N", ("told:N", "in the vocabulary"))
+    )
     frame = looked.mark_rect(strokeDash=[2, 2]).encode(
         x2="x2:Q",
         y2="y2:Q",
@@ -59,7 +61,7 @@ def cutting(word: str, looks: Sequence[Look] | None, *, height: int = 280) -> ve
     )
     text = vega.rows(cells, x=across, y=down, text="letter:N").mark_text(fontSize=15, color=theme.TEXT)
     said = looked.mark_text(fontSize=14, align="left", color=theme.TEXT).encode(
-        x=panels.on(across, "after:Q"), y=panels.on(down, "middle:Q"), text="said:N"
+        x=panels.with_field(across, "after:Q"), y=panels.with_field(down, "middle:Q"), text="said:N"
     )
-    covers = [vega.question(44)] if looks is None else []
-    return vega.framed(frame, text, said, *covers, height=height - 8)
+    covers = [vega.question_mark(44)] if looks is None else []
+    return vega.frame(frame, text, said, *covers, height=height - 8)

@@ -52,10 +52,10 @@ def by_layer(
     )
     base = vega.rows(
         cells,
-        x=alt.X("at:Q", title=None, scale=vega.span(-0.4, n - 0.4), axis=axis),
-        y=alt.Y("value:Q", title="cosine", scale=vega.span(low, 1.06), axis=alt.Axis(tickCount=5)),
-        color=vega.hue("line:N", {word: theme.CATEGORICAL[0]}),
-        tooltip=vega.told(("line:N", "of"), ("said:N", "cosine")),
+        x=alt.X("at:Q", title=None, scale=vega.exact_scale(-0.4, n - 0.4), axis=axis),
+        y=alt.Y("value:Q", title="cosine", scale=vega.exact_scale(low, 1.06), axis=alt.Axis(tickCount=5)),
+        color=vega.colour_channel("line:N", {word: theme.CATEGORICAL[0]}),
+        tooltip=vega.tooltip(("line:N", "of"), ("said:N", "cosine")),
     )
     said = alt.ExprRef(f"width / {n} < {NARROW} ? format(datum.value, '.2f') : datum.said")
     layers: list[Any] = [base.mark_line(strokeWidth=3), base.mark_circle(size=90, opacity=1)]

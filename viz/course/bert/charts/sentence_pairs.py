@@ -58,7 +58,7 @@ def tokens(
     base = vega.rows(cells).encode(
         x=alt.X("x:O", axis=None, scale=alt.Scale(domain=list(range(wide)), paddingInner=0.06)),
         y=alt.Y("y:O", axis=None, scale=alt.Scale(paddingInner=0.14)),
-        tooltip=vega.told(("exact:N", "token"), ("text:N", "text"), ("place:Q", "place")),
+        tooltip=vega.tooltip(("exact:N", "token"), ("text:N", "text"), ("place:Q", "place")),
     )
     hue = alt.Color("text:N", scale=alt.Scale(domain=list(HUES), range=theme.CATEGORICAL[:2]), legend=None)
     rect = base.mark_rect(cornerRadius=4, opacity=0.28).encode(color=hue)
@@ -88,7 +88,7 @@ def chances(
     ]
     base = vega.rows(cells).encode(
         y=_rows([name for name, _ in rows]),
-        tooltip=vega.told("name:N", ("said:N", "probability")),
+        tooltip=vega.tooltip("name:N", ("said:N", "probability")),
     )
     across = alt.X(
         "chance:Q",
@@ -155,7 +155,7 @@ def judged(
         .encode(
             x=across,
             y=up,
-            tooltip=vega.told(("text:N", "pair"), ("at:Q", "P(IsNext)", ".1%"), "told:N"),
+            tooltip=vega.tooltip(("text:N", "pair"), ("at:Q", "P(IsNext)", ".1%"), "told:N"),
             color=alt.Color(
                 "told:N",
                 scale=alt.Scale(
@@ -195,7 +195,7 @@ def counters(rows: Sequence[tuple[str, int, float, float]], n: int, *, high: int
     ]
     base = vega.rows(cells).encode(
         y=_rows([name for name, *_ in rows]),
-        tooltip=vega.told("name:N", "count:Q", ("mean:Q", "expected", ".1f")),
+        tooltip=vega.tooltip("name:N", "count:Q", ("mean:Q", "expected", ".1f")),
     )
     across = alt.X(
         "count:Q",
@@ -253,7 +253,7 @@ def losses(names: Sequence[str], parts: Array | None, *, high: int = 34) -> alt.
             x=alt.X("from:Q", scale=span, title="−ln P, nats", axis=alt.Axis(tickCount=5)),
             x2="to:Q",
             y=y,
-            tooltip=vega.told("name:N", "part:N", ("nats:Q", "", ".3f")),
+            tooltip=vega.tooltip("name:N", "part:N", ("nats:Q", "", ".3f")),
             color=alt.Color(
                 "part:N",
                 scale=alt.Scale(domain=list(PARTS), range=[theme.CATEGORICAL[0], theme.CATEGORICAL[1]]),

@@ -51,7 +51,7 @@ def squares(
     base = vega.rows(cells).encode(
         x=alt.X("column:O", title=None, axis=named(columns, orient="top", labelAngle=0)),
         y=alt.Y("row:O", title=None, axis=named(rows)),
-        tooltip=vega.told("from:N", "to:N", ("said:N", "share")),
+        tooltip=vega.tooltip("from:N", "to:N", ("said:N", "share")),
     )
     colour = alt.Color(
         "value:Q",

@@ -105,20 +105,20 @@ def token_rows(
         labelLimit=150,
         labelOverlap=False,
     )
-    along, down = vega.plane((-0.52, wide - 0.48), (tall - 0.48, -0.52), "left:Q", "top:Q")
+    along, down = vega.hidden_axes((-0.52, wide - 0.48), (tall - 0.48, -0.52), "left:Q", "top:Q")
     down = down.title(None).axis(side)
-    base = vega.rows(cells, tooltip=vega.told(("exact:N", "token"), "row:N"))
+    base = vega.rows(cells, tooltip=vega.tooltip(("exact:N", "token"), "row:N"))
     rect = base.mark_rect(stroke=theme.LINE, strokeWidth=1).encode(
         x=along,
         x2="right:Q",
         y=down,
         y2="bottom:Q",
-        color=vega.own("colour:N"),
-        fillOpacity=vega.own("shade:Q", alt.FillOpacity),
+        color=vega.raw_channel("colour:N"),
+        fillOpacity=vega.raw_channel("shade:Q", alt.FillOpacity),
     )
     text = base.mark_text(
         fontSize=alt.ExprRef(f"width / {wide} < 52 ? 11 : {size}"),
         color=theme.TEXT,
         limit=alt.ExprRef(f"width / {wide} - 2"),
-    ).encode(x=panels.on(along, "x:Q"), y=panels.on(down, "y:Q"), text="text:N")
-    return vega.framed(rect, text, height=round(row_high * tall) + 6)
+    ).encode(x=panels.with_field(along, "x:Q"), y=panels.with_field(down, "y:Q"), text="text:N")
+    return vega.frame(rect, text, height=round(row_high * tall) + 6)

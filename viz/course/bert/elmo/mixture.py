@@ -56,9 +56,9 @@ def mix(params: Params, found: Chains) -> Folds:
             layers,
             FLOORS[: len(layers)],
             limit=limit,
-            ours=True,
+            keep_spaces=True,
         ),
-        Panel("mixture", made.mixture[None], ("γ Σ s h",), limit=limit, ours=True),
+        Panel("mixture", made.mixture[None], ("γ Σ s h",), limit=limit, keep_spaces=True),
     ]
     page_parts.show(
         tensors(panels, height=exhibit_parts.by_mode(290, 320), room=exhibit_parts.presenting(), most=32),

@@ -45,8 +45,8 @@ def grouped(
         y=alt.Y("group:N", sort=groups, title=None, scale=alt.Scale(paddingInner=0.2), axis=side),
         yOffset=alt.YOffset("way:N", sort=list(WAYS)),
         x=alt.X("value:Q", title=title, scale=alt.Scale(domain=list(most)), axis=axis),
-        color=vega.hue("way:N", COLOURS, vega.legend(offset=2)).sort(list(WAYS)),
-        tooltip=vega.told("group:N", "way:N", ("told:N", title)),
+        color=vega.colour_channel("way:N", COLOURS, vega.legend(offset=2)).sort(list(WAYS)),
+        tooltip=vega.tooltip("group:N", "way:N", ("told:N", title)),
     )
     ticks = vega.rows(
         [{"group": group, "value": value} for group, value in (at_first or {}).items()],
@@ -83,8 +83,8 @@ def courses(
         y=alt.Y(
             "value:Q", title=title, scale=scale, axis=alt.Axis(tickCount=4, format="%" if share else "~g")
         ),
-        color=vega.hue("way:N", COLOURS, vega.legend(offset=2)),
-        tooltip=vega.told("way:N", ("at:Q", over, ",.0f"), ("value:Q", title, ".1%" if share else ".3f")),
+        color=vega.colour_channel("way:N", COLOURS, vega.legend(offset=2)),
+        tooltip=vega.tooltip("way:N", ("at:Q", over, ",.0f"), ("value:Q", title, ".1%" if share else ".3f")),
     )
     layers = [base.mark_line(strokeWidth=2), base.mark_point(filled=True, size=42, opacity=1)]
     if level is not None:

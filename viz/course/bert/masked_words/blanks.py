@@ -13,7 +13,7 @@ from core.model import Model
 from core.serving.engine import default
 from core.training.recipes import bert_mini
 from viz.charts.bar_lanes import Lane, bar_lanes
-from viz.charts.label_reveal import revealed
+from viz.charts.label_reveal import label_bars
 from viz.course.bert.charts.token_rows import Row, token_rows
 from viz.course.bert.masked_words.params import MODEL, SLUG, WRITER, Params
 from viz.course.bert.maths import hidden_words
@@ -54,7 +54,7 @@ def blank(params: Params, text: Text) -> Folds:
         rows = sorted((name, None, False) for name, _, _ in rows)
     every = f": {list_values(chances)}."
     page_parts.show(
-        revealed(rows),
+        label_bars(rows),
         SLUG + "said",
         "Probabilities at the blank" + (every if told else ", covered until you guess."),
     )

@@ -31,7 +31,7 @@ HALF = 0.5
 BLOCKS = ("A → A", "A → B", "B → A", "B → B", "[CLS] → A", "[CLS] → B")
 BATCHES = (1, 4, 8, 16)
 EXAMPLES: list[tuple[str, str, bool]] = data(__file__)["pairs"]
-BOX = {"drops": ("follows",), "of": MODEL, "most": f"up to {LONGEST} tokens, both together"}
+BOX = {"drops": ("follows",), "model": MODEL, "most": f"up to {LONGEST} tokens, both together"}
 
 
 def heads() -> list[str]:

@@ -64,11 +64,11 @@ def mask(parts: Mapping[str, Bools], block: int, *, height: int = 380) -> vega.L
             shape="square", filled=True, opacity=1, strokeWidth=0, size=alt.ExprRef(f"pow({unit} * 0.94, 2)")
         )
         .encode(
-            color=vega.hue("part:N", {name: HUES[name] for name in order}, key),
-            tooltip=vega.told(("query:N", "block of queries"), ("key:N", "reads"), "part:N"),
+            color=vega.colour_channel("part:N", {name: HUES[name] for name in order}, key),
+            tooltip=vega.tooltip(("query:N", "block of queries"), ("key:N", "reads"), "part:N"),
         )
     )
-    return vega.framed(ground, drawn, height=height)
+    return vega.frame(ground, drawn, height=height)
 
 
 def _tokens(place: int, block: int) -> str:
@@ -123,15 +123,15 @@ def way(
     across = alt.X(
         "x:Q",
         title="block",
-        scale=vega.span(-0.7, n - 0.3),
-        axis=vega.quiet(tickMinStep=1, tickCount=8, format=",d", labelFontSize=13),
+        scale=vega.exact_scale(-0.7, n - 0.3),
+        axis=vega.bare_axis(tickMinStep=1, tickCount=8, format=",d", labelFontSize=13),
     )
-    names = vega.named([_layer(row) for row in range(n_rows)])
+    names = vega.name_expression([_layer(row) for row in range(n_rows)])
     up = alt.Y(
         "y:Q",
         title=None,
-        scale=vega.span(-0.6, n_rows - 0.3),
-        axis=vega.quiet(
+        scale=vega.exact_scale(-0.6, n_rows - 0.3),
+        axis=vega.bare_axis(
             values=list(range(n_rows)) if n_rows < 12 else [0, n_rows - 1], labelExpr=names, labelFontSize=13
         ),
     )
@@ -142,10 +142,14 @@ def way(
     layers: list[alt.Chart] = [
         vega.rows(shaded, x=across, y=up)
         .mark_rect(color=theme.CATEGORICAL[0], opacity=0.18)
-        .encode(x2="x2:Q", y2="y2:Q", tooltip=vega.told("layer:N")),
+        .encode(x2="x2:Q", y2="y2:Q", tooltip=vega.tooltip("layer:N")),
         vega.rows(steps, x=across, y=up)
         .mark_rule(strokeWidth=3)
-        .encode(x2="x2:Q", y2="y2:Q", color=vega.hue("part:N", {name: HUES[name] for name in present}, key)),
+        .encode(
+            x2="x2:Q",
+            y2="y2:Q",
+            color=vega.colour_channel("part:N", {name: HUES[name] for name in present}, key),
+        ),
         vega.rows(middle, x=across, y=up).mark_circle(size=dot, opacity=1, color=theme.TEXT),
         *(vega.rows(end, x=across, y=up).mark_circle(size=150, opacity=1, color=theme.TEXT) for end in ends),
         *(
@@ -156,8 +160,8 @@ def way(
         ),
     ]
     if covered:
-        layers.append(vega.question())
-    return vega.framed(*layers, height=height, top=18)
+        layers.append(vega.question_mark())
+    return vega.frame(*layers, height=height, top=18)
 
 
 def _layer(row: int) -> str:

@@ -14,7 +14,7 @@ from core.checkpoints.files import json_object
 from core.data.home import assets
 from core.errors import InputError
 from core.scoring.cost import Cost
-from viz.charts.over_length import over_length, short
+from viz.charts.over_length import over_length, three_digits
 from viz.course.bert.sparse_attention import charts, maths
 from viz.course.bert.sparse_attention.maths import Mask, Timing
 from viz.course.bert.sparse_attention.params import SLUG, Params
@@ -57,7 +57,7 @@ def measured(params: Params, data: Mask) -> Folds:
             page_parts.show_large(
                 over_length(
                     lines,
-                    at=None,
+                    marked_length=None,
                     crossing=None,
                     y_title=title,
                     x_title="n, tokens",
@@ -106,7 +106,7 @@ def _numbers(rows: Sequence[Timing]) -> str:
     faster = [row.n for row in rows if row.blocks.seconds < row.full.seconds]
     told = (
         f"n = {last.n:,}: {1e3 * last.full.seconds:.3g} ms for all pairs, {1e3 * last.blocks.seconds:.3g} ms for the blocks; "
-        f"{short(last.full.nbytes)}B against {short(last.blocks.nbytes)}B held at once. "
+        f"{three_digits(last.full.nbytes)}B against {three_digits(last.blocks.nbytes)}B held at once. "
     )
     return told + (
         f"The blocks were faster from n = {min(faster):,} on."

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from core.layers.block_sparse import PARTS
-from viz.charts.over_length import over_length, short
+from viz.charts.over_length import over_length, three_digits
 from viz.course.bert.sparse_attention import charts, maths
 from viz.course.bert.sparse_attention.maths import SHOWN, Mask
 from viz.course.bert.sparse_attention.params import NAMES, SLUG, Params
@@ -92,7 +92,7 @@ def share(params: Params, data: Mask) -> Folds:
     page_parts.show_large(
         over_length(
             lines,
-            at=None,
+            marked_length=None,
             crossing=None,
             y_title="bytes of scores",
             x_title="n, tokens",
@@ -106,7 +106,7 @@ def share(params: Params, data: Mask) -> Folds:
         SLUG + "share.picture",
         "Bytes of the scores of a layer over the length of the text"
         + (
-            f": at {last:,} tokens {short(bytes_full[-1])}B for all pairs, {short(bytes_kept[-1])}B kept."
+            f": at {last:,} tokens {three_digits(bytes_full[-1])}B for all pairs, {three_digits(bytes_kept[-1])}B kept."
             if known
             else "."
         ),

@@ -50,8 +50,8 @@ def bars(
         min([-1.0, *(float(of(values)) for values in known.values())]) for of in (np.min, np.sum)
     )
     upper, lower = (
-        vega.span(1.2 * lowest, 0, range=[_share(0.6), 0]),
-        vega.span(1.12 * least, 0, range=[_share(1), _share(0.72)]),
+        vega.exact_scale(1.2 * lowest, 0, range=[_share(0.6), 0]),
+        vega.exact_scale(1.12 * least, 0, range=[_share(1), _share(0.72)]),
     )
     layers = _covered(tokens, x, upper, lower) if not known else []
     for kind, found in rows.items():
@@ -63,7 +63,7 @@ def bars(
             y=_level("value:Q", upper, "ln P", 4 if first else 0),
             y2=alt.Y2(datum=0),
             color=_hue(full is not None and now is not None),
-            tooltip=vega.told(
+            tooltip=vega.tooltip(
                 "token:N", ("value:Q", "ln P" if full is None else f"ln P, {kind}", ".3f"), ("P:Q", "", ".2%")
             ),
         )
@@ -74,7 +74,7 @@ def bars(
             point={"size": 34, "color": line},
         ).encode(
             y=_level("sum:Q", lower, "sum so far", 3 if first else 0),
-            tooltip=vega.told("token:N", ("sum:Q", "sum so far", ".2f")),
+            tooltip=vega.tooltip("token:N", ("sum:Q", "sum so far", ".2f")),
         )
         layers += [bar, sums]
     if NOW in rows and len(tokens) <= WRITTEN:
@@ -168,7 +168,7 @@ def _hue(legend: bool) -> alt.Color:
     """The colours of the bars; a legend where two kinds stand in one another."""
     shown = [ALL, NOW] if legend else list(COLOURS)
     more: dict[str, Any] = {"offset": 4, "labelLimit": 300} if legend else {}
-    return vega.hue(
+    return vega.colour_channel(
         "kind:N",
         {kind: COLOURS[kind] for kind in shown},
         vega.legend(orient="bottom", **more) if legend else None,

@@ -55,8 +55,8 @@ def bars(rows: Sequence[Bar], title: str, *, covered: bool = False, row: int = 3
     ]
     most = max(each.value for each in rows) or 1.0
     base = vega.Chart().encode(
-        x=alt.X("value:Q", axis=None, scale=vega.span(0, 1.5 * most)),
-        y=vega.places(
+        x=alt.X("value:Q", axis=None, scale=vega.exact_scale(0, 1.5 * most)),
+        y=vega.row_axis(
             [lines if len(lines) > 1 else lines[0] for lines in names],
             scale=alt.Scale(paddingInner=0.34, paddingOuter=0.17),
             labelLimit=240,
@@ -64,11 +64,11 @@ def bars(rows: Sequence[Bar], title: str, *, covered: bool = False, row: int = 3
             labelOverlap=False,
         ),
     )
-    bar = base.mark_bar().encode(color=vega.own("colour:N"))
+    bar = base.mark_bar().encode(color=vega.raw_channel("colour:N"))
     said = base.mark_text(fontSize=14, align="left", dx=5, color=theme.TEXT).encode(text="said:N")
     look: dict[str, Any] = {"font": theme.FONT, "fontSize": 14, "fontWeight": "normal", "color": theme.TEXT}
     heading = alt.TitleParams(phrase(title), anchor="start", offset=10, **look)
-    return vega.framed(bar, said, height=12 + row * len(rows), data=values).properties(title=heading)
+    return vega.frame(bar, said, height=12 + row * len(rows), data=values).properties(title=heading)
 
 
 @draw_once
@@ -82,7 +82,7 @@ def race(
     """
     high, years = max(dot.value for dot in dots), [dot.year for dot in dots]
     first, last = min(years), max(years)
-    spread = vega.span(10**-1.3, 10**2.6, type="log") if logarithmic else vega.span(-6.0, 1.1 * high)
+    spread = vega.exact_scale(10**-1.3, 10**2.6, type="log") if logarithmic else vega.exact_scale(-6.0, 1.1 * high)
     bare: dict[str, Any] = {"domain": False, "ticks": False, "labelPadding": 6}
     ticks: dict[str, Any] = (
         {"values": [0.1, 1, 10, 100], "labelExpr": "datum.value + ''"} if logarithmic else {"tickCount": 5}
@@ -90,7 +90,7 @@ def race(
     across = alt.X(
         "year:Q",
         title=None,
-        scale=vega.span(first - 0.12, last + 0.12),
+        scale=vega.exact_scale(first - 0.12, last + 0.12),
         axis=alt.Axis(values=[2019, 2020], format="d", grid=False, **bare),
     )
     up = alt.Y("value:Q", title="parameters, billions", scale=spread, axis=alt.Axis(**ticks, **bare))
@@ -113,13 +113,13 @@ def race(
     said = [
         shown.transform_filter(f"{'' if left else '!'}datum.left")
         .mark_text(align="right" if left else "left", dx=-11 if left else 11, fontSize=14)
-        .encode(text="said:N", color=vega.own("ink:N"))
+        .encode(text="said:N", color=vega.raw_channel("ink:N"))
         for left in (True, False)
     ]
     hidden = vega.rows([{"year": year} for year in years] if covered else [], x=across)
     question = hidden.mark_text(text="?", fontSize=20, color=theme.MUTED, dx=11)
-    return vega.framed(
-        shown.mark_circle(size=150, opacity=1).encode(color=vega.own("colour:N")),
+    return vega.frame(
+        shown.mark_circle(size=150, opacity=1).encode(color=vega.raw_channel("colour:N")),
         *said,
         hidden.mark_rule(color=theme.LINE, strokeWidth=1.5),
         question.encode(y=alt.value(alt.expr("height / 2"))),

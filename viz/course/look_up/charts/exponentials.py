@@ -46,8 +46,8 @@ def exponentials(
     across = alt.X(
         "x:Q",
         title="s, what goes into exp",
-        scale=vega.span(left, right),
-        axis=vega.quiet(tickCount=5),
+        scale=vega.exact_scale(left, right),
+        axis=vega.bare_axis(tickCount=5),
     )
     ticks = {
         power: "1" if power == 0 else power_of_ten(power)
@@ -57,8 +57,8 @@ def exponentials(
     up = alt.Y(
         "y:Q",
         title="e to the power s",
-        scale=vega.span(low, high),
-        axis=vega.quiet(
+        scale=vega.exact_scale(low, high),
+        axis=vega.bare_axis(
             values=list(ticks),
             labelExpr=f"({json.dumps({str(power): text for power, text in ticks.items()})})[datum.value]",
             grid=True,
@@ -100,7 +100,7 @@ def exponentials(
     halo: dict[str, Any] = dict.fromkeys(("color", "stroke"), theme.BACKGROUND)
     halo |= {"strokeWidth": 6, "strokeJoin": "round"}
     edge = drawn([{"x": left, "y": top}])
-    return vega.framed(
+    return vega.frame(
         drawn(hatch).mark_rule(color=theme.HATCH, strokeWidth=1, opacity=0.6).encode(x2="x2:Q", y2="y2:Q"),
         drawn(inside).mark_line(strokeWidth=2, color=theme.MUTED),
         drawn(beyond).mark_line(strokeWidth=1.4, strokeDash=[2, 3], color=theme.MUTED),

@@ -73,15 +73,17 @@ def histograms(
         curves += [
             {"x": float(x), "y": strip.position(y), "lane": name} for x, y in zip(*bells[name], strict=True)
         ]
-    across = alt.X("x:Q", title="score", scale=vega.span(-limit, limit), axis=vega.quiet(tickCount=8))
-    up = alt.Y("y:Q", axis=None, scale=vega.span(panels.EXTENT, 0))
+    across = alt.X(
+        "x:Q", title="score", scale=vega.exact_scale(-limit, limit), axis=vega.bare_axis(tickCount=8)
+    )
+    up = alt.Y("y:Q", axis=None, scale=vega.exact_scale(panels.EXTENT, 0))
     drawn = (
         vega.rows(bars)
         .mark_rect(opacity=0.55)
         .encode(
-            x=panels.on(across, "left:Q"),
+            x=panels.with_field(across, "left:Q"),
             x2="right:Q",
-            y=panels.on(up, "top:Q"),
+            y=panels.with_field(up, "top:Q"),
             y2="bottom:Q",
             color=alt.Color("colour:N", scale=None),
             tooltip=["score:N", "density:N"],
@@ -96,7 +98,7 @@ def histograms(
         .mark_rule(color=theme.LINE)
         .encode(x=across, y=up, y2="y2:Q")
     )
-    return vega.framed(
+    return vega.frame(
         ground,
         middle,
         drawn,
@@ -136,11 +138,12 @@ def weights(
     across = alt.X(
         "left:Q",
         title="the keys, best score first",
-        scale=vega.span(0.3, most + 0.7),
-        axis=vega.quiet(values=[1, *range(5, most + 1, 5)], format="d"),
+        scale=vega.exact_scale(0.3, most + 0.7),
+        axis=vega.bare_axis(values=[1, *range(5, most + 1, 5)], format="d"),
     )
-    up = panels.on(
-        panels.up({strip.position(value): f"{value:g}" for strip in strips for value in (0, 0.5, 1)}), "top:Q"
+    up = panels.with_field(
+        panels.left_axis({strip.position(value): f"{value:g}" for strip in strips for value in (0, 0.5, 1)}),
+        "top:Q",
     )
     drawn = (
         vega.rows(bars)
@@ -154,7 +157,7 @@ def weights(
             tooltip=["key:Q", "weight:N"],
         )
     )
-    return vega.framed(
+    return vega.frame(
         drawn,
         _titles([(strip.top, titles[name], HUES[name]) for strip, name in zip(strips, rows, strict=True)]),
         right=10,
@@ -210,9 +213,9 @@ def by_width(
         "x:Q",
         title="dₖ, the numbers in a query and a key",
         scale=alt.Scale(type="log", base=2, domain=[min(widths) * 0.9, max(widths) * 1.1], nice=False),
-        axis=vega.quiet(values=ticks, format="d"),
+        axis=vega.bare_axis(values=ticks, format="d"),
     )
-    up = panels.up(
+    up = panels.left_axis(
         {
             strip.position(value): f"{value:g}"
             for strip, (_, _, (limit, _)) in zip(strips, measures, strict=True)
@@ -221,7 +224,7 @@ def by_width(
     )
     hue = alt.Color("colour:N", scale=None)
     base = vega.rows(dots).encode(x=across, y=up, color=hue, detail="key:N")
-    return vega.framed(
+    return vega.frame(
         vega.rows([{"x": marked, "y": strip.top, "y2": strip.bottom} for strip in strips])
         .mark_rule(strokeDash=[2, 3], color=theme.MUTED)
         .encode(x=across, y=up, y2="y2:Q"),
@@ -232,7 +235,7 @@ def by_width(
         .encode(y=up),
         base.mark_line(strokeWidth=2.4),
         base.mark_circle(size=40, opacity=1).encode(
-            tooltip=vega.told("line:N", ("x:Q", "dₖ"), ("value:Q", "", ".3f"))
+            tooltip=vega.tooltip("line:N", ("x:Q", "dₖ"), ("value:Q", "", ".3f"))
         ),
         vega.rows(ends)
         .mark_text(align="left", baseline="middle", dx=8, fontSize=13)
@@ -276,14 +279,14 @@ def layers(heads: Mapping[str, Array], *, height: int = 360) -> alt.LayerChart:
     across = alt.X(
         "x:Q",
         title="layer",
-        scale=vega.span(-0.4, n_layers - 0.6),
-        axis=vega.quiet(values=list(range(n_layers)), format="d"),
+        scale=vega.exact_scale(-0.4, n_layers - 0.6),
+        axis=vega.bare_axis(values=list(range(n_layers)), format="d"),
     )
     up = alt.Y(
         "y:Q",
         title="normalised entropy",
-        scale=vega.span(-0.02, 1.04),
-        axis=vega.quiet(values=[0, 0.25, 0.5, 0.75, 1], format=".0%", grid=True),
+        scale=vega.exact_scale(-0.02, 1.04),
+        axis=vega.bare_axis(values=[0, 0.25, 0.5, 0.75, 1], format=".0%", grid=True),
     )
     hue = alt.Color(
         "line:N",
@@ -293,13 +296,13 @@ def layers(heads: Mapping[str, Array], *, height: int = 360) -> alt.LayerChart:
         ),
     )
     head, mean = (vega.rows(rows).encode(x=across, y=up, color=hue) for rows in (dots, means))
-    return vega.framed(
+    return vega.frame(
         head.mark_circle(size=50, opacity=0.45).encode(
-            tooltip=vega.told("line:N", "layer:Q", "head:Q", ("y:Q", "normalised entropy", ".1%"))
+            tooltip=vega.tooltip("line:N", "layer:Q", "head:Q", ("y:Q", "normalised entropy", ".1%"))
         ),
         mean.mark_line(strokeWidth=2.6),
         mean.mark_circle(size=80, opacity=1).encode(
-            tooltip=vega.told("line:N", ("x:Q", "layer"), ("y:Q", "mean of the heads", ".1%"))
+            tooltip=vega.tooltip("line:N", ("x:Q", "layer"), ("y:Q", "mean of the heads", ".1%"))
         ),
         right=10,
         height=height,

@@ -61,13 +61,13 @@ def look_up_table(
         _rects(cells, along, down, stroke=theme.LINE),
         *_written(cells + words, along, down, f"min(datum.fontSize, 12 * width / {max(x, 330.0):.0f})"),
     ]
-    return vega.framed(*layers, height=ROW * (len(rows) + 1) + 12)
+    return vega.frame(*layers, height=ROW * (len(rows) + 1) + 12)
 
 
 def _grid(across: tuple[float, float], downwards: tuple[float, float]) -> tuple[alt.X, alt.Y]:
     return (
-        alt.X("left:Q", axis=None, scale=vega.span(*across)),
-        alt.Y("top:Q", axis=None, scale=vega.span(*downwards)),
+        alt.X("left:Q", axis=None, scale=vega.exact_scale(*across)),
+        alt.Y("top:Q", axis=None, scale=vega.exact_scale(*downwards)),
     )
 
 
@@ -92,7 +92,7 @@ def _word(
 
 def _rects(cells: Sequence[dict[str, Any]], along: alt.X, down: alt.Y, **mark: Any) -> alt.Chart:
     box = {"x": along, "x2": "right:Q", "y": down, "y2": "bottom:Q"}
-    return vega.rows(cells).mark_rect(**mark).encode(**box, color=vega.own())
+    return vega.rows(cells).mark_rect(**mark).encode(**box, color=vega.raw_channel())
 
 
 def _written(
@@ -100,11 +100,11 @@ def _written(
 ) -> list[alt.Chart]:
     """One layer for each way of setting: alignment and weight belong to a mark. `size`: a rule for the size of type, as Vega reads it."""
     ways = dict.fromkeys((word["align"], word["weight"]) for word in words)
-    at = {"x": panels.on(along, "x:Q"), "y": panels.on(down, "y:Q")}
+    at = {"x": panels.with_field(along, "x:Q"), "y": panels.with_field(down, "y:Q")}
     return [
         vega.rows([word for word in words if (word["align"], word["weight"]) == way])
         .mark_text(align=way[0], baseline="middle", fontSize=alt.ExprRef(size), fontWeight=way[1])
-        .encode(**at, text="text:N", color=vega.own("ink:N"))
+        .encode(**at, text="text:N", color=vega.raw_channel("ink:N"))
         for way in ways
     ]
 
@@ -138,8 +138,8 @@ def sharpening(
     across = alt.X(
         "place:Q",
         title="inverse temperature β",
-        scale=vega.span(0, float(np.log10(1 + x.max()))),
-        axis=vega.quiet(
+        scale=vega.exact_scale(0, float(np.log10(1 + x.max()))),
+        axis=vega.bare_axis(
             values=[float(np.log10(1 + tick)) for tick in ticks],
             labelExpr="format(pow(10, datum.value) - 1, '.0f')",
             labelPadding=6,
@@ -148,7 +148,7 @@ def sharpening(
     up = alt.Y(
         "weight:Q",
         title="weight",
-        scale=vega.span(-0.03, 1.05),
+        scale=vega.exact_scale(-0.03, 1.05),
         axis=alt.Axis(values=[0, 0.5, 1], domain=False, ticks=False, labelPadding=6),
     )
     key = vega.legend(
@@ -165,11 +165,11 @@ def sharpening(
     base = vega.rows(points).encode(
         x=across,
         y=up,
-        color=vega.hue("name:N", vega.hues(numbered), **of),
-        tooltip=vega.told(("name:N", "row"), "sharpness:N", ("exact:N", "weight")),
+        color=vega.colour_channel("name:N", vega.assign_colours(numbered), **of),
+        tooltip=vega.tooltip(("name:N", "row"), "sharpness:N", ("exact:N", "weight")),
     )
     here = vega.rows([{"place": float(np.log10(1 + marked))}]).mark_rule(color=theme.TEXT, strokeWidth=1.5)
-    return vega.framed(
+    return vega.frame(
         base.mark_line(strokeWidth=2.5).encode(strokeDash=dash),
         base.mark_circle(size=90, opacity=0),
         here.encode(x=across),
@@ -218,4 +218,4 @@ def memory(
         words.append(_word(-0.75, asks, "k, the key to match", theme.TEXT, "right", 14, strong=True))
     along, down = _grid((-3.1, width - 0.4), (rows + 1.2, -2.2 if key is not None else -0.6))
     layers = [_rects(cells, along, down), _rects(bars, along, down), *_written(cells + words, along, down)]
-    return vega.framed(*layers, height=(34 if rows <= 6 else 26) * (rows + 4))
+    return vega.frame(*layers, height=(34 if rows <= 6 else 26) * (rows + 4))

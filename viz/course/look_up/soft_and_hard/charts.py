@@ -44,22 +44,24 @@ def nearing(
     across = alt.X(
         "n:Q",
         title="n, draws",
-        scale=vega.span(0.9, 1.12 * max(int(n.max()), 10), type="log"),
-        axis=vega.quiet(values=counts, format=",d", labelOverlap=False),
+        scale=vega.exact_scale(0.9, 1.12 * max(int(n.max()), 10), type="log"),
+        axis=vega.bare_axis(values=counts, format=",d", labelOverlap=False),
     )
     up = alt.Y(
         "y:Q",
         title=f"distance, {phrase(unit)}",
-        scale=vega.span(min(low, max(power for power in powers if power <= high)), high, type="log"),
-        axis=vega.quiet(values=powers, format="~g", labelOverlap=False, grid=alt.Undefined),
+        scale=vega.exact_scale(min(low, max(power for power in powers if power <= high)), high, type="log"),
+        axis=vega.bare_axis(values=powers, format="~g", labelOverlap=False, grid=alt.Undefined),
     )
     above = alt.Legend(orient="top", title=None, symbolType="stroke", symbolStrokeWidth=2.5, symbolSize=420)
-    hue = vega.hue("line:N", dict(zip(lines, (theme.MUTED, theme.CATEGORICAL[1]), strict=True)), above)
+    hue = vega.colour_channel(
+        "line:N", dict(zip(lines, (theme.MUTED, theme.CATEGORICAL[1]), strict=True)), above
+    )
     dash = alt.StrokeDash("line:N", scale=alt.Scale(domain=list(lines), range=[[6, 4], [1, 0]]), legend=above)
-    tips = vega.told(("n:Q", "", ",d"), ("said:N", "distance"))
+    tips = vega.tooltip(("n:Q", "", ",d"), ("said:N", "distance"))
     by_chance, drawn = (vega.rows(rows).encode(x=across, y=up, color=hue) for rows in (chance, found))
-    return vega.framed(
-        vega.here(across, at),
+    return vega.frame(
+        vega.reference_line(across, at),
         by_chance.mark_line(strokeWidth=2).encode(strokeDash=dash),
         drawn.mark_line(strokeWidth=2).encode(strokeDash=dash),
         drawn.mark_circle(size=26, opacity=1).encode(tooltip=tips),
@@ -107,16 +109,16 @@ def guesses(
     across = alt.X(
         "x:Q",
         title=["change of the reward", "by the patch's score"],
-        scale=vega.span(min(ends) - room, max(ends) + room),
+        scale=vega.exact_scale(min(ends) - room, max(ends) + room),
         axis=alt.Axis(tickCount=5, format="~g", domain=False, ticks=False, labelPadding=7),
     )
     up = alt.Y(
         "y:Q",
         title=None,
-        scale=vega.span(len(names) - 0.5, -0.5),
+        scale=vega.exact_scale(len(names) - 0.5, -0.5),
         axis=alt.Axis(
             values=list(range(len(names))),
-            labelExpr=vega.named(said),
+            labelExpr=vega.name_expression(said),
             domain=False,
             ticks=False,
             labelPadding=8,
@@ -125,13 +127,13 @@ def guesses(
         ),
     )
     above = alt.Legend(orient="top", title=None, symbolSize=100, symbolOpacity=1, columns=columns)
-    hue = vega.hue("by:N", kinds, above)
+    hue = vega.colour_channel("by:N", kinds, above)
     form = alt.Shape("by:N", scale=alt.Scale(domain=list(kinds), range=["circle"] * len(rows) + [TICK]))
-    return vega.framed(
+    return vega.frame(
         vega.rows([{"x": 0}]).mark_rule(color=theme.MUTED).encode(x=across),
         vega.rows(bars)
         .mark_rule(strokeWidth=2)
-        .encode(x=panels.on(across, "low:Q"), x2="high:Q", y=up, color=hue),
+        .encode(x=panels.with_field(across, "low:Q"), x2="high:Q", y=up, color=hue),
         vega.rows(dots)
         .mark_point(filled=True, opacity=1)
         .encode(
@@ -140,7 +142,7 @@ def guesses(
             color=hue,
             shape=form,
             size=alt.Size("size:Q", scale=None),
-            tooltip=vega.told(("of:N", "patch"), "by:N", ("said:N", "change")),
+            tooltip=vega.tooltip(("of:N", "patch"), "by:N", ("said:N", "change")),
         ),
         height=height,
     )

@@ -54,13 +54,13 @@ def bar_pairs(
     ]
     called = list(dict.fromkeys(columns))
     base = vega.Chart().encode(
-        x=alt.X("value:Q", axis=None, scale=vega.span(0, 1.22 * (float(shown.max(initial=0)) or 1.0))),
+        x=alt.X("value:Q", axis=None, scale=vega.exact_scale(0, 1.22 * (float(shown.max(initial=0)) or 1.0))),
         y=alt.Y(
             "place:O",
             title=None,
             scale=alt.Scale(paddingInner=0.25, paddingOuter=0.1),
             axis=alt.Axis(
-                labelExpr=vega.named(rows),
+                labelExpr=vega.name_expression(rows),
                 labelPadding=8,
                 labelLimit=160,
                 ticks=False,
@@ -68,7 +68,7 @@ def bar_pairs(
             ),
         ),
         yOffset=alt.YOffset("column:N", sort=called, scale=alt.Scale(paddingInner=0.08)),
-        tooltip=vega.told(("told:N", " ")),
+        tooltip=vega.tooltip(("told:N", " ")),
     )
     key = vega.legend(
         orient="bottom",
@@ -78,7 +78,7 @@ def bar_pairs(
         labelLimit=460,
         offset=6,
     )
-    hue = vega.hue("column:N", vega.hues(called), key, sort=called)
+    hue = vega.colour_channel("column:N", vega.assign_colours(called), key, sort=called)
     said = base.mark_text(fontSize=13, align="left", dx=5, color=theme.TEXT).encode(text="said:N")
     heading = alt.TitleParams(
         phrase(title), font=theme.FONT, fontSize=14, fontWeight="normal", color=theme.TEXT, offset=8

@@ -94,19 +94,19 @@ def head_grid(
     names = {
         float((y[place] + y[place + 1]) / 2): visible(rows[i % len(rows)]) for i, place in enumerate(named)
     }
-    sides: dict[str, Any] = {"axis": None, "scale": vega.span(0, float(x[-1]), zero=False)}
-    axis = vega.quiet(
+    sides: dict[str, Any] = {"axis": None, "scale": vega.exact_scale(0, float(x[-1]), zero=False)}
+    axis = vega.bare_axis(
         values=list(names),
-        labelExpr=vega.named(names),
+        labelExpr=vega.name_expression(names),
         labels=pixels >= LEAST,
         labelFontSize=13,
         labelLimit=120,
         labelOverlap=False,
     )
-    ups: dict[str, Any] = {"title": None, "scale": vega.span(float(y[-1]), 0), "axis": axis}
+    ups: dict[str, Any] = {"title": None, "scale": vega.exact_scale(float(y[-1]), 0), "axis": axis}
     across, down = alt.X("x:Q", **sides), alt.Y("y:Q", **ups)
     base = vega.Chart().encode(x=across, y=down)
-    tips = [] if covered else vega.told(("text:N", visible(title)), ("told:N", "of"))
+    tips = [] if covered else vega.tooltip(("text:N", visible(title)), ("told:N", "of"))
     boxes = base.mark_rect(fillOpacity=TINT, stroke=theme.BACKGROUND, strokeWidth=1.5).encode(
         x2="x2:Q", y2="y2:Q", fill=alt.Fill("colour:N", scale=None), tooltip=tips
     )
@@ -198,15 +198,15 @@ def per_head(
         for place, (name, value, head) in enumerate(zip(names, values, known, strict=True))
     ]
     bare: dict[str, Any] = {"domain": False, "ticks": False, "labelOverlap": False}
-    axis = marks and alt.Axis(values=list(marks), labelExpr=vega.named(marks), orient="top", **bare)
-    scale = vega.span(low - (room if low < 0 else 0), high + room)
+    axis = marks and alt.Axis(values=list(marks), labelExpr=vega.name_expression(marks), orient="top", **bare)
+    scale = vega.exact_scale(low - (room if low < 0 else 0), high + room)
     across: dict[str, Any] = {"title": None, "axis": axis or None, "scale": scale}
     base = vega.Chart().encode(
         x=alt.X("value:Q", **across),
-        y=vega.places([row["name"] for row in rows], labelLimit=200),
-        tooltip=vega.told(("name:N", "head"), ("said:N", title or "change")),
+        y=vega.row_axis([row["name"] for row in rows], labelLimit=200),
+        tooltip=vega.tooltip(("name:N", "head"), ("said:N", title or "change")),
     )
-    bars = base.mark_bar(height={"band": 0.66}).encode(color=vega.own())
+    bars = base.mark_bar(height={"band": 0.66}).encode(color=vega.raw_channel())
     nought = vega.Chart().mark_rule(color=theme.LINE, strokeWidth=1).encode(x=alt.X(datum=0, **across))
     sides: tuple[tuple[str, Any, int], ...] = ((">=", "left", 6), ("<", "right", -6))
     said = [

@@ -75,7 +75,7 @@ def reordered(
         ends[1].append("mean" if covered else f"mean{SPACE}{share(means[2])}")
         pairs.append((places[0][-1], places[1][-1], means[3]))
     bottom = _middle(last + 0.6, row)
-    ys = vega.span(bottom + BELOW, 0)
+    ys = vega.exact_scale(bottom + BELOW, 0)
     strips = [
         _strip([] if covered and side else rows[side], places[side], ends[side], limit, ys, side, row)
         for side in range(2)
@@ -116,7 +116,7 @@ def _middle(place: float, row: int) -> float:
 
 
 def _x(field: str) -> alt.X:
-    return alt.X(f"{field}:Q", axis=None, scale=vega.span(0, 1))
+    return alt.X(f"{field}:Q", axis=None, scale=vega.exact_scale(0, 1))
 
 
 def _y(ys: alt.Scale) -> alt.Y:
@@ -133,9 +133,9 @@ def _strip(
     row: int,
 ) -> alt.Chart:
     """The rows of one side; their names stand outside."""
-    axis = vega.quiet(
+    axis = vega.bare_axis(
         values=list(places),
-        labelExpr=vega.named(dict(zip(places, names, strict=True))),
+        labelExpr=vega.name_expression(dict(zip(places, names, strict=True))),
         orient="right" if side else "left",
         labelFontSize=14,
         labelColor=theme.TEXT,
@@ -165,7 +165,7 @@ def _strip(
         y=alt.Y("top:Q", title=None, scale=ys, axis=axis),
         y2="low:Q",
         color=colours,
-        tooltip=vega.told("word:N", ("c:Q", "number"), ("v:Q", "is", ".3f")),
+        tooltip=vega.tooltip("word:N", ("c:Q", "number"), ("v:Q", "is", ".3f")),
     )
 
 
@@ -183,7 +183,7 @@ def _lines(pairs: Sequence[tuple[float, float, bool]], ys: alt.Scale) -> alt.Cha
         for x, b in zip(across, bend, strict=True)
     ]
     line = vega.rows(points).mark_line(strokeWidth=2.2, interpolate="monotone")
-    hue = vega.hue("numbers:N", {SAME: KEPT, OTHER: CHANGED})
+    hue = vega.colour_channel("numbers:N", {SAME: KEPT, OTHER: CHANGED})
     return line.encode(x=_x("x"), y=_y(ys), detail="line:N", color=hue)
 
 
@@ -213,7 +213,9 @@ def _keys(limit: float, kinds: Sequence[bool], bottom: float, ys: alt.Scale) -> 
             (WIDE, number(limit, 1), "right"),
         )
     ]
-    scale = vega.rows(steps).mark_rect().encode(x=_x("x"), x2="x2:Q", y=y, y2="y2:Q", color=vega.own())
+    scale = (
+        vega.rows(steps).mark_rect().encode(x=_x("x"), x2="x2:Q", y=y, y2="y2:Q", color=vega.raw_channel())
+    )
     said = [
         vega.rows([end])
         .mark_text(fontSize=13, align=end["align"], baseline="top", color=theme.MUTED)
@@ -232,6 +234,6 @@ def _keys(limit: float, kinds: Sequence[bool], bottom: float, ys: alt.Scale) -> 
         for place, (same, text) in enumerate(present)
     ]
     base = vega.rows(rows)
-    ticks = base.mark_rule(strokeWidth=2.2).encode(x=_x("x"), x2="x2:Q", y=y, color=vega.own())
+    ticks = base.mark_rule(strokeWidth=2.2).encode(x=_x("x"), x2="x2:Q", y=y, color=vega.raw_channel())
     words = base.mark_text(fontSize=13, align="left", baseline="middle", dx=6, color=theme.TEXT)
     return [scale, *said, ticks, words.encode(x=_x("x2"), y=y, text="text:N")]

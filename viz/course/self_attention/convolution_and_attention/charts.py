@@ -94,16 +94,16 @@ def field(
     named = {0.0: "input", -1.0: "symbols"} | {
         float(level + 1): f"dilation {step}" for level, step in enumerate(dilations)
     }
-    across = alt.X("x:Q", axis=None, scale=vega.span(-0.7, n - 0.3))
+    across = alt.X("x:Q", axis=None, scale=vega.exact_scale(-0.7, n - 0.3))
     down = alt.Y(
         "y:Q",
         title=None,
-        scale=vega.span(-1.7, tall + 0.5),
-        axis=vega.quiet(values=list(named), labelExpr=vega.named(named), labelFontSize=12),
+        scale=vega.exact_scale(-1.7, tall + 0.5),
+        axis=vega.bare_axis(values=list(named), labelExpr=vega.name_expression(named), labelFontSize=12),
     )
 
     def at(rows: list[dict[str, Any]], x: str = "x:Q", y: str = "y:Q") -> alt.Chart:
-        return vega.rows(rows).encode(x=panels.on(across, x), y=panels.on(down, y))
+        return vega.rows(rows).encode(x=panels.with_field(across, x), y=panels.with_field(down, y))
 
     small = n > 30
     layers = [
@@ -112,8 +112,8 @@ def field(
         .encode(
             x2="right:Q",
             y2="bottom:Q",
-            color=vega.own(),
-            tooltip=vega.told(("sign:N", "symbol"), ("said:N", "change at the top")),
+            color=vega.raw_channel(),
+            tooltip=vega.tooltip(("sign:N", "symbol"), ("said:N", "change at the top")),
         ),
         at(lines).mark_rule(strokeWidth=1.6, color=theme.CATEGORICAL[0]).encode(x2="x2:Q", y2="y2:Q"),
         at(dots)
@@ -121,14 +121,16 @@ def field(
         .encode(
             size=alt.condition("datum.lit", alt.value(46 if small else 90), alt.value(12 if small else 20)),
             color=alt.condition("datum.lit", alt.value(theme.CATEGORICAL[0]), alt.value(theme.HATCH)),
-            tooltip=vega.told(("sign:N", "symbol"), ("place:Q", "position"), ("level:N", "level")),
+            tooltip=vega.tooltip(("sign:N", "symbol"), ("place:Q", "position"), ("level:N", "level")),
         ),
-        at(words).mark_text(fontSize=11 if small else 14).encode(text="text:N", color=vega.own("ink:N")),
+        at(words)
+        .mark_text(fontSize=11 if small else 14)
+        .encode(text="text:N", color=vega.raw_channel("ink:N")),
         at(frame, "left:Q", "top:Q")
         .mark_rect(filled=False, stroke=theme.CATEGORICAL[1], strokeWidth=2)
         .encode(x2="right:Q", y2="bottom:Q"),
     ]
-    return vega.framed(*layers, height=up * (tall + 2.4))
+    return vega.frame(*layers, height=up * (tall + 2.4))
 
 
 @draw_once
@@ -155,21 +157,21 @@ def answers(rows: Sequence[Answer], right: str, *, height: float = 44, end: floa
     across = alt.X(
         "from:Q",
         title=f"probability of “{visible(right)}”",
-        scale=vega.span(0, end),
-        axis=vega.quiet(values=[0, 0.25, 0.5, 0.75, 1], format=".0%"),
+        scale=vega.exact_scale(0, end),
+        axis=vega.bare_axis(values=[0, 0.25, 0.5, 0.75, 1], format=".0%"),
     )
-    down = vega.places([row.name for row in rows], apart=(0.35, 0.2), labelLimit=260)
+    down = vega.row_axis([row.name for row in rows], spacing=(0.35, 0.2), labelLimit=260)
     base = vega.rows(bars).encode(y=down)
     layers = [
         base.mark_bar(color=theme.SURFACE).encode(x=across, x2=alt.datum(1.0)),
         base.mark_bar(color=theme.CATEGORICAL[0]).encode(
-            x=across, x2="chance:Q", tooltip=vega.told(("name:N", " "), ("exact:N", "probability"))
+            x=across, x2="chance:Q", tooltip=vega.tooltip(("name:N", " "), ("exact:N", "probability"))
         ),
         base.mark_text(align="left", dx=6, fontSize=14, color=theme.TEXT).encode(
-            x=panels.on(across, "chance:Q"), text="said:N"
+            x=panels.with_field(across, "chance:Q"), text="said:N"
         ),
     ]
-    return vega.framed(*layers, height=height * len(rows) + 10)
+    return vega.frame(*layers, height=height * len(rows) + 10)
 
 
 def _said(row: Answer, right: str) -> str:
@@ -210,33 +212,33 @@ def by_place(
     across = alt.X(
         "left:Q",
         title="distance of the answer, in symbols",
-        scale=vega.span(-0.6, n - 0.4),
-        axis=vega.quiet(
+        scale=vega.exact_scale(-0.6, n - 0.4),
+        axis=vega.bare_axis(
             values=list(range(n)),
-            labelExpr=vega.named([place.removesuffix(" back") for place in places]),
+            labelExpr=vega.name_expression([place.removesuffix(" back") for place in places]),
             labelFontSize=13,
         ),
     )
     up = alt.Y(
         "from:Q",
         title="accuracy (synthetic texts)",
-        scale=vega.span(0, 1.12),
+        scale=vega.exact_scale(0, 1.12),
         axis=alt.Axis(values=[0, 0.5, 1], format=".0%", domain=False, ticks=False),
     )
     key = vega.legend(symbolType="square", labelFontSize=12, labelLimit=320, columnPadding=8, offset=4)
     base = vega.rows(bars).encode(
         x=across,
         y=up,
-        tooltip=vega.told(("name:N", "network"), ("place:N", "answer"), ("exact:N", "accuracy")),
+        tooltip=vega.tooltip(("name:N", "network"), ("place:N", "answer"), ("exact:N", "accuracy")),
     )
     layers = [
         base.mark_rect().encode(
             x2="right:Q",
             y2="share:Q",
-            color=vega.hue("name:N", vega.hues(list(shares)), key, sort=list(shares)),
+            color=vega.colour_channel("name:N", vega.assign_colours(list(shares)), key, sort=list(shares)),
         ),
         base.mark_text(fontSize=13, baseline="bottom", dy=-3, color=theme.TEXT).encode(
-            x=panels.on(across, "middle:Q"), y=panels.on(up, "share:Q"), text="said:N"
+            x=panels.with_field(across, "middle:Q"), y=panels.with_field(up, "share:Q"), text="said:N"
         ),
     ]
-    return vega.framed(*layers, height=height)
+    return vega.frame(*layers, height=height)

@@ -60,7 +60,7 @@ def looks(
     names = [visible(word) for word in words]
     names[asking] += " →"
     most = 1.3 if only is not None else max(1.0, float(weights.sum(0).max()))
-    sides: dict[str, Any] = {"axis": None, "scale": vega.span(0, most * 1.01)}
+    sides: dict[str, Any] = {"axis": None, "scale": vega.exact_scale(0, most * 1.01)}
     weight = alt.condition(f"datum.value == {asking}", alt.value("bold"), alt.value("normal"))
     of_words: dict[str, Any] = {
         "labelFontSize": 15,
@@ -68,7 +68,7 @@ def looks(
         "labelLimit": 150,
         "labelOverlap": False,
     }
-    y = vega.places(names, apart=(0.2, 0.1), labelFontWeight=weight, **of_words)
+    y = vega.row_axis(names, spacing=(0.2, 0.1), labelFontWeight=weight, **of_words)
     chosen = alt.selection_point(name="head", fields=["head"], bind="legend")
     key = vega.legend(
         symbolType="square",
@@ -77,8 +77,8 @@ def looks(
         columns=alt.ExprRef("max(1, floor(width / 58))"),
         offset=4,
     )
-    hue = vega.hue("head:N", {f"H{head}": colour(head) for head in heads}, key)
-    tips = vega.told("head:N", ("word:N", "attends to"), ("weight:Q", "", ".1%"))
+    hue = vega.colour_channel("head:N", {f"H{head}": colour(head) for head in heads}, key)
+    tips = vega.tooltip("head:N", ("word:N", "attends to"), ("weight:Q", "", ".1%"))
     base = vega.Chart().encode(y=y, tooltip=tips)
     bars = (
         base.mark_bar()
@@ -165,14 +165,14 @@ def maps(
     ]
     seen = list(range(n)) if named else [asking]
     marks = {round(row * tall + NAME + (i + 0.5) * cell, 2): said[i] for row in range(down) for i in seen}
-    axis = vega.quiet(
+    axis = vega.bare_axis(
         values=list(marks),
-        labelExpr=vega.named(marks),
+        labelExpr=vega.name_expression(marks),
         labelFontSize=12,
         labelPadding=5,
         labelOverlap=False,
     )
-    x = alt.X("x:Q", axis=None, scale=vega.span(0, step * (across - 1) + n))
+    x = alt.X("x:Q", axis=None, scale=vega.exact_scale(0, step * (across - 1) + n))
     pixel = f"width / {step * (across - 1) + n:.3f}"
     wide = f"{pixel} >= {below / 4}"
     end = alt.ExprRef(f"{wide} ? {height - KEY} : {floor}")  # the maps take what the words leave
@@ -198,7 +198,7 @@ def maps(
     shares = alt.Color(
         "w:Q", scale=alt.Scale(domain=[0, 1], range=theme.SEQUENTIAL, interpolate="rgb"), legend=key
     )
-    tips = vega.told("head:N", "word:N", ("at:N", "attends to"), ("w:Q", "weight", ".1%"))
+    tips = vega.tooltip("head:N", "word:N", ("at:N", "attends to"), ("w:Q", "weight", ".1%"))
     boxes = drawn.mark_rect(stroke=theme.SURFACE, strokeWidth=1).encode(**box, color=shares, tooltip=tips)
     asked = vega.rows(frames).mark_rect(fillOpacity=0, strokeWidth=2.5)
     looks: tuple[tuple[bool, str, dict[str, Any]], ...] = (

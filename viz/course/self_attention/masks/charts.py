@@ -55,18 +55,20 @@ def rightness(
     across = alt.X(
         "left:Q",
         title="position in the list",
-        scale=vega.span(-0.55, n - 0.45),
-        axis=vega.quiet(values=list(range(n)), labelExpr=under, labelFontSize=14, labelPadding=6),
+        scale=vega.exact_scale(-0.55, n - 0.45),
+        axis=vega.bare_axis(values=list(range(n)), labelExpr=under, labelFontSize=14, labelPadding=6),
     )
     up = alt.Y(
         "from:Q",
         title="accuracy, next digit",
-        scale=vega.span(0, 1.12),
+        scale=vega.exact_scale(0, 1.12),
         axis=alt.Axis(values=[0, 0.5, 1], format=".0%", domain=False, ticks=False, labelPadding=6),
     )
-    told = vega.told(("name:N", "model"), ("place:Q", "place"), ("exact:N", "right"))
+    told = vega.tooltip(("name:N", "model"), ("place:Q", "place"), ("exact:N", "right"))
     drawn = vega.rows(bars).encode(x=across, y=up, tooltip=told)
-    hue = vega.hue("name:N", vega.hues(names), _legend(symbolType="square") if names else None, sort=names)
+    hue = vega.colour_channel(
+        "name:N", vega.assign_colours(names), _legend(symbolType="square") if names else None, sort=names
+    )
     by_lot = {"left": -0.55, "right": n - 0.45, "from": chance, "name": f"chance: {percent(chance)}"}
     layers: list[alt.Chart] = [
         vega.rows([{"left": n - 1.5, "right": n - 0.5, "from": 0, "share": 1.12}] if n else [])
@@ -74,7 +76,7 @@ def rightness(
         .encode(x=across, x2="right:Q", y=up, y2="share:Q"),
         drawn.mark_rect().encode(x2="right:Q", y2="share:Q", color=hue),
         drawn.mark_text(fontSize=13, baseline="bottom", dy=-3, color=theme.TEXT).encode(
-            x=panels.on(across, "middle:Q"), y=panels.on(up, "share:Q"), text="said:N"
+            x=panels.with_field(across, "middle:Q"), y=panels.with_field(up, "share:Q"), text="said:N"
         ),
         vega.rows([by_lot])
         .mark_rule(color=theme.MUTED, strokeWidth=1.5)
@@ -95,7 +97,7 @@ def rightness(
             .mark_text(fontSize=30, color=theme.MUTED)
             .encode(x=alt.value(alt.expr("width * 0.45")), y=alt.value(alt.expr("height / 2")), text="text:N")
         )
-    return vega.framed(*layers, height=height).resolve_scale(color="independent", strokeDash="independent")
+    return vega.frame(*layers, height=height).resolve_scale(color="independent", strokeDash="independent")
 
 
 def _legend(**mark: Any) -> alt.Legend:
@@ -145,10 +147,10 @@ def sums(weights: Array, words: Sequence[str], shown: int, *, height: int | None
     along = alt.X(
         "left:Q",
         title=None,
-        scale=vega.span(-0.55, n - 0.45),
-        axis=vega.quiet(
+        scale=vega.exact_scale(-0.55, n - 0.45),
+        axis=vega.bare_axis(
             **words_of,
-            labelExpr=vega.named([visible(shorten(word, 14)) for word in words]),
+            labelExpr=vega.name_expression([visible(shorten(word, 14)) for word in words]),
             orient="top",
             labelLimit=110,
             labelAngle=0 if n <= 9 else -55,
@@ -156,29 +158,29 @@ def sums(weights: Array, words: Sequence[str], shown: int, *, height: int | None
             labelPadding=6,
         ),
     )
-    lines = vega.named([f"y{str(line + 1).translate(LOW)} =" for line in range(n)])
+    lines = vega.name_expression([f"y{str(line + 1).translate(LOW)} =" for line in range(n)])
     down = alt.Y(
         "top:Q",
         title=None,
-        scale=vega.span(n - 0.5, -0.5),
-        axis=vega.quiet(**words_of, labelExpr=lines, labelPadding=8),
+        scale=vega.exact_scale(n - 0.5, -0.5),
+        axis=vega.bare_axis(**words_of, labelExpr=lines, labelPadding=8),
     )
-    base = vega.rows(cells).encode(tooltip=vega.told("line:Q", "word:N", ("exact:N", "weight")))
+    base = vega.rows(cells).encode(tooltip=vega.tooltip("line:Q", "word:N", ("exact:N", "weight")))
     rect = base.mark_rect(stroke=theme.MUTED).encode(
         x=along,
         x2="right:Q",
         y=down,
         y2="bottom:Q",
-        color=vega.own(),
+        color=vega.raw_channel(),
         strokeWidth=alt.StrokeWidth("edge:Q", scale=None),
     )
     layers = [rect]
     if written:
-        at = {"x": panels.on(along, "x:Q"), "y": panels.on(down, "y:Q")}
+        at = {"x": panels.with_field(along, "x:Q"), "y": panels.with_field(down, "y:Q")}
         said = base.mark_text(fontSize=13, limit=alt.ExprRef(f"width / {n}"))
         plus = vega.rows(pluses).mark_text(text="+", fontSize=14, color=theme.MUTED)
-        layers += [said.encode(**at, text="said:N", color=vega.own("ink:N")), plus.encode(**at)]
-    return vega.framed(*layers, height=height or 60 + 34 * n)
+        layers += [said.encode(**at, text="said:N", color=vega.raw_channel("ink:N")), plus.encode(**at)]
+    return vega.frame(*layers, height=height or 60 + 34 * n)
 
 
 @draw_once
@@ -213,13 +215,13 @@ def leak(fills: Array, curves: Mapping[str, Array], *, marked: float, height: in
     across = alt.X(
         "size:Q",
         title="the number in place of −∞",
-        scale=vega.span(-float(fills.max()), -float(fills.min()), type="log"),
-        axis=vega.quiet(values=ticks, labelExpr="'−' + format(datum.value, ',.0f')", labelPadding=6),
+        scale=vega.exact_scale(-float(fills.max()), -float(fills.min()), type="log"),
+        axis=vega.bare_axis(values=ticks, labelExpr="'−' + format(datum.value, ',.0f')", labelPadding=6),
     )
     up = alt.Y(
         "leak:Q",
         title="largest leak of a row",
-        scale=vega.span(-0.01, 1.02),
+        scale=vega.exact_scale(-0.01, 1.02),
         axis=alt.Axis(
             format=".0%", values=[0, 0.25, 0.5, 0.75, 1], domain=False, ticks=False, labelPadding=6
         ),
@@ -235,12 +237,12 @@ def leak(fills: Array, curves: Mapping[str, Array], *, marked: float, height: in
     base = vega.rows(rows).encode(
         x=across,
         y=up,
-        color=vega.hue("name:N", vega.hues(names), key, sort=names),
-        tooltip=vega.told(("fill:N", "number"), "leaks:N", ("name:N", "added")),
+        color=vega.colour_channel("name:N", vega.assign_colours(names), key, sort=names),
+        tooltip=vega.tooltip(("fill:N", "number"), "leaks:N", ("name:N", "added")),
     )
-    return vega.framed(
+    return vega.frame(
         base.mark_line(strokeWidth=2.5),
         base.mark_circle(size=90, opacity=0),
-        vega.here(across, -float(marked)),
+        vega.reference_line(across, -float(marked)),
         height=height,
     )

@@ -124,7 +124,7 @@ def signed_matrix(
         scale=alt.Scale(domain=[-limit, limit], range=theme.DIVERGING, interpolate="rgb", clamp=True),
         legend=key,
     )
-    told = vega.told(("row:Q", rows), ("column:Q", columns), ("value:Q", unit, ".4f"))
+    told = vega.tooltip(("row:Q", rows), ("column:Q", columns), ("value:Q", unit, ".4f"))
     layers = [
         image,
         strips.mark_rect(opacity=0, tooltip=None, aria=False)
@@ -139,13 +139,13 @@ def signed_matrix(
             filled=False, tooltip=None, aria=False, stroke=theme.TEXT, strokeWidth=1.5 if n <= 64 else 1
         )
         layers.append(frame.encode(**places))
-    return vega.framed(*layers, height=height)
+    return vega.frame(*layers, height=height)
 
 
 def _axis(n: int, offset: Any = 0) -> alt.Axis:
     """Whole numbers; all of them where there are few."""
     ticks: dict[str, Any] = {"values": list(range(n))} if n <= 12 else {"tickCount": 6, "tickMinStep": 1}
-    return vega.quiet(format="d", offset=offset, **ticks)
+    return vega.bare_axis(format="d", offset=offset, **ticks)
 
 
 def _scale(domain: Sequence[float], ends: list[Any] | None) -> alt.Scale:

@@ -54,25 +54,25 @@ def table(rows: Sequence[tuple[str, Mapping[str, tuple[str, float]]]]) -> vega.L
                 }
             )
         y += 2.55
-    across = alt.X("x:Q", axis=None, scale=vega.span(0, 1.5))
+    across = alt.X("x:Q", axis=None, scale=vega.exact_scale(0, 1.5))
     hues = {name: HUES[name] for name in ("self-attention", "recurrence")}
-    up = panels.up(left, grid=False, size=14, colour=theme.TEXT)
+    up = panels.left_axis(left, grid=False, size=14, colour=theme.TEXT)
     base = vega.rows(bars)
     drawn = base.mark_rect().encode(
         x=across,
         x2="x2:Q",
         y=up,
         y2="y2:Q",
-        color=vega.hue("name:N", hues, vega.legend(offset=4, symbolType="square")),
-        tooltip=vega.told(("row:N", "of"), ("name:N", "layer"), "formula:N", ("text:N", "in numbers")),
+        color=vega.colour_channel("name:N", hues, vega.legend(offset=4, symbolType="square")),
+        tooltip=vega.tooltip(("row:N", "of"), ("name:N", "layer"), "formula:N", ("text:N", "in numbers")),
     )
     numbers = base.mark_text(align="left", dx=6, fontSize=15, fontWeight=600, color=theme.TEXT).encode(
-        x=panels.on(across, "x2:Q"), y=panels.on(up, "middle:Q"), text="text:N"
+        x=panels.with_field(across, "x2:Q"), y=panels.with_field(up, "middle:Q"), text="text:N"
     )
     titles = vega.rows(heads, x=alt.value(0), y="y:Q", text="text:N").mark_text(
         align="left", baseline="bottom", fontSize=14, color=theme.MUTED
     )
-    return vega.framed(drawn, numbers, titles, height=330)
+    return vega.frame(drawn, numbers, titles, height=330)
 
 
 @draw_once
@@ -102,7 +102,7 @@ def reach(n: int) -> vega.Layers:
         {"y": -0.68, "text": f"recurrence: {n - 1:,} steps, one after the other", "hue": HUES["recurrence"]},
         {"y": 2.72, "text": "self-attention: 1 step between any two words", "hue": HUES["self-attention"]},
     ]
-    across, up = vega.plane((-0.6, width - 0.4), (2.95, -1.05))
+    across, up = vega.hidden_axes((-0.6, width - 0.4), (2.95, -1.05))
     way, node, arch, said = (vega.rows(rows, x=across, y=up) for rows in (arrows, words, bow, heads))
     done = alt.value(HUES["recurrence"])
     begin, stop, rim = (alt.ExprRef(each) for each in (f"{far} + 3", f"-{far} - 5", f"3.14 * pow({far}, 2)"))
@@ -110,17 +110,17 @@ def reach(n: int) -> vega.Layers:
     dot = {"filled": True, "opacity": 1}
     layers = [
         way.mark_rule(strokeWidth=2.5, xOffset=begin, x2Offset=stop).encode(x2="x2:Q", color=done),
-        way.mark_point(**dot, **head).encode(x=panels.on(across, "x2:Q"), color=done),
+        way.mark_point(**dot, **head).encode(x=panels.with_field(across, "x2:Q"), color=done),
         arch.mark_line(strokeWidth=3, color=HUES["self-attention"]).encode(order="order:Q"),
         node.mark_point(**dot, fill=theme.BACKGROUND, strokeWidth=2.5, size=rim).encode(
-            stroke=vega.own("hue:N", alt.Stroke)
+            stroke=vega.raw_channel("hue:N", alt.Stroke)
         ),
         node.mark_text(fontSize=12 if width > 9 else 13, color=theme.TEXT).encode(text="text:N"),
         said.mark_text(align="left", fontSize=15).encode(
-            x=alt.value(4), text="text:N", color=vega.own("hue:N")
+            x=alt.value(4), text="text:N", color=vega.raw_channel("hue:N")
         ),
     ]
     if not whole:
         gaps = vega.rows([{"x": DRAWN // 2, "y": y} for y in (0, 2)], x=across, y=up)
         layers.append(gaps.mark_text(text="…", fontSize=22, color=theme.MUTED))
-    return vega.framed(*layers, height=260)
+    return vega.frame(*layers, height=260)

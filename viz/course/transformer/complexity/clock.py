@@ -42,11 +42,11 @@ def measured(params: Params, data: Data) -> Folds:
     crossing = maths.crossing(width, whole=True)
     picture = over_length(
         lines,
-        at=None,
+        marked_length=None,
         crossing=crossing,
         y_title="milliseconds",
         dots=True,
-        said="counted: n = 2p",
+        mark_label="counted: n = 2p",
         unit="ms",
         height=310,
         hues=charts.HUES,

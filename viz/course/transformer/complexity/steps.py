@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from viz.charts.over_length import over_length, short
+from viz.charts.over_length import over_length, three_digits
 from viz.course.lesson import Folds
 from viz.course.transformer.complexity import charts, maths
 from viz.course.transformer.complexity.maths import Data, times
@@ -36,11 +36,11 @@ def count(params: Params, data: Data) -> Folds:
     meet = f"; the lines meet at n = {data.crossing:,}" if told else ", still covered"
     picture = over_length(
         lines,
-        at=n,
+        marked_length=n,
         crossing=data.crossing,
         y_title="multiplications",
         covered=not told,
-        said="n = 2p" if params.whole else "n = p",
+        mark_label="n = 2p" if params.whole else "n = p",
         height=300,
         hues=charts.HUES,
     )
@@ -188,7 +188,13 @@ def memory(params: Params, data: Data) -> Folds:
     lines = {name: (data.lengths, values) for name, values in kept.items()}
     hues = dict(zip(lines, charts.HUES.values(), strict=False))
     picture = over_length(
-        lines, at=n, crossing=p / maths.HEADS, y_title="bytes", said="n = p / 8", unit="bytes", hues=hues
+        lines,
+        marked_length=n,
+        crossing=p / maths.HEADS,
+        y_title="bytes",
+        mark_label="n = p / 8",
+        unit="bytes",
+        hues=hues,
     )
     page_parts.show_large(
         picture,
@@ -199,8 +205,8 @@ def memory(params: Params, data: Data) -> Folds:
     )
     twice = maths.score_bytes(2 * n)
     page_parts.summary(
-        f"n = {n:,}: {maths.HEADS} × {n:,} × {n:,} scores of 4 bytes are {short(scores)}B; the n "
-        f"states of p = {p:,} are {short(states)}B. A text twice as long: {short(twice)}B of "
+        f"n = {n:,}: {maths.HEADS} × {n:,} × {n:,} scores of 4 bytes are {three_digits(scores)}B; the n "
+        f"states of p = {p:,} are {three_digits(states)}B. A text twice as long: {three_digits(twice)}B of "
         f"scores, {twice // scores} times as much."
     )
     lengths = (*LENGTHS, n)

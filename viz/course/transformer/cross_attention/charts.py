@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from viz import theme
 from viz.charts.parts import panels, vega
 from viz.charts.parts.figures import draw_once
-from viz.charts.parts.plotted import QUIET, framed, key
+from viz.charts.parts.plotted import QUIET, apply_frame, legend_above
 from viz.labels import plotly_label
 
 TARGET, SOURCE = theme.CATEGORICAL[1], theme.CATEGORICAL[0]
@@ -65,19 +65,19 @@ def flow(n: int, m: int, d: int, heads: int, d_head: int, *, height: int = 400) 
         {"x": x, "y": y - HALF[1], "y2": to + HALF[1] + 0.03, "words": name, "middle": y - 0.5}
         for x, y, to, name in arrows
     ]
-    across, up = vega.plane((-0.5, 2.75), (-0.32, 4.68))
+    across, up = vega.hidden_axes((-0.5, 2.75), (-0.32, 4.68))
     way, box = vega.rows(ways, x=across, y=up), vega.rows(drawn, x=across, y=up)
-    return vega.framed(
+    return vega.frame(
         way.mark_rule(color=theme.TEXT, strokeWidth=1.6).encode(y2="y2"),
         way.mark_point(shape="triangle-down", filled=True, size=70, color=theme.TEXT, opacity=1).encode(
-            y=panels.on(up, "y2:Q")
+            y=panels.with_field(up, "y2:Q")
         ),
         box.mark_rect(fill=theme.BACKGROUND, strokeWidth=2).encode(
-            x2="x2", y2="y2", stroke=vega.own(channel=alt.Stroke)
+            x2="x2", y2="y2", stroke=vega.raw_channel(channel=alt.Stroke)
         ),
         vega.rows(words, x=across, y=up, text="words:N").mark_text(fontSize=14, color=theme.TEXT),
         way.mark_text(fontSize=13, color=theme.MUTED, align="left", dx=7).encode(
-            y=panels.on(up, "middle:Q"), text="words:N"
+            y=panels.with_field(up, "middle:Q"), text="words:N"
         ),
         height=height,
     )
@@ -120,4 +120,4 @@ def computed(
     names = {"tickvals": places, "ticktext": [plotly_label(word) for word in words], "tickfont": {"size": 14}}
     figure.update_xaxes(title_text="written", **names, **QUIET)
     figure.update_yaxes(title_text="rows of K and V computed", rangemode="tozero", fixedrange=True, nticks=6)
-    return framed(figure, height, (8, 8, 34, 8), barmode="stack", bargap=0.3, legend=key(1.02))
+    return apply_frame(figure, height, (8, 8, 34, 8), barmode="stack", bargap=0.3, legend=legend_above(1.02))

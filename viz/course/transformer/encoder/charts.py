@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 
 from viz import theme
 from viz.charts.parts.figures import draw_once
-from viz.charts.parts.plotted import framed, key, said
+from viz.charts.parts.plotted import apply_frame, legend_above, plain_text
 from viz.labels import plotly_label
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -46,7 +46,7 @@ def over_layers(
             mode="lines+markers",
             line={"width": 3, "color": colour},
             marker={"size": 8},
-            name=f"{said(name)}: {plotly_label(words[chosen])}",
+            name=f"{plain_text(name)}: {plotly_label(words[chosen])}",
             hovertemplate="%{y:.3f}<extra></extra>",
         )
     n = len(curves[0][1])
@@ -54,4 +54,4 @@ def over_layers(
     along = {"tickvals": list(range(n)), "ticktext": names, "range": [-0.15, n - 0.85]}
     figure.update_xaxes(**along, fixedrange=True, showgrid=False)
     figure.update_yaxes(range=[low - 0.05, 1.05], title_text="cosine", fixedrange=True)
-    return framed(figure, height, (4, 8, 4, 4), legend=key(-0.14, "top"))
+    return apply_frame(figure, height, (4, 8, 4, 4), legend=legend_above(-0.14, "top"))

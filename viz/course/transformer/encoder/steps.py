@@ -158,7 +158,7 @@ def layer(params: Params, data: Data) -> Folds:
     values = np.stack([stage.vector for stage in found])
     limit = float(np.quantile(np.abs(values), 0.995))
     title = f"“{data.words[word]}” in layer L{layer}: length, {values.shape[1]} numbers"
-    picture = tensors([Panel(title, values, rows, limit=limit, ours=True)], height=300, room=room)
+    picture = tensors([Panel(title, values, rows, limit=limit, keep_spaces=True)], height=300, room=room)
     page_parts.show(
         picture, f"{SLUG}stages", "The vector of one word after each part of the layer, as a heatmap."
     )

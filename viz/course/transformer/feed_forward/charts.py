@@ -14,8 +14,8 @@ from plotly.subplots import make_subplots
 from viz import theme
 from viz.charts.parts import vega
 from viz.charts.parts.figures import draw_once
-from viz.charts.parts.plotted import HIDDEN, QUIET, key, said
-from viz.charts.parts.plotted import framed as framed_figure
+from viz.charts.parts.plotted import HIDDEN, QUIET, legend_above, plain_text
+from viz.charts.parts.plotted import apply_frame as framed_figure
 from viz.labels import phrase
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -68,20 +68,20 @@ def through(tiles: Sequence[Tile], *, height: int = 330) -> vega.Layers:
             )
         if tile.marked is not None:
             rings.append(_cell(begin, tile.marked, tile.across, rows, (-0.4, 1.4)))
-    across, down = vega.plane((-0.1, begins[-1] + tiles[-1].across + 0.1), (1, 0))
+    across, down = vega.hidden_axes((-0.1, begins[-1] + tiles[-1].across + 0.1), (1, 0))
 
     def drawn(rows: list[dict[str, Any]], **more: Any) -> alt.Chart:
         return vega.rows(rows, x=across, y=down, **more)
 
     box, word = {"x2": "x2:Q", "y2": "y2:Q"}, {"text": "text:N"}
     shades = alt.Scale(domain=[-1, 1], range=theme.DIVERGING, interpolate="rgb")
-    hue, told = alt.Fill("share:Q", scale=shades, legend=None), vega.told(("name:N", " "), "value:N")
+    hue, told = alt.Fill("share:Q", scale=shades, legend=None), vega.tooltip(("name:N", " "), "value:N")
     named = [
         drawn([name], **word).mark_text(align="left", baseline="bottom", fontSize=14, dy=dy, color=theme.TEXT)
         for name, dy in names
     ]
-    return vega.framed(
-        drawn(frames, **box, color=vega.own("fill:N")).mark_rect(stroke=theme.LINE, strokeWidth=1),
+    return vega.frame(
+        drawn(frames, **box, color=vega.raw_channel("fill:N")).mark_rect(stroke=theme.LINE, strokeWidth=1),
         drawn(cells, **box, fill=hue, tooltip=told).mark_rect(),
         drawn(covers, **word).mark_text(fontSize=44, color=theme.MUTED),
         drawn(arrows, **word).mark_text(fontSize=22, color=theme.MUTED),
@@ -136,7 +136,7 @@ def activations(
     above: dict[str, Any] = {"row": 1, "col": 1}
     unnamed = {"mode": "markers", "showlegend": False}
     for curve, value in zip(curves, values, strict=True):
-        colour, name = theme.CATEGORICAL[curve.hue], said(curve.name)
+        colour, name = theme.CATEGORICAL[curve.hue], plain_text(curve.name)
         figure.add_scatter(
             x=curve.x,
             y=curve.y,
@@ -154,7 +154,7 @@ def activations(
         customdata=np.flatnonzero(seen),
         marker={"size": 6, "color": theme.TEXT, "opacity": 0.35},
         hovertemplate="unit %{customdata}: %{x:.3f} → %{y:.3f}<extra></extra>",
-        name=said(next((curve for curve in curves if curve.own), curves[0]).name),
+        name=plain_text(next((curve for curve in curves if curve.own), curves[0]).name),
         **unnamed,
         **above,
     )
@@ -177,7 +177,9 @@ def activations(
     figure.update_yaxes(fixedrange=True, zeroline=True, nticks=5)
     figure.update_yaxes(range=[-0.4, highest], **above)
     figure.update_yaxes(nticks=3, row=2, col=1)
-    return framed_figure(figure, height, (8, 10, 34, 8), bargap=0.05, hovermode="closest", legend=key(1.01))
+    return framed_figure(
+        figure, height, (8, 10, 34, 8), bargap=0.05, hovermode="closest", legend=legend_above(1.01)
+    )
 
 
 @draw_once
@@ -198,7 +200,7 @@ def shares(
             x=list(values),
             y=places,
             orientation="h",
-            name=said(name),
+            name=plain_text(name),
             marker={"color": theme.CATEGORICAL[hue], "line": {"width": 0}},
             width=0.6,
             insidetextanchor="middle",
@@ -206,12 +208,12 @@ def shares(
             textposition="inside",
             textangle=0,
             textfont={"size": 14, "color": theme.BACKGROUND},
-            hovertemplate=f"%{{x:,}}<extra>{said(name)}</extra>",
+            hovertemplate=f"%{{x:,}}<extra>{plain_text(name)}</extra>",
         )
     figure.update_xaxes(**HIDDEN, range=[0, max(total)])
     figure.update_yaxes(
         tickvals=places,
-        ticktext=list(map(said, rows)),
+        ticktext=list(map(plain_text, rows)),
         autorange="reversed",
         tickfont={"size": 14, "color": theme.TEXT},
         **QUIET,
@@ -222,5 +224,5 @@ def shares(
         (8, 10, 40, 8),
         barmode="stack",
         uniformtext={"minsize": 11, "mode": "hide"},
-        legend=key(1.0, traceorder="normal"),
+        legend=legend_above(1.0, traceorder="normal"),
     )

@@ -12,7 +12,7 @@ from plotly.subplots import make_subplots
 
 from viz import theme
 from viz.charts.parts.figures import draw_once
-from viz.charts.parts.plotted import HIDDEN, QUIET, arrow, framed, key, note, said
+from viz.charts.parts.plotted import HIDDEN, QUIET, add_arrow, add_note, apply_frame, legend_above, plain_text
 
 Array = np.ndarray[Any, np.dtype[Any]]
 BOX = (0.34, 0.085)
@@ -65,13 +65,13 @@ def by_depth(
                 x=np.arange(len(values)),
                 y=np.maximum(values, 1e-300) if panel.ends is None else panel.lines[name],
                 mode="lines+markers",
-                name=said(name),
+                name=plain_text(name),
                 legendgroup=name,
                 showlegend=place == 1,
                 opacity=1 if lit else 0.75,
                 line={"color": theme.CATEGORICAL[hues[name]], "width": 3 if lit else 1.6},
                 marker={"size": 6 if lit else 4},
-                hovertemplate=f"after %{{x}} layers: %{{y:.3~g}}<extra>{said(name)}</extra>",
+                hovertemplate=f"after %{{x}} layers: %{{y:.3~g}}<extra>{plain_text(name)}</extra>",
                 **at,
             )
         edges: dict[str, Any] = {
@@ -80,7 +80,7 @@ def by_depth(
             "xanchor": "left",
             "yanchor": "bottom",
         }
-        note(figure, said(panel.title), 0, 1, **edges)
+        add_note(figure, plain_text(panel.title), 0, 1, **edges)
         if panel.ends is None:
             low, high = _decades(np.concatenate([*shown.values()] or [np.ones(1)]))
             powers = _powers(low, high)
@@ -97,8 +97,8 @@ def by_depth(
     figure.update_xaxes(range=[-0.25, depth + 0.25], dtick=1 if depth <= 6 else 2, **QUIET)
     figure.update_xaxes(title_text="layers passed", row=1 if across else len(panels))
     figure.update_yaxes(zeroline=False, fixedrange=True)
-    legend = key(1, "top", xref="container", yref="container", font={"size": 12})
-    return framed(figure, height, (8, 12, 66, 8), legend=legend)
+    legend = legend_above(1, "top", xref="container", yref="container", font={"size": 12})
+    return apply_frame(figure, height, (8, 12, 66, 8), legend=legend)
 
 
 def _decades(values: Array) -> tuple[float, float]:
@@ -136,12 +136,12 @@ def block(order: str, formula: str, *, height: int = 380) -> go.Figure:
     below = 0.08
     for name, y in [*way, ("out", 0.97)]:
         half = 0.045 if name == "+" else 0.0 if name == "out" else BOX[1]
-        arrow(figure, (0, below), (0, y - half), arrowsize=1.1, arrowwidth=1.8)
+        add_arrow(figure, (0, below), (0, y - half), arrowsize=1.1, arrowwidth=1.8)
         below = y + half
     plus, line = dict(way)["+"], {"color": theme.CATEGORICAL[0], "width": 3}
     for x0, x1, y1 in ((0.0, 0.62, 0.13), (0.62, 0.62, plus)):
         figure.add_shape(type="line", x0=x0, y0=0.13, x1=x1, y1=y1, line=line)
-    arrow(figure, (0.62, plus), (0.09, plus), line["color"], arrowsize=1.1, arrowwidth=3)
+    add_arrow(figure, (0.62, plus), (0.09, plus), line["color"], arrowsize=1.1, arrowwidth=3)
     for name, y in way:
         round_ = name == "+"
         wide, tall = (0.085, 0.045) if round_ else BOX
@@ -157,9 +157,9 @@ def block(order: str, formula: str, *, height: int = 380) -> go.Figure:
                 "width": 2,
             },
         )
-        note(figure, name, 0, y, 17)
-    note(figure, "x", 0, 0.03, 17)
-    note(figure, said(formula), 0, 1.03, 16, yanchor="bottom")
+        add_note(figure, name, 0, y, 17)
+    add_note(figure, "x", 0, 0.03, 17)
+    add_note(figure, plain_text(formula), 0, 1.03, 16, yanchor="bottom")
     figure.update_xaxes(range=[-0.9, 0.9], **HIDDEN)
     figure.update_yaxes(range=[-0.02, 1.13], **HIDDEN)
-    return framed(figure, height, dragmode=False)
+    return apply_frame(figure, height, dragmode=False)

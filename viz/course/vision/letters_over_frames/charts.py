@@ -102,38 +102,38 @@ def over_frames(
     across = alt.X(
         "left:Q",
         title="seconds",
-        scale=vega.span(0, end),
+        scale=vega.exact_scale(0, end),
         axis=alt.Axis(grid=False, domain=False, tickCount=8, format=".1f"),
     )
     down = alt.Y(
         "top:Q",
         title=None,
-        scale=vega.span(1, 0),
-        axis=vega.quiet(
+        scale=vega.exact_scale(1, 0),
+        axis=vega.bare_axis(
             values=list(names),
-            labelExpr=vega.named(names),
+            labelExpr=vega.name_expression(names),
             labelFontSize=12,
             labelOverlap=False if 2 * tall * height >= CROWDED else "greedy",
         ),
     )
 
     def at(rows: list[dict[str, Any]], x: str = "x:Q", y: str = "y:Q") -> alt.Chart:
-        return vega.rows(rows).encode(x=panels.on(across, x), y=panels.on(down, y))
+        return vega.rows(rows).encode(x=panels.with_field(across, x), y=panels.with_field(down, y))
 
     def boxes(rows: list[dict[str, Any]]) -> alt.Chart:
         return vega.rows(rows).encode(x=across, x2="right:Q", y=down, y2="bottom:Q")
 
-    tips = vega.told(("letter:N", "letter"), ("second:N", "sound"), ("weight:N", "weight"))
+    tips = vega.tooltip(("letter:N", "letter"), ("second:N", "sound"), ("weight:N", "weight"))
     layers = [
         boxes(sound).mark_image(aspect=False, smooth=False).encode(url="image:N"),
         at(edges).mark_rule(color=theme.LINE, strokeDash=[3, 3]).encode(y2="y2:Q"),
-        boxes(cells).mark_rect().encode(color=vega.own(), tooltip=tips),
+        boxes(cells).mark_rect().encode(color=vega.raw_channel(), tooltip=tips),
         boxes(covered).mark_rect(color=theme.SURFACE),
         at(said).mark_text(fontSize=14, color=theme.TEXT).encode(text="word:N"),
         at(dots).mark_line(color=theme.CATEGORICAL[1], strokeWidth=2).encode(order="order:Q"),
         at(dots).mark_circle(color=theme.CATEGORICAL[1], size=46, opacity=1),
     ]
-    return vega.framed(*layers, height=height)
+    return vega.frame(*layers, height=height)
 
 
 @draw_once
@@ -155,14 +155,14 @@ def pyramid(shapes: Mapping[str, tuple[int, int]], *, height: float = 240) -> ve
         for at, (name, (n, _)) in enumerate(order)
     ]
     across = alt.X(
-        "left:Q", axis=None, scale=vega.span(0, 1.25)
+        "left:Q", axis=None, scale=vega.exact_scale(0, 1.25)
     )  # the notes at the right, in the type of Present
     named = {at + 0.5: name for at, (name, _) in enumerate(order)}
     down = alt.Y(
         "top:Q",
         title=None,
-        scale=vega.span(len(order), 0),
-        axis=vega.quiet(values=list(named), labelExpr=vega.named(named), labelFontSize=13),
+        scale=vega.exact_scale(len(order), 0),
+        axis=vega.bare_axis(values=list(named), labelExpr=vega.name_expression(named), labelFontSize=13),
     )
     layers = [
         vega.rows(blocks)
@@ -170,9 +170,9 @@ def pyramid(shapes: Mapping[str, tuple[int, int]], *, height: float = 240) -> ve
         .encode(x=across, x2="right:Q", y=down, y2="bottom:Q"),
         vega.rows(notes)
         .mark_text(align="left", fontSize=14, color=theme.TEXT)
-        .encode(x=panels.on(across, "x:Q"), y=panels.on(down, "y:Q"), text="said:N"),
+        .encode(x=panels.with_field(across, "x:Q"), y=panels.with_field(down, "y:Q"), text="said:N"),
     ]
-    return vega.framed(*layers, height=height)
+    return vega.frame(*layers, height=height)
 
 
 @draw_once
@@ -196,15 +196,15 @@ def rates(found: Sequence[tuple[str, float | None, str]], *, height: float = 44)
     across = alt.X(
         "from:Q",
         title="letter error (synthetic speech)",
-        scale=vega.span(0, END),
-        axis=vega.quiet(values=[0, 0.25, 0.5, 0.75, 1], format=".0%"),
+        scale=vega.exact_scale(0, END),
+        axis=vega.bare_axis(values=[0, 0.25, 0.5, 0.75, 1], format=".0%"),
     )
-    down = vega.places([name for name, *_ in found], apart=(0.35, 0.2), labelLimit=200)
+    down = vega.row_axis([name for name, *_ in found], spacing=(0.35, 0.2), labelLimit=200)
     base = vega.rows(bars).encode(y=down)
     layers = [
         base.mark_bar(color=theme.SURFACE).encode(x=across, x2=alt.datum(1.0)),
         base.mark_bar(color=theme.CATEGORICAL[0]).encode(
-            x=across, x2="share:Q", tooltip=vega.told(("name:N", " "), ("exact:N", "letter error"))
+            x=across, x2="share:Q", tooltip=vega.tooltip(("name:N", " "), ("exact:N", "letter error"))
         ),
         base.mark_text(
             align="left",
@@ -212,9 +212,9 @@ def rates(found: Sequence[tuple[str, float | None, str]], *, height: float = 44)
             fontSize=14,
             color=theme.TEXT,
             limit=alt.ExprRef(f"width * (1 - datum.share / {END}) - 12"),
-        ).encode(x=panels.on(across, "share:Q"), text="said:N"),
+        ).encode(x=panels.with_field(across, "share:Q"), text="said:N"),
     ]
-    return vega.framed(*layers, height=height * len(found) + 10)
+    return vega.frame(*layers, height=height * len(found) + 10)
 
 
 def _png(mel: Array) -> str:

@@ -55,25 +55,25 @@ def tiles(
     across = alt.X(
         "left:Q",
         axis=None,
-        scale=vega.span(
+        scale=vega.exact_scale(
             0, wide, zero=False, range=[alt.ExprRef(begin), alt.ExprRef(f"{begin} + {wide:.4f} * {unit}")]
         ),
     )
     down = alt.Y(
         "top:Q",
         axis=None,
-        scale=vega.span(0, tall, zero=False, range=[0, alt.ExprRef(f"{tall:.4f} * {unit}")]),
+        scale=vega.exact_scale(0, tall, zero=False, range=[0, alt.ExprRef(f"{tall:.4f} * {unit}")]),
     )
 
     def at(rows: Sequence[dict[str, Any]], x: str = "left:Q", y: str = "top:Q") -> alt.Chart:
-        return vega.rows(rows).encode(x=panels.on(across, x), y=panels.on(down, y))
+        return vega.rows(rows).encode(x=panels.with_field(across, x), y=panels.with_field(down, y))
 
     held = [box | {"image": png(image)} for box, image in zip(boxes[lead:], images, strict=True)]
     word = [boxes[0] | {"word": first, "high": 0.5}] if lead else []
     layers = [
         at(held)
         .mark_image(aspect=False, smooth=False)
-        .encode(x2="right:Q", y2="bottom:Q", url="image:N", tooltip=vega.told(("number:N", "place"))),
+        .encode(x2="right:Q", y2="bottom:Q", url="image:N", tooltip=vega.tooltip(("number:N", "place"))),
         at(word)
         .mark_rect(fill=theme.SURFACE, stroke=theme.CATEGORICAL[0], strokeWidth=2)
         .encode(x2="right:Q", y2="bottom:Q"),
@@ -82,7 +82,7 @@ def tiles(
         .mark_text(baseline="top", dy=2, fontSize=11, color=theme.MUTED)
         .encode(text="number:N"),
     ]
-    return vega.framed(*layers, height=height)
+    return vega.frame(*layers, height=height)
 
 
 @draw_once
@@ -97,17 +97,17 @@ def classes(names: Sequence[str], chances: Array, *, height: float = 34) -> vega
         {"place": i, "from": 0, "chance": float(chance), "said": percent(chance), "name": name}
         for i, (name, chance) in enumerate(zip(names, chances, strict=True))
     ]
-    across = alt.X("from:Q", title=None, scale=vega.span(0, 1.18), axis=None)
-    base = vega.rows(bars).encode(y=vega.places(list(names), apart=(0.3, 0.2), labelLimit=160))
+    across = alt.X("from:Q", title=None, scale=vega.exact_scale(0, 1.18), axis=None)
+    base = vega.rows(bars).encode(y=vega.row_axis(list(names), spacing=(0.3, 0.2), labelLimit=160))
     layers = [
         base.mark_bar(color=theme.CATEGORICAL[0]).encode(
-            x=across, x2="chance:Q", tooltip=vega.told(("name:N", "class"), ("said:N", "probability"))
+            x=across, x2="chance:Q", tooltip=vega.tooltip(("name:N", "class"), ("said:N", "probability"))
         ),
         base.mark_text(align="left", dx=6, fontSize=13, color=theme.TEXT).encode(
-            x=panels.on(across, "chance:Q"), text="said:N"
+            x=panels.with_field(across, "chance:Q"), text="said:N"
         ),
     ]
-    return vega.framed(*layers, height=height * len(bars) + 8)
+    return vega.frame(*layers, height=height * len(bars) + 8)
 
 
 def coloured(image: Array) -> Array:

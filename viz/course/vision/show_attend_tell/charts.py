@@ -61,7 +61,9 @@ def board(pixels: Pixels, names: Sequence[str], *, height: int = 330) -> alt.Lay
     unit = f"floor(min(width - {EDGE}, height - {EDGE}) / {side})"
     begin = f"{EDGE} + floor((width - {EDGE} - {side} * {unit}) / 2)"
     across, down = (
-        vega.span(0, side, range=[alt.ExprRef(start), alt.ExprRef(f"{start} + {side} * {unit}")], zero=False)
+        vega.exact_scale(
+            0, side, range=[alt.ExprRef(start), alt.ExprRef(f"{start} + {side} * {unit}")], zero=False
+        )
         for start in (begin, str(EDGE))
     )
     x, y = alt.X("left:Q", axis=None, scale=across), alt.Y("top:Q", axis=None, scale=down)
@@ -84,19 +86,19 @@ def board(pixels: Pixels, names: Sequence[str], *, height: int = 330) -> alt.Lay
 
     label = vega.rows(sides)
     layers = [
-        boxes(runs(pixels, side=side)).mark_rect().encode(color=vega.own()),
+        boxes(runs(pixels, side=side)).mark_rect().encode(color=vega.raw_channel()),
         label.mark_text(baseline="bottom", dy=-5, fontSize=13, color=theme.MUTED).encode(
-            x=panels.on(x, "at:Q"), y=panels.on(y, "end:Q"), text="text:N"
+            x=panels.with_field(x, "at:Q"), y=panels.with_field(y, "end:Q"), text="text:N"
         ),
         label.mark_text(align="right", dx=-7, fontSize=13, color=theme.MUTED).encode(
-            x=panels.on(x, "end:Q"), y=panels.on(y, "at:Q"), text="text:N"
+            x=panels.with_field(x, "end:Q"), y=panels.with_field(y, "at:Q"), text="text:N"
         ),
         boxes(cells)
         .mark_rect(fillOpacity=0, stroke=theme.HATCH, strokeWidth=1, cursor="pointer")
-        .encode(tooltip=vega.told(("name:N", "cell")))
+        .encode(tooltip=vega.tooltip(("name:N", "cell")))
         .add_params(alt.selection_point(name=PICKED, fields=["place"], empty=False)),
     ]
-    return vega.framed(*layers, height=height)
+    return vega.frame(*layers, height=height)
 
 
 @draw_once
@@ -141,26 +143,34 @@ def cards(
     wide, tall = across * (1 + gap) - gap, n_rows * (1 + below)
     unit = f"min(width / {wide:.4f}, height / {tall:.4f})"
     x, y = (
-        alt.X("left:Q", axis=None, scale=vega.span(0, wide, range=[0, alt.ExprRef(f"{wide:.4f} * {unit}")])),
-        alt.Y("top:Q", axis=None, scale=vega.span(0, tall, range=[0, alt.ExprRef(f"{tall:.4f} * {unit}")])),
+        alt.X(
+            "left:Q",
+            axis=None,
+            scale=vega.exact_scale(0, wide, range=[0, alt.ExprRef(f"{wide:.4f} * {unit}")]),
+        ),
+        alt.Y(
+            "top:Q",
+            axis=None,
+            scale=vega.exact_scale(0, tall, range=[0, alt.ExprRef(f"{tall:.4f} * {unit}")]),
+        ),
     )
 
     def boxes(rows: list[dict[str, Any]]) -> alt.Chart:
         return vega.rows(rows).encode(x=x, x2="right:Q", y=y, y2="bottom:Q")
 
     layers = [
-        boxes(pictures).mark_rect().encode(color=vega.own()),
+        boxes(pictures).mark_rect().encode(color=vega.raw_channel()),
         boxes(frames)
         .mark_rect(fillOpacity=0, strokeWidth=3)
         .encode(
-            stroke=vega.own(channel=alt.Stroke),
-            tooltip=vega.told(("caption:N", "caption"), ("said:N", "it is")),
+            stroke=vega.raw_channel(channel=alt.Stroke),
+            tooltip=vega.tooltip(("caption:N", "caption"), ("said:N", "it is")),
         ),
         vega.rows(lines)
         .mark_text(align="left", fontSize=13, color=theme.TEXT)
         .encode(x=x, y=y, text="text:N", opacity=alt.condition("datum.bold", alt.value(0.75), alt.value(1))),
     ]
-    return vega.framed(*layers, height=height * n_rows)
+    return vega.frame(*layers, height=height * n_rows)
 
 
 def _hex(colour: Sequence[int]) -> str:

@@ -37,7 +37,7 @@ def mixing(
     """
     n, names = len(words), [phrase(word) for word in words]
     foot = NAMES + (36 if n <= MANY else 70)
-    across, down = vega.plane((-0.55, n + 0.85), (foot, 0))
+    across, down = vega.hidden_axes((-0.55, n + 0.85), (foot, 0))
     low, high, limit = min(scores.min(), 0.0), max(scores.max(), 0.0), float(np.abs(scores).max()) or 1.0
     heard = _bars(scores, names, low, high, SCORES)
     given = _bars(weights, names, 0.0, max(weights.max(), 0.3), WEIGHTS)
@@ -76,7 +76,7 @@ def mixing(
     }
     slanted = {"angle": 300, "align": "right", "baseline": "middle", "limit": 80}
     return (
-        vega.framed(
+        vega.frame(
             _coloured_cells(heard, across, down, theme.DIVERGING, (-limit, limit)),
             _coloured_cells(given, across, down, theme.SEQUENTIAL, (0.0, 1.0)),
             cells(rows, across, down, 1.0),
@@ -136,7 +136,7 @@ def _coloured_cells(
     hue = alt.Color(
         "number:Q", legend=None, scale=alt.Scale(domain=list(ends), range=list(colours), interpolate="rgb")
     )
-    tips = vega.told("word:N", ("number:Q", "", ".3f"))
+    tips = vega.tooltip("word:N", ("number:Q", "", ".3f"))
     mark = {"stroke": theme.MUTED, "strokeWidth": 1}
     return vega.rows(bars, x=across, x2="x2:Q", y=down, y2="y2:Q", color=hue, tooltip=tips).mark_rect(**mark)
 
@@ -144,4 +144,4 @@ def _coloured_cells(
 def _text_marks(rows: Sequence[dict[str, Any]], x: str, across: alt.X, down: alt.Y, **mark: Any) -> alt.Chart:
     """Draw the words of rows at their positions."""
     mark.setdefault("color", theme.TEXT)
-    return vega.rows(rows, x=panels.on(across, x), y=down, text="said:N").mark_text(**mark)
+    return vega.rows(rows, x=panels.with_field(across, x), y=down, text="said:N").mark_text(**mark)

@@ -99,7 +99,7 @@ def boxes(
         return vega.rows(rows).encode(x=across, x2="right:Q", y=down, y2="bottom:Q")
 
     def centred(rows: Sequence[Mapping[str, Any]]) -> alt.Chart:
-        return vega.rows(rows).encode(x=panels.on(across, "x:Q"), y=panels.on(down, "y:Q"))
+        return vega.rows(rows).encode(x=panels.with_field(across, "x:Q"), y=panels.with_field(down, "y:Q"))
 
     hue = alt.Color(
         "value:Q",
@@ -233,7 +233,7 @@ def lost(
     ]
     dots = [{"x": p, "y": 100 * value, "name": LEARNED} for p, value in ({} if covered else learned).items()]
     here = [{"x": at, "y": 100 * float(first[at])}] if at < len(first) and not covered else []
-    hue, shape = keys.key(
+    hue, shape = keys.colour_and_shape(
         "name:N",
         [*names, LEARNED],
         [*theme.CATEGORICAL[: len(names)], theme.CATEGORICAL[0]],

@@ -163,7 +163,7 @@ def length(params: Params, data: copies.Data) -> Folds:
             Curve(_called(name), sorted(points.items()), hue, dashed=dashed, strong=cell == params.cell)
         )
     own = {_called(copy.model): (n, copy.right / n) for copy in (data.one, data.looks)}
-    figure = by_length.quality(curves, trained=max(COPY_LENGTHS), own=own)
+    figure = by_length.quality(curves, trained=max(COPY_LENGTHS), user_points=own)
     page_parts.show(
         figure.properties(height=330) if exhibit_parts.presenting() else figure,
         f"{SLUG}.length",

@@ -135,9 +135,9 @@ def unrolled(
         vega.rows(frames)
         .mark_rect(filled=False)
         .encode(
-            x=panels.on(across, "left:Q"),
+            x=panels.with_field(across, "left:Q"),
             x2="right:Q",
-            y=panels.on(down, "top:Q"),
+            y=panels.with_field(down, "top:Q"),
             y2="bottom:Q",
             stroke=alt.condition("datum.framed", alt.value(theme.TEXT), alt.value(theme.LINE)),
             strokeWidth=alt.condition("datum.framed", alt.value(2.5), alt.value(1)),
@@ -242,6 +242,6 @@ def _arrows(
             xOffset=alt.ExprRef(f"-{dx} * {back}"),
             yOffset=alt.ExprRef(f"-{dy} * {back}"),
         )
-        .encode(x=panels.on(across, "x2:Q"), y=panels.on(down, "y2:Q"))
+        .encode(x=panels.with_field(across, "x2:Q"), y=panels.with_field(down, "y2:Q"))
     )
     return line, point

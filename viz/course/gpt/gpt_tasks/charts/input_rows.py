@@ -183,17 +183,17 @@ class _Drawn:
 
     def chart(self, high: float, line: float, grows: bool) -> alt.TopLevelMixin:
         """Return the chart of so many lines of so many pixels; its words grow with them where it `grows`."""
-        x, y = vega.plane((-0.2, self.width + 0.2), (high, 0))
+        x, y = vega.hidden_axes((-0.2, self.width + 0.2), (high, 0))
         most = min(LARGEST, OF_LINE * line)
         size = alt.ExprRef(f"max({SMALLEST}, min({most:.1f}, {EM} * width / {self.width}))")
-        tip = vega.told(("told:N", " "))
+        tip = vega.tooltip(("told:N", " "))
         rect = (
             vega.rows(self.boxes, x=x, x2="x2:Q", y=y, y2="y2:Q", tooltip=tip)
             .mark_rect(cornerRadius=2, strokeWidth=1)
             .encode(
-                fill=vega.own("fill:N", alt.Fill),
-                stroke=vega.own("stroke:N", alt.Stroke),
-                fillOpacity=vega.own("opacity:Q", alt.FillOpacity),
+                fill=vega.raw_channel("fill:N", alt.Fill),
+                stroke=vega.raw_channel("stroke:N", alt.Stroke),
+                fillOpacity=vega.raw_channel("opacity:Q", alt.FillOpacity),
             )
         )
         rules = vega.rows(self.rules, x=x, y=y, y2="y2:Q").mark_rule(color=theme.TEXT, strokeWidth=2)
@@ -203,7 +203,7 @@ class _Drawn:
                 x=x,
                 y=y,
                 text="text:N",
-                color=vega.own("colour:N"),
+                color=vega.raw_channel("colour:N"),
                 tooltip=tip,
             ).mark_text(
                 fontSize=size if grows else SMALLEST, baseline="middle", align=kind[0], fontWeight=kind[1]

@@ -37,13 +37,13 @@ def token_costs(
         rows,
         x=alt.X("token:N", sort=names, title=None, axis=across),
         y=alt.Y("cost:Q", title="−ln P, nats", scale=scale, axis=alt.Axis(tickCount=4)),
-        tooltip=vega.told("token:N", "model:N", ("cost:Q", "−ln P", ".3f")),
+        tooltip=vega.tooltip("token:N", "model:N", ("cost:Q", "−ln P", ".3f")),
     ).mark_bar()
     if not costs:
         middle = {"x": alt.value(alt.expr("width / 2")), "y": alt.value(height / 2)}
         cover = vega.rows([{"at": 0}], **middle).mark_text(text="?", fontSize=40, color=theme.MUTED)
         return alt.layer(bar, cover).properties(width="container", height=height, padding=vega.AROUND)
-    hues = vega.hue("model:N", dict(zip(costs, theme.CATEGORICAL, strict=False)), vega.legend())
+    hues = vega.colour_channel("model:N", dict(zip(costs, theme.CATEGORICAL, strict=False)), vega.legend())
     beside = alt.XOffset("model:N", sort=list(costs))
     return alt.layer(bar.encode(xOffset=beside, color=hues)).properties(
         width="container", height=height, padding=vega.AROUND

@@ -45,25 +45,25 @@ def by_layer(lines: Mapping[str, Array], *, top: float, height: int = 300) -> al
     across = alt.X(
         "x:Q",
         title="after layer",
-        scale=vega.span(-0.3, 1.5 * last),
-        axis=vega.quiet(
+        scale=vega.exact_scale(-0.3, 1.5 * last),
+        axis=vega.bare_axis(
             values=list(range(last + 1)), labelExpr="datum.value ? datum.label : 'input'", format="d"
         ),
     )
     up = alt.Y(
         "y:Q",
         title="distance / length",
-        scale=vega.span(-0.05 * top, 1.16 * top),
+        scale=vega.exact_scale(-0.05 * top, 1.16 * top),
         axis=alt.Axis(tickCount=4, format="~g", domain=False, ticks=False, labelPadding=7),
     )
     base = vega.rows(rows).encode(x=across, y=up, color=hue)
-    told = vega.told("line:N", ("x:Q", "after layer"), ("y:Q", "distance / length", ".3f"))
+    told = vega.tooltip("line:N", ("x:Q", "after layer"), ("y:Q", "distance / length", ".3f"))
     named = (
         vega.rows(ends)
         .mark_text(align="left", baseline="bottom", dx=11, dy=2, fontSize=13, lineBreak="\n")
         .encode(x=across, y=up, text="text:N", color=hue)
     )
-    return vega.framed(
+    return vega.frame(
         base.mark_line(strokeWidth=2.4),
         base.mark_circle(size=50, opacity=1).encode(tooltip=told),
         named,
@@ -111,11 +111,11 @@ def ideas(short: int, long: int, *, covered: bool = False, height: int = 300) ->
                     }
                     for t in range(n)
                 ]
-    across = alt.X("x:Q", axis=None, scale=vega.span(-0.03, 1.03))
-    up = panels.up(left, grid=False, size=14, colour=theme.TEXT)
+    across = alt.X("x:Q", axis=None, scale=vega.exact_scale(-0.03, 1.03))
+    up = panels.left_axis(left, grid=False, size=14, colour=theme.TEXT)
     lines = vega.rows(grid).encode(x=across)
     numbers = lines.mark_text(baseline="top", dy=4, fontSize=13, color=theme.MUTED).encode(
-        y=panels.on(up, "y2:Q"), text="text:N"
+        y=panels.with_field(up, "y2:Q"), text="text:N"
     )
     way = vega.rows(ways).mark_rule(strokeWidth=2, color=theme.HATCH).encode(x=across, x2="x2:Q", y=up)
     drawn = (
@@ -127,7 +127,7 @@ def ideas(short: int, long: int, *, covered: bool = False, height: int = 300) ->
             color=alt.Color(
                 "row:N", legend=None, scale=alt.Scale(domain=["0", "1"], range=theme.CATEGORICAL[:2])
             ),
-            tooltip=vega.told("sentence:N", "word:Q", ("gets:N", "gets the number")),
+            tooltip=vega.tooltip("sentence:N", "word:Q", ("gets:N", "gets the number")),
         )
     )
     layers: list[alt.Chart] = [
@@ -135,7 +135,7 @@ def ideas(short: int, long: int, *, covered: bool = False, height: int = 300) ->
         way,
         drawn,
         numbers,
-        panels.notes(heads, size=14),
+        panels.edge_labels(heads, size=14),
     ]
     if covered:
         layers.append(
@@ -143,7 +143,7 @@ def ideas(short: int, long: int, *, covered: bool = False, height: int = 300) ->
             .mark_text(text="?", fontSize=26, color=theme.MUTED)
             .encode(x=across, y=up)
         )
-    return vega.framed(*layers, height=height)
+    return vega.frame(*layers, height=height)
 
 
 @draw_once
@@ -187,15 +187,15 @@ def ticks(
         for parts in [phrase(name).split(" / ")]
         for line, part in enumerate(parts)
     ]
-    told = vega.told("code:N", "criterion:N", ("rests:N", "because"))
+    told = vega.tooltip("code:N", "criterion:N", ("rests:N", "because"))
     ink = json.dumps([phrase(name) for name in names]) + "[datum.value]"
     up = alt.Y(
         "y:Q",
         title=None,
-        scale=vega.span(n - 0.5, -1.5),
-        axis=vega.quiet(values=list(range(n)), labelExpr=ink, labelColor=theme.TEXT, labelLimit=180),
+        scale=vega.exact_scale(n - 0.5, -1.5),
+        axis=vega.bare_axis(values=list(range(n)), labelExpr=ink, labelColor=theme.TEXT, labelLimit=180),
     )
-    across = alt.X("x:Q", axis=None, scale=vega.span(-0.5, len(columns) - 0.5))
+    across = alt.X("x:Q", axis=None, scale=vega.exact_scale(-0.5, len(columns) - 0.5))
     base = vega.rows(cells)
     boxes = base.mark_rect().encode(
         x=across,
@@ -206,8 +206,8 @@ def ticks(
         color=alt.condition("datum.good", alt.value(theme.DIVERGING[6]), alt.value(theme.DIVERGING[4])),
     )
     marks = base.mark_text(fontSize=20).encode(
-        x=panels.on(across, "middle:Q"),
-        y=panels.on(up, "row:Q"),
+        x=panels.with_field(across, "middle:Q"),
+        y=panels.with_field(up, "row:Q"),
         text="mark:N",
         tooltip=told,
         color=alt.condition("datum.good", alt.value(theme.PRIMARY), alt.value(theme.CATEGORICAL[1])),
@@ -222,4 +222,4 @@ def ticks(
         .mark_text(fontSize=13, color=theme.TEXT, limit=alt.ExprRef(f"width / {len(columns)} + 14"))
         .encode(x=across, y=up, text="text:N")
     )
-    return vega.framed(boxes, marks, frame, above, height=height)
+    return vega.frame(boxes, marks, frame, above, height=height)

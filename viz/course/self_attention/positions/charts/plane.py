@@ -76,7 +76,7 @@ def clocks(angles: Array, rim: Array, names: Sequence[str], *, height: int = 270
     layers = [
         ring.mark_line(strokeWidth=1.5, color=theme.HATCH).encode(detail="clock:N", order="order:Q"),
         rims.mark_circle(size=50, opacity=1, color=theme.SEQUENTIAL[4]).encode(
-            tooltip=vega.told("position:Q", ("turned:N", "hand at"))
+            tooltip=vega.tooltip("position:Q", ("turned:N", "hand at"))
         ),
         hand.mark_rule(strokeWidth=4, strokeCap="round", color=theme.PRIMARY).encode(x2="x2:Q", y2="y2:Q"),
         hand.mark_circle(size=64, opacity=1, color=theme.PRIMARY),
@@ -84,7 +84,7 @@ def clocks(angles: Array, rim: Array, names: Sequence[str], *, height: int = 270
             text="text:N"
         ),
     ]
-    return vega.framed(*layers, height=height)
+    return vega.frame(*layers, height=height)
 
 
 def _outside(places: Array, i: int) -> tuple[float, float]:
@@ -155,7 +155,7 @@ def paths(tables: Mapping[str, Array], *, height: int = 330) -> alt.LayerChart:
         .mark_text(align="left", baseline="bottom", dy=-26, fontSize=14, color=theme.TEXT)
         .encode(x=across, y=up, text="text:N")
     )
-    return vega.framed(
+    return vega.frame(
         base.mark_line(strokeWidth=1.5, color=theme.LINE).encode(detail="table:N", order="position:Q"),
         base.mark_circle(size=alt.ExprRef("clamp(width / 14, 16, 64)"), opacity=1).encode(
             color=hue, tooltip=["position:Q"]

@@ -57,7 +57,7 @@ def losses(
         for t in range(n)
     ]
     names = [f"{token_name(a)} → {token_name(b)}" for a, b in zip(read, wanted, strict=True)]
-    across = vega.span(0, most * 1.25)
+    across = vega.exact_scale(0, most * 1.25)
     told = [
         "reads:N",
         ("says:N", "target"),
@@ -65,12 +65,16 @@ def losses(
         *([] if values is None else [("now:Q", "loss", ".4f")]),
     ]
     hues = {"before": theme.SEQUENTIAL[3], "now": theme.CATEGORICAL[1]}
-    hue = vega.hue("when:N", hues) if before is None else vega.hue("when:N", hues, vega.legend(offset=4))
+    hue = (
+        vega.colour_channel("when:N", hues)
+        if before is None
+        else vega.colour_channel("when:N", hues, vega.legend(offset=4))
+    )
     axis = alt.Axis(tickCount=5 if before is None else 4, domain=False, labelOverlap=True, labelBound=True)
     base = vega.rows(
         cells,
-        y=vega.places(names, scale=BANDS, labelFontSize=15, labelLimit=320),
-        tooltip=vega.told(*told),
+        y=vega.row_axis(names, scale=BANDS, labelFontSize=15, labelLimit=320),
+        tooltip=vega.tooltip(*told),
     )
     layers = [
         base.transform_calculate(when=f"'{which}'")
@@ -101,7 +105,7 @@ def curve(taken: Sequence[float], most: int, places: Array | None = None, *, hei
     x = alt.X(
         "step:Q",
         title="optimiser steps",
-        scale=vega.span(-0.25, most + 0.25),
+        scale=vega.exact_scale(-0.25, most + 0.25),
         axis=alt.Axis(grid=False, values=list(range(most + 1)), format="d", labelOverlap=False),
     )
     y = alt.Y("loss:Q", title="loss", scale=alt.Scale(zero=True), axis=alt.Axis(tickCount=5, domain=False))
@@ -111,7 +115,7 @@ def curve(taken: Sequence[float], most: int, places: Array | None = None, *, hei
         for t, value in enumerate(row)
     ]
     mean = vega.rows([{"step": step, "loss": float(loss)} for step, loss in enumerate(taken)], x=x, y=y)
-    told = vega.told(("step:Q", "after step"), ("loss:Q", "mean loss", ".4f"))
+    told = vega.tooltip(("step:Q", "after step"), ("loss:Q", "mean loss", ".4f"))
     layers = [
         mean.mark_line(strokeWidth=3, color=theme.CATEGORICAL[1]),
         mean.mark_point(filled=True, opacity=1, size=80, color=theme.CATEGORICAL[1]).encode(tooltip=told),
@@ -141,13 +145,13 @@ def largest(rows: Sequence[tuple[str, float, bool]], *, height: int = 320) -> Ch
     ]
     base = vega.rows(
         cells,
-        x=alt.X("p:Q", scale=vega.span(0, 1.22 * max(p for _, p, _ in rows)), axis=None),
-        y=vega.places(
+        x=alt.X("p:Q", scale=vega.exact_scale(0, 1.22 * max(p for _, p, _ in rows)), axis=None),
+        y=vega.row_axis(
             [shorten(cell["name"], 18) for cell in cells], scale=BANDS, labelFontSize=15, labelLimit=300
         ),
-        tooltip=vega.told(("name:N", "token"), ("p:Q", "P", ".4%")),
+        tooltip=vega.tooltip(("name:N", "token"), ("p:Q", "P", ".4%")),
     )
-    hue = vega.hue("kind:N", {"wanted": theme.PRIMARY, "another": theme.SEQUENTIAL[3]})
+    hue = vega.colour_channel("kind:N", {"wanted": theme.PRIMARY, "another": theme.SEQUENTIAL[3]})
     bars = base.mark_bar(height={"band": 0.62}).encode(color=hue)
     return _bare([bars, base.mark_text(fontSize=15, align="left", dx=6).encode(text="said:N")], height)
 
@@ -178,17 +182,17 @@ def products(
     x = alt.X(
         "step:Q",
         title="tokens written",
-        scale=vega.span(-0.03 * longest, longest, range=[0, aside]),
+        scale=vega.exact_scale(-0.03 * longest, longest, range=[0, aside]),
         axis=alt.Axis(grid=False, values=steps, format="d", labelOverlap=False),
     )
     ticks = [tick for tick in TICKS if tick >= low / 2]
     y = alt.Y(
         "P:Q",
         title="probability so far",
-        scale=vega.span(low / 10**0.18, 10**0.12, type="log"),
+        scale=vega.exact_scale(low / 10**0.18, 10**0.12, type="log"),
         axis=alt.Axis(values=ticks, format="~g", domain=False, labelOverlap=True),
     )
-    hue = vega.hue("way:N", dict(zip(names, theme.CATEGORICAL[1:3], strict=False)))
+    hue = vega.colour_channel("way:N", dict(zip(names, theme.CATEGORICAL[1:3], strict=False)))
     points = [
         {"way": name, "step": step, "P": float(p), "token": token}
         for name, tokens, values in ways
@@ -196,7 +200,7 @@ def products(
         if told or step < 2
     ]
     base = vega.rows(points, x=x, y=y, color=hue)
-    told_of = vega.told("way:N", "token:N", ("P:Q", "so far", ".4f"))
+    told_of = vega.tooltip("way:N", "token:N", ("P:Q", "so far", ".4f"))
     layers = [
         base.mark_line(strokeWidth=3),
         base.mark_point(filled=True, opacity=1, size=64).encode(tooltip=told_of),
@@ -219,7 +223,7 @@ def products(
             else {"dy": -side, "baseline": "bottom" if over else "top"}
         )
         if found:
-            text = vega.rows(found, x=x, y=y, text="text:N", color=vega.own("colour:N"))
+            text = vega.rows(found, x=x, y=y, text="text:N", color=vega.raw_channel("colour:N"))
             layers.append(text.mark_text(fontSize=13 if longest > 4 else 16, **turned))
     for which, (name, _, values) in enumerate(ways if told else ()):
         over = values[-1] > ways[1 - which][2][-1]

@@ -45,7 +45,7 @@ def rows(
     """
     n = len(wanted)
     upright = n > WRAPPED
-    x, y = vega.plane(
+    x, y = vega.hidden_axes(
         [-0.75, 2.65] if upright else [-0.6, n - 0.4], [n - 0.4, -2.2] if upright else [2.75, -0.95]
     )
     tiles = [
@@ -98,7 +98,7 @@ def passes(read: Sequence[str], wanted: Sequence[str], one: Array, step: Array, 
     n = len(wanted)
     few = n <= WRAPPED
     line = 0.5 if n <= 4 else 0.62 if few else 1.0  # of a heading, in tiles
-    x, y = vega.plane(
+    x, y = vega.hidden_axes(
         [-0.5, n - 0.5], [n - 0.4, -0.6 - 2 * line], range=[0, alt.ExprRef(f"width - {NUMBERS}")]
     )
     tiles: Rows = [
@@ -209,9 +209,9 @@ def _tiles(tiles: Rows, x: alt.X, y: alt.Y) -> alt.Chart:
         vega.rows(tiles, x=x, x2="x2:Q", y=y, y2="y2:Q", tooltip=alt.Tooltip("token:N"))
         .mark_rect(cornerRadius=3)
         .encode(
-            fill=vega.own("fill:N", alt.Fill),
-            stroke=vega.own("edge:N", alt.Stroke),
-            strokeWidth=vega.own("line:Q", alt.StrokeWidth),
+            fill=vega.raw_channel("fill:N", alt.Fill),
+            stroke=vega.raw_channel("edge:N", alt.Stroke),
+            strokeWidth=vega.raw_channel("line:Q", alt.StrokeWidth),
         )
     )
 

@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 
 from viz import theme
 from viz.charts.parts.figures import draw_once
-from viz.charts.parts.plotted import QUIET, framed, key, note, said
+from viz.charts.parts.plotted import QUIET, add_note, apply_frame, legend_above, plain_text
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -32,7 +32,7 @@ def trip(
     x = np.arange(1, len(sizes) + 1)
     on = np.array(stream, bool)
     figure = go.Figure()
-    labels = list(map(said, names))
+    labels = list(map(plain_text, names))
     for name, which, mode, colour in (
         ("residual stream", on, "lines+markers", theme.CATEGORICAL[0]),
         ("output of a box", ~on, "markers", theme.CATEGORICAL[1]),
@@ -59,7 +59,9 @@ def trip(
     top = float(sizes.max()) or 1.0
     for start, name in parts:
         figure.add_vline(x=start + 0.5, line={"width": 1, "color": theme.LINE}, layer="below")
-        note(figure, said(name), start + 0.7, 1.1 * top, 12, theme.MUTED, xanchor="left", yanchor="top")
+        add_note(
+            figure, plain_text(name), start + 0.7, 1.1 * top, 12, theme.MUTED, xanchor="left", yanchor="top"
+        )
     figure.update_xaxes(range=[0.4, len(sizes) + 0.6], showticklabels=False, **QUIET)
     figure.update_yaxes(range=[0, 1.12 * top], title_text="length", fixedrange=True, nticks=4)
-    return framed(figure, height, legend=key(-0.02, "top"))
+    return apply_frame(figure, height, legend=legend_above(-0.02, "top"))

@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 
 from viz import theme
 from viz.charts.parts.figures import draw_once
-from viz.charts.parts.plotted import HIDDEN, QUIET, arrow, framed, note
+from viz.charts.parts.plotted import HIDDEN, QUIET, add_arrow, add_note, apply_frame
 from viz.labels import plotly_label
 
 START = "START"
@@ -44,7 +44,7 @@ def shifted(
             _at(there - 0.06 * (there - here), near, upright),
             _at(here + 0.06 * (there - here), 1 - near, upright),
         )
-        arrow(figure, (ax, ay), (x, y), theme.CATEGORICAL[0 if shift else 1], arrowwidth=1.8)
+        add_arrow(figure, (ax, ay), (x, y), theme.CATEGORICAL[0 if shift else 1], arrowwidth=1.8)
     letters = sum(map(len, wanted))
     size = 15 if letters <= 22 else 12 if n <= 14 else 11  # a phone has 300 pixels for them
     for row, words in ((1, wanted), (0, read)):
@@ -53,7 +53,7 @@ def shifted(
             x, y = _at(place, row, upright)
             box = {"bordercolor": theme.LINE, "borderwidth": 1, "borderpad": 3}
             ink, ground = (theme.BACKGROUND, theme.PRIMARY) if first else (theme.TEXT, theme.SURFACE)
-            note(figure, plotly_label(word), x, y, size, ink, bgcolor=ground, **box)
+            add_note(figure, plotly_label(word), x, y, size, ink, bgcolor=ground, **box)
     along, names = (
         (figure.update_yaxes, figure.update_xaxes) if upright else (figure.update_xaxes, figure.update_yaxes)
     )
@@ -66,7 +66,7 @@ def shifted(
         tickfont={"size": 13, "color": theme.MUTED},
         **QUIET,
     )
-    return framed(figure, height, showlegend=False)
+    return apply_frame(figure, height, showlegend=False)
 
 
 def _at(place: float, row: float, upright: bool) -> tuple[float, float]:
