@@ -82,7 +82,9 @@ def race(
     """
     high, years = max(dot.value for dot in dots), [dot.year for dot in dots]
     first, last = min(years), max(years)
-    spread = vega.exact_scale(10**-1.3, 10**2.6, type="log") if logarithmic else vega.exact_scale(-6.0, 1.1 * high)
+    spread = (
+        vega.exact_scale(10**-1.3, 10**2.6, type="log") if logarithmic else vega.exact_scale(-6.0, 1.1 * high)
+    )
     bare: dict[str, Any] = {"domain": False, "ticks": False, "labelPadding": 6}
     ticks: dict[str, Any] = (
         {"values": [0.1, 1, 10, 100], "labelExpr": "datum.value + ''"} if logarithmic else {"tickCount": 5}
