@@ -148,7 +148,7 @@ def test_every_box_for_a_sentence_names_the_model_that_reads_it():
                     ast.unparse(call.func) == "controls.text"
                     or (ast.unparse(call.func) == "sentence" and file.stem == "params")
                 )
-                and not any(word.arg in ("of", None) for word in call.keywords)
+                and not any(word.arg in ("model", None) for word in call.keywords)
             ):
                 missing.append(
                     (

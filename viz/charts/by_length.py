@@ -46,7 +46,7 @@ def quality(
 
     `longest` is where the lengths end, `titles` name the axes.
 
-    >>> drawn = quality([Curve("a", [(1, 1.0), (20, 0.4)], 0)], trained=20, own={"a": (16, 0.5)}).to_dict()["layer"]
+    >>> drawn = quality([Curve("a", [(1, 1.0), (20, 0.4)], 0)], trained=20, user_points={"a": (16, 0.5)}).to_dict()["layer"]
     >>> [(row["x"], row["y"]) for row in drawn[3]["data"]["values"]]
     [(16, 0.5)]
     """

@@ -63,7 +63,7 @@ def over_length(
 
     lines: name to (n, value). `covered`: the axes and the visitor's n alone.
 
-    >>> drawn = over_length({"recurrence": ([1, 10], [4, 40])}, at=10, crossing=None, y_title="t", hues={}).to_dict()["layer"][0]
+    >>> drawn = over_length({"recurrence": ([1, 10], [4, 40])}, marked_length=10, crossing=None, y_title="t", hues={}).to_dict()["layer"][0]
     >>> drawn["data"]["values"][1], drawn["encoding"]["x"]["scale"]["type"]
     ({'line': 'recurrence', 'n': 10, 'value': 40}, 'log')
     """

@@ -41,7 +41,7 @@ def extract_table(tree: dict[str, Any]) -> pd.DataFrame:
     """Return the data of the chart `tree`, without repeated rows.
 
     >>> bar = {"mark": "bar", "encoding": {"tooltip": [{"field": "v", "title": "weight"}]}, "data": {"values": [{"x": 3, "v": 0.5}, {"x": 4, "v": 0.5}]}}
-    >>> table({"layer": [bar, bar]}).to_dict("records")
+    >>> extract_table({"layer": [bar, bar]}).to_dict("records")
     [{'weight': 0.5}, {'weight': 0.5}]
     """
     layers = [(layer, _rows(layer, tree)) for layer in tree["layer"]]

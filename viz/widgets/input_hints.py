@@ -23,7 +23,7 @@ TOKEN = "A token is a word, a piece of a word or a punctuation mark. The model c
 def training_texts(model: str) -> Reads | None:
     """Return the texts that a shipped model learned from; None for a model of letters, or of the visitor's own folder.
 
-    >>> learnt("gpt-twin at step 437").language, learnt("copy-gru")
+    >>> training_texts("gpt-twin at step 437").language, training_texts("copy-gru")
     ('English', None)
     """
     recipe = recipes().get(history.base_name(model))
@@ -33,7 +33,7 @@ def training_texts(model: str) -> Reads | None:
 def is_shipped(model: str) -> bool:
     """Return whether a model ships with the app, so that its sentences and promises were made for it.
 
-    >>> ours("gpt-mini"), ours("upload: mine (5f0c22e1)")
+    >>> is_shipped("gpt-mini"), is_shipped("upload: mine (5f0c22e1)")
     (True, False)
     """
     return not provenance.is_foreign(model)
@@ -44,7 +44,7 @@ def hint(model: str, most: str = "") -> str:
 
     Of a model from elsewhere only its context is known.
 
-    >>> line("translator-en-es", "up to 24 tokens"), line("copy-gru", "up to 9 tokens")
+    >>> hint("translator-en-es", "up to 24 tokens"), hint("copy-gru", "up to 9 tokens")
     ('Reads English: short everyday sentences, up to 24 tokens. Writes Spanish.', 'Reads up to 256 tokens; this page draws up to 9.')
     """
     found, opened = training_texts(model), engine_client.open(model)

@@ -270,7 +270,7 @@ def summary(text: str, *terms: str) -> None:
 def glossary_help(text: str, *terms: str) -> str | None:
     """Return the glossary's sentences on the measures and methods in a text, and on `terms`, as a tooltip; None for none, and in present mode.
 
-    >>> meanings("The head looks at “car”.") is None
+    >>> glossary_help("The head looks at “car”.") is None
     True
     """
     found = dict.fromkeys((*map(glossary.term, terms), *glossary.spoken(text)))
@@ -362,7 +362,7 @@ def export_fold(
 def foreign_model_hint(code: str) -> str:
     """Return the hint for lines of Python that open models which did not ship; "" where all of theirs ship.
 
-    >>> elsewhere("model = core.open_model('gpt-mini')")
+    >>> foreign_model_hint("model = core.open_model('gpt-mini')")
     ''
     """
     names = dict.fromkeys([state.peek("model") or "", *(one.name for one in default().models())])

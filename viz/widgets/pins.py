@@ -90,7 +90,7 @@ class View:
 def to_link(views: Iterable[View]) -> str:
     """Return several views as one value of a link.
 
-    >>> written([View("a", "x"), View("b", "y | z")])
+    >>> to_link([View("a", "x"), View("b", "y | z")])
     'a~~0.0~x|b~~0.0~y \\\\| z'
     """
     return "|".join(view.to_text() for view in views)
