@@ -119,7 +119,9 @@ def _show(params: Params, asked: list[panes.Asked], line: DeltaGenerator) -> Non
     good = [one.pane for one in asked if one.pane]
     found = data.compared(good, params.by) if good else None
     _follow(asked)
-    full = state.presenting() and len(asked) == pins.MAX_PINS  # four panes fill a wall: their difference is told
+    full = (
+        state.presenting() and len(asked) == pins.MAX_PINS
+    )  # four panes fill a wall: their difference is told
     beside = state.presenting() and len(good) > 1 and not full
     columns = st.columns(len(asked) + beside, gap="medium")
     told, below = st.container(), st.container()

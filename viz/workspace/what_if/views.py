@@ -126,9 +126,9 @@ def says(change: Change, found: PredictionChange | None) -> None:
 
 def fills_the_wall() -> bool:
     """Return whether what changed inside is shown in the place of the heads: in present mode there is none for both."""
-    default = "heads" if state.read(SEEN, "") else controls.AWAY
-    drawn = state.read(INSIDE_VIEW, default, state.one_of((controls.AWAY, *INSIDE), default))
-    return state.presenting() and drawn != controls.AWAY
+    default = "heads" if state.read(SEEN, "") else controls.NONE
+    drawn = state.read(INSIDE_VIEW, default, state.one_of((controls.NONE, *INSIDE), default))
+    return state.presenting() and drawn != controls.NONE
 
 
 def inside(change: Change) -> HeadRef:
