@@ -40,7 +40,7 @@ NAMES = {
     "core/text": 11,
     "viz/course": 655,
     "viz/instruments": 65,
-    "viz/workspace": 356,
+    "viz/workspace": 351,
 }
 """How many functions, classes, parameters, attributes, constants and modules of a package may still be named by one of the words."""
 DOCSTRINGS = {

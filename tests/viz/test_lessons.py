@@ -103,7 +103,7 @@ def test_a_stop_opens_as_it_is_meant_and_asks_where_it_says_so(title: str, at: i
     view = views.parse_view(stop.view)
     test = AppTest.from_string(
         "from viz.shell import errors, pages, state\nfrom viz.widgets import quiz\n"
-        f"entry = pages.find({view.entry.slug!r})\nquiz.forget_asked()\n"
+        f"entry = pages.find({view.entry.slug!r})\nquiz.forget_question()\n"
         "with errors.guard(), state.visit(entry.slug, entry.shows_subject):\n    entry.page()",
         default_timeout=120,
     )
