@@ -190,7 +190,7 @@ def test_figures_as_data():
     with pytest.raises(ValueError, match="3 weights for 2"):
         lit((), (2, 1), (1, 2), np.ones(3))
     drawn = lit(
-        (), (2, 1), (1, 2), np.array([0.25, 0.75]), framed=0, question_patch=1, labelled_from=0.5
+        (), (2, 1), (1, 2), np.array([0.25, 0.75]), framed=0, query_patch=1, labelled_from=0.5
     ).to_dict()["layer"]
     assert [[row["place"] for row in drawn[layer]["data"]["values"]] for layer in (2, 3)] == [[1], [0]] and [
         row["text"] for row in drawn[4]["data"]["values"]

@@ -55,13 +55,13 @@ def lit(
     weights: Array | None = None,
     *,
     framed: int | None = None,
-    question_patch: int | None = None,
+    query_patch: int | None = None,
     labelled_from: float | None = None,
     height: int = 420,
 ) -> alt.LayerChart:
     """Return the picture (width, height in units of `size`) with a veil on each patch, thinner the more it weighs.
 
-    The patch with the largest weight is clear. framed: the patch that was drawn, asked: the one that asks (dashed).
+    The patch with the largest weight is clear. framed: the patch that was drawn, query_patch: the one that asks (dashed).
     labelled_from: patches with at least this weight have it as a label. A touched patch shows its weight in a tooltip.
 
     >>> veils = lit((), (2, 1), (1, 2), np.array([0.75, 0.25])).to_dict()["layer"][1]["data"]["values"]
@@ -129,7 +129,7 @@ def lit(
         boxes(cells)
         .mark_rect(color=theme.BACKGROUND)
         .encode(fillOpacity=alt.FillOpacity("veil:Q", scale=None)),
-        boxes([cells[question_patch]] if question_patch is not None else []).mark_rect(
+        boxes([cells[query_patch]] if query_patch is not None else []).mark_rect(
             filled=False, stroke=theme.CATEGORICAL[0], strokeWidth=4, strokeDash=[4, 4]
         ),
         boxes([cells[framed]] if framed is not None else []).mark_rect(

@@ -164,7 +164,7 @@ def _harbour(params: Params, data: maths.Data, framed: int | None = None) -> Del
     left, right = st.columns([1, 1] if exhibit_parts.presenting() else [3, 2], gap="medium")
     size, key, top = (HARBOUR.width, HARBOUR.height), f"{SLUG}picture", int(data.weights.argmax())
     with left:
-        marks = {"framed": framed, "asked": params.asks}
+        marks = {"framed": framed, "query_patch": params.asks}
         page_parts.show(
             lit(HARBOUR.shapes, size, GRID, data.weights, labelled_from=0.03, height=350, **marks),
             key,
