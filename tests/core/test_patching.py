@@ -142,7 +142,7 @@ def test_one_place_is_what_a_patch_of_the_whole_stream_says(pair):
     run = pair.clean.model.run(
         side.text, target=pair.corrupted.target_text, edits=(Patch(path, torch.tensor(mixed)[None]),)
     )
-    logits = [r.logits[pair.asked.row].astype(np.float64) for r in (run, pair.clean, pair.corrupted)]
+    logits = [r.logits[pair.output.row].astype(np.float64) for r in (run, pair.clean, pair.corrupted)]
     new, clean, corrupted = (row[7] - row[12] for row in logits)
     assert restored_share(pair, position_patch(pair, stack, 1, place)) == pytest.approx(
         (new - corrupted) / (clean - corrupted), abs=1e-6
@@ -156,7 +156,7 @@ def test_a_patch_is_known_by_where_it_comes_from(pair):
 
 def test_the_question_is_the_first_words_that_the_two_sentences_make_the_model_expect(pair):
     runs = pair.clean, pair.corrupted
-    rows = [pair.asked.row] if "[MASK]" in pair.clean.tokens else range(pair.clean.side.n_real)
+    rows = [pair.output.row] if "[MASK]" in pair.clean.tokens else range(pair.clean.side.n_real)
     if all(runs[0].logits[row].argmax() == runs[1].logits[row].argmax() for row in rows):
         with pytest.raises(core.InputError, match="same words"):
             make_pair(*runs)
