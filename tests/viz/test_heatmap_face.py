@@ -219,6 +219,7 @@ def test_links_and_lines_of_python_are_in_the_header() -> None:
     )
 
 
+@pytest.mark.bench
 @pytest.mark.parametrize("causal", [False, True], ids=["full", "causal"])
 def test_a_rerun_of_128_tokens_costs_at_most_10_ms_of_the_interpreter(causal: bool) -> None:
     scores, weights, allowed, sizes = head(128, causal)
