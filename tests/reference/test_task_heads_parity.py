@@ -134,7 +134,7 @@ def test_one_label_is_a_score_of_a_text_or_of_a_pair(kind: str, tmp_path: Path) 
     made = written(tmp_path / "model", kind, TASKS["S"], num_labels=1)
     model = core.open_model(str(tmp_path / "model"))
     assert model.can("score_texts") and not model.can("score_classes") and model.asked == "score"
-    pair = TEXTS[1] if model.can("read_pairs") and kind != "roberta" else None
+    pair = TEXTS[1] if model.spec.framed and model.can("read_pairs") and kind != "roberta" else None
     run = model.run(TEXTS[0], pair=pair)
     with torch.no_grad():
         ids = torch.tensor([(run.source or run.side).ids])
