@@ -1,4 +1,4 @@
-"""What every step of the course and every page of the workspace shows, written to files: the same before and after a redesign.
+"""Record what every step of the course and every page of the workspace shows, in files that are compared before and after a redesign.
 
     python -m tests.referee record FOLDER [PAGE ...]      one JSON file a page, step and state: before the guess, and after it
     python -m tests.referee compare BEFORE AFTER          what differs, field by field; ends with 1 where something does

@@ -1,4 +1,4 @@
-"""Why a head gives a pair of tokens its score: what each earlier part of the model put into the query and into the key."""
+"""Explanations of a score: what each earlier part of a model put into a query and into a key, and what attending adds to words."""
 
 from __future__ import annotations
 

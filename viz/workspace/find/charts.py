@@ -145,7 +145,7 @@ def thumbnail(
 
 @draw_once
 def tree(links: Array, order: Sequence[int], names: Sequence[str], *, chosen: int | None = None) -> go.Figure:
-    """Which heads join first: a tree from links (join, 4) as `core.analysis.heads.head_embedding.average_linkage` makes them, one row a head.
+    """Draw which heads join first: a tree from links (join, 4) as `core.analysis.heads.head_embedding.average_linkage` makes them, one row a head.
 
     >>> tree(np.array([[0.0, 1.0, 0.5, 2.0]]), [0, 1], ["L0.H0", "L0.H1"]).layout.yaxis.ticktext
     ('L0.H0', 'L0.H1')
