@@ -199,10 +199,10 @@ class Family:
 
 @cache
 def families() -> Mapping[str, Family]:
-    """Return every family by name, found by looking into this folder and those in it.
+    """Return every family by name; a family is a file of this folder.
 
     >>> "gpt" in families()
     True
     """
-    files = (each for each in pkgutil.walk_packages(__path__, f"{__name__}.") if not each.ispkg)
-    return {family.name: family for family in (import_module(each.name).FAMILY for each in files)}
+    files = (import_module(f"{__name__}.{each.name}") for each in pkgutil.iter_modules(__path__))
+    return {file.FAMILY.name: file.FAMILY for file in files}

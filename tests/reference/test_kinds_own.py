@@ -25,7 +25,7 @@ from core.checkpoints.safety.load_plan import Take
 from core.errors import InputError
 from core.layers.positions import turned
 from core.layers.relative_attention import RelativeBias, buckets, log_buckets
-from core.models.rotary.llama import rope_frequencies
+from core.models.llama import rope_frequencies
 
 
 def same(folder, again):
@@ -347,7 +347,7 @@ def _thirds(patch):
 
 
 def _pairs(patch):
-    patch.setattr("core.models.rotary.llama.turned", lambda x, angle: turned(x, angle, interleaved=True))
+    patch.setattr("core.models.llama.turned", lambda x, angle: turned(x, angle, interleaved=True))
 
 
 def _flat(patch):

@@ -32,8 +32,8 @@ from core.checkpoints.task_heads import CHOICE, CLASSES, POOLED, TAGGER, TAGS, H
 from core.models.albert import ALBERTConfig
 from core.models.bert import BERTConfig
 from core.models.bigbird import BigBirdConfig
-from core.models.relative.deberta import DebertaConfig
-from core.models.relative.mpnet import MPNetConfig
+from core.models.deberta import DebertaConfig
+from core.models.mpnet import MPNetConfig
 
 SIZES = sizes()
 SEGMENTS = whole_number("n_segments", "type_vocab_size")

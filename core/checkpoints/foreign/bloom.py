@@ -19,7 +19,7 @@ from core.checkpoints.foreign.table import (
 )
 from core.checkpoints.safety.config_schema import Fields
 from core.checkpoints.task_heads import of_decoder
-from core.models.relative.bloom import BloomConfig
+from core.models.bloom import BloomConfig
 
 BLOOM = Format(
     model_type="bloom",

@@ -17,8 +17,8 @@ from core.checkpoints.foreign.table import (
     written_of,
 )
 from core.checkpoints.safety.config_schema import RANGES, Fields
-from core.models.rotary.gemma import GemmaConfig
-from core.models.rotary.gemma_encoder import GemmaEncoderConfig
+from core.models.gemma import GemmaConfig
+from core.models.gemma_encoder import GemmaEncoderConfig
 
 GELU = "gelu_pytorch_tanh"
 

@@ -16,7 +16,7 @@ from core.checkpoints.foreign.table import (
 )
 from core.checkpoints.safety.config_schema import Fields
 from core.errors import InputError
-from core.models.rotary.gpt_oss import GptOssConfig
+from core.models.gpt_oss import GptOssConfig
 
 EXPERTS = {
     "mlp.router": "ffn.router",

@@ -34,8 +34,8 @@ from core.checkpoints.foreign.table import (
 )
 from core.checkpoints.safety.config_schema import RANGES, Fields
 from core.checkpoints.task_heads import of_decoder
-from core.models.relative.bloom import BloomConfig
-from core.models.rotary.llama import LlamaConfig
+from core.models.bloom import BloomConfig
+from core.models.llama import LlamaConfig
 
 UNBIASED = only(attention_bias=False)
 GROUPS = whole_number("n_kv_heads", "num_key_value_heads", default=lambda values: values["n_heads"])

@@ -27,7 +27,7 @@ from core.checkpoints.foreign.table import (
 )
 from core.checkpoints.safety.config_schema import RANGES, Fields
 from core.checkpoints.task_heads import ANSWER, CHOICE, CLASSES, POOLED, TAGS, HeadSpec, two_maps
-from core.models.rotary.modernbert import ModernBERTConfig
+from core.models.modernbert import ModernBERTConfig
 
 PACKED = {"attn.Wqkv": stacked(*QKV)}
 

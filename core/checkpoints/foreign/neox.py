@@ -16,7 +16,7 @@ from core.checkpoints.foreign.table import (
     word,
 )
 from core.checkpoints.task_heads import of_decoder
-from core.models.rotary.neox import NeoXConfig
+from core.models.neox import NeoXConfig
 
 PACKED = row(*QKV, heads=lambda cfg: cfg.n_heads)
 FEED_FORWARD = feed_forward("mlp.dense_h_to_4h", "mlp.dense_4h_to_h")

@@ -27,8 +27,8 @@ from core.checkpoints.foreign.table import (
 )
 from core.checkpoints.safety.config_schema import Fields
 from core.checkpoints.task_heads import TAGGER, TAGS, TWO_STACKS
-from core.models.relative.t5 import T5Config
-from core.models.relative.t5_encoder import T5EncoderConfig
+from core.models.t5 import T5Config
+from core.models.t5_encoder import T5EncoderConfig
 
 PLAIN = {"relu": "relu", "gelu": "gelu", "gelu_new": "gelu_tanh", "silu": "silu"}
 FEED_FORWARD: dict[str, tuple[str, bool]] = {

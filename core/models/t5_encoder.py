@@ -15,7 +15,7 @@ from core.layers.embedding import TokenEmbedding
 from core.layers.norm import RMSNorm
 from core.layers.relative_attention import RelativeBias
 from core.models import Batch, Family, Kind
-from core.models.relative.t5 import T5EncoderBlock, check_distances
+from core.models.t5 import T5EncoderBlock, check_distances
 from core.trace import OFF, Tap
 
 RESID = "batch pos d_model"
@@ -23,7 +23,7 @@ RESID = "batch pos d_model"
 
 @dataclass(frozen=True, kw_only=True)
 class T5EncoderConfig:
-    """The shape; the defaults are T5 small. See `core.models.relative.t5.T5Config`.
+    """The shape; the defaults are T5 small. See `core.models.t5.T5Config`.
 
     >>> T5EncoderConfig(furthest=3)
     Traceback (most recent call last):

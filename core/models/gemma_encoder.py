@@ -8,7 +8,7 @@ from torch import Tensor
 
 from core import masks
 from core.models import Family, Kind
-from core.models.rotary.gemma import GemmaBody, GemmaConfig
+from core.models.gemma import GemmaBody, GemmaConfig
 
 
 @dataclass(frozen=True, kw_only=True)
