@@ -1,4 +1,4 @@
-"""The shape of the house: which folder may import which, how long a file may be, what may never be written."""
+"""The shape of the house: which folder may import which, and what may never be written."""
 
 from __future__ import annotations
 
@@ -209,42 +209,22 @@ def test_figures_are_pure() -> None:
     assert len(foreign) > 40 and {name: found for name, found in foreign.items() if found} == {}
 
 
-def test_maths_knows_no_screen() -> None:
-    """A notebook imports it without the app."""
-    foreign = {
-        _name(path): [
-            name
-            for name in _imports(path)
-            if name.split(".")[0] in SCREEN
-            or (
-                name.startswith("viz.")
-                and "maths" not in name.split(".")
-                and not f"{name}.".startswith("viz.labels.")
-            )
-        ]
-        for path in _made_of("maths")
-    }
-    assert len(foreign) > 40 and {name: found for name, found in foreign.items() if found} == {}
+@functools.cache
+def _shows(name: str) -> bool:
+    """Return whether a module of `viz` imports a library of the screen, itself or through another module."""
+    path = ROOT.joinpath(*name.split("."))
+    file = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    return bool(_tops(file) & SCREEN) or any(_shows(other) for other in _taken("viz")[name] if other)
 
 
-def test_what_is_true_knows_no_screen() -> None:
+def test_what_is_computed_or_true_knows_no_screen() -> None:
+    """A notebook imports the mathematics of the exhibits without the app: `maths`, what tests/core imports, and the errata."""
     homes = [ROOT / "viz" / "course" / name for name in ("errata", "equations", "homework")]
-    foreign = {
-        _name(path): [
-            name
-            for name in _imports(path)
-            if name.split(".")[0] in SCREEN
-            or (
-                name.startswith("viz.")
-                and not name.startswith(f"viz.course.{home.name}")
-                and "maths" not in name.split(".")
-            )
-        ]
-        for home in homes
-        for path in PYTHON
-        if home in path.parents
-    }
-    assert foreign and {name: found for name, found in foreign.items() if found} == {}
+    pure = {_dotted(path) for path in PYTHON if {*homes} & {*path.parents}}
+    pure |= {_dotted(path) for path in _made_of("maths") if _name(path).startswith("viz/")}
+    tested = {name for path in (ROOT / "tests" / "core").glob("*.py") for name in _imports(path)}
+    pure |= {name for name in tested if name in _taken("viz") and name.startswith("viz.course.")}
+    assert len(pure) > 60 and not [name for name in sorted(pure) if _shows(name)]
 
 
 def test_nobody_takes_from_the_folder_of_an_exhibit_but_itself() -> None:

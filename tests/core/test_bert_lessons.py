@@ -13,9 +13,9 @@ from tokenizers import models
 import core
 from core.errors import InputError
 from core.models import Batch
-from viz.course.bert.bert_input.maths import input_sum
+from viz.course.bert.bert_input import input_sum
 from viz.course.bert.maths import hidden_words, in_context, masking, senses, wordpiece
-from viz.course.bert.sentence_pairs.maths import next_pairs, next_sentence
+from viz.course.bert.sentence_pairs import next_pairs, next_sentence
 
 letters = st.text("abc", min_size=1, max_size=6)
 

@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 
 from core.layers.norm import LayerNorm
-from viz.course.transformer.maths import depth
+from viz.course.transformer import depth
 from viz.course.transformer.residual_norm import maths
 
 

@@ -16,8 +16,8 @@ from core.text import Tokenizer
 from core.text.learn import byte_level_bpe, wordpiece
 from viz.course.errata._counts import encoder_layer
 from viz.course.shared.maths.unscaled import surprise
+from viz.course.transformer import residuals
 from viz.course.transformer.feed_forward import maths
-from viz.course.transformer.maths import residuals
 
 TEXT = "She was hungry, so she ate the apple."
 

@@ -7,7 +7,7 @@ import torch
 from core.errors import InputError
 from core.layers.positions import LearnedPositions
 from viz.course import errata
-from viz.course.self_attention.maths import position_criteria
+from viz.course.self_attention import position_criteria
 from viz.course.shared.maths import position_evidence
 from viz.course.shared.maths.positions import (
     Formula,

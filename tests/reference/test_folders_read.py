@@ -30,7 +30,7 @@ from core.data.passages import framed, padded
 from core.errors import InputError
 from core.models import Batch
 from core.text.learn import BERT_SPECIAL
-from viz.course.bert.sentence_pairs.maths.next_sentence import negative_logs
+from viz.course.bert.sentence_pairs.next_sentence import negative_logs
 
 PAIR = "She has a [MASK] car, and the café was closed!"
 

@@ -10,8 +10,7 @@ from streamlit.testing.v1 import AppTest
 from core.serving.engine import default
 from viz.charts.curves import number
 from viz.course.self_attention.charts.reordered import share
-from viz.course.self_attention.positions import exhibit, read, steps
-from viz.course.self_attention.positions.maths import ideas, unplaced
+from viz.course.self_attention.positions import exhibit, position_ideas, read, steps, without_positions
 from viz.course.self_attention.positions.params import MODELS, SENTENCES, TABLES, Params
 from viz.course.shared.maths.positions import Formula
 from viz.labels import percent
@@ -117,9 +116,9 @@ def test_a_learned_table_is_read_from_the_model():
     for model in TABLES:
         test = page(step="5", table=model)
         found = default().open(model).network.embed["position"].weight[: steps.SEEN].double().numpy()
-        assert f"For {percent(ideas.neighbours(found))} of the first 40 positions, " in said(test)
+        assert f"For {percent(position_ideas.neighbours(found))} of the first 40 positions, " in said(test)
         seen = [(row["x"], row["y"]) for row in chart(test)[1] if row["table"] == f"learned by {model}"]
-        path = ideas.thread(found)[0]
+        path = position_ideas.thread(found)[0]
         longer = np.ptp(path, 0) / np.ptp(np.array(seen), 0)
         np.testing.assert_allclose(longer[0], longer[1], rtol=1e-6)  # as wide as high: only moved and scaled
         np.testing.assert_allclose((np.array(seen) - seen[0]) * longer, path - path[0], atol=1e-6)
@@ -131,12 +130,12 @@ def test_a_trained_model_without_its_positions():
     found = read.measured("translator-en-es", Params().text, 0)
     assert (
         not covered.exception
-        and found.ways[unplaced.REMOVED].says[0][0] not in said(covered)
+        and found.ways[without_positions.REMOVED].says[0][0] not in said(covered)
         and "guess first" in said(covered)
     )
     told = page(step="6", state={"predict:positions.worse": read.worse(found)})
     assert "Right." in said(told)
-    for way in unplaced.WAYS:
+    for way in without_positions.WAYS:
         assert f"{number(found.ways[way].surprise)} nats" in said(told) and found.ways[way].says[0][
             0
         ] in said(told)

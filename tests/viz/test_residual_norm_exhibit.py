@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 import core.serving.engine
 from viz.charts.bar_lanes import Lane, bar_lanes
-from viz.course.transformer.maths import depth, residuals
+from viz.course.transformer import depth, residuals
 from viz.course.transformer.residual_norm import exhibit, maths, norms, sums
 from viz.course.transformer.residual_norm.charts import Panel, by_depth
 from viz.course.transformer.residual_norm.params import LONGEST, ORDERS, Params

@@ -13,8 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 import core.serving.engine
 from core.checkpoints.scores import Score
-from viz.course.bert.sentence_pairs import exhibit, game, reading
-from viz.course.bert.sentence_pairs.maths import next_pairs, next_sentence
+from viz.course.bert.sentence_pairs import exhibit, game, next_pairs, next_sentence, reading
 from viz.course.bert.sentence_pairs.params import EXAMPLES, Params
 from viz.labels import percent, shorten
 

@@ -8,10 +8,10 @@ from types import ModuleType
 import numpy as np
 import pytest
 
+from viz.course.transformer import depth
 from viz.course.transformer.feed_forward import exhibit as feed_forward
 from viz.course.transformer.feed_forward import maths, units
 from viz.course.transformer.feed_forward.params import MODELS, SENTENCES, Params
-from viz.course.transformer.maths import depth
 from viz.course.transformer.residual_norm import exhibit as residual
 from viz.course.transformer.residual_norm import norms, sums
 

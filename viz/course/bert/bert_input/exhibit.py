@@ -7,8 +7,7 @@ import numpy as np
 from core.errors import InputError
 from core.serving.engine import RunRequest, default
 from viz.charts import thumbs
-from viz.course.bert.bert_input import pieces, promises, sums
-from viz.course.bert.bert_input.maths import input_sum
+from viz.course.bert.bert_input import input_sum, pieces, promises, sums
 from viz.course.bert.bert_input.params import LONGEST, MODEL, Params
 from viz.course.lesson import Lesson, Step
 from viz.instruments.kit import origin

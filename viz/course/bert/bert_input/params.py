@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from core.errors import InputError
 from core.text.tokenizer import typed
-from viz.course.bert.bert_input.maths import input_sum
+from viz.course.bert.bert_input import input_sum
 from viz.course.bert.maths import wordpiece
 from viz.labels import distinct, shorten
 from viz.shell import state

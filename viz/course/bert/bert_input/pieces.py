@@ -10,7 +10,7 @@ import streamlit as st
 
 from core.serving.engine import default
 from viz.course.bert.bert_input.charts import MOST, cutting
-from viz.course.bert.bert_input.maths.input_sum import Sum
+from viz.course.bert.bert_input.input_sum import Sum
 from viz.course.bert.bert_input.params import MODEL, SLUG, WHOSE, Params
 from viz.course.bert.charts.token_rows import Row, token_rows
 from viz.course.bert.maths import wordpiece

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from core.serving.engine import default
-from viz.course.bert.bert_input.maths import input_sum
-from viz.course.bert.bert_input.maths.input_sum import Sum
+from viz.course.bert.bert_input import input_sum
+from viz.course.bert.bert_input.input_sum import Sum
 from viz.course.bert.bert_input.params import MODEL, Params
 from viz.course.bert.bert_input.pieces import altered, row_of
 from viz.course.bert.maths import wordpiece

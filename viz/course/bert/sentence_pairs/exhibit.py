@@ -5,8 +5,7 @@ from __future__ import annotations
 from core.run import Run
 from core.serving.engine import RunRequest, default
 from viz.charts import thumbs
-from viz.course.bert.sentence_pairs import game, promises, reading
-from viz.course.bert.sentence_pairs.maths import next_sentence
+from viz.course.bert.sentence_pairs import game, next_sentence, promises, reading
 from viz.course.bert.sentence_pairs.params import EXAMPLES, LONGEST, MODEL, Params
 from viz.course.lesson import Lesson, Step
 from viz.instruments.kit import origin

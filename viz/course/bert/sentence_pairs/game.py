@@ -14,7 +14,7 @@ from core.checkpoints.scores import Score, read_scores
 from core.run import Run
 from core.serving.engine import default
 from viz.course.bert.charts import sentence_pairs
-from viz.course.bert.sentence_pairs.maths import next_pairs, next_sentence
+from viz.course.bert.sentence_pairs import next_pairs, next_sentence
 from viz.course.bert.sentence_pairs.params import EXAMPLES, HALF, MODEL, MOST, SLUG, START, Params
 from viz.course.lesson import Folds
 from viz.labels import percent, shorten

@@ -9,8 +9,8 @@ import numpy as np
 
 from core.run import Run
 from core.serving.engine import default
+from viz.course.bert.sentence_pairs import next_pairs, next_sentence
 from viz.course.bert.sentence_pairs.game import chance_of, truth_of
-from viz.course.bert.sentence_pairs.maths import next_pairs, next_sentence
 from viz.course.bert.sentence_pairs.params import EXAMPLES, HALF, MODEL, Params
 from viz.course.bert.sentence_pairs.reading import answer_costs, order_of_all
 

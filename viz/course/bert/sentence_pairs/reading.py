@@ -12,9 +12,9 @@ from core.run import Run
 from core.serving.engine import default
 from viz.course.bert.charts import sentence_pairs
 from viz.course.bert.charts.squares import squares
+from viz.course.bert.sentence_pairs import next_pairs, next_sentence
 from viz.course.bert.sentence_pairs.game import MARKS
-from viz.course.bert.sentence_pairs.maths import next_pairs, next_sentence
-from viz.course.bert.sentence_pairs.maths.next_sentence import GROUPS, WAYS
+from viz.course.bert.sentence_pairs.next_sentence import GROUPS, WAYS
 from viz.course.bert.sentence_pairs.params import BLOCKS, MODEL, SLUG, Params, heads
 from viz.course.lesson import Folds
 from viz.labels import head_name, list_values, percent, visible

@@ -11,7 +11,7 @@ import pandas as pd
 import streamlit as st
 
 from viz.course.lesson import Folds
-from viz.course.self_attention.maths import position_criteria
+from viz.course.self_attention import position_criteria
 from viz.course.self_attention.positional_encoding import pictures
 from viz.course.self_attention.positional_encoding.encoding import Data, found, learned
 from viz.course.self_attention.positional_encoding.params import (

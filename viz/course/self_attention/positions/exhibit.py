@@ -6,22 +6,21 @@ import numpy as np
 
 from viz.charts import thumbs
 from viz.course.lesson import Lesson, Step
-from viz.course.self_attention.maths.position_criteria import judge
-from viz.course.self_attention.positions import lost, promises, read, steps
-from viz.course.self_attention.positions.maths import ideas
+from viz.course.self_attention.position_criteria import judge
+from viz.course.self_attention.positions import lost, position_ideas, promises, read, steps
 from viz.course.self_attention.positions.params import MODELS, SENTENCES, TABLES, Params
 from viz.course.shared.maths.positions import Formula
 
 
 def compute(params: Params) -> read.Judged:
     """Each code judged by the criteria, on sentences of the two lengths."""
-    found = ideas.candidates(read.learned(read.WRITER))
+    found = position_ideas.candidates(read.learned(read.WRITER))
     return read.Judged(tuple(judge(name, code, params.short, params.long) for name, code in found.items()))
 
 
 def thumbnail() -> str:
     """The rim of the second clock of four: the first 40 positions on their way round."""
-    angles = np.array([ideas.hands(Formula(8), t)[1] for t in range(40)])
+    angles = np.array([position_ideas.hands(Formula(8), t)[1] for t in range(40)])
     return thumbs.points(np.stack([np.sin(angles), -np.cos(angles)], axis=1), marked=(3,))
 
 

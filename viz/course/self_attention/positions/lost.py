@@ -11,8 +11,7 @@ import streamlit as st
 from core.serving.engine import default
 from viz.charts.curves import number
 from viz.course.lesson import Folds
-from viz.course.self_attention.positions import read
-from viz.course.self_attention.positions.maths import unplaced
+from viz.course.self_attention.positions import read, without_positions
 from viz.course.self_attention.positions.params import SLUG, Params
 from viz.course.self_attention.positions.steps import formulas
 from viz.instruments import heatmap
@@ -38,7 +37,7 @@ def lost(params: Params, _: object) -> Folds:
     )
     family = default().open(model).spec.name
     loss = {way: each.surprise for way, each in found.ways.items()}
-    trained, shuffled, removed = (number(loss[way]) for way in unplaced.WAYS)
+    trained, shuffled, removed = (number(loss[way]) for way in without_positions.WAYS)
     here = "on this sentence"
     answer = f"Loss, nats per token: {trained} as trained, {shuffled} shuffled, {removed} removed."
     if exhibit_parts.presenting():  # one line each, and no sentence below
@@ -50,17 +49,18 @@ def lost(params: Params, _: object) -> Folds:
     known = exhibit_parts.predict(
         f"{SLUG}.worse",
         f"What raises the loss of {model} more {here}: positions shuffled, or removed?",
-        {way: loss[way] for way in (unplaced.SHUFFLED, unplaced.REMOVED)} | {read.EQUAL: 0.0},
+        {way: loss[way] for way in (without_positions.SHUFFLED, without_positions.REMOVED)}
+        | {read.EQUAL: 0.0},
         read.worse(found),
         answer,
     )
     with present_layout.full_width():
         columns = st.columns(3, gap="small")
-    for column, way in zip(columns, unplaced.WAYS, strict=True):
+    for column, way in zip(columns, without_positions.WAYS, strict=True):
         with column:
             layer, head = found.head
             origin.tell(model=model, text=text, layer=layer, head=head, changed=f"positions {way}")
-            _map(found, way, family, known or way == unplaced.AS_TRAINED)
+            _map(found, way, family, known or way == without_positions.AS_TRAINED)
     if not exhibit_parts.presenting():  # there the answer says it all
         looks = f"As trained, head {head_name(*found.head)} attends to the previous word"
         page_parts.summary(
@@ -84,7 +84,7 @@ def lost(params: Params, _: object) -> Folds:
     )
 
 
-def _map(found: unplaced.Unplaced, way: str, family: str, open_: bool) -> None:
+def _map(found: without_positions.Unplaced, way: str, family: str, open_: bool) -> None:
     """One way: what the model says, and where the head looks."""
     told, names = found.ways[way], distinct(token.strip() or token for token in found.tokens)
     name, how = way.capitalize(), f"{number(told.surprise)} nats" if open_ else "guess first"
@@ -99,7 +99,7 @@ def _map(found: unplaced.Unplaced, way: str, family: str, open_: bool) -> None:
     heatmap(pattern if open_ else np.zeros_like(pattern), names, names, key=f"{SLUG}.map.{way}", **size)
 
 
-def _says(told: unplaced.WithoutPositions, family: str, hidden: str) -> str:
+def _says(told: without_positions.WithoutPositions, family: str, hidden: str) -> str:
     """What the model says, in one line."""
     if family == "transformer":
         return f"“{told.says[0][0]}”"
@@ -107,16 +107,16 @@ def _says(told: unplaced.WithoutPositions, family: str, hidden: str) -> str:
     return f"for “{hidden}”: {best}" if hidden else f"next: {best}"
 
 
-def _before(found: unplaced.Unplaced) -> dict[str, float]:
+def _before(found: without_positions.Unplaced) -> dict[str, float]:
     """How much the head looks at the word before, in each run."""
     n = found.n
     return {way: float(np.diagonal(each.pattern[:n, :n], -1).mean()) for way, each in found.ways.items()}
 
 
-def _told(found: unplaced.Unplaced, loss: dict[str, float]) -> str:
-    trained, shuffled, removed = (number(loss[way]) for way in unplaced.WAYS)
+def _told(found: without_positions.Unplaced, loss: dict[str, float]) -> str:
+    trained, shuffled, removed = (number(loss[way]) for way in without_positions.WAYS)
     before = _before(found)
-    looked, then, last = (percent(before[way]) for way in unplaced.WAYS)
+    looked, then, last = (percent(before[way]) for way in without_positions.WAYS)
     return (
         f"The loss is {trained} nats as trained, {shuffled} shuffled, {removed} removed. The loss is largest with positions "
         f"{max(loss, key=loss.__getitem__)}. "

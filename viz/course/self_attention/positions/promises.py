@@ -7,9 +7,8 @@ from functools import cache
 
 import numpy as np
 
-from viz.course.self_attention.maths.position_criteria import fraction, integer, judge
-from viz.course.self_attention.positions import read
-from viz.course.self_attention.positions.maths import ideas, unplaced
+from viz.course.self_attention.position_criteria import fraction, integer, judge
+from viz.course.self_attention.positions import position_ideas, read, without_positions
 from viz.course.self_attention.positions.params import RIM, Params
 from viz.course.self_attention.positions.steps import PAIRS, ROUNDING, SEEN
 from viz.course.shared.maths.positions import Formula
@@ -51,7 +50,7 @@ def one_keeps_all(_: Params, data: read.Judged) -> bool:
 
 def clocks(_: Params, __: object) -> bool:
     """Return whether each clock is ten times slower than the one before, and no two positions look alike."""
-    turn = ideas.hands(Formula(2 * PAIRS), 1)
+    turn = position_ideas.hands(Formula(2 * PAIRS), 1)
     vectors = Formula(2 * PAIRS).table(RIM)
     near = np.linalg.norm(vectors[:, None] - vectors[None], axis=-1) + 9 * np.eye(RIM)
     return np.allclose(turn[:-1] / turn[1:], 10) and near.min() > 0.1
@@ -61,15 +60,15 @@ def kept_in_order(params: Params, _: object) -> bool:
     """Return whether a table that was started from sinusoids has kept their order, and the sinusoids have one."""
     table = read.learned(params.table)
     assert table is not None
-    waves = ideas.neighbours(Formula(table.shape[1]).table(SEEN))
-    return waves == 1 and (params.table != "bert-mini" or ideas.neighbours(table[:SEEN]) >= 0.9)
+    waves = position_ideas.neighbours(Formula(table.shape[1]).table(SEEN))
+    return waves == 1 and (params.table != "bert-mini" or position_ideas.neighbours(table[:SEEN]) >= 0.9)
 
 
 def harmed(params: Params, _: object) -> bool:
     """Return whether the model is worse without its positions, and one of the two changes harms clearly more."""
     loss = losses(params.model, params.trained, params.draw)
-    removed, shuffled = loss[unplaced.REMOVED], loss[unplaced.SHUFFLED]
-    return removed - loss[unplaced.AS_TRAINED] > 0.1 and abs(removed - shuffled) > 0.1
+    removed, shuffled = loss[without_positions.REMOVED], loss[without_positions.SHUFFLED]
+    return removed - loss[without_positions.AS_TRAINED] > 0.1 and abs(removed - shuffled) > 0.1
 
 
 GUESS: Promises = {

@@ -9,8 +9,8 @@ import numpy as np
 from core import edits
 from core.errors import InputError
 from core.serving.engine import default
-from viz.course.self_attention.maths.position_criteria import CRITERIA, Verdict
-from viz.course.self_attention.positions.maths import ideas, unplaced
+from viz.course.self_attention.position_criteria import CRITERIA, Verdict
+from viz.course.self_attention.positions import position_ideas, without_positions
 from viz.course.shared.maths.positions import learned_table
 
 READER, WRITER = "bert-mini", "gpt-mini"
@@ -70,24 +70,24 @@ def twins(text: str) -> Twins:
         raise InputError(
             "The text is empty.", "A word is needed that can be put at two positions.", "Type a sentence."
         )
-    pair = ideas.twice_said(encoded.tokens)
+    pair = position_ideas.twice_said(encoded.tokens)
     if pair is None:
         start, end = encoded.spans[0] or (0, 1)
         text = f"{text} {text[start:end]}"
         encoded = encode(text)
-        pair = ideas.twice_said(encoded.tokens) or (0, len(encoded.ids) - 1)
+        pair = position_ideas.twice_said(encoded.tokens) or (0, len(encoded.ids) - 1)
     word, found = encoded.tokens[pair[0]], {}
     for name, changes in ((WITH, ()), (WITHOUT, _BARE)):
         run = default().open(READER).run(text, keep=_KEEP, edits=changes)
-        found[name] = unplaced.twins(run, pair[0] + 1, pair[1] + 1)  # [CLS] stands before
+        found[name] = without_positions.twins(run, pair[0] + 1, pair[1] + 1)  # [CLS] stands before
     run = default().open(WRITER).run(text, keep=_KEEP, edits=_BARE)
-    again = ideas.twice_said(run.tokens)
+    again = position_ideas.twice_said(run.tokens)
     if again and run.tokens[again[0]].strip().lower() == word:
-        found[WRITTEN] = unplaced.twins(run, *again)
+        found[WRITTEN] = without_positions.twins(run, *again)
     return Twins(text, pair, word, found)
 
 
-def measured(model: str, text: str, lot: int) -> unplaced.Unplaced:
+def measured(model: str, text: str, lot: int) -> without_positions.Unplaced:
     """The three runs. Errors: InputError for a text that is too long to be drawn."""
     opened = default().open(model)
     n = len(opened.tokenizer.encode(text).ids)
@@ -97,17 +97,19 @@ def measured(model: str, text: str, lot: int) -> unplaced.Unplaced:
             f"This page draws up to {LONGEST}.",
             "Shorten it, or take an example.",
         )
-    return unplaced.unplaced(opened, text, lot)
+    return without_positions.unplaced(opened, text, lot)
 
 
-def worse(found: unplaced.Unplaced) -> str:
+def worse(found: without_positions.Unplaced) -> str:
     """Which of the two surprises the model more."""
-    shuffled, removed = (found.ways[way].surprise for way in (unplaced.SHUFFLED, unplaced.REMOVED))
+    shuffled, removed = (
+        found.ways[way].surprise for way in (without_positions.SHUFFLED, without_positions.REMOVED)
+    )
     if abs(shuffled - removed) < 0.005:
         return EQUAL
-    return unplaced.SHUFFLED if shuffled > removed else unplaced.REMOVED
+    return without_positions.SHUFFLED if shuffled > removed else without_positions.REMOVED
 
 
 def mean_over(model: str) -> dict[str, float]:
     """The mean surprise of a model over `SEVERAL`."""
-    return unplaced.over(default().open(model), SEVERAL)
+    return without_positions.over(default().open(model), SEVERAL)

@@ -10,10 +10,9 @@ from core.errors import InputError
 from viz.charts.curves import number
 from viz.course.lesson import Folds
 from viz.course.self_attention.charts.reordered import share
-from viz.course.self_attention.maths.position_criteria import CRITERIA
-from viz.course.self_attention.positions import read
+from viz.course.self_attention.position_criteria import CRITERIA
+from viz.course.self_attention.positions import position_ideas, read
 from viz.course.self_attention.positions.charts import codes, plane
-from viz.course.self_attention.positions.maths import ideas
 from viz.course.self_attention.positions.params import RIM, SLUG, Params
 from viz.course.shared.maths.positions import Formula
 from viz.instruments.kit import origin
@@ -98,7 +97,7 @@ def two_ideas(params: Params, _: object) -> Folds:
         if known
         else "Each dot is a word, drawn at its number."
     )
-    fractions = ideas.candidates(None)["fraction"](long)[:, 0]
+    fractions = position_ideas.candidates(None)["fraction"](long)[:, 0]
     return Folds(
         {"t": range(long), "t/(n−1)": fractions, "count": range(long)},
         {"fraction": fractions},
@@ -114,7 +113,7 @@ def criteria(params: Params, data: read.Judged) -> Folds:
     """The table of ticks, and what those of one code rest on."""
     names, kept = [verdict.name for verdict in data.verdicts], data.kept
     chosen = names.index(params.code) if params.code in names else 0
-    rests = [ideas.grounds(verdict, params.short, params.long) for verdict in data.verdicts]
+    rests = [position_ideas.grounds(verdict, params.short, params.long) for verdict in data.verdicts]
     marks = [["✓" if good else "✗" for good in row] for row in kept]
     page_parts.show(
         codes.ticks(names, SHORT, kept, rests, chosen=chosen, height=exhibit_parts.by_mode(320, 365)),
@@ -146,8 +145,11 @@ def criteria(params: Params, data: read.Judged) -> Folds:
 def wave(params: Params, _: object) -> Folds:
     """The pairs of dimensions as hands of clocks."""
     formula, at = Formula(2 * PAIRS), params.position
-    angles, rim = ideas.hands(formula, at), np.array([ideas.hands(formula, t) for t in range(RIM)])
-    turn, vector = np.degrees(ideas.hands(formula, 1)), formula.at(np.array([float(at)]))[0]
+    angles, rim = (
+        position_ideas.hands(formula, at),
+        np.array([position_ideas.hands(formula, t) for t in range(RIM)]),
+    )
+    turn, vector = np.degrees(position_ideas.hands(formula, 1)), formula.at(np.array([float(at)]))[0]
     page_parts.show(
         plane.clocks(
             angles,
@@ -191,8 +193,8 @@ def table(params: Params, _: object) -> Folds:
         )
     width = whole.shape[1]
     tables = {f"learned by {model}": whole[:SEEN], "sinusoids": Formula(width).table(SEEN)}
-    drawn = {name: ideas.thread(each) for name, each in tables.items()}
-    learned, sinusoids = (percent(ideas.neighbours(each)) for each in tables.values())
+    drawn = {name: position_ideas.thread(each) for name, each in tables.items()}
+    learned, sinusoids = (percent(position_ideas.neighbours(each)) for each in tables.values())
     page_parts.show(
         plane.paths(
             {name: places for name, (places, _) in drawn.items()}, height=exhibit_parts.by_mode(330, 370)

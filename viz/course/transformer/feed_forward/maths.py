@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from core import masks
 from core.analysis.residual.vectors import nearest_rows
-from viz.course.transformer.maths.residuals import stem
+from viz.course.transformer.residuals import stem
 
 Array = NDArray[np.floating[Any]]
 KEEP = ("*norm1.out", "*norm2.out", "*resid_in", "*ffn.pre", "*ffn.act", "*ffn.out")

@@ -9,7 +9,7 @@ import numpy as np
 from core.serving.engine import RunRequest, default
 from viz.charts import thumbs
 from viz.course.lesson import Lesson, Step
-from viz.course.transformer.maths import residuals
+from viz.course.transformer import residuals
 from viz.course.transformer.residual_norm import norms, promises, sums
 from viz.course.transformer.residual_norm.params import LONGEST, MODELS, SENTENCES, Params
 from viz.instruments.kit import origin

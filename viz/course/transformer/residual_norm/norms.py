@@ -10,8 +10,7 @@ from core.serving.engine import default
 from viz.charts.bar_lanes import Lane, bar_lanes
 from viz.charts.curves import number
 from viz.course.lesson import Folds
-from viz.course.transformer.maths import depth, residuals
-from viz.course.transformer.maths.residuals import Sum
+from viz.course.transformer import depth, residuals
 from viz.course.transformer.residual_norm import maths
 from viz.course.transformer.residual_norm.charts import block, by_depth
 from viz.course.transformer.residual_norm.params import AXES, DRAWN, ORDERS, Params
@@ -24,6 +23,7 @@ from viz.course.transformer.residual_norm.sums import (
     pick_model,
     signal_and_gradient,
 )
+from viz.course.transformer.residuals import Sum
 from viz.instruments import heatmap
 from viz.labels import distinct, visible
 from viz.widgets import engine_client, exhibit_parts, page_parts
@@ -120,7 +120,7 @@ def _lines(params: Params, data: Sum) -> str:
             f"x = np.random.default_rng({params.draw}).standard_normal({DRAWN}) * 1.6 + 0.8"
         )
     return (
-        "import core\nfrom viz.course.transformer.maths import residuals\n\n"
+        "import core\nfrom viz.course.transformer import residuals\n\n"
         f"run = core.open_model({params.model!r}).run({params.text!r}, keep=residuals.KEEP)\n"
         f"x = residuals.first_sum(run, {params.at_layer}).after[{params.at_word(data.tokens)}].astype(float)"
     )

@@ -9,10 +9,10 @@ from functools import cache
 import numpy as np
 
 from core.serving.engine import default
-from viz.course.transformer.maths import depth, residuals
-from viz.course.transformer.maths.residuals import Sum
+from viz.course.transformer import depth, residuals
 from viz.course.transformer.residual_norm import maths, norms, sums
 from viz.course.transformer.residual_norm.params import Params
+from viz.course.transformer.residuals import Sum
 
 Promises = Mapping[str, Callable[[Params, Sum], bool]]
 SMALL = 0.1

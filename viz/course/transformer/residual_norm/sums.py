@@ -12,10 +12,10 @@ from core.serving.engine import default
 from viz.charts.bar_lanes import Lane, bar_lanes
 from viz.charts.curves import number, power_of_ten
 from viz.course.lesson import Folds
-from viz.course.transformer.maths import depth, residuals
-from viz.course.transformer.maths.residuals import Sum
+from viz.course.transformer import depth, residuals
 from viz.course.transformer.residual_norm.charts import Panel, by_depth
 from viz.course.transformer.residual_norm.params import Params
+from viz.course.transformer.residuals import Sum
 from viz.labels import percent, visible
 from viz.widgets import engine_client, exhibit_parts, page_parts
 

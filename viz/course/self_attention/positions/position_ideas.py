@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from viz.course.self_attention.maths.position_criteria import CLOSE, Encoding, Verdict, encodings
+from viz.course.self_attention.position_criteria import CLOSE, Encoding, Verdict, encodings
 from viz.course.shared.maths.positions import Formula
 
 Array = NDArray[np.float64]
@@ -32,7 +32,7 @@ def candidates(learned: Array | None) -> dict[str, Encoding]:
 def grounds(verdict: Verdict, short: int, long: int) -> tuple[str, ...]:
     """The number that each tick or cross of a verdict rests on, in a few words; in the order of `CRITERIA`.
 
-    >>> from viz.course.self_attention.maths.position_criteria import fraction, judge
+    >>> from viz.course.self_attention.position_criteria import fraction, judge
     >>> grounds(judge("fraction", fraction), 5, 20)[:3]
     ('nearest two 0.053 apart', '0.25 or 0.05 per step', 'at most 1')
     """

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from core import masks
 from core.errors import InputError
-from viz.course.transformer.maths.depth import Depths, measured
+from viz.course.transformer.depth import Depths, measured
 
 Array = NDArray[np.float32]
 KEEP = ("*resid_in", "*resid_mid", "*resid_out", "*self_attn.out", "*ffn.out")
