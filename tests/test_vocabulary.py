@@ -39,7 +39,6 @@ NAMES = {
     "core/scoring": 25,
     "core/text": 11,
     "viz/course": 655,
-    "viz/instruments": 65,
     "viz/workspace": 350,
 }
 """How many functions, classes, parameters, attributes, constants and modules of a package may still be named by one of the words."""

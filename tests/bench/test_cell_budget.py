@@ -58,7 +58,7 @@ def test_further_cells_in_bytes(run):
         sizes = []
         for cell in cells:
             packets = both(run, *cell)
-            sizes.append([len(packet.to_bytes(known=known)) for packet in packets])
+            sizes.append([len(packet.to_bytes(cached=known)) for packet in packets])
             known |= {part for packet in packets for part in packet.parts}
         figures, code = (statistics.median(each) for each in zip(*sizes, strict=True))
         print(f"\n{name}: arithmetic {figures:.0f} bytes of {FIGURES}, source {code:.0f} of {SOURCE}")

@@ -17,7 +17,7 @@ from viz.instruments.grid.grid import GRID, grid_packet
 from viz.instruments.head_view.head_view import HEAD_VIEW, head_view_packet
 from viz.instruments.heatmap.heatmap import HEATMAP, heatmap_packet
 from viz.instruments.kit.component import loader
-from viz.instruments.kit.head_stack import HeadContext, stacked
+from viz.instruments.kit.head_stack import HeadContext, make_stack
 
 pytestmark = pytest.mark.bench
 
@@ -96,7 +96,7 @@ def test_a_visit_to_144_heads_of_64_tokens():
     """Grid, heatmap and lines with each head; the code once. Deflated as the connection does it (config.toml), message by message."""
     rng, words, may = np.random.default_rng(0), [f"word{i}" for i in range(64)], np.tri(64, dtype=bool)
     weights = np.stack([[head(rng, 64) for _ in range(12)] for _ in range(12)])
-    stack, known, plain, wire = stacked(weights, may), set(), 0, 0
+    stack, known, plain, wire = make_stack(weights, may), set(), 0, 0
     deflate = zlib.compressobj(wbits=-15)
     assert stack
 
@@ -106,7 +106,7 @@ def test_a_visit_to_144_heads_of_64_tokens():
         message = loader().encode() + packet.to_bytes(known=known)
         plain += len(message) + OTHER
         wire += len(deflate.compress(message) + deflate.flush(zlib.Z_SYNC_FLUSH)) + OTHER
-        known.update(packet.whole())
+        known.update(packet.all_parts())
 
     tiles = grid_packet(weights, kinds=[["previous word"] * 12] * 12, allowed=may, group="look")
     for place in np.ndindex(12, 12):

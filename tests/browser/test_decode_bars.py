@@ -14,27 +14,27 @@ from small_app import Visit
 APP = """
 import streamlit as st
 from viz.instruments import candidates, timeline
-from viz.instruments.candidates.candidates import Bar, Lot, Way, asked
-from viz.instruments.timeline.timeline import Moment, gone
+from viz.instruments.candidates.candidates import Bar, SampledNumber, Way, requested_token
+from viz.instruments.timeline.timeline import Moment, chosen_step
 
 bars = [Bar(5, " the", 0.5, 0.8), Bar(7, "<b>", 0.2, 0.2), Bar(9, "x" * 60, 0.2, 0.0, "top_k")]
 if st.query_params.get("show") == "bars":
-    candidates(bars, taken=5, step=3, others=(97, 0.1, 0.0), lot=Lot(0.31, 0.0, 0.8), key="c", title="What could come next", on_ask=lambda: None)
-    st.text(f"asked {asked('c')}")
+    candidates(bars, taken_id=5, step=3, others=(97, 0.1, 0.0), lot=SampledNumber(0.31, 0.0, 0.8), key="c", title="What could come next", on_ask=lambda: None)
+    st.text(f"requested_token {requested_token('c')}")
 if st.query_params.get("show") in ("ways", "told"):
     ways = [
         Way("score 2.0 → e^{2.0} = 7.4", (("logit z", "", "2.0"), ("e to the x", "e^{2.0}", "7.4")), (2.0, 2.0)),
         Way("score 1.0 → cut by top-k 1: it is 2nd", (("logit z", "", "1.0"), ("top-k 1", "it is 2nd", "cut")), (1.0, float("-inf")), "top-k 1: it is 2nd"),
     ]
     told = [Bar(5, " the", 0.7, 1.0, None, ways[0]), Bar(7, "<b>", 0.3, 0.0, "top_k", ways[1])]
-    candidates(told, taken=5, key="w", filters=["top-k 1"], on_ask=(lambda: None) if st.query_params.get("show") == "ways" else None)
-    st.text(f"asked {asked('w')}")
+    candidates(told, taken_id=5, key="w", filters=["top-k 1"], on_ask=(lambda: None) if st.query_params.get("show") == "ways" else None)
+    st.text(f"requested_token {requested_token('w')}")
 if st.query_params.get("show") == "looked":
-    candidates(bars, taken=5, key="c")
+    candidates(bars, taken_id=5, key="c")
 if st.query_params.get("show") == "time":
     words = ["there", " was", " <i>", "\\n", " a"]
-    timeline([Moment(w, 0.9 / (i + 1), i + 0.5, 2.0 + i, "put in by you" if i == 2 else "") for i, w in enumerate(words)], given="Once upon a time", key="t", on_go=lambda: None)
-    st.text(f"gone {gone('t')}")
+    timeline([Moment(w, 0.9 / (i + 1), i + 0.5, 2.0 + i, "put in by you" if i == 2 else "") for i, w in enumerate(words)], prompt="Once upon a time", key="t", on_go=lambda: None)
+    st.text(f"chosen_step {chosen_step('t')}")
 """
 
 
@@ -55,11 +55,11 @@ def test_bars_say_what_they_are_and_another_token_is_asked_for_by_click_and_by_k
     assert bars.locator(".row.taken .after").bounding_box()["width"] == pytest.approx(0.8 * wide, abs=1.5)
     assert bars.locator("button.row").count() == 2  # not the one taken, nor the others
     bars.locator("button.row").first.click()
-    seen.says("asked Asked(step=3, id=7)")
+    seen.says("requested_token TokenRequest(step=3, id=7)")
     bars.locator("button.row").first.focus()
     for key in ("ArrowDown", "Enter"):
         seen.page.keyboard.press(key)
-    seen.says("asked Asked(step=3, id=9)")
+    seen.says("requested_token TokenRequest(step=3, id=9)")
 
 
 @pytest.mark.slow
@@ -136,16 +136,16 @@ def test_the_timeline_goes_to_a_step_and_tells_its_numbers(visit: Any) -> None:
     )
     assert len(seen.sent) == before
     line.locator(".token").nth(1).click()
-    seen.says("gone 1")
+    seen.says("chosen_step 1")
     line.locator(".token[aria-current]").focus()
     seen.page.keyboard.press("ArrowLeft")
     assert line.get_attribute("data-hover") == "3" and "Step 4" in line.locator(".told").inner_text()
     for key in ("Home", "ArrowRight", "ArrowRight", "Enter"):
         seen.page.keyboard.press(key)
-    seen.says("gone 2")
+    seen.says("chosen_step 2")
     box = line.locator("canvas").bounding_box()
     seen.page.mouse.click(box["x"] + 34 + 14, box["y"] + 30)
-    seen.says("gone 0")
+    seen.says("chosen_step 0")
 
 
 @pytest.mark.slow

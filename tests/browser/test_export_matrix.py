@@ -54,7 +54,7 @@ elif show == "candidates":
     way = lambda *scores: Way("softmax", (("score", "1 + 1", "2"),), scores)
     candidates([Bar(5, "a", 0.7, 1.0, None, way(-0.5, -0.5)), Bar(9, "b", 0.3, 0.0, "top-k", way(-1.5, -np.inf))], taken=5, filters=["top-k"], **more)
 elif show == "diagram":
-    diagram([Node("a", "Embedding", (50, 1), (40, 1), told="numbers", picture=[[0.0, -2.0]]), Node("b", "Attention", (50, 3), (40, 1))], edges=[Edge(((50, 1.5), (50, 2.5)))], rows=5, **more)
+    diagram([Node("a", "Embedding", (50, 1), (40, 1), tooltip="numbers", picture=[[0.0, -2.0]]), Node("b", "Attention", (50, 3), (40, 1))], edges=[Edge(((50, 1.5), (50, 2.5)))], rows=5, **more)
 elif show == "grid":
     grid(np.random.default_rng(0).dirichlet(np.full(6, .3), size=(2, 3, 6)), queries=english, keys=english, **more)
 elif show == "head_view":
@@ -77,7 +77,7 @@ elif show == "sketch":
 elif show == "strip":
     strip(look, english, allowed=may, **more)
 elif show == "timeline":
-    timeline([Moment("a", 0.5, 1.0, 1.5), Moment("b", 0.25, 2.0, None, "greedy")], given="Once", **more)
+    timeline([Moment("a", 0.5, 1.0, 1.5), Moment("b", 0.25, 2.0, None, "greedy")], prompt="Once", **more)
 elif show == "tree":
     tree([Branch(-1, " cat", "best", -0.7, "kept", 0.5), Branch(-1, " dog", "pruned", -np.inf, "", None)], **more)
 elif show == "weighing":

@@ -65,7 +65,7 @@ if show == "odd":
 if show == "asked":
     count = st.session_state.setdefault("count", 0)
     got = head_view(made(3, 8), words, words, key="v", on_touched_change=lambda: st.session_state.update(count=st.session_state.count + 1))
-    st.text(f"touched {got.touched} heads {got.heads} after {st.session_state.count}")
+    st.text(f"touched {got.pinned} heads {got.heads} after {st.session_state.count}")
 if show == "linked":
     w = made(2, 8)
     head_view(w, words, words, key="a", group="g")

@@ -14,7 +14,7 @@ from small_app import Visitor
 
 APP = """
 import numpy as np, streamlit as st
-from viz.instruments import HeadContext, clicked, grid_packet, picture_view, show_grid, stacked
+from viz.instruments import HeadContext, clicked_head, grid_packet, picture_view, show_grid, make_stack
 
 show = st.query_params.get("show", "words")
 board = np.zeros((28, 28), dtype=np.uint8)
@@ -23,7 +23,7 @@ board[12:15, 4:24] = 255
 map_of = lambda n, m, seed=0: np.random.default_rng(seed).dirichlet(np.full(m, .12), size=n)
 if show == "words":
     look = np.full((3, 16), .01); look[0, 5] = .85; look[1, 10] = .45; look[1, 9] = .41; look[2] = 1 / 16
-    picture_view(255 - board, look, (4, 4), rows=["a", "<b>cross</b>", "."], who="the model", title="Caption", url="look", key="p", names=("Words", "Scene"))
+    picture_view(255 - board, look, (4, 4), rows=["a", "<b>cross</b>", "."], subject="the model", title="Caption", url="look", key="p", names=("Words", "Scene"))
 if show == "cells":
     look = map_of(50, 50); look[0] = .01; look[0, 25] = .51
     may = np.ones((50, 50), dtype=bool); may[:, 49] = False
@@ -31,17 +31,17 @@ if show == "cells":
     st.text(f"query {seen.query}")
 if show == "frames":
     sound = np.random.default_rng(0).integers(0, 200, (40, 240))
-    picture_view(sound, map_of(4, 60), (1, 60), rows=list("four"), called=[f"{i / 25:.2f} s" for i in range(60)], key="p", who="the model", title="Letters")
+    picture_view(sound, map_of(4, 60), (1, 60), rows=list("four"), called=[f"{i / 25:.2f} s" for i in range(60)], key="p", subject="the model", title="Letters")
 if show == "colours":
     scene = np.full((64, 64, 3), 255); scene[10:30, 10:30] = (220, 40, 40); scene[36:60, 34:58] = (40, 90, 220)
-    picture_view(scene, map_of(7, 64, 3), (8, 8), rows="a red box above a blue one".split(), key="p", who="the model", title="Caption")
+    picture_view(scene, map_of(7, 64, 3), (8, 8), rows="a red box above a blue one".split(), key="p", subject="the model", title="Caption")
 if show == "heads":
     heads = np.random.default_rng(2).dirichlet(np.full(50, .2), size=(2, 2, 50))
     heads[1, 0, 0] = 0; heads[1, 0, 0, 25] = 1
-    at, turn = clicked("g")
+    at, turn = clicked_head("g")
     at = at or (0, 0)
     show_grid(grid_packet(heads, group="one"), key="g", selected=at, echo=turn)
-    picture_view(board, heads[at], (7, 7), special=["class token"], key="p", group="one", title=f"Look of L{at[0]}.H{at[1]}", titled="Look of {head}", among=HeadContext(stacked(heads), at, turn))
+    picture_view(board, heads[at], (7, 7), special=["class token"], key="p", group="one", title=f"Look of L{at[0]}.H{at[1]}", titled="Look of {head}", among=HeadContext(make_stack(heads), at, turn))
     st.text(f"Python has {at}")
 if show == "odd":
     look = np.full((4, 4), .25); look[0, 1] = np.nan

@@ -13,7 +13,7 @@ from viz.course.look_up.retrieval.maths.look_up import look_up
 APP = """
 import streamlit as st
 from viz.course.look_up.retrieval.maths.look_up import look_up
-from viz.instruments import Point, Score, moved, plane
+from viz.instruments import Point, Score, moved_points, plane
 st.set_page_config(layout="wide")
 W = ((0.4, -1.2), (0.7, 0.3))
 ALL = (Score("dot", label="dot"), Score("scaled", label="scaled"), Score("cosine", label="cosine"), Score("cosine", 5, label="with beta"), Score("general", label="general", w=W),
@@ -22,13 +22,13 @@ ALL = (Score("dot", label="dot"), Score("scaled", label="scaled"), Score("cosine
 show = st.query_params.get("show", "one")
 if show == "sum":
     words = [Point(n, at, "word") for n, at in dict(king=(1, 1), man=(1, 0), woman=(0, 0), queen=(0, 1), apple=(-1, -1)).items()]
-    put = moved("p", words)
+    put = moved_points("p", words)
     if put: words = [Point(w.name, at, "word") for w, at in zip(words, put[0])]
     plane(words, key="p", plus=(0, 2), minus=(1,))
     st.stop()
 opening = [Point("query", (1.2, 0.6), "query"), Point("k1", (1.5, 0.2)), Point("k2", (0.2, 1.4)), Point("k3", (-1.3, 0.4)), Point("<b>k4</b>", (-0.3, -1.4))]
 values = [(1.5, 1.5), (-1.5, 1), (-1, -1.5), (1.2, -1)]
-put = moved("p", opening, values=4)
+put = moved_points("p", opening, values=4)
 points = [Point(p.name, at, p.role) for p, at in zip(opening, put[0])] if put else opening
 values = put[1] if put else values
 plane(points, key="p", values=values, scores=ALL if show == "all" else (Score("dot", 2),), blind=show == "blind", on_move=lambda: None)

@@ -25,17 +25,17 @@ APP = (
 import time
 from pathlib import Path
 import streamlit as st
-from viz.instruments import HeadContext, clicked, grid_packet, head_view, heatmap, show_grid, stacked, words_view
+from viz.instruments import HeadContext, clicked_head, grid_packet, head_view, heatmap, show_grid, make_stack, words_view
 late = st.query_params.get("show") == "late"
 ANSWER = Path(__file__).with_name("answer")
 
 @st.fragment
 def pictures():
-    at, turn = clicked("g")
+    at, turn = clicked_head("g")
     at = at or (0, 0)
     while late and turn and not ANSWER.exists():
         time.sleep(0.01)
-    among = HeadContext(stacked(weights, may), at, turn)
+    among = HeadContext(make_stack(weights, may), at, turn)
     one = dict(allowed=may, among=among, group="g")
     words_view(weights[at], words, words, key="w", layout="one", reading=True, **one)
     show_grid(grid_packet(weights, kinds=[["a", "b", "c"]] * 2, group="g"), key="g", selected=at, echo=turn)

@@ -125,7 +125,7 @@ def test_a_patch_is_where_its_name_says(pair):
     special = ["class token", "distillation token"][: 1 + (theirs.config.model_type == "deit")]
     text, side = ours.reader.example, ours.config.side
     place = len(special) + side + 1
-    assert drawn_patches.named(ours.run(text).tokens)[place] == "row 2, column 2"
+    assert drawn_patches.patch_names(ours.run(text).tokens)[place] == "row 2, column 2"
     hidden = ours.run(patches.hiding(text, [place]))
     assert [i for i, name in enumerate(hidden.tokens) if name.endswith("hidden")] == [place]
     black = ours.run(text, edits=[patch_occlusion(ours, place)])

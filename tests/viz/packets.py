@@ -15,7 +15,7 @@ from streamlit.testing.v1 import AppTest
 from viz.instruments.kit import component
 from viz.instruments.kit.payload import identity
 from viz.instruments.kit.rice import BLOCK, ESCAPE
-from viz.instruments.mask_editor.mask_editor import edited
+from viz.instruments.mask_editor.mask_editor import edited_mask
 
 _seen: dict[str, bytes] = {}
 
@@ -59,7 +59,7 @@ def packets_of(test: Any) -> list[bytes]:
 def unrun(data: bytes, size: int) -> np.ndarray:
     """Run lengths back to booleans."""
     text = base64.b64encode(data).decode()
-    return edited({"base": "b", "runs": text}, np.zeros((1, size), dtype=bool), "b")[0]
+    return edited_mask({"base": "b", "runs": text}, np.zeros((1, size), dtype=bool), "b")[0]
 
 
 def unstepped(data: bytes, total: int) -> np.ndarray:

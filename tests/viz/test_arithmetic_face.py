@@ -24,7 +24,7 @@ from core.analysis.arithmetic.source import source_lines, tensor_card
 from core.layers import scores
 from core.models import families
 from viz.course.sources import SOURCES
-from viz.instruments.arithmetic.arithmetic import ARITHMETIC, arithmetic_packet, cited
+from viz.instruments.arithmetic.arithmetic import ARITHMETIC, arithmetic_packet, source_names
 from viz.instruments.kit import component
 from viz.instruments.kit.payload import Packet
 from viz.instruments.kit.picture import Picture
@@ -191,7 +191,7 @@ def test_what_cells_have_in_common_is_sent_once(run: core.Run) -> None:
         [True] * 3 + [False],
         [True] * 2 + [False] * 2,
     ]
-    assert len(one.to_bytes(known=two.parts)) < 1700
+    assert len(one.to_bytes(cached=two.parts)) < 1700
     for packet, cell in ((key, (*CELL[:3], 4)), (head, (3, 4, *CELL[2:]))):
         same(sent(packet), cell_arithmetic(run, "causal", *cell))
 
@@ -199,7 +199,7 @@ def test_what_cells_have_in_common_is_sent_once(run: core.Run) -> None:
 def test_the_code_is_sent_once_for_all_layers(run: core.Run) -> None:
     one, two = (source_packet(source_lines(run, "causal", layer)) for layer in (2, 3))
     assert one.header["lines"] == two.header["lines"] and one.header["scope"] != two.header["scope"]
-    assert len(two.to_bytes(known=one.parts)) < 500
+    assert len(two.to_bytes(cached=one.parts)) < 500
 
 
 def cites_of(**changes: object) -> set[tuple[str, str, str]]:
@@ -229,7 +229,7 @@ def test_every_equation_is_in_a_document_that_the_atlas_cites(run: core.Run) -> 
             found |= cites_of(attention=attention, score=score)
     assert {document for document, *_ in found} <= set(SOURCES)
     for cite in found:
-        brief, whole = cited(cite)
+        brief, whole = source_names(cite)
         assert brief and whole.startswith(SOURCES[cite[0]].short)
     equations = {item for document, _, item in found if document == "ghojogh2020"}
     assert equations >= {f"Eq. ({n})" for n in (3, 5, 6, 8, 9, 10, 11, 12, 22, 23)} | {"Eqs. (28), (29)"}

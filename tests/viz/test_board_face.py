@@ -8,7 +8,16 @@ import numpy as np
 import pytest
 import streamlit as st
 
-from viz.instruments.board.board import MOST, Edited, Grid, Sign, board_packet, chosen, edited, turned
+from viz.instruments.board.board import (
+    MOST,
+    EditedCell,
+    Grid,
+    Sign,
+    board_packet,
+    chosen_convention,
+    chosen_word,
+    edited_cell,
+)
 
 
 def test_a_packet_holds_the_numbers_and_refuses_names_that_do_not_fit():
@@ -28,21 +37,21 @@ def test_a_packet_holds_the_numbers_and_refuses_names_that_do_not_fit():
     )
     assert sign == {"sign": "→", "says": "softmax"} and stack["stack"][0]["scale"] == "weights"
     with pytest.raises(ValueError, match="2 names for 3 columns"):
-        Grid("X", values, "", columns=["a", "b"]).packed()
+        Grid("X", values, "", columns=["a", "b"]).as_json()
     with pytest.raises(ValueError, match="1 axes"):
-        Grid("X", np.ones(3), "").packed()
+        Grid("X", np.ones(3), "").as_json()
 
 
 def test_a_covered_grid_sends_its_size_alone():
-    sent = Grid("S", np.array([[0.123456]]), "1 × 1", told=[["0.123456"]], covered=True).packed()
+    sent = Grid("S", np.array([[0.123456]]), "1 × 1", explanations=[["0.123456"]], covered=True).as_json()
     assert sent["size"] == [1, 1] and "0.123456" not in str(sent)
 
 
 @pytest.mark.parametrize(
     ("sent", "understood"),
     [
-        ({"grid": "W_Q", "at": [1, 2], "value": 2}, Edited("W_Q", 1, 2, 2.0)),
-        ({"grid": "W_Q", "at": [1, 2], "value": 99}, Edited("W_Q", 1, 2, MOST)),
+        ({"grid": "W_Q", "at": [1, 2], "value": 2}, EditedCell("W_Q", 1, 2, 2.0)),
+        ({"grid": "W_Q", "at": [1, 2], "value": 99}, EditedCell("W_Q", 1, 2, MOST)),
         ({"grid": "W_Q", "at": [1, -2], "value": 2}, None),
         ({"grid": 3, "at": [1, 2], "value": 2}, None),
         ({"grid": "W_Q", "at": [1], "value": 2}, None),
@@ -54,9 +63,9 @@ def test_a_covered_grid_sends_its_size_alone():
 )
 def test_what_the_browser_says_is_judged(monkeypatch, sent, understood):
     monkeypatch.setattr(st, "session_state", {"b": {"edit": sent, "word": sent, "turn": sent}})
-    assert edited("b") == understood and chosen("b", 3) is None and turned("b") is None
+    assert edited_cell("b") == understood and chosen_word("b", 3) is None and chosen_convention("b") is None
 
 
 def test_a_word_and_a_turn_are_understood(monkeypatch):
     monkeypatch.setattr(st, "session_state", {"b": {"word": 2, "turn": "rows"}})
-    assert (chosen("b", 3), chosen("b", 2), turned("b")) == (2, None, "rows")
+    assert (chosen_word("b", 3), chosen_word("b", 2), chosen_convention("b")) == (2, None, "rows")

@@ -115,7 +115,7 @@ def test_bars_of_a_step_add_up_to_one(engine):
         shown = pictures.bars(step)
         n_others, _, after = shown["others"]
         assert sum(bar.after for bar in shown["bars"]) + after == pytest.approx(1)
-        assert n_others + len(shown["bars"]) == 320 and shown["taken"] in {bar.id for bar in shown["bars"]}
+        assert n_others + len(shown["bars"]) == 320 and shown["taken_id"] in {bar.id for bar in shown["bars"]}
         assert all(
             bar.way.line.startswith("logit ") and bool(bar.way.rule) == bool(bar.cut_by)
             for bar in shown["bars"]

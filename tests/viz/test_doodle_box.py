@@ -42,12 +42,12 @@ def test_strokes_from_a_browser_are_checked(on: Any, lines: Any) -> None:
 def test_a_stroke_is_drawn_on_what_was_there_and_an_unknown_start_is_what_was_given() -> None:
     given = Sketch(FISH, {"cat": doodles.as_text(doodles.own("cat"))})
     line = read("given", LINE).lines
-    assert (doodles.from_text(given.drawn(Strokes("given", line))) >= doodles.own("fish")).all()
-    assert (doodles.from_text(given.drawn(Strokes("cat", line))) >= doodles.own("cat")).all()
-    assert given.drawn(Strokes("<script>", line)) == given.drawn(Strokes("given", line))
-    alone = doodles.from_text(given.drawn(Strokes("empty", line)))
+    assert (doodles.from_text(given.render(Strokes("given", line))) >= doodles.own("fish")).all()
+    assert (doodles.from_text(given.render(Strokes("cat", line))) >= doodles.own("cat")).all()
+    assert given.render(Strokes("<script>", line)) == given.render(Strokes("given", line))
+    alone = doodles.from_text(given.render(Strokes("empty", line)))
     assert (alone == doodles.drawn([[(0.1, 0.5), (0.9, 0.5)]])).all()
-    assert given.drawn(Strokes("empty")) == BLANK and Sketch().drawn(Strokes()) == BLANK
+    assert given.render(Strokes("empty")) == BLANK and Sketch().render(Strokes()) == BLANK
 
 
 def test_one_goes_on_drawing_when_the_page_hands_back_what_it_was_told(
@@ -61,7 +61,7 @@ def test_one_goes_on_drawing_when_the_page_hands_back_what_it_was_told(
         SKETCH, "show", lambda packet, **_: bases.append(packet.header["base"]), raising=False
     )
     told = Sketch(FISH, key="s").show()
-    assert told == Sketch(FISH).drawn(Strokes("given", read("given", LINE).lines)) != FISH
+    assert told == Sketch(FISH).render(Strokes("given", read("given", LINE).lines)) != FISH
     assert Sketch(told, key="s").show() == told and bases == [_base(FISH)] * 2
     assert Sketch(BLANK, key="s").show() == BLANK and bases[-1] == _base(BLANK)
 

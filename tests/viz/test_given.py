@@ -66,7 +66,7 @@ def test_a_picture_shows_them_and_says_whose_they_are(draw, bert):
     assert len(page) > 50_000 and "http://" not in page.replace("http://www.w3.org", "")
     if draw is not viz.grid:
         wanted = bert[1][0, 2] if draw in BY_HEAD else bert[0][0, 0]
-        assert numbers(wanted) in picture.packet.exactly(10**6).to_bytes(), "to the last digit"
+        assert numbers(wanted) in picture.packet.with_exact_numbers(10**6).to_bytes(), "to the last digit"
 
 
 def test_a_layer_and_a_head_by_position_are_those_of_a_run(bert):
@@ -95,7 +95,7 @@ def test_heads_are_joined_as_those_of_a_run(bert):
         ("rollout", rollout(weights)[2]),
     ):
         packet = viz.heatmap(bert, TOKENS, layer=2, head=how).packet
-        assert numbers(wanted) in packet.exactly(10**6).to_bytes(), how
+        assert numbers(wanted) in packet.with_exact_numbers(10**6).to_bytes(), how
 
 
 def test_one_text_looks_at_another(bart):

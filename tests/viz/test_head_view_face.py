@@ -79,7 +79,7 @@ def test_a_head_is_shared_with_its_heatmap(n: int, causal: bool) -> None:
 def test_one_head_stays_within_its_budget(n: int, most: int) -> None:
     packet = head_view_packet(heads(1, n), words(n), words(n))
     HEAD_VIEW.equip(packet)
-    size = len(packet.to_bytes(known=[packet.header["kit"], packet.header["code"]])) + 1200
+    size = len(packet.to_bytes(cached=[packet.header["kit"], packet.header["code"]])) + 1200
     print(f"head view n={n}: {size / KB:.1f} KB of {most}")
     assert size <= most * KB == budget(n)
 
@@ -196,7 +196,7 @@ def test_what_was_pinned_is_read(monkeypatch: pytest.MonkeyPatch, event: dict[st
     monkeypatch.setattr(st, "session_state", {"v": {"touched": event | {"id": "1"}}})
     monkeypatch.setattr(Instrument, "show", lambda self, packet, **states: None)
     got = head_view(heads(2, 3), words(3), words(3), key="v", heads=[4, 5], on_touched_change=lambda: None)
-    assert (got.touched, got.heads) == result
+    assert (got.pinned, got.heads) == result
 
 
 # ---------------------------------------------------------------- colours

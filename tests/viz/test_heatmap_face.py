@@ -16,7 +16,7 @@ from streamlit.testing.v1 import AppTest
 from viz.instruments.heatmap.heatmap import heatmap_packet
 from viz.instruments.kit import component
 from viz.instruments.kit.payload import Layer, Packet, budget, identity
-from viz.instruments.kit.rice import packed, size
+from viz.instruments.kit.rice import pack, size
 
 
 def sent(packet: Packet, prefix: str = "") -> np.ndarray:
@@ -54,7 +54,7 @@ def words(n: int) -> list[str]:
 
 @given(arrays(np.uint16, some.integers(0, 400), elements=some.integers(0, 65535) | some.integers(0, 9)))
 def test_steps_come_back_and_are_as_long_as_said(levels: np.ndarray) -> None:
-    data = packed(levels)
+    data = pack(levels)
     assert np.array_equal(unstepped(data, levels.size), levels)
     assert size(levels) == len(data)
 
@@ -74,7 +74,7 @@ def test_a_long_text_is_known_better_than_by_bytes() -> None:
 
 def test_the_size_of_very_many_numbers_is_estimated_a_little_high() -> None:
     levels = np.rint(head(512)[1].ravel() * 10000).astype(np.uint16)
-    assert len(packed(levels)) <= size(levels) <= 1.05 * len(packed(levels))
+    assert len(pack(levels)) <= size(levels) <= 1.05 * len(pack(levels))
 
 
 # ---------------------------------------------------------------- lenses in one budget

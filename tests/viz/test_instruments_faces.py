@@ -22,8 +22,8 @@ from viz.instruments.grid.grid import grid, pool
 from viz.instruments.heatmap.heatmap import heatmap
 from viz.instruments.kit import component
 from viz.instruments.kit.payload import Packet, budget, runs
-from viz.instruments.kit.rice import packed
-from viz.instruments.mask_editor.mask_editor import edited, fingerprint
+from viz.instruments.kit.rice import pack
+from viz.instruments.mask_editor.mask_editor import edited_mask, fingerprint
 from viz.instruments.words.words import start
 
 FOLDER = Path(component.__file__).parents[1]
@@ -43,7 +43,7 @@ def test_runs_come_back(mask: np.ndarray) -> None:
 
 @given(arrays(np.uint16, some.integers(0, 300), elements=some.integers(0, 65535) | some.integers(0, 9)))
 def test_steps_come_back(levels: np.ndarray) -> None:
-    assert np.array_equal(unstepped(packed(levels), levels.size), levels)
+    assert np.array_equal(unstepped(pack(levels), levels.size), levels)
 
 
 @pytest.mark.parametrize("causal", [False, True])
@@ -187,10 +187,10 @@ def test_what_does_not_fit_is_refused_with_both_numbers(call: Any, message: str)
 def test_an_edit_of_another_mask_is_not_taken() -> None:
     one, other = np.tri(3, dtype=bool), np.ones((3, 3), dtype=bool)
     answer = {"base": fingerprint(one), "runs": base64.b64encode(runs(~one)).decode()}
-    assert np.array_equal(edited(answer, one, fingerprint(one)), ~one)
-    assert np.array_equal(edited(answer, other, fingerprint(other)), other)
+    assert np.array_equal(edited_mask(answer, one, fingerprint(one)), ~one)
+    assert np.array_equal(edited_mask(answer, other, fingerprint(other)), other)
     with pytest.raises(ValueError, match="4 cells; this one has 9"):
-        edited({"base": "x", "runs": base64.b64encode(bytes([4])).decode()}, other, "x")
+        edited_mask({"base": "x", "runs": base64.b64encode(bytes([4])).decode()}, other, "x")
 
 
 def test_newest_choice_wins(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ import pytest
 from packets import unrun
 
 from viz.instruments.kit.payload import runs
-from viz.instruments.mask_editor.mask_editor import edited, fingerprint, mask_editor_packet
+from viz.instruments.mask_editor.mask_editor import edited_mask, fingerprint, mask_editor_packet
 
 
 def test_presets_travel_as_runs() -> None:
@@ -36,14 +36,14 @@ def test_a_preset_does_not_begin_a_new_edit() -> None:
     )
     assert with_ == without == fingerprint(start)
     answer = {"base": with_, "runs": base64.b64encode(runs(~start)).decode()}
-    assert np.array_equal(edited(answer, start, with_), ~start)
+    assert np.array_equal(edited_mask(answer, start, with_), ~start)
 
 
 def test_another_turn_begins_a_new_edit_of_the_same_mask() -> None:
     start = np.tri(3, dtype=bool)
     first, second = (mask_editor_packet(start, "abc", "abc", turn=turn).header["base"] for turn in (0, 1))
     answer = {"base": first, "runs": base64.b64encode(runs(~start)).decode()}
-    assert np.array_equal(edited(answer, start, second), start)
+    assert np.array_equal(edited_mask(answer, start, second), start)
 
 
 def test_the_edit_so_far_travels_beside_the_start() -> None:

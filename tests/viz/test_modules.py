@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from viz.instruments.kit import component
-from viz.instruments.kit.modules import follow, joined, read
+from viz.instruments.kit.modules import follow, join_modules, read
 
-HOME = component.HERE
+HOME = component.FOLDER
 FILES = sorted(path for path in HOME.rglob("*.js") if path.name not in ("loader.js", "boot.js"))
 ENTRIES = [path for path in FILES if path.stem == path.parent.name and path.parent.parent == HOME]
 ASKED = {"build", "accept", "turned"}
@@ -163,7 +163,7 @@ def test_a_module_stands_behind_what_it_imports_and_keeps_its_names(tmp_path: Pa
         a='import { one as two } from "./b.js";\n\nconst own = 1;\nexport const all = own + two;\n',
         b="const own = 2;\nexport function one() { return own; }\n",
     )
-    assert joined(follow(tmp_path / "a.js"), tmp_path) == (
+    assert join_modules(follow(tmp_path / "a.js"), tmp_path) == (
         "const b = (() => {\nconst own = 2;\nfunction one() { return own; }\nreturn { one };\n})();\n"
         "const a = (({ one: two }) => {\n\nconst own = 1;\nconst all = own + two;\nreturn { all };\n})(b);\n"
     )

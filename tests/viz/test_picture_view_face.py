@@ -9,7 +9,7 @@ import pytest
 from packets import KB, opened, unpacked
 
 from viz import picture_view as in_a_notebook
-from viz.instruments.kit.head_stack import HeadContext, stacked
+from viz.instruments.kit.head_stack import HeadContext, make_stack
 from viz.instruments.picture.picture import PictureView, picture_packet
 
 GREY = np.arange(28 * 21, dtype=np.uint8).reshape(28, 21)
@@ -30,7 +30,7 @@ def test_all_rows_and_the_pixels_as_they_are_travel_in_one_packet() -> None:
 def test_all_heads_come_along_and_one_is_named() -> None:
     heads = np.random.default_rng(1).dirichlet(np.full(7, 0.3), size=(2, 3, 7))
     packet = picture_packet(
-        GREY, heads[1, 2], (2, 3), special=["class token"], among=HeadContext(stacked(heads), (1, 2))
+        GREY, heads[1, 2], (2, 3), special=["class token"], among=HeadContext(make_stack(heads), (1, 2))
     )
     assert packet.header["at"] == [1, 2] and "values" not in packet.header
     assert packet.header["limit"] == pytest.approx(heads[1, 2, :, 1:].max())
@@ -57,7 +57,7 @@ def test_ground_is_measured_and_cells_have_the_names_that_are_given() -> None:
     assert sound["keys"][6] == "6 s" and sound["asks"] == ["s"]
     assert (
         "the model"
-        in picture_packet(GREY, LOOK, (1, 7), who="the model", rows="abcdefg").header["say"]["looks"]
+        in picture_packet(GREY, LOOK, (1, 7), subject="the model", rows="abcdefg").header["say"]["looks"]
     )
 
 

@@ -22,7 +22,7 @@ from core.data import doodles
 from viz.instruments.grid.grid import grid_packet
 from viz.instruments.kit import origin
 from viz.instruments.kit.component import Instrument
-from viz.instruments.kit.head_stack import HeadContext, stacked
+from viz.instruments.kit.head_stack import HeadContext, make_stack
 from viz.instruments.kit.origin import Origin
 from viz.instruments.kit.payload import Packet
 from viz.instruments.words.words import words_packet
@@ -41,25 +41,27 @@ def values(packet: Packet, name: str = "values") -> np.ndarray:
 def test_a_rounded_picture_has_its_numbers_as_they_are_where_it_is_saved() -> None:
     drawn = words_packet(WEIGHTS[1, 2], WORDS, WORDS, allowed=MAY, reading=True)
     assert drawn.header["exact"] is False and drawn.header["kind"] != "f32"
-    whole = drawn.exactly()
+    whole = drawn.with_exact_numbers()
     assert whole.header["exact"] is True and np.array_equal(values(whole), WEIGHTS[1, 2][MAY])
     assert drawn.header["exact"] is False, "what others draw stays as it is"
 
 
 def test_a_head_of_a_rounded_stack_comes_as_it_is() -> None:
     large = np.random.default_rng(1).dirichlet(np.full(100, 0.3), size=(4, 6, 100)).astype(np.float32)
-    stack = stacked(large)
+    stack = make_stack(large)
     assert stack is not None and stack.fields["kind"] == "steps"
     names = [f"w{i}" for i in range(100)]
     drawn = words_packet(large[3, 4], names, names, reading=True, among=HeadContext(stack, (3, 4)))
-    assert "values" not in drawn.header and np.array_equal(values(drawn.exactly()), large[3, 4].ravel())
+    assert "values" not in drawn.header and np.array_equal(
+        values(drawn.with_exact_numbers()), large[3, 4].ravel()
+    )
 
 
 def test_the_grid_has_every_weight_of_every_head_and_the_words() -> None:
     drawn = grid_packet(WEIGHTS, allowed=MAY, queries=WORDS, keys=WORDS)
     assert "weights" not in drawn.header and drawn.header["queries"] == WORDS
-    assert np.array_equal(values(drawn.exactly(), "weights"), WEIGHTS[:, :, MAY].ravel())
-    assert drawn.exactly(most=10).header["exact"] is False, "too many are not sent"
+    assert np.array_equal(values(drawn.with_exact_numbers(), "weights"), WEIGHTS[:, :, MAY].ravel())
+    assert drawn.with_exact_numbers(most=10).header["exact"] is False, "too many are not sent"
 
 
 PICTURES = {
@@ -84,7 +86,7 @@ def run() -> core.Run:
 def test_a_picture_says_whose_numbers_it_shows(run: core.Run, name: str) -> None:
     header = PICTURES[name](run).packet.header
     told = header["origin"]
-    assert (told["model"], told["text"], told["beside"], told["kind"]) == (
+    assert (told["model"], told["text"], told["second_text"], told["kind"]) == (
         "translator-en-es",
         run.source.text,
         run.target_text,
@@ -179,7 +181,9 @@ def test_a_table_to_take_along_is_all_numbers_and_an_archive_has_the_words() -> 
     found = np.array([float(row["value"]) for row in rows if row["array"] == "weights"], np.float32)
     assert np.array_equal(found, WEIGHTS[0].ravel())
     with np.load(
-        io.BytesIO(export.npz({**Origin(model="gpt-mini", kind="causal", layer=2, head=5).named(), **arrays}))
+        io.BytesIO(
+            export.npz({**Origin(model="gpt-mini", kind="causal", layer=2, head=5).arrays(), **arrays})
+        )
     ) as kept:
         assert kept["keys"].tolist() == WORDS and (
             str(kept["model"]),
@@ -275,8 +279,8 @@ def test_a_drawing_is_called_by_its_name_and_size(name: str) -> None:
     """A saved picture's heading has no encoded drawing in it, also for one of a visitor; the archive keeps the exact text."""
     own = doodles.as_text(doodles.own(name))
     theirs = doodles.as_text(doodles.drawn([[(0.2, 0.5), (0.8, 0.5)]]))
-    heading = " ".join(Origin(model="vit-doodles", text=own, beside=theirs).heading())
+    heading = " ".join(Origin(model="vit-doodles", text=own, second_text=theirs).heading())
     assert doodles.PREFIX not in heading and f"{name}, 28 × 28" in heading and "a drawing, 28 × 28" in heading
     kept = Origin(model="vit-doodles", text=own)
-    assert kept.known()["called"].endswith(f"{name}, 28 × 28")
-    assert kept.named()["text"] == own and "called" not in kept.named()
+    assert kept.fields()["called"].endswith(f"{name}, 28 × 28")
+    assert kept.arrays()["text"] == own and "called" not in kept.arrays()

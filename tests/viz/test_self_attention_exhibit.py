@@ -15,7 +15,7 @@ from streamlit.testing.v1 import AppTest
 from viz.charts.curves import number
 from viz.course.self_attention.self_attention import boards, exhibit, folds, link
 from viz.course.shared.maths import self_attention
-from viz.instruments.board.board import Edited
+from viz.instruments.board.board import EditedCell
 from viz.labels import percent
 
 FOLDS = (
@@ -141,8 +141,8 @@ def test_turning_the_convention_turns_shapes_and_no_number():
                 values(grid).T if turned else values(grid), values(rows[name]), err_msg=name
             )
             assert (grid["shape"] != rows[name]["shape"]) == turned
-            texts = np.array(grid["told"], dtype=object)
-            assert (texts.T if turned else texts).tolist() == rows[name]["told"]
+            texts = np.array(grid["explanations"], dtype=object)
+            assert (texts.T if turned else texts).tolist() == rows[name]["explanations"]
     assert "Q Kᵀ" in str(board(page(step="4", convention="rows"))["lines"])
 
 
@@ -150,12 +150,12 @@ def test_the_arithmetic_of_a_cell_adds_up():
     """Every text names the factors on the board; evaluated, its products give the cell."""
     test = page(step="4")
     found = exhibit.compute(exhibit.Params()).found
-    text = grids(test)["S"]["told"][5][2]
+    text = grids(test)["S"]["explanations"][5][2]
     sum_ = text.split(" = ")[1].replace("·", "*").replace("−", "-")
     assert eval(sum_) == found.dots[5, 2] and text.endswith(number(found.scores[5, 2]))
-    text = grids(test)["Q"]["told"][2][5]
+    text = grids(test)["Q"]["explanations"][2][5]
     assert eval(text.split(": ")[-1].split(" = ")[0].replace("·", "*").replace("−", "-")) == found.q[5, 2]
-    text = grids(page(step="5"))["Z"]["told"][1][5]
+    text = grids(page(step="5"))["Z"]["explanations"][1][5]
     assert eval(text.split(": ")[-1].split(" = ")[0].replace("·", "*").replace("−", "-")) == pytest.approx(
         found.z[5, 1], abs=5e-4
     )
@@ -254,19 +254,19 @@ def test_what_is_touched_on_the_board_goes_into_the_link(monkeypatch):
     monkeypatch.setattr(
         boards.state, "read", lambda name, default, parse=str: "Q01:2" if name.endswith("set") else default
     )
-    monkeypatch.setattr(boards, "edited", lambda key: Edited("W_V", 3, 1, -2.0))
+    monkeypatch.setattr(boards, "edited_cell", lambda key: EditedCell("W_V", 3, 1, -2.0))
     boards._edit()
     assert (
         written.pop("self_attention.set") == "Q01:2_V31:-2"
         and exhibit.compute(exhibit.Params(set="V31:-2")).found.w_v[3, 1] == -2
     )
-    monkeypatch.setattr(boards, "edited", lambda key: Edited("s", 0, 1, -9.0))
+    monkeypatch.setattr(boards, "edited_cell", lambda key: EditedCell("s", 0, 1, -9.0))
     boards._edit()
     assert link.scores(str(written.pop("self_attention.scores"))) == pytest.approx(
         (np.log(7), -5, 0, 0), abs=1e-4
     )
-    monkeypatch.setattr(boards, "chosen", lambda key, n: 3)
-    monkeypatch.setattr(boards, "turned", lambda key: "rows")
+    monkeypatch.setattr(boards, "chosen_word", lambda key, n: 3)
+    monkeypatch.setattr(boards, "chosen_convention", lambda key: "rows")
     boards._choose(6)
     boards._turn()
     assert written == {"self_attention.at": 3, "convention": "rows"}

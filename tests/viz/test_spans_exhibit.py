@@ -18,7 +18,7 @@ from core.training.finetune import tuning
 from viz.course.bert import tuning_live
 from viz.course.bert.spans_and_tags import answers, maths, pairs, tags
 from viz.course.bert.spans_and_tags.params import SENTENCES, Params
-from viz.instruments.marked.marked import marked_packet, picked
+from viz.instruments.marked.marked import marked_packet, picked_words
 from viz.labels import percent
 
 SLUG = "spans_and_tags."
@@ -282,4 +282,4 @@ def test_the_instrument_sends_what_it_was_given(monkeypatch):
         monkeypatch.setattr(
             sys.modules["viz.instruments.marked.marked"], "stored", lambda key, name, value=value: value
         )
-        assert picked("k", 3) == read
+        assert picked_words("k", 3) == read

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from packets import opened, unpacked, unrun
 
-from viz.instruments import HeadContext, head_view_packet, stacked
+from viz.instruments import HeadContext, head_view_packet, make_stack
 from viz.instruments.heatmap.heatmap import heatmap_packet
 from viz.instruments.kit.head_stack import MOST, MOST_CELLS, PARTS, ROOM, SHADES
 
@@ -27,7 +27,7 @@ def heads(layers: int, n_heads: int, n: int, causal: bool) -> tuple[np.ndarray, 
 )
 def test_each_head_comes_back(layers: int, n_heads: int, n: int, kind: str, causal: bool) -> None:
     weights, may = heads(layers, n_heads, n, causal)
-    found = stacked(weights, may)
+    found = make_stack(weights, may)
     assert found and not found.rough
     assert found.fields["kind"] == kind
     words = [str(i) for i in range(n)]
@@ -45,7 +45,7 @@ def test_each_head_comes_back(layers: int, n_heads: int, n: int, kind: str, caus
 def test_a_number_that_is_none_comes_back_as_none() -> None:
     weights, may = heads(6, 8, 64, True)
     weights[3, 4, 10, 2] = np.nan
-    found = stacked(weights, may)
+    found = make_stack(weights, may)
     assert found and found.fields["kind"] == "steps"
     bad = ~unrun(found.parts["bad"], 48 * int(may.sum()))
     assert np.flatnonzero(bad).tolist() == [28 * int(may.sum()) + 10 * 11 // 2 + 2]
@@ -54,7 +54,7 @@ def test_a_number_that_is_none_comes_back_as_none() -> None:
 def test_a_long_text_has_a_rough_stack_and_its_own_numbers() -> None:
     weights, may = heads(2, 2, 200, True)
     weights[0, 1, 5, 5] = np.inf
-    found = stacked(weights, may)
+    found = make_stack(weights, may)
     assert found and found.rough
     shades = np.frombuffer(zlib.decompress(found.parts["values"]), np.uint8).reshape(4, -1)
     known = np.isfinite(weights[:, :, may].reshape(4, -1))
@@ -75,12 +75,12 @@ def test_a_long_text_has_a_rough_stack_and_its_own_numbers() -> None:
 def test_where_there_is_no_stack() -> None:
     weights, _ = heads(1, 2, 6, False)
     other = np.stack([np.tri(6, dtype=bool), np.ones((6, 6), dtype=bool)])[None]
-    assert stacked(weights, other) is None  # masks differ from head to head
-    assert stacked(weights, np.broadcast_to(np.tri(6, dtype=bool), (1, 2, 6, 6))) is not None
-    assert stacked(np.zeros((1, 1, 0, 0))) is None
-    assert stacked(np.broadcast_to(np.float32(0.1), (1, 2 * MOST_CELLS // 160_000 + 1, 400, 400))) is None
+    assert make_stack(weights, other) is None  # masks differ from head to head
+    assert make_stack(weights, np.broadcast_to(np.tri(6, dtype=bool), (1, 2, 6, 6))) is not None
+    assert make_stack(np.zeros((1, 1, 0, 0))) is None
+    assert make_stack(np.broadcast_to(np.float32(0.1), (1, 2 * MOST_CELLS // 160_000 + 1, 400, 400))) is None
     noise = np.random.default_rng(0).random((10, 10, 200, 200)).astype(np.float32)
-    assert stacked(noise) is None and noise.size < MOST_CELLS  # MOST bytes are not enough for noise
+    assert make_stack(noise) is None and noise.size < MOST_CELLS  # MOST bytes are not enough for noise
     assert MOST <= 1_500_000
     with pytest.raises(ValueError, match=r"got 3 axes of shape \(2, 6, 6\)"):
-        stacked(weights[0])
+        make_stack(weights[0])

@@ -10,7 +10,7 @@ import pytest
 from packets import KB, sent, unpacked
 from tiny_models import write
 
-from viz.instruments.strip.strip import joined, strip_packet, units
+from viz.instruments.strip.strip import join_pieces, strip_packet, units
 
 
 def texts(tokens: list[str], spans: Any = None) -> list[str]:
@@ -56,7 +56,7 @@ def test_units_keep_rows_at_one_and_nothing_from_forbidden_cells(causal: bool) -
     weights /= weights.sum(1, keepdims=True)
     side = units(list("abcdefg"), [(0, 1), (1, 2), (1, 2), (1, 2), (2, 3), (3, 4), (3, 4)])
     assert [unit.pieces for unit in side] == [(0,), (1, 2, 3), (4,), (5, 6)]
-    found, allowed = joined(np.where(may, weights, np.nan), may, side, side)
+    found, allowed = join_pieces(np.where(may, weights, np.nan), may, side, side)
     assert np.allclose(found.sum(1), 1)
     member = np.zeros((4, 7))
     for row, unit in enumerate(side):
@@ -65,7 +65,7 @@ def test_units_keep_rows_at_one_and_nothing_from_forbidden_cells(causal: bool) -
     assert allowed is not None and (allowed == (member @ may @ member.T > 0)).all()
     broken = weights.copy()
     broken[6, 0] = np.nan
-    assert np.isnan(joined(broken, None, side, side)[0]).sum() == 1  # and spoils no other cell
+    assert np.isnan(join_pieces(broken, None, side, side)[0]).sum() == 1  # and spoils no other cell
 
 
 def test_without_groups_the_tensor_travels_as_it_is() -> None:
@@ -91,7 +91,7 @@ def test_the_selected_position_is_found_inside_its_unit() -> None:
 
 
 def test_the_sentence_names_whom_it_speaks_of() -> None:
-    packet = strip_packet(np.eye(2), "ab", who="the average of 8 heads")
+    packet = strip_packet(np.eye(2), "ab", subject="the average of 8 heads")
     assert (
         packet.header["say"]["looks"]
         == "Reading {word}, the average of 8 heads gives {percent} of its attention to {key}."

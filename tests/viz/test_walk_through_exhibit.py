@@ -22,7 +22,7 @@ from viz.course.shared.maths import sizes
 from viz.course.transformer.walk_through import exhibit, folds, inside, params, steps
 from viz.course.transformer.walk_through.charts.shifted_targets import shifted
 from viz.course.transformer.walk_through.maths import journey, looked_at
-from viz.instruments.diagram.diagram import Node, diagram_packet, levels, picked
+from viz.instruments.diagram.diagram import Node, diagram_packet, levels, picked_box
 from viz.labels import percent
 from viz.shell import pages
 
@@ -196,7 +196,7 @@ def test_one_word_walks_all_boxes(data):
 
 def test_a_touch_leads_to_the_box():
     test = page(1, state={"walk_through.map": {"box": {"name": "decoder.ffn", "id": "1"}}})
-    assert not test.exception and picked("nobody", ["a"]) is None
+    assert not test.exception and picked_box("nobody", ["a"]) is None
 
 
 def test_each_fold_opens(data):
@@ -242,11 +242,11 @@ def test_the_lines_to_take_away_make_the_same_numbers(data):
 
 def test_the_plan_as_data(data):
     here = transformer_map.plan(data.run, data.boxes, 2)
-    assert len(here["nodes"]) == 23 and all(0 < node.at[1] < here["rows"] for node in here["nodes"])
+    assert len(here["nodes"]) == 23 and all(0 < node.center[1] < here["rows"] for node in here["nodes"])
     tops = [
-        (node.at[1] - node.size[1] / 2, node.at[1] + node.size[1] / 2)
+        (node.center[1] - node.size[1] / 2, node.center[1] + node.size[1] / 2)
         for node in here["nodes"]
-        if node.at[0] > 50
+        if node.center[0] > 50
     ]
     assert all(upper[1] < lower[0] for lower, upper in pairwise(tops)), "boxes of a column do not touch"
     packet = diagram_packet(here["nodes"], rows=here["rows"], selected="linear")

@@ -15,7 +15,7 @@ from viz.charts.patches import PICKED
 from viz.course.shared.maths import weighting
 from viz.course.why.weighting import exhibit, params, steps
 from viz.course.why.weighting.params import Params
-from viz.instruments.weighing.weighing import weighed, weighing_packet
+from viz.instruments.weighing.weighing import chosen_importances, weighing_packet
 from viz.labels import percent
 from viz.shell import state
 
@@ -108,7 +108,7 @@ def test_equal_sliders_give_a_tenth_each():
 def test_a_slider_that_is_let_go_makes_the_importances_the_visitors_own(monkeypatch):
     written: dict[str, object] = {}
     monkeypatch.setattr(steps.state, "write", lambda **values: written.update(values))
-    monkeypatch.setattr(steps, "weighed", lambda key, n: (0.0,) * 9 + (2.5,))
+    monkeypatch.setattr(steps, "chosen_importances", lambda key, n: (0.0,) * 9 + (2.5,))
     steps._take("weighting.words")
     assert written == {"weighting.raw": "0_0_0_0_0_0_0_0_0_2.5", "weighting.source": "own"}
     assert params.importances(str(written["weighting.raw"]))[-1] == 2.5
@@ -126,7 +126,7 @@ def test_what_the_browser_sends_is_checked(monkeypatch):
         monkeypatch.setattr(
             sys.modules["viz.instruments.weighing.weighing"], "stored", lambda key, name, sent=sent: sent
         )
-        assert weighed("k", 2) == expected
+        assert chosen_importances("k", 2) == expected
     with pytest.raises(ValueError, match="between 0 and 5"):
         weighing_packet(["a"], [6.0])
     with pytest.raises(ValueError, match="2"):

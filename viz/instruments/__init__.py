@@ -13,21 +13,21 @@ from viz.instruments.arithmetic.arithmetic import Steps, arithmetic
 from viz.instruments.board.board import Grid, Sign, board
 from viz.instruments.candidates.candidates import candidates
 from viz.instruments.diagram.diagram import diagram
-from viz.instruments.grid.grid import Heads, clicked, grid, grid_packet, show_grid
+from viz.instruments.grid.grid import Heads, clicked_head, grid, grid_packet, show_grid
 from viz.instruments.head_view.head_view import Lines, head_view, head_view_packet
 from viz.instruments.heatmap.heatmap import Cells, heatmap
-from viz.instruments.kit.head_stack import HeadContext, Stack, stacked
-from viz.instruments.marked.marked import marked, picked
+from viz.instruments.kit.head_stack import HeadContext, Stack, make_stack
+from viz.instruments.marked.marked import marked, picked_words
 from viz.instruments.mask_editor.mask_editor import mask_editor
 from viz.instruments.picture.picture import DESCRIBING, LOOKING, Looks, picture_view
-from viz.instruments.plane.plane import Point, Score, moved, plane, plane_packet
+from viz.instruments.plane.plane import Point, Score, moved_points, plane, plane_packet
 from viz.instruments.qkv.qkv import qkv, qkv_packet
 from viz.instruments.sketch.sketch import sketch
-from viz.instruments.source.source import Chosen, source
+from viz.instruments.source.source import ChosenTensor, source
 from viz.instruments.strip.strip import strip
 from viz.instruments.timeline.timeline import timeline
 from viz.instruments.tree.tree import Branch, Node, tree, tree_packet
-from viz.instruments.weighing.weighing import weighed, weighing
+from viz.instruments.weighing.weighing import chosen_importances, weighing
 from viz.instruments.whole_model.whole_model import whole_model
 from viz.instruments.words.words import (
     ALIGNING,
@@ -49,7 +49,7 @@ __all__ = [
     "WRITING",
     "Branch",
     "Cells",
-    "Chosen",
+    "ChosenTensor",
     "Grid",
     "HeadContext",
     "Heads",
@@ -65,17 +65,19 @@ __all__ = [
     "arithmetic",
     "board",
     "candidates",
-    "clicked",
+    "chosen_importances",
+    "clicked_head",
     "diagram",
     "grid",
     "grid_packet",
     "head_view",
     "head_view_packet",
     "heatmap",
+    "make_stack",
     "marked",
     "mask_editor",
-    "moved",
-    "picked",
+    "moved_points",
+    "picked_words",
     "picture_view",
     "plane",
     "plane_packet",
@@ -84,12 +86,10 @@ __all__ = [
     "show_grid",
     "sketch",
     "source",
-    "stacked",
     "strip",
     "timeline",
     "tree",
     "tree_packet",
-    "weighed",
     "weighing",
     "whole_model",
     "words_view",

@@ -32,7 +32,7 @@ def entry(erratum: Erratum) -> None:
     left.markdown(f":gray[Printed]  \n{formulas(erratum.says)}")
     right.markdown(f":gray[Right]  \n{formulas(erratum.right)}")
     evidence = engine_client.submit(("erratum", erratum.id), erratum.evidence, erratum.cost)
-    with origin.aside(changed=erratum.id):
+    with origin.override(changed=erratum.id):
         _pictures(erratum.id, evidence)
     page_parts.summary(evidence.sentence)
     if not evidence.computed:

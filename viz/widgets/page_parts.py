@@ -84,7 +84,7 @@ def show(
         if picture_listener.has_listener():  # each who looks on has his own colours, and no room's large type
             picture_listener.notify(key, picture_listener.Chart(_tree(figure, _Look()), alt))
         st.vega_lite_chart(
-            tree | {"usermeta": origin.now().known()},
+            tree | {"usermeta": origin.now().fields()},
             key=key,
             theme=None,
             width="stretch",
@@ -343,7 +343,7 @@ def export_fold(
                 files = [
                     (
                         "Data, NPZ",
-                        export.npz({**origin.now().named(), **arrays}),
+                        export.npz({**origin.now().arrays(), **arrays}),
                         "npz",
                         "application/octet-stream",
                     ),

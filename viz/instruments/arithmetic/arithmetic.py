@@ -4,7 +4,7 @@ The figures are texts made in `core.analysis.arithmetic.cell`, so that the round
 vector shows its largest terms and "and 24 more: sum ..."; a click opens it in place. Nothing of that asks the server;
 only a tensor that the visitor chooses (to see the line of code that made it) reaches Python.
 
-A page may wait with the figures until they are in view: `awaited` names the cell and shows no figure but its weight,
+A page may wait with the figures until they are in view: `show_pending` names the cell and shows no figure but its weight,
 the browser says when the place comes near, and `in_view` is true from then on.
 """
 
@@ -45,23 +45,23 @@ class Steps:
 class Cell:
     """A cell before its arithmetic: layer, head, query, key, the weight, the names of query and key.
 
-    `of` says what it is a cell of; with it the browser knows whether figures that it shows are those of this cell.
+    `context` names what it is a cell of; by it the browser knows whether the figures that it shows are those of this cell.
     """
 
-    at: tuple[int, int, int, int]
+    indices: tuple[int, int, int, int]
     weight: float
     words: tuple[str, str]
-    of: str
+    context: str
 
 
 def in_view(key: str) -> bool:
-    """Whether the browser's last word is that the place of the instrument `key` is in view, or nearly. A test says it by
+    """Return whether the browser last reported that the instrument `key` is in view, or nearly. A test sets it by
     `session_state[key] = {"near": True}`."""
     return bool(stored(key, "near"))
 
 
-def awaited(cell: Cell, *, key: str, title: str = "") -> None:
-    """In the place of `arithmetic(..., cell=cell)` while nobody looks: the title and no figures; figures of another cell go."""
+def show_pending(cell: Cell, *, key: str, title: str = "") -> None:
+    """Show the title without figures in place of `arithmetic(..., cell=cell)` while nobody looks; figures of another cell are removed."""
     ARITHMETIC.show(light_packet(cell, title=title), key=key, on_path_change=nothing, on_near_change=nothing)
 
 
@@ -71,12 +71,12 @@ def light_packet(cell: Cell, *, title: str = "") -> Packet:
     return Packet(
         {
             "light": True,
-            "of": _of(cell),
+            "of": _cell_identity(cell),
             "title": title,
             "query": query,
             "key": key,
             "weight": cell.weight,
-            "cell": cell.at,
+            "cell": cell.indices,
         }
     )
 
@@ -108,7 +108,7 @@ class Arithmetic(Spec):
         path, echo = path_chosen(self.key, paths_of(self.lines), self.selected)
         packet.header |= {"selected": path, "echo": echo}
         if self.cell is not None:
-            packet.header |= {"light": False, "of": _of(self.cell)}
+            packet.header |= {"light": False, "of": _cell_identity(self.cell)}
         ARITHMETIC.show(packet, key=self.key, on_path_change=nothing, on_near_change=nothing)
         return Steps(path)
 
@@ -135,16 +135,16 @@ class Arithmetic(Spec):
                 "echo": None,
                 **self.plain("title", "selected", "height", "python"),
                 "numbers": numbers,
-                "told": [_told(line) for line in lines.lines],
+                "told": [_own_parts(line) for line in lines.lines],
             }
         )
-        packet.add("lines", _plan(tuple(_said(line, labels, numbers) for line in lines.lines)))
+        packet.add("lines", _plan(tuple(_shared_parts(line, labels, numbers) for line in lines.lines)))
         packet.add("labels", _labels(labels))
         for name, shared in (("row", True), ("pair", False)):
             summed = [line for line in lines.lines if line.values is not None and line.shared == shared]
             packet.add(
                 name,
-                figures.joined(
+                figures.pack_groups(
                     figures.columns([*line.factors, line.values], line.label_indices)
                     for line in summed
                     if line.values is not None
@@ -157,13 +157,13 @@ arithmetic_packet = face(Arithmetic, Arithmetic.packet)
 arithmetic = face(Arithmetic, Arithmetic.show)
 
 
-def _of(cell: Cell) -> str:
+def _cell_identity(cell: Cell) -> str:
     """Return a short identity of this cell, different from that of every other one."""
-    return identity(json.dumps([cell.of, *cell.at, *cell.words]).encode())
+    return identity(json.dumps([cell.context, *cell.indices, *cell.words]).encode())
 
 
 def paths_of(lines: CellArithmetic) -> list[str]:
-    """The tensors that hold results, in the order of the lines."""
+    """Return the paths of the tensors that hold results, in the order of the lines."""
     return list(dict.fromkeys(line.path for line in lines.lines if line.path))
 
 
@@ -171,7 +171,7 @@ def _json(value: Any) -> bytes:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
 
 
-def _said(
+def _shared_parts(
     line: Line, labels: tuple[tuple[bool, tuple[str, ...]], ...], numbers: list[str]
 ) -> tuple[Any, ...]:
     """Return the parts of a line that all cells share; append the numbers that differ to `numbers`, in the order of these texts."""
@@ -192,8 +192,8 @@ def _said(
 
 
 @lru_cache(64)
-def _plan(said: tuple[tuple[Any, ...], ...]) -> bytes:
-    """The lines without their numbers, as the browser reads them; cells of one kind differ in little else."""
+def _plan(rows: tuple[tuple[Any, ...], ...]) -> bytes:
+    """Return the lines without their numbers, as the browser reads them; cells of one kind differ in little else."""
     return _json(
         [
             {
@@ -208,20 +208,20 @@ def _plan(said: tuple[tuple[Any, ...], ...]) -> bytes:
                 "words_axis": axis == "key",
                 "labels": labels,
                 "shared": shared,
-                "cites": [cited(cite) for cite in cites],
+                "cites": [source_names(cite) for cite in cites],
             }
-            for name, title, words, equation, path, *columns, form, axis, labels, shared, cites in said
+            for name, title, words, equation, path, *columns, form, axis, labels, shared, cites in rows
         ]
     )
 
 
 @lru_cache(64)
 def _labels(labels: tuple[tuple[bool, tuple[str, ...]], ...]) -> bytes:
-    """Lists of the names of terms; those of keys with their spaces visible."""
+    """Return the lists of the names of terms; those of keys with their spaces visible."""
     return _json([[visible(name) for name in names] if keys else names for keys, names in labels])
 
 
-def _told(line: Line) -> dict[str, Any]:
+def _own_parts(line: Line) -> dict[str, Any]:
     """Return the parts of a line that are this cell's own, besides its columns; empty ones are left out."""
     few, told = (
         line.leading_terms(),
@@ -236,11 +236,11 @@ def _told(line: Line) -> dict[str, Any]:
     )
 
 
-def cited(cite: tuple[str, str, str]) -> tuple[str, str]:
-    """Return the place of an equation in the sources: in few words, and in full.
+def source_names(cite: tuple[str, str, str]) -> tuple[str, str]:
+    """Name an equation of the sources: in few words, and in full.
 
     Example:
-        >>> cited(("ghojogh2020", "2.4.2", "Eq. (10)"))
+        >>> source_names(("ghojogh2020", "2.4.2", "Eq. (10)"))
         ('Ghojogh and Ghodsi, survey 2020, Eq. (10)', 'Ghojogh and Ghodsi, survey 2020, 2.4.2, Eq. (10)')
     """
     place = Cite(*cite)

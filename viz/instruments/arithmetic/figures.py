@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 _NUMBER = re.compile("[0-9]+|#")
 
 
-def packed(numbers: NDArray[np.int64]) -> bytes:
-    """Whole numbers (below 2^52 either way) as base-128 varints, the sign in the lowest bit.
+def pack(numbers: NDArray[np.int64]) -> bytes:
+    """Pack whole numbers (below 2^52 either way) as base-128 varints, the sign in the lowest bit.
 
     Example:
-        >>> packed(np.array([0, -1, 1, 64])).hex(" ")
+        >>> pack(np.array([0, -1, 1, 64])).hex(" ")
         '00 01 02 80 01'
     """
     zigzag = ((numbers << 1) ^ (numbers >> 63)).astype(np.uint64)
@@ -37,32 +37,34 @@ def packed(numbers: NDArray[np.int64]) -> bytes:
     return ((rest & np.uint64(127)).astype(np.uint8) | (more.astype(np.uint8) << 7))[kept].tobytes()
 
 
-def columns(figures: Sequence[RoundedNumbers], at: NDArray[np.int64] | None) -> list[NDArray[np.int64]]:
-    """Columns with equally many decimals, and the places of their names, as whole numbers to pack.
+def columns(
+    figures: Sequence[RoundedNumbers], label_indices: NDArray[np.int64] | None
+) -> list[NDArray[np.int64]]:
+    """Return columns with equally many decimals, and the indices of their names, as whole numbers to pack.
 
     Decimals, how many columns; of each its length times two (and one more if all its numbers are the one that follows),
-    its units; then the places: none where they are 0, 1, 2 ...
+    its units; then the indices: none where they are 0, 1, 2 ...
     """
     out = [np.array([figures[0].decimals, len(figures)], dtype=np.int64)]
     for column in figures:
         units = column.units
         same = len(units) > 1 and bool((units == units[0]).all())
         out += [np.array([2 * len(units) + same], dtype=np.int64), units[:1] if same else units]
-    listed = at is not None and not np.array_equal(at, np.arange(len(at)))
+    listed = label_indices is not None and not np.array_equal(label_indices, np.arange(len(label_indices)))
     return [
         *out,
-        np.array([len(at) if at is not None and listed else 0], dtype=np.int64),
-        *([np.asarray(at, dtype=np.int64)] if listed else []),
+        np.array([len(label_indices) if label_indices is not None and listed else 0], dtype=np.int64),
+        *([np.asarray(label_indices, dtype=np.int64)] if listed else []),
     ]
 
 
 def odd(figures: Sequence[RoundedNumbers]) -> list[tuple[int, int, str]]:
-    """Column, place and text of what no whole number can say."""
+    """Return column, position and text of each entry that is no whole number of units."""
     return [(column, place, text) for column, each in enumerate(figures) for place, text in each.odd.items()]
 
 
 def template(text: str, numbers: list[str]) -> str:
-    """The text with # for each of its numbers, which go to the end of `numbers`.
+    """Return the text with # for each of its numbers, which are appended to `numbers`.
 
     Example:
         >>> found = []
@@ -76,7 +78,7 @@ def template(text: str, numbers: list[str]) -> str:
     return _NUMBER.sub("#", text)
 
 
-def joined(groups: Iterable[list[NDArray[np.int64]]]) -> bytes:
-    """All of them in one row of bytes."""
+def pack_groups(groups: Iterable[list[NDArray[np.int64]]]) -> bytes:
+    """Pack all groups into one row of bytes."""
     every = [numbers for group in groups for numbers in group]
-    return packed(np.concatenate(every)) if every else b""
+    return pack(np.concatenate(every)) if every else b""

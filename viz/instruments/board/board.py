@@ -49,7 +49,7 @@ class Grid:
     scale: str = "signed"
     limit: float = 3.0
     marked: Sequence[tuple[str, int]] = ()
-    told: Sequence[Sequence[str]] = ()
+    explanations: Sequence[Sequence[str]] = ()
     """The sentence on how each cell is computed, by row and column."""
     uses: Sequence[tuple[str, str, str | int]] = ()
     edit: bool = False
@@ -58,7 +58,7 @@ class Grid:
     covered: bool = False
     note: str = ""
 
-    def packed(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         """Return the grid as JSON has it, for the browser.
 
         Raises ValueError when labels or texts do not fit the numbers.
@@ -93,7 +93,7 @@ class Grid:
             "places": self.places,
             "scale": self.scale,
             "limit": self.limit,
-            "told": [list(row) for row in self.told],
+            "explanations": [list(row) for row in self.explanations],
             "uses": [list(use) for use in self.uses],
             "edit": self.edit,
             "shut": None if shut is None else shut.astype(int).tolist(),
@@ -121,7 +121,7 @@ Item = Grid | Sign | Unit | Sequence[Grid]
 
 
 @dataclass(frozen=True)
-class Edited:
+class EditedCell:
     """A number that the visitor changed: of which grid, where, and what it is now."""
 
     grid: str
@@ -136,7 +136,7 @@ class Board(Spec):
 
     convention: "columns" or "rows" shows the switch between both; "" hides it. pin: the cell (grid, row, column) whose
     arithmetic is shown until another one is touched. hint: the sentence while no cell is touched. large: for a few small grids.
-    on_word, on_edit, on_turn: called before the run that answers; `chosen`, `edited` and `turned` return what was done.
+    on_word, on_edit, on_turn: called before the run that answers; `chosen_word`, `edited_cell` and `chosen_convention` return what was done.
 
     Example:
         >>> packet = Board([[Grid("Q", [[1.0, -1.0]], "1 × 2"), Sign("=")]]).packet()
@@ -166,7 +166,7 @@ class Board(Spec):
         )
 
     def packet(self) -> Packet:
-        lines = [[_packed(item) for item in line] for line in self.lines]
+        lines = [[_as_json(item) for item in line] for line in self.lines]
         return Packet(
             {
                 "lines": lines,
@@ -181,35 +181,35 @@ board_packet = face(Board, Board.packet)
 board = face(Board, Board.show)
 
 
-def _packed(item: Item) -> dict[str, Any]:
+def _as_json(item: Item) -> dict[str, Any]:
     if isinstance(item, Sign):
         return {"sign": item.text, "says": item.says}
     if isinstance(item, Grid):
-        return item.packed()
+        return item.as_json()
     if isinstance(item, Unit):
-        return {"unit": [_packed(part) for part in item.items]}
-    return {"stack": [grid.packed() for grid in item]}
+        return {"unit": [_as_json(part) for part in item.items]}
+    return {"stack": [grid.as_json() for grid in item]}
 
 
-def chosen(key: str, n: int) -> int | None:
-    """The place of the word, of n, that the visitor touched last; None for anything else.
+def chosen_word(key: str, n: int) -> int | None:
+    """Return the index of the word, of n, that the visitor touched last; None for anything else.
 
     Example:
-        >>> chosen("nobody", 3) is None
+        >>> chosen_word("nobody", 3) is None
         True
     """
     sent = stored(key, "word")
     return sent if isinstance(sent, int) and not isinstance(sent, bool) and 0 <= sent < n else None
 
 
-def turned(key: str) -> str | None:
-    """The convention that the visitor asked for: "columns" or "rows"."""
+def chosen_convention(key: str) -> str | None:
+    """Return the convention that the visitor asked for: "columns" or "rows"."""
     sent = stored(key, "turn")
     return sent if sent in ("columns", "rows") else None
 
 
-def edited(key: str) -> Edited | None:
-    """The number that the visitor changed last, brought into range; None for anything else."""
+def edited_cell(key: str) -> EditedCell | None:
+    """Return the cell that the visitor changed last, its value brought into range; None for anything else."""
     sent = stored(key, "edit")
     if not isinstance(sent, dict) or not isinstance(sent.get("grid"), str):
         return None
@@ -222,4 +222,4 @@ def edited(key: str) -> Edited | None:
         return None
     if not isinstance(value, (int, float)) or isinstance(value, bool) or not math.isfinite(value):
         return None
-    return Edited(sent["grid"], at[0], at[1], min(max(round(float(value), 2), -MOST), MOST))
+    return EditedCell(sent["grid"], at[0], at[1], min(max(round(float(value), 2), -MOST), MOST))

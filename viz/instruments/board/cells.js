@@ -64,7 +64,7 @@ function cellOf(view, row, grid, i, j) {
   if (head.covered) { cell.textContent = "?"; cell.classList.add("covered"); return cell; }
   if (head.shut?.[i]?.[j]) { cell.classList.add("shut"); cell.style.setProperty("--hatch", view.theme.hatch); cell.setAttribute("aria-label", "left out"); return cell; }
   show(view, cell, head, head.values[i][j]);
-  const told = head.told?.[i]?.[j];
+  const told = head.explanations?.[i]?.[j];
   if (!told && !head.edit) return cell;
   cell.tabIndex = 0;
   cell.setAttribute("role", "button");

@@ -5,7 +5,7 @@ import { indexed } from "./write.js";
 /** The cell's arithmetic, and a light on the row and the column that made it; without a cell the page's own hint. */
 export function tell(view, at) {
   for (const lit of view.root.querySelectorAll(".lit, .told-of")) lit.classList.remove("lit", "told-of");
-  const grid = at && view.grids.get(at[0]), text = grid?.head.told?.[at[1]]?.[at[2]];
+  const grid = at && view.grids.get(at[0]), text = grid?.head.explanations?.[at[1]]?.[at[2]];
   view.told.replaceChildren();
   indexed(view.told, text ?? view.head.hint);
   view.root.dataset.told = text ? at.join(" ") : "";
@@ -21,6 +21,6 @@ function light(grid, line, place) {
 }
 
 export function pin(view, at) {
-  view.pinned = view.grids.get(at[0])?.head.told?.[at[1]]?.[at[2]] ? at : null;
+  view.pinned = view.grids.get(at[0])?.head.explanations?.[at[1]]?.[at[2]] ? at : null;
   tell(view, view.pinned);
 }

@@ -36,13 +36,13 @@ export function accept(view, packet) {
   draw(view);
   tellWay(view);
   view.hint.textContent = head.offers && head.rows.length > 1 ? "Click another token to write it instead." : "";
-  Object.assign(view.root.dataset, { step: head.step, taken: head.taken, rows: head.rows.map((row) => row.id ?? "").join(" "), asked: "" });
+  Object.assign(view.root.dataset, { step: head.step, taken: head.taken_id, rows: head.rows.map((row) => row.id ?? "").join(" "), asked: "" });
   saveMenu(view, view.tools, saving(view));
 }
 
 /** One token: its name, its bars on the common scale, its number. */
 function drawn(view, row, i, changed) {
-  const { head } = view, taken = row.id === head.taken, offered = head.offers && row.id !== null && !taken;
+  const { head } = view, taken = row.id === head.taken_id, offered = head.offers && row.id !== null && !taken;
   const line = make(offered ? "button" : "div", "row");
   if (offered) line.type = "button";
   line.dataset.row = i;
@@ -67,7 +67,7 @@ function drawn(view, row, i, changed) {
 }
 
 /** The row that Tab comes to first. */
-const firstOffered = (head) => (head.offers ? head.rows.findIndex((row) => row.id !== null && row.id !== head.taken) : 0);
+const firstOffered = (head) => (head.offers ? head.rows.findIndex((row) => row.id !== null && row.id !== head.taken_id) : 0);
 
 function bar(track, kind, share) {
   const box = make("i", kind, track);

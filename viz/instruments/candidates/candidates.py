@@ -55,7 +55,7 @@ class Bar:
 
 
 @dataclass(frozen=True)
-class Lot:
+class SampledNumber:
     """The drawn number, and the taken token's part [low, high) of the bar that all kept tokens fill."""
 
     u: float
@@ -64,7 +64,7 @@ class Lot:
 
 
 @dataclass(frozen=True)
-class Asked:
+class TokenRequest:
     """The visitor's choice: token `id` instead of the one that was taken at `step`."""
 
     step: int
@@ -75,26 +75,26 @@ class Asked:
 class Candidates(Spec):
     """Bars of the tokens that could come next, the most probable on top.
 
-    taken: the id that was taken. step: the number of this step. others: (how many, before, after) of the tokens without a
+    taken_id: the id of the token that was taken. step: the number of this step. others: (how many, before, after) of the tokens without a
     bar of their own. filters: their names, in order, for the saved table of `Way.scores`.
-    on_ask: called, before the page runs again, when the visitor asks for another token; `asked(key)` says which.
+    on_ask: called, before the page runs again, when the visitor asks for another token; `requested_token(key)` returns it.
         None: the bars are only looked at.
 
     Raises ValueError for a taken token that has no bar, a probability outside 0 to 1, scores that are not one a filter.
 
     Example:
-        >>> packet = Candidates([Bar(5, "a", 0.7, 0.7), Bar(9, "b", 0.3, 0.3)], taken=5).packet()
+        >>> packet = Candidates([Bar(5, "a", 0.7, 0.7), Bar(9, "b", 0.3, 0.3)], taken_id=5).packet()
         >>> [(row["token"], row["says"], row["id"]) for row in packet.header["rows"]]
         [('a', '70%', 5), ('b', '30%', 9)]
-        >>> candidates([Bar(5, "a", 0.7, 0.7), Bar(9, "b", 0.3, 0.3)], taken=5, key="c")    # doctest: +SKIP
+        >>> candidates([Bar(5, "a", 0.7, 0.7), Bar(9, "b", 0.3, 0.3)], taken_id=5, key="c")    # doctest: +SKIP
     """
 
     bars: Sequence[Bar]
     _: KW_ONLY
-    taken: int
+    taken_id: int
     step: int = 0
     others: tuple[int, float, float] | None = None
-    lot: Lot | None = None
+    lot: SampledNumber | None = None
     filters: Sequence[str] = ()
     title: str = ""
     on_ask: Callable[[], None] | None = None
@@ -104,7 +104,7 @@ class Candidates(Spec):
         CANDIDATES.show(self.packet(), key=self.key, on_ask_change=self.on_ask or nothing)
 
     def packet(self) -> Packet:
-        bars, taken, filters, others, lot = self.bars, self.taken, self.filters, self.others, self.lot
+        bars, taken, filters, others, lot = self.bars, self.taken_id, self.filters, self.others, self.lot
         if bars and taken not in {bar.id for bar in bars}:
             raise ValueError(f"token {taken} was taken and has no bar; the taken one is always among them")
         shown = [value for bar in bars for value in (bar.before, bar.after)]
@@ -145,7 +145,7 @@ class Candidates(Spec):
                 "lot": drawn,
                 "offers": self.on_ask is not None,
                 "filters": list(filters),
-                **self.plain("taken", "step", "title", "python"),
+                **self.plain("taken_id", "step", "title", "python"),
             }
         )
 
@@ -154,10 +154,10 @@ candidates_packet = face(Candidates, Candidates.packet)
 candidates = face(Candidates, Candidates.show)
 
 
-def asked(key: str) -> Asked | None:
+def requested_token(key: str) -> TokenRequest | None:
     """Return the visitor's last request in the bars under `key`; None before any."""
     event = stored(key, "ask")
-    return Asked(*map(int, event["at"])) if event else None
+    return TokenRequest(*map(int, event["at"])) if event else None
 
 
 def _row(name: str, bar: Bar, index: int | None) -> dict[str, Any]:
@@ -172,9 +172,9 @@ def _row(name: str, bar: Bar, index: int | None) -> dict[str, Any]:
         "says": says,
         "model": percent(bar.before),
     }
-    return found if bar.way is None else found | {"way": _told(bar.way)}
+    return found if bar.way is None else found | {"way": _way_as_json(bar.way)}
 
 
-def _told(way: Way) -> dict[str, Any]:
-    """A way for the browser; what is not finite is null, since JSON knows no infinity."""
+def _way_as_json(way: Way) -> dict[str, Any]:
+    """Return a way for the browser; what is not finite is null, since JSON knows no infinity."""
     return vars(way) | {"scores": [score if np.isfinite(score) else None for score in way.scores]}

@@ -10,7 +10,7 @@ export function saving(view) {
     size: () => { const { width, height } = root.getBoundingClientRect(); return [width, height]; },
     paint: (pen) => paintElement(pen, root, root, theme),
     rows: () => [["token", "id", "probability", "after filters", "cut", "taken", ...(told ? ["logit", ...head.filters, "cut by the rule"] : [])],
-      ...rows.map((row) => [row.token, row.id ?? "", row.before, row.after, row.cut, row.id === head.taken ? "taken" : "",
+      ...rows.map((row) => [row.token, row.id ?? "", row.before, row.after, row.cut, row.id === head.taken_id ? "taken" : "",
         ...(row.way ? [...row.way.scores.map((score) => score ?? ""), row.way.rule] : [])])],
     arrays: () => ({
       tokens: { shape: [rows.length], values: rows.map((row) => row.token) },

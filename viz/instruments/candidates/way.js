@@ -28,7 +28,7 @@ function openWay(view, open) {
 
 /** About the row under the pointer, else the one that was touched or has the focus, else the taken one. */
 export function tellWay(view) {
-  const { rows, taken } = view.head, known = (i) => i !== null && i !== undefined && rows[i]?.way;
+  const { rows, taken_id: taken } = view.head, known = (i) => i !== null && i !== undefined && rows[i]?.way;
   const found = [view.over, view.held, rows.findIndex((row) => row.id === taken)].find(known), row = rows[found];
   view.way.hidden = !row;
   view.root.dataset.way = row?.id ?? "";

@@ -49,8 +49,8 @@ function fillBoxes(view) {
     button.classList.toggle("small", node.small);
     button.classList.toggle("struck", !!node.struck);
     button.style.setProperty("--hue", view.colours[node.hue % view.colours.length]);
-    button.setAttribute("aria-label", node.told || node.label);
-    button.title = node.told;
+    button.setAttribute("aria-label", node.tooltip || node.label);
+    button.title = node.tooltip;
     lay(view, button, node.at, node.size);
     if (node.small) Object.assign(button.style, { width: pixels(view, node.size[1]), left: `calc(${percentOf(node.at[0])} - ${pixels(view, node.size[1] / 2)})` });
     thumb(view, button, node, i);

@@ -23,7 +23,7 @@ Spot = tuple[float, float]
 
 @dataclass(frozen=True, eq=False)
 class Node:
-    """A box. Its middle `at` is (percent of the width, rows from the top), its `size` too; `label` is written in it.
+    """A box. Its `center` is (percent of the width, rows from the top), its `size` too; `label` is written in it.
 
     hue: number of a categorical colour. small: a small round sign, such as a sum. picture: a matrix drawn in the box,
     from 0 to 1, or `centred` on 0. struck: crossed out, it is not there.
@@ -31,10 +31,10 @@ class Node:
 
     name: str
     label: str
-    at: Spot
+    center: Spot
     size: Spot
     hue: int = 0
-    told: str = ""
+    tooltip: str = ""
     """The tooltip."""
     small: bool = False
     picture: ArrayLike | None = None
@@ -44,9 +44,9 @@ class Node:
 
 @dataclass(frozen=True)
 class Edge:
-    """An arrow through these places; `strong`: a connection that passes a box unchanged."""
+    """An arrow through these points; `strong`: a connection that passes a box unchanged."""
 
-    through: tuple[Spot, ...]
+    points: tuple[Spot, ...]
     strong: bool = False
 
 
@@ -57,7 +57,7 @@ class Frame:
     corner: Spot
     size: Spot
     label: str = ""
-    left: bool = True
+    label_left: bool = True
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Text:
     """Words in the plan, in the middle of a place, at most `wide` percent; every one is a token of its own."""
 
     words: tuple[str, ...]
-    at: Spot
+    center: Spot
     wide: float
     quiet: bool = False
     marked: int | None = None
@@ -116,7 +116,7 @@ class Diagram(Spec):
                 "echo": "",
                 **self.plain("rows", "row", "selected", "title", "python"),
                 "edges": [
-                    {"through": [list(spot) for spot in edge.through], "strong": edge.strong}
+                    {"through": [list(spot) for spot in edge.points], "strong": edge.strong}
                     for edge in self.edges
                 ],
                 "frames": [
@@ -124,14 +124,14 @@ class Diagram(Spec):
                         "corner": list(frame.corner),
                         "size": list(frame.size),
                         "label": frame.label,
-                        "left": frame.left,
+                        "left": frame.label_left,
                     }
                     for frame in self.frames
                 ],
                 "texts": [
                     {
                         "words": list(text.words),
-                        "at": list(text.at),
+                        "at": list(text.center),
                         "wide": text.wide,
                         "quiet": text.quiet,
                         "marked": text.marked,
@@ -146,10 +146,10 @@ class Diagram(Spec):
                 {
                     "name": node.name,
                     "label": node.label,
-                    "at": list(node.at),
+                    "at": list(node.center),
                     "size": list(node.size),
                     "hue": node.hue,
-                    "told": node.told,
+                    "tooltip": node.tooltip,
                     "small": node.small,
                     "picture": None if small is None else list(small.shape),
                     "centred": node.centred,
@@ -165,15 +165,15 @@ diagram_packet = face(Diagram, Diagram.packet)
 diagram = face(Diagram, Diagram.show)
 
 
-def picked(key: str, names: Sequence[str]) -> str | None:
-    """The box that the visitor touched last, if it is one of `names`."""
+def picked_box(key: str, names: Sequence[str]) -> str | None:
+    """Return the box that the visitor touched last, if it is one of `names`."""
     event = stored(key, "box")
     name = event.get("name") if isinstance(event, dict) else None
     return name if isinstance(name, str) and name in names else None
 
 
 def levels(values: ArrayLike, *, centred: bool) -> NDArray[np.uint8]:
-    """A matrix as a small picture: at most 24 x 48 cells, of each patch the number farthest from 0, as 0 .. 255.
+    """Return a matrix as a small picture: at most 24 x 48 cells, of each patch the number farthest from 0, as 0 .. 255.
 
     Centred, 128 is 0 and the largest size is the end; else 0 to 1 is 0 to 255.
 

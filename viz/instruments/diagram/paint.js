@@ -65,6 +65,6 @@ export function savingDiagram(view) {
       paintElement(pen, root, root, view.theme);
       for (const canvas of root.querySelectorAll(".thumb:not([hidden])")) paintAt(pen, canvas, root, (wide) => { if (wide) pen.drawImage(canvas, 0, 0, wide, canvas.getBoundingClientRect().height); });
     },
-    rows: () => [["box", "label", "about it"], ...head.nodes.map(({ name, label, told }) => [name, label, told])],
+    rows: () => [["box", "label", "about it"], ...head.nodes.map(({ name, label, tooltip }) => [name, label, tooltip])],
   };
 }

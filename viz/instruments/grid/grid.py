@@ -128,7 +128,7 @@ class AllHeads(Spec):
         packet.add("thumbs", (thumbs if may is None else thumbs[:, :, may]).tobytes())
         if numbers:
             packet.add("numbers", np.stack(list(numbers.values())).astype("<f4").tobytes())
-        packet.rounded(stack.size, lambda found: _add_weights(found, stack, allowed))
+        packet.note_rounding(stack.size, lambda found: _add_weights(found, stack, allowed))
         return packet
 
 
@@ -144,7 +144,7 @@ def show_grid(
     echo: str | None = None,
     on_choice: Callable[[], None] = nothing,
 ) -> None:
-    """Draw a grid whose packet was made before; `on_choice` is called before the run that answers a click (`clicked`)."""
+    """Draw a grid whose packet was made before; `on_choice` is called before the run that answers a click (`clicked_head`)."""
     GRID.show(
         replace(packet, header=packet.header | {"selected": selected, "echo": echo}),
         key=key,
@@ -152,14 +152,14 @@ def show_grid(
     )
 
 
-def clicked(key: str) -> tuple[tuple[int, int] | None, str | None]:
-    """The (layer, head) that the visitor last opened in the grid `key`, and the id of that click."""
+def clicked_head(key: str) -> tuple[tuple[int, int] | None, str | None]:
+    """Return the (layer, head) that the visitor last opened in the grid `key`, and the id of that click."""
     event = stored(key, "head")
     return ((int(event["at"][0]), int(event["at"][1])), str(event["id"])) if event else (None, None)
 
 
 def _add_weights(packet: Packet, stack: NDArray[Any], allowed: ArrayLike | None) -> None:
-    """Every weight of every head as it is, for a file."""
+    """Add every weight of every head unrounded, for a file."""
     cells = as_allowed(allowed, stack.shape[2:])
     packet.add("weights", (stack if cells is None else stack[:, :, cells]).astype("<f4").tobytes())
     if cells is not None:
@@ -191,7 +191,7 @@ def _printed(value: float) -> float | None:
 def _ranks(
     kinds: Sequence[Sequence[str]], scores: NDArray[np.float64] | None, first: Sequence[str]
 ) -> list[str]:
-    """Every kind once: those of `first` in their order, then by the best score of a head of that kind."""
+    """Return every kind once: those of `first` in their order, then by the best score of a head of that kind."""
     best: dict[str, float] = {}
     for i, row in enumerate(kinds):
         for j, name in enumerate(row):
@@ -202,7 +202,7 @@ def _ranks(
 
 
 def pool(weights: NDArray[np.floating]) -> NDArray[np.uint8]:
-    """(layer, head, query, key) -> (layer, head, <= 32, <= 32): the maximum of each block, 0..254; 255 = not finite.
+    """Reduce (layer, head, query, key) to (layer, head, <= 32, <= 32): the maximum of each block, 0..254; 255 = not finite.
 
     Example:
         >>> pool(np.full((1, 1, 64, 3), 0.5)).shape, int(pool(np.ones((1, 1, 2, 2)))[0, 0, 0, 0])

@@ -32,9 +32,9 @@ Segments = Sequence[int | None]
 
 @dataclass(frozen=True)
 class Lines:
-    """The visitor's choice: `touched`, the pinned token, is ("query" | "key", index) or None; `heads` are the names that are on."""
+    """The visitor's choice: `pinned`, a token, is ("query" | "key", index) or None; `heads` are the names that are on."""
 
-    touched: tuple[str, int] | None
+    pinned: tuple[str, int] | None
     heads: tuple[int | str, ...]
 
 
@@ -189,12 +189,12 @@ def _names(heads: Sequence[int | str] | None, count: int) -> list[int | str]:
 
 
 def _segments(
-    given: Segments | tuple[Segments, Segments] | None, rows: int, columns: int
+    segments: Segments | tuple[Segments, Segments] | None, rows: int, columns: int
 ) -> list[list[int | None]] | None:
-    if given is None:
+    if segments is None:
         return None
-    pair = len(given) == 2 and all(isinstance(side, (list, tuple, np.ndarray)) for side in given)
-    sides: Any = given if pair else (given, given)
+    pair = len(segments) == 2 and all(isinstance(side, (list, tuple, np.ndarray)) for side in segments)
+    sides: Any = segments if pair else (segments, segments)
     out: list[list[int | None]] = []
     for side, count, name in zip(sides, (rows, columns), ("query", "key"), strict=True):
         if len(side) != count:
@@ -209,7 +209,7 @@ def _segments(
 
 
 def _start(selected: int | str | None, rows: int, columns: int) -> list[int] | None:
-    """[side, index] of the token that `selected` names (side 0: query, 1: key), or None.
+    """Return [side, index] of the token that `selected` names (side 0: query, 1: key), or None.
 
     Example:
         >>> _start("s1", 3, 3), _start(2, 3, 3), _start("s9", 3, 3), _start("<b>", 3, 3)

@@ -189,7 +189,7 @@ heatmap = face(Heatmap, Heatmap.show)
 
 
 def _shared_out(matrix: NDArray[np.float64], may: NDArray[np.bool_] | None) -> bool:
-    """Whether each row shares out one look: adds up to one, or to nothing where nothing is allowed. Non-finite rows aside."""
+    """Return whether each row with finite values sums to one, or to zero where nothing is allowed."""
     if not matrix.size:
         return False
     sums = (matrix if may is None else np.where(may, matrix, 0.0)).sum(axis=1)

@@ -21,14 +21,14 @@ import streamlit as st
 from streamlit.components.v2 import component
 
 from viz.instruments.kit import origin, picture_listener
-from viz.instruments.kit.modules import follow, joined, sheets
+from viz.instruments.kit.modules import follow, join_modules, sheets
 from viz.instruments.kit.payload import Packet, identity
 from viz.theme import DARK, FONT, LIGHT, SERIF, Palette
 
-HERE = Path(__file__).resolve().parents[1]
-SHARED = follow(*(HERE / "kit" / name for name in ("page/begin.js", "save/save.js", "save/dom_pen.js")))
+FOLDER = Path(__file__).resolve().parents[1]
+SHARED = follow(*(FOLDER / "kit" / name for name in ("page/begin.js", "save/save.js", "save/dom_pen.js")))
 """The modules of the kit: what every instrument needs to be drawn and to save itself."""
-BOOT = (HERE / "kit/page/boot.js").read_bytes()
+BOOT = (FOLDER / "kit/page/boot.js").read_bytes()
 BOOT_ID = identity(BOOT)
 _SENT = "_instrument_parts_sent"
 
@@ -40,7 +40,7 @@ def kit() -> str:
         "CSS": sheets(SHARED),
         "PAGE": page(),
     }
-    text = joined(SHARED, HERE)
+    text = join_modules(SHARED, FOLDER)
     for name, value in given.items():
         text = text.replace(f'"%%{name}%%"', _literal(value))
     return text
@@ -51,12 +51,12 @@ def bundle(entry: str) -> str:
 
     The entry exports the functions that `starter` of begin.js uses. The module starts by itself in a page without a server.
     """
-    own = [module for module in follow(HERE / f"{entry}.js") if module not in SHARED]
-    begin = f"const begin = kit_page_begin.starter({own[-1].name(HERE)}, {_literal(sheets(own))});"
+    own = [module for module in follow(FOLDER / f"{entry}.js") if module not in SHARED]
+    begin = f"const begin = kit_page_begin.starter({own[-1].name(FOLDER)}, {_literal(sheets(own))});"
     return "\n".join(
         [
             "// the instrument",
-            joined(own, HERE) + begin,
+            join_modules(own, FOLDER) + begin,
             "export default begin;",
             "globalThis.attentionAtlas.alone?.(begin);",
             "",
@@ -70,17 +70,17 @@ def _literal(value: Any) -> str:
 
 
 def loader() -> str:
-    """loader.js without comments and indents, since it is sent each time; still several lines, or Streamlit takes it for a path."""
-    return re.sub(r"(?m)^\s*//.*\n|^\s+", "", (HERE / "kit/page/loader.js").read_text("utf-8"))
+    """Return loader.js without comments and indents, since it is sent each time; still several lines, or Streamlit takes it for a path."""
+    return re.sub(r"(?m)^\s*//.*\n|^\s+", "", (FOLDER / "kit/page/loader.js").read_text("utf-8"))
 
 
 def page() -> str:
-    """The page that holds one instrument and needs nothing else; %%CODE%% and %%PACKET%% are still open in it."""
-    return (HERE / "kit/page/alone.html").read_text("utf-8").replace("%%STYLE%%", variables())
+    """Return the page that holds one instrument and needs nothing else; %%CODE%% and %%PACKET%% are still to be filled in."""
+    return (FOLDER / "kit/page/alone.html").read_text("utf-8").replace("%%STYLE%%", variables())
 
 
 def variables(dark: bool = True) -> str:
-    """CSS of a page outside Streamlit: the colours of both themes (without `dark` of the light one) and the fonts, under the names that Streamlit gives them."""
+    """Return the CSS of a page outside Streamlit: the colours of both themes (without `dark` of the light one) and the fonts, under the names that Streamlit gives them."""
 
     def colours(palette: Palette) -> str:
         named = {
@@ -130,15 +130,15 @@ class Instrument:
     def show(self, packet: Packet, *, key: str, height: int | None = None, **states: Any) -> Any:
         """Mount with `packet`; returns Streamlit's result object. `states` are `on_<name>_change=...`."""
         if wanted := stored(key, "exact"):  # the visitor saves: numbers as they are
-            packet = packet.exactly()
+            packet = packet.with_exact_numbers()
             packet.header["asked"] = wanted
         origin.now().stamp(packet)
         self.equip(packet)
         picture_listener.notify(key, packet)
         sent: set[str] = st.session_state.setdefault(_SENT, set())
         boot = b"" if BOOT_ID in sent else BOOT
-        data = len(boot).to_bytes(4, "little") + boot + packet.to_bytes(known=sent)
-        sent.update({BOOT_ID, *packet.whole()})
+        data = len(boot).to_bytes(4, "little") + boot + packet.to_bytes(cached=sent)
+        sent.update({BOOT_ID, *packet.all_parts()})
         return self._renderer(
             key=key,
             data=data,
@@ -150,12 +150,12 @@ class Instrument:
 
 
 def _forget() -> None:
-    """A page says that it lacks a part: send all of them again in the run that follows."""
+    """Send all parts again in the next run, because a page reported that it lacks one."""
     st.session_state.pop(_SENT, None)
 
 
 def nothing() -> None:
-    """A change callback that does nothing: it only declares the name of a state."""
+    """Do nothing on a change: the callback only declares the name of a state."""
 
 
 def stored(key: str, name: str) -> Any:
@@ -166,17 +166,17 @@ def stored(key: str, name: str) -> Any:
 
 @dataclass(frozen=True)
 class _Click:
-    """A click that Python heard of, and what the page said then; `stale` once the page has said something else since."""
+    """A click that reached Python, and what the page had selected then; `stale` once the page has selected something else since."""
 
     id: str
-    said: tuple[int, ...] | None
+    selected: tuple[int, ...] | None
     stale: bool = False
 
 
 def latest(
     key: str, name: str, selected: tuple[int, ...] | None, shape: Sequence[int]
 ) -> tuple[tuple[int, ...] | None, str | None]:
-    """The newest choice inside `shape`, and the id of the visitor's last click.
+    """Return the newest choice inside `shape`, and the id of the visitor's last click.
 
     The visitor clicks, the page says `selected`: whichever changed last counts. A click stays in the session after its run,
     so it loses as soon as the page says something else. A choice outside `shape` (another sentence) is None.
@@ -187,7 +187,7 @@ def latest(
         click: _Click | None = st.session_state.get(slot)
         if click is None or click.id != echo:
             click = _Click(echo, selected)
-        elif selected != click.said:
+        elif selected != click.selected:
             click = _Click(echo, selected, stale=click.stale or selected != at)
         st.session_state[slot] = click
         choice = selected if click.stale else at

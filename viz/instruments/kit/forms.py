@@ -16,7 +16,7 @@ _FLOAT16_SAFE = 6e4
 
 
 def runs(mask: NDArray[np.bool_]) -> bytes:
-    """Run lengths of a flat boolean array, alternating from a True run on, as base-128 varints.
+    """Encode the run lengths of a flat boolean array, alternating from a True run on, as base-128 varints.
 
     Example:
         >>> runs(np.array([True, True, False]))
@@ -55,8 +55,8 @@ class Cells:
     def __init__(self, sent: NDArray[np.float64], layer: Layer, side: int) -> None:
         self.sent, self.layer = sent, layer
         self.finite = np.isfinite(sent)
-        self.whole = bool(self.finite.all())
-        self.bound = float(np.abs(sent if self.whole else sent[self.finite]).max(initial=0.0)) or (
+        self.all_finite = bool(self.finite.all())
+        self.bound = float(np.abs(sent if self.all_finite else sent[self.finite]).max(initial=0.0)) or (
             0.0 if self.finite.any() else 1.0
         )
         top = layer.top or self.bound or 1.0
@@ -67,7 +67,7 @@ class Cells:
         return form != "f16" or self.bound < _FLOAT16_SAFE
 
     def least(self, form: Form) -> int:
-        """At least so many bytes: twice as coarse a step saves a bit a number at most."""
+        """Return a lower bound of the bytes: twice as coarse a step saves at most one bit per number."""
         if isinstance(form, str):
             return self.sent.size * (4 if form == "f32" else 2)
         known = max((f for f in self._counted if f <= form), default=None)
@@ -82,20 +82,23 @@ class Cells:
             return self.least(form)
         if form not in self._counted:
             levels = self._levels(form)
-            self._counted[form] = levels, rice.size(levels) + (0 if self.whole else len(runs(self.finite)))
+            self._counted[form] = (
+                levels,
+                rice.size(levels) + (0 if self.all_finite else len(runs(self.finite))),
+            )
         return self._counted[form][1]
 
-    def written(self, form: Form) -> tuple[dict[str, Any], bytes, bytes | None]:
-        """Header fields, the numbers, and where they are finite if the form cannot say so itself."""
+    def encode(self, form: Form) -> tuple[dict[str, Any], bytes, bytes | None]:
+        """Return header fields, the bytes of the numbers, and the mask of finite ones if the form cannot express it."""
         fields = {"kind": form, "step": 0.0, "bound": self.bound}
         if isinstance(form, str):
             return fields, self.sent.astype("<f4" if form == "f32" else "<f2").tobytes(), None
         self.size(form)
         fields |= {"kind": "steps", "step": self.finest * form, "signed": self.layer.centred}
-        return fields, rice.packed(self._counted[form][0]), None if self.whole else runs(self.finite)
+        return fields, rice.pack(self._counted[form][0]), None if self.all_finite else runs(self.finite)
 
     def _levels(self, form: int) -> NDArray[np.uint16]:
-        sent = self.sent if self.whole else np.where(self.finite, self.sent, 0.0)
+        sent = self.sent if self.all_finite else np.where(self.finite, self.sent, 0.0)
         levels = np.rint(sent * (1 / (self.finest * form))).clip(-32767, 32767).astype(np.int16)
         if self.layer.centred:  # 0, -1, 1, -2, 2 ... as 0, 1, 2, 3, 4 ...
             return (levels << 1 ^ levels >> 15).view(np.uint16)
@@ -110,7 +113,7 @@ _COARSEST = _FORMS.index(8)
 
 
 def fitting(layers: Sequence[Cells], room: int) -> list[Form]:
-    """The most exact forms that fit together: the first layer ahead of the others, by three forms at most."""
+    """Return the most exact forms that fit together: the first layer ahead of the others, by three forms at most."""
     first = rest = 0
     last = _COARSEST if len(layers) > 1 else len(_FORMS) - 1
     while True:
@@ -131,5 +134,5 @@ def _fit(layers: Sequence[Cells], forms: Sequence[Form], room: int) -> bool:
 
 
 def _parts(side: int) -> int:
-    """How many steps there are from 0 to 1: so many that an even look at `side` tokens is still 15 steps, a round number."""
+    """Return the number of steps from 0 to 1, a round one: uniform attention to `side` tokens is still 15 steps."""
     return next(n for n in (1000, 2000, 5000, 10000, 20000) if n >= 15 * min(side, LARGEST_SIDE))

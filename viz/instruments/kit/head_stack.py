@@ -2,7 +2,7 @@
 
 A packet that has a stack names the head that it shows (`at`); when a visitor chooses another one in the grid, the
 browser draws it from the stack at once, and Python's own packet follows. Forbidden cells are not sent; the numbers of all heads
-are one run of float32 where that fits, else of whole steps (`steps.py`), as fine as fits.
+are one run of float32 where that fits, else of whole steps (`rice.py`), as fine as fits.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ SHADES = 254
 
 @dataclass(frozen=True)
 class Stack:
-    """(layer, head, query, key) weights on their way to the browser; `stacked` makes it."""
+    """(layer, head, query, key) weights on their way to the browser; `make_stack` returns it."""
 
     fields: dict[str, Any]
     parts: dict[str, bytes]
 
     @property
     def rough(self) -> bool:
-        """Whether a packet needs its own numbers beside those in the stack."""
+        """Return whether a packet needs its own numbers besides those in the stack."""
         return self.fields["kind"] == "u8"
 
 
@@ -61,38 +61,40 @@ LAYER, HEAD = _Open("\x01"), _Open("\x02")
 
 @dataclass(frozen=True)
 class HeadContext:
-    """The head that a picture shows, `at` (layer, head), among all heads of its `stack`.
+    """The head that a picture shows, `layer_head`, among all heads of its `stack`.
 
-    turn: id of the newest click (`clicked`) in the grid in which heads are chosen: a packet that answers an older choice must not turn the picture
+    turn: id of the newest click (`clicked_head`) in the grid in which heads are chosen: a packet that answers an older choice must not turn the picture
         back from the head that the browser shows already.
     """
 
     stack: Stack
-    at: tuple[int, int]
+    layer_head: tuple[int, int]
     turn: str | None = None
 
     def holds(self, packet: Packet, layers: Mapping[str, Layer], allowed: ArrayLike | None) -> None:
-        """`packet` leaves these matrices to the stack: where that holds them rounded, they come with what is saved."""
+        """Leave these matrices of `packet` to the stack: where the stack holds them rounded, the exact ones come with a saved file."""
         if self.stack.fields["kind"] == "steps":
             cells = sum(np.size(layer.values) for layer in layers.values())
-            packet.rounded(cells, lambda found: found.add_float32(layers, allowed))
+            packet.note_rounding(cells, lambda found: found.add_float32(layers, allowed))
 
     def join(self, packet: Packet, heads: Sequence[int] | None = None) -> None:
-        """Put it into `packet`; `heads`: several heads of the layer instead of the one."""
+        """Add the stack to `packet`; `heads`: several heads of the layer instead of the one."""
         packet.header |= {"stack": self.stack.fields, "turn": self.turn}
         packet.steady = (*packet.steady, "stack", *(f"stack.{name}" for name in self.stack.parts))
-        packet.header["at"] = list(self.at) if heads is None else [[self.at[0], head] for head in heads]
+        packet.header["at"] = (
+            list(self.layer_head) if heads is None else [[self.layer_head[0], head] for head in heads]
+        )
         for name, data in self.stack.parts.items():
             packet.add(f"stack.{name}", data, deflated=self.stack.rough and name == "values", lasting=True)
 
 
-def stacked(weights: ArrayLike, allowed: ArrayLike | None = None) -> Stack | None:
-    """The stack of these (layer, head, query, key) weights from 0 to 1, or None where it would be too large.
+def make_stack(weights: ArrayLike, allowed: ArrayLike | None = None) -> Stack | None:
+    """Return the stack of these (layer, head, query, key) weights from 0 to 1, or None where it would be too large.
 
     allowed: boolean, broadcastable to weights; None too where it differs between heads.
 
     Example:
-        >>> found = stacked(np.full((2, 3, 4, 4), 0.25), np.tri(4))
+        >>> found = make_stack(np.full((2, 3, 4, 4), 0.25), np.tri(4))
         >>> found.fields, len(found.parts["values"])
         ({'shape': [2, 3, 4, 4], 'kind': 'f32', 'step': 0.0}, 240)
     """
@@ -109,7 +111,7 @@ def stacked(weights: ArrayLike, allowed: ArrayLike | None = None) -> Stack | Non
         return None
     sent = (stack if cells is None else stack[:, :, cells]).ravel()
     finite = np.isfinite(sent)
-    fields, values = (_rough if max(stack.shape[2:]) > LONGEST else _written)(sent, finite)
+    fields, values = (_encode_roughly if max(stack.shape[2:]) > LONGEST else _encode)(sent, finite)
     if sent.size > MOST_CELLS or len(values) > MOST:
         return None
     parts = {"values": values}
@@ -120,7 +122,7 @@ def stacked(weights: ArrayLike, allowed: ArrayLike | None = None) -> Stack | Non
     return Stack({"shape": list(stack.shape)} | fields, parts)
 
 
-def _rough(sent: NDArray[Any], finite: NDArray[np.bool_]) -> tuple[dict[str, Any], bytes]:
+def _encode_roughly(sent: NDArray[Any], finite: NDArray[np.bool_]) -> tuple[dict[str, Any], bytes]:
     whole = bool(finite.all())
     shades = np.rint((sent if whole else np.where(finite, sent, 0.0)).clip(0, 1) * SHADES).astype(np.uint8)
     if not whole:
@@ -128,12 +130,12 @@ def _rough(sent: NDArray[Any], finite: NDArray[np.bool_]) -> tuple[dict[str, Any
     return {"kind": "u8", "step": 1 / SHADES}, zlib.compress(shades.tobytes(), 1)
 
 
-def _written(sent: NDArray[Any], finite: NDArray[np.bool_]) -> tuple[dict[str, Any], bytes]:
+def _encode(sent: NDArray[Any], finite: NDArray[np.bool_]) -> tuple[dict[str, Any], bytes]:
     if sent.size * 4 <= ROOM:
         return {"kind": "f32", "step": 0.0}, sent.astype("<f4").tobytes()
     known, values = np.where(finite, sent, 0.0).clip(0, 1), b""
     for parts in PARTS:
-        values = rice.packed(np.rint(known * parts).astype(np.uint16))
+        values = rice.pack(np.rint(known * parts).astype(np.uint16))
         if len(values) <= ROOM:
             break
     return {"kind": "steps", "step": 1 / parts}, values

@@ -1,6 +1,6 @@
 """The ES modules of the instruments, joined into the one text that the page imports.
 
-`follow` reads the imports from an entry file on and puts each module behind those that it imports; `joined` wraps each as a
+`follow` reads the imports from an entry file on and puts each module behind those that it imports; `join_modules` wraps each as a
 function scope that returns its exports, so that names of two modules do not meet. Two texts that were joined apart (the kit,
 an instrument) work as one where the second follows the first.
 
@@ -32,7 +32,7 @@ class Module:
     body: str
 
     def name(self, root: Path) -> str:
-        """Its exports in the joined text: kit/common.js is kit_common."""
+        """Return the name of its exports in the joined text: kit/common.js is kit_common."""
         return "_".join(self.path.relative_to(root).with_suffix("").parts)
 
     def wrapped(self, root: Path) -> str:
@@ -43,7 +43,7 @@ class Module:
 
 @cache
 def read(path: Path) -> Module:
-    """The module in `path`; a ValueError names a line that imports or exports in another way than this file understands."""
+    """Read the module in `path`. Raises ValueError naming a line that imports or exports in another way than this file understands."""
     text = path.read_text("utf-8")
     imports = tuple(((path.parent / file).resolve(), names) for names, file in IMPORT.findall(text))
     body = EXPORT.sub("", COMMENT.sub("", IMPORT.sub("", text)))
@@ -53,7 +53,7 @@ def read(path: Path) -> Module:
 
 
 def follow(*entries: Path) -> list[Module]:
-    """Each module that `entries` need, once and behind all that it imports; a ValueError names the files of a circle."""
+    """Return each module that `entries` need, once and after all that it imports. Raises ValueError naming the files of a circle."""
     found: dict[Path, Module] = {}
 
     def visit(path: Path, way: tuple[Path, ...]) -> None:
@@ -73,7 +73,7 @@ def follow(*entries: Path) -> list[Module]:
     return list(found.values())
 
 
-def joined(modules: Iterable[Module], root: Path) -> str:
+def join_modules(modules: Iterable[Module], root: Path) -> str:
     """Join modules, in the order of `follow`, to one text; modules that they import besides must be in a text before this one."""
     return "".join(module.wrapped(root) for module in modules)
 

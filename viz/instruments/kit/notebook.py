@@ -19,8 +19,18 @@ from viz.instruments.grid.grid import GRID, AllHeads
 from viz.instruments.head_view.head_view import HEAD_VIEW, HeadView
 from viz.instruments.heatmap.heatmap import HEATMAP, Heatmap
 from viz.instruments.kit.component import Instrument
-from viz.instruments.kit.origin import of
-from viz.instruments.kit.picture import CROSSING, SUMMED, Picture, axis, counted, lines, named, position, seen
+from viz.instruments.kit.origin import run_origin
+from viz.instruments.kit.picture import (
+    CROSSING,
+    SUMMED,
+    Picture,
+    axis,
+    counted,
+    lines,
+    picture_name,
+    position,
+    shown_attention,
+)
 from viz.instruments.kit.picture import position as index_of
 from viz.instruments.kit.spec import Spec
 from viz.instruments.picture.patches import on_patches
@@ -46,12 +56,12 @@ OF_OTHERS = "Patterns of another program: viz.{0}(attentions, tokens, keys=None,
 def _headed(
     run: Run, kind: str | None, by: str, layer: int, head: int | str
 ) -> tuple[Attention, int, int | str, int, str]:
-    """The patterns, layer and head counted from 0, the place of the head in them, and what is shown of them.
+    """Return the patterns, layer and head counted from 0, the index of the head in them, and a caption.
 
     "mean", "largest" or "rollout" instead of a number: the heads of each layer joined (`core.analysis.attention.aggregate.aggregate_heads`).
     Raises InputError for a layer or head that the run does not have, and for another word.
     """
-    attention = seen(run, kind, by)
+    attention = shown_attention(run, kind, by)
     if isinstance(head, str):
         attention = aggregate_heads(run, attention.kind, head, by, writing=attention.kind in CROSSING)
     layer, index = counted(run, attention, layer, 0 if isinstance(head, str) else head)
@@ -60,12 +70,12 @@ def _headed(
     return attention, layer, index, index, head_name(layer, index)
 
 
-def _drawn(
+def _run_picture(
     instrument: Instrument,
     spec: Spec,
     run: Run,
     attention: Attention,
-    what: str,
+    caption: str,
     height: int,
     layer: int | None = None,
     head: int | str | None = None,
@@ -74,17 +84,17 @@ def _drawn(
     return Picture(
         instrument,
         spec.packet(),
-        name=named(run, attention, what),
+        name=picture_name(run, attention, caption),
         height=height,
-        origin=of(run, attention.kind, layer, head),
+        origin=run_origin(run, attention.kind, layer, head),
     )
 
 
 def _of_any(draw: Callable[..., Picture]) -> Callable[..., Picture]:
-    """The same picture of `attentions, tokens, keys=None` in the place of `run`, with `name=`, `row=` and `mask=` as in `core.run.given.Given`."""
+    """Let a picture take `attentions, tokens, keys=None` in place of `run`, with `name=`, `row=` and `mask=` as in `core.run.given.Given`."""
 
     @wraps(draw)
-    def drawn(
+    def draw_any(
         run: Any,
         *arguments: Any,
         keys: Sequence[str] | None = None,
@@ -103,14 +113,14 @@ def _of_any(draw: Callable[..., Picture]) -> Callable[..., Picture]:
             keys, *others = others
         return draw(Given(run, tokens, keys, name=name, row=row, mask=mask), *others, **options)
 
-    drawn.__doc__ = f"{draw.__doc__}\n\n    {OF_OTHERS.format(draw.__name__)}"
-    return drawn
+    draw_any.__doc__ = f"{draw.__doc__}\n\n    {OF_OTHERS.format(draw.__name__)}"
+    return draw_any
 
 
 @_of_any
 def words(run: Run, layer: int = 0, head: int = 0, kind: str | None = None) -> Picture:
-    """The text in large type: touch a word and see what one head looks at, with the sentence that says so."""
-    attention = seen(run, kind, "word")
+    """Draw the text in large type: touch a word and see where one head attends, with a sentence that says so."""
+    attention = shown_attention(run, kind, "word")
     layer, head = counted(run, attention, layer, head)
     crossing, what = attention.kind in CROSSING, head_name(layer, head)
     spec = Words(
@@ -127,7 +137,7 @@ def words(run: Run, layer: int = 0, head: int = 0, kind: str | None = None) -> P
         caption=what,
         python=lines(run, "words", layer=layer, head=head, kind=attention.kind),
     )
-    return _drawn(WORDS, spec, run, attention, what, 420, layer, head)
+    return _run_picture(WORDS, spec, run, attention, what, 420, layer, head)
 
 
 @_of_any
@@ -138,7 +148,7 @@ def head_view(
     kind: str | None = None,
     by: str = "word",
 ) -> Picture:
-    """Lines from each token to what it looks at: all heads of a layer, or those named in `heads`."""
+    """Draw lines from each token to the tokens that it attends to: all heads of a layer, or those named in `heads`."""
     attention, layer, _, _, what = _headed(run, kind, by, layer, heads if isinstance(heads, str) else 0)
     if isinstance(heads, str):
         shown, called, given = [0], [heads], heads
@@ -159,7 +169,7 @@ def head_view(
         special=attention.marks,
         python=lines(run, "head_view", layer=layer, heads=given, kind=attention.kind, by=by),
     )
-    return _drawn(
+    return _run_picture(
         HEAD_VIEW, spec, run, attention, what, 620, layer, heads if isinstance(heads, str) else None
     )
 
@@ -168,7 +178,7 @@ def head_view(
 def heatmap(
     run: Run, layer: int = 0, head: int | str = 0, kind: str | None = None, by: str = "word"
 ) -> Picture:
-    """One head as a grid of cells, query rows and key columns, with the exact values under the pointer.
+    """Draw one head as a grid of cells, query rows and key columns, with the exact values under the pointer.
 
     By token it has further lenses: the scores before the softmax, and the weights times the size of the values.
     """
@@ -190,13 +200,13 @@ def heatmap(
         numbers=len(attention.keys) <= 16,
         python=lines(run, "heatmap", layer=layer, head=head, kind=attention.kind, by=by),
     )
-    return _drawn(HEATMAP, spec, run, attention, what, 620, layer, head)
+    return _run_picture(HEATMAP, spec, run, attention, what, 620, layer, head)
 
 
 @_of_any
 def grid(run: Run, kind: str | None = None, by: str = "word") -> Picture:
-    """Every layer and head of the run as a thumbnail."""
-    attention = seen(run, kind, by)
+    """Draw every layer and head of the run as a thumbnail."""
+    attention = shown_attention(run, kind, by)
     what = "all heads"
     spec = AllHeads(
         attention.weights,
@@ -206,14 +216,14 @@ def grid(run: Run, kind: str | None = None, by: str = "word") -> Picture:
         queries=attention.queries,
         keys=attention.keys,
     )
-    return _drawn(GRID, spec, run, attention, what, 120 + 140 * attention.weights.shape[0])
+    return _run_picture(GRID, spec, run, attention, what, 120 + 140 * attention.weights.shape[0])
 
 
 @_of_any
 def strip(
     run: Run, layer: int = 0, head: int | str = 0, kind: str | None = None, by: str = "word"
 ) -> Picture:
-    """The running text, each word shaded by what a touched one gives it, or receives from it; on wish one line a word."""
+    """Draw the running text, each word shaded by the attention that a touched one gives it, or receives from it; if chosen, one line per word."""
     attention, layer, head, index, what = _headed(run, kind, by, layer, head)
     crossing, summed = attention.kind in CROSSING, attention.kind in SUMMED
     spec = Strip(
@@ -227,14 +237,14 @@ def strip(
         title=what,
         python=lines(run, "strip", layer=layer, head=head, kind=attention.kind, by=by),
     )
-    return _drawn(STRIP, spec, run, attention, what, 320, layer, head)
+    return _run_picture(STRIP, spec, run, attention, what, 320, layer, head)
 
 
 def _run(draw: Callable[..., Picture]) -> Callable[..., Picture]:
-    """The same picture, refused in words for what is no run."""
+    """Make a picture refuse, with an explanation, an argument that is no run."""
 
     @wraps(draw)
-    def drawn(run: Any, *arguments: Any, **options: Any) -> Picture:
+    def draw_run(run: Any, *arguments: Any, **options: Any) -> Picture:
         if not hasattr(run, "trace") or isinstance(run, Given):
             wrong = f"viz.{draw.__name__} is given {type(run).__name__}, not a run."
             rule = "It shows the tensors behind a pattern, which only a run of a model has."
@@ -243,18 +253,18 @@ def _run(draw: Callable[..., Picture]) -> Callable[..., Picture]:
             )
         return draw(run, *arguments, **options)
 
-    return drawn
+    return draw_run
 
 
 @_run
 def arithmetic(
     run: Run, layer: int = 0, head: int = 0, query: int = -1, key: int | None = None, kind: str | None = None
 ) -> Picture:
-    """How one weight is computed from the tensors of this run, line by line, and what it then does.
+    """Show how one weight is computed from the tensors of this run, line by line, and its effect.
 
     query and key are positions of tokens; without a key it is the one that this query looks at most.
     """
-    attention = seen(run, kind, "token")
+    attention = shown_attention(run, kind, "token")
     layer, head = counted(run, attention, layer, head)
     row = position("query", query, len(attention.queries))
     column = (
@@ -264,29 +274,31 @@ def arithmetic(
     )
     python = lines(run, "arithmetic", layer=layer, head=head, query=row, key=column, kind=attention.kind)
     spec = Arithmetic(cell_arithmetic(run, attention.kind, layer, head, row, column), python=python)
-    return _drawn(ARITHMETIC, spec, run, attention, f"{head_name(layer, head)}, one weight", 700, layer, head)
+    return _run_picture(
+        ARITHMETIC, spec, run, attention, f"{head_name(layer, head)}, one weight", 700, layer, head
+    )
 
 
 @_run
 def qkv(run: Run, layer: int = 0, head: int = 0, query: int = -1, kind: str | None = None) -> Picture:
     """Draw one row of attention in five scenes: word; query, key and value; score; softmax; mixture. `query` is a token's index."""
-    attention = seen(run, kind, "token")
+    attention = shown_attention(run, kind, "token")
     layer, head = counted(run, attention, layer, head)
     row = position("query", query, len(attention.queries))
     spec = sequence_of(run, attention.kind, layer, head, row)
-    return _drawn(QKV, spec, run, attention, f"{head_name(layer, head)}, one row", 560, layer, head)
+    return _run_picture(QKV, spec, run, attention, f"{head_name(layer, head)}, one row", 560, layer, head)
 
 
 @_run
 def source(run: Run, layer: int = 0, kind: str | None = None, path: str | None = None) -> Picture:
-    """The lines of code that made the attention of a layer, beside the numbers of one tensor (`path`; first the pattern)."""
-    attention = seen(run, kind, "token")
+    """Show the lines of code that computed the attention of a layer, beside the numbers of one tensor (`path`; first the pattern)."""
+    attention = shown_attention(run, kind, "token")
     (layer,) = counted(run, attention, layer)
     code = source_lines(run, attention.kind, layer)
     given = path or next(line.path for line in code if line.path and line.leaf == "pattern")
     python = lines(run, "source", layer=layer, kind=attention.kind, path=path)
     spec = Source(code, selected=given, card=tensor_card(run, given), title=given, python=python)
-    return _drawn(SOURCE, spec, run, attention, "its code", 560, layer)
+    return _run_picture(SOURCE, spec, run, attention, "its code", 560, layer)
 
 
 @_run
@@ -298,7 +310,7 @@ def whole_model(run: Run, position: int = -1) -> Picture:
     python = lines(run, "whole_model", position=row)
     spec = WholeModel(screen.stacks, logits=logits, names=names, position=row, python=python)
     name = f"{run.model.name}, the whole model"
-    return Picture(WHOLE_MODEL, spec.packet(), name=name, height=640, origin=of(run))
+    return Picture(WHOLE_MODEL, spec.packet(), name=name, height=640, origin=run_origin(run))
 
 
 def picture_view(
@@ -311,11 +323,11 @@ def picture_view(
     kind: str | None = None,
     **options: Any,
 ) -> Picture:
-    """One head on the picture that a run read; or any picture (pixels), weights over its cells, (rows, columns); options as of `PictureView`."""
+    """Draw one head on the picture that a run read; or any picture (pixels), weights over its cells, (rows, columns); options as of `PictureView`."""
     if not hasattr(run, "attention"):
         spec = PictureView(run, weights, cells or (1, 1), **options)
         return Picture(PICTURE, spec.packet(), name=spec.title or "attention on a picture", height=620)
-    attention = seen(run, kind, "token")
+    attention = shown_attention(run, kind, "token")
     layer, head = counted(run, attention, layer, head)
     what = head_name(layer, head)
     options.setdefault("title", what)
@@ -326,4 +338,4 @@ def picture_view(
         python=lines(run, "picture_view", layer=layer, head=head, kind=attention.kind),
         **options,
     )
-    return _drawn(PICTURE, spec, run, attention, what, 620, layer, head)
+    return _run_picture(PICTURE, spec, run, attention, what, 620, layer, head)

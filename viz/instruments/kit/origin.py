@@ -31,33 +31,38 @@ _KINDS = {"self": "self-attention", "causal": "causal self-attention", "cross": 
 
 @dataclass(frozen=True)
 class Origin:
-    """page: its title. model, text: what was read by which model; beside: what it wrote, or the second text.
+    """page: its title. model, text: what was read by which model; second_text: what it wrote, or the second text.
     kind: of attention; layer, head: of what is shown, None where it is no single one. joined: how heads were joined, "mean".
     changed: what was done to the run, "Layer 5, head 2 is off"."""
 
     page: str = ""
     model: str = ""
     text: str = ""
-    beside: str = ""
+    second_text: str = ""
     kind: str = ""
     layer: int | None = None
     head: int | None = None
     joined: str = ""
     changed: str = ""
 
-    def known(self) -> dict[str, Any]:
+    def fields(self) -> dict[str, Any]:
         """Return the fields that are known, by name; for a doodle also its title, as "called"."""
-        known = {name: value for name, value in asdict(self).items() if value not in ("", None)}
-        return known | ({"called": title_of(self.text)} if self.text.startswith(doodles.PREFIX) else {})
+        fields = {name: value for name, value in asdict(self).items() if value not in ("", None)}
+        return fields | ({"called": title_of(self.text)} if self.text.startswith(doodles.PREFIX) else {})
 
-    def named(self) -> dict[str, np.ndarray]:
-        """The same, each an array without axes: for an archive of numbers.
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return the fields, each an array without axes, for an archive of numbers.
 
         Example:
-            >>> Origin(model="gpt-mini", layer=2).named()
+            >>> Origin(model="gpt-mini", layer=2).arrays()
             {'model': array('gpt-mini', dtype='<U8'), 'layer': array(2)}
         """
-        return {name: np.array(value) for name, value in self.known().items() if name != "called"}
+        names = {"second_text": "beside"}  # as saved files have it
+        return {
+            names.get(name, name): np.array(value)
+            for name, value in self.fields().items()
+            if name != "called"
+        }
 
     def heading(self) -> tuple[str, str]:
         """Return the origin of the numbers, and the text that was read: each one line, empty where it is not known; as origin.js words them.
@@ -82,12 +87,12 @@ class Origin:
                 ),
             )
         )
-        texts = [title_of(text) for text in (self.text, self.beside) if text]
+        texts = [title_of(text) for text in (self.text, self.second_text) if text]
         return whose or (f"Attention Atlas: {self.page}" if self.page else ""), " → ".join(texts)
 
     def stamp(self, packet: Packet) -> None:
-        """Say it in the header of `packet`; layer and head are its `at`, unless a stack said already which of its heads is shown."""
-        said = {name: value for name, value in self.known().items() if name not in ("layer", "head")}
+        """Add the origin to the header of `packet`; layer and head are its `at`, unless a stack has already set its head there."""
+        said = {name: value for name, value in self.fields().items() if name not in ("layer", "head")}
         packet.header["origin"] = said
         packet.steady = (*packet.steady, "origin")
         at = [place for place in (self.layer, self.head) if place is not None]
@@ -96,7 +101,7 @@ class Origin:
 
 
 def title_of(text: str) -> str:
-    """Quote a text for a person; a drawing, which is kept as letters, by its name and size.
+    """Quote a text for a person, or name a drawing, which is stored as letters, with its size.
 
     >>> title_of("Once upon"), title_of(doodles.as_text(doodles.own("cat")))
     ('“Once upon”', 'a cat, 28 × 28')
@@ -113,7 +118,7 @@ def _own_doodles() -> dict[str, str]:
     return {doodles.as_text(doodles.own(name)): name for name in doodles.NAMES}
 
 
-def of(run: Run, kind: str = "", layer: int | None = None, head: int | str | None = None) -> Origin:
+def run_origin(run: Run, kind: str = "", layer: int | None = None, head: int | str | None = None) -> Origin:
     """Return the origin of a picture of `run`; `head` may be the name of a way to join the heads of the layer."""
     text, beside = (
         (run.source.text, run.target_text or "") if run.source else (run.side.text, run.side.pair or "")
@@ -123,27 +128,27 @@ def of(run: Run, kind: str = "", layer: int | None = None, head: int | str | Non
 
 
 def begin(page: str) -> None:
-    """A page begins: nothing is known of its pictures but where they stand."""
+    """Reset the origin at the start of a page: only its title is known."""
     st.session_state[_SLOT] = Origin(page)
 
 
-def tell(**said: Any) -> None:
-    """From here on the pictures of this page show this: the fields of an `Origin`; what is not named is not known."""
-    st.session_state[_SLOT] = replace(Origin(now().page), **said)
+def tell(**fields: Any) -> None:
+    """Set the origin of the pictures that follow on this page: the fields of an `Origin`; a field that is not named is empty."""
+    st.session_state[_SLOT] = replace(Origin(now().page), **fields)
 
 
 def tell_run(
     run: Run, kind: str = "", layer: int | None = None, head: int | str | None = None, **more: Any
 ) -> None:
-    """The same for what `of` says of a run."""
-    st.session_state[_SLOT] = replace(of(run, kind, layer, head), page=now().page, **more)
+    """Set the origin of the pictures that follow to a run, as `run_origin` describes it."""
+    st.session_state[_SLOT] = replace(run_origin(run, kind, layer, head), page=now().page, **more)
 
 
 @contextmanager
-def aside(**said: Any) -> Iterator[None]:
-    """Within it pictures show something else, such as numbers of an erratum's own; behind it they are the page's again."""
+def override(**fields: Any) -> Iterator[None]:
+    """Set another origin for the pictures within this block, such as numbers of an erratum's own; restore the page's at its end."""
     before = now()
-    tell(**said)
+    tell(**fields)
     try:
         yield
     finally:

@@ -38,7 +38,7 @@ _LONE = re.compile("[\ud800-\udfff]")
 
 
 def budget(n: int) -> int:
-    """Bytes that one head of `n` by `n` tokens may cost.
+    """Return the bytes that one head of `n` by `n` tokens may cost.
 
     Example:
         >>> budget(24), budget(128), budget(512)
@@ -60,7 +60,7 @@ class Packet:
         >>> packet.add("mask", runs(np.ones(9, dtype=bool)))
         >>> packet.to_bytes()[4:].decode()
         '{"kind":"demo","mask":"ee1d3d171c43","needs":["ee1d3d171c43"],"parts":{"ee1d3d171c43":[0,1]}}\\t'
-        >>> packet.to_bytes(known=packet.parts)[-11:]
+        >>> packet.to_bytes(cached=packet.parts)[-11:]
         b'"parts":{}}'
     """
 
@@ -99,13 +99,13 @@ class Packet:
         """
         self.add_matrices({prefix: Layer(values, 1.0, centred)}, allowed, spare=spare)
 
-    def exactly(self, most: int = EXACT_CELLS) -> Packet:
-        """The same packet with every number as it is, for a file; as it was where these would be more than `most`.
+    def with_exact_numbers(self, most: int = EXACT_CELLS) -> Packet:
+        """Return the packet with every number unrounded, for a file; the packet itself where these would be more than `most`.
 
         Example:
             >>> packet = Packet()
             >>> packet.add_matrix(np.random.default_rng(0).random((60, 60)))
-            >>> packet.header["kind"], packet.header["exact"], packet.exactly().header["kind"], packet.exactly(10).header["kind"]
+            >>> packet.header["kind"], packet.header["exact"], packet.with_exact_numbers().header["kind"], packet.with_exact_numbers(10).header["kind"]
             ('f16', False, 'f32', 'f16')
         """
         if self.header.get("exact", True) or sum(exact.cells for exact in self.exacts) > most:
@@ -115,13 +115,13 @@ class Packet:
             exact.put(found)
         return found
 
-    def rounded(self, cells: int, put: Callable[[Packet], None]) -> None:
-        """Some `cells` numbers of this packet are not exact; `put(packet)` replaces them where they are to be saved."""
+    def note_rounding(self, cells: int, put: Callable[[Packet], None]) -> None:
+        """Note that `cells` numbers of this packet are rounded; `put(packet)` replaces them where they are to be saved."""
         self.header["exact"] = False
         self.exacts.append(Exact(cells, put))
 
     def add_float32(self, layers: Mapping[str, Layer], allowed: ArrayLike | None) -> None:
-        """Matrices over the same cells as they are, whatever they cost; what their headers say of scales stays."""
+        """Add matrices over the same cells unrounded, whatever they cost; the scales in their headers stay."""
         for prefix, layer in layers.items():
             grid = as_matrix(layer.values)
             may = as_allowed(allowed, grid.shape)
@@ -152,9 +152,11 @@ class Packet:
         ]
         forms = fitting(cells, room)
         if any(form != "f32" for form in forms):
-            self.rounded(len(cells) * shape[0] * shape[1], lambda packet: packet.add_float32(layers, allowed))
+            self.note_rounding(
+                len(cells) * shape[0] * shape[1], lambda packet: packet.add_float32(layers, allowed)
+            )
         for prefix, sent, form in zip(grids, cells, forms, strict=True):
-            fields, data, bad = sent.written(form)
+            fields, data, bad = sent.encode(form)
             self.header |= {
                 f"{prefix}{name}": value for name, value in ({"shape": list(shape)} | fields).items()
             }
@@ -164,19 +166,19 @@ class Packet:
             if runs_of_may is not None:
                 self.add(f"{prefix}allowed", runs_of_may)
 
-    def whole(self) -> dict[str, bytes]:
-        """All parts, what is steady in the header among them."""
+    def all_parts(self) -> dict[str, bytes]:
+        """Return all parts, with the steady fields of the header as one more."""
         if not self.steady:
             return self.parts
         steady = _json({name: self.header[name] for name in self.steady})
         return self.parts | {identity(steady): steady}
 
-    def to_bytes(self, known: Collection[str] = ()) -> bytes:
-        """Length of the header, header, and the parts that are not `known`: `needs` has all their ids,
+    def to_bytes(self, cached: Collection[str] = ()) -> bytes:
+        """Return the length of the header, the header, and the parts that the page has not `cached`: `needs` has all their ids,
         `parts` {id: [offset, length]}, and a third number 1 for those that are deflated."""
-        whole, places, body = self.whole(), {}, bytearray()
+        whole, places, body = self.all_parts(), {}, bytearray()
         for part, data in whole.items():
-            if part not in known:
+            if part not in cached:
                 places[part] = [len(body), len(data), 1] if part in self.deflated else [len(body), len(data)]
                 body += data
         lively = {name: value for name, value in self.header.items() if name not in self.steady}
@@ -190,7 +192,7 @@ def _json(value: Any) -> bytes:
 
 
 def identity(data: bytes) -> str:
-    """The name of a part: a hash of what it holds."""
+    """Return the name of a part: a hash of its bytes."""
     return blake2b(data, digest_size=6).hexdigest()
 
 
@@ -207,7 +209,7 @@ class Exact:
 
 
 def as_places(special: Places) -> list[list[int]]:
-    """The places of special tokens among the queries and among the keys; one list holds for both.
+    """Return the positions of special tokens among the queries and among the keys; one list counts for both.
 
     Example:
         >>> as_places([0, 5]), as_places(((0,), ()))
@@ -219,7 +221,7 @@ def as_places(special: Places) -> list[list[int]]:
 
 
 def as_matrix(values: ArrayLike) -> NDArray[np.float64]:
-    """(query, key) floats, at most LARGEST_SIDE each way; anything else is a ValueError with both numbers."""
+    """Return (query, key) floats, at most LARGEST_SIDE each way. Raises ValueError with both numbers for anything else."""
     matrix = np.asarray(values, dtype=np.float64)
     if matrix.ndim != 2:
         raise ValueError(
@@ -233,12 +235,12 @@ def as_matrix(values: ArrayLike) -> NDArray[np.float64]:
 
 
 def as_allowed(allowed: ArrayLike | None, shape: tuple[int, ...]) -> NDArray[np.bool_] | None:
-    """`allowed` broadcast to `shape`, or None."""
+    """Broadcast `allowed` to `shape`; None stays None."""
     return None if allowed is None else np.broadcast_to(np.asarray(allowed, dtype=bool), shape)
 
 
 def labels(names: Sequence[str], expected: int, axis: str) -> list[str]:
-    """The label list as plain strings, one a position; lone surrogates become U+FFFD.
+    """Return the labels as plain strings, one per position; lone surrogates become U+FFFD.
 
     Raises ValueError naming both numbers when there are more or fewer labels than positions.
     """

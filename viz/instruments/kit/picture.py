@@ -58,12 +58,12 @@ class Picture:
             origin.stamp(packet)
 
     def html(self) -> str:
-        """A whole page that works from a file, offline; no word of the data can become markup in it."""
-        packet = self.packet.exactly(EXACT_CELLS)
+        """Return a whole page that works from a file, offline; no word of the data can become markup in it."""
+        packet = self.packet.with_exact_numbers(EXACT_CELLS)
         self.instrument.equip(packet)
         kit, code = self.instrument.kit, self.instrument.source
         code_parts = {packet.header["kit"], packet.header["code"]}
-        data = base64.b64encode(packet.to_bytes(known=code_parts)).decode()
+        data = base64.b64encode(packet.to_bytes(cached=code_parts)).decode()
         before, rest = page().split("%%PACKET%%")
         between, after = rest.split("%%KIT%%%%CODE%%")
         return "".join([before, data, between, kit.decode(), code.decode(), after])
@@ -90,21 +90,21 @@ class Picture:
         return f"<Picture: {self.name}>"
 
 
-def seen(run: Run, kind: str | None, by: str) -> Attention:
-    """The patterns as the app shows them: where a text is written from another, rows are named by what they write."""
+def shown_attention(run: Run, kind: str | None, by: str) -> Attention:
+    """Return the patterns as the app shows them: where a text is written from another, rows are named by what they write."""
     chosen = kind or (run.kinds[-1] if run.kinds else None)
     return run.attention(chosen, by=by, writing=chosen in CROSSING)
 
 
 def axis(attention: Attention) -> tuple[str, str]:
-    """The names of rows and columns."""
+    """Return the names of rows and columns."""
     if attention.kind in SUMMED:
         return SUMMED[attention.kind]
     return ("written (query)", "source (key)") if attention.kind in CROSSING else ("query", "key")
 
 
-def named(run: Run, attention: Attention, what: str) -> str:
-    return f"{run.model.name}, {attention.kind} attention, {what}"
+def picture_name(run: Run, attention: Attention, caption: str) -> str:
+    return f"{run.model.name}, {attention.kind} attention, {caption}"
 
 
 def counted(run: Run, attention: Attention, layer: int, *heads: int) -> list[int]:
@@ -118,11 +118,11 @@ def counted(run: Run, attention: Attention, layer: int, *heads: int) -> list[int
     return [index % count for _, index, count in places]
 
 
-def position(what: str, index: int, count: int) -> int:
-    """The place that is meant, counted from 0, or from the end if negative. Raises InputError for one that is not there."""
+def position(noun: str, index: int, count: int) -> int:
+    """Return an index counted from 0; a negative one counts from the end. Raises InputError for one that does not exist."""
     if not -count <= index < count:
         raise InputError(
-            f"There is no {what} {index}.",
+            f"There is no {noun} {index}.",
             f"The run has {count}, counted from 0.",
             f"Choose 0 to {count - 1}.",
         )
@@ -130,7 +130,7 @@ def position(what: str, index: int, count: int) -> int:
 
 
 def lines(run: Run, picture: str, **arguments: object) -> str:
-    """A script that makes `viz.<picture>(run, ...)` again; an argument that is None is left out.
+    """Return a script that makes `viz.<picture>(run, ...)` again; an argument that is None is left out.
 
     As a file it writes the picture as a page beside it; in a notebook its last line shows it, too.
     A run does not remember its edits: add them to `model.run` if there were any. Of patterns that another program computed
@@ -170,7 +170,7 @@ def lines(run: Run, picture: str, **arguments: object) -> str:
 
 
 def ending(name: str, call: str) -> str:
-    """The last lines of a script: what `viz.<call>` returns is written as a page, and shown by a notebook.
+    """Return the last lines of a script: they write the picture of `viz.<call>` as a page, and a notebook shows it.
 
     Example:
         >>> print(ending("heatmap", "heatmap(run)"))
@@ -188,11 +188,11 @@ def drawing(name: str, arguments: str, source: Origin) -> str:
         >>> print(drawing("marked", "words, above=chances", Origin("Answers", "gpt-mini")).splitlines()[3])
         picture = viz.draw('marked', words, above=chances, whose={'page': 'Answers', 'model': 'gpt-mini'})
     """
-    return "\nimport viz\n\n" + ending(name, f"draw({name!r}, {arguments}, whose={source.known()!r})")
+    return "\nimport viz\n\n" + ending(name, f"draw({name!r}, {arguments}, whose={source.fields()!r})")
 
 
 def draw(name: str, *arguments: Any, whose: Mapping[str, Any] | None = None, **options: Any) -> Picture:
-    """Any instrument on numbers of your own: `draw("marked", words, above=chances)`.
+    """Draw any instrument on numbers of your own: `draw("marked", words, above=chances)`.
 
     arguments, options: those of the instrument, `viz.instruments.marked.marked.Marked` for "marked".
     whose: the numbers, by the names of an `Origin`: dict(model="gpt-mini", text="...", layer=1, head=5).

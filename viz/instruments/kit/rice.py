@@ -17,11 +17,11 @@ ESCAPE = 16
 SAMPLED = 2**17
 
 
-def packed(levels: NDArray[np.integer]) -> bytes:
-    """The numbers (0 to 65535) as parameters and bits; `readSteps` in page/packets.js reads them back.
+def pack(levels: NDArray[np.integer]) -> bytes:
+    """Pack numbers (0 to 65535) as parameters and bits; `readSteps` in page/packets.js reads them back.
 
     Example:
-        >>> packed(np.array([0, 0, 1, 0])).hex(" ")       # k = 0, then the bits 1 1 01 1
+        >>> pack(np.array([0, 0, 1, 0])).hex(" ")       # k = 0, then the bits 1 1 01 1
         '00 d8'
     """
     values = np.asarray(levels, dtype=np.uint16)
@@ -45,7 +45,7 @@ def packed(levels: NDArray[np.integer]) -> bytes:
 
 
 def size(levels: NDArray[np.integer]) -> int:
-    """How many bytes `packed` would make; of very many numbers an estimate by every seventh block, a little high.
+    """Return how many bytes `pack` would make; of very many numbers an estimate by every seventh block, a little high.
 
     Example:
         >>> size(np.array([0, 0, 1, 0]))
@@ -63,7 +63,7 @@ def size(levels: NDArray[np.integer]) -> int:
 
 
 def _parameters(values: NDArray[np.uint16]) -> tuple[NDArray[np.uint32], int]:
-    """The k of each block that makes it shortest, and the bits of all; above the largest number's bits each k costs more."""
+    """Return the k of each block that makes it shortest, and the bits of all; above the largest number's bits each k costs more."""
     padded = np.zeros(-(-values.size // BLOCK) * BLOCK, dtype=np.uint16)
     padded[: values.size] = values
     blocks = padded.reshape(-1, BLOCK)

@@ -9,7 +9,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from viz.instruments.kit.payload import Packet
 
-Given = ParamSpec("Given")
+Arguments = ParamSpec("Arguments")
 S = TypeVar("S", bound="Spec")
 Made = TypeVar("Made")
 
@@ -29,15 +29,15 @@ class Spec:
         raise NotImplementedError
 
     def plain(self, *names: str) -> dict[str, Any]:
-        """These fields as they are, for the header of a packet."""
+        """Return these fields unchanged, for the header of a packet."""
         return {name: getattr(self, name) for name in names}
 
 
-def face(spec: Callable[Given, S], act: Callable[[S], Made]) -> Callable[Given, Made]:
-    """`act` as a function of what the spec is made of: `heatmap = face(Heatmap, Heatmap.show)`, `heatmap(weights, queries, keys, key="h")`."""
+def face(spec: Callable[Arguments, S], act: Callable[[S], Made]) -> Callable[Arguments, Made]:
+    """Return `act` as a function of the arguments of the spec: `heatmap = face(Heatmap, Heatmap.show)`, `heatmap(weights, queries, keys, key="h")`."""
 
     @wraps(spec, updated=())
-    def call(*given: Given.args, **options: Given.kwargs) -> Made:
-        return act(spec(*given, **options))
+    def call(*args: Arguments.args, **options: Arguments.kwargs) -> Made:
+        return act(spec(*args, **options))
 
     return call

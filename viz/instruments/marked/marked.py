@@ -102,11 +102,11 @@ marked_packet = face(Marked, Marked.packet)
 marked = face(Marked, Marked.show)
 
 
-def picked(key: str, n: int) -> tuple[int, int] | None:
-    """The stretch of n words that was marked last, both ends in it; None for anything else.
+def picked_words(key: str, n: int) -> tuple[int, int] | None:
+    """Return the span of n words that was marked last, both ends included; None for anything else.
 
     Example:
-        >>> picked("nobody", 3) is None
+        >>> picked_words("nobody", 3) is None
         True
     """
     sent = stored(key, "span")

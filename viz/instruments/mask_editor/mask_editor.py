@@ -55,17 +55,17 @@ class MaskEditor(Spec):
     on_stroke: Callable[[NDArray[np.bool_]], None] | None = None
 
     def show(self) -> NDArray[np.bool_]:
-        """Draw it in the page; the matrix as it is now."""
+        """Draw it in the page and return the matrix as it is now."""
         start, key = as_matrix(self.allowed) > 0.5, self.key
         base = fingerprint(start, self.turn)
-        now = edited(stored(key, "mask"), start, base)
+        now = edited_mask(stored(key, "mask"), start, base)
 
-        def told() -> None:
+        def notify() -> None:
             sent = stored(key, "mask")
             if sent and sent.get("base") == base and self.on_stroke:
-                self.on_stroke(edited(sent, start, base))
+                self.on_stroke(edited_mask(sent, start, base))
 
-        MASK_EDITOR.show(replace(self, now=now).packet(), key=key, on_mask_change=told)
+        MASK_EDITOR.show(replace(self, now=now).packet(), key=key, on_mask_change=notify)
         return now
 
     def packet(self) -> Packet:
@@ -102,18 +102,18 @@ mask_editor = face(MaskEditor, MaskEditor.show)
 
 
 def fingerprint(mask: NDArray[np.bool_], turn: int = 0) -> str:
-    """A short name of exactly this mask in this turn, so that an edit of another one is never taken for its own."""
+    """Return a short name of exactly this mask in this turn, so that an edit of another one is never taken for its own."""
     return hashlib.sha256(f"{turn} {mask.shape}".encode() + np.packbits(mask).tobytes()).hexdigest()[:16]
 
 
-def edited(state: Any, start: NDArray[np.bool_], base: str) -> NDArray[np.bool_]:
-    """The matrix in the browser's answer {"base", "runs"}, or a copy of `start` if it belongs to another mask.
+def edited_mask(state: Any, start: NDArray[np.bool_], base: str) -> NDArray[np.bool_]:
+    """Return the matrix in the browser's answer {"base", "runs"}, or a copy of `start` if it belongs to another mask.
 
     The answer comes from a browser and is checked: lengths that do not add up to the matrix are refused.
 
     Example:
         >>> start = np.ones((1, 3), dtype=bool)
-        >>> edited({"base": "b", "runs": base64.b64encode(bytes([1, 1, 1])).decode()}, start, "b").tolist()
+        >>> edited_mask({"base": "b", "runs": base64.b64encode(bytes([1, 1, 1])).decode()}, start, "b").tolist()
         [[True, False, True]]
     """
     if not state or state.get("base") != base:

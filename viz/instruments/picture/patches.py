@@ -25,7 +25,7 @@ SHARES = Sentences(
     spreads="By {word}, 90% of it lies on {count} patches, most on {key} ({percent}).",
 )
 """Sentences on the shares of a reading."""
-MOVED = Sentences(
+SHIFTS = Sentences(
     looks="{word}: most at {key}, {percent} of the vector's length.",
     two="{word}: most at {key}, {percent} of the vector's length, and at {key2}, {percent2}.",
     spreads="{word}: most at {key}, {percent} of the vector's length; 90% of all of it at {count} patches.",
@@ -33,20 +33,20 @@ MOVED = Sentences(
 """Sentences on how far vectors moved."""
 
 
-def reads(model: Model) -> bool:
-    """Whether it reads a doodle, patch by patch.
+def reads_patches(model: Model) -> bool:
+    """Return whether a model reads a doodle, patch by patch.
 
     >>> import core
-    >>> reads(core.open_model("gpt-mini"))
+    >>> reads_patches(core.open_model("gpt-mini"))
     False
     """
     return isinstance(model.reader, PatchReader)
 
 
-def named(names: Sequence[str]) -> list[str]:
-    """Tokens of patches as a picture calls them.
+def patch_names(names: Sequence[str]) -> list[str]:
+    """Name the tokens of patches for a picture.
 
-    >>> named(("class", "1,2", "1,2 hidden", "cat"))
+    >>> patch_names(("class", "1,2", "1,2 hidden", "cat"))
     ['class token', 'row 1, column 2', 'row 1, column 2', 'cat']
     """
     places = (name.removesuffix(" hidden").split(",") for name in names)
@@ -57,7 +57,7 @@ def named(names: Sequence[str]) -> list[str]:
 
 
 def grid(run: Run) -> tuple[int, int] | None:
-    """Rows and columns of the patches of a run; None for one that read no picture."""
+    """Return the numbers of rows and columns of the patches of a run; None for one that read no picture."""
     reader = run.model.reader
     if not isinstance(reader, PatchReader):
         return None
@@ -72,11 +72,11 @@ def first(model: Model) -> int:
 
 
 def pixels(run: Run) -> doodles.Pixels:
-    """The drawing that a run read."""
+    """Return the drawing that a run read."""
     return doodles.from_text(bare(run.side.text))
 
 
-def whole(model: Model, text: str) -> str:
+def without_hiding(model: Model, text: str) -> str:
     """Return a doodle's text such that this model sees every patch: a model that hides some by itself gets an order to hide none. Other texts stay.
 
     Two models can be compared only on patches that both see.
@@ -88,7 +88,7 @@ def whole(model: Model, text: str) -> str:
 
 
 def on_patches(run: Run, weights: ArrayLike, *, painted: Collection[int] = (), **options: Any) -> PictureView:
-    """The weights (query, key) of one head over the patches of the run's doodle, the class token, and what else is no patch, beside it; options as of `PictureView`.
+    """Return the picture of one head's weights (query, key) over the patches of the run's doodle, the class token and other tokens beside it; options as of `PictureView`.
 
     `painted` are places of patches that are drawn black: an edit painted them over. With `rows` they are numbers of anything that is named so, for each patch: a layer, a reading.
     Raises InputError for a run that read no picture.
@@ -106,4 +106,4 @@ def on_patches(run: Run, weights: ArrayLike, *, painted: Collection[int] = (), *
     inside = (place - begin for place in painted if begin <= place < begin + cells[0] * cells[1])
     for row, column in (divmod(place, cells[1]) for place in inside):
         drawn[row * high : (row + 1) * high, column * wide : (column + 1) * wide] = 0
-    return PictureView(drawn, weights, cells, special=named(MARKS[:begin]), ground="dark", **options)
+    return PictureView(drawn, weights, cells, special=patch_names(MARKS[:begin]), ground="dark", **options)

@@ -73,7 +73,7 @@ class PictureView(Spec):
     limit: the weight at the end of the scale; None takes the largest on any cell. Pictures to compare get one limit.
     scale: "weight", or "difference" (centred on 0, from -limit to limit), whose colours are those of the page, the picture drawn on them.
     form: "one" row at a time, or "all" the rows that are named, each a small picture; the visitor turns it.
-    who: the subject of the sentences ("the model" where there are no heads). height: the largest height of the picture.
+    subject: the subject of the sentences ("the model" where there are no heads). height: the largest height of the picture.
     among: all heads of this kind, `weights` among them: another one that is chosen in the grid of the group is then drawn without asking
         Python. titled: the title then, {head} is its name.
     names: what the queries and the picture are called. hint: what one can do here, not saved. url: a parameter that follows the choices.
@@ -102,7 +102,7 @@ class PictureView(Spec):
     scale: str = "weight"
     form: str = "one"
     say: Sentences | None = None
-    who: str = "this head"
+    subject: str = "this head"
     names: tuple[str, str] = ("", "")
     title: str = ""
     hint: str = ""
@@ -149,7 +149,7 @@ class PictureView(Spec):
                 "special": len(self.special),
                 "selected": self._start(matrix.shape[0]),
                 "limit": self._limit(matrix, may),
-                "say": {name: text.replace("this head", self.who) for name, text in asdict(say).items()},
+                "say": {name: text.replace("this head", self.subject) for name, text in asdict(say).items()},
                 "names": list(self.names),
                 "place": self.key,
                 "echo": None,
@@ -200,7 +200,7 @@ picture_view = face(PictureView, PictureView.show)
 
 
 def _bytes(pixels: ArrayLike) -> NDArray[np.uint8]:
-    """(row column) or (row column 3) as bytes; anything else is a ValueError."""
+    """Return (row column) or (row column 3) as bytes. Raises ValueError for anything else."""
     image = np.asarray(pixels)
     if image.ndim not in (2, 3) or (image.ndim == 3 and image.shape[2] != 3) or not image.size:
         raise ValueError(f"pixels of shape {image.shape}; a picture has (row, column) or (row, column, 3)")

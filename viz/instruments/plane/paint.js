@@ -38,7 +38,7 @@ function paintGrid(view, pen, to, side) {
 
 /** Every place in the colour that a query there would mix: hard look-up has sharp borders, soft look-up blends. */
 function paintField(view, pen, side) {
-  const { keys } = view.found, { limit, scores, shown } = view.head, colours = keys.map((_, i) => rgb(view.colours[i % view.colours.length]));
+  const { keys } = view.found, { limit, scores, drawn_score: shown } = view.head, colours = keys.map((_, i) => rgb(view.colours[i % view.colours.length]));
   const told = JSON.stringify([keys, scores[shown], limit, view.theme.dark]);
   if (view.ground?.told !== told) {
     const cells = new Uint8ClampedArray(FIELD * FIELD * 4);

@@ -122,7 +122,7 @@ function buildRows(view) {
   const names = words ? head.points.filter((_, i) => ![...head.plus, ...head.minus].includes(i)).map(({ name }) => name) : keyNames(head);
   rows.replaceChildren(...(words ? [{ label: "distance" }] : head.scores).map((score, n) => {
     const table = make("div", "table"), several = head.scores.length > 1;
-    table.classList.toggle("shown", several && n === head.shown);
+    table.classList.toggle("shown", several && n === head.drawn_score);
     table.classList.toggle("distances", words);
     const top = make("div", "row top quiet", table);
     for (const text of words ? ["", "distance from the sum", ""] : [several ? score.label : "key", "score s", "weight a"]) make("span", "", top, text);

@@ -27,7 +27,7 @@ class Point:
     """A vector with its name. role: "key", "query" (one) or "word"."""
 
     name: str
-    at: Pair
+    position: Pair
     role: str = "key"
     movable: bool = True
 
@@ -47,8 +47,8 @@ class Score:
     k: Sequence[float] = ()
     v: Sequence[float] = ()
 
-    def given(self) -> dict[str, Any]:
-        """The arguments by which viz.course.look_up.retrieval.maths.look_up computes the same: `look_up(query, keys, values, **score.given())`."""
+    def arguments(self) -> dict[str, Any]:
+        """Return the arguments by which viz.course.look_up.retrieval.maths.look_up computes the same: `look_up(query, keys, values, **score.arguments())`."""
         return {
             name: value
             for name, value in asdict(self).items()
@@ -61,11 +61,11 @@ class Plane(Spec):
     """Vectors in the plane.
 
     values: the vector that each key hands over, in the order of the keys, drawn on a second board; None: the keys themselves.
-    scores: each gets a table of scores and weights; the weights of number `shown` are drawn.
+    scores: each gets a table of scores and weights; the weights of number `drawn_score` are drawn.
     plus, minus: numbers of points; given, the points are words, and their sum and the words nearest to it are shown.
     limit: both boards reach from -limit to limit. field: colour the ground. hull: shade the hull of the values.
     height: most pixels of a board. blind: only the vectors, all alike and still: what follows from them is yet to be guessed.
-    on_move: called when a point was released; `moved` returns its position.
+    on_move: called when a point was released; `moved_points` returns its position.
 
     Raises ValueError for roles, rules or counts that do not fit.
 
@@ -82,7 +82,7 @@ class Plane(Spec):
     value_names: Sequence[str] | None = None
     movable_values: bool = True
     scores: Sequence[Score] = (Score(),)
-    shown: int = 0
+    drawn_score: int = 0
     plus: Sequence[int] = ()
     minus: Sequence[int] = ()
     limit: float = 2
@@ -114,15 +114,15 @@ class Plane(Spec):
         for score in scores:
             if score.rule not in RULES:
                 raise ValueError(f"score {score.rule!r}; there are {', '.join(RULES)}")
-        if not 0 <= self.shown < len(scores):
-            raise ValueError(f"score {self.shown} of {len(scores)}, counted from 0")
+        if not 0 <= self.drawn_score < len(scores):
+            raise ValueError(f"score {self.drawn_score} of {len(scores)}, counted from 0")
         points = [replace(point, movable=point.movable and not self.blind) for point in points]
         names = labels([point.name for point in points], len(points), "point")
         return Packet(
             {
                 "task": "sum" if words else "attend",
                 "points": [
-                    asdict(point) | {"name": name, "at": list(point.at)}
+                    asdict(point) | {"name": name, "at": list(point.position)}
                     for point, name in zip(points, names, strict=True)
                 ],
                 "values": None if values is None else [list(at) for at in values],
@@ -134,7 +134,9 @@ class Plane(Spec):
                 "captions": list(self.captions),
                 "echo": "",
                 "base": base(points, values is not None),
-                **self.plain("shown", "limit", "field", "hull", "mix", "title", "height", "blind", "python"),
+                **self.plain(
+                    "drawn_score", "limit", "field", "hull", "mix", "title", "height", "blind", "python"
+                ),
             }
         )
 
@@ -144,7 +146,7 @@ plane = face(Plane, Plane.show)
 
 
 def base(points: Sequence[Point], values: bool) -> str:
-    """A short name of these points, wherever they are: a move of other ones is never taken for theirs."""
+    """Return a short name of these points, wherever they are: a move of other ones is never taken for theirs."""
     return hashlib.sha256(
         repr([(point.name, point.role, point.movable) for point in points] + [values]).encode(
             "utf-8", "replace"
@@ -152,25 +154,28 @@ def base(points: Sequence[Point], values: bool) -> str:
     ).hexdigest()[:12]
 
 
-def moved(
+def moved_points(
     key: str, points: Sequence[Point], *, values: int = 0, limit: float = 2
 ) -> tuple[list[Pair], list[Pair]] | None:
-    """Where the visitor put the points and the (so many) values in the plane `key`; None before any move, or for other points.
+    """Return where the visitor put the points and the values (this many) in the plane `key`; None before any move, or for other points.
 
     The answer comes from a browser and is checked: another count, or what is no finite number, is None; beyond the limit is the limit.
     """
     event = stored(key, "moved")
     if not isinstance(event, dict) or event.get("base") != base(points, values > 0):
         return None
-    at, handed = checked(event.get("points"), len(points), limit), checked(event.get("values"), values, limit)
+    at, handed = (
+        valid_pairs(event.get("points"), len(points), limit),
+        valid_pairs(event.get("values"), values, limit),
+    )
     return None if at is None or handed is None else (at, handed)
 
 
-def checked(rows: Any, count: int, limit: float) -> list[Pair] | None:
-    """So many pairs of finite numbers inside the limit, or None.
+def valid_pairs(rows: Any, count: int, limit: float) -> list[Pair] | None:
+    """Return `count` pairs of finite numbers, clipped to the limit, or None.
 
     Example:
-        >>> checked([[0.5, 9]], 1, 2), checked([[0.5]], 1, 2), checked([["a", 0]], 1, 2)
+        >>> valid_pairs([[0.5, 9]], 1, 2), valid_pairs([[0.5]], 1, 2), valid_pairs([["a", 0]], 1, 2)
         ([(0.5, 2)], None, None)
     """
     if not isinstance(rows, list) or len(rows) != count:

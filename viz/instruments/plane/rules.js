@@ -46,7 +46,7 @@ export function solve({ head, points, values }) {
   const at = (role) => head.points.flatMap((point, i) => (point.role === role ? [points[i]] : []));
   if (head.task === "sum") return sums(head, points);
   const [query] = at("query"), keys = at("key"), every = head.scores.map((score) => attend(query, keys, score));
-  const { weights } = every[head.shown];
+  const { weights } = every[head.drawn_score];
   return { query, keys, every, weights, mix: mixture(weights, values.length ? values : keys) };
 }
 

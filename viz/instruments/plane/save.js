@@ -20,7 +20,7 @@ export function savingPlane(view, packet) {
       const flat = (rows) => Float64Array.from(rows.flat()), { found } = view;
       const all = { names: { shape: [names.length], values: names }, points: { shape: [names.length, 2], values: flat(view.points), axes: ["point", "axis"] } };
       if (words) return { ...all, sum: { shape: [2], values: flat(found.target), axes: ["axis"] } };
-      const { scores, weights } = found.every[head.shown];
+      const { scores, weights } = found.every[head.drawn_score];
       return {
         ...all, scores: { shape: [scores.length], values: flat(scores), axes: ["key"] }, weights: { shape: [weights.length], values: flat(weights), axes: ["key"] },
         mix: { shape: [found.mix.length], values: flat(found.mix), axes: ["axis"] }, ...(view.values.length ? { values: { shape: [view.values.length, 2], values: flat(view.values), axes: ["key", "axis"] } } : {}),
@@ -30,7 +30,7 @@ export function savingPlane(view, packet) {
 }
 
 function points(view) {
-  const { head, found } = view, { scores, weights } = found.every[head.shown];
+  const { head, found } = view, { scores, weights } = found.every[head.drawn_score];
   let key = -1;
   return head.points.map(({ name, role }, i) => [name, role, ...view.points[i], ...(role === "key" ? [scores[(key += 1)], weights[key]] : ["", ""])]);
 }

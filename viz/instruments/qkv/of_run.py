@@ -10,7 +10,7 @@ from core.analysis.arithmetic.cell import attention_row
 from core.errors import InputError
 from core.layers.score_terms import in_short, steps
 from core.run import Run
-from viz.instruments.kit.picture import CROSSING, lines, seen
+from viz.instruments.kit.picture import CROSSING, lines, shown_attention
 from viz.instruments.qkv.qkv import QkvSequence
 from viz.labels import bare_token
 
@@ -36,7 +36,7 @@ def sequence_of(run: Run, kind: str, layer: int, head: int, query: int, **option
     allowed = np.flatnonzero(row.allowed)
     writing = kind in CROSSING
     return QkvSequence(
-        bare_token(seen(run, kind, "token").queries[query] if writing else row.query),
+        bare_token(shown_attention(run, kind, "token").queries[query] if writing else row.query),
         [bare_token(row.keys[position]) for position in allowed],
         q=q[query],
         k=k[allowed],

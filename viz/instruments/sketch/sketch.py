@@ -64,7 +64,7 @@ class Sketch(Spec):
     on_stroke: Callable[[str], None] | None = None
 
     def show(self) -> str:
-        """Draw it in the page; the text of the doodle as it is now, "" while there is none."""
+        """Draw it in the page and return the text of the doodle as it is now, "" while there is none."""
         slot = f"_{self.key}.sketch"
         first, told = st.session_state.get(slot, ("", ""))
         spec = self
@@ -73,21 +73,21 @@ class Sketch(Spec):
         ):  # what we told the page came back: one goes on drawing on what was there
             spec = replace(self, text=first)
         now = spec._sent(spec.text) or Strokes()
-        text = spec.drawn(now)
+        text = spec.render(now)
         st.session_state[slot] = (spec.text, text)
 
         def heard() -> None:
             lines = spec._sent(spec.text)
             if lines is not None and self.on_stroke:
-                changed = spec.drawn(lines)
+                changed = spec.render(lines)
                 st.session_state[slot] = (spec.text, changed)
                 self.on_stroke(changed)
 
         SKETCH.show(replace(spec, now=now).packet(), key=self.key, on_drawing_change=heard)
         return text
 
-    def drawn(self, now: Strokes) -> str:
-        """The text of the doodle with these strokes on it."""
+    def render(self, now: Strokes) -> str:
+        """Return the text of the doodle with these strokes on it."""
         start = self._start(now.on)
         lines = [np.reshape(line, (-1, 2)) / SIDE for line in now.lines]
         return doodles.as_text(doodles.drawn(lines, on=doodles.from_text(start))) if lines else start
@@ -101,7 +101,7 @@ class Sketch(Spec):
                 "samples": labels(list(named), len(named), "sample"),
                 "start": self.now.on,
                 "strokes": [list(line) for line in self.now.lines],
-                "doodle": (text := self.drawn(self.now)),
+                "doodle": (text := self.render(self.now)),
                 **self.plain("title", "hint", "height", "preview", "python"),
             }
         )
@@ -117,7 +117,7 @@ class Sketch(Spec):
         return BLANK if on == EMPTY else (self.samples or {}).get(on, self.text or BLANK)
 
     def _sent(self, text: str) -> Strokes | None:
-        """The strokes of the browser's answer, None where it belongs to another doodle. It comes from a browser and is checked."""
+        """Return the strokes of the browser's answer, checked; None where it belongs to another doodle."""
         sent = stored(self.key, "drawing")
         if not isinstance(sent, Mapping) or sent.get("base") != _base(text):
             return None
@@ -129,7 +129,7 @@ sketch = face(Sketch, Sketch.show)
 
 
 def read(on: Any, lines: Any) -> Strokes:
-    """Strokes as the browser writes them, each a list of x and y in turn, whole numbers from 0 to SIDE.
+    """Read strokes as the browser writes them, each a list of x and y in turn, whole numbers from 0 to SIDE.
 
     Example:
         >>> read("empty", [[0, 0, 500, 1200]])

@@ -25,7 +25,7 @@ SOURCE = Instrument("attention_atlas_source", "source/source", numbers=False)
 
 
 @dataclass(frozen=True)
-class Chosen:
+class ChosenTensor:
     """The visitor's choice: `path`, the tensor that a line makes, or None before any choice."""
 
     path: str | None
@@ -52,13 +52,13 @@ class Source(Spec):
     title: str = ""
     height: int | None = None
 
-    def show(self) -> Chosen:
+    def show(self) -> ChosenTensor:
         """Draw it in the page."""
         path, echo = path_chosen(self.key, paths_of(self.lines), self.selected)
         packet = self.packet()
         packet.header |= {"selected": path, "echo": echo}
         SOURCE.show(packet, key=self.key, on_path_change=nothing)
-        return Chosen(path)
+        return ChosenTensor(path)
 
     def packet(self) -> Packet:
         """Return the packet for the browser.
@@ -108,7 +108,7 @@ source = face(Source, Source.show)
 
 
 def paths_of(lines: Sequence[SourceLine]) -> list[str]:
-    """The tensors that these lines make, in the order of the lines."""
+    """Return the paths of the tensors that these lines make, in the order of the lines."""
     return [line.path for line in lines if line.path is not None]
 
 
@@ -130,7 +130,7 @@ def _json(value: Any) -> bytes:
 
 @lru_cache(64)
 def _text(lines: tuple[tuple[Any, ...], ...]) -> bytes:
-    """The lines as they stand in their files; `path` goes on where the scope of the layer ends."""
+    """Return the lines as they are in their files; `path` continues after the scope of the layer."""
     return _json(
         [
             {
@@ -148,7 +148,7 @@ def _text(lines: tuple[tuple[Any, ...], ...]) -> bytes:
 
 
 def _card(card: TensorCard) -> dict[str, Any]:
-    """The numbers of one tensor as texts; a mask counts what it lets through."""
+    """Return the numbers of one tensor as texts; of a mask the share of True."""
     ends = (
         []
         if card.kind == "bool"
@@ -167,7 +167,7 @@ def _card(card: TensorCard) -> dict[str, Any]:
 
 
 def _figure(value: float) -> str:
-    """Four significant digits with a real minus sign.
+    """Write four significant digits with a real minus sign.
 
     Example:
         >>> _figure(-0.123456), _figure(12345.6), _figure(float("nan")), _figure(0.0)

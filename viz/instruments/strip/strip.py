@@ -51,7 +51,7 @@ class Strip(Spec):
         one character and which touch; without them, leading spaces do.
     direction: "from" shades what the selected token looks at, "to" what looks at it. mode: "text" or "lines".
     selected: a position, 3 or "3"; of two texts "s2" is a key. None: the token with the clearest look at another place.
-    special: places of tokens drawn small and quiet, one list or a pair (queries, keys). who: the subject of the sentence below ("the average of all heads").
+    special: places of tokens drawn small and quiet, one list or a pair (queries, keys). subject: of the sentence below ("the average of all heads").
     names: what the key text and the query text are called, where there are two. url: a query parameter that follows the choices.
 
     Raises ValueError naming both numbers when tokens, spans and weights do not fit.
@@ -75,7 +75,7 @@ class Strip(Spec):
     selected: int | str | None = None
     special: Places = ()
     say: Sentences | None = None
-    who: str = "this head"
+    subject: str = "this head"
     names: tuple[str, str] = ("", "")
     title: str = ""
     group: str = ""
@@ -105,14 +105,14 @@ class Strip(Spec):
             raise ValueError(
                 f"{matrix.shape[0]} queries and {matrix.shape[1]} keys are two texts: name the keys, keys=[...]"
             )
-        matrix, may = joined(matrix, may, queries, looked_at)
+        matrix, may = join_pieces(matrix, may, queries, looked_at)
         packet = Packet(
             {
                 "queries": _side(queries, asking),
                 "keys": _side(looked_at, read) if two else None,
                 "start": _start(matrix, may, queries, looked_at, self.selected, two, direction),
                 "say": {
-                    name: text.replace("this head", self.who)
+                    name: text.replace("this head", self.subject)
                     for name, text in asdict(self.say or READING).items()
                 },
                 "names": list(self.names),
@@ -135,7 +135,7 @@ strip = face(Strip, Strip.show)
 def units(
     tokens: Sequence[str], spans: Sequence[Span] | None = None, special: Sequence[int] = ()
 ) -> list[Unit]:
-    """Tokens joined to what people see as one character; which of them touch the one before.
+    """Join tokens to units that people see as whole characters, and mark those that touch the one before.
 
     Example:
         >>> [(u.text, u.pieces, u.glued) for u in units(["‹F0 9F›", "‹98›", "‹80›", "ish"], [(0, 1), (0, 1), (0, 1), (1, 4)])]
@@ -175,7 +175,7 @@ def _touching(tokens: Sequence[str], spans: Sequence[Span] | None, special: Sequ
 
 
 def _one_character(tokens: Sequence[str], spans: Sequence[Span] | None, before: list[int], i: int) -> bool:
-    """Whether token `i` belongs to the same character as the pieces `before` it."""
+    """Return whether token `i` belongs to the same character as the pieces `before` it."""
     if spans is not None:
         here, there = spans[i], spans[before[-1]]
         if (
@@ -186,7 +186,7 @@ def _one_character(tokens: Sequence[str], spans: Sequence[Span] | None, before: 
             return True
     elif _BYTES.fullmatch(tokens[i]) and _BYTES.fullmatch(tokens[before[-1]]):
         return "\ufffd" in _spelled([tokens[k] for k in before] + [""]) or _bytes(tokens[i])[0] & 0xC0 == 0x80
-    one, other = _spelled([tokens[k] for k in before] + [""]), _whole(tokens, spans, i)
+    one, other = _spelled([tokens[k] for k in before] + [""]), _first_character(tokens, spans, i)
     if not one or not other:
         return False
     if one.endswith(_ZERO_WIDTH_JOINER) or other[0] == _ZERO_WIDTH_JOINER or ord(other[0]) in _SKINS:
@@ -196,8 +196,8 @@ def _one_character(tokens: Sequence[str], spans: Sequence[Span] | None, before: 
     return ord(other[0]) in _FLAGS and sum(ord(letter) in _FLAGS for letter in one) % 2 == 1
 
 
-def _whole(tokens: Sequence[str], spans: Sequence[Span] | None, i: int) -> str:
-    """The character that token `i` begins: its bytes may go on in the tokens behind it."""
+def _first_character(tokens: Sequence[str], spans: Sequence[Span] | None, i: int) -> str:
+    """Return the character that token `i` begins: its bytes may continue in the next tokens."""
     last = i + 1
     while spans is not None and spans[i] is not None and last < len(tokens) and spans[last] == spans[i]:
         last += 1
@@ -210,21 +210,21 @@ def _bytes(token: str) -> bytes:
 
 
 def _spelled(tokens: Sequence[str]) -> str:
-    """One token is its own text; the bytes of several are read together."""
+    """Return the text of one token, or the bytes of several read together."""
     return tokens[0] if len(tokens) == 1 else b"".join(map(_bytes, tokens)).decode("utf-8", "replace")
 
 
-def joined(
+def join_pieces(
     weights: NDArray[np.float64],
     allowed: NDArray[np.bool_] | None,
     queries: Sequence[Unit],
     keys: Sequence[Unit],
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_] | None]:
-    """Weights between units: the sum over the pieces of a key, the mean over those of a query.
+    """Return the weights between units: the sum over the pieces of a key, the mean over those of a query.
 
     Example:
         >>> pair, alone = Unit("é", (0, 1)), Unit("a", (2,))
-        >>> joined(np.array([[.5, .5, 0], [.1, .3, .6], [.2, .3, .5]]), None, [pair, alone], [pair, alone])[0].round(2).tolist()
+        >>> join_pieces(np.array([[.5, .5, 0], [.1, .3, .6], [.2, .3, .5]]), None, [pair, alone], [pair, alone])[0].round(2).tolist()
         [[0.7, 0.3], [0.5, 0.5]]
     """
     for axis, side in enumerate((queries, keys)):
@@ -261,7 +261,7 @@ def _start(
     two: bool,
     direction: str,
 ) -> list[str | int]:
-    """The unit touched first, as ["query" | "key", index]: the one that holds the position `selected`."""
+    """Return the unit touched first, as ["query" | "key", index]: the one that holds the position `selected`."""
     asked = str(selected) if selected is not None else ""
     side, digits = ("key", asked[1:]) if two and asked.startswith("s") else ("query", asked)
     here = next(

@@ -14,7 +14,7 @@ export function saving(view) {
       if (!view.field.hidden) paintAt(pen, view.field, root, () => paintCurves(view, pen));
     },
     rows: () => [["step", "token", "probability", "surprisal, bits", "entropy, bits", "why"],
-      ...head.moments.map((m, i) => [i + 1, m.token, m.p, m.surprise, m.entropy, m.why])],
+      ...head.moments.map((m, i) => [i + 1, m.token, m.p, m.surprise, m.entropy, m.note])],
     arrays: () => ({
       tokens: { shape: [head.moments.length], values: head.moments.map(({ token }) => token) },
       ...Object.fromEntries(names.map((name) => [TELL[name], { shape: [head.moments.length], values: column(name), axes: ["step"] }])),

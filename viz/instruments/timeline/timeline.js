@@ -32,9 +32,9 @@ export function accept(view, packet) {
   Object.assign(view, { head, packet, theme: readTheme(view.root), hover: null });
   view.title.textContent = head.title;
   const given = make("span", "given");
-  given.textContent = visible(head.given);
+  given.textContent = visible(head.prompt);
   keepFocus(view, view.steps, () => {
-    view.text.replaceChildren(...(head.given ? [given] : []), ...head.moments.map((moment, step) => token(view, moment, step)));
+    view.text.replaceChildren(...(head.prompt ? [given] : []), ...head.moments.map((moment, step) => token(view, moment, step)));
     view.field.hidden = view.legend.hidden = head.moments.length < 2;
     legend(view);
     paint(view);
@@ -51,9 +51,9 @@ function token(view, moment, step) {
   made.style.backgroundColor = css(colour);
   made.style.color = inkOn(colour, view.theme);
   made.tabIndex = step === view.head.at ? 0 : -1;
-  made.setAttribute("aria-label", `Step ${step + 1}: ${visible(moment.token)}, ${percent(moment.p)}${moment.why ? `, ${moment.why}` : ""}`);
+  made.setAttribute("aria-label", `Step ${step + 1}: ${visible(moment.token)}, ${percent(moment.p)}${moment.note ? `, ${moment.note}` : ""}`);
   if (step === view.head.at) made.setAttribute("aria-current", "step");
-  made.classList.toggle("forced", moment.why === "put in by you");
+  made.classList.toggle("forced", moment.note === "put in by you");
   return made;
 }
 
@@ -78,8 +78,8 @@ function tell(view) {
   view.told.hidden = !moment;
   if (!moment) return;
   const before = moment.entropy === null ? "" : ", entropy before it {e} bits";
-  speak(view.told, `Step {n}: {token} had {p}; surprisal {s} bits${before}${moment.why ? "; {why}" : ""}.`, {
-    n: step + 1, token: { word: moment.token }, p: percent(moment.p), s: moment.surprise.toFixed(2), e: moment.entropy?.toFixed(2), why: moment.why,
+  speak(view.told, `Step {n}: {token} had {p}; surprisal {s} bits${before}${moment.note ? "; {why}" : ""}.`, {
+    n: step + 1, token: { word: moment.token }, p: percent(moment.p), s: moment.surprise.toFixed(2), e: moment.entropy?.toFixed(2), why: moment.note,
   });
 }
 

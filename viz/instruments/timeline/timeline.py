@@ -24,27 +24,27 @@ class Moment:
     p: float
     surprise: float
     entropy: float | None
-    why: str = ""
+    note: str = ""
 
 
 @dataclass(frozen=True, eq=False)
 class Timeline(Spec):
-    """A generated text: `given` is the text before the first step, `at` the step that is shown (the last).
+    """A generated text: `prompt` is the text before the first step, `step` the one that is shown (the last).
 
-    on_go: called when the visitor goes to a step: `gone(key)`.
+    on_go: called when the visitor goes to a step: `chosen_step(key)` returns it.
 
     Raises ValueError for a probability outside 0 to 1 or a step that is not there.
 
     Example:
-        >>> Timeline([Moment("a", 0.5, 1.0, 1.5)], given="Once").packet().header["at"]
+        >>> Timeline([Moment("a", 0.5, 1.0, 1.5)], prompt="Once").packet().header["at"]
         0
         >>> timeline([Moment("a", 0.5, 1.0, 1.5)], key="t")    # doctest: +SKIP
     """
 
     moments: Sequence[Moment]
     _: KW_ONLY
-    given: str = ""
-    at: int | None = None
+    prompt: str = ""
+    step: int | None = None
     title: str = ""
     on_go: Callable[[], None] | None = None
 
@@ -57,14 +57,14 @@ class Timeline(Spec):
         for moment in moments:
             if not 0 <= moment.p <= 1 + 1e-9:
                 raise ValueError(f"a probability of {moment.p}; they lie from 0 to 1")
-        shown = len(moments) - 1 if self.at is None else self.at
+        shown = len(moments) - 1 if self.step is None else self.step
         if moments and not 0 <= shown < len(moments):
             raise ValueError(f"step {shown} of {len(moments)} steps, counted from 0")
         return Packet(
             {
                 "moments": [vars(moment) for moment in moments],
                 "at": shown,
-                **self.plain("given", "title", "python"),
+                **self.plain("prompt", "title", "python"),
             }
         )
 
@@ -73,7 +73,7 @@ timeline_packet = face(Timeline, Timeline.packet)
 timeline = face(Timeline, Timeline.show)
 
 
-def gone(key: str) -> int | None:
-    """The step, counted from 0, that the visitor last went to in the timeline under `key`."""
+def chosen_step(key: str) -> int | None:
+    """Return the step, counted from 0, that the visitor last went to in the timeline under `key`."""
     event = stored(key, "go")
     return int(event["at"][0]) if event else None

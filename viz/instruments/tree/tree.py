@@ -152,20 +152,20 @@ tree_packet = face(Tree, Tree.packet)
 tree = face(Tree, Tree.show)
 
 
-def touched(key: str) -> int | None:
-    """The node that the visitor last chose in the tree under `key`."""
+def chosen_node(key: str) -> int | None:
+    """Return the node that the visitor last chose in the tree under `key`."""
     event = stored(key, "node")
     return int(event["at"][0]) if event else None
 
 
-def compared(key: str) -> int | None:
-    """The node that the visitor last chose to compare with."""
+def compared_node(key: str) -> int | None:
+    """Return the node that the visitor last chose to compare with."""
     event = stored(key, "second")
     return int(event["at"][0]) if event else None
 
 
 def _addressed(url: str | None) -> int | None:
-    """The number that the address gives under `url`, if it is one of a few digits."""
+    """Return the number that the address gives under `url`, if it is one of a few digits."""
     text = st.query_params.get(url, "") if url else ""
     return int(text) if text.isascii() and text.isdigit() and len(text) <= len(str(MOST)) else None
 

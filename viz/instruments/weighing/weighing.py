@@ -20,7 +20,7 @@ WEIGHING = Instrument("attention_atlas_weighing", "weighing/weighing")
 class Weighing(Spec):
     """A sentence to weigh: words, their importances `raw` from 0 to `most`, from which weight on a word is seen.
 
-    on_change: called before the run that answers a slider; `weighed` tells the importances then.
+    on_change: called before the run that answers a slider; `chosen_importances` returns them then.
 
     Raises ValueError naming both numbers when words and importances do not fit, or when one is out of range.
 
@@ -64,11 +64,11 @@ weighing_packet = face(Weighing, Weighing.packet)
 weighing = face(Weighing, Weighing.show)
 
 
-def weighed(key: str, n: int, most: float = 5.0) -> tuple[float, ...] | None:
-    """The n importances that the browser sent last, brought into range; None for anything else.
+def chosen_importances(key: str, n: int, most: float = 5.0) -> tuple[float, ...] | None:
+    """Return the n importances that the browser sent last, brought into range; None for anything else.
 
     Example:
-        >>> weighed("nobody", 3) is None
+        >>> chosen_importances("nobody", 3) is None
         True
     """
     sent = stored(key, "raw")

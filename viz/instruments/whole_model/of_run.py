@@ -26,7 +26,7 @@ class Screen:
 
     @property
     def tokens(self) -> int:
-        """The number of tokens of the last stack that are drawn."""
+        """Count the tokens of the last stack that are drawn."""
         return len(self.stacks[-1].tokens)
 
     def opening_position(self) -> int:

@@ -198,8 +198,8 @@ words_packet = face(Words, Words.packet)
 words_view = face(Words, Words.show)
 
 
-def written(key: str) -> int | None:
-    """The place, among those that could follow, of the word that was touched last."""
+def touched_continuation(key: str) -> int | None:
+    """Return the index, among the words that could follow, of the one touched last."""
     event = stored(key, "write")
     return int(event["at"][0]) if event else None
 
@@ -221,12 +221,12 @@ def _targets(
 def start(
     weights: NDArray[np.float64],
     allowed: NDArray[np.bool_] | None,
-    drawn: Sequence[tuple[str, int]],
+    targets: Sequence[tuple[str, int]],
     n_keys: int,
     selected: int | str | None,
     layout: str,
 ) -> list[str | int]:
-    """The word touched first, as ["target" | "source", index].
+    """Return the word touched first, as ["target" | "source", index].
 
     `selected` if it names a drawn word; else the word with the largest weight on a key at another place
     than its own (the crossing that explains attention by itself), the first such word winning.
@@ -240,7 +240,7 @@ def start(
     """
     asked = str(selected) if selected is not None else ""
     side, digits, count = (
-        ("source", asked[1:], n_keys) if asked.startswith("s") else ("target", asked, len(drawn))
+        ("source", asked[1:], n_keys) if asked.startswith("s") else ("target", asked, len(targets))
     )
     if (
         digits.isascii()
@@ -249,9 +249,9 @@ def start(
         and not (side == "source" and layout == "one")
     ):
         return [side, int(digits)]
-    places = np.array([(index, row) for index, (_, row) in enumerate(drawn) if row >= 0], dtype=int).reshape(
-        -1, 2
-    )
+    places = np.array(
+        [(index, row) for index, (_, row) in enumerate(targets) if row >= 0], dtype=int
+    ).reshape(-1, 2)
     if not places.size or not n_keys:
         return ["target", 0]
     index, row = places.T

@@ -63,7 +63,7 @@ def seen(view: View, by: str) -> Pane:
 
 def _called(run: Run, names: tuple[str, ...]) -> tuple[str, ...]:
     """Words as they are, patches by their places."""
-    return tuple(patches.named(names)) if patches.grid(run) else names
+    return tuple(patches.patch_names(names)) if patches.grid(run) else names
 
 
 def compared(panes: Sequence[Pane], by: str) -> Compared:
@@ -89,7 +89,7 @@ def opening(
         return View(model, text, kind), _counterpart(model, text, kind)
     if kind is None or kind not in heads:
         kinds = head_picker.opened(model).spec.kinds_of(head_picker.opened(model).config)
-        kind = kinds[0 if patches.reads(head_picker.opened(model)) else -1].name
+        kind = kinds[0 if patches.reads_patches(head_picker.opened(model)) else -1].name
     measured = heads[kind]
     places = [(i, j) for i in range(measured.shape[0]) for j in range(measured.shape[1])]
     first, *others = measured.best(text).items()
@@ -176,7 +176,7 @@ def _counterpart(model: str, text: str, kind: str) -> View:
 
 def _run(view: View) -> Run:
     """The pass of a view; a text that is written on is written on first, and a changed pass has the target of the one before the change."""
-    view = replace(view, text=patches.whole(head_picker.opened(view.model), view.text))
+    view = replace(view, text=patches.without_hiding(head_picker.opened(view.model), view.text))
     text, target = written.on(view) if view.strategy else (view.text, view.target)
     if not view.edits:
         return head_picker.run(view.model, text, target or None, view.pair or None)

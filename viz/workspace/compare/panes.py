@@ -246,7 +246,7 @@ def _joined(kind: str, n_heads: int) -> tuple[str, ...]:
 def _model(place: int, now: list[View]) -> None:
     key, here = f"compare.model.{place}", now[place]
     models = tasks.usable()
-    draws = patches.reads(head_picker.opened(here.model))
+    draws = patches.reads_patches(head_picker.opened(here.model))
     alike = [name for name in models if (tasks.asked_of(name, models[name]) is tasks.SEE) == draws]
     names = list(dict.fromkeys([*alike, here.model]))
     lit = names.index(state.seed_widget(key, here.model))
@@ -258,7 +258,7 @@ def _model(place: int, now: list[View]) -> None:
 
 
 def _sentence(place: int, now: list[View]) -> None:
-    if patches.reads(head_picker.opened(now[place].model)):
+    if patches.reads_patches(head_picker.opened(now[place].model)):
         _drawing(place, now)
         return
     key, here = f"compare.text.{place}", now[place]

@@ -9,8 +9,8 @@ from typing import Any
 import streamlit as st
 
 from core.decoding import along, prompt_of
-from viz.instruments.timeline.timeline import gone
-from viz.instruments.tree.tree import compared, touched
+from viz.instruments.timeline.timeline import chosen_step
+from viz.instruments.tree.tree import chosen_node, compared_node
 from viz.shell import state
 from viz.workspace.decode import forks, pictures
 
@@ -40,12 +40,12 @@ def chosen(data: Any, of: object) -> tuple[int | None, int | None]:
 
 def choose(nodes: Sequence[int]) -> None:
     """Follow the text of the node that was clicked, one of `nodes`."""
-    state.write(**{NODE: _place(touched(KEY), nodes)})
+    state.write(**{NODE: _place(chosen_node(KEY), nodes)})
 
 
 def second(nodes: Sequence[int]) -> None:
     """Compare with the node that was chosen, one of `nodes`."""
-    state.write(**{OTHER: _place(compared(KEY), nodes)})
+    state.write(**{OTHER: _place(compared_node(KEY), nodes)})
 
 
 def _place(row: int | None, nodes: Sequence[int]) -> int | None:
@@ -69,7 +69,7 @@ def followed(data: Any, nodes: Path) -> Any:
 
 def back_to(nodes: Path) -> None:
     """A token of the followed text was clicked in the timeline: the text up to it is followed."""
-    if (step := gone(pictures.TIMELINE)) is not None and step < len(nodes):
+    if (step := chosen_step(pictures.TIMELINE)) is not None and step < len(nodes):
         state.write(**{NODE: nodes[step]})
 
 

@@ -42,10 +42,10 @@ def show(model: Model, text: str) -> None:
         st.markdown(
             "**Training: the right words are given, whatever the model would have written** (teacher forcing)"
         )
-        timeline(_moments(found.forced), given=given, key="decode.forced")
+        timeline(_moments(found.forced), prompt=given, key="decode.forced")
     with right:
         st.markdown("**Inference: the model reads its own words**")
-        timeline(_moments(found.free), given=given, key="decode.free")
+        timeline(_moments(found.free), prompt=given, key="decode.free")
     page_parts.summary(_sentence(model, found))
     with page_parts.fold("Position by position", "decode.places") as opened:
         if opened.open:

@@ -164,7 +164,7 @@ def _expected(model: Model, before: str, last: Played) -> None:
     rest = max(0.0, 1 - sum(p for _, _, p in found))
     candidates(
         [Bar(index, token, p, p) for index, token, p in found],
-        taken=own if own in {index for index, _, _ in found} else found[0][0],
+        taken_id=own if own in {index for index, _, _ in found} else found[0][0],
         others=(last.own.n_vocab - len(found), rest, rest),
         key="decode.guess.bars",
         title="What the model expected",

@@ -11,10 +11,10 @@ import streamlit as st
 from core.decoding import Beam, compare
 from core.model import Model
 from viz.instruments import tree
-from viz.instruments.candidates.candidates import asked
+from viz.instruments.candidates.candidates import requested_token
 from viz.instruments.kit import origin
-from viz.instruments.timeline.timeline import gone
-from viz.instruments.tree.tree import compared, touched
+from viz.instruments.timeline.timeline import chosen_step
+from viz.instruments.tree.tree import chosen_node, compared_node
 from viz.shell import errors, state
 from viz.shell.pages import Cite, Page
 from viz.widgets import engine_client, page_parts
@@ -145,13 +145,13 @@ def _everything(params: Params, data: Data, now: forks.Branch) -> None:
     marks = {} if other is None else forks.marked(places, A=data.last.ids, B=branches[other][-1].ids)
 
     def back() -> None:
-        node = touched(TREE)
+        node = chosen_node(TREE)
         if node is not None and node < len(places):
             player.stop()
             forks.go(now, places[node].to)
 
     def against() -> None:
-        node = compared(TREE)
+        node = compared_node(TREE)
         if node is not None and node < len(places):
             forks.against(places[node].to)
 
@@ -171,19 +171,19 @@ def _everything(params: Params, data: Data, now: forks.Branch) -> None:
 
 def _anew(data: Data, path: tuple[int, ...]) -> None:
     """Another candidate of the text that is followed was clicked: the search begins anew behind that text with this token."""
-    if other := asked(pictures.CANDIDATES):
+    if other := requested_token(pictures.CANDIDATES):
         player.stop()
         follow.anew(data, path, other.step, other.id)
 
 
 def _forked(now: forks.Branch) -> None:
     """Another candidate was clicked: it is written instead, and what was there stays in the tree."""
-    if other := asked(pictures.CANDIDATES):
+    if other := requested_token(pictures.CANDIDATES):
         player.stop()
         forks.go(now, now.forked(other.step, other.id))
 
 
 def _gone() -> None:
     """A step of the timeline was clicked."""
-    if (step := gone(pictures.TIMELINE)) is not None:
+    if (step := chosen_step(pictures.TIMELINE)) is not None:
         player.go(step + 1)

@@ -13,7 +13,7 @@ from core.analysis.loops import find_loop
 from core.analysis.preset_checks import check_translation
 from core.decoding import Candidate, Step, prompt_of
 from viz.instruments import WRITING, Sentences, candidates, heatmap, timeline, words_view
-from viz.instruments.candidates.candidates import Bar, Lot, Way
+from viz.instruments.candidates.candidates import Bar, SampledNumber, Way
 from viz.instruments.kit import origin
 from viz.instruments.timeline.timeline import Moment
 from viz.labels import literal, percent, query_and_key, visible
@@ -48,7 +48,9 @@ def whose(data: Any, head: tuple[int, int]) -> None:
         if data.model.spec.has_source
         else "".join(step.token for step in data.steps)
     )
-    origin.tell(model=data.model.name, text=data.window.text, beside=written, kind=data.kind or "", **one)
+    origin.tell(
+        model=data.model.name, text=data.window.text, second_text=written, kind=data.kind or "", **one
+    )
 
 
 def show(
@@ -159,10 +161,10 @@ def bars(step: Step) -> dict[str, Any]:
     after = max(0.0, 1 - sum(c.after for c in listed))
     return {
         "bars": [Bar(c.id, c.token, c.before, c.after, c.cut_by, through(c, step)) for c in listed],
-        "taken": step.id,
+        "taken_id": step.id,
         "step": step.index,
         "others": (step.kept + cut - len(ids), before, after),
-        "lot": Lot(step.draw.u, step.draw.low, step.draw.high) if step.draw else None,
+        "lot": SampledNumber(step.draw.u, step.draw.low, step.draw.high) if step.draw else None,
         "filters": [title(each) for each in step.filters],
     }
 
@@ -189,7 +191,7 @@ def moments(steps: Sequence[Step]) -> list[Moment]:
 def written(data: Any, on_go: Callable[[], None]) -> None:
     """All steps so far as text and as curves; touching one goes there."""
     given = "" if data.model.spec.has_source else data.window.text
-    timeline(moments(data.steps), key=TIMELINE, given=given, on_go=on_go)
+    timeline(moments(data.steps), key=TIMELINE, prompt=given, on_go=on_go)
 
 
 def sentence(data: Any) -> str:

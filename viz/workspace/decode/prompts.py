@@ -58,7 +58,7 @@ def _asked(model: Model) -> None:
     order = sorted(range(len(found)), key=lambda i: found[i].place)
     candidates(
         [Bar(i, found[i].text, found[i].share, found[i].share) for i in order],
-        taken=order[0],
+        taken_id=order[0],
         key="decode.prompts.bars",
         title="Shares of the candidates",
     )

@@ -78,7 +78,7 @@ def show(measured: HeadHabits, bare: HeadHabits | None, head: Head) -> None:
 
 
 def _read(head: Head) -> str:
-    return "drawings" if patches.reads(head_picker.opened(head.model)) else "texts"
+    return "drawings" if patches.reads_patches(head_picker.opened(head.model)) else "texts"
 
 
 def _control(measured: HeadHabits, name: str, layer: int, head: int) -> str:
@@ -132,7 +132,7 @@ def _texts(behind: Evidence, head: Head, own: np.ndarray) -> None:
             else getattr(text, "target", None)
         )
         found = head_picker.look(head_picker.run(head.model, text.text, target), head.place.kind)
-        if patches.reads(head_picker.opened(head.model)):
+        if patches.reads_patches(head_picker.opened(head.model)):
             _drawing(text.text, head, int(rows[which, layer, number]), f"find.text.{words}")
             continue
         crosses = head_picker.crosses(head.place.kind)

@@ -80,7 +80,7 @@ class Pool:
     @property
     def drawn(self) -> bool:
         """Whether they look at pictures."""
-        return patches.reads(head_picker.opened(self.members[0][0]))
+        return patches.reads_patches(head_picker.opened(self.members[0][0]))
 
     @property
     def read(self) -> str:

@@ -124,9 +124,9 @@ def on_text(found: Pool, text: str, wanted: Sequence[Head]) -> dict[Head, Pictur
 
 
 def _on_drawing(head: Head, text: str) -> Picture:
-    run = head_picker.run(head.model, patches.whole(head_picker.opened(head.model), text), None)
+    run = head_picker.run(head.model, patches.without_hiding(head_picker.opened(head.model), text), None)
     attention = run.attention(head.place.kind)
-    names = patches.named(attention.keys)
+    names = patches.patch_names(attention.keys)
     weights = attention.weights[head.place.layer, head.place.head]
     return Picture(weights, names, names, text=text, run=run)
 

@@ -11,7 +11,7 @@ from core.analysis.heads.habits import HABIT_NAMES, MIN_SCORE
 from core.jobs.names import task_of
 from core.jobs.trainer import YOURS
 from core.run import Attention
-from viz.instruments import clicked, grid_packet, heatmap, show_grid
+from viz.instruments import clicked_head, grid_packet, heatmap, show_grid
 from viz.instruments.kit import origin
 from viz.labels import distinct, head_name, visible
 from viz.shell import state
@@ -66,7 +66,7 @@ def everything(
             queries=now.queries,
             keys=now.keys,
         )
-        show_grid(packet, key=GRID, selected=course.heads[head], echo=clicked(GRID)[1], on_choice=_open)
+        show_grid(packet, key=GRID, selected=course.heads[head], echo=clicked_head(GRID)[1], on_choice=_open)
     with right:
         curves = {
             name: list(zip(course.measured, course.curve(name).tolist(), strict=True)) for name in names
@@ -90,7 +90,7 @@ def everything(
 
 def _open() -> None:
     """A tile was clicked: its head is the one that is compared."""
-    at, _ = clicked(GRID)
+    at, _ = clicked_head(GRID)
     if at is not None:
         state.write(**{"growth.head": head_name(*at)})
 

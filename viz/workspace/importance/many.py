@@ -36,7 +36,7 @@ print(ablation_losses(model, default_samples(model, {n}), {kind!r}))   # (layer,
 def show(page: Page, params: Any, run: Run) -> None:
     kind, how = heads.choices(run)
     model, samples = run.model, own(run.model)
-    what = "drawings" if patches.reads(model) else "lines" if own_texts(params.model) else "sentences"
+    what = "drawings" if patches.reads_patches(model) else "lines" if own_texts(params.model) else "sentences"
     if not samples:
         st.text(
             f"None of our {what} has a {'class' if model.tells_classes else 'right output'} that {params.model} knows: there is nothing to measure it on."
@@ -60,7 +60,7 @@ def show(page: Page, params: Any, run: Run) -> None:
     )
     rises = np.array(losses).reshape(-1, model.config.n_heads) - plain
     st.caption(
-        f"The {'drawing' if patches.reads(model) else 'text'} above is not used here: these are {len(samples)} {what}{' of its task' if own_texts(params.model) else ' of ours'}."
+        f"The {'drawing' if patches.reads_patches(model) else 'text'} above is not used here: these are {len(samples)} {what}{' of its task' if own_texts(params.model) else ' of ours'}."
     )
     origin.tell(model=params.model, text=f"{len(samples)} {what} of ours", kind=kind)
     place = heads.grid(
@@ -77,7 +77,7 @@ def show(page: Page, params: Any, run: Run) -> None:
 
 def _each(model: Model) -> str:
     """What a loss is the mean over."""
-    return "drawing" if patches.reads(model) else "token"
+    return "drawing" if patches.reads_patches(model) else "token"
 
 
 def _sentence(
@@ -106,7 +106,7 @@ def _folds(
     with page_parts.fold(page_parts.LOOKING, "importance.many.looking") as fold:
         if fold.open:
             st.markdown(
-                f"For one {'picture' if patches.reads(head_picker.opened(params.model)) else 'word'} a head may matter very much or not at all. Here each head is ablated over many, and a cell is how much the cross-entropy loss "
+                f"For one {'picture' if patches.reads_patches(head_picker.opened(params.model)) else 'word'} a head may matter very much or not at all. Here each head is ablated over many, and a cell is how much the cross-entropy loss "
                 "rises (blue) or falls (orange). Most heads can be removed alone, because others do nearly the same: Michel and others found this in 2019. It does not follow that many can be removed together."
             )
     page_parts.sources_fold(page)

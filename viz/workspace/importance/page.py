@@ -141,7 +141,9 @@ def page() -> None:
     if asked is None:
         return
     model = head_picker.opened(asked.model)
-    views = SEEING if patches.reads(model) else VIEWS | {"heads": ONE.get(model.asked, VIEWS["heads"])}
+    views = (
+        SEEING if patches.reads_patches(model) else VIEWS | {"heads": ONE.get(model.asked, VIEWS["heads"])}
+    )
     by = controls.segmented(
         "What to ablate", tuple(views), "importance.by", "heads", views.__getitem__, quiet=True
     )

@@ -69,7 +69,7 @@ print(restored_share(pair, position_patch(pair, {stack!r}, 0, 1)), restored_shar
 
 
 def show(page: Page, params: Any, run: Run) -> None:
-    picture = patches.reads(run.model)
+    picture = patches.reads_patches(run.model)
     target_picker.forget("importance.patch.sentence", params.text, "importance.other")
     offered = {} if picture else dict(PAIRS[run.kinds[-1]])
     other = (
@@ -169,7 +169,7 @@ def _partner(params: Any, run: Run, offered: dict[str, str]) -> str:
 
 
 def _what(run: Run) -> str:
-    return "drawing" if patches.reads(run.model) else "sentence"
+    return "drawing" if patches.reads_patches(run.model) else "sentence"
 
 
 def _offer(offered: dict[str, str], text: str) -> None:
@@ -190,8 +190,8 @@ def _columns(pair: Pair, side: str | None) -> list[str]:
         run.source.tokens if side == "encoder" and run.source else run.tokens
         for run in (pair.clean, pair.corrupted)
     )
-    if patches.reads(pair.clean.model):
-        return patches.named(one)
+    if patches.reads_patches(pair.clean.model):
+        return patches.patch_names(one)
     return [
         target_picker.word(a) if a == b else f"{target_picker.word(a)}/{target_picker.word(b)}"
         for a, b in zip(one, two, strict=True)
@@ -288,7 +288,7 @@ def _folds(
         if fold.open:
             st.markdown(
                 LOOKING
-                if patches.reads(run.model)
+                if patches.reads_patches(run.model)
                 else "The second sentence runs through the model, but one value is taken from the run of the first: the vector at one position as it enters a layer, or the output of one head. "
                 "If the answer turns into the first sentence's, the difference passed through there. 1 means that all of the logit difference is restored, 0 nothing, below 0 that the patch pushes the other way.\n\n"
                 "Entering layer 0 the difference can only be at the changed word: where one word differs, its cell is 1 and every other is 0. In higher layers it moves to the position that predicts the next word. A "

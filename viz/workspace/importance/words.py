@@ -62,8 +62,8 @@ def show(page: Page, params: Any, run: Run) -> None:
     asked = target_picker.asked(run, "importance")
     kind = heads.kind_of(run)
     found, drops, keys = readings(params, run, asked, kind)
-    picture = patches.reads(run.model)
-    words = patches.named(keys) if picture else [target_picker.word(token) for token in keys]
+    picture = patches.reads_patches(run.model)
+    words = patches.patch_names(keys) if picture else [target_picker.word(token) for token in keys]
     rows, title = np.stack(list(found.values())), f"Shares of {target_picker.question(run, asked)}"
     if picture:
         patches.on_patches(
@@ -118,7 +118,7 @@ def readings(
         found[INPUT] = engine_client.submit(
             ("importance.words.input", *here, asked), lambda: input_gradient(model, item, asked), 3 * one
         )[:n]
-    plain, picture = asked.value(run.scores), patches.reads(model)
+    plain, picture = asked.value(run.scores), patches.reads_patches(model)
 
     def falls(edit: Callable[[int], Edit], name: str) -> np.ndarray:
         """How far the asked number falls without each key."""
@@ -185,7 +185,7 @@ def _folds(
         if fold.open:
             st.markdown(
                 SEEN
-                if patches.reads(run.model)
+                if patches.reads_patches(run.model)
                 else "Each row adds up to 100% over the words. **attention**: what the last layer's heads give each word, on average. **rollout**: attention followed through all layers, as if nothing else mixed the vectors. **value-weighted**: each weight times the length of the value that it brings; a large weight on a value near zero changes nothing. "
                 "**gradient-weighted** (attention × gradient): the weights of all layers, each times the slope of the chosen word's logit with respect to it. **gradient × input**: the vector of each word times the slope of the logit with respect to it. **word ablated**: this word is masked for all others in every layer, and the fall of ln p is its share.\n\nThe rows differ, and that is the point: a weight shows where a head attends, not what the output depends on. The last row is an experiment, but it has limits as well: the word stays in its place and goes on through the residual stream, only attention to it is cut; and of two words with the same information each can be removed without effect."
             )
@@ -203,7 +203,7 @@ def _folds(
         kind=kind,
         n=len(words),
     )
-    key = "patch" if patches.reads(run.model) else "word"
+    key = "patch" if patches.reads_patches(run.model) else "word"
     arrays = found | {"change without the word": -drops}
     page_parts.export_fold(
         lambda: {name: Labelled(values, {key: distinct(words)}) for name, values in arrays.items()},
@@ -226,7 +226,7 @@ def _erasing(params: Any, run: Run, asked: OutputTarget, kind: str, found: dict[
         for name, values in found.items()
     ]
     lines = dict(zip(found, each(work, len(counts) * cost(run), "Erasing by reading"), strict=True))
-    what = "patches painted over" if patches.reads(model) else "words left out of attention"
+    what = "patches painted over" if patches.reads_patches(model) else "words left out of attention"
     page_parts.show(
         learning(
             {name: list(zip(counts, line.tolist(), strict=True)) for name, line in lines.items()},

@@ -33,7 +33,7 @@ SENTENCES = 24
 
 def own(model: Model) -> tuple[Sample, ...]:
     """Texts that mean something to this model: our sentences, of a toy task its own, of pictures our drawings with what they are."""
-    if patches.reads(model):
+    if patches.reads_patches(model):
         return ablation_sweep.default_samples(model, SENTENCES)
     lines = own_texts(model.name)[:SENTENCES]
     return tuple(Sample(row.text, row.target) for row in lines) or ablation_sweep.default_samples(

@@ -15,7 +15,7 @@ from core.analysis.arithmetic.cell import cell_arithmetic, cell_paths, row_paths
 from core.analysis.arithmetic.source import source_lines, source_paths, tensor_card
 from core.run import Run
 from viz.instruments import arithmetic, source
-from viz.instruments.arithmetic.arithmetic import Cell, awaited, in_view, paths_of
+from viz.instruments.arithmetic.arithmetic import Cell, in_view, paths_of, show_pending
 from viz.instruments.kit.paths import path_chosen
 from viz.instruments.kit.picture import lines as python_lines
 from viz.labels import literal, percent, visible
@@ -83,10 +83,10 @@ def _cell(way: Pass, place: HeadRef, cell: Cell, whole: float) -> None:
     """As much of it as the visitor can see; what the browser says about that reruns this and nothing else."""
     with errors.guard():
         if not in_view(LINES):
-            awaited(cell, key=LINES)
+            show_pending(cell, key=LINES)
             return
         found = way.run()
-        lines = cell_arithmetic(found, place.kind, *cell.at)
+        lines = cell_arithmetic(found, place.kind, *cell.indices)
         code = source_lines(found, place.kind, place.layer)
         taps = [line.path for line in code if line.path is not None]
         chosen = _chosen({CODE: taps, LINES: paths_of(lines)})
@@ -97,7 +97,7 @@ def _cell(way: Pass, place: HeadRef, cell: Cell, whole: float) -> None:
                     *(literal(visible(word)) for word in cell.words), percent(whole), percent(cell.weight)
                 )
             )
-        layer, head, query, at = cell.at
+        layer, head, query, at = cell.indices
         again = python_lines(
             found, "arithmetic", layer=layer, head=head, query=query, key=at, kind=place.kind
         )

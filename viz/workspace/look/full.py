@@ -247,7 +247,7 @@ def _text(run: Run, place: HeadRef, seen: HeadView, by: str, how: str) -> None:
         special=seen.attention.marks,
         group=GROUP,
         say=says(run, place.kind) or (WRITING if crossing else READING),
-        who="this head" if how == ONE else f"{JOINED[how].lower()} of the heads",
+        subject="this head" if how == ONE else f"{JOINED[how].lower()} of the heads",
         names=("reads", "writes") if crossing else ("", ""),
         spans=None
         if by == "word" or layout(place.kind) == "two"

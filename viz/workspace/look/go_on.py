@@ -9,7 +9,7 @@ import streamlit as st
 from core.decoding import Candidate, Step
 from core.decoding.prompt import continuation
 from core.run import Run
-from viz.instruments.words.words import After, written
+from viz.instruments.words.words import After, touched_continuation
 from viz.labels import literal, percent, visible
 from viz.shell import links, selection, state
 from viz.widgets import controls, engine_client
@@ -96,7 +96,7 @@ def show(run: Run, steps: tuple[Step, ...]) -> None:
 
 def write(run: Run, steps: tuple[Step, ...]) -> None:
     """A word behind the text was touched: it is written, with those before it."""
-    at = written("look.words.False")
+    at = touched_continuation("look.words.False")
     if at is not None and at < len(steps):
         _append(text_of(run, steps, at))
 

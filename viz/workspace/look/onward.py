@@ -43,7 +43,7 @@ def course() -> None:
         asked = {f"{READER}.text": now["text"]}
         links.page_link(READER, "Open the course: words, sentences", icon=":material/school:", **asked)
         return
-    if patches.reads(head_picker.opened(now["model"])):
+    if patches.reads_patches(head_picker.opened(now["model"])):
         links.page_link(
             SEER,
             "Open the course: a picture as a sentence of patches",

@@ -73,7 +73,7 @@ def page() -> None:
     notices.reserve_area()
     params = _controls()
     if params is not None:
-        if patches.reads(head_picker.opened(params.model)):
+        if patches.reads_patches(head_picker.opened(params.model)):
             claim.title(PAGE.claim.replace("word", "patch"), anchor=False)
         _picture(params)
     with st.container(horizontal_alignment="right"):
@@ -92,7 +92,7 @@ def _controls() -> Params | None:
     if model is None:
         return None
     task, opened = tasks.opening_with(model, models[model]), head_picker.opened(model)
-    draws = patches.reads(opened)
+    draws = patches.reads_patches(opened)
     text = input_box.draw(opened, task, task.text, drops=() if draws else ("target",))
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         tasks.chips(models, model)
@@ -172,7 +172,7 @@ def _above(data: Looking, place: HeadRef, view: str, note: Callable[..., None]) 
             head_picker.pills(data.heads, place, data.run)
         return
     steps = go_on.following(data.run) if go_on.goes_on(data.run) else ()
-    if patches.reads(data.run.model):
+    if patches.reads_patches(data.run.model):
         _patches(data.run, place, view)
     else:
         _words(data.run, place, view, steps)

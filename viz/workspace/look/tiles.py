@@ -11,7 +11,7 @@ import numpy as np
 from core.analysis.attention.measures import entropy
 from core.analysis.heads.habits import HABIT_NAMES, HeadHabits
 from core.run import Attention, Run
-from viz.instruments import clicked, grid_packet, show_grid
+from viz.instruments import clicked_head, grid_packet, show_grid
 from viz.instruments.kit.picture import lines as python_lines
 from viz.memo import remembered
 from viz.workspace.shared.head_picker import GROUP, HeadRef, grid_key, look, mark
@@ -50,14 +50,14 @@ def heads_grid(run: Run, measured: Mapping[str, HeadHabits], place: HeadRef) -> 
         packet,
         key=key,
         selected=(place.layer, place.head),
-        echo=clicked(key)[1],
+        echo=clicked_head(key)[1],
         on_choice=partial(_open, place.kind),
     )
 
 
 def _open(kind: str) -> None:
     """The visitor clicked a tile: its head is the one of the run that follows."""
-    at, _ = clicked(grid_key(kind))
+    at, _ = clicked_head(grid_key(kind))
     if at is not None:
         show_head(HeadRef(kind, *at))
 

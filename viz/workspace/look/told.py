@@ -47,7 +47,7 @@ def classes(run: Run) -> None:
         )
         return
     st.markdown(
-        f"It classifies the {'picture' if patches.reads(run.model) else 'text'} as **{said[0]}** :gray[:small[{' · '.join(said[1:])}]]",
+        f"It classifies the {'picture' if patches.reads_patches(run.model) else 'text'} as **{said[0]}** :gray[:small[{' · '.join(said[1:])}]]",
         width="content",
     )
 

@@ -24,7 +24,7 @@ from core.glossary import term
 from core.model import Model
 from core.reading import bounds, surveys
 from core.run import Attention, Run
-from viz.instruments import ALIGNING, SUMMING, HeadContext, Sentences, clicked, stacked
+from viz.instruments import ALIGNING, SUMMING, HeadContext, Sentences, clicked_head, make_stack
 from viz.instruments.kit.picture import SUMMED
 from viz.instruments.picture import patches
 from viz.labels import head_name, query_and_key, shorten
@@ -122,7 +122,7 @@ def window(model: str, text: str, *, runs: float = 1, each: float = 0) -> str:
     """
     reader = opened(model)
     most = bounds.most(reader, runs=runs, each=each)
-    if patches.reads(reader) or (text.isascii() and len(text) < most):
+    if patches.reads_patches(reader) or (text.isascii() and len(text) < most):
         return text  # every picture has as many patches; a token is a letter at least
     if (n := len(reader.reader.encode(text).ids)) <= most:
         return text
@@ -158,7 +158,7 @@ def _pairs(model: Model) -> tuple[Example, ...]:
 
 def read_by_all(model: Model) -> tuple[Example, ...]:
     """Our sentences, or where it reads pictures our doodles."""
-    if patches.reads(model):
+    if patches.reads_patches(model):
         return tuple(Example(doodles.as_text(doodles.own(name))) for name in doodles.NAMES)
     return _pairs(model) if model.spec.has_source else battery(paired=False)
 
@@ -209,10 +209,10 @@ def grid_key(kind: str) -> str:
 
 def among(attention: Attention, place: HeadRef) -> HeadContext | None:
     """This head among all of its kind, for pictures that follow the grid; None for texts too long to send all heads."""
-    stack = remembered(attention, "stack", lambda: stacked(attention.weights, attention.allowed))
+    stack = remembered(attention, "stack", lambda: make_stack(attention.weights, attention.allowed))
     if stack is None:
         return None
-    return HeadContext(stack, (place.layer, place.head), clicked(grid_key(place.kind))[1])
+    return HeadContext(stack, (place.layer, place.head), clicked_head(grid_key(place.kind))[1])
 
 
 def crosses(kind: str) -> bool:

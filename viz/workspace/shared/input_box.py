@@ -19,7 +19,7 @@ CANVAS = 168
 def draw(model: Model, task: Task, first: str, *, drops: Sequence[str] = ()) -> str:
     """What is read, kept as `text`; `first` stands there before any choice, and another one takes back the choices named in `drops`."""
     with st.container(gap="xxsmall", key="landing-box"):
-        if patches.reads(model):
+        if patches.reads_patches(model):
             return doodle.draw(
                 "text", first, title="", hint="", height=CANVAS, preview=False, upload=False, drops=drops
             )
@@ -31,7 +31,7 @@ def draw(model: Model, task: Task, first: str, *, drops: Sequence[str] = ()) -> 
 
 def menu(model: Model, *, own: bool = False) -> None:
     """Ready-made sentences, and with `own` an empty box; a canvas has its doodles beside it, and here the place for a file."""
-    if patches.reads(model):
+    if patches.reads_patches(model):
         doodle.place("text")
         return
     if own:

@@ -149,7 +149,7 @@ def _numbers(before: Run, name: str, where: str, index: int, what: str) -> Tenso
     """What a link does not hold: a mean over our sentences, a head of another text, the vector of a word."""
     model = before.model
     if name == "word":
-        if patches.reads(model):
+        if patches.reads_patches(model):
             return _blank(model, what)
         return model.network.embed["token"](torch.tensor([[word_id(model, what)]]))[0, 0]
     kind, layer = _found(model, where)
@@ -211,7 +211,7 @@ def word_id(model: Model, word: str) -> int:
 
 def over(model: Model) -> str:
     """What means are taken over, in the words of a link."""
-    return DRAWINGS if patches.reads(model) else LINES if own_texts(model.name) else OVER
+    return DRAWINGS if patches.reads_patches(model) else LINES if own_texts(model.name) else OVER
 
 
 def means(model: Model, kind: str) -> np.ndarray:

@@ -51,7 +51,7 @@ def chips(change: Change) -> None:
                 on_click=partial(store, rest, change.place),
             )
         if not change.edits:
-            also = ", or a patch and paint it over" if patches.reads(change.before.model) else ""
+            also = ", or a patch and paint it over" if patches.reads_patches(change.before.model) else ""
             st.text(f"Nothing is changed. Choose a head below and ablate it{also}.")
 
 
@@ -62,7 +62,7 @@ def told(change: Change) -> str:
 
 def said(edit: Edit, run: Run) -> str:
     """The edit in words, with the words of this text; another drawing by its name."""
-    if isinstance(edit, PatchHead) and patches.reads(run.model):
+    if isinstance(edit, PatchHead) and patches.reads_patches(run.model):
         known = {text: f"our {name}" for name, text in doodle.samples().items()}
         edit = replace(edit, recipe=tuple(known.get(str(text), "another drawing") for text in edit.recipe))
     sides = {"target": run.side, "source": run.source or run.side}
@@ -71,7 +71,7 @@ def said(edit: Edit, run: Run) -> str:
             rows = sides[kind.queries].next_tokens() if kind.name == "cross" else sides[kind.queries]
             return in_words(edit, names(run, rows), names(run, sides[kind.keys]))
     side = sides["source"] if edit.where.startswith("encoder") else sides["target"]
-    if isinstance(edit, ReplaceToken) and edit.token == BLANK and patches.reads(run.model):
+    if isinstance(edit, ReplaceToken) and edit.token == BLANK and patches.reads_patches(run.model):
         return f"{names(run, side)[edit.position].capitalize()} painted over"
     return in_words(edit, names(run, side))
 
@@ -142,4 +142,8 @@ def labels(run: Run, axis: str, *, written: bool = False) -> list[str]:
 
 def names(run: Run, side: Side) -> list[str]:
     """The tokens of a side as they are shown: white space visible, patches by their places."""
-    return patches.named(side.tokens) if patches.reads(run.model) else [visible(t) for t in side.tokens]
+    return (
+        patches.patch_names(side.tokens)
+        if patches.reads_patches(run.model)
+        else [visible(t) for t in side.tokens]
+    )

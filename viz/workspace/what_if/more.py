@@ -55,7 +55,7 @@ def menu(change: Change) -> None:
     if not box.open:
         return
     with box:
-        called = WHAT | (SEEING if patches.reads(change.before.model) else {})
+        called = WHAT | (SEEING if patches.reads_patches(change.before.model) else {})
         what = st.selectbox("What", list(called), format_func=called.__getitem__, key=f"{KEY}.what")
         CONTROLS[what](change)
 
@@ -186,14 +186,16 @@ def _drop(change: Change) -> None:
 
 def _word(change: Change) -> None:
     side, prefix = _side(change)
-    picture = patches.reads(change.before.model)
+    picture = patches.reads_patches(change.before.model)
     label = "Paint over" if picture else "Put in the place of"
     place = _token(change, side, label, "place", max(side.n_real - 2, 0))
     if picture:
         if place >= patches.first(change.before.model):
             _button("Paint it over", change, patch_occlusion(change.before.model, place))
         else:
-            st.text(f"The {patches.named(side.tokens)[place]} is no part of the picture: choose a patch.")
+            st.text(
+                f"The {patches.patch_names(side.tokens)[place]} is no part of the picture: choose a patch."
+            )
         return
     typed = st.text_input("this word", key=f"{KEY}.word", placeholder="one common word").strip()
     token = f" {typed}" if side.tokens[place].startswith(" ") else typed
@@ -202,7 +204,7 @@ def _word(change: Change) -> None:
 
 
 def _patch(change: Change) -> None:
-    if patches.reads(change.before.model):
+    if patches.reads_patches(change.before.model):
         _patch_drawing(change)
         return
     n = (change.before.source or change.before.side).n_real

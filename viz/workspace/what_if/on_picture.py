@@ -64,7 +64,7 @@ def show(change: Change, seen: HeadRef) -> None:
             **shared,
         ).show()
     _patch(change, seen, query)
-    names = patches.named(before.keys)
+    names = patches.patch_names(before.keys)
     order = [int(at) for at in np.argsort(-np.where(mask[query], a[query], -1), kind="stable")]
     chosen = controls.select(
         f"What {names[query]} attends to in {head_name(*place)}",
@@ -87,7 +87,9 @@ def _patch(change: Change, seen: HeadRef, place: int) -> None:
         if place < patches.first(change.before.model):
             st.text("Choose a patch of the first picture to take it away.")
             return
-        st.markdown(f"The chosen patch: **{patches.named(change.before.tokens)[place]}**.", width="content")
+        st.markdown(
+            f"The chosen patch: **{patches.patch_names(change.before.tokens)[place]}**.", width="content"
+        )
         model = change.before.model
         for words, icon, edit, told in (
             (

@@ -9,7 +9,7 @@ import numpy as np
 import streamlit as st
 
 from core.analysis.residual.delta import PredictionChange, attention_change, stream_change
-from viz.instruments import clicked, grid_packet, heatmap, show_grid
+from viz.instruments import clicked_head, grid_packet, heatmap, show_grid
 from viz.instruments.kit import origin
 from viz.instruments.picture import patches
 from viz.labels import head_name, percent, visible
@@ -71,7 +71,7 @@ def heads_grid(change: Change) -> None:
         f"what_if.grid.{change.place.kind}",
     )
     layers, n_heads = attention.weights.shape[:2]
-    named = patches.named if patches.reads(change.before.model) else list
+    named = patches.patch_names if patches.reads_patches(change.before.model) else list
     kinds = [[edits.tag(change, i, j) or measured.label(i, j) for j in range(n_heads)] for i in range(layers)]
     packet = grid_packet(
         attention.weights,
@@ -87,13 +87,13 @@ def heads_grid(change: Change) -> None:
         packet,
         key=key,
         selected=(change.place.layer, change.place.head),
-        echo=clicked(key)[1],
+        echo=clicked_head(key)[1],
         on_choice=partial(_open, change),
     )
 
 
 def _open(change: Change) -> None:
-    at, _ = clicked(f"what_if.grid.{change.place.kind}")
+    at, _ = clicked_head(f"what_if.grid.{change.place.kind}")
     if at is not None:
         edits.store(change.edits, HeadRef(change.place.kind, *at))
 
@@ -135,7 +135,7 @@ def inside(change: Change) -> HeadRef:
     """What changed inside, as far as the visitor asks for it. Gives the head to look at: the clicked one, else the one that moved most."""
     found = moved(change)
     seen = _seen(change, found)
-    chosen, picture = bool(state.read(SEEN, "")), patches.reads(change.before.model)
+    chosen, picture = bool(state.read(SEEN, "")), patches.reads_patches(change.before.model)
     always = picture and not state.presenting()
     if always:
         on_picture.show(change, seen)
@@ -186,13 +186,16 @@ def _heads(found: Moved, seen: HeadRef) -> HeadRef | None:
 
 def _stream(change: Change, found: Moved) -> None:
     stream = found.stream
-    picture, title = patches.reads(change.before.model), "Relative change of the residual stream, ‖Δx‖/‖x‖"
+    picture, title = (
+        patches.reads_patches(change.before.model),
+        "Relative change of the residual stream, ‖Δx‖/‖x‖",
+    )
     levels = [
         "patches" if picture else "words",
         *(f"after layer {layer}" for layer in range(len(stream) - 1)),
     ]
     if picture:
-        shown = {"rows": levels, "form": "all", "limit": 1.0, "say": patches.MOVED, "title": title}
+        shown = {"rows": levels, "form": "all", "limit": 1.0, "say": patches.SHIFTS, "title": title}
         patches.on_patches(
             change.before, np.minimum(stream, 1.0), key="what_if.stream.patches", **shown
         ).show()

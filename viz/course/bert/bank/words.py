@@ -28,7 +28,7 @@ EXAMPLES = (
 def two(params: Params, held: senses.Word) -> Folds:
     """The cosine of a word's two vectors, layer by layer; only the table is shown before the guess."""
     check(params.one, params.two, params.word)
-    origin.tell(model=MODEL, text=params.one, beside=params.two)
+    origin.tell(model=MODEL, text=params.one, second_text=params.two)
     pair, model = (params.one, params.two), default().open(MODEL)
     key, cost = ("bank.two", *pair, params.word), 30 * len(params.one + params.two)
     found = engine_client.submit(key, lambda: in_context.uses(model, pair, params.word), cost)

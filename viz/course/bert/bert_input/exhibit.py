@@ -49,5 +49,5 @@ LESSON = Lesson(
     of=("text", "pair"),
     cost=lambda params: 10 * max(1, len(params.text + params.pair)),
     controls=("text", "pair"),
-    tells=lambda params, data: origin.tell(model=MODEL, text=params.text, beside=params.pair),
+    tells=lambda params, data: origin.tell(model=MODEL, text=params.text, second_text=params.pair),
 )

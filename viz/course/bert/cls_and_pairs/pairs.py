@@ -44,7 +44,7 @@ def pairs(params: Params, used: Using) -> Folds:
         after,
         _listed(swapped) + ".",
     )
-    origin.tell(model=model, text=a, beside=b)
+    origin.tell(model=model, text=a, second_text=b)
     shown = dict(zip(WAYS, (now, swapped if told else None), strict=True))
     beside(shown, WORDS, f"{SLUG}pair", 1, exhibit_parts.by_mode(190, 380))
     on, off = found[True][0], found[False][0]

@@ -183,7 +183,7 @@ def _alone(layer: int) -> str:
 def bank(params: Params, found: object) -> Folds:
     """The word with two meanings: how alike its vectors are, layer by layer, in ELMo and beside it in BERT."""
     word = senses.WORDS[params.which]
-    origin.tell(model=MODEL, text=word.uses[0][0], beside=word.uses[1][0])
+    origin.tell(model=MODEL, text=word.uses[0][0], second_text=word.uses[1][0])
     texts, kinds = [text for text, _ in word.uses], [kind for _, kind in word.uses]
     elmo, bert = (
         engine_client.submit(

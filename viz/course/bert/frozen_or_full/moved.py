@@ -103,7 +103,7 @@ def attention(params: Params, task: read.Task) -> Folds:
                     st.text(f"{FULL}: comes after your guess.")
                 continue
             model = BODY if way == read.BEFORE else str(task.ways[way].model)
-            origin.tell(model=model, text=first, beside=second, kind="self", layer=layer, head=head)
+            origin.tell(model=model, text=first, second_text=second, kind="self", layer=layer, head=head)
             heatmap(
                 data.weights[way][layer, head],
                 data.tokens,

@@ -16,7 +16,7 @@ from viz.course.bert.spans_and_tags.maths import Answer, answer
 from viz.course.bert.spans_and_tags.params import DROPS, LONGEST, SLUG, Params
 from viz.course.bert.tuning_live import Using
 from viz.course.lesson import Folds
-from viz.instruments import marked, picked
+from viz.instruments import marked, picked_words
 from viz.instruments.kit import origin
 from viz.instruments.kit.picture import drawing
 from viz.labels import percent, shorten, visible
@@ -33,7 +33,7 @@ EMPTY = "no words"
 def marking(params: Params, used: Using) -> Folds:
     """Let the visitor mark the answer, then draw both distributions at the words."""
     warn(used)
-    origin.tell(model=used.model or "", text=params.question, beside=params.passage)
+    origin.tell(model=used.model or "", text=params.question, second_text=params.passage)
     one = asked(params, used)
     found, known, n, names = one.found, truth(params), len(one.tokens), words(one)
     best = told(one, found.best)
@@ -182,7 +182,7 @@ def mark_of(params: Params, n: int) -> tuple[int, int] | None:
 
 
 def _take(key: str, n: int) -> None:
-    span = picked(key, n)
+    span = picked_words(key, n)
     if span is not None:
         state.write(**{SLUG + "mark": f"{span[0]}-{span[1]}"})
 

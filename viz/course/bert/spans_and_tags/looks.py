@@ -17,7 +17,7 @@ from viz.course.bert.spans_and_tags.maths import moved_heads
 from viz.course.bert.spans_and_tags.params import SLUG, Models, Params
 from viz.course.bert.tuning_live import BEFORE, Using
 from viz.course.lesson import Folds
-from viz.instruments import heatmap, marked, picked
+from viz.instruments import heatmap, marked, picked_words
 from viz.instruments.kit import origin
 from viz.instruments.kit.picture import drawing
 from viz.labels import head_name, percent, visible
@@ -162,7 +162,7 @@ def _grid(moved: np.ndarray, opening: tuple[int, int], told: bool) -> tuple[int,
 
 
 def _take(key: str, n: int) -> None:
-    at = picked(key, n)
+    at = picked_words(key, n)
     if at is not None:
         state.write(**{SLUG + "token": at[0]})
 

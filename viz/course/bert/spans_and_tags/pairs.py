@@ -26,7 +26,7 @@ NOTHING = "no answer at all"
 def pairs(params: Params, used: Using) -> Folds:
     """The score of each pair; and what becomes of an end that is most probable before the start."""
     warn(used)
-    origin.tell(model=used.model or "", text=params.question, beside=params.passage)
+    origin.tell(model=used.model or "", text=params.question, second_text=params.passage)
     plain = asked(params, used)
     edge, at = where(plain)
     known = _ask_crossing(plain, edge, at)

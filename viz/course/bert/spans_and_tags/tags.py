@@ -20,7 +20,7 @@ from viz.course.bert.spans_and_tags.maths import Tagged, tagged
 from viz.course.bert.spans_and_tags.params import SLUG, Params
 from viz.course.bert.tuning_live import Using
 from viz.course.lesson import Folds
-from viz.instruments import marked, picked
+from viz.instruments import marked, picked_words
 from viz.instruments.kit import origin
 from viz.instruments.kit.picture import drawing
 from viz.labels import distinct, percent, visible
@@ -174,7 +174,7 @@ def lines(params: Params, used: Using) -> str:
 
 
 def _take(key: str, firsts: tuple[int, ...], n: int) -> None:
-    at = picked(key, n)
+    at = picked_words(key, n)
     if at is not None:
         state.write(**{SLUG + "word": max(word for word, first in enumerate(firsts) if first <= at[0])})
 

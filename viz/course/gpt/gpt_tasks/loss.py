@@ -26,7 +26,7 @@ def losses(params: Params, models: Models) -> Folds:
         if each in recorded_of(task)
     }
     found = heard(example, by)
-    origin.tell(model=by.name, text=example.first, beside=example.second)
+    origin.tell(model=by.name, text=example.first, second_text=example.second)
     texts = {name: each.text for name, each in both.items()}
     known = len(both) < 2 or exhibit_parts.predict(
         SLUG + "cheaper",

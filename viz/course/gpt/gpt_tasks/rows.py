@@ -37,7 +37,7 @@ def place(params: Params, models: Models) -> Folds:
     """One text between two marks, and the place that is read."""
     example, by = params.example(CLASSIFICATION), models[CLASSIFICATION]
     found = heard(example, by)
-    origin.tell(model=by.name, text=example.first, beside=example.second)
+    origin.tell(model=by.name, text=example.first, second_text=example.second)
     (tokens,), (end,), (vector,) = found.tokens, extracts(found.tokens), found.vectors
     n, d, chances = len(tokens), len(vector), found.said.probabilities
     offered = [_name(at, tokens[at]) for at in sorted({0, 1, max(1, end // 2), end - 1, end})]
@@ -78,7 +78,7 @@ def tasks(params: Params, models: Models) -> Folds:
     """The rows of the chosen task and their vectors; of a multiple choice the first only, until the guess."""
     example, by = params.example(params.task), models[params.task]
     found = heard(example, by)
-    origin.tell(model=by.name, text=example.first, beside=example.second)
+    origin.tell(model=by.name, text=example.first, second_text=example.second)
     answers = len(params.example(CHOICE).labels)
     n = n_rows(CHOICE, answers)
     guessed = exhibit_parts.predict(
@@ -146,7 +146,7 @@ def says(params: Params, models: Models) -> Folds:
     """What the head says, and where Extract looked."""
     example, by = params.example(params.task), models[params.task]
     found = heard(example, by)
-    origin.tell(model=by.name, text=example.first, beside=example.second)
+    origin.tell(model=by.name, text=example.first, second_text=example.second)
     chances, labels = found.said.probabilities, example.labels
     best = labels[int(chances.argmax())]
     layer = range(len(found.looks[0]))[params.layer]

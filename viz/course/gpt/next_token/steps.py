@@ -20,7 +20,7 @@ from viz.course.gpt.next_token.params import MODEL, SLUG, Params
 from viz.course.lesson import Folds
 from viz.course.shared.maths import cross_shapes, sizes
 from viz.instruments import heatmap
-from viz.instruments.diagram.diagram import diagram, picked
+from viz.instruments.diagram.diagram import diagram, picked_box
 from viz.instruments.kit import origin
 from viz.labels import distinct, list_values, percent, query_and_key
 from viz.shell import present_layout, state
@@ -164,7 +164,7 @@ def block(params: Params, data: Both) -> Folds:
         )
 
     def touched() -> None:
-        name = picked(MAP, names)
+        name = picked_box(MAP, names)
         if name is not None:
             state.write(**{SLUG + "box": name})
 

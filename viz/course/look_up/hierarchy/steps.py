@@ -233,7 +233,7 @@ def _text(data: maths.Data, row: int | None) -> None:
         key=f"{SLUG}.text",
         selected=row,
         say=SUMMING,
-        who="the network",
+        subject="the network",
         names=("the text", "shaded by"),
         height=exhibit_parts.by_mode(520, 365),
     )

@@ -88,6 +88,6 @@ LESSON = Lesson(
     of=("text", "score", "model"),
     cost=lambda params: 30 * max(1, len(params.text)),
     tells=lambda params, data: origin.tell(
-        model=data.model, text=params.text, beside=data.target, kind="alignment"
+        model=data.model, text=params.text, second_text=data.target, kind="alignment"
     ),
 )

@@ -17,7 +17,7 @@ from viz.course.look_up.retrieval.params import (
     pack,
     points,
 )
-from viz.instruments import Point, Score, moved, plane
+from viz.instruments import Point, Score, moved_points, plane
 from viz.instruments.kit import origin
 from viz.instruments.kit.picture import drawing
 from viz.shell import state
@@ -109,7 +109,7 @@ def _points(placed: Vectors) -> list[Point]:
 
 def _moved(placed: Vectors, asked: str) -> None:
     """Where the visitor let go of a point: into the link, and with it what the question was about."""
-    if found := moved(KEY, _points(placed), values=len(placed) // 2, limit=LIMIT):
+    if found := moved_points(KEY, _points(placed), values=len(placed) // 2, limit=LIMIT):
         state.write(**{f"{SLUG}.points": pack([*found[0], *found[1]]), f"{SLUG}.asked": asked})
 
 

@@ -22,7 +22,7 @@ from viz.course.look_up.score_functions.params import (
     on_board,
     written,
 )
-from viz.instruments import Point, Score, heatmap, moved, plane
+from viz.instruments import Point, Score, heatmap, moved_points, plane
 from viz.labels import percent
 from viz.shell import state
 from viz.widgets import exhibit_parts, page_parts
@@ -158,7 +158,7 @@ def _plane(params: Params, data: maths.Scored, rules: Sequence[str], shown: str,
     points = [Point("query", params.query, "query"), *(Point(name, at) for name, at in keys)]
 
     def keep() -> None:
-        if found := moved(PLANE, points, limit=LIMIT):
+        if found := moved_points(PLANE, points, limit=LIMIT):
             state.write(**{f"{SLUG}.at": written(found[0])}, **({f"{SLUG}.asked": asked} if asked else {}))
 
     plane(
@@ -166,7 +166,7 @@ def _plane(params: Params, data: maths.Scored, rules: Sequence[str], shown: str,
         key=PLANE,
         on_move=keep,
         scores=[_drawn(data.rule(name)) for name in rules],
-        shown=rules.index(shown),
+        drawn_score=rules.index(shown),
         limit=LIMIT,
         height=330 if exhibit_parts.presenting() else 370,
         captions=("Drag the query, or a key", ""),

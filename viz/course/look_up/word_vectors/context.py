@@ -42,7 +42,7 @@ def one_vector(params: Params, data: Model) -> Folds:
         0.1,
     )
     names = ["embedding matrix", "with position", *(f"after layer {i}" for i in range(layers))]
-    origin.tell(model=READER, text=params.one, beside=params.two)
+    origin.tell(model=READER, text=params.one, second_text=params.two)
     rows = lit(names, same)
     alt = f"Cosine of the two vectors of {word}, layer by layer."
     page_parts.show(

@@ -12,7 +12,7 @@ from viz.course.look_up import vectors_link
 from viz.course.look_up.word_vectors.charts import word_map
 from viz.course.look_up.word_vectors.params import NAMES, SLUG, Params, on_plane, places
 from viz.course.shared.maths import word_vectors
-from viz.instruments import Point, moved, plane
+from viz.instruments import Point, moved_points, plane
 from viz.labels import percent, visible
 from viz.shell import links, state
 from viz.widgets import engine_client, exhibit_parts, page_parts
@@ -43,7 +43,7 @@ def by_hand(params: Params, data: Model) -> Folds:
     points = [Point(name, (at[0], at[1]), "word") for name, at in zip(NAMES, drawn, strict=True)]
 
     def put() -> None:
-        if found := moved(KEY, points, limit=vectors_link.LIMIT):
+        if found := moved_points(KEY, points, limit=vectors_link.LIMIT):
             state.write(**{f"{SLUG}.points": vectors_link.pack(found[0]), f"{SLUG}.asked": raw})
 
     plane(

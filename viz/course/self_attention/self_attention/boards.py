@@ -14,7 +14,16 @@ from viz.course.self_attention.self_attention.folds import HAND, QUESTION
 from viz.course.self_attention.self_attention.grids import Grids, inside, products
 from viz.course.self_attention.self_attention.params import SLUG, Data, Params, at_of
 from viz.course.shared.maths.self_attention import EXAMPLES
-from viz.instruments.board.board import Grid, Item, Sign, Unit, board, chosen, edited, turned
+from viz.instruments.board.board import (
+    Grid,
+    Item,
+    Sign,
+    Unit,
+    board,
+    chosen_convention,
+    chosen_word,
+    edited_cell,
+)
 from viz.instruments.kit import origin
 from viz.instruments.kit.picture import drawing
 from viz.shell import state
@@ -138,15 +147,15 @@ def _hand(grids: Grids, data: Data, params: Params, known: bool) -> Board:
     ]
     wide, r, size = len(names), values.shape[1], f"1 × n = 1 × {len(names)}"
     s = Grid("s", scores[None], size, columns=names, places=2, limit=link.FURTHEST, edit=True)
-    told: dict[str, Any] = {"told": [shares], "uses": (("s", "row", "row"),)}
+    told: dict[str, Any] = {"explanations": [shares], "uses": (("s", "row", "row"),)}
     a = Grid("a", weights[None], "softmax(s)", places=2, scale="weights", **told)
     if grids.turned:
         v = Grid("V", values, f"n × r = {wide} × {r}", rows=names)
-        told = {"told": [mixes], "uses": (("a", "row", 0), ("V", "column", "column"))}
+        told = {"explanations": [mixes], "uses": (("a", "row", 0), ("V", "column", "column"))}
         z = Grid("z", mixed.mix[None], f"1 × r = 1 × {r}", places=2, rows=[example.word], **told)
         return [[[s, a], Sign(ARROW, "a V"), v, z]], ("z", 0, 0)
     v = Grid("V", values.T, f"r × n = {r} × {wide}")  # its columns stand below the words of s
-    told = {"told": [[text] for text in mixes], "uses": (("a", "row", 0), ("V", "row", "row"))}
+    told = {"explanations": [[text] for text in mixes], "uses": (("a", "row", 0), ("V", "row", "row"))}
     z = Grid("z", mixed.mix[:, None], f"r × 1 = {r} × 1", places=2, columns=[example.word], **told)
     return [[[s, a, v], Sign(ARROW, "V aᵀ"), z]], ("z", 0, 0)
 
@@ -155,20 +164,20 @@ def _hand(grids: Grids, data: Data, params: Params, known: bool) -> Board:
 
 
 def _choose(n: int) -> None:
-    place = chosen(KEY, n)
+    place = chosen_word(KEY, n)
     if place is not None:
         state.write(**{SLUG + "at": place})
 
 
 def _turn() -> None:
-    wanted = turned(KEY)
+    wanted = chosen_convention(KEY)
     if wanted:
         state.write(convention=wanted)
 
 
 def _edit() -> None:
     """A weight that was set, or a score of the example that was moved."""
-    made = edited(KEY)
+    made = edited_cell(KEY)
     if made is None:
         return
     now_set = Params.read(SLUG.rstrip("."))

@@ -160,7 +160,7 @@ class Grids:
     ) -> Grid:
         texts = [[told(i, j) for j in range(self.n)] for i in range(self.n)]
         more |= {"rows": self.names, "columns": self.names, "words": ("row",), "marked": ((line, self.at),)}
-        more |= {"told": texts, "uses": uses, "shut": ~self.found.allowed, "covered": self.covered}
+        more |= {"explanations": texts, "uses": uses, "shut": ~self.found.allowed, "covered": self.covered}
         return Grid(name, values, f"n × n = {self.n} × {self.n}", places=2, **more)
 
     def _of_words(
@@ -189,7 +189,7 @@ class Grids:
             words=() if alone else (side,),
             places=_places(seen),
             marked=() if alone else ((side, self.at),),
-            told=texts if self.turned else [list(column) for column in zip(*texts, strict=True)],
+            explanations=texts if self.turned else [list(column) for column in zip(*texts, strict=True)],
             uses=[(name, line, self.at if alone and by == side else by) for name, line, by in uses],
             covered=covered,
         )

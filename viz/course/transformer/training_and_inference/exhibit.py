@@ -36,6 +36,6 @@ LESSON = Lesson(
     ),
     of=("text", "target"),
     cost=lambda params: 20 * len(params.text + params.target) + 400,
-    tells=lambda params, data: origin.tell(model=MODEL, text=params.text, beside=params.spanish),
+    tells=lambda params, data: origin.tell(model=MODEL, text=params.text, second_text=params.spanish),
     presets=tuple({"text": text, "target": target} for text, target in PAIRS[1:]),
 )

@@ -19,7 +19,7 @@ from viz.course.transformer.walk_through.folds import StepState, folds
 from viz.course.transformer.walk_through.maths import journey, looked_at, name
 from viz.course.transformer.walk_through.params import SLUG, Data, Params
 from viz.instruments import diagram
-from viz.instruments.diagram.diagram import picked
+from viz.instruments.diagram.diagram import picked_box
 from viz.labels import distinct, formulas, literal, percent
 from viz.shell import present_layout, state
 from viz.widgets import controls, exhibit_parts, page_parts
@@ -91,7 +91,7 @@ def _map(told: StepState, data: Data, place: Any, **options: Any) -> None:
     names = [node.name for node in here["nodes"]]
 
     def touched() -> None:
-        role = picked(MAP, names)
+        role = picked_box(MAP, names)
         if role is None:
             return
         if told.step == WALK:

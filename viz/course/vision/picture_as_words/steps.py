@@ -105,7 +105,7 @@ def looks(params: Params, data: Seen) -> Folds:
         special=[CLASS],
         selected=0,
         ground="dark",
-        who="the rollout"
+        subject="the rollout"
         if params.head == ROLLOUT
         else "this head"
         if params.head != MEAN

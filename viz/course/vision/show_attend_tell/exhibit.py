@@ -38,6 +38,6 @@ LESSON = Lesson(
     of=("own", "draw"),
     cost=3_000,
     tells=lambda params, data: origin.tell(
-        model=maths.MODEL, text=params.text, beside=data.said, kind="alignment"
+        model=maths.MODEL, text=params.text, second_text=data.said, kind="alignment"
     ),
 )

@@ -168,7 +168,7 @@ def _look(data: Told, key: str, row: int) -> None:
         called=data.names,
         selected=row,
         ground="light",
-        who="the captioner",
+        subject="the captioner",
         names=("word", "scene"),
         height=exhibit_parts.by_mode(360, 330),
         key=key,

@@ -78,6 +78,6 @@ LESSON = Lesson(
     of=("model", "text"),
     cost=lambda params: 20 * len(params.text),
     tells=lambda params, data: origin.tell(
-        model=data.model, text=params.text, beside=data.text, kind="alignment"
+        model=data.model, text=params.text, second_text=data.text, kind="alignment"
     ),
 )

@@ -176,7 +176,7 @@ def without(params: Params, data: maths.Data) -> Folds:
     with right:
         rows = [str(i) for i in range(1, len(weights) + 1)]
         origin.tell(
-            model=data.model, text=params.text, beside=text, kind="alignment", changed="every score 0"
+            model=data.model, text=params.text, second_text=text, kind="alignment", changed="every score 0"
         )
         heatmap(weights, rows, data.words, key=f"{SLUG}.even", axis=AXIS, title="Every score 0", height=200)
     same = "The translation is still the same." if text == data.text else "The translation is different."
@@ -200,7 +200,7 @@ def who_asks(params: Params, data: maths.Data) -> Folds:
     columns = st.columns(2, gap="medium")
     for column, (asks, each) in zip(columns, found.items(), strict=False):
         with column:
-            origin.tell(model=each.model, text=params.text, beside=each.text, kind="alignment")
+            origin.tell(model=each.model, text=params.text, second_text=each.text, kind="alignment")
             title = f"{CALLED[asks]}: {each.model}"
             heatmap(
                 each.weights,

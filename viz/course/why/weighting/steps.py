@@ -16,7 +16,7 @@ from viz.course.shared.maths import weighting
 from viz.course.shared.maths.scene import PORTRAIT
 from viz.course.why.weighting import measures, shares
 from viz.course.why.weighting.params import BETWEEN, SENTENCE, SLUG, SOURCES, TOUCHED, Params
-from viz.instruments import weighed, weighing
+from viz.instruments import chosen_importances, weighing
 from viz.instruments.kit import origin
 from viz.instruments.kit.picture import drawing
 from viz.labels import distinct, percent
@@ -144,7 +144,7 @@ def _sentence(
 
 
 def _take(key: str, n: int = len(weighting.WORDS)) -> None:
-    if raw := weighed(key, n):
+    if raw := chosen_importances(key, n):
         written = BETWEEN.join(f"{value:g}" for value in raw)
         state.write(**{f"{SLUG}.raw": written, f"{SLUG}.source": "own"})
 

@@ -26,7 +26,7 @@ export const headerOf = ({ packet }) => packet?.header ?? {};
 
 /** {title, whose, text}: the three things that stand above a saved picture; what is not known is empty. */
 export function heading(header, { name = header.title || header.caption || "", at = header.at } = {}) {
-  const { page, model, text, called, beside, kind, changed } = header.origin ?? {}, quote = (words) => `\u201c${visible(cut(words, 400))}\u201d`;
+  const { page, model, text, called, second_text: beside, kind, changed } = header.origin ?? {}, quote = (words) => `\u201c${visible(cut(words, 400))}\u201d`;
   const whose = [model, KINDS[kind] ?? kind, model ? placeOf({ ...header, at }) : "", changed].filter(Boolean).join(", ");
   return { title: name, whose: whose || (page ? `Attention Atlas: ${page}` : ""), text: text ? (called ?? quote(text)) + (beside ? ` \u2192 ${quote(beside)}` : "") : "" };
 }
@@ -67,7 +67,7 @@ export function sheet(view, spec) {
 
 /** What an archive says of its numbers: title, model, text, kind, layer, head, each an array without axes. */
 export function named(header, spec) {
-  const { title } = heading(header, spec), { joined, beside, called, ...known } = header.origin ?? {}, { at = header.at ?? [] } = spec, words = (values) => ({ shape: [], values: [values] });
+  const { title } = heading(header, spec), { joined, second_text: beside, called, ...known } = header.origin ?? {}, { at = header.at ?? [] } = spec, words = (values) => ({ shape: [], values: [values] });
   const number = (values) => (values.length === 1 ? { shape: [], values: Int32Array.from(values) } : { shape: [values.length], values: Int32Array.from(values) });
   const places = Array.isArray(at[0]) ? at : at.length ? [at] : [], layers = [...new Set(places.map(([layer]) => layer))], heads = places.map(([, head]) => head).filter((head) => head !== undefined);
   return {
