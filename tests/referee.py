@@ -67,7 +67,7 @@ def record(slug: str, step: int, state: str) -> dict[str, Any]:
 @contextlib.contextmanager
 def _watched(shown: dict[str, Any], answered: bool) -> Iterator[None]:
     """Note what a page draws while this lasts; its questions are answered, or not."""
-    show, as_table, take_away = page_parts.show, page_parts.table_fold, page_parts.export_fold
+    show, table_fold, export_fold = page_parts.show, page_parts.table_fold, page_parts.export_fold
 
     def ask(key: str, question: str, *rest: Any, **more: Any) -> bool:
         shown["questions"].append([key, question])
@@ -79,20 +79,20 @@ def _watched(shown: dict[str, Any], answered: bool) -> Iterator[None]:
 
     def noted_table(frame: Any, key: str) -> None:
         shown["table"] = _plain(frame() if callable(frame) else frame)
-        as_table(frame, key)
+        table_fold(frame, key)
 
     def noted_archive(data: Any, code: str, *rest: Any, **more: Any) -> None:
         shown["arrays"] = {
             name: _plain(value) for name, value in dict(data() if callable(data) else data).items()
         }
         shown["code"] = code
-        take_away(data, code, *rest, **more)
+        export_fold(data, code, *rest, **more)
 
     with contextlib.ExitStack() as stack:
         for name in ("predict", "predict_number", "predict_share", "predict_mark"):
             for home in (exhibit_parts, quiz):
                 stack.enter_context(patch.object(home, name, ask))
-        for name, stand_in in (("show", noted_show), ("as_table", noted_table), ("take_away", noted_archive)):
+        for name, stand_in in (("show", noted_show), ("table_fold", noted_table), ("export_fold", noted_archive)):
             stack.enter_context(patch.object(page_parts, name, stand_in))
         yield
 

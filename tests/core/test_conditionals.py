@@ -12,8 +12,9 @@ from torch.nn import functional as F
 import core
 from core.models import Batch
 from tests.core.decoding_helpers import build
-from viz.course.gpt.maths.conditionals import LONGEST, conditionals
-from viz.course.gpt.prompting import maths
+from viz.course.gpt.conditionals import LONGEST, conditionals
+from viz.course.gpt.prompting import data as maths
+from viz.course.shared.maths.prompts import answers
 
 TEXT = "the old cat sat"
 
@@ -90,8 +91,8 @@ def test_prompts_are_built_of_other_questions_and_scored_by_four_answers(gpt):
     for bad in (lambda: maths.prompt(task, " ", 1), lambda: maths.prompt(task, "a", 9)):
         with pytest.raises(core.InputError):
             bad()
-    found = maths.scored(gpt, maths.TASKS["homes"], 1)
-    first = maths.answers(
+    found = maths.score(gpt, maths.TASKS["homes"], 1)
+    first = answers(
         gpt, "bird = nest\nfish =", [f" {each}" for each in maths.choices(maths.TASKS["homes"], 0)]
     )
     assert found.shares[0] == first[0].share and found.right[0] == (first[0].place == 1)

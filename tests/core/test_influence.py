@@ -10,8 +10,8 @@ import core
 from core.analysis.residual.ripple import reach
 from tests.bert_helpers import build as build_bert
 from tests.core.test_run import build
-from viz.course.gpt.families.maths import two_chains
-from viz.course.gpt.families.maths.influence import influence
+from viz.course.gpt.families import two_chains
+from viz.course.gpt.families.influence import influence
 
 TEXT = "She has a white car."
 
@@ -43,7 +43,7 @@ def test_two_chains_are_one_way_each_and_the_jacobian_says_so():
         np.testing.assert_array_equal(found[name] > 0, pattern)
     x = torch.randn(1, n, two_chains.WIDTH)
     slope = torch.autograd.functional.jacobian(
-        lambda x: two_chains.states(two_chains.chain(backward=False), x, backward=False), x
+        lambda x: two_chains.top_states(two_chains.chain(backward=False), x, backward=False), x
     )
     np.testing.assert_array_equal(slope[:, :, 0].abs().sum((1, 3)).numpy() > 0, after)  # pyright: ignore[reportCallIssue, reportArgumentType]
     assert (two_chains.influence(16)["both, joined"] > 0).all()

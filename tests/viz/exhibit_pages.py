@@ -87,6 +87,11 @@ def layers(figure: alt.TopLevelMixin) -> list[list[dict[str, Any]]]:
     return [layer.get("data", tree.get("data", {}))["values"] for layer in tree["layer"]]
 
 
+def bar_values(figure: alt.TopLevelMixin) -> list[float]:
+    """Return the lengths of the bars of a chart of viz.charts.marks."""
+    return [bar["value"] for bar in figure.to_dict()["data"]["values"]]
+
+
 def lanes(test: AppTest, place: int = 0) -> list[np.ndarray]:
     """The numbers of each lane of bars, as they stand under the pointer."""
     found: list[list[float]] = []

@@ -1,123 +1,74 @@
-"""The exhibit on families of models, on the shipped ones: masks, one word moved, who moves whom, two chains, the table."""
+"""Three families over one sentence: masks, one word changed, who moves whom, two chains, the table; compared with reach and the masks."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from exhibit_pages import drawn, said
-from packets import opened
-from streamlit.testing.v1 import AppTest
 
 import core
 from core.analysis.residual.ripple import reach
-from viz.course.gpt.families import exhibit, pictures, read
-from viz.course.gpt.families.maths.influence import influence
-from viz.course.gpt.families.params import SENTENCES, Params
-
-SLUG = "families"
-FOLDS = (
-    *(f"{SLUG}.{name}" for name in ("equation", "looking", "table", "take")),
-    f"{exhibit.LESSON.text.info.title}.documents",
-)
-SHORT = "We ate."
+from viz.course.gpt.families import exhibit
+from viz.course.gpt.families.data import BERT, BOTH, GPT, Data, read
+from viz.course.gpt.families.exhibit import Params, chains, masks, moved, ripple, table, who_moves_whom
 
 
-def page(*folded: str, state: dict[str, object] | None = None, text: str = "", **link: str) -> AppTest:
-    values = {f"{SLUG}.{name}": value for name, value in link.items()} | ({"text": text} if text else {})
-    test = drawn(SLUG, values, {f"fold:{name}": True for name in folded} | (state or {}))
-    assert not test.exception and "went wrong" not in said(test)
-    return test
+@pytest.fixture(scope="module")
+def data() -> Data:
+    return exhibit.compute(Params())
 
 
-def packets(test: AppTest) -> list[dict]:
-    found = [opened(element.proto.bytes)[0] for element in test.get("bidi_component") if element.proto.bytes]
-    return [packet for packet in found if packet.get("scale") == "pattern"]
+@pytest.fixture
+def word(monkeypatch: pytest.MonkeyPatch):
+    """Choose the word that is changed."""
+    return lambda number: monkeypatch.setattr(exhibit, "chosen_word", lambda data: number)
 
 
-def test_two_masks_for_one_sentence_and_the_answer_follows_the_sentence():
-    hidden = page(*FOLDS)
-    assert len(packets(hidden)) == 1 and pictures.LATER in said(hidden) and "GPT 21 of 36" not in said(hidden)
-    for text in (SENTENCES[0], SHORT):
-        n = len(core.open_model(read.GPT).run(text).tokens)
-        test = page(text=text, state={f"predict:{SLUG}.open": str(n * (n + 1) // 2)})
-        assert (
-            "Right." in said(test)
-            and f"GPT {n * (n + 1) // 2} of {n * n}" in said(test)
-            and len(packets(test)) == 3
-        )
-    data = exhibit.compute(Params())
-    assert data.bert.allowed.all() and np.array_equal(
-        data.gpt.allowed, np.tril(np.ones_like(data.gpt.allowed))
-    )
+def test_masks_and_the_answer_follow_the_sentence(data: Data) -> None:
+    for one in (data, read("We ate.")):
+        n = len(core.open_model(GPT).run(one.text).tokens)
+        view = masks(Params(), one)
+        assert view.question.answer == str(n * (n + 1) // 2) == str(view.rows.to_numpy().sum())
     m = len(data.both.outputs)
-    assert data.both.allowed[:, :-m].all() and np.array_equal(
-        data.both.allowed[:, -m:], np.tril(np.ones((m, m), bool))
-    )
+    assert data.bert.allowed.all() and np.array_equal(data.gpt.allowed, np.tri(len(data.gpt.inputs)))
+    assert data.both.allowed[:, :-m].all() and np.array_equal(data.both.allowed[:, -m:], np.tri(m))
 
 
-def test_one_word_moves_what_comes_after_it():
-    assert len(packets(page(*FOLDS, step="2"))) == 1
-    for word, answer in ((4, "its own and all after"), (0, "all"), (5, "only its own")):
-        test = page(step="2", word=str(word), state={f"predict:{SLUG}.moves": answer})
-        assert "Right." in said(test), word
-    n = len(exhibit.compute(Params()).gpt.outputs)
-    assert "GPT 1 of 6" in said(test) and f"BERT {n + 2} of {n + 2}" in said(test)
+def test_one_word_moves_what_comes_after_it(data: Data, word) -> None:
+    for number, answer in ((4, "its own and all after"), (0, "all"), (5, "only its own")):
+        word(number)
+        view = ripple(Params(), data)
+        assert view.question.answer == answer
+    n = len(data.gpt.outputs)
+    assert f"GPT 1 of {n}" in view.summary and f"BERT {n + 2} of {n + 2}" in view.summary
+    assert (view.rows.iloc[:, :-1] == 0).all(axis=None) and (view.rows.iloc[:, -1] > 0).all()
 
 
 @pytest.mark.slow
-def test_who_moves_whom_is_what_the_masks_allow():
-    """C110."""
-    assert len(packets(page(*FOLDS, step="3"))) == 2
-    data = exhibit.compute(Params())
-    moved, m = read.moved(data), len(data.both.outputs)
-    test = page(*FOLDS, step="3", state={f"predict:{SLUG}.places": str(m)})
-    assert (
-        "Right." in said(test)
-        and "are the same as those that one layer leaves unmasked" in said(test)
-        and "E39" in said(test)
-    )
-    for name, model in (("bert", read.BERT), ("gpt", read.GPT)):
-        np.testing.assert_array_equal(moved.pattern(name), reach(core.open_model(model).run(data.text)))
-    run = core.open_model(read.BOTH).run(data.text)
-    np.testing.assert_array_equal(
-        moved.pattern("both"), np.concatenate([reach(run, "source"), reach(run)], 1)
-    )
+def test_who_moves_whom_is_what_the_masks_allow(data: Data) -> None:
+    """C110, E39."""
+    view = who_moves_whom(Params(), data)
+    assert view.question.answer == str(len(data.both.outputs)) and "are the same" in view.summary
+    for name, model in (("bert", BERT), ("gpt", GPT)):
+        np.testing.assert_array_equal(view.arrays[name], reach(core.open_model(model).run(data.text)))
+    run = core.open_model(BOTH).run(data.text)
+    np.testing.assert_array_equal(view.arrays["both"], np.concatenate([reach(run, "source"), reach(run)], 1))
     names: dict = {}
-    exec(next(code.value for code in test.code if "influence" in code.value), names)
-    np.testing.assert_array_equal(
-        names["found"][:, -1].T > 0, influence(core.open_model(read.GPT), data.text)[:, -1].T > 0
-    )
+    exec(view.code, names)
+    np.testing.assert_array_equal(names["found"][:, -1].T > 0, moved(Params(), data).pattern("gpt"))
 
 
-def test_two_chains_hear_one_side_each():
-    hidden = page(*FOLDS, step="4")
-    assert not packets(hidden) and "not a trained one" in said(hidden)
-    for word in (1, 4):
-        test = page(step="4", word=str(word), state={f"predict:{SLUG}.heard": str(word + 1)})
-        assert "Right." in said(test)
-    n = len(exhibit.compute(Params()).words)
-    assert (
-        len(packets(test)) == 3
-        and f"From the left {n * (n + 1) // 2}, from the right {n * (n + 1) // 2}, joined {n * n} of {n * n}"
-        in said(test)
-    )
+def test_two_chains_hear_one_side_each(data: Data, word) -> None:
+    n = len(data.words)
+    for number in (1, 4):
+        word(number)
+        view = chains(Params(), data)
+        assert view.question.answer == str(number + 1)
+    assert np.array_equal(view.rows, np.tri(n)) and f"joined {n * n} of {n * n}" in view.summary
 
 
-def test_the_table_counts_what_moves_each():
+def test_the_table_counts_what_moves_each(data: Data, word) -> None:
     """C110."""
-    hidden = page(*FOLDS, step="5")
-    assert list(hidden.table[0].value.iloc[:3, 3]) == ["?"] * 3
-    test = page(step="5", word="2", state={f"predict:{SLUG}.two": "8 and 3"})
-    table = test.table[0].value
-    assert "Right." in said(test) and list(table.index) == [
-        "BERT",
-        "GPT",
-        "ELMo (two chains, random)",
-        "Translator",
-    ]
-    both = exhibit.compute(Params()).both
-    source = len(both.inputs) - len(both.outputs)
-    assert (
-        list(table.iloc[:3, 3]) == ["8 of 8", "3 of 6", "6 of 6"]
-        and f"{source + 1} of {len(both.inputs)}" in table.iloc[3, 3]
-    )
+    word(2)
+    view, source = table(Params(), data), len(data.both.inputs) - len(data.both.outputs)
+    assert view.question.answer == "8 and 3"
+    assert view.rows.to_numpy().tolist() == [[8, 8], [3, 6], [6, 6], [source + 1, len(data.both.inputs)]]

@@ -3,12 +3,12 @@
 A folder of a chapter is an exhibit. Beside each other lie in it
 
     text.md       title, claim, documents, and of each step what is said, what one looks at, what to try
+    data.py       what is computed, without a screen (in older exhibits maths.py)
     exhibit.py    Params (viz.widgets.knobs), compute(params), the steps, and LESSON = Lesson(...) that joins them
-    maths.py      what is computed, without a screen
     charts.py     its own pictures
 
-A step is a function of (params, data) that draws its question, its picture and its sentence, from top to bottom, and
-returns what belongs in the folds. text.md begins with TOML between two lines of +++, then each step is a section:
+A step is a function of (params, data) that returns a View (viz.course.kit.step): its question, table, chart and sentence. Older ones draw
+them themselves, from top to bottom, and return what belongs in the folds. text.md begins with TOML between two lines of +++, then each step is a section:
 
     ## Spread
     What is said at the step.
@@ -34,6 +34,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from viz.course.kit.step import LATER, View
 from viz.course.sheets.kinds import KINDS, NAME, of
 from viz.course.texts import Text, read
 from viz.labels import formulas
@@ -43,7 +44,6 @@ from viz.widgets.knobs import Knobs
 
 P = TypeVar("P", bound=Knobs)
 D = TypeVar("D")
-LATER = "Guess first: the numbers would give the answer away."
 CHANGE = "Change it"
 
 
@@ -86,7 +86,7 @@ class Step(Generic[P, D]):
     tests/viz/test_promises.py computes them, so that neither a training nor a new preset can make the page untrue.
     """
 
-    draw: Callable[[P, D], Folds]
+    draw: Callable[[P, D], Folds | View]
     controls: Sequence[str] | Callable[[P], Sequence[str]] = ()
     change: Sequence[str] = ()
     texts: Sequence[str] = ()
@@ -146,7 +146,12 @@ class Lesson(Generic[P, D]):
             data: Any = None if step.alone else self.data(params)
             if not step.alone:
                 self.tells(params, data)
-            folds = step.draw(params, data)
+            drawn = step.draw(params, data)
+            folds = (
+                folds_of(drawn, drawn.show(self.slug, step.draw.__name__))
+                if isinstance(drawn, View)
+                else drawn
+            )
         own = step.controls(params) if callable(step.controls) else step.controls
         if shown := [
             *own,
@@ -225,6 +230,20 @@ class Lesson(Generic[P, D]):
             exhibit_parts.errata(*errata)
         elif errata:
             st.text(LATER)
+
+
+def folds_of(view: View, known: bool) -> Folds:
+    """Return what a view leaves for the folds."""
+    return Folds(
+        lambda: view.rows,
+        view.columns,
+        view.code,
+        known,
+        view.equations,
+        view.latex,
+        view.more,
+        view.look,
+    )
 
 
 def filled(words: str, given: str | Mapping[str, Any], params: Any, data: Any = None) -> str:

@@ -76,7 +76,7 @@ TASKS: Mapping[str, Task] = {
 
 
 def prompt(task: Task, question: str, k: int) -> str:
-    r"""k examples, a line each, then the question; an example is never the question itself.
+    r"""Return k examples, a line each, then the question; an example is never the question itself.
 
     >>> prompt(TASKS["opposites"], "up", 1)
     'hot = cold\nup ='
@@ -85,14 +85,14 @@ def prompt(task: Task, question: str, k: int) -> str:
         raise InputError("There is no question.", "The last line of the prompt is yours.", "Type a word.")
     if not 0 <= k <= MOST:
         raise InputError(f"{k} examples are asked for.", f"There are 0 to {MOST}.", "Choose fewer.")
-    shown = [pair for pair in task.pairs if pair[0] != question.strip()][:k]
+    others = [pair for pair in task.pairs if pair[0] != question.strip()][:k]
     return "\n".join(
-        [*(f"{asked}{task.joined} {answer}" for asked, answer in shown), f"{question.strip()}{task.joined}"]
+        [*(f"{asked}{task.joined} {answer}" for asked, answer in others), f"{question.strip()}{task.joined}"]
     )
 
 
 def choices(task: Task, at: int) -> tuple[str, ...]:
-    """The right answer of a question, first, and three answers of other questions, the same for every number of examples.
+    """Return the right answer of a question first, and three answers of other questions, the same for every number of examples.
 
     >>> choices(TASKS["opposites"], 0)
     ('cold', 'bad', 'down', 'poor')
@@ -102,8 +102,8 @@ def choices(task: Task, at: int) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True)
-class Scored:
-    """A whole set with k examples: for each question whether its answer was the most probable of four, and the share it got."""
+class Score:
+    """A whole set with k examples: whether the answer of each question is the most probable of four, and its share of their probability."""
 
     k: int
     right: tuple[bool, ...]
@@ -111,33 +111,35 @@ class Scored:
 
     @property
     def accuracy(self) -> float:
+        """The share of right answers."""
         return sum(self.right) / len(self.right)
 
     @property
     def share(self) -> float:
-        """The mean share of the right answer; by lot it is a quarter."""
+        """The mean share of the right answer; by chance it is a quarter."""
         return sum(self.shares) / len(self.shares)
 
 
-def scored(model: Model, task: Task, k: int) -> Scored:
-    """Every question of a set behind k examples; one of four answers must be it, whichever is the most probable.
+def score(model: Model, task: Task, k: int) -> Score:
+    """Ask every question of a set after k examples; of four answers the most probable is taken.
 
     Nothing is trained: the weights stay as they are, the examples stand in the prompt.
 
     >>> import core
-    >>> found = scored(core.open_model("gpt-mini"), TASKS["repeat"], 1)
-    >>> len(found.right), 0 <= found.share <= 1
+    >>> scores = score(core.open_model("gpt-mini"), TASKS["repeat"], 1)
+    >>> len(scores.right), 0 <= scores.share <= 1
     (8, True)
     """
-    found = []
-    for at, (question, _) in enumerate(task.pairs):
-        found.append(answers(model, prompt(task, question, k), [f" {each}" for each in choices(task, at)])[0])
-    return Scored(k, tuple(each.place == 1 for each in found), tuple(each.share for each in found))
+    first = [
+        answers(model, prompt(task, question, k), [f" {each}" for each in choices(task, at)])[0]
+        for at, (question, _) in enumerate(task.pairs)
+    ]
+    return Score(k, tuple(each.place == 1 for each in first), tuple(each.share for each in first))
 
 
 @dataclass(frozen=True)
 class Written:
-    """What a model writes behind a prompt, always the most probable token: its tokens, the probability of each, and whether it ended."""
+    """A greedy continuation of a prompt: its tokens, the probability of each, and whether it ended."""
 
     tokens: tuple[str, ...]
     p: tuple[float, ...]
@@ -145,17 +147,20 @@ class Written:
 
     @property
     def text(self) -> str:
+        """The tokens, joined."""
         return "".join(self.tokens)
 
 
-def written(model: Model, text: str, most: int = 16) -> Written:
-    """The greedy answer to a prompt, without END.
+def write(model: Model, text: str, most: int = 16) -> Written:
+    """Return the greedy continuation of a prompt, without END.
 
     >>> import core
-    >>> written(core.open_model("prompt-tiny"), "reverse: abc =").text
+    >>> write(core.open_model("prompt-tiny"), "reverse: abc =").text
     'cba'
     """
     steps = list(decode(model, text, Greedy(), max_new_tokens=most))
     ended = bool(steps) and steps[-1].reason == "end"
-    kept = steps[:-1] if ended else steps
-    return Written(tuple(step.token for step in kept), tuple(math.exp(step.logprob) for step in kept), ended)
+    steps = steps[:-1] if ended else steps
+    return Written(
+        tuple(step.token for step in steps), tuple(math.exp(step.logprob) for step in steps), ended
+    )

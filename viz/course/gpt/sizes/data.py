@@ -1,6 +1,6 @@
-"""How large the models are that the documents name: counted part by part from our own classes, beside what is stated.
+"""Published shapes of models and their parameters, counted by part from our own classes.
 
-The shapes are the published ones. A network is built on the meta device, which needs no memory; closed forms say the same:
+A network is built on the meta device, which needs no memory; closed forms give the same:
 
     GPT-2:  P = V d + C d + L (12 d^2 + 13 d) + 2 d
     BERT:   P = (V + C + S + 2) d + L (4 (d^2 + d) + 2 d F + F + d + 4 d) + d^2 + d
@@ -10,12 +10,14 @@ The shapes are the published ones. A network is built on the meta device, which 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 from functools import cache
 from types import MappingProxyType
 from typing import Any
 
+import pandas as pd
 import torch
 
 from core.errors import InputError
@@ -42,7 +44,7 @@ BYTES = MappingProxyType(
 
 @dataclass(frozen=True)
 class Shape:
-    """A published shape. `kind` is "bert", "albert", "gpt" or "xlnet"; `stated` what documents or papers say, in billions."""
+    """A published shape. kind: "bert", "albert", "gpt" or "xlnet". stated: the documents' figure, in billions of parameters."""
 
     kind: str = "gpt"
     n_layers: int = 12
@@ -59,7 +61,7 @@ class Shape:
 
     @property
     def d_ff(self) -> int:
-        """The width of the hidden layer: four times that of a word where nothing else is said."""
+        """The width of the hidden layer, by default four times the model's."""
         return self.inner or 4 * self.d_model
 
 
@@ -147,61 +149,59 @@ PUBLISHED = MappingProxyType(
 ALL = MappingProxyType({**BERTS, **GPT2, **RACE})
 
 
-def months(first: str, second: str) -> float:
+def months_between(first: str, second: str) -> float:
     """Return the months from one model of RACE to another, to the nearest half.
 
-    >>> months("GPT-2 XL", "GPT-3")
+    >>> months_between("GPT-2 XL", "GPT-3")
     15.5
     """
     return round(2 * (PUBLISHED[second] - PUBLISHED[first]).days / 30.4375) / 2
 
 
-def shown(name: str) -> str:
+def screen_name(name: str) -> str:
     """Return the name on screen; links keep the older one.
 
-    >>> shown("Small BERT"), shown("RoBERTa")
+    >>> screen_name("Small BERT"), screen_name("RoBERTa")
     ('BERT-Small', 'RoBERTa')
     """
     return {"Small BERT": "BERT-Small"}.get(name, name)
 
 
-def closed(shape: Shape) -> dict[str, int]:
-    """The parameters by part from the closed forms; no network.
+def closed_form(shape: Shape) -> dict[str, int]:
+    """Return the parameters by part from the closed forms, without a network.
 
-    >>> sum(closed(BERTS["BERT-Base"]).values()), sum(closed(GPT2["GPT-2 XL"]).values())
+    >>> sum(closed_form(BERTS["BERT-Base"]).values()), sum(closed_form(GPT2["GPT-2 XL"]).values())
     (109482240, 1557611200)
     """
     n, d, f = shape.n_layers, shape.d_model, shape.d_ff
     if shape.kind == "albert":
         e, places = shape.embed, shape.n_ctx + shape.n_segments
-        words = shape.n_vocab * e + e * d + d
-        looks, norms = attention(d), 2 * norm(d) + norm(e)
-        found = {
-            WORDS: words,
+        return {
+            WORDS: shape.n_vocab * e + e * d + d,
             PLACES: places * e,
-            ATTENTION: looks,
+            ATTENTION: attention(d),
             NETWORK: feed_forward(d, f),
-            NORMS: norms,
+            NORMS: 2 * norm(d) + norm(e),
+            POOLER: d * d + d,
         }
-        return found | {POOLER: d * d + d}
     # XLNet: five maps without bias, three biases of a head, two segment vectors a head; one mask vector
-    places, looks, norms = (
+    places, attending, norms = (
         (d + n * 2 * d, n * (5 * d * d + 3 * d), 2 * n)
         if shape.kind == "xlnet"
         else ((shape.n_ctx + shape.n_segments) * d, n * attention(d), 2 * n + 1)
     )
-    found = {
+    counts = {
         WORDS: shape.n_vocab * d,
         PLACES: places,
-        ATTENTION: looks,
+        ATTENTION: attending,
         NETWORK: n * feed_forward(d, f),
         NORMS: norms * norm(d),
     }
-    return found | ({POOLER: d * d + d} if shape.pooler else {})
+    return counts | ({POOLER: d * d + d} if shape.pooler else {})
 
 
 @cache
-def _counted(shape: Shape) -> tuple[tuple[str, int], ...]:
+def _count(shape: Shape) -> tuple[tuple[str, int], ...]:
     size: dict[str, Any] = {
         "n_layers": shape.n_layers,
         "d_model": shape.d_model,
@@ -226,33 +226,33 @@ def _counted(shape: Shape) -> tuple[tuple[str, int], ...]:
                     next_sentence=False,
                 )
             )
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for path, weight in network.named_parameters():
         if "segment" not in path or shape.n_segments:
-            found[_part(path)] += weight.numel()
-    return tuple((part, found[part]) for part in PARTS if found[part])
+            counts[_part_of(path)] += weight.numel()
+    return tuple((part, counts[part]) for part in PARTS if counts[part])
 
 
-def counted(shape: Shape) -> dict[str, int]:
-    """The same, counted: our own class of this shape, built without memory, its weights sorted by their names.
+def count_by_part(shape: Shape) -> dict[str, int]:
+    """Return the parameters by part, counted in a network of our own class; of XLNet, which has no class here, by the closed form.
 
-    Raises InputError where the heads cannot share the width. XLNet, which has no class here, goes by its closed form.
+    Raises InputError where the heads cannot share the width.
 
-    >>> counted(GPT2["GPT-2 small"])["feed-forward"], total(GPT2["GPT-2 small"])
+    >>> count_by_part(GPT2["GPT-2 small"])["feed-forward"], count(GPT2["GPT-2 small"])
     (56669184, 124439808)
     """
     if shape.kind == "xlnet":
-        return closed(shape)
+        return closed_form(shape)
     if shape.d_model % shape.n_heads:
         raise InputError(
             f"{shape.n_heads} heads cannot share a width of {shape.d_model}.",
             "d must be a multiple of h.",
             "Choose another h, or another d.",
         )
-    return dict(_counted(shape))
+    return dict(_count(shape))
 
 
-def _part(path: str) -> str:
+def _part_of(path: str) -> str:
     if path.startswith(("embed.token", "embed.to_model")):
         return WORDS
     if path.startswith(("embed.position", "embed.segment")):
@@ -267,24 +267,62 @@ def _part(path: str) -> str:
     )
 
 
-def total(shape: Shape) -> int:
-    """All parameters."""
-    return sum(counted(shape).values())
+def count(shape: Shape) -> int:
+    """Return the number of all parameters."""
+    return sum(count_by_part(shape).values())
 
 
-def blocks(shape: Shape) -> int:
-    """12 L d^2: the weight matrices of all blocks, four of d x d and two of d x 4d.
+def block_weights(shape: Shape) -> int:
+    """Return 12 L d^2: the entries of the weight matrices of all blocks, four of d x d and two of d x 4d.
 
-    >>> blocks(RACE["GPT-3"])
+    >>> block_weights(RACE["GPT-3"])
     173946175488
     """
     return 12 * shape.n_layers * shape.d_model**2
 
 
-def memory(count: int) -> dict[str, float]:
-    """Billions of bytes for so many parameters, by how a number is kept and what for.
+def memory_in_gb(count: int) -> dict[str, float]:
+    """Return the billions of bytes that so many parameters take, by number format and purpose.
 
-    >>> memory(10**9)["float16, to use it"]
+    >>> memory_in_gb(10**9)["float16, to use it"]
     2.0
     """
     return {name: count * each / GIGA for name, each in BYTES.items()}
+
+
+def year_of(name: str) -> float:
+    """Return when a model of RACE was published, in years."""
+    day = PUBLISHED[name]
+    return day.year + (day - day.replace(month=1, day=1)).days / 365
+
+
+@dataclass(frozen=True)
+class Data:
+    """Parameters by part: of each named model, and of one shape."""
+
+    counts: Mapping[str, Mapping[str, int]]
+    shape: Shape
+    own: Mapping[str, int]
+
+    def total(self, name: str) -> int:
+        """Return all parameters of a named model."""
+        return sum(self.counts[name].values())
+
+    def table(self, shapes: Mapping[str, Shape]) -> pd.DataFrame:
+        """Return these models, a row each, with their parameters."""
+        base = self.total("BERT-Base")
+        rows = [
+            {
+                "model": name,
+                "parameters": self.total(name),
+                "of BERT-Base": round(self.total(name) / base, 2),
+                "layers": shape.n_layers,
+                "width": shape.d_model,
+                "heads": shape.n_heads,
+                "inner": shape.d_ff,
+                "vocabulary": shape.n_vocab,
+                "what changes": shape.differs,
+            }
+            for name, shape in shapes.items()
+        ]
+        return pd.DataFrame(rows).set_index("model")

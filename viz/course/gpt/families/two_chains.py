@@ -1,6 +1,6 @@
 """ELMo's way of reading, in small: two stacks of LSTM cells, one from each end, that meet only at the top.
 
-Peters et al. 2018: h_i = [forward_i ; backward_i]. These are chains of our own cells with drawn weights, not the trained
+Peters et al. 2018: h_i = [forward_i ; backward_i]. These are chains of our own cells with random weights, not the trained
 model of the family elmo. Which input can move which output does not depend on what a chain has learned, but on how it is built.
 """
 
@@ -18,7 +18,7 @@ SIDES = ("from the left", "from the right", "both, joined")
 
 
 def chain(*, backward: bool, draw: int = DRAW) -> nn.ModuleList:
-    """A stack of cells with drawn weights; the same `draw` gives the same."""
+    """Return a stack of cells with random weights; the same `draw` gives the same ones."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(draw + backward)
         cells = [LSTMCell(WIDTH, WIDTH) for _ in range(LAYERS)]
@@ -28,8 +28,8 @@ def chain(*, backward: bool, draw: int = DRAW) -> nn.ModuleList:
     return nn.ModuleList(cells)
 
 
-def states(cells: nn.ModuleList, x: Tensor, *, backward: bool) -> Tensor:
-    """The states of the top layer: x (1 pos width) -> (pos width)."""
+def top_states(cells: nn.ModuleList, x: Tensor, *, backward: bool) -> Tensor:
+    """Return the states of the top layer: x (1 pos width) -> (pos width)."""
     real = torch.ones(x.shape[:2], dtype=torch.bool)
     for cell in cells:
         x = unroll(cell, x, real, backward=backward)  # pyright: ignore[reportArgumentType]
@@ -37,25 +37,25 @@ def states(cells: nn.ModuleList, x: Tensor, *, backward: bool) -> Tensor:
 
 
 def influence(n: int, draw: int = DRAW) -> dict[str, Array]:
-    """How much each output moves when one input vector is moved: (output, input) for each chain and for both joined.
+    """Return how much each output moves when one input vector is moved: (output, input) for each chain and for both joined.
 
-    |h'_i - h_i| / |h_i|; where the change cannot come, exactly 0.
+    |h'_i - h_i| / |h_i|; where no change arrives, exactly 0.
 
     >>> {name: (moved > 0).astype(int).tolist() for name, moved in influence(2).items()}
     {'from the left': [[1, 0], [1, 1]], 'from the right': [[1, 1], [0, 1]], 'both, joined': [[1, 1], [1, 1]]}
     """
     draws = torch.Generator().manual_seed(draw)
     x, push = torch.randn(1, n, WIDTH, generator=draws), torch.randn(WIDTH, generator=draws)
-    found = {name: np.zeros((n, n)) for name in SIDES}
+    changes = {name: np.zeros((n, n)) for name in SIDES}
     with torch.no_grad():
         chains = [(chain(backward=side, draw=draw), side) for side in (False, True)]
-        before = [states(cells, x, backward=side) for cells, side in chains]
+        before = [top_states(cells, x, backward=side) for cells, side in chains]
         for place in range(n):
-            moved = x.clone()
-            moved[0, place] += push
-            after = [states(cells, moved, backward=side) for cells, side in chains]
+            pushed = x.clone()
+            pushed[0, place] += push
+            after = [top_states(cells, pushed, backward=side) for cells, side in chains]
             for name, one, other in zip(
                 SIDES, (*before, torch.cat(before, -1)), (*after, torch.cat(after, -1)), strict=True
             ):
-                found[name][:, place] = ((other - one).norm(dim=-1) / one.norm(dim=-1)).numpy()
-    return found
+                changes[name][:, place] = ((other - one).norm(dim=-1) / one.norm(dim=-1)).numpy()
+    return changes

@@ -1,4 +1,4 @@
-"""A text as a product of conditionals: what each token is worth to a model that sees only the k tokens before it."""
+"""A text as a product of conditionals: the probability of each token given the k tokens before it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LONGEST = 40
 class Conditionals:
     """The conditionals of one text: `logprobs[i]` is ln P(u_i | the last `k` tokens before it), shape (n,).
 
-    `best` and `best_p` are the model's favourite at each place, `mean_by_torch` is torch's cross_entropy of the same scores.
+    `best` and `best_p` are the most probable token of each position, `mean_by_torch` is torch's cross_entropy of the same scores.
     """
 
     tokens: tuple[str, ...]
@@ -55,18 +55,18 @@ class Conditionals:
         return math.exp(-self.total / len(self.tokens))
 
     @property
-    def surprising(self) -> int:
-        """The place of the least probable token."""
+    def least_probable(self) -> int:
+        """The position of the least probable token."""
         return int(self.logprobs.argmin())
 
 
 def conditionals(model: Model, text: str, k: int | None = None) -> Conditionals:
-    """Each token of a text behind the k tokens before it; None: behind all of them.
+    """Return each token's probability given the k tokens before it; None: given all of them.
 
         L_1 = sum_i log P(u_i | u_{i-k}, .., u_{i-1})        (Radford et al. 2018, Eq. 1)
 
-    Before the first token, and wherever the window reaches back to the beginning, stands START, which is no token of the
-    text. A window that does not reach back is read as a text of its own, from place 0. One padded pass for all windows.
+    START, which is no token of the text, comes before the first token, and in each window that reaches back to it. Any other
+    window is read as a text of its own, from position 0. One padded pass reads all windows.
     Raises InputError: a model that writes nothing, no text, more than 40 tokens, k below 1.
 
     >>> import core
@@ -94,16 +94,16 @@ def conditionals(model: Model, text: str, k: int | None = None) -> Conditionals:
     window = n if k is None else min(k, n)
     scores = _scores(model, encoded.ids, window)
     log_p = scores.log_softmax(-1)
-    wanted = torch.tensor(encoded.ids)
+    targets = torch.tensor(encoded.ids)
     best = log_p.max(-1)
     return Conditionals(
         tuple(encoded.tokens),
         tuple(encoded.ids),
         window,
-        log_p[torch.arange(n), wanted].numpy(),
+        log_p[torch.arange(n), targets].numpy(),
         tuple(_name(model, int(i)) for i in best.indices),
         best.values.exp().numpy(),
-        float(F.cross_entropy(scores, wanted)),
+        float(F.cross_entropy(scores, targets)),
     )
 
 
@@ -112,7 +112,7 @@ def _name(model: Model, index: int) -> str:
 
 
 def _scores(model: Model, ids: tuple[int, ...], k: int) -> Tensor:
-    """The scores (n, vocab) of every next token behind its window; all reach back: one row serves every place."""
+    """Return the scores (n, vocab) of every next token given its window. Where all windows reach back, one row serves all."""
     start, n = model.tokenizer.start, len(ids)
     if start is None:
         raise InputError(
@@ -121,8 +121,8 @@ def _scores(model: Model, ids: tuple[int, ...], k: int) -> Tensor:
     if k >= n:
         return _pass(model, [[start, *ids[:-1]]])[0]
     rows = [[start, *ids[:place]] if place <= k else list(ids[place - k : place]) for place in range(n)]
-    found = _pass(model, rows)
-    return torch.stack([found[place, len(row) - 1] for place, row in enumerate(rows)])
+    scores = _pass(model, rows)
+    return torch.stack([scores[place, len(row) - 1] for place, row in enumerate(rows)])
 
 
 def _pass(model: Model, rows: list[list[int]]) -> Tensor:
@@ -134,7 +134,7 @@ def _pass(model: Model, rows: list[list[int]]) -> Tensor:
 
 
 def times_as_probable(difference: float) -> str:
-    """How many times less or more probable.
+    """Return in words how many times less or more probable a difference of ln P makes a text.
 
     >>> times_as_probable(-2.302585), times_as_probable(0.693147), times_as_probable(-14.24)
     ('10 times less probable', '2 times more probable', '1,530,000 times less probable')
