@@ -45,7 +45,7 @@ def test_the_sum_is_the_cross_entropy_and_the_logarithm_of_the_product(gpt):
     )
     assert found.perplexity == pytest.approx(math.exp(wanted), rel=1e-6)
     assert (
-        found.surprising == int(np.argmin(found.logprobs))
+        found.least_probable == int(np.argmin(found.logprobs))
         and (found.best_p >= np.exp(found.logprobs) - 1e-12).all()
     )
 
