@@ -92,7 +92,11 @@ def _watched(shown: dict[str, Any], answered: bool) -> Iterator[None]:
         for name in ("predict", "predict_number", "predict_share", "predict_mark"):
             for home in (exhibit_parts, quiz):
                 stack.enter_context(patch.object(home, name, ask))
-        for name, stand_in in (("show", noted_show), ("table_fold", noted_table), ("export_fold", noted_archive)):
+        for name, stand_in in (
+            ("show", noted_show),
+            ("table_fold", noted_table),
+            ("export_fold", noted_archive),
+        ):
             stack.enter_context(patch.object(page_parts, name, stand_in))
         yield
 
