@@ -178,6 +178,12 @@ def two_maps(activation: str = "tanh", activation_field: str = "") -> dict[str, 
     }
 
 
+def first_map(dense: str, activation: str, activation_field: str = "") -> dict[str, HeadSpec]:
+    """Return heads whose classes and choices are read off the first position through a map of their own."""
+    spec = HeadSpec("classifier", "first", dense, activation, activation_field)
+    return POOLED | dict.fromkeys((CLASSES, CHOICE), spec)
+
+
 def of_decoder(tags: str, *, biased: bool = False) -> dict[str, HeadSpec]:
     """Return the heads of a decoder: classes of the last position; `tags` names the tagger's map."""
     plain = () if biased else ("score",)

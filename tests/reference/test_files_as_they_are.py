@@ -189,7 +189,9 @@ def test_an_output_layer_that_is_cut_off_is_missing(tmp_path):
         open_model(place)
 
 
-@pytest.mark.parametrize("before", ["_orig_mod.", "module.", "module._orig_mod.", "model.", "auto_model."])
+@pytest.mark.parametrize(
+    "before", ["_orig_mod.", "module.", "module._orig_mod.", "model.", "0.auto_model.", "student."]
+)
 @pytest.mark.parametrize("kind", ["gpt2", "llama", "bert"])
 def test_what_wrapping_puts_before_every_name_is_taken_off(kind, before):
     values, entries, form = files_of(kind)

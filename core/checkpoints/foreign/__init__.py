@@ -11,7 +11,8 @@ from importlib import import_module
 from typing import Any
 
 from core.checkpoints.files import printable
-from core.checkpoints.foreign.table import TUNED, Format, family_of, first_class
+from core.checkpoints.foreign.table import TUNED, Format, first_class
+from core.checkpoints.foreign.tensors import family_of
 from core.checkpoints.safety.config_schema import Fields
 from core.checkpoints.safety.load_plan import Plan, Take, check_names, find_mappable
 from core.checkpoints.task_heads import read_head
@@ -25,8 +26,8 @@ FIRST = "forced_bos_token_id"
 ENDS, MORE_ENDS = "eos_token_id", "generation.eos_token_id"
 """The keys of the ends of a text in config.json and in generation_config.json."""
 WRAPPERS = re.compile(r"(?:_orig_mod|_fsdp_wrapped_module|_checkpoint_wrapped_module)\.")
-PREFIXES = ("module.", "model.", "auto_model.", "base_model.")
-"""Prefixes of all tensors of a model that was saved inside another object."""
+COMMON, STACKS, DEEPEST = "model.", ("encoder.", "decoder."), 8
+"""The part that kinds and wrappers both put first, parts that may be a whole model, and how many are taken off."""
 
 UNREAD: Mapping[str, tuple[str, str]] = {
     "gemma3": (
@@ -109,17 +110,16 @@ def _read(
 
 
 def unwrapped(form: Format, stored: Collection[str]) -> Callable[[str], str]:
-    """Return a function that takes the prefixes of a wrapped model off a stored name."""
+    """Return a function that takes off a stored name what wrapping put before all names: any part but a kind's own."""
     names = {name: WRAPPERS.sub("", name) for name in stored}
-    while prefix := next((each for each in PREFIXES if _all_begin(names.values(), each)), ""):
-        if prefix == form.prefix and not any(name.startswith(2 * prefix) for name in names.values()):
+    own = {each.prefix for each in formats().values()} - {COMMON} | {form.prefix, *STACKS}
+    for _ in range(DEEPEST):
+        prefix = next(iter(names.values()), "").partition(".")[0] + "."
+        doubled = any(name.startswith(2 * prefix) for name in names.values())
+        if (prefix in own and not doubled) or not all(name.startswith(prefix) for name in names.values()):
             break
         names = {name: plain.removeprefix(prefix) for name, plain in names.items()}
     return names.__getitem__
-
-
-def _all_begin(names: Collection[str], prefix: str) -> bool:
-    return bool(names) and all(name.startswith(prefix) for name in names)
 
 
 def stand_ins(takes: tuple[Take, ...], stored: Collection[str], *, untied: bool) -> Callable[[str], str]:

@@ -5,43 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from core.checkpoints.foreign.table import (
-    GELUS,
-    Field,
-    Format,
-    Row,
-    Values,
-    attention,
-    computed,
-    dropouts,
-    feed_forward,
-    flag,
-    kin,
-    layers,
-    only,
-    row,
-    sizes,
-    small,
-    under,
-    whole_number,
-    word,
-    wrong,
-)
+from core.checkpoints.foreign import keys, tensors
+from core.checkpoints.foreign.keys import Field, Values
+from core.checkpoints.foreign.table import Format, kin
+from core.checkpoints.foreign.tensors import Row
 from core.checkpoints.safety.config_schema import RANGES, Fields
-from core.checkpoints.task_heads import CHOICE, CLASSES, POOLED, TAGGER, TAGS, HeadSpec, two_maps
+from core.checkpoints.task_heads import CHOICE, POOLED, HeadSpec, first_map, two_maps
 from core.models.albert import ALBERTConfig
 from core.models.bert import BERTConfig
 from core.models.bigbird import BigBirdConfig
 from core.models.deberta import DebertaConfig
 from core.models.mpnet import MPNetConfig
 
-SIZES = sizes()
-SEGMENTS = whole_number("n_segments", "type_vocab_size")
-EPS = small("layer_norm_eps", 1e-12)
-DROPS = dropouts("hidden_dropout_prob", zero="attention_probs_dropout_prob")
-BASE = (only(position_embedding_type="absolute", is_decoder=False), *SIZES, SEGMENTS, EPS, DROPS)
-GELU = word("hidden_act", GELUS, "gelu")
-GELU_NEW = word("hidden_act", GELUS, "gelu_new")
+SIZES = keys.sizes()
+SEGMENTS = keys.whole_number("n_segments", "type_vocab_size")
+EPS = keys.small("layer_norm_eps", 1e-12)
+DROPS = keys.dropouts("hidden_dropout_prob", zero="attention_probs_dropout_prob")
+BASE = (keys.only(position_embedding_type="absolute", is_decoder=False), *SIZES, SEGMENTS, EPS, DROPS)
+GELU = keys.word("hidden_act", keys.GELUS, "gelu")
+GELU_NEW = keys.word("hidden_act", keys.GELUS, "gelu_new")
 NEXT = "cls.seq_relationship"
 EMBEDDINGS = {
     "embeddings.word_embeddings": "embed.token",
@@ -49,7 +31,7 @@ EMBEDDINGS = {
     "embeddings.token_type_embeddings": "embed.segment",
     "embeddings.LayerNorm": "embed.norm",
 }
-FEED_FORWARD = feed_forward("intermediate.dense", "output.dense")
+FEED_FORWARD = tensors.feed_forward("intermediate.dense", "output.dense")
 
 
 def encoder_layers(
@@ -59,25 +41,23 @@ def encoder_layers(
     inner: Mapping[str, str | Row] = FEED_FORWARD,
 ) -> dict[str, Row]:
     """Name the tensors of BERT's layers, by the parts that other kinds call otherwise."""
-    return layers("encoder.layer", attention("attention.{}", parts), inner, norm1=norm1, norm2=norm2)
+    heads = tensors.attention("attention.{}", parts)
+    return tensors.layers("encoder.layer", heads, inner, norm1=norm1, norm2=norm2)
 
 
-LAYERS = encoder_layers()
-
-
-def words_head(dense: str, norm: str, bias: str, copy: str = "") -> dict[str, Row]:
-    """Name the parts of the head for hidden words; the bias may be stored twice."""
-    rows = {dense: row("masked_lm.to_hidden"), norm: row("masked_lm.norm")}
-    return rows | {bias: row("masked_lm.bias", copies=(copy,) if copy else ())}
+def words_head(prefix: str, parts: str) -> dict[str, Row]:
+    """Name the parts of the head for hidden words: its map, norm and bias, and another name of the bias if there is one."""
+    dense, norm, bias, *copies = (f"{prefix}{part}" for part in parts.split())
+    rows = tensors.as_rows({dense: "masked_lm.to_hidden", norm: "masked_lm.norm"})
+    return rows | {bias: tensors.row("masked_lm.bias", copies=tuple(copies))}
 
 
 HEAD = "cls.predictions."
-WORDS = under(HEAD, "", words_head("transform.dense", "transform.LayerNorm", "bias", f"{HEAD}decoder.bias"))
-LATER_WORDS = words_head("lm_head.dense", "lm_head.layer_norm", "lm_head.bias", "lm_head.decoder.bias")
+WORDS = words_head(HEAD, "transform.dense transform.LayerNorm bias decoder.bias")
+LATER_WORDS = words_head("lm_head.", "dense layer_norm bias decoder.bias")
 POOLER = {"pooler.dense": "pooler"}
 MARKS = {"start": "[CLS] or <s>", "end": "[SEP] or </s>", "pad": "[PAD] or <pad>", "mask": "[MASK] or <mask>"}
-
-
+BERT_WEIGHTS = {**EMBEDDINGS, **encoder_layers(), **WORDS, **POOLER, NEXT: "to_next_sentence"}
 BERT = Format(
     model_type="bert",
     like="google-bert/bert-base-uncased",
@@ -86,7 +66,7 @@ BERT = Format(
     fields=(*BASE, GELU),
     fixed={"first_place": 0},
     stored={"masked_lm": (HEAD,), "pooler": ("pooler.", NEXT), "next_sentence": (NEXT,)},
-    weights={**EMBEDDINGS, **LAYERS, **WORDS, **POOLER, NEXT: "to_next_sentence"},
+    weights=BERT_WEIGHTS,
     marks=MARKS,
     prefix="bert.",
     output=f"{HEAD}decoder",
@@ -98,13 +78,11 @@ BERT = Format(
 
 
 def _read_later_rows(fields: Fields, values: Values) -> Values:
-    pad, rows = (
-        fields.whole_number("pad_token_id", largest=RANGES["n_vocab"], default=1, least=0),
-        values["n_ctx"],
-    )
+    rows = values["n_ctx"]
+    pad = fields.whole_number("pad_token_id", largest=RANGES["n_vocab"], default=1, least=0)
     if rows <= pad + 1:
         rule = f"The first token reads the row after that of padding, and pad_token_id is {pad:,}."
-        raise wrong("max_position_embeddings", rows, rule)
+        raise keys.wrong("max_position_embeddings", rows, rule)
     return {"first_place": pad + 1, "n_ctx": rows - pad - 1}
 
 
@@ -125,6 +103,7 @@ def _check_exact_gelu(fields: Fields, values: Values) -> Values:
 
 
 EXACT = Field(read=_check_exact_gelu)
+LATER_WEIGHTS = {**BERT_WEIGHTS, **LATER_WORDS}
 ROBERTA = kin(
     BERT,
     "roberta",
@@ -134,7 +113,7 @@ ROBERTA = kin(
     fields=(*BASE, LATER, EXACT, GELU),
     fixed={"next_sentence": False},
     stored={"masked_lm": ("lm_head.",), "pooler": ("pooler.",)},
-    weights={**EMBEDDINGS, **LAYERS, **LATER_WORDS, **POOLER},
+    weights=LATER_WEIGHTS,
     prefix="roberta.",
     output="lm_head.decoder",
     outside="lm_head.",
@@ -148,39 +127,41 @@ DISTILBERT = kin(
     "BERT without segments and pooler",
     architecture="DistilBert",
     fields=(
-        *sizes(n_layers="n_layers", n_heads="n_heads", d_model="dim", d_ff="hidden_dim"),
-        word("activation", GELUS, "gelu"),
-        dropouts("dropout", zero="attention_dropout"),
+        *keys.sizes(n_layers="n_layers", n_heads="n_heads", d_model="dim", d_ff="hidden_dim"),
+        keys.word("activation", keys.GELUS, "gelu"),
+        keys.dropouts("dropout", zero="attention_dropout"),
     ),
     fixed={"first_place": 0, "n_segments": 0, "eps": 1e-12, "pooler": False, "next_sentence": False},
     stored={"masked_lm": ("vocab_",)},
     weights={
         **EMBEDDINGS,
-        **layers(
+        **tensors.layers(
             "transformer.layer",
-            attention("attention.{}_lin", "q k v out"),
-            feed_forward("ffn.lin1", "ffn.lin2"),
+            tensors.attention("attention.{}_lin", "q k v out"),
+            tensors.feed_forward("ffn.lin1", "ffn.lin2"),
             norm1="sa_layer_norm",
             norm2="output_layer_norm",
         ),
-        **words_head("vocab_transform", "vocab_layer_norm", "vocab_projector.bias"),
+        **words_head("vocab_", "transform layer_norm projector.bias"),
     },
     prefix="distilbert.",
     output="vocab_projector",
     outside="vocab_",
-    tasks=POOLED
-    | dict.fromkeys((CLASSES, CHOICE), HeadSpec("classifier", "first", "pre_classifier", "relu")),
+    tasks=first_map("pre_classifier", "relu"),
 )
 
 
-def _read_groups(fields: Fields, values: Values) -> Values:
+def _read_groups(fields: Fields, values: Values) -> str:
     n_layers = values["n_layers"]
     groups = fields.whole_number("num_hidden_groups", largest=n_layers, default=1)
     if groups not in (1, n_layers):
         fields.only("num_hidden_groups", 1, "All layers share their weights here, or none does.")
-    return {"shared": "all" if groups == 1 else "none"}
+    return "all" if groups == 1 else "none"
 
 
+GROUPS = keys.value(
+    "shared", ("num_hidden_groups",), _read_groups, lambda cfg: 1 if cfg.shared == "all" else cfg.n_layers
+)
 ALBERT = kin(
     BERT,
     "albert",
@@ -189,12 +170,9 @@ ALBERT = kin(
     config=ALBERTConfig,
     fields=(
         *BASE,
-        whole_number("d_embed", "embedding_size"),
-        only(inner_group_num=1),
-        Field(
-            read=_read_groups,
-            write=lambda cfg: {"num_hidden_groups": 1 if cfg.shared == "all" else cfg.n_layers},
-        ),
+        keys.whole_number("d_embed", "embedding_size"),
+        keys.only(inner_group_num=1),
+        GROUPS,
         GELU_NEW,
     ),
     fixed={},
@@ -206,17 +184,17 @@ ALBERT = kin(
     weights={
         **EMBEDDINGS,
         "encoder.embedding_hidden_mapping_in": "embed.to_model",
-        **under(
+        **tensors.under(
             "encoder.albert_layer_groups.*.albert_layers.0.",
             "layers.*.",
             {
-                **attention("attention.{}", "query key value dense"),
+                **tensors.attention("attention.{}", "query key value dense"),
                 "attention.LayerNorm": "norm1",
-                **feed_forward("ffn", "ffn_output"),
+                **tensors.feed_forward("ffn", "ffn_output"),
                 "full_layer_layer_norm": "norm2",
             },
         ),
-        **under("predictions.", "", words_head("dense", "LayerNorm", "bias", "predictions.decoder.bias")),
+        **words_head("predictions.", "dense LayerNorm bias decoder.bias"),
         "pooler": "pooler",
         "sop_classifier.classifier": "to_sentence_order",
     },
@@ -234,19 +212,16 @@ ELECTRA = kin(
     telling="embedding_size",
     fields=(
         *BASE,
-        whole_number("d_embed", "embedding_size", default=lambda values: values["d_model"]),
+        keys.whole_number("d_embed", "embedding_size", default=lambda values: values["d_model"]),
         EXACT,
         GELU,
     ),
     fixed={"pooler": False, "next_sentence": False, "shared": "none", "sentence_order": False},
     stored={"masked_lm": ("generator_predictions.", "generator_lm_head.")},
     weights={
-        **EMBEDDINGS,
-        **LAYERS,
+        **BERT_WEIGHTS,
         "embeddings_project": "embed.to_model",
-        **words_head(
-            "generator_predictions.dense", "generator_predictions.LayerNorm", "generator_lm_head.bias"
-        ),
+        **words_head("generator_", "predictions.dense predictions.LayerNorm lm_head.bias"),
     },
     prefix="electra.",
     output="generator_lm_head",
@@ -263,23 +238,19 @@ BIGBIRD = kin(
     config=BigBirdConfig,
     telling="block_size",
     fields=(
-        only(use_bias=True, rescale_embeddings=False),
+        keys.only(use_bias=True, rescale_embeddings=False),
         *BASE,
-        whole_number("n_random", "num_random_blocks", default=3, least=0, most=RANGES["n_layers"]),
-        whole_number(
-            "block", "block_size", default=lambda values: min(64, values["n_ctx"]), most=RANGES["n_ctx"]
+        keys.whole_number("n_random", "num_random_blocks", default=3, least=0),
+        keys.whole_number("block", "block_size", default=lambda values: min(64, values["n_ctx"])),
+        keys.computed("full_up_to", lambda values: (5 + 2 * values["n_random"]) * values["block"]),
+        keys.word(
+            "attention_type", {"block_sparse": "sparse", "original_full": "full"}, "block_sparse", "layout"
         ),
-        computed("full_up_to", lambda values: (5 + 2 * values["n_random"]) * values["block"]),
-        word("attention_type", {"block_sparse": "sparse", "original_full": "full"}, "block_sparse", "layout"),
         GELU_NEW,
     ),
     fixed={"first_place": 0, "window": 3, "n_global": 2, "draw": "first", "seed": 0},
-    weights={**EMBEDDINGS, **LAYERS, **WORDS, "pooler": "pooler", NEXT: "to_next_sentence"},
-    tasks={
-        CLASSES: two_maps("gelu_new", "hidden_act")[CLASSES],
-        TAGS: TAGGER,
-        CHOICE: POOLED[CHOICE],
-    },
+    weights={**BERT_WEIGHTS, "pooler": "pooler"},
+    tasks=two_maps("gelu_new", "hidden_act"),
     marks={**MARKS, "pad": "<pad> or [PAD]"},
 )
 """The window is 3 blocks, the first and the last block are global, and a text of (5 + 2 r) blocks is read in full."""
@@ -293,7 +264,7 @@ MPNET = kin(
     config=MPNetConfig,
     aliases={},
     fields=(
-        only(pad_token_id=PADDING, relative_attention_num_buckets=BUCKETS),
+        keys.only(pad_token_id=PADDING, relative_attention_num_buckets=BUCKETS),
         *SIZES,
         LATER,
         EXACT,
@@ -303,11 +274,9 @@ MPNET = kin(
     ),
     fixed={"n_buckets": BUCKETS, "furthest": FURTHEST},
     weights={
-        **EMBEDDINGS,
+        **LATER_WEIGHTS,
         "encoder.relative_attention_bias": "bias",
         **encoder_layers("attn.q attn.k attn.v attn.o", norm1="attention.LayerNorm"),
-        **LATER_WORDS,
-        **POOLER,
     },
     prefix="mpnet.",
 )
@@ -331,7 +300,7 @@ def _read_parts(fields: Fields, values: Values) -> Values:
     names = [part.strip() for part in parts.lower().split("|")] if isinstance(parts, str) else parts
     if not isinstance(names, list) or any(not isinstance(name, str) or name not in PARTS for name in names):
         rule = f"The parts that may be added to a score are {' and '.join(PARTS)}."
-        raise wrong("pos_att_type", parts, rule, "Open a model with these.")
+        raise keys.wrong("pos_att_type", parts, rule, "Open a model with these.")
     return {ours: part in names for part, ours in PARTS.items()}
 
 
@@ -345,7 +314,7 @@ DEBERTA = kin(
     telling="pos_att_type",
     fields=(
         *SIZES,
-        only(
+        keys.only(
             relative_attention=True,
             embedding_size=lambda values: values["d_model"],
             attention_head_size=lambda values: values["d_model"] // values["n_heads"],
@@ -353,30 +322,29 @@ DEBERTA = kin(
             conv_kernel_size=0,
         ),
         Field(write=lambda cfg: {"legacy": True}),
-        whole_number("n_segments", "type_vocab_size", default=0, least=0),
+        keys.whole_number("n_segments", "type_vocab_size", default=0, least=0),
         _distances("n_buckets", "position_buckets"),
         _distances("furthest", "max_relative_positions"),
         Field(
             read=_read_parts,
             write=lambda cfg: {"pos_att_type": [part for part, ours in PARTS.items() if getattr(cfg, ours)]},
         ),
-        flag("share_att_key", "shared", False),
-        word("norm_rel_ebd", {"none": False, "layer_norm": True}, "none", "places_normed"),
-        flag("position_biased_input", "absolute", True),
+        keys.flag("share_att_key", "shared", False),
+        keys.word("norm_rel_ebd", {"none": False, "layer_norm": True}, "none", "places_normed"),
+        keys.flag("position_biased_input", "absolute", True),
         GELU,
-        small("layer_norm_eps", 1e-7),
+        keys.small("layer_norm_eps", 1e-7),
         DROPS,
     ),
     fixed={},
     stored={"masked_lm": (HEAD,)},
     weights={
-        **EMBEDDINGS,
+        **BERT_WEIGHTS,
         "encoder.rel_embeddings": "distance",
         "encoder.LayerNorm": "distance_norm",
         **encoder_layers("self.query_proj self.key_proj self.value_proj output.dense"),
         "encoder.layer.*.attention.self.pos_key_proj": "layers.*.self_attn.to_place_k",
         "encoder.layer.*.attention.self.pos_query_proj": "layers.*.self_attn.to_place_q",
-        **WORDS,
     },
     prefix="deberta.",
     outside=("cls.", "pooler."),
@@ -389,9 +357,6 @@ DEBERTA = kin(
         f"{OLD_HEAD}bias": f"{HEAD}bias",
         **BERT.endings,
     },
-    tasks=POOLED
-    | dict.fromkeys(
-        (CLASSES, CHOICE), HeadSpec("classifier", "first", "pooler.dense", "gelu", "pooler_hidden_act")
-    ),
+    tasks=first_map("pooler.dense", "gelu", "pooler_hidden_act"),
     passed=r"embeddings\.position_embeddings\.weight|position_embeddings.*",
 )

@@ -2,21 +2,11 @@
 
 from __future__ import annotations
 
-from core.checkpoints.foreign import llama
+from core.checkpoints.foreign import keys, llama, tensors
+from core.checkpoints.foreign.keys import Field, Values
 from core.checkpoints.foreign.rope import all_but_every, local, rope_field, two_turns
-from core.checkpoints.foreign.table import (
-    Field,
-    Values,
-    changed,
-    computed,
-    kin,
-    layers,
-    only,
-    positive,
-    whole_number,
-    written_of,
-)
-from core.checkpoints.safety.config_schema import RANGES, Fields
+from core.checkpoints.foreign.table import kin
+from core.checkpoints.safety.config_schema import Fields
 from core.models.gemma import GemmaConfig
 from core.models.gemma_encoder import GemmaEncoderConfig
 
@@ -30,7 +20,7 @@ def _check_activation(fields: Fields, values: Values) -> Values:
     return {}
 
 
-ONE_WAY = only(use_bidirectional_attention=False)
+ONE_WAY = keys.only(use_bidirectional_attention=False)
 COMMON = (
     llama.UNBIASED,
     Field(read=_check_activation, write=lambda cfg: {"hidden_act": GELU, "hidden_activation": GELU}),
@@ -45,20 +35,13 @@ GEMMA = kin(
     telling="hidden_activation",
     fields=(ONE_WAY, *COMMON, llama.ROTARY),
     fixed={"scaled": True, "activation": "gelu_tanh"},
-    weights=changed(llama.WEIGHTS, "norm$", plus=1.0),
+    weights=tensors.changed(llama.WEIGHTS, "norm$", plus=1.0),
 )
 LOGITS = "final_logit_softcapping"
 LATER = (
     *COMMON,
-    whole_number("window", "sliding_window", default=4096),
-    Field(
-        read=lambda fields, values: {
-            "scale": float(
-                fields.whole_number("query_pre_attn_scalar", largest=RANGES["d_model"], default=256)
-            )
-        },
-        write=lambda cfg: {"query_pre_attn_scalar": int(cfg.scale)},
-    ),
+    keys.whole_number("window", "sliding_window", default=4096),
+    keys.whole_number("scale", "query_pre_attn_scalar", default=256, convert=float, invert=int),
 )
 GEMMA2 = kin(
     GEMMA,
@@ -70,26 +53,22 @@ GEMMA2 = kin(
     fields=(
         ONE_WAY,
         *LATER,
-        positive("attn_logit_softcapping", "score_cap", 50.0),
-        positive(LOGITS, "logit_cap", 30.0),
+        keys.positive("attn_logit_softcapping", "score_cap", 50.0),
+        keys.positive(LOGITS, "logit_cap", 30.0),
         rope_field(),
-        computed("rope_local_base", lambda values: values["rope_base"]),
+        keys.computed("rope_local_base", lambda values: values["rope_base"]),
         local(all_but_every(2)),
     ),
     fixed={"activation": "gelu_tanh"},
-    weights=changed(
-        {
-            **llama.ENDS,
-            **layers(
-                "layers",
-                llama.ATTENTION,
-                llama.GATED,
-                norm1="input_layernorm",
-                after1="post_attention_layernorm",
-                norm2="pre_feedforward_layernorm",
-                after2="post_feedforward_layernorm",
-            ),
-        },
+    weights=tensors.changed(
+        llama.weights(
+            llama.ATTENTION,
+            llama.GATED,
+            norm1="input_layernorm",
+            after1="post_attention_layernorm",
+            norm2="pre_feedforward_layernorm",
+            after2="post_feedforward_layernorm",
+        ),
         "norm$",
         plus=1.0,
     ),
@@ -102,6 +81,10 @@ def _read_directions(fields: Fields, values: Values) -> Values:
     return {"both": both, "window": values["window"] // 2 + 1 if both else values["window"]}
 
 
+DIRECTIONS = Field(
+    read=_read_directions,
+    write=lambda cfg: {"use_bidirectional_attention": True, "sliding_window": 2 * (cfg.window - 1)},
+)
 GEMMA3 = kin(
     GEMMA2,
     "gemma3_text",
@@ -112,18 +95,9 @@ GEMMA3 = kin(
     bare="TextModel",
     fields=(
         *LATER,
-        written_of(
-            GemmaEncoderConfig,
-            Field(
-                read=_read_directions,
-                write=lambda cfg: {
-                    "use_bidirectional_attention": True,
-                    "sliding_window": 2 * (cfg.window - 1),
-                },
-            ),
-        ),
-        only(attn_logit_softcapping=None),
-        positive(LOGITS, "logit_cap", 0.0),
+        keys.written_of(GemmaEncoderConfig, DIRECTIONS),
+        keys.only(attn_logit_softcapping=None),
+        keys.positive(LOGITS, "logit_cap", 0.0),
         two_turns(("rope_theta", "rope_local_base_freq"), (1e6, 1e4), ("default", "linear")),
         local(all_but_every(6, "sliding_window_pattern")),
     ),

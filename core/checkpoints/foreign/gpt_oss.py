@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
-from core.checkpoints.foreign import llama
+from core.checkpoints.foreign import keys, llama
+from core.checkpoints.foreign.keys import Field, Values
 from core.checkpoints.foreign.rope import all_but_every, local, rope_field
-from core.checkpoints.foreign.table import (
-    REFUSED,
-    Field,
-    Values,
-    kin,
-    layers,
-    only,
-    small,
-    whole_number,
-)
+from core.checkpoints.foreign.table import REFUSED, kin
 from core.checkpoints.safety.config_schema import Fields
 from core.errors import InputError
 from core.models.gpt_oss import GptOssConfig
@@ -51,24 +43,15 @@ GPT_OSS = kin(
     refused=REFUSED - {QUANTISED},
     fields=(
         Field(read=_refuse_quantised),
-        only(attention_bias=True, hidden_act="silu", swiglu_alpha=1.702, swiglu_limit=7.0),
+        keys.only(attention_bias=True, hidden_act="silu", swiglu_alpha=1.702, swiglu_limit=7.0),
         *llama.SIZES,
-        whole_number("d_head", "head_dim", default=64),
-        whole_number("window", "sliding_window", default=128),
+        keys.whole_number("d_head", "head_dim", default=64),
+        keys.whole_number("window", "sliding_window", default=128),
         *llama.experts(128, active=4),
         local(all_but_every(2)),
-        small("rms_norm_eps", 1e-5),
+        keys.small("rms_norm_eps", 1e-5),
         llama.TIED,
         rope_field(default=150000.0, kinds=("yarn",)),
     ),
-    weights={
-        **llama.ENDS,
-        **layers(
-            "layers",
-            llama.ATTENTION,
-            {"self_attn.sinks": "self_attn.sinks"},
-            EXPERTS,
-            **llama.NORMS,
-        ),
-    },
+    weights=llama.weights(llama.ATTENTION, {"self_attn.sinks": "self_attn.sinks"}, EXPERTS),
 )

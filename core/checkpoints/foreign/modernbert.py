@@ -4,36 +4,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from core.checkpoints.foreign import bert
+from core.checkpoints.foreign import bert, keys, tensors
+from core.checkpoints.foreign.keys import Field, Values
 from core.checkpoints.foreign.rope import all_but_every, local, rope_field, two_turns
-from core.checkpoints.foreign.table import (
-    GELUS,
-    QKV,
-    SILUS,
-    Field,
-    Format,
-    Values,
-    feed_forward,
-    flag,
-    kin,
-    layers,
-    only,
-    sizes,
-    small,
-    stacked,
-    under,
-    whole_number,
-    word,
-)
+from core.checkpoints.foreign.table import Format, kin
 from core.checkpoints.safety.config_schema import RANGES, Fields
 from core.checkpoints.task_heads import ANSWER, CHOICE, CLASSES, POOLED, TAGS, HeadSpec, two_maps
 from core.models.modernbert import ModernBERTConfig
 
-PACKED = {"attn.Wqkv": stacked(*QKV)}
+PACKED = {"attn.Wqkv": tensors.stacked(*tensors.QKV)}
 
 
 def _check_head_activation(fields: Fields, values: Values) -> Values:
-    if values["masked_lm"] and fields.one_of("classifier_activation", GELUS, "gelu") != values["activation"]:
+    named = fields.one_of("classifier_activation", keys.GELUS, "gelu")
+    if values["masked_lm"] and named != values["activation"]:
         fields.only("classifier_activation", "", "The head has the activation of the layers here.")
     return {}
 
@@ -55,38 +39,35 @@ MODERNBERT = Format(
     config=ModernBERTConfig,
     tables=False,
     fields=(
-        only(attention_bias=False, mlp_bias=False, norm_bias=False, classifier_bias=False, decoder_bias=True),
+        keys.off("attention_bias mlp_bias norm_bias classifier_bias"),
+        keys.only(decoder_bias=True),
         *bert.SIZES,
         two_turns(("global_rope_theta", "local_rope_theta"), (160000.0, 10000.0)),
         local(all_but_every(3, "global_attn_every_n_layers", first=True)),
-        Field(
-            read=lambda fields, values: {
-                "reach": fields.whole_number("local_attention", largest=RANGES["n_ctx"], default=128, least=2)
-                // 2
-            },
-            write=lambda cfg: {"local_attention": 2 * cfg.reach},
+        keys.whole_number(
+            "reach", "local_attention", default=128, least=2, convert=lambda n: n // 2, invert=lambda n: 2 * n
         ),
-        word("hidden_activation", GELUS, "gelu"),
-        replace(word("classifier_activation", GELUS, "gelu"), read=_check_head_activation),
-        small("norm_eps", 1e-5),
+        keys.word("hidden_activation", keys.GELUS, "gelu"),
+        replace(keys.word("classifier_activation", keys.GELUS, "gelu"), read=_check_head_activation),
+        keys.small("norm_eps", 1e-5),
     ),
     stored={"masked_lm": ("decoder.",)},
     weights={
         "embeddings.tok_embeddings": "embed.token",
         "embeddings.norm": "embed.norm",
-        **layers(
+        **tensors.layers(
             "layers",
             PACKED,
             {
                 "attn.Wo": "self_attn.to_out",
-                "mlp.Wi": stacked("ffn.to_gate", "ffn.to_hidden"),
+                "mlp.Wi": tensors.stacked("ffn.to_gate", "ffn.to_hidden"),
                 "mlp.Wo": "ffn.to_out",
             },
             norm1="attn_norm",
             norm2="mlp_norm",
         ),
         "final_norm": "final_norm",
-        **bert.words_head("head.dense", "head.norm", "decoder.bias"),
+        **bert.words_head("", "head.dense head.norm decoder.bias"),
     },
     marks=bert.MARKS,
     prefix="model.",
@@ -113,32 +94,22 @@ NOMIC = kin(
     "BERT with rotary positions; segments, post-norm, a gated feed-forward network",
     architecture="NomicBert",
     fields=(
-        only(
-            prenorm=False,
-            causal=False,
-            parallel_block=False,
-            use_rms_norm=False,
-            rotary_emb_interleaved=False,
-            rotary_emb_scale_base=None,
-            qkv_proj_bias=False,
-            mlp_fc1_bias=False,
-            mlp_fc2_bias=False,
-            moe_every_n_layers=0,
-            rotary_emb_fraction=1.0,
-            activation_function="swiglu",
-        ),
-        *sizes(
+        keys.off("prenorm causal parallel_block use_rms_norm rotary_emb_interleaved"),
+        keys.off("qkv_proj_bias mlp_fc1_bias mlp_fc2_bias"),
+        keys.only(rotary_emb_scale_base=None, moe_every_n_layers=0),
+        keys.only(rotary_emb_fraction=1.0, activation_function="swiglu"),
+        *keys.sizes(
             omit="n_ctx",
             n_layers="num_hidden_layers n_layer",
             n_heads="num_attention_heads n_head",
             d_model="hidden_size n_embd",
             d_ff="intermediate_size n_inner",
         ),
-        whole_number("n_ctx", "max_position_embeddings", "n_positions", default=2048),
+        keys.whole_number("n_ctx", "max_position_embeddings", "n_positions", default=2048),
         Field(read=_read_trained),
-        whole_number("n_segments", "type_vocab_size", default=2, least=0),
-        word("hidden_act", {**SILUS, **GELUS}, "silu"),
-        small("layer_norm_eps", 1e-12),
+        keys.whole_number("n_segments", "type_vocab_size", default=2, least=0),
+        keys.word("hidden_act", {**keys.SILUS, **keys.GELUS}, "silu"),
+        keys.small("layer_norm_eps", 1e-12),
         rope_field(("rope_theta", "rotary_emb_base"), 1000.0),
         bert.DROPS,
     ),
@@ -148,15 +119,15 @@ NOMIC = kin(
         "embeddings.word_embeddings": "embed.token",
         "embeddings.token_type_embeddings": "embed.segment",
         "emb_ln": "embed.norm",
-        **layers(
+        **tensors.layers(
             "encoder.layers",
             PACKED,
             {"attn.out_proj": "self_attn.to_out"},
-            feed_forward("mlp.fc11", "mlp.fc2", gate="mlp.fc12"),
+            tensors.feed_forward("mlp.fc11", "mlp.fc2", gate="mlp.fc12"),
             norm1="norm1",
             norm2="norm2",
         ),
-        **under(bert.HEAD, "", bert.words_head("transform.dense", "transform.layer_norm", "bias")),
+        **bert.words_head(bert.HEAD, "transform.dense transform.layer_norm bias"),
         **bert.POOLER,
     },
     prefix="nomic_bert.",
@@ -173,7 +144,7 @@ JINA = kin(
     said_as="bert",
     architecture="JinaBert",
     fields=(
-        only(position_embedding_type="alibi", feed_forward_type="geglu", is_decoder=False),
+        keys.only(position_embedding_type="alibi", feed_forward_type="geglu", is_decoder=False),
         *bert.SIZES,
         bert.SEGMENTS,
         bert.GELU,
@@ -182,13 +153,14 @@ JINA = kin(
     ),
     fixed={"block": "behind", "local": (), "biases": "all", "places": "alibi"},
     weights={
-        **{name: each for name, each in bert.EMBEDDINGS.items() if "position" not in name},
+        **bert.BERT_WEIGHTS,
         **bert.encoder_layers(
-            inner={"mlp.gated_layers": stacked("ffn.to_gate", "ffn.to_hidden"), "mlp.wo": "ffn.to_out"},
+            inner={
+                "mlp.gated_layers": tensors.stacked("ffn.to_gate", "ffn.to_hidden"),
+                "mlp.wo": "ffn.to_out",
+            },
             norm2="mlp.layernorm",
         ),
-        **bert.WORDS,
-        **bert.POOLER,
     },
     prefix="bert.",
     wrapped="",
@@ -201,11 +173,13 @@ ESM = kin(
     "BERT over amino acids, one letter per token; rotary positions, pre-norm; the vector of a masked token is 0 and the others are scaled up",
     architecture="Esm",
     fields=(
-        only(is_folding_model=False, is_decoder=False),
+        keys.only(is_folding_model=False, is_decoder=False),
         *bert.SIZES,
         bert.LATER,
-        word("position_embedding_type", {"absolute": "learned", "rotary": "turned"}, "absolute", "places"),
-        flag("emb_layer_norm_before", "embed_norm", False),
+        keys.word(
+            "position_embedding_type", {"absolute": "learned", "rotary": "turned"}, "absolute", "places"
+        ),
+        keys.flag("emb_layer_norm_before", "embed_norm", False),
         Field(
             read=lambda fields, values: {
                 "blank": fields.whole_number("mask_token_id", largest=values["n_vocab"] - 1, least=0)
@@ -221,12 +195,10 @@ ESM = kin(
     fixed={"local": (), "first_norm": True, "gated": False, "biases": "all"},
     stored={"masked_lm": ("lm_head.",), "pooler": ("pooler.",)},
     weights={
-        **{name: each for name, each in bert.EMBEDDINGS.items() if "LayerNorm" not in name},
+        **bert.LATER_WEIGHTS,
         "embeddings.layer_norm": "embed.norm",
         **bert.encoder_layers(norm1="attention.LayerNorm", norm2="LayerNorm"),
         "encoder.emb_layer_norm_after": "final_norm",
-        **bert.LATER_WORDS,
-        **bert.POOLER,
     },
     marks={
         "start": "<cls> or [CLS]",

@@ -2,24 +2,14 @@
 
 from __future__ import annotations
 
+from core.checkpoints.foreign import keys, tensors
 from core.checkpoints.foreign.rope import rope_field
-from core.checkpoints.foreign.table import (
-    GELUS,
-    QKV,
-    Format,
-    feed_forward,
-    flag,
-    layers,
-    row,
-    sizes,
-    small,
-    word,
-)
+from core.checkpoints.foreign.table import Format
 from core.checkpoints.task_heads import of_decoder
 from core.models.neox import NeoXConfig
 
-PACKED = row(*QKV, heads=lambda cfg: cfg.n_heads)
-FEED_FORWARD = feed_forward("mlp.dense_h_to_4h", "mlp.dense_4h_to_h")
+PACKED = tensors.row(*tensors.QKV, heads=lambda cfg: cfg.n_heads)
+FEED_FORWARD = tensors.feed_forward("mlp.dense_h_to_4h", "mlp.dense_4h_to_h")
 NORMS = {"norm1": "input_layernorm", "norm2": "post_attention_layernorm"}
 NEOX = Format(
     model_type="gpt_neox",
@@ -29,17 +19,17 @@ NEOX = Format(
     config=NeoXConfig,
     tables=False,
     fields=(
-        *sizes(),
-        word("hidden_act", GELUS, "gelu"),
-        small("layer_norm_eps", 1e-5),
-        flag("use_parallel_residual", "parallel", True),
-        flag("attention_bias", "bias", True),
-        flag("tie_word_embeddings", "tied", False),
-        rope_field("rotary_emb_base", share=("rotary_pct", 0.25)),
+        *keys.sizes(),
+        keys.word("hidden_act", keys.GELUS, "gelu"),
+        keys.small("layer_norm_eps", 1e-5),
+        keys.flag("use_parallel_residual", "parallel", True),
+        keys.flag("attention_bias", "bias", True),
+        keys.flag("tie_word_embeddings", "tied", False),
+        rope_field("rotary_emb_base", share=0.25, share_key="rotary_pct"),
     ),
     weights={
         "embed_in": "embed.token",
-        **layers(
+        **tensors.layers(
             "layers",
             {"attention.query_key_value": PACKED, "attention.dense": "self_attn.to_out"},
             FEED_FORWARD,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from core.checkpoints.files import printable
-from core.checkpoints.foreign.table import Field, Values, wrong
+from core.checkpoints.foreign.keys import Field, Values, wrong
 from core.checkpoints.safety.config_schema import RANGES, Fields
 from core.errors import InputError
 
@@ -47,25 +47,24 @@ def rope_field(
     base: str | tuple[str, ...] = "rope_theta",
     default: float = 10000.0,
     kinds: Sequence[str] = PLAIN,
-    share: tuple[str, float] | None = None,
+    share: float = 0.0,
+    share_key: str = SHARE,
 ) -> Field:
     """Name the rotary positions: `rope_parameters` of new configs, `rope_scaling` and own keys in old ones.
 
-    `base` and `share` are the old keys of the base and of the share of the features that are rotated, with defaults.
+    `base` and `share_key` are the old keys of the base and of the share of the features that are rotated, if not all are.
     """
     bases = (base,) if isinstance(base, str) else base
 
     def read(fields: Fields, values: Values) -> Values:
-        entries: dict[str, Any] = {}
-        for key in ("rope_scaling", "rope_parameters"):
-            entries |= _entries(key, fields.raw(key), kinds)
-        old = next(filter(None, map(fields.raw, bases)), default)
-        results = {"rope_base": entries.pop("rope_theta", old)}
+        old, new = (_entries(key, fields.raw(key), kinds) for key in ("rope_scaling", "rope_parameters"))
+        entries = old | new
+        theta = next(filter(None, map(fields.raw, bases)), default)
+        results = {"rope_base": entries.pop("rope_theta", theta)}
         if share:
-            old = fields.raw(share[0])
-            part = entries.pop(SHARE, share[1] if old is None else old)
+            part = entries.pop(SHARE, share if fields.raw(share_key) is None else fields.raw(share_key))
             if type(part) not in (int, float) or not 0 < part <= 1:
-                raise _unread(f"{share[0]}, or {SHARE}, is {printable(repr(part), 40)}", kinds)
+                raise _unread(f"{share_key}, or {SHARE}, is {printable(repr(part), 40)}", kinds)
             d_head = values.get("d_head") or values["d_model"] // values["n_heads"]
             results["d_rotary"] = int(d_head * part)
         if "longrope" in kinds and LONG & {entries.get("rope_type"), entries.get("type")}:
@@ -83,7 +82,7 @@ def rope_field(
         return {
             bases[0]: cfg.rope_base,
             "rope_scaling": {"rope_type": kind, **scaling} if scaling else None,
-            **({share[0]: cfg.d_rotary / cfg.d_head} if share else {}),
+            **({share_key: cfg.d_rotary / cfg.d_head} if share else {}),
         }
 
     names = {name: (key,) for key, name in KINDS["llama3"].items()}
@@ -109,14 +108,11 @@ def _pair_by_pair(fields: Fields, entries: Values, values: Values, kinds: Sequen
     key, n_ctx = "original_max_position_embeddings", values["n_ctx"]
     original, short = entries.get(key) or fields.raw(key), entries.get("short_factor")
     known = type(original) is int and 1 < original <= RANGES["n_ctx"] and isinstance(short, list)
-    factor, size = (
-        entries.get("factor") or n_ctx / (original if known else 1),
-        entries.get("attention_factor"),
-    )
+    size = entries.get("attention_factor")
+    factor = entries.get("factor") or n_ctx / (original if known else 1)
     if not known or any(type(each) not in (int, float) for each in (*short, factor, size or 1)):
-        raise _unread(
-            f"short_factor is {printable(repr(short), 40)}, {key} {printable(repr(original), 40)}", kinds
-        )
+        short, original = (printable(repr(each), 40) for each in (short, original))
+        raise _unread(f"short_factor is {short}, {key} {original}", kinds)
     usual = math.sqrt(1 + math.log(factor) / math.log(original)) if factor > 1 else 1.0
     return {"rope_each": tuple(short), "rope_size": size or usual, "n_ctx": min(n_ctx, original)}
 

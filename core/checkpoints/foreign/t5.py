@@ -4,27 +4,10 @@ from __future__ import annotations
 
 import re
 
-from core.checkpoints.foreign.table import (
-    REFUSED,
-    Field,
-    Format,
-    Row,
-    Values,
-    Weights,
-    attention,
-    decoder_layers,
-    dropouts,
-    feed_forward,
-    first_class,
-    kin,
-    layers,
-    row,
-    sizes,
-    small,
-    whole_number,
-    word,
-    written_of,
-)
+from core.checkpoints.foreign import keys, tensors
+from core.checkpoints.foreign.keys import Field, Values
+from core.checkpoints.foreign.table import REFUSED, Format, first_class, kin
+from core.checkpoints.foreign.tensors import Row, Weights
 from core.checkpoints.safety.config_schema import Fields
 from core.checkpoints.task_heads import TAGGER, TAGS, TWO_STACKS
 from core.models.t5 import T5Config
@@ -40,11 +23,17 @@ N_CTX = 512
 """The length of the training, where the config does not say; nothing in the model ends there."""
 
 
-def _read_tied(fields: Fields, values: Values) -> Values:
-    """Read whether there is an output layer of its own; what is tied is divided at the end."""
-    tied = bool(fields.flag("tie_word_embeddings", True))
-    scaled = fields.flag("scale_decoder_outputs", tied)
-    return {"tied": tied or not values["own_output"], "scaled_output": bool(scaled)}
+def _tied(divided: bool) -> Field:
+    """Name whether there is an output layer of its own; in some kinds the output of a tied one is `divided`."""
+
+    def read(fields: Fields, values: Values) -> Values:
+        tied = bool(fields.flag("tie_word_embeddings", True))
+        scaled = divided and fields.flag("scale_decoder_outputs", tied)
+        return {"tied": tied or not values["own_output"], "scaled_output": bool(scaled)}
+
+    return Field(
+        read=read, write=lambda cfg: {"tie_word_embeddings": cfg.scaled_output if divided else cfg.tied}
+    )
 
 
 ENCODER_CLASS = re.compile("M?T5(EncoderModel|ForTokenClassification)")
@@ -55,48 +44,43 @@ def _read_encoder_alone(fields: Fields, values: Values) -> Values:
     return {"alone": fields.flag("is_encoder_decoder", True) is False or bool(named)}
 
 
-def _fields(feed_forward: str) -> tuple[Field, ...]:
+def _fields(feed_forward: str, *, divided: bool) -> tuple[Field, ...]:
     return (
         Field(read=_read_encoder_alone, write=lambda cfg: {"is_encoder_decoder": isinstance(cfg, T5Config)}),
-        *sizes(omit="n_ctx", n_layers="num_layers", n_heads="num_heads", d_model="d_model", d_ff="d_ff"),
-        written_of(T5Config, decoder_layers("num_decoder_layers")),
-        word("feed_forward_proj", FEED_FORWARD, feed_forward, "activation", "gated"),
-        whole_number("d_head", "d_kv", default=64),
-        whole_number("n_ctx", "n_positions", default=N_CTX),
-        whole_number("n_buckets", "relative_attention_num_buckets", default=32),
-        whole_number("furthest", "relative_attention_max_distance", default=128),
-        small("layer_norm_epsilon", 1e-6),
-        written_of(
-            T5Config,
-            Field(read=_read_tied, write=lambda cfg: {"tie_word_embeddings": cfg.scaled_output}),
-        ),
-        dropouts("dropout_rate"),
+        *keys.sizes(omit="n_ctx", n_layers="num_layers", n_heads="num_heads", d_model="d_model", d_ff="d_ff"),
+        keys.written_of(T5Config, keys.decoder_layers("num_decoder_layers")),
+        keys.word("feed_forward_proj", FEED_FORWARD, feed_forward, "activation", "gated"),
+        keys.whole_number("d_head", "d_kv", default=64),
+        keys.whole_number("n_ctx", "n_positions", default=N_CTX),
+        keys.whole_number("n_buckets", "relative_attention_num_buckets", default=32),
+        keys.whole_number("furthest", "relative_attention_max_distance", default=128),
+        keys.small("layer_norm_epsilon", 1e-6),
+        keys.written_of(T5Config, _tied(divided)),
+        keys.dropouts("dropout_rate"),
     )
 
 
+SELF = tensors.attention("layer.0.SelfAttention.{}", "q k v o")
+CROSS = tensors.attention("layer.1.EncDecAttention.{}", "q k v o", "cross_attn")
+TABLE = tensors.row("embed.token", copies=("encoder.embed_tokens", "decoder.embed_tokens"))
+
+
+def _stack(side: str, norm: str, gated: bool, *attentions: Weights) -> dict[str, Row]:
+    n = len(attentions)
+    parts = ("wi_1 wo wi_0" if gated else "wi wo").split()
+    maps = tensors.feed_forward(*(f"layer.{n}.DenseReluDense.{part}" for part in parts))
+    norms = {f"norm{i + 1}": f"layer.{i}.layer_norm" for i in range(n + 1)}
+    return tensors.layers(f"{side}.block", *attentions, maps, prefix=side, **norms) | {
+        f"{side}.block.0.layer.0.SelfAttention.relative_attention_bias": tensors.row(f"{side}_bias"),
+        f"{side}.final_layer_norm": tensors.row(norm),
+    }
+
+
 def _weights(cfg: T5Config | T5EncoderConfig) -> Weights:
-    both = isinstance(cfg, T5Config)
-    copies = ("encoder.embed_tokens", "decoder.embed_tokens")
-    rows: dict[str, str | Row] = {"shared": row("embed.token", copies=copies)}
-    for side, modules in {"encoder": ["self_attn"], "decoder": ["self_attn", "cross_attn"]}.items():
-        if side == "decoder" and not both:
-            continue
-        n = len(modules)
-        inner = f"layer.{n}.DenseReluDense."
-        hidden, gate = (f"{inner}wi_1", f"{inner}wi_0") if cfg.gated else (f"{inner}wi", "")
-        tables = [
-            attention(f"layer.{i}.{kind}.{{}}", "q k v o", module)
-            for i, (kind, module) in enumerate(
-                zip(("SelfAttention", "EncDecAttention"), modules, strict=False)
-            )
-        ]
-        norms = {f"norm{i + 1}": f"layer.{i}.layer_norm" for i in range(n + 1)}
-        rows |= layers(
-            f"{side}.block", *tables, feed_forward(hidden, f"{inner}wo", gate), prefix=side, **norms
-        )
-        rows[f"{side}.block.0.layer.0.SelfAttention.relative_attention_bias"] = f"{side}_bias"
-        rows[f"{side}.final_layer_norm"] = f"{side}_norm" if both else "final_norm"
-    return rows
+    if isinstance(cfg, T5EncoderConfig):
+        return {"shared": TABLE, **_stack("encoder", "final_norm", cfg.gated, SELF)}
+    both = _stack("encoder", "encoder_norm", cfg.gated, SELF)
+    return {"shared": TABLE, **both, **_stack("decoder", "decoder_norm", cfg.gated, SELF, CROSS)}
 
 
 T5 = Format(
@@ -106,7 +90,7 @@ T5 = Format(
     architecture="T5",
     config=lambda values: T5EncoderConfig if values.get("alone") else T5Config,
     tables=False,
-    fields=_fields("relu"),
+    fields=_fields("relu", divided=True),
     stored={"own_output": ("lm_head.",)},
     weights=_weights,
     marks={"start": "<pad>", "end": "</s>", "pad": "<pad>"},
@@ -126,14 +110,5 @@ MT5 = kin(
     "T5; a gated feed-forward network unless the config says otherwise",
     architecture="MT5",
     telling="model_type",  # its tensors are those of a T5, so it is never guessed
-    fields=(
-        *_fields("gated-gelu"),
-        written_of(
-            T5Config,
-            Field(
-                read=lambda fields, values: {"scaled_output": False},
-                write=lambda cfg: {"tie_word_embeddings": cfg.tied},
-            ),
-        ),
-    ),
+    fields=_fields("gated-gelu", divided=False),
 )

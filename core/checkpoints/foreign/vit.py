@@ -6,23 +6,14 @@ A DeiT has a distillation token after the class token, and may have a head for e
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from core.checkpoints.files import printable
+from core.checkpoints.foreign import keys, tensors
 from core.checkpoints.foreign.bert import DROPS, EPS, FEED_FORWARD, GELU
-from core.checkpoints.foreign.table import (
-    Field,
-    Format,
-    Values,
-    Weights,
-    attention,
-    kin,
-    layers,
-    only,
-    row,
-    sizes,
-    wrong,
-)
+from core.checkpoints.foreign.keys import Field, Values
+from core.checkpoints.foreign.table import Format, kin
 from core.checkpoints.safety.config_schema import Fields
 from core.data import patches
 from core.errors import InputError
@@ -46,63 +37,44 @@ def _check_head(fields: Fields, values: Values) -> Values:
 
 def _classes(names: Any) -> Sequence[str]:
     """Return the labels in the order of the scores, with the number where a label is long or not the only one."""
+    names = UNNAMED if names is None else names
     number = len(names) if isinstance(names, dict) else 0
     labels = [str(names.get(str(i), "")) for i in range(number)] if number <= MOST_CLASSES else []
     if not labels or not all(isinstance(names.get(str(i)), str) for i in range(number)):
         rule = f"It names the classes 0, 1, 2 and so on, of which there are at most {MOST_CLASSES:,}."
-        raise wrong("id2label", names, rule)
+        raise keys.wrong("id2label", names, rule)
     short = [printable(label.strip(), LONGEST_NAME - 8) for label in labels]
     repeated = {name for name in short if short.count(name) > 1} if len(set(short)) < number else set[str]()
     return tuple(f"{name} {i}" if name in repeated or not name else name for i, name in enumerate(short))
 
 
-FIELDS = (
-    Field(read=_check_head),
-    only(qkv_bias=True),
-    *sizes(omit="n_vocab n_ctx", image="image_size", patch="patch_size", channels="num_channels"),
-    GELU,
-    EPS,
-    DROPS,
-    Field(
-        read=lambda fields, values: {
-            "classes": _classes(fields.raw("id2label") if "id2label" in fields else UNNAMED)
-        },
-        write=lambda cfg: {
-            "id2label": {str(i): name for i, name in enumerate(cfg.classes)},
-            "label2id": {name: i for i, name in enumerate(cfg.classes)},
-        },
-    ),
-)
-LAYERS = layers(
+LAYERS = tensors.layers(
     "encoder.layer",
-    attention("attention.{}", "attention.query attention.key attention.value output.dense"),
+    tensors.attention("attention.{}", "attention.query attention.key attention.value output.dense"),
     FEED_FORWARD,
     prefix="encoder",
     norm1="layernorm_before",
     norm2="layernorm_after",
 )
+ONE = tensors.row("embed.token.class_token", shape=lambda cfg: (1, 1, cfg.d_model))
 BODY = {
-    **{
-        f"embeddings.{name}": row(
-            f"embed.token.{name.replace('cls', 'class')}", shape=lambda cfg: (1, 1, cfg.d_model)
-        )
-        for name in ("cls_token", "distillation_token")
-    },
-    "embeddings.position_embeddings": row(
+    "embeddings.cls_token": ONE,
+    "embeddings.distillation_token": replace(ONE, into=("embed.token.distillation_token",)),
+    "embeddings.position_embeddings": tensors.row(
         "embed.position.weight", shape=lambda cfg: (1, cfg.n_ctx, cfg.d_model)
     ),
-    "embeddings.patch_embeddings.projection.weight": row(
+    "embeddings.patch_embeddings.projection.weight": tensors.row(
         "embed.token.project.weight", shape=lambda cfg: (cfg.d_model, cfg.channels, cfg.patch, cfg.patch)
     ),
     "embeddings.patch_embeddings.projection.bias": "embed.token.project.bias",
     **LAYERS,
     "layernorm": "encoder_norm",
+    "distillation_classifier": "to_distilled",
 }
 
 
-def _weights(cfg: ViTConfig) -> Weights:
-    both: Weights = {"cls_classifier": "to_classes", "distillation_classifier": "to_distilled"}
-    return {**BODY, **(both if cfg.two_heads else {"classifier": "to_classes"})}
+def _weights(cfg: ViTConfig) -> tensors.Weights:
+    return {**BODY, "cls_classifier" if cfg.two_heads else "classifier": "to_classes"}
 
 
 VIT = Format(
@@ -111,7 +83,21 @@ VIT = Format(
     shows="a doodle with larger pixels (from −1 to 1, whatever the folder says of brightness) as patches and a class token; a classification head; sizes that are multiples of 28",
     architecture="ViT",
     config=ViTConfig,
-    fields=FIELDS,
+    fields=(
+        Field(read=_check_head),
+        keys.only(qkv_bias=True),
+        *keys.sizes(omit="n_vocab n_ctx", image="image_size", patch="patch_size", channels="num_channels"),
+        GELU,
+        EPS,
+        DROPS,
+        Field(
+            read=lambda fields, values: {"classes": _classes(fields.raw("id2label"))},
+            write=lambda cfg: {
+                "id2label": {str(i): name for i, name in enumerate(cfg.classes)},
+                "label2id": {name: i for i, name in enumerate(cfg.classes)},
+            },
+        ),
+    ),
     stored={"headed": ("classifier",)},
     weights=_weights,
     prefix="vit.",

@@ -28,6 +28,13 @@ RANGES: Mapping[str, int] = {
     "window": 2**20,
     "n_buckets": 2**12,
     "furthest": 2**20,
+    "reach": 2**20,
+    "block": 2**20,
+    "n_random": 512,
+    "d_rotary": 2**16,
+    "scale": 2**16,
+    "n_experts": 4096,
+    "n_active": 4096,
 }
 """The largest value of each size that a config may name; the smallest is 1."""
 

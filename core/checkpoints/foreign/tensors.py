@@ -1,0 +1,113 @@
+"""Rows for the tensors of a file: the parts of our network that each goes into, in names with a star for each number."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+from core.checkpoints.safety.load_plan import Take, meta_network
+from core.models import Family, families
+
+
+@lru_cache(maxsize=16)
+def shapes(config: Any) -> Mapping[str, tuple[int, ...]]:
+    """Return the shape of every tensor of the network of a config."""
+    state = meta_network(family_of(type(config)), config).state_dict()
+    return {name: tuple(value.shape) for name, value in state.items()}
+
+
+def family_of(kind: type[Any]) -> Family:
+    """Return the family that has configs of this class."""
+    return next(family for family in families().values() if family.config is kind)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """A row of tensors: the parts of our network that a stored tensor goes into, in names with a star for each number.
+
+    `turned`, `plus` and `copies` are as in `Take`; `heads` is the number of heads that parts are packed by, `shape` a
+    stored shape that is not ours. `times` names a value to multiply by, `pairs` the number of heads for `Take.pairs`.
+    """
+
+    into: tuple[str, ...]
+    turned: bool = False
+    heads: Callable[[Any], int] | None = None
+    plus: float = 0.0
+    copies: tuple[str, ...] = ()
+    shape: Callable[[Any], tuple[int, ...]] | None = None
+    times: str = ""
+    pairs: str = ""
+
+    def take(self, config: Any, stored: str, into: tuple[str, ...], copies: tuple[str, ...]) -> Take:
+        """Return one tensor of a model with its shape, by the names of the parts."""
+        parts = [shapes(config)[name] for name in into]
+        first, turned = parts[0], self.turned and len(parts[0]) == 2
+        if self.shape is not None:
+            return Take(stored, self.shape(config), into, target_shape=first)
+        if len(parts) == 1:
+            shape = first[::-1] if turned else first
+            pairs = (getattr(config, self.pairs), config.d_rotary or config.d_head) if self.pairs else (0, 0)
+            return Take(stored, shape, into, turned=turned, plus=self.plus, tied_names=copies, pairs=pairs)
+        n_rows = sum(part[0] for part in parts)
+        if self.heads is None:
+            return Take(stored, (*first[:0:-1], n_rows), into, turned=turned)
+        heads = self.heads(config)
+        widths = tuple(part[0] // heads for part in parts)
+        return Take(stored, (n_rows, *first[1:]), into, heads=heads, widths=widths)
+
+
+Weights = Mapping[str, str | Row]
+QKV = tuple(f"self_attn.to_{part}" for part in "qkv")
+
+
+def row(*into: str, **options: Any) -> Row:
+    """Make a row of the parts it goes into."""
+    return Row(into=into, **options)
+
+
+def stacked(*into: str) -> Row:
+    """Make a row of one matrix that is several of ours, one below the other."""
+    return row(*into, heads=lambda cfg: 1)
+
+
+def under(stored: str, prefix: str, rows: Weights) -> dict[str, Row]:
+    """Put one prefix before the stored names of a table, and another before ours."""
+    return {
+        f"{stored}{name}": replace(each, into=tuple(f"{prefix}{part}" for part in each.into))
+        for name, each in as_rows(rows).items()
+    }
+
+
+def layers(stored: str, *tables: Weights, prefix: str = "layers", **norms: str) -> dict[str, Row]:
+    """Join the tables of a layer, and its norms by their stored names."""
+    rows = {name: each for table in tables for name, each in table.items()}
+    rows |= {theirs: ours for ours, theirs in norms.items()}
+    return under(f"{stored}.*.", f"{prefix}.*.", rows)
+
+
+def attention(pattern: str, parts: str, module: str = "self_attn") -> dict[str, str]:
+    """Name the maps to queries, keys, values and the output: a pattern with braces for each of `parts`."""
+    ours = (f"{module}.to_{part}" for part in ("q", "k", "v", "out"))
+    return {pattern.format(part): name for part, name in zip(parts.split(), ours, strict=True)}
+
+
+def feed_forward(hidden: str, out: str, gate: str = "") -> dict[str, str]:
+    """Name the maps of a feed-forward network."""
+    rows = {hidden: "ffn.to_hidden", out: "ffn.to_out"}
+    return {**rows, gate: "ffn.to_gate"} if gate else rows
+
+
+def changed(rows: Weights, pattern: str, **changes: Any) -> dict[str, Row]:
+    """Change the rows whose stored name matches a pattern."""
+    return {
+        name: replace(each, **changes) if re.search(pattern, name) else each
+        for name, each in as_rows(rows).items()
+    }
+
+
+def as_rows(rows: Weights) -> dict[str, Row]:
+    """Return a table whose every entry is a row."""
+    return {name: row(each) if isinstance(each, str) else each for name, each in rows.items()}
