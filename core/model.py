@@ -16,13 +16,13 @@ from core.errors import InputError
 from core.layers import linear
 from core.layers.task_head import Head, Pooling
 from core.models import Batch, Family, Output
-from core.run import Run, RunTrace, Side
+from core.run import Run, RunTrace, TokenSequence
 from core.run.batched import Words, greedy
 from core.run.goals import Goal, goal_of, gradients
-from core.run.lazy_logits import Outputs, finite
-from core.run.side import tensors, values
+from core.run.lazy_logits import Outputs, check_finite
+from core.run.token_sequence import tensors, values
 from core.text import Encoded, Reader, Tokenizer
-from core.text.sentences import numbered
+from core.text.sentences import sentence_numbers
 from core.trace import Edit, Recorder, Trace, matches, ready
 
 KEEP_LIMIT = 256 * 2**20
@@ -74,7 +74,7 @@ class Model:
         return self.spec.outputs_with(self.config, self.head, self.pooling)
 
     @property
-    def asked(self) -> str:
+    def main_output(self) -> str:
         """Return the output that a question and a gradient are of: the logits, else what else it says (`OUTPUTS`), else the first.
 
         Raises InputError for a model without any output.
@@ -100,23 +100,25 @@ class Model:
         return next((ABILITIES[name].lacks(self) for name in abilities if not self.can(name)), "")
 
     @property
-    def tells_classes(self) -> bool:
+    def is_classifier(self) -> bool:
         """Return whether what it says is a class of the whole input, and no words."""
         return self.can("score_classes") and not self.can("score_words")
 
     @property
-    def speaks(self) -> bool:
+    def has_scores(self) -> bool:
         """Return whether it outputs what one can ask about: words, a class, tags, a span or a score."""
         return self.can("answer")
 
     @property
     def whole_input(self) -> bool:
         """Return whether what it outputs is about the whole input, in one row of `Run.scores`: a class or a score."""
-        return self.speaks and self.asked in ("classes", "score")
+        return self.has_scores and self.main_output in ("classes", "score")
 
     def choice(self, index: int) -> str:
         """Return the name of a column of `Run.scores`: a token, a class, a tag; of an answer's edges see `Run.choice`."""
-        names = {"classes": self.class_names, "tags": self.tag_names, "score": ("score",)}.get(self.asked)
+        names = {"classes": self.class_names, "tags": self.tag_names, "score": ("score",)}.get(
+            self.main_output
+        )
         return self.tokenizer.token(index) if names is None else names[index]
 
     @property
@@ -226,7 +228,7 @@ class Model:
         targets: list[str | None],
         special: bool,
         edits: tuple[Edit, ...],
-    ) -> tuple[list[Side], list[Side] | None, list[str | None]]:
+    ) -> tuple[list[TokenSequence], list[TokenSequence] | None, list[str | None]]:
         if any(pair is not None for pair in pairs):
             self._check_pairs()
         if not self.spec.has_source:
@@ -255,7 +257,7 @@ class Model:
         ]
         return self._padded(sides), sources, [side.text for side in sides]
 
-    def _once_more(self, source: Side, target: str | None) -> Side:
+    def _once_more(self, source: TokenSequence, target: str | None) -> TokenSequence:
         """Return the text as the decoder of a fine-tuned model reads it: START, then all tokens of the source but the last."""
         if target is not None:
             rule = "Its decoder reads the source once more, and its head reads what that makes of it."
@@ -275,26 +277,26 @@ class Model:
 
     def _side(
         self, text: str, pair: str | None = None, *, special: bool = False, start: bool = False
-    ) -> Side:
+    ) -> TokenSequence:
         reader = self.tokenizer if start else self.reader
         if pair is not None:
-            return self._two(text, pair, self.tokenizer.around_two, special)
+            return self._two(text, pair, self.tokenizer.pair_frame_ids, special)
         encoded = reader.encode(text, special=special)
         if self.spec.sentences:
             if not encoded.ids:
                 raise InputError(
                     "The text holds no word.", "A document needs at least one.", "Type a sentence."
                 )
-            return replace(self._fitting(text, encoded), segments=numbered(text, encoded.spans))
+            return replace(self._fitting(text, encoded), segments=sentence_numbers(text, encoded.spans))
         if isinstance(reader, Tokenizer) and (encoded.ids or not self.spec.has_source):
             whole = (self.spec.has_source or not self.can("write")) and not start
-            encoded = reader.placed(encoded, whole=whole)
+            encoded = reader.with_special(encoded, with_end=whole)
         if start and self.first is not None and encoded.ids[:1] != (self.first,):
             name = self.tokenizer.token(self.first)
             encoded = Encoded((self.first, *encoded.ids), (name, *encoded.tokens), (None, *encoded.spans))
         return self._started(text, encoded) if start or not encoded.ids else self._fitting(text, encoded)
 
-    def _started(self, text: str, encoded: Encoded) -> Side:
+    def _started(self, text: str, encoded: Encoded) -> TokenSequence:
         start = self.tokenizer.start
         if start is None:
             raise InputError("The text holds no token.", "A model needs at least one.", "Type a word.")
@@ -302,18 +304,18 @@ class Model:
             text, Encoded((start, *encoded.ids), (NAMES["start"], *encoded.tokens), (None, *encoded.spans))
         )
 
-    def _framed(self, text: str, pair: str | None, *, special: bool) -> Side:
+    def _framed(self, text: str, pair: str | None, *, special: bool) -> TokenSequence:
         """START text END, and after it pair END: BERT's [CLS] a [SEP] b [SEP], RoBERTa's <s> a </s></s> b </s>. The second text is segment 1."""
         start, end = ((mark,) for mark in (self.tokenizer.start, self.tokenizer.end) if mark is not None)
         if pair is not None:
             doubled = getattr(self.config, "two_ends", False)
-            between = self.tokenizer.around_two[1] or end * (1 + doubled)
+            between = self.tokenizer.pair_frame_ids[1] or end * (1 + doubled)
             return self._two(text, pair, (start, between, end), special)
         _check_words("text", text)
         ids = _joined(self._marks(start), self.tokenizer.encode(text, special=special), self._marks(end))
         return replace(self._fitting(text, ids), segments=(0,) * len(ids.ids))
 
-    def _two(self, text: str, pair: str, marks: Sequence[Sequence[int]], special: bool) -> Side:
+    def _two(self, text: str, pair: str, marks: Sequence[Sequence[int]], special: bool) -> TokenSequence:
         """Return two texts in one row, with marks before, between and behind them. The second text is segment 1."""
         _check_words("text", text)
         _check_words("second text", pair)
@@ -328,16 +330,16 @@ class Model:
         """Return tokens that the model adds to a text."""
         return Encoded(tuple(ids), tuple(map(self.tokenizer.token, ids)), (None,) * len(ids))
 
-    def _fitting(self, text: str, encoded: Encoded) -> Side:
+    def _fitting(self, text: str, encoded: Encoded) -> TokenSequence:
         if len(encoded.ids) > self.config.n_ctx:
             raise InputError(
                 f"The text has {len(encoded.ids):,} tokens.",
                 f"{self.name} reads at most {self.config.n_ctx:,} at once.",
                 "Shorten the text, or choose the part to read.",
             )
-        return Side(text, encoded.tokens, encoded.ids, encoded.spans, values=encoded.values)
+        return TokenSequence(text, encoded.tokens, encoded.ids, encoded.spans, values=encoded.values)
 
-    def _padded(self, sides: list[Side]) -> list[Side]:
+    def _padded(self, sides: list[TokenSequence]) -> list[TokenSequence]:
         longest, pad = max(len(side.ids) for side in sides), self.tokenizer.pad or 0
         name = self.tokenizer.token(pad) if self.spec.framed else NAMES["pad"]
         return [
@@ -352,7 +354,7 @@ class Model:
             for side in sides
         ]
 
-    def batch(self, sides: list[Side], sources: list[Side] | None) -> Batch:
+    def batch(self, sides: list[TokenSequence], sources: list[TokenSequence] | None) -> Batch:
         """Return what the network reads of texts of one length, and of their sources where it reads those."""
         ids, real = tensors(sides)
         source, source_real = tensors(sources) if sources else (None, None)
@@ -364,7 +366,7 @@ class Model:
             ids=ids, real=real, source=source, source_real=source_real, segments=segments, values=numbers
         )
 
-    def _own_targets(self, sources: list[Side], edits: tuple[Edit, ...]) -> list[Side]:
+    def _own_targets(self, sources: list[TokenSequence], edits: tuple[Edit, ...]) -> list[TokenSequence]:
         ids, real = tensors(sources)
         start, end = self.tokenizer.start, self.tokenizer.end
         assert start is not None and end is not None
@@ -383,7 +385,7 @@ class Model:
                 ends=self.ends,
                 first=self.first,
             )
-        return [self._started(*self.tokenizer.written(row)) for row in rows]
+        return [self._started(*self.tokenizer.decode_with_spans(row)) for row in rows]
 
     def _forward(
         self,
@@ -391,7 +393,7 @@ class Model:
         patterns: tuple[str, ...],
         edits: tuple[Edit, ...],
         grad: Goal | None,
-        sides: list[Side],
+        sides: list[TokenSequence],
         cache: Any,
     ) -> tuple[Tensor, dict[str, Tensor], Trace, dict[str, Tensor]]:
         early = self._early(edits, grad)
@@ -413,15 +415,15 @@ class Model:
                 str(error), "A run keeps at most 256 MB unless told what to keep.", 'Give keep=["*.pattern"].'
             ) from None
         trace = tap.close()
-        grads = {} if grad is None else gradients(self._goal(found[self.asked], sides, grad), trace)
-        found = {name: finite(value.detach(), self.name) for name, value in found.items()}
+        grads = {} if grad is None else gradients(self._goal(found[self.main_output], sides, grad), trace)
+        found = {name: check_finite(value.detach(), self.name) for name, value in found.items()}
         return found.pop("hidden"), found, trace, grads
 
-    def _goal(self, scores: Tensor, sides: list[Side], grad: Goal) -> Tensor:
+    def _goal(self, scores: Tensor, sides: list[TokenSequence], grad: Goal) -> Tensor:
         """Return the goals of all texts of a batch, added up: none depends on another text, so each keeps its own gradient."""
-        by_token = self.asked in ("logits", "tags", "answer")
+        by_token = self.main_output in ("logits", "tags", "answer")
         cut = (own[: side.n_real] if by_token else own for own, side in zip(scores, sides, strict=True))
-        rows = (own.T if self.asked == "answer" else own for own in cut)
+        rows = (own.T if self.main_output == "answer" else own for own in cut)
         return sum(
             (
                 goal_of(self, own, grad, partial(self._goal_position, side))
@@ -437,11 +439,11 @@ class Model:
             for name, out in self.outputs.items()
             if any(matches(path, edit.where) for path in out.paths for edit in edits)
         }
-        wanted |= set() if grad is None else {self.asked}
+        wanted |= set() if grad is None else {self.main_output}
         wanted |= {self.outputs[name].reads for name in wanted}
         return [name for name in self.outputs if name in wanted]
 
-    def _goal_position(self, side: Side) -> int:
+    def _goal_position(self, side: TokenSequence) -> int:
         """Return the position whose prediction a gradient is about: the last one, of a masked language model the first mask."""
         if not self.spec.framed:
             return side.n_real - 1

@@ -218,7 +218,7 @@ class Recorder(Tap):
         later: Sequence[str] = (),
         last_query: bool = False,
     ) -> None:
-        self._book = _Book(tuple(keep), tuple(edits), limit, partial, tuple(later), last_query)
+        self._book = _RecorderState(tuple(keep), tuple(edits), limit, partial, tuple(later), last_query)
         self._prefix = ""
 
     def __truediv__(self, part: str) -> Recorder:
@@ -285,7 +285,7 @@ def _plans(keep: tuple[str, ...], where: tuple[str, ...]) -> dict[str, Plan]:
     return {}
 
 
-class _Book:
+class _RecorderState:
     """The shared state of one recorder and its scopes."""
 
     __slots__ = (

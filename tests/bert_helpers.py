@@ -9,7 +9,7 @@ import torch
 import core
 from core.models import families
 from core.text import Tokenizer
-from core.text.learn import wordpiece
+from core.text.learn import learn_wordpiece
 
 TEXTS = ["She has a white car.", "The animal didn't cross the street because it was too tired."] * 4
 IDS = {"pad": 0, "start": 2, "end": 3, "mask": 4}
@@ -17,7 +17,7 @@ IDS = {"pad": 0, "start": 2, "end": 3, "mask": 4}
 
 def build(name: str = "bert", **changes) -> core.Model:
     torch.manual_seed(7)
-    backend = wordpiece(TEXTS, 120)
+    backend = learn_wordpiece(TEXTS, 120)
     family = families()[name]
     config = replace(family.config.tiny(), n_vocab=backend.get_vocab_size(), n_ctx=61, **changes)
     network = family.network(config)

@@ -13,7 +13,7 @@ from core.data.texts import texts
 from core.model import Model
 from core.models import families
 from core.text import Tokenizer
-from core.text.learn import byte_level_bpe, wordpiece
+from core.text.learn import learn_byte_level_bpe, learn_wordpiece
 from core.tools.export import export_model
 
 MARKS = ("<pad>", "<start>", "<end>")
@@ -26,7 +26,11 @@ def write(folder: Path, name: str = "tiny-llama", seed: int = 5) -> Path:
     spec = families()[formats()[kind].family]
     rows = [row for row in texts("presets") if row.kind not in ("recall", "genre")]
     lines = [text for row in rows for text in (row.text, row.second)] * 2
-    backend = wordpiece(lines, 500) if spec.framed else byte_level_bpe(lines, 400, MARKS, prefix_space=False)
+    backend = (
+        learn_wordpiece(lines, 500)
+        if spec.framed
+        else learn_byte_level_bpe(lines, 400, MARKS, prefix_space=False)
+    )
     ids = {"pad": 0, "start": 2, "end": 3, "mask": 4} if spec.framed else {"pad": 0, "start": 1, "end": 2}
     config = replace(tiny(kind), n_vocab=backend.get_vocab_size(), n_ctx=180)
     torch.manual_seed(seed)

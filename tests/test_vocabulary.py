@@ -31,13 +31,6 @@ PHRASE = re.compile(
 )
 
 NAMES = {
-    "core": 1,
-    "core/data": 34,
-    "core/decoding": 7,
-    "core/glossary": 1,
-    "core/run": 4,
-    "core/scoring": 25,
-    "core/text": 11,
     "viz/course": 655,
     "viz/workspace": 350,
 }

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from core.data.documents import laid_out
+from core.data.documents import pad_documents
 from core.data.readable import UNKNOWN
 from core.errors import InputError
 from core.models import Batch
@@ -71,7 +71,7 @@ def scores_without_sentences(run: Run) -> Array:
     rows = [_other_sentences(words, sentences, number) for number in range(n)]
     ids, numbers, real = (
         torch.from_numpy(each)
-        for each in laid_out(rows, run.model.tokenizer.pad or 0, run.model.config.n_ctx)
+        for each in pad_documents(rows, run.model.tokenizer.pad or 0, run.model.config.n_ctx)
     )
     with torch.inference_mode():
         network = run.model.network

@@ -176,7 +176,7 @@ def _stepwise(model: Model, prompt: Prompt, ids: Sequence[int]) -> Tensor:
 def _run_free(model: Model, prompt: Prompt, limit: int) -> tuple[Position, ...]:
     """Append the most probable token each time, until END or the limit."""
     reader, new, found = Stepper(model, prompt), prompt.ids, []
-    while len(found) < limit and not (found and prompt.ended(new[0])):
+    while len(found) < limit and not (found and prompt.is_end(new[0])):
         scores = torch.from_numpy(reader.read([new]).logits[0])
         label = found[-1].next if found else prompt.labels(())[-1]
         found.append(_place(prompt, label, new[-1], int(scores.argmax()), scores))

@@ -26,7 +26,7 @@ class CheckResult:
 
 def check_preset(row: Preset, run: Run) -> CheckResult | None:
     """Check a run of the sentence against what the sentence promises; None where nothing is promised."""
-    if not row.wanted or (
+    if not row.answers or (
         row.kind == "pair" and (row.task not in FOLLOWS or "next_sentence" not in run.model.outputs)
     ):
         return None
@@ -45,7 +45,7 @@ def _check_output(row: Preset, run: Run) -> CheckResult:
 
 def _compare_translation(row: Preset, model: str, translation: str) -> CheckResult:
     """Compare a translation, or letters copied, letter by letter; for copying without the spaces between."""
-    right = [text.replace(" ", "") if row.kind == "copy" else text for text in row.wanted]
+    right = [text.replace(" ", "") if row.kind == "copy" else text for text in row.answers]
     return CheckResult(translation in right, f"{model} writes “{translation}”; right is “{right[0]}”.")
 
 
@@ -82,7 +82,7 @@ def _check_rank(
 ) -> CheckResult:
     """Check the rank of the best right word among all predictions."""
     scores = run.logits[position]
-    found = {word: int((scores > scores[token]).sum()) + 1 for word in row.wanted for token in tokens(word)}
+    found = {word: int((scores > scores[token]).sum()) + 1 for word in row.answers for token in tokens(word)}
     word = min(found, key=found.__getitem__)
     best = top_predictions(run, position, 1)[0][0].strip() or "a line break"
     return CheckResult(
@@ -104,7 +104,7 @@ def _check_class(row: Preset, run: Run) -> CheckResult:
     chances = softmax(run.classes)
     said, classes = int(chances.argmax()), run.model.config.classes
     return CheckResult(
-        classes[said] in row.wanted,
+        classes[said] in row.answers,
         f"{run.model.name} predicts {label_text(classes[said])} ({100 * chances[said]:.0f}%); it is meant as {label_text(row.second)}.",
     )
 

@@ -19,10 +19,12 @@ def activation_of(model: Model) -> str:
     """Return what turns a model's scores into probabilities: "softmax" over all, "sigmoid" of each class by itself,
     "none" for a score that is no probability.
     """
-    if model.asked == "score":
+    if model.main_output == "score":
         return "none"
     return (
-        "sigmoid" if model.asked == "classes" and model.head is not None and model.head.several else "softmax"
+        "sigmoid"
+        if model.main_output == "classes" and model.head is not None and model.head.several
+        else "softmax"
     )
 
 

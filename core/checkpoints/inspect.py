@@ -124,7 +124,7 @@ def tokens(tokenizer: Tokenizer, *, framed: bool) -> Facts:
     """Return the entries of the tokenizer, and the tokens around a text: START and END where it is `framed`, else those that the tokenizer adds."""
     marks = {name: getattr(tokenizer, name) for name in ("start", "end", "pad", "mask")}
     named = [f"{name} {printable(tokenizer.token(at))}" for name, at in marks.items() if at is not None]
-    marked = ((tokenizer.start,), (tokenizer.end,)) if framed else tokenizer.around
+    marked = ((tokenizer.start,), (tokenizer.end,)) if framed else tokenizer.frame_ids
     before, behind = (
         " ".join(printable(tokenizer.token(at)) for at in side if at is not None) for side in marked
     )

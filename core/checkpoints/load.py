@@ -21,7 +21,7 @@ from core.errors import InputError
 from core.layers.linear import ROOM
 from core.model import Model
 from core.models import Batch
-from core.run.lazy_logits import finite
+from core.run.lazy_logits import check_finite
 from core.text import Tokenizer
 
 log = logging.getLogger(__name__)
@@ -123,10 +123,10 @@ def _try(plan: Plan, network: Any) -> None:
     torch.set_num_threads(1)  # a core is the child's: of two threads one would wait at every product
     try:
         with torch.inference_mode(), ROOM.closed():
-            hidden = finite(network(given), "")
+            hidden = check_finite(network(given), "")
             for name, output in plan.spec.outputs_with(plan.config, plan.head).items():
                 if output.reads == "hidden":
-                    finite(output.compute(name, network, hidden, given.real), "")
+                    check_finite(output.compute(name, network, hidden, given.real), "")
     except InputError:
         raise InputError(
             "Its weights are numbers, but its values for the first few tokens are NaN or infinite.",

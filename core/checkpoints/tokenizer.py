@@ -105,7 +105,7 @@ class Reading(AbstractContextManager["Reading"]):
         check_rows(facts["n_ids"], facts["largest_id"], self._plan.config.n_vocab)
         if "cutters" not in facts:
             return marked(facts["tokenizer"], self._plan)
-        cutters = {side: Cutter.of(**held) for side, held in facts["cutters"].items()}
+        cutters = {side: Cutter.from_facts(**held) for side, held in facts["cutters"].items()}
         files = {file: need(self._folder, file).read_bytes() for file in (SOURCE, TARGET, VOCAB)}
         return marked(facts["tokenizer"], self._plan, partial(PieceTokenizer, **cutters, files=files))
 

@@ -1,1 +1,1 @@
-"""Every text and data set that is ours, or that we make: sentences, passages, grammar, toy tasks; reading what is trained on."""
+"""Texts and data sets of the project: shipped sentences, generated tasks, pictures and sounds, and readers of the training sets."""

@@ -1,4 +1,4 @@
-"""Reading the training sets: plain or xz-packed text and pairs, by name below one folder."""
+"""Readers of the training sets: text and tab-separated pairs, plain or xz-packed, found by name below one folder."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ENGLISH = (*PROSE, SENTENCES)
 
 
 @dataclass(frozen=True)
-class Reads:
+class TextDescription:
     """A description of the texts of a training set, as help for typing one: their language, their kind, and the language of the output."""
 
     language: str
@@ -26,13 +26,13 @@ class Reads:
     writes: str = ""
 
 
-BOOKS = Reads("English", "old children's books and everyday sentences")
-PAGES = Reads("English", "pages of old books")
-PAIRS = Reads("English", "short everyday sentences", writes="Spanish")
+BOOKS = TextDescription("English", "old children's books and everyday sentences")
+PAGES = TextDescription("English", "pages of old books")
+PAIRS = TextDescription("English", "short everyday sentences", writes="Spanish")
 
 
-def find(data: Path, name: str) -> Path:
-    """Return the path of `name` below `data`, as it is or with `.xz`. Raises InputError where there is neither."""
+def find_file(data: Path, name: str) -> Path:
+    """Return the path of `name` below the folder `data`, as it is or with `.xz` appended. Raises InputError where neither file exists."""
     for path in (data / name, data / f"{name}.xz"):
         if path.is_file():
             return path
@@ -43,23 +43,28 @@ def find(data: Path, name: str) -> Path:
     )
 
 
-def lines(path: Path) -> Iterator[str]:
-    """Lines of a UTF-8 text, `.xz` unpacked on the way, line ends removed."""
+def read_lines(path: Path) -> Iterator[str]:
+    """Yield the lines of a UTF-8 text without their line ends; a file that ends in `.xz` is unpacked while it is read."""
     opened = lzma.open if path.suffix == ".xz" else open
     with opened(path, "rt", encoding="utf-8") as handle:
         for line in handle:
             yield line.rstrip("\r\n")
 
 
-def english(data: Path) -> Iterator[str]:
-    """Every line of the English training sets: what their tokenizers are learned from."""
-    return (line for name in ENGLISH for line in lines(find(data, name)) if not line.startswith(NEW_TEXT))
+def english_lines(data: Path) -> Iterator[str]:
+    """Yield every line of the English training sets below the folder `data`, for learning a tokenizer from; headers of texts are left out."""
+    return (
+        line
+        for name in ENGLISH
+        for line in read_lines(find_file(data, name))
+        if not line.startswith(NEW_TEXT)
+    )
 
 
-def pairs(path: Path) -> list[tuple[str, str]]:
-    """`source TAB target` a line."""
+def read_pairs(path: Path) -> list[tuple[str, str]]:
+    """Return the (source, target) pairs of a file with `source TAB target` lines; empty lines are skipped. Raises InputError for a line without both."""
     found: list[tuple[str, str]] = []
-    for number, line in enumerate(lines(path), 1):
+    for number, line in enumerate(read_lines(path), 1):
         if not line:
             continue
         cells = line.split("\t")

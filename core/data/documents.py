@@ -1,4 +1,4 @@
-"""Documents with a class: read from a file, encoded sentence by sentence, laid out as rows. For training and measuring."""
+"""Documents with a class label: read from a file, encoded sentence by sentence, padded to a batch. For training and measuring."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from core.data.corpora import lines
+from core.data.corpora import read_lines
 from core.errors import InputError
 from core.text import Tokenizer
 
@@ -20,16 +20,18 @@ Sentences = Sequence[np.ndarray]
 
 @dataclass(frozen=True)
 class Document:
-    """Sentences, the name of the class they are known to be of, and the book that they are from, where that is known."""
+    """A document: its class label, its sentences, and the book that it is from, "" where that is not recorded."""
 
     label: str
     sentences: tuple[str, ...]
     book: str = ""
 
 
-def read(path: Path) -> Iterator[Document]:
-    """A JSON object a line with `label` and `sentences`, `.xz` unpacked on the way; InputError names the line that has none."""
-    for number, line in enumerate(lines(path), 1):
+def read_documents(path: Path) -> Iterator[Document]:
+    """Yield the documents of a file with one JSON object a line, `label` and `sentences`; `.xz` is unpacked. Raises
+    InputError that names a line which is no document.
+    """
+    for number, line in enumerate(read_lines(path), 1):
         if line.strip():
             yield _document(line, number, path.name)
 
@@ -50,8 +52,8 @@ def _document(line: str, number: int, name: str) -> Document:
     return Document(label, tuple(sentences), str(book))
 
 
-def encoded(documents: Iterable[Document], tokenizer: Tokenizer) -> list[list[np.ndarray]]:
-    """The ids of each sentence of each document; sentences without a token are left out."""
+def encode_sentences(documents: Iterable[Document], tokenizer: Tokenizer) -> list[list[np.ndarray]]:
+    """Return the token ids of each sentence of each document, one int64 array a sentence; sentences without a token are left out."""
     found = []
     for document in documents:
         ids = tokenizer.encode_many(document.sentences)
@@ -59,14 +61,14 @@ def encoded(documents: Iterable[Document], tokenizer: Tokenizer) -> list[list[np
     return found
 
 
-def laid_out(
+def pad_documents(
     documents: Sequence[Sentences], pad: int, n_ctx: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Ids, the number of each token's sentence, and True where a token is real, each (document pos).
+    """Pad documents to one length and return (ids, sentence numbers, mask), each (document, pos); the mask is True at real tokens.
 
-    The tokens of a document stand one behind the other, cut to `n_ctx`.
+    The tokens of a document's sentences are joined and cut to `n_ctx`; a sentence number counts the document's sentences from 0.
 
-    >>> laid_out([[np.array([5, 6]), np.array([7])], [np.array([8])]], pad=0, n_ctx=9)[1].tolist()
+    >>> pad_documents([[np.array([5, 6]), np.array([7])], [np.array([8])]], pad=0, n_ctx=9)[1].tolist()
     [[0, 0, 1], [0, 0, 0]]
     """
     longest = min(n_ctx, max(sum(map(len, sentences)) for sentences in documents))

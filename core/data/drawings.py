@@ -1,4 +1,4 @@
-"""Sets of small grey drawings with their classes (doodles28), and drawings moved a little so that none is learned by heart."""
+"""Sets of small grey drawings with their classes, as in doodles28, and random variations of them for training."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ TURN, SCALE, SHIFT = 0.26, 0.15, 0.14
 
 @dataclass(frozen=True)
 class Drawings:
-    """Pictures (item row column), uint8, and the numbers of their classes (item)."""
+    """Pictures (item, row, column), uint8, the index of each one's class (item,), and the names of the classes."""
 
     pixels: NDArray[np.uint8]
     labels: NDArray[np.uint8]
     classes: tuple[str, ...]
 
-    def few(self, each: int) -> Drawings:
-        """The first so many of each class."""
+    def first_of_each(self, each: int) -> Drawings:
+        """Return a set with the first `each` drawings of each class."""
         kept = np.concatenate([np.flatnonzero(self.labels == i)[:each] for i in range(len(self.classes))])
         return Drawings(self.pixels[kept], self.labels[kept], self.classes)
 
 
-def read(path: Path, split: str) -> Drawings:
-    """Return one split of an .npz with classes, x_SPLIT and y_SPLIT.
+def read_drawings(path: Path, split: str) -> Drawings:
+    """Read one split, "train" or "test", of an .npz file with the arrays classes, x_SPLIT and y_SPLIT.
 
     A file of test drawings alone may call them x and y, and leave out the classes where they are those of doodles28.
     Raises InputError where it is no such file.
@@ -56,7 +56,7 @@ def read(path: Path, split: str) -> Drawings:
 
 
 def has_split(path: Path, split: str) -> bool:
-    """Whether an .npz that `read` accepts has this split, too."""
+    """Return whether an .npz file that `read_drawings` accepts has this split, too."""
     with np.load(path, allow_pickle=False) as held:
         return f"x_{split}" in held
 
@@ -71,21 +71,21 @@ def _is_whole(drawings: Drawings) -> bool:
     )
 
 
-def ours() -> Drawings:
-    """Doodles that we drew ourselves, one of each class, each as it is and moved three times: no picture that a model learned from.
+def example_drawings() -> Drawings:
+    """Return the six example doodles, each once unchanged and three times varied by `augment`: a set that no model was trained on.
 
-    >>> ours().pixels.shape, ours().classes[ours().labels[7]]
+    >>> example_drawings().pixels.shape, example_drawings().classes[example_drawings().labels[7]]
     ((24, 28, 28), 'bicycle')
     """
-    own, rng = np.stack([doodles.own(name) for name in doodles.NAMES]), np.random.default_rng(0)
-    drawn = np.concatenate([own, *(moved(own, rng) for _ in range(3))])
+    own, rng = np.stack([doodles.example(name) for name in doodles.NAMES]), np.random.default_rng(0)
+    drawn = np.concatenate([own, *(augment(own, rng) for _ in range(3))])
     return Drawings(drawn, np.arange(len(drawn), dtype=np.uint8) % len(doodles.NAMES), doodles.NAMES)
 
 
-def moved(pixels: NDArray[np.uint8], rng: np.random.Generator) -> NDArray[np.uint8]:
-    """Each picture turned, scaled, shifted and perhaps mirrored by its own draw; black comes in from outside.
+def augment(pixels: NDArray[np.uint8], rng: np.random.Generator) -> NDArray[np.uint8]:
+    """Return each picture (item, row, column) randomly rotated, scaled, shifted and perhaps mirrored; the area outside a picture counts as black.
 
-    >>> moved(np.zeros((2, 28, 28), dtype=np.uint8), np.random.default_rng(0)).shape
+    >>> augment(np.zeros((2, 28, 28), dtype=np.uint8), np.random.default_rng(0)).shape
     (2, 28, 28)
     """
     n = len(pixels)

@@ -1,4 +1,4 @@
-"""Words and short phrases cut out of sentence pairs, for a translator that shall also know single words.
+"""Words and short phrases cut out of sentence pairs, so that a translator also learns single words.
 
 Each word is linked to its counterpart by IBM model 1 (Brown et al. 1993) in both directions; a phrase of one to three
 linked words goes with its counterpart if these are neighbours too (Koehn et al. 2003, with every word linked).
@@ -28,13 +28,15 @@ LONGEST = 3
 """Words of a phrase."""
 OFTEN, SHARE = {1: 4, 2: 6, 3: 10}, {1: 0.05, 2: 0.3, 3: 0.4}
 """By number of words: a phrase is kept that was cut out so often, of its occurrences this share with that counterpart, and of the counterpart's with it."""
-WHOLE = 0.6
+EXTENSION_SHARE = 0.6
 """A counterpart grows by a word that is beside it in this share of its occurrences: maybe is tal vez, not tal."""
 
 
 @dataclass(frozen=True)
 class Links:
-    """Every word of a source beside every word of its target, one row each: sentence, places, and ids of words."""
+    """Every pairing of a source word with a target word of the same sentence pair, one row each: sentence, the two
+    positions, and the two word ids (e, f).
+    """
 
     sentence: Array
     source: Array
@@ -43,10 +45,10 @@ class Links:
     f: Array
 
 
-def short(pairs: Iterable[Pair], longest: int = LONGEST) -> list[Pair]:
-    """Pairs of at most so many words on both sides, without the marks at their ends: as they are written, and in lower case.
+def short_pairs(pairs: Iterable[Pair], longest: int = LONGEST) -> list[Pair]:
+    """Return the pairs of at most `longest` words on both sides, without punctuation at their ends, both as written and in lower case.
 
-    >>> short([("Thank you.", "Gracias."), ("Do you see the big cat?", "¿Ves al gato grande?")])
+    >>> short_pairs([("Thank you.", "Gracias."), ("Do you see the big cat?", "¿Ves al gato grande?")])
     [('Thank you', 'Gracias'), ('thank you', 'gracias')]
     """
     kept = [
@@ -56,7 +58,8 @@ def short(pairs: Iterable[Pair], longest: int = LONGEST) -> list[Pair]:
 
 
 def fragments(pairs: Sequence[Pair]) -> list[Pair]:
-    """The phrases that are each other's counterpart often enough, the most frequent first; a word that begins no sentence says how it is written.
+    """Return the phrase pairs that are each other's usual translation, the most frequent first; a word gets the capitals
+    that it has inside a sentence.
 
     >>> rows = [("the cat sleeps", "el gato duerme"), ("the cat eats", "el gato come"), ("the dog eats", "el perro come"), ("a dog", "un perro")]
     >>> sorted(pair for pair in fragments(rows * 4) if pair[0] in ("cat", "dog", "the cat"))
@@ -66,43 +69,48 @@ def fragments(pairs: Sequence[Pair]) -> list[Pair]:
     plain = [[[word.lower() for word in row] for row in side] for side in sides]
     weak = {word for word, _ in Counter(word for row in plain[1] for word in row).most_common(WEAK)}
     found: Counter[Pair] = Counter()
-    for source, target, links in zip(*plain, linked(*plain), strict=True):
-        found.update((" ".join(s), " ".join(t)) for s, t in phrases(source, target, links, weak))
-    first, second = (spelling(side) for side in sides)
-    return [(_spelled(source, first), _spelled(target, second)) for source, target in mutual(found)]
+    for source, target, links in zip(*plain, align_words(*plain), strict=True):
+        found.update((" ".join(s), " ".join(t)) for s, t in linked_phrases(source, target, links, weak))
+    first, second = (usual_spelling(side) for side in sides)
+    return [
+        (_spelled(source, first), _spelled(target, second)) for source, target in mutual_counterparts(found)
+    ]
 
 
 def _spelled(text: str, forms: Mapping[str, str]) -> str:
     return " ".join(forms.get(word, word) for word in text.split(" "))
 
 
-def mutual(found: Counter[Pair]) -> list[Pair]:
-    """Return for each source its most frequent counterpart, where the two are common enough; a longer one that nearly always surrounds it is preferred.
+def mutual_counterparts(counts: Counter[Pair]) -> list[Pair]:
+    """Return (source, target) with the most frequent target of each source, from counts of phrase pairs; pairs that are
+    too rare are left out, and a longer target is preferred where it nearly always surrounds the shorter.
 
-    >>> mutual(Counter({("cat", "gato"): 9, ("cat", "gata"): 4, ("cats", "gato"): 3, ("maybe", "tal"): 7, ("maybe", "tal vez"): 6}))
+    >>> mutual_counterparts(Counter({("cat", "gato"): 9, ("cat", "gata"): 4, ("cats", "gato"): 3, ("maybe", "tal"): 7, ("maybe", "tal vez"): 6}))
     [('cat', 'gato'), ('maybe', 'tal vez')]
     """
     sums: tuple[Counter[str], Counter[str]] = (Counter(), Counter())
-    for pair, n in found.items():
+    for pair, n in counts.items():
         for total, text in zip(sums, pair, strict=True):
             total[text] += n
     best: dict[str, tuple[str, int]] = {}
-    for (s, t), n in found.most_common():
+    for (s, t), n in counts.most_common():
         shortest, most = best.get(s, (t, 0))
         enough = n >= OFTEN[s.count(" ") + 1] and n >= SHARE[s.count(" ") + 1] * max(sums[0][s], sums[1][t])
-        if (enough and not most) or (most and n >= WHOLE * most and f" {shortest} " in f" {t} "):
+        if (enough and not most) or (most and n >= EXTENSION_SHARE * most and f" {shortest} " in f" {t} "):
             best[s] = (t, n)
     return [(s, t) for s, (t, _) in best.items()]
 
 
-def phrases(
+def linked_phrases(
     source: Sequence[str], target: Sequence[str], links: Mapping[int, int], weak: Container[str] = ()
 ) -> Iterable[tuple[Sequence[str], Sequence[str]]]:
-    """Runs of linked words whose counterparts are a run too, of one word also with the words beside it that are nobody's, none of `weak` at the end; no mark or figure.
+    """Yield the phrases of one to LONGEST source words whose linked target words are neighbours too, as (source words,
+    target words). A single word also goes with the unlinked target words beside it, except one of `weak` at the end.
+    Punctuation and numbers are in no phrase.
 
-    >>> list(phrases(["red", "house", "."], ["casa", "roja", "."], {0: 1, 1: 0, 2: 2}))
+    >>> list(linked_phrases(["red", "house", "."], ["casa", "roja", "."], {0: 1, 1: 0, 2: 2}))
     [(['red'], ['roja']), (['red', 'house'], ['casa', 'roja']), (['house'], ['casa'])]
-    >>> list(phrases(["maybe"], ["tal", "vez"], {0: 0}))
+    >>> list(linked_phrases(["maybe"], ["tal", "vez"], {0: 0}))
     [(['maybe'], ['tal']), (['maybe'], ['tal', 'vez'])]
     """
     taken = set(links.values())
@@ -129,16 +137,19 @@ def phrases(
                 )
 
 
-def linked(sources: Sequence[Sequence[str]], targets: Sequence[Sequence[str]]) -> list[dict[int, int]]:
-    """For each pair of sentences the words that choose each other: place in the source -> place in the target.
+def align_words(sources: Sequence[Sequence[str]], targets: Sequence[Sequence[str]]) -> list[dict[int, int]]:
+    """Return for each pair of sentences the words that choose each other, as {position in the source: position in the target}.
 
     A word chooses by t(f|e) t(e|f), of equals the one nearest to its own place in the sentence.
 
-    >>> linked([["the", "cat"], ["the", "dog"]] * 2, [["el", "gato"], ["el", "perro"]] * 2)[0]
+    >>> align_words([["the", "cat"], ["the", "dog"]] * 2, [["el", "gato"], ["el", "perro"]] * 2)[0]
     {0: 0, 1: 1}
     """
     links, types = _links(sources, targets)
-    there, back = _translation(links, types, links.e, links.f), _translation(links, types, links.f, links.e)
+    there, back = (
+        _translation_probabilities(links, types, links.e, links.f),
+        _translation_probabilities(links, types, links.f, links.e),
+    )
     lengths = [np.array([max(len(row), 1) for row in side])[links.sentence] for side in (sources, targets)]
     far = np.abs((links.source + 0.5) / lengths[0] - (links.target + 0.5) / lengths[1])
     score = np.log(there * back + 1e-30) - 0.5 * far
@@ -152,7 +163,7 @@ def linked(sources: Sequence[Sequence[str]], targets: Sequence[Sequence[str]]) -
 
 
 def _links(sources: Sequence[Sequence[str]], targets: Sequence[Sequence[str]]) -> tuple[Links, Array]:
-    """The links, and for each which pair of words it is (0 to the number of different pairs)."""
+    """Return the links of all pairs of sentences, and for each link the number of its pair of words, counted from 0 over different pairs."""
     ids: tuple[defaultdict[str, int], defaultdict[str, int]] = (defaultdict(), defaultdict())
     for known in ids:
         known.default_factory = known.__len__
@@ -176,13 +187,13 @@ def _links(sources: Sequence[Sequence[str]], targets: Sequence[Sequence[str]]) -
     )[1]
 
 
-def _translation(links: Links, types: Array, given: Array, written: Array) -> Array:
-    """t(written | given) of each link after the rounds: how likely the one word is written for the other."""
-    place = links.target if written is links.f else links.source
+def _translation_probabilities(links: Links, types: Array, condition: Array, outcome: Array) -> Array:
+    """Estimate t(outcome | condition) of each link by IBM model 1: the probability that one word is written for the other."""
+    place = links.target if outcome is links.f else links.source
     group = links.sentence * 1000 + place
     group = np.unique(group, return_inverse=True)[1]
     of_type = np.zeros(types.max() + 1, dtype=np.int64)
-    of_type[types] = given
+    of_type[types] = condition
     t = np.ones(len(of_type))
     for _ in range(ROUNDS):
         here = t[types]
@@ -192,7 +203,7 @@ def _translation(links: Links, types: Array, given: Array, written: Array) -> Ar
 
 
 def _best(sentence: Array, place: Array, score: Array) -> Array:
-    """True at the first link with the highest score of each word."""
+    """Return a mask of the links, True at the link with the highest score of each word."""
     order = np.lexsort((-score, place, sentence))
     head = np.ones(len(order), dtype=bool)
     head[1:] = (np.diff(sentence[order]) != 0) | (np.diff(place[order]) != 0)
@@ -201,10 +212,10 @@ def _best(sentence: Array, place: Array, score: Array) -> Array:
     return out
 
 
-def spelling(rows: Iterable[Sequence[str]]) -> dict[str, str]:
-    """How a word is written where it does not begin the sentence, where that is not in lower case.
+def usual_spelling(rows: Iterable[Sequence[str]]) -> dict[str, str]:
+    """Return the usual spelling of words that are not in lower case inside a sentence, by their lower-case form.
 
-    >>> spelling([["Today", "I", "saw", "Tom"], ["The", "cat", "saw", "Tom"]])
+    >>> usual_spelling([["Today", "I", "saw", "Tom"], ["The", "cat", "saw", "Tom"]])
     {'i': 'I', 'tom': 'Tom'}
     """
     forms: dict[str, Counter[str]] = defaultdict(Counter)

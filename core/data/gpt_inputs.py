@@ -1,4 +1,4 @@
-"""The inputs of GPT when it is tuned to a task: every task becomes rows of tokens, and one linear map reads the last place of each.
+"""The inputs of GPT when it is fine-tuned: every task becomes rows of tokens, and one linear map reads the last position of each.
 
 Radford et al. 2018, 3.3 and figure 1. The rows between three marks, Start, Delim and Extract:
 
@@ -29,7 +29,7 @@ MARKS = ("Start", "Delim", "Extract")
 
 
 class Needs(NamedTuple):
-    """How many texts a task reads; `most` is None where there is no end of them."""
+    """The least and the largest number of texts that a task reads; `most` is None where there is no limit."""
 
     least: int
     most: int | None
@@ -43,19 +43,19 @@ NEEDS = {
 }
 
 
-def rows(task: str, texts: Sequence[Sequence[T]], marks: tuple[T, T, T]) -> tuple[tuple[T, ...], ...]:
-    """The rows of tokens that a task makes of its texts; `marks` stand for Start, Delim and Extract.
+def input_rows(task: str, texts: Sequence[Sequence[T]], marks: tuple[T, T, T]) -> tuple[tuple[T, ...], ...]:
+    """Return the rows of tokens that a task makes of its texts; `marks` are the tokens for Start, Delim and Extract.
 
     The last text but the first of a choice are its answers. Tokens may be ids or names.
 
-    >>> rows("similarity", ["ab", "c"], ("<", "|", ">"))
+    >>> input_rows("similarity", ["ab", "c"], ("<", "|", ">"))
     (('<', 'a', 'b', '|', 'c', '>'), ('<', 'c', '|', 'a', 'b', '>'))
-    >>> [len(rows("choice", [["why"], *[["so"]] * n], MARKS)) for n in (2, 4)]
+    >>> [len(input_rows("choice", [["why"], *[["so"]] * n], MARKS)) for n in (2, 4)]
     [2, 4]
 
     Raises InputError for an unknown task, or for texts that it does not take.
     """
-    check(task, len(texts))
+    check_text_count(task, len(texts))
     start, delim, extract = marks
     first = texts[0]
     if task == CLASSIFICATION:
@@ -66,8 +66,8 @@ def rows(task: str, texts: Sequence[Sequence[T]], marks: tuple[T, T, T]) -> tupl
     return tuple((start, *text, delim, *other, extract) for text, other in pairs)
 
 
-def check(task: str, n: int) -> None:
-    """Raise InputError where a task does not take n texts."""
+def check_text_count(task: str, n: int) -> None:
+    """Check that a task takes n texts. Raises InputError for an unknown task or another number."""
     if task not in NEEDS:
         raise InputError(f"There is no task '{task}'.", f"Tasks: {', '.join(TASKS)}.", "Choose one of them.")
     least, most = NEEDS[task]
@@ -81,7 +81,7 @@ def check(task: str, n: int) -> None:
 
 
 def n_rows(task: str, n_answers: int = 0) -> int:
-    """How many rows a task takes.
+    """Return how many rows a task makes.
 
     >>> [n_rows(task, 4) for task in TASKS]
     [1, 1, 2, 4]
@@ -89,31 +89,31 @@ def n_rows(task: str, n_answers: int = 0) -> int:
     return {CLASSIFICATION: 1, ENTAILMENT: 1, SIMILARITY: 2}.get(task, n_answers)
 
 
-def extracts(made: Sequence[Sequence[object]]) -> tuple[int, ...]:
-    """The place in each row that the head reads: that of Extract, the last.
+def extract_positions(made: Sequence[Sequence[object]]) -> tuple[int, ...]:
+    """Return the position in each row at which the head reads: that of Extract, the last.
 
-    >>> extracts(rows("entailment", ["ab", "c"], ("<", "|", ">")))
+    >>> extract_positions(input_rows("entailment", ["ab", "c"], ("<", "|", ">")))
     (5,)
     """
     return tuple(len(row) - 1 for row in made)
 
 
 @dataclass(frozen=True, eq=False)
-class Said:
-    """The result of the head: the vectors that meet W_y (row d), the scores and the probabilities, each (class,) or (answer,)."""
+class HeadOutput:
+    """The output of a task head: the vectors that W_y multiplies, (row, d), the scores and the probabilities, each (class,) or (answer,)."""
 
     read: Array
     scores: Array
     probabilities: Array
 
 
-def said(task: str, vectors: Array, weight: Array, bias: Array) -> Said:
-    """The probabilities of a task from the vectors at Extract (row d); `weight` is W_y transposed, (class d).
+def head_output(task: str, vectors: Array, weight: Array, bias: Array) -> HeadOutput:
+    """Compute the probabilities of a task from the vectors at Extract, (row, d); `weight` is W_y transposed, (class, d).
 
     >>> two = np.array([[1.0, 0.0], [0.0, 2.0]])
-    >>> said("similarity", two, np.eye(2), np.zeros(2)).scores.tolist()
+    >>> head_output("similarity", two, np.eye(2), np.zeros(2)).scores.tolist()
     [1.0, 2.0]
-    >>> said("choice", two, np.ones((1, 2)), np.zeros(1)).probabilities.round(3).tolist()
+    >>> head_output("choice", two, np.ones((1, 2)), np.zeros(1)).probabilities.round(3).tolist()
     [0.269, 0.731]
     """
     read = np.asarray(vectors, dtype=np.float64)
@@ -125,13 +125,13 @@ def said(task: str, vectors: Array, weight: Array, bias: Array) -> Said:
         else np.asarray(weight, dtype=np.float64) @ read[0] + bias
     )
     powers = np.exp(scores - scores.max())
-    return Said(read, scores, powers / powers.sum())
+    return HeadOutput(read, scores, powers / powers.sum())
 
 
-def combined(l_1: float, l_2: float, weight: float) -> float:
-    """L = lambda L_1 + L_2.
+def combined_loss(l_1: float, l_2: float, weight: float) -> float:
+    """Return the joint loss of fine-tuning, lambda L_1 + L_2: the language model's loss times `weight`, plus the task's.
 
-    >>> combined(-3.0, -0.25, 0.0), combined(-3.0, -0.25, 0.5)
+    >>> combined_loss(-3.0, -0.25, 0.0), combined_loss(-3.0, -0.25, 0.5)
     (-0.25, -1.75)
     """
     return weight * l_1 + l_2

@@ -1,4 +1,4 @@
-"""A small grammar that makes labelled English for live fine-tuning: sentences, pairs, questions, tags.
+"""A small grammar that generates labelled English for live fine-tuning: opinions, pairs of sentences, questions, tagged words.
 
 The same seed gives the same items; none comes twice in a draw. Labels follow from how an item is made, never from a list.
 """
@@ -18,7 +18,7 @@ from core.errors import InputError
 Split = Literal["train", "test"]
 OPINIONS = ("good", "bad")
 RELATIONS = ("entailment", "neutral", "contradiction")
-ASKED = ("who", "what", "where", "when", "color")
+QUESTION_KINDS = ("who", "what", "where", "when", "color")
 TAGS = ("DET", "NOUN", "PROPN", "PRON", "VERB", "AUX", "ADJ", "ADV", "ADP", "NUM", "CONJ", "PUNCT")
 TESTED = 5
 """One item in so many is a test item."""
@@ -29,14 +29,14 @@ TRIES = 2_000
 
 
 class Labelled(NamedTuple):
-    """A sentence with an opinion, `label` one of OPINIONS."""
+    """A sentence that states an opinion; `label` is one of OPINIONS."""
 
     text: str
     label: str
 
 
 class Pair(NamedTuple):
-    """Two sentences; `label` says what the first tells about the second, one of RELATIONS."""
+    """Two sentences; `label` is the relation of the first to the second, one of RELATIONS."""
 
     first: str
     second: str
@@ -44,13 +44,13 @@ class Pair(NamedTuple):
 
 
 class Question(NamedTuple):
-    """A question on a passage: `passage[start:end]` is the answer, which the passage has once; `asked` is one of ASKED."""
+    """A question about a passage: `passage[start:end]` is the answer, which occurs there once; `kind` is one of QUESTION_KINDS."""
 
     passage: str
     question: str
     start: int
     end: int
-    asked: str
+    kind: str
 
     @property
     def answer(self) -> str:
@@ -58,7 +58,7 @@ class Question(NamedTuple):
 
 
 class Tagged(NamedTuple):
-    """A sentence, its words (signs too) and a tag for each, from TAGS."""
+    """A sentence, its words (punctuation too), and a part of speech for each, from TAGS."""
 
     text: str
     words: tuple[str, ...]
@@ -66,7 +66,7 @@ class Tagged(NamedTuple):
 
 
 def sentences(n: int, seed: int, split: Split | None = None) -> tuple[Labelled, ...]:
-    """Opinions that no single word gives away: every word is as likely in good ones as in bad ones.
+    """Generate n different sentences of opinion. Every word is as frequent in good ones as in bad ones, so no single word gives the label away.
 
     >>> [(item.text, item.label) for item in sentences(2, seed=8)]
     [('The school behind the church was dirty this morning.', 'bad'), ('The eggs at the inn were not awful this morning.', 'good')]
@@ -77,22 +77,22 @@ def sentences(n: int, seed: int, split: Split | None = None) -> tuple[Labelled, 
 
 
 def pairs(n: int, seed: int, split: Split | None = None) -> tuple[Pair, ...]:
-    """Pairs whose relation follows from quantifiers, comparatives, the order of events, or numbers."""
+    """Generate n different pairs of sentences whose relation follows from quantifiers, comparatives, the order of events, or numbers."""
     return _draw(n, seed, split, RELATIONS, lambda label, rng: Pair(*rng.choice(FAMILIES)(label, rng), label))
 
 
 def questions(n: int, seed: int, split: Split | None = None) -> tuple[Question, ...]:
-    """A passage of three facts that share words, and a question about one of them."""
-    return _draw(n, seed, split, ASKED, _question)
+    """Generate n different questions, each about one of the three facts of a passage; the facts share words."""
+    return _draw(n, seed, split, QUESTION_KINDS, _question)
 
 
-def tagged(n: int, seed: int, split: Split | None = None) -> tuple[Tagged, ...]:
-    """Sentences with parts of speech; some words (walk, can, light, her, that) have one tag here and another there."""
+def tagged_sentences(n: int, seed: int, split: Split | None = None) -> tuple[Tagged, ...]:
+    """Generate n different sentences with parts of speech; some words (walk, can, light, her, that) occur with several tags."""
     return _draw(n, seed, split, ("S",), _tagged)
 
 
-def side(about: str) -> Split:
-    """Train or test, by the hash of what an item is about (the sentence, the first of two, the passage)."""
+def split_of(about: str) -> Split:
+    """Return "train" or "test" for a text, by its hash: one text in TESTED is for testing."""
     return "test" if zlib.crc32(about.encode()) % TESTED == 0 else "train"
 
 
@@ -102,7 +102,7 @@ Made = TypeVar("Made", bound=tuple[Any, ...])
 def _draw(
     n: int, seed: int, split: Split | None, labels: Sequence[str], make: Callable[[str, Random], Made]
 ) -> tuple[Made, ...]:
-    """n different items, the labels in turn, in a random order within each turn."""
+    """Generate n different items of a split with `make(label, rng)`; the labels take turns, in a random order within each turn."""
     if split not in (None, "train", "test"):
         raise InputError(
             f"There is no split {split!r}.",
@@ -114,7 +114,7 @@ def _draw(
         turn = turn or rng.sample(labels, len(labels))
         label = turn.pop()
         made = (make(label, rng) for _ in range(TRIES))
-        item = next((item for item in made if item not in found and split in (None, side(item[0]))), None)
+        item = next((item for item in made if item not in found and split in (None, split_of(item[0]))), None)
         if item is None:
             raise InputError(
                 f"{n:,} different items were asked for.",
@@ -129,7 +129,7 @@ def _draw(
 
 
 def grow(symbol: str, rng: Random) -> list[tuple[str, str]]:
-    """Words with their tags: a symbol becomes one of its rules, drawn at random, until only words are left."""
+    """Expand a symbol of the grammar by random rules until only words are left, and return (word, tag) pairs."""
     found: list[tuple[str, str]] = []
     for part in rng.choice(RULES[symbol]).split():
         if part in RULES:
@@ -140,7 +140,7 @@ def grow(symbol: str, rng: Random) -> list[tuple[str, str]]:
 
 
 def _finished(words: Sequence[str]) -> list[str]:
-    """`a` before a vowel becomes `an`, the first word gets its capital."""
+    """Return the words with "a" turned into "an" before a vowel, and with a capital at the start."""
     right = [
         "an" if word == "a" and after[0] in "aeiou" else word
         for word, after in zip(words, [*words[1:], "."], strict=True)
@@ -152,7 +152,7 @@ def _joined(words: Sequence[str]) -> str:
     return re.sub(r" ([,.?])", r"\1", " ".join(words))
 
 
-def _written(text: str) -> str:
+def _sentence(text: str) -> str:
     return _joined(_finished(text.split()))
 
 
@@ -170,7 +170,9 @@ def _tagged(symbol: str, rng: Random) -> Tagged:
 
 
 def _quantified(label: str, rng: Random) -> tuple[str, str]:
-    """A small dog > a dog > an animal. What is said of one of them holds for the wider ones; 'no' turns it round."""
+    """Return a premise and a hypothesis with "a" or "no" before nouns of different width: "a small dog" implies "an
+    animal", "no animal" implies "no dog".
+    """
     kind = rng.choice(sorted(lexicon.BEINGS))
     noun = rng.choice(lexicon.BEINGS[kind])
     names = (f"{rng.choice(lexicon.MANNERS)} {noun}", noun, kind)  # from narrow to wide
@@ -189,11 +191,11 @@ def _quantified(label: str, rng: Random) -> tuple[str, str]:
             (none(narrow), some(wide)),
         ],
     }[label][rng.randrange(4 if label == "neutral" else 2)]
-    return _written(first), _written(second)
+    return _sentence(first), _sentence(second)
 
 
 def _compared(label: str, rng: Random) -> tuple[str, str]:
-    """Taller one way is shorter the other way, and says nothing about age."""
+    """Return a premise and a hypothesis with comparatives: "taller" implies the reverse "shorter", and leaves age open."""
     (more, less), (other, _) = (rng.sample(pair, 2) for pair in rng.sample(lexicon.COMPARED, 2))
     a, b = rng.sample(sorted(NAMES), 2)
     second = {
@@ -201,28 +203,28 @@ def _compared(label: str, rng: Random) -> tuple[str, str]:
         "contradiction": [f"{b} is {more} than {a} .", f"{a} is {less} than {b} ."],
         "neutral": [f"{a} is {other} than {b} .", f"{b} is {other} than {a} ."],
     }[label]
-    return _written(f"{a} is {rng.choice(lexicon.DEGREES)} {more} than {b} ."), _written(rng.choice(second))
+    return _sentence(f"{a} is {rng.choice(lexicon.DEGREES)} {more} than {b} ."), _sentence(rng.choice(second))
 
 
 def _ordered(label: str, rng: Random) -> tuple[str, str]:
-    """One thing before another is the other after the one; about a third thing nothing is said."""
+    """Return a premise and a hypothesis with "before" and "after": two events of the premise may be named in the other order, a third is left open."""
     name = rng.choice(sorted(NAMES))
     early, late, third = rng.sample(lexicon.ACTS, 3)
 
-    def told(earlier: str, later: str) -> str:
+    def sentence(earlier: str, later: str) -> str:
         order = (earlier, "before", later) if rng.random() < 0.5 else (later, "after", earlier)
-        return _written(f"{name} {order[0]} {order[1]} {NAMES[name]} {order[2]} .")
+        return _sentence(f"{name} {order[0]} {order[1]} {NAMES[name]} {order[2]} .")
 
-    first = told(early, late)
+    first = sentence(early, late)
     if label == "entailment":
-        return first, next(text for text in iter(lambda: told(early, late), "") if text != first)
-    return first, told(late, early) if label == "contradiction" else told(
+        return first, next(text for text in iter(lambda: sentence(early, late), "") if text != first)
+    return first, sentence(late, early) if label == "contradiction" else sentence(
         *rng.choice(((early, third), (third, late), (third, early), (late, third)))
     )
 
 
 def _counted(label: str, rng: Random) -> tuple[str, str]:
-    """Exactly five are more than three and fewer than seven; how many of them are red is not said."""
+    """Return a premise with an exact number and a hypothesis with "more than" or "fewer than" another; the number of red ones is left open."""
     name, what = rng.choice(sorted(NAMES)), rng.choice(COUNTED)
     n, bound = rng.sample(range(len(NUMBERS)), 2)
     right, wrong = ("more", "fewer") if n > bound else ("fewer", "more")
@@ -236,7 +238,7 @@ def _counted(label: str, rng: Random) -> tuple[str, str]:
             what_then = f"{rng.choice(COLORS)} {what}"
     else:
         what_then = what
-    return _written(f"{name} has exactly {NUMBERS[n]} {what} ."), _written(
+    return _sentence(f"{name} has exactly {NUMBERS[n]} {what} ."), _sentence(
         f"{name} has {said[label]} than {NUMBERS[bound]} {what_then} ."
     )
 
@@ -247,8 +249,10 @@ FAMILIES = (_quantified, _compared, _ordered, _counted)
 # --- questions
 
 
-def _question(asked: str, rng: Random) -> Question:
-    """Three facts with other people, colors, places and days; often with the same deed or thing, so that one word is not enough."""
+def _question(kind: str, rng: Random) -> Question:
+    """Generate a passage of three facts and a question of this kind about one. Often all three share the deed or the
+    thing, so that one word is not enough to find the answer.
+    """
     people, colors = rng.sample(sorted(NAMES), 3), rng.sample(COLORS, 3)
     places, days = rng.sample(lexicon.PLACES, 3), rng.sample(lexicon.DAYS, 3)
     deeds = (
@@ -263,7 +267,7 @@ def _question(asked: str, rng: Random) -> Question:
         order = rng.choice(
             ((who, deed, what, where, when), (when, who, deed, what, where), (where, who, deed, what, when))
         )
-        facts.append(_written(" ".join((*order, "."))))
+        facts.append(_sentence(" ".join((*order, "."))))
     passage, told = " ".join(facts), rng.randrange(3)
     who, color, thing, where, when = people[told], colors[told], things[told], places[told], days[told]
     base, the = lexicon.DEEDS[deeds[told]], f"the {color} {thing}"
@@ -276,6 +280,6 @@ def _question(asked: str, rng: Random) -> Question:
             f"What color was the {thing} that {who} {deeds[told]} {rng.choice((where, when))} ?",
             color,
         ),
-    }[asked]
+    }[kind]
     start = passage.lower().index(answer.lower())  # at the head of a fact it has a capital
-    return Question(passage, _written(question), start, start + len(answer), asked)
+    return Question(passage, _sentence(question), start, start + len(answer), kind)

@@ -1,4 +1,4 @@
-"""Paths of the files that are no code: models, texts, the page server and its settings."""
+"""Paths of the files that are not code: models, texts, the page server and its settings."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from pathlib import Path
 
 @functools.cache
 def home() -> Path:
-    """The folder of `app.py` and `assets`: that of a checkout, or `attention_atlas` beside the installed packages."""
+    """Return the folder with `app.py` and `assets`: the checkout, or `attention_atlas` beside the installed packages."""
     beside = Path(__file__).resolve().parents[2]
     installed = beside / "attention_atlas"
     return installed if installed.is_dir() else beside
 
 
 def assets(*names: str) -> Path:
-    """A folder or file below `assets`.
+    """Return the path of a folder or file below `assets`.
 
     >>> assets("models", "gpt-mini").is_dir()
     True

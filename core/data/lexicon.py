@@ -1,4 +1,4 @@
-"""The words and rules of the grammar. A rule is a row of symbols and words; drawing is even, so a rule may stand twice."""
+"""The words and rules of the grammar. A rule is a row of symbols and words; all are equally likely, so a rule may occur twice."""
 
 from __future__ import annotations
 
@@ -123,6 +123,7 @@ FRAMES = (
 
 
 def _opinions(label: str) -> Iterator[str]:
+    """Yield the sentence frames of opinions with this label, filled with the symbols of each class of things in singular and plural."""
     for kind in CLASSES:
         for number, was in (("sg", "was"), ("pl", "were")):
             slots = {

@@ -1,4 +1,4 @@
-"""Running text as BERT reads it: windows, pairs of neighbouring sentences, hidden words. For training and measuring."""
+"""Running text as BERT reads it: passages, pairs of neighbouring sentences, masked words. For training and measuring."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SHARE, MASKED, REDRAWN = 0.15, 0.8, 0.1
 
 
 class Pair(NamedTuple):
-    """Two texts as ids, whether the second follows the first, and the sentence where a walk goes on."""
+    """Two texts as ids, whether the second follows the first, and `after`, the index of the sentence at which the next pair begins."""
 
     first: Array
     second: Array
@@ -35,7 +35,7 @@ class Pair(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Books:
-    """Books as one stream of ids. Sentence i is `stream[bounds[i] : bounds[i + 1]]`, in `paragraph[i]` of `book[i]`."""
+    """Books as one stream of ids. Sentence i is `stream[bounds[i] : bounds[i + 1]]`, in paragraph `paragraph[i]` of book `book[i]`."""
 
     stream: Array
     bounds: Array
@@ -44,7 +44,7 @@ class Books:
 
     @classmethod
     def read(cls, rows: Iterable[str], tokenizer: Tokenizer) -> Books:
-        """Paragraphs, one a line; a line `=== ID` opens a book."""
+        """Tokenize books from lines: a line is a paragraph, and a line `=== ID` begins a book."""
         parts, bounds, places = [np.zeros(0, dtype=np.uint16)], [0], []
         found = _sentences(rows)
         while some := list(islice(found, AT_ONCE)):
@@ -55,14 +55,14 @@ class Books:
         where = np.array(places, dtype=np.int32).reshape(-1, 2)
         return cls(np.concatenate(parts), np.cumsum(bounds), where[:, 0], where[:, 1])
 
-    def windows(self, size: int) -> Array:
-        """Where passages of `size` tokens begin, one behind the other, none across two books."""
+    def window_starts(self, size: int) -> Array:
+        """Return the indices in the stream at which consecutive passages of `size` tokens begin; none extends over two books."""
         first = np.flatnonzero(np.diff(self.book, prepend=-1))
         edges = [*self.bounds[first], len(self.stream)]
         return np.concatenate([np.arange(a, b - size + 1, size) for a, b in pairwise(edges)])
 
     def sentences(self, first: int, n: int) -> Array:
-        """Sentences first .. first + n - 1 of one book, cut to SIDE tokens."""
+        """Return the ids of sentences first .. first + n - 1, those of the same book only, cut to SIDE tokens."""
         last = first + n
         while last > first + 1 and (last > len(self.book) or self.book[last - 1] != self.book[first]):
             last -= 1
@@ -73,9 +73,10 @@ class Books:
     def pair(
         self, first: int, rng: np.random.Generator, follows: bool, *, anywhere: bool = False
     ) -> Pair | None:
-        """Two texts of 1 to 3 sentences: neighbours, or the second from far away in the same book, or from `anywhere`.
+        """Sample two texts of 1 to 3 sentences, the first from sentence `first` on: neighbours, or the second from far
+        away in the same book, or from `anywhere` in the stream.
 
-        None where the book ends before, or is too short to have a sentence far away.
+        Returns None where the book ends before, or is too short to have a sentence far away.
         """
         n_first, n_second = (int(n) for n in rng.integers(1, 4, size=2))
         second = first + n_first
@@ -99,8 +100,9 @@ class Books:
             second = low + drawn if drawn < before else int(near[1]) + drawn - before
         return Pair(self.sentences(first, n_first), self.sentences(second, n_second), follows, after)
 
-    def ordered(self, first: int, rng: np.random.Generator, in_order: bool) -> Pair | None:
-        """Two neighbours of 1 to 3 sentences in their order, or the same two swapped (Lan et al. 2020, 3.1).
+    def ordered_pair(self, first: int, rng: np.random.Generator, in_order: bool) -> Pair | None:
+        """Sample two neighbouring texts of 1 to 3 sentences, in their order or swapped (Lan et al. 2020, 3.1). Returns
+        None where the book ends before.
 
         Neither which words there are nor which text they are of tells one from the other. None where the book ends before.
         """
@@ -109,7 +111,7 @@ class Books:
 
 
 def _sentences(rows: Iterable[str]) -> Iterator[tuple[str, int, int]]:
-    """Each sentence with the number of its paragraph and of its book."""
+    """Yield each sentence with the number of its paragraph and of its book."""
     book = 0
     for paragraph, row in enumerate(rows):
         if row.startswith(NEW_TEXT):
@@ -130,10 +132,10 @@ def hide(
     masked: float = MASKED,
     redrawn: float = REDRAWN,
 ) -> tuple[Array, Array]:
-    """Hide 15% of the tokens of each row: 80% become the mask, 10% a random word, 10% stay (Devlin et al. 2019).
+    """Mask 15% of the tokens of each row: of these 80% become the mask, 10% a random word, 10% stay (Devlin et al. 2019).
 
-    ids and special (row pos), True where a token is never chosen -> the ids to read, and True where to guess.
-    Each row has round(share n) of its n other tokens chosen, at least one.
+    `ids` and `special` are (row, pos); `special` is True where a token is never chosen. Returns the ids to read, and
+    True where a token is to be predicted. Each row has round(share n) of its n other tokens chosen, at least one.
     """
     order = rng.random(ids.shape) + special * 2.0
     n_chosen = np.maximum(1, np.rint(share * (~special).sum(1, keepdims=True)))
@@ -144,8 +146,8 @@ def hide(
     return np.where(changed, rng.choice(drawable, ids.shape), hidden), chosen
 
 
-def framed(tokenizer: Tokenizer, first: Array, second: Array | None = None) -> tuple[Array, Array]:
-    """[CLS] first [SEP], and second [SEP] as segment 1: ids and segments."""
+def add_marks(tokenizer: Tokenizer, first: Array, second: Array | None = None) -> tuple[Array, Array]:
+    """Return the ids and segments of [CLS] first [SEP], or of [CLS] first [SEP] second [SEP] with the second text as segment 1."""
     marks = np.array([tokenizer.start, tokenizer.end], dtype=np.int64)
     a = np.concatenate((marks[:1], first, marks[1:])).astype(np.int64)
     b = (
@@ -156,8 +158,8 @@ def framed(tokenizer: Tokenizer, first: Array, second: Array | None = None) -> t
     return np.concatenate((a, b)), np.repeat([0, 1], [len(a), len(b)])
 
 
-def padded(rows: Sequence[tuple[Array, Array]], pad: int) -> tuple[Array, Array, Array]:
-    """Rows of (ids, segments) as ids, segments and True where a token is real, each (row pos)."""
+def pad_rows(rows: Sequence[tuple[Array, Array]], pad: int) -> tuple[Array, Array, Array]:
+    """Pad rows of (ids, segments) to one length and return ids, segments and a mask of real tokens, each (row, pos)."""
     ids = np.full((len(rows), max(len(row) for row, _ in rows)), pad, dtype=np.int64)
     segments, real = np.zeros_like(ids), np.zeros(ids.shape, dtype=bool)
     for place, (row, segment) in enumerate(rows):

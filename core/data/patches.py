@@ -1,4 +1,4 @@
-"""A picture as a row of places: cut into patches, some of them hidden, and read from a doodle's text.
+"""A picture as a sequence of patches, some of them hidden, read from a doodle's text.
 
 Place 0 is the class token's, in DeiT place 1 the distillation token's, then come the patches row by row. An id below the
 number of places is a place that is seen; the same id plus that number is the same place hidden.
@@ -32,15 +32,15 @@ MARKS = ("class", "distillation")
 _MARK = re.compile(r"\s+hidden:([0-9a-f]{1,4096})$")
 
 
-def unfolded(picture: Tensor, patch: int) -> Tensor:
-    """The patches of a picture, row by row, each as one row of numbers: channel by channel, from its top left corner.
+def to_patches(picture: Tensor, patch: int) -> Tensor:
+    """Cut a picture into patches, row by row, each flattened channel by channel from its top left corner.
 
     Equation (Dosovitskiy et al. 2021, 3.1): x in (channel, H, W) becomes x_p in (N, patch^2 channels), N = H W / patch^2.
     A linear map of these is `nn.Conv2d` with kernel and stride `patch`, its weight flattened.
     Shapes: picture (.. channel row column) -> (.. pos number).
     Errors: ValueError where the sides cannot be cut into patches.
 
-    >>> unfolded(torch.arange(16.0).reshape(1, 4, 4), 2)[1].tolist()
+    >>> to_patches(torch.arange(16.0).reshape(1, 4, 4), 2)[1].tolist()
     [2.0, 3.0, 6.0, 7.0]
     """
     *before, channels, high, wide = picture.shape
@@ -52,11 +52,11 @@ def unfolded(picture: Tensor, patch: int) -> Tensor:
     return cut.permute(order).reshape(*before, -1, channels * patch * patch)
 
 
-def folded(patches: Tensor, grid: Sequence[int], channels: int = 1) -> Tensor:
-    """The picture again: patches (.. pos number) in a `grid` of rows and columns -> (.. channel row column).
+def from_patches(patches: Tensor, grid: Sequence[int], channels: int = 1) -> Tensor:
+    """Join patches (.., pos, number) in a `grid` of (rows, columns) to a picture (.., channel, row, column): the inverse of `to_patches`.
 
     >>> x = torch.arange(16.0).reshape(1, 4, 4)
-    >>> torch.equal(folded(unfolded(x, 2), (2, 2)), x)
+    >>> torch.equal(from_patches(to_patches(x, 2), (2, 2)), x)
     True
     """
     *before, _, numbers = patches.shape
@@ -67,21 +67,21 @@ def folded(patches: Tensor, grid: Sequence[int], channels: int = 1) -> Tensor:
     return cut.permute(order).reshape(*before, channels, rows * patch, columns * patch)
 
 
-def numbers(pixels: NDArray[np.uint8], patch: int, first: int = 1) -> NDArray[np.float32]:
-    """Return the numbers of grey pictures (.. row column) as patches: (.. place number), zeros at the `first` places, which are no patches.
+def patch_values(pixels: NDArray[np.uint8], patch: int, first: int = 1) -> NDArray[np.float32]:
+    """Return grey pictures (.., row, column) as scaled patches (.., position, number), after `first` positions of zeros for the marks.
 
-    >>> numbers(np.full((28, 28), 255, dtype=np.uint8), 4)[:2, 0].tolist()
+    >>> patch_values(np.full((28, 28), 255, dtype=np.uint8), 4)[:2, 0].tolist()
     [0.0, 1.0]
     """
     scaled = (torch.from_numpy(pixels.astype(np.float32)) / 255 - MEAN) / DEVIATION
-    cut = unfolded(scaled[..., None, :, :], patch)
+    cut = to_patches(scaled[..., None, :, :], patch)
     return torch.nn.functional.pad(cut, (0, 0, first, 0)).numpy()
 
 
-def names(side: int, first: int = 1) -> tuple[str, ...]:
-    """Return the names of the ids of a grid of `side` patches each way after `first` marks: row and column from 1 on.
+def patch_names(side: int, first: int = 1) -> tuple[str, ...]:
+    """Return the names of all ids for a grid of `side` patches each way after `first` marks: row and column counted from 1, then the same hidden.
 
-    >>> names(1)
+    >>> patch_names(1)
     ('class', '1,1', 'class hidden', '1,1 hidden')
     """
     seen = (
@@ -91,50 +91,52 @@ def names(side: int, first: int = 1) -> tuple[str, ...]:
     return (*seen, *(f"{name} hidden" for name in seen))
 
 
-def named(side: int, first: int = 1) -> tokenizers.Tokenizer:
-    """A tokenizer that knows these names and nothing else.
+def patch_tokenizer(side: int, first: int = 1) -> tokenizers.Tokenizer:
+    """Return a tokenizer whose vocabulary is `patch_names`.
 
-    >>> named(7).token_to_id("7,7")
+    >>> patch_tokenizer(7).token_to_id("7,7")
     49
     """
     return tokenizers.Tokenizer(
-        models.WordLevel({name: place for place, name in enumerate(names(side, first))}, unk_token="class")
+        models.WordLevel(
+            {name: place for place, name in enumerate(patch_names(side, first))}, unk_token="class"
+        )
     )
 
 
-def drawn(n: int, share: float = HIDDEN, seed: int = 0) -> tuple[int, ...]:
-    """Return a random choice of the patches 1 to n to hide, in order: as many as the share, rounded down.
+def sample_hidden(n: int, share: float = HIDDEN, seed: int = 0) -> tuple[int, ...]:
+    """Return the numbers of randomly chosen patches to hide, ascending, out of 1 to n: as many as the share, rounded down.
 
-    >>> len(drawn(49)), drawn(4, 0.5, seed=1) == drawn(4, 0.5, seed=1)
+    >>> len(sample_hidden(49)), sample_hidden(4, 0.5, seed=1) == sample_hidden(4, 0.5, seed=1)
     (36, True)
     """
     order = np.random.default_rng(seed).permutation(n)[: int(n * share)]
     return tuple(sorted(int(place) + 1 for place in order))
 
 
-def bare(text: str) -> str:
-    """A doodle's text without the mark of hidden patches.
+def without_hidden_mark(text: str) -> str:
+    """Return a doodle's text without the mark of hidden patches.
 
-    >>> bare("doodle:Y2AYBaNgFMAAAA hidden:a")
+    >>> without_hidden_mark("doodle:Y2AYBaNgFMAAAA hidden:a")
     'doodle:Y2AYBaNgFMAAAA'
     """
     return _MARK.sub("", text.strip())
 
 
-def hiding(text: str, places: Collection[int]) -> str:
-    """A doodle's text with the patches of these places hidden, and no others: a mark behind it.
+def with_hidden_mark(text: str, places: Collection[int]) -> str:
+    """Return a doodle's text with a mark that hides the patches at these positions, and no others.
 
-    >>> hiding("doodle:Y2AYBaNgFMAAAA", [1, 3])
+    >>> with_hidden_mark("doodle:Y2AYBaNgFMAAAA", [1, 3])
     'doodle:Y2AYBaNgFMAAAA hidden:a'
     """
     bits = sum(1 << place for place in set(places))
-    return f"{bare(text)} hidden:{bits:x}"
+    return f"{without_hidden_mark(text)} hidden:{bits:x}"
 
 
-def hidden_in(text: str, n: int, first: int = 1) -> tuple[int, ...] | None:
-    """The hidden places that a text names, of n patches from place `first` on; None where it says nothing of that.
+def hidden_positions(text: str, n: int, first: int = 1) -> tuple[int, ...] | None:
+    """Return the hidden positions that a doodle's text names, of n patches from position `first` on; None where it has no mark.
 
-    >>> hidden_in("doodle:Y2AYBaNgFMAAAA hidden:a", 49), hidden_in("doodle:Y2AYBaNgFMAAAA", 49)
+    >>> hidden_positions("doodle:Y2AYBaNgFMAAAA hidden:a", 49), hidden_positions("doodle:Y2AYBaNgFMAAAA", 49)
     ((1, 3), None)
 
     Raises InputError for a place that the picture does not have.
@@ -154,7 +156,7 @@ def hidden_in(text: str, n: int, first: int = 1) -> tuple[int, ...] | None:
 
 @dataclass(frozen=True)
 class PatchReader:
-    """Reads a doodle's text as the class token and the patches of a picture of `image` pixels each way.
+    """A reader of doodle texts: the class token and the patches of a picture of `image` pixels each way.
 
     A larger picture than a doodle shows each of its pixels as a square, in all `channels` alike. `share` of the patches
     are hidden where the text does not say which. The patches begin at place `first`: behind the class token, or behind the
@@ -172,10 +174,10 @@ class PatchReader:
 
     @property
     def example(self) -> str:
-        return doodles.as_text(doodles.own("cat"))
+        return doodles.as_text(doodles.example("cat"))
 
     def encode(self, text: str, *, special: bool = False) -> Encoded:
-        """Tokens of places with the numbers of their patches; raises InputError for what is no doodle's text."""
+        """Encode a doodle's text to one token a position, with the numbers of its patch. Raises InputError for a text that is no doodle."""
         if self.image % doodles.SIDE:
             raise InputError(
                 f"This model reads pictures of {self.image} x {self.image} pixels.",
@@ -184,14 +186,14 @@ class PatchReader:
             )
         side = self.image // self.patch
         n = side * side
-        hidden = hidden_in(text, n, self.first)
-        pixels = doodles.from_text(bare(text))
+        hidden = hidden_positions(text, n, self.first)
+        pixels = doodles.from_text(without_hidden_mark(text))
         times = self.image // doodles.SIDE
-        values = numbers(pixels.repeat(times, 0).repeat(times, 1), self.patch, self.first)
+        values = patch_values(pixels.repeat(times, 0).repeat(times, 1), self.patch, self.first)
         values = np.tile(values, (1, self.channels))
-        draw = (place - 1 + self.first for place in drawn(n, self.share))
+        draw = (place - 1 + self.first for place in sample_hidden(n, self.share))
         gone = {*draw} if hidden is None and self.share else {*(hidden or ())}
         values[list(gone)] = 0
         ids = tuple(place + len(values) * (place in gone) for place in range(len(values)))
-        called = names(side, self.first)
+        called = patch_names(side, self.first)
         return Encoded(ids, tuple(called[i] for i in ids), (None,) * len(ids), values=values)

@@ -1,4 +1,4 @@
-"""Whether a text is such as a model has read, judged by how tokenizers cut it: before anything is computed, and without a list of languages."""
+"""Checks whether a model can read a text, from how tokenizers cut it: before anything is computed, and without a list of languages."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ UNKNOWN = ("[UNK]", "<unk>")
 
 
 @functools.cache
-def english() -> Tokenizer | None:
-    """The yardstick: a tokenizer that was learned from English alone; None where it is not here."""
+def english_tokenizer() -> Tokenizer | None:
+    """Return the tokenizer that other texts are compared with, learned from English alone; None where its file is missing."""
     try:
         return Tokenizer.from_file(_YARDSTICK)
     except Exception:  # noqa: BLE001 - the library raises Exception itself; without a yardstick nothing is said
@@ -36,12 +36,12 @@ def english() -> Tokenizer | None:
 
 @functools.lru_cache(256)
 def is_english(text: str) -> bool:
-    """Whether the words are cut into as few tokens as English ones; names, which no list of words has, do not count.
+    """Return whether a text is cut into about as few tokens as English is. Capitalised words count only at its start, for names are in no vocabulary.
 
     >>> is_english("She has a white car."), is_english("Das weiße Auto steht vor dem Haus."), is_english("")
     (True, False, True)
     """
-    yardstick, words = english(), _WORD.findall(text[:READ])
+    yardstick, words = english_tokenizer(), _WORD.findall(text[:READ])
     if yardstick is None or not words:
         return True
     plain = [word.lower() for place, word in enumerate(words) if place == 0 or not word[0].isupper()]
@@ -49,26 +49,26 @@ def is_english(text: str) -> bool:
     return tokens - PER_LETTER * sum(map(len, plain)) <= OVER
 
 
-def in_small_letters(text: str) -> str:
-    """The same as English is written: a capital begins a sentence, and I is one.
+def to_sentence_case(text: str) -> str:
+    """Return a text with small letters, except at the beginning of a sentence and in the word I.
 
-    >>> in_small_letters("I AM ANGRY. AM I?")
+    >>> to_sentence_case("I AM ANGRY. AM I?")
     'I am angry. Am I?'
     """
     small = re.sub(r"\bi\b", "I", text.lower())
     return re.sub(r"(?:^|[.!?]\s+)\W*\w", lambda begin: begin.group().upper(), small)
 
 
-def shouted(text: str, reads: Tokenizer) -> tuple[int, int] | None:
-    """The tokens of a text in capitals and of the same in small letters, where this tokenizer cuts capitals to pieces; else None."""
+def capital_token_counts(text: str, reads: Tokenizer) -> tuple[int, int] | None:
+    """Return (tokens of a text in capitals, tokens of the same in small letters) where this tokenizer needs many more for capitals; else None."""
     here = _begin(text)
     if sum(letter.isupper() for letter in here) <= sum(letter.islower() for letter in here):
         return None
-    loud, small = map(len, reads.encode_many([here, in_small_letters(here)]))
+    loud, small = map(len, reads.encode_many([here, to_sentence_case(here)]))
     return (loud, small) if loud >= SHOUTED * small and loud - small > 1 else None
 
 
-def unknown(text: str, reads: Tokenizer) -> str:
+def unknown_characters(text: str, reads: Tokenizer) -> str:
     """Return the characters, each once, that no token of this tokenizer covers.
 
     A word in plain letters that a list of words does not hold is an unknown word: its letters are none.
@@ -76,7 +76,7 @@ def unknown(text: str, reads: Tokenizer) -> str:
     text = _begin(text)
     encoded = reads.encode(text)
     spans = [
-        *encoded.lost,
+        *encoded.uncovered,
         *(
             span
             for token, span in zip(encoded.tokens, encoded.spans, strict=True)
@@ -87,11 +87,11 @@ def unknown(text: str, reads: Tokenizer) -> str:
     return "".join(dict.fromkeys("".join(lost)))
 
 
-def unread(texts: Iterable[str], reads: Tokenizer) -> float:
-    """Return the share of the tokens of these texts that say nothing to a model: unknown ones, and letters that none covers.
+def unknown_share(texts: Iterable[str], reads: Tokenizer) -> float:
+    """Return the share of the tokens of these texts that carry nothing for a model: unknown tokens, and characters that none covers.
 
-    >>> from core.text.learn import written_words
-    >>> round(unread(["a cat", "a dog"], Tokenizer(written_words(("a", "cat"), ("<unk>",)))), 2)
+    >>> from core.text.learn import word_list_tokenizer
+    >>> round(unknown_share(["a cat", "a dog"], Tokenizer(word_list_tokenizer(("a", "cat"), ("<unk>",)))), 2)
     0.25
     """
     n, missing = 0, 0
@@ -101,13 +101,15 @@ def unread(texts: Iterable[str], reads: Tokenizer) -> float:
         except InputError:  # no token, and none for unknown words either
             n, missing = n + 1, missing + 1
             continue
-        n += len(encoded.ids) + len(encoded.lost)
-        missing += len(encoded.lost) + sum(token in (*UNKNOWN, reads.unknown) for token in encoded.tokens)
+        n += len(encoded.ids) + len(encoded.uncovered)
+        missing += len(encoded.uncovered) + sum(
+            token in (*UNKNOWN, reads.unknown) for token in encoded.tokens
+        )
     return missing / max(n, 1)
 
 
-def spelled(text: str, reads: Tokenizer) -> str:
-    """The characters, each once, that this tokenizer cuts into several tokens, their bytes: emoji, and symbols that its texts hardly had."""
+def characters_in_bytes(text: str, reads: Tokenizer) -> str:
+    """Return the characters, each once, that this tokenizer cuts into several tokens, one for each byte: emoji, and rare symbols."""
     text = _begin(text)
     met = Counter(span for span in reads.encode(text).spans if span)
     return "".join(
@@ -116,5 +118,5 @@ def spelled(text: str, reads: Tokenizer) -> str:
 
 
 def _begin(text: str) -> str:
-    """Return the beginning of a text that is judged, without halves of surrogate pairs, which no tokenizer takes (a run refuses them)."""
+    """Return the part of a text that is checked, its first READ letters, without halves of surrogate pairs, which no tokenizer accepts."""
     return text[:READ].encode(errors="ignore").decode()

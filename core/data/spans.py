@@ -1,4 +1,4 @@
-"""The answer in a text: where it starts and where it ends, chosen together.
+"""The answer to a question as a span of the text: its start and its end, chosen together.
 
 Devlin et al. 2019, 4.2: P(start = i) = softmax_i(w_s h_i), P(end = j) = softmax_j(w_e h_j), both over the positions of the
 text, and the answer is the pair i <= j with the greatest w_s h_i + w_e h_j.
@@ -18,7 +18,9 @@ Array = np.ndarray
 
 @dataclass(frozen=True, eq=False)
 class Spans:
-    """Both distributions (pos,), the score of each pair (start, end), -inf where the end is before the start, and the best pair."""
+    """The distributions of the start and of the end, (pos,) each, the score of each pair (start, end), -inf where the
+    end is before the start, and the best pair.
+    """
 
     start: Array
     end: Array
@@ -27,12 +29,13 @@ class Spans:
 
     @property
     def probability(self) -> float:
-        """P(start) P(end) of the best pair."""
+        """Return P(start) P(end) of the best pair."""
         return float(self.start[self.best[0]] * self.end[self.best[1]])
 
 
 def spans(starts: Array, ends: Array, allowed: Array | None = None) -> Spans:
-    """The pairs of a text from its scores, both (pos,); where `allowed` (pos,) is False nothing starts or ends.
+    """Return the distributions and the best pair from the scores of starts and ends, both (pos,); nothing starts or ends
+    where `allowed` (pos,) is False.
 
     >>> found = spans(np.array([0.0, 3.0, 1.0]), np.array([4.0, 0.0, 2.0]))
     >>> found.best, bool(found.scores[1, 0] == -np.inf)

@@ -1,4 +1,4 @@
-"""Our own sentences from assets/texts, as rows: what pages show and heads are measured on."""
+"""Sentences from assets/texts, as rows: those that pages offer and that heads are measured on."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Links = Sequence[tuple[int, int]]
 
 @dataclass(frozen=True)
 class Example:
-    """A sentence; for translators with its translation and `links`, who translates whom: (source word, target word)."""
+    """A sentence; for translators with its translation and `links` from each source word to its target word, (source word, target word)."""
 
     text: str
     target: str | None = None
@@ -31,7 +31,7 @@ class Example:
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence for measuring heads; `links` are (word looked at, word that looks), `of` is what it is a copy of.
+    """A sentence for measuring heads; `links` are (word attended to, word that attends), and `copy_of` is the id of the sentence that it copies.
 
     >>> row = Sentence("quote-01", "quotes", '"Run!" cried Ruth.', ((0, 3),), "", "")
     >>> row.links_in(("START", '"', "Run", '!"', "cried", "Ruth", "."))
@@ -42,14 +42,14 @@ class Sentence:
     group: str
     text: str
     links: Links
-    of: str
+    copy_of: str
     note: str
 
     def __post_init__(self) -> None:
         _check(self.links, self.text, self.text)
 
     def links_in(self, words: Sequence[str]) -> Links:
-        """The links as places in the words of a run, where one word may stand for several of ours (`."`) or for none ([CLS]).
+        """Return the links as indices of the words of a run, where one word may cover several of the sentence's (`."`), or none ([CLS]).
 
         Raises ValueError where words are missing, as of a tokenizer that drops what it does not know.
         """
@@ -61,7 +61,7 @@ class Sentence:
 
 @dataclass(frozen=True)
 class Preset:
-    """A sentence that a page offers; `second` is its translation, hidden word, next word or second text, `cites` keys of sources.
+    """A sentence that a page offers; `second` is its translation, masked word, next word or second text, and `cites` are keys of sources.
 
     `also` holds what is as good as `second`; whether a model does either is judged by `core.analysis.preset_checks`.
     """
@@ -75,14 +75,14 @@ class Preset:
     note: str
 
     @property
-    def wanted(self) -> tuple[str, ...]:
-        """All that is right; nothing where the sentence only shows where a model looks."""
+    def answers(self) -> tuple[str, ...]:
+        """Return all right answers; none where the sentence only shows attention."""
         return (self.second, *self.also) if self.second else ()
 
 
 @dataclass(frozen=True)
 class Neighbors:
-    """Two sentences on one subject, and whether the second goes on from the first."""
+    """Two sentences on one subject, and whether the second follows the first in the text."""
 
     first: str
     second: str
@@ -93,7 +93,7 @@ class Neighbors:
 
 @dataclass(frozen=True)
 class WordPair:
-    """Two words that stand to each other as the pairs of their group do: king, queen."""
+    """Two words with the relation of their group, such as king and queen."""
 
     group: str
     first: str
@@ -102,7 +102,7 @@ class WordPair:
 
 @dataclass(frozen=True)
 class Concept:
-    """One thing and what it is called in five languages, with the article where a dictionary gives one."""
+    """A thing and its name in five languages, with the article where a dictionary gives one."""
 
     english: str
     spanish: str
@@ -138,7 +138,7 @@ def texts(name: Literal["concepts"]) -> tuple[Concept, ...]: ...
 def texts(name: Literal["head_maps", "heads_en", "heads_en-es"]) -> tuple[Example, ...]: ...
 @cache
 def texts(name: str) -> tuple[Any, ...]:
-    """All rows of one file, in its order. What the files are for is said in assets/texts/README.md.
+    """Return all rows of one file of assets/texts, in its order. assets/texts/README.md describes the files.
 
     >>> texts("heads_en-es")[0]
     Example(text='She has a white car.', target='Ella tiene un auto blanco.', links=((0, 0), (1, 1), (2, 2), (4, 3), (3, 4)))
@@ -154,7 +154,9 @@ def texts(name: str) -> tuple[Any, ...]:
 
 
 def read(path: Path, row: type) -> Iterator[Any]:
-    """The rows of one file: a cell a field, tabs between, or in a .txt the text alone; InputError names the file and the line."""
+    """Yield the rows of one file: tab-separated cells in the order of the fields of `row`, or in a .txt the text alone.
+    Raises InputError that names the file and the line.
+    """
     again = "Take the file from the repository again."
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
@@ -206,15 +208,15 @@ CELLS: dict[str, Callable[[str], Any]] = {
 }
 
 
-def _check(links: Links, seen: str, looking: str) -> None:
-    n_seen, n_looking = (len(words_in(text)) for text in (seen, looking))
+def _check(links: Links, key_text: str, query_text: str) -> None:
+    n_seen, n_looking = (len(words_in(text)) for text in (key_text, query_text))
     for link in links:
         if not (0 <= link[0] < n_seen and 0 <= link[1] < n_looking):
             raise ValueError(f"link {link[0]}-{link[1]} points at a word that is not there")
 
 
 def _places(text: str, words: Sequence[str]) -> list[int]:
-    """For each word of the text, the place in `words` that shows it."""
+    """Return for each word of the text the index in `words` of the word that covers it."""
     found: list[int] = []
     at = 0
     for place, word in enumerate(words):

@@ -1,4 +1,4 @@
-"""Beam search: several beginnings side by side, in one group or in several that keep away from each other."""
+"""Beam search: several candidate texts at once, in one group or in several that are pushed to differ."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.decoding.choose import checked, choose, largest
+from core.decoding.choose import check_finite, choose, largest_indices
 from core.decoding.filters import Array
 from core.decoding.prompt import Prompt
 from core.decoding.rows import rows_of
 from core.decoding.step import Step
-from core.decoding.stepper import Reads, StepOutputs
+from core.decoding.stepper import StepOutputs, StepReader
 from core.decoding.tree import Node, Tree
 from core.maths import log_softmax
-from core.run.barred import barred
+from core.run.bad_words import banned_next_tokens
 
 if TYPE_CHECKING:
     from core.decoding.strategies import Beam
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class _Text:
-    """A text in the search: the place of its node (-1: nothing written), what it adds up to, its ids and their names."""
+    """A candidate text of the search: the index of its last node (-1 before the first), its sums, its ids and their names."""
 
     place: int = -1
     logprob: float = 0.0
@@ -40,7 +40,7 @@ class _Text:
 
 @dataclass
 class _Group:
-    """Texts that compete with one another: `open`, best first, and the best that are `finished`."""
+    """Candidate texts that compete with one another: `open`, best first, and the best that are `finished`."""
 
     number: int
     strategy: Beam
@@ -65,7 +65,7 @@ class _Group:
 
 @dataclass
 class _Search:
-    """The nodes while they grow, and the groups that grow them; one group for a plain beam."""
+    """The state of a search: its nodes, and its groups of texts; a plain beam has one group."""
 
     prompt: Prompt
     strategy: Beam
@@ -75,23 +75,23 @@ class _Search:
     def __post_init__(self) -> None:
         self.groups = [_Group(number, self.strategy) for number in range(self.strategy.groups)]
 
-    def going(self) -> list[_Group]:
+    def active_groups(self) -> list[_Group]:
         return [group for group in self.groups if not group.over()]
 
     def extend(self, log_p: Array, step: int, last: bool, diversity: float) -> tuple[int, Node, list[int]]:
-        """One step from log p (row, vocab): the row and node of the best continuation, and the rows that go on.
+        """Take one step from log p (row, vocab): return the row and the node of the best continuation, and the rows that are continued.
 
         The rows are the open texts of the groups that go on, group after group; in the first step all share row 0.
         What a group writes costs those behind it `diversity` for each of its texts.
         """
         cost = np.zeros(log_p.shape[1])
         tops, rows, first = [], [], 0
-        for group in self.going():
+        for group in self.active_groups():
             row = first if step else 0
             cells = self._extend(group, log_p, row, cost, step, last)
             first += len(group.open)
             tops.append((row + cells[0][0], cells[0][2]))
-            taken = [cell for cell in cells if not self.prompt.ended(cell[1])][: group.width]
+            taken = [cell for cell in cells if not self.prompt.is_end(cell[1])][: group.width]
             cost = cost + diversity * np.bincount([token for _, token, _ in taken], minlength=cost.size)
             group.open = [text for _, _, text in taken if not last]
             if not group.over():
@@ -102,7 +102,8 @@ class _Search:
     def _extend(
         self, group: _Group, log_p: Array, first: int, cost: Array, step: int, last: bool
     ) -> list[tuple[int, int, _Text]]:
-        """The 2 * width best continuations of a group (width more for every further end of a text), each (parent among the open ones, token, text), best first.
+        """Return the best continuations of a group, best first, each as (index of its open parent, token, text), and add
+        their nodes: 2 * width of them, and width more for every further token that ends a text.
 
         Its open texts are the rows of log p from `first` on.
         Those among the first `width` that end are finished; in the last step all of the first `width` end.
@@ -110,7 +111,9 @@ class _Search:
         log_p = log_p[first : first + len(group.open)]
         total = np.array([text.total for text in group.open])[:, None] + log_p - cost
         cells = []
-        for rank, cell in enumerate(largest(total.ravel(), (2 + len(self.prompt.ends)) * group.width)):
+        for rank, cell in enumerate(
+            largest_indices(total.ravel(), (2 + len(self.prompt.ends)) * group.width)
+        ):
             if not np.isfinite(total.flat[cell]):
                 break
             row, token = divmod(cell, log_p.shape[1])
@@ -121,19 +124,19 @@ class _Search:
             self.nodes.append(
                 Node(parent.place, step, token, name, logprob, spent, group.number, first + row)
             )
-            if (last or self.prompt.ended(token)) and rank < group.width:
+            if (last or self.prompt.is_end(token)) and rank < group.width:
                 group.finished.append(text)
             cells.append((row, token, text))
         group.finished = sorted(group.finished, key=group.score, reverse=True)[: group.width]
         return cells
 
-    def written(self, place: int) -> tuple[int, ...]:
-        """Return the ids of the text that ends in this node; () at the root."""
-        return () if place < 0 else (*self.written(self.nodes[place].parent), self.nodes[place].id)
+    def ids_to(self, place: int) -> tuple[int, ...]:
+        """Return the ids of the text that ends in this node; () for -1."""
+        return () if place < 0 else (*self.ids_to(self.nodes[place].parent), self.nodes[place].id)
 
     def best(self) -> _Text:
         """Return the best text: at the end the finished one with the best score, before it the best open one."""
-        ranked = [text for group in self.going() for text in group.open]
+        ranked = [text for group in self.active_groups() for text in group.open]
         if not ranked:
             return max((text for group in self.groups for text in group.finished), key=self.groups[0].score)
         return max(ranked, key=lambda text: text.total)
@@ -150,7 +153,7 @@ class _Search:
 
 
 def search(
-    reader: Reads, prompt: Prompt, strategy: Beam, limit: int, forced: Mapping[int, int]
+    reader: StepReader, prompt: Prompt, strategy: Beam, limit: int, forced: Mapping[int, int]
 ) -> Iterator[Step]:
     """Run beam search over any reader, plain or in groups. Width 1 is greedy, except that the limit may cut it short of END."""
     run = _Search(prompt, strategy)
@@ -159,9 +162,9 @@ def search(
     for index in range(limit):
         begun = time.perf_counter()
         reading = reader.read(new)
-        log_p, diversity = log_softmax(checked(reading.logits)), strategy.diversity
-        texts = [text for group in run.going() for text in group.open][: len(log_p)]
-        shut = [barred(prompt.never, prompt.ids + text.ids) for text in texts]
+        log_p, diversity = log_softmax(check_finite(reading.logits)), strategy.diversity
+        texts = [text for group in run.active_groups() for text in group.open][: len(log_p)]
+        shut = [banned_next_tokens(prompt.never, prompt.ids + text.ids) for text in texts]
         for row, ids in zip(log_p, shut, strict=True):
             row[ids] = -np.inf
         if index in forced:  # all groups write it, so it costs none of them
@@ -176,9 +179,9 @@ def search(
         ]
         full = len(prompt.ids) + index + 1 >= prompt.room
         row, node, kept = run.extend(log_p, index, full or index + 1 == limit, diversity)
-        over = not run.going()
+        over = not run.active_groups()
         step = _step(run, reading, row, node, index, over)
-        reason = "" if not over else "end" if prompt.ended(step.ids[-1]) else "context" if full else "limit"
+        reason = "" if not over else "end" if prompt.is_end(step.ids[-1]) else "context" if full else "limit"
         seconds = time.perf_counter() - begun
         yield replace(
             step,
@@ -191,7 +194,7 @@ def search(
         if over:
             return
         reader.keep(kept)
-        new = [(text.ids[-1],) for group in run.going() for text in group.open]
+        new = [(text.ids[-1],) for group in run.active_groups() for text in group.open]
 
 
 def _step(run: _Search, reading: StepOutputs, row: int, node: Node, index: int, over: bool) -> Step:
@@ -200,7 +203,7 @@ def _step(run: _Search, reading: StepOutputs, row: int, node: Node, index: int, 
         run.prompt.name,
         forced=node.id,
         filters=run.prompt.filters,
-        ids=(*run.prompt.ids, *run.written(node.parent)),
+        ids=(*run.prompt.ids, *run.ids_to(node.parent)),
     )
     best = run.best()
     text, pending = run.prompt.text(best.ids)
@@ -211,7 +214,7 @@ def _step(run: _Search, reading: StepOutputs, row: int, node: Node, index: int, 
         chosen_by="beam",
         draw=None,
         candidates=choice.candidates,
-        kept=choice.kept,
+        n_kept=choice.n_kept,
         cuts=choice.cuts,
         logprob=choice.logprob,
         entropy=choice.entropy,
@@ -228,6 +231,6 @@ def _step(run: _Search, reading: StepOutputs, row: int, node: Node, index: int, 
         done=over,
         note=run.prompt.note if index == 0 else "",
         hidden=run.prompt.hidden,
-        ends=run.prompt.ended(node.id),
+        ends=run.prompt.is_end(node.id),
         tree=run.tree(),
     )

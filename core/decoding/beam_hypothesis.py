@@ -1,4 +1,4 @@
-"""One text of a beam, token by token: what the model gave and where it looked while it wrote just this text."""
+"""One text of a beam, token by token, with the candidates and the attention of the steps that wrote it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from core.decoding.step import Step
 from core.decoding.tree import Tree
 
 
-def along(steps: Sequence[Step], place: int, prompt: Prompt) -> tuple[Step, ...]:
+def hypothesis_steps(steps: Sequence[Step], place: int, prompt: Prompt) -> tuple[Step, ...]:
     """Return the steps of the one text that ends in node `place` of a beam's tree, as if it had been decoded alone.
 
     `steps` are those of the beam so far, from the first. Each step found has the token of its node, the candidates,
@@ -22,8 +22,8 @@ def along(steps: Sequence[Step], place: int, prompt: Prompt) -> tuple[Step, ...]
     >>> from core.decoding import Beam, counterexample
     >>> from core.decoding.decode import write
     >>> prompt = Prompt((), counterexample.Letters(), room=3)
-    >>> steps = list(write(counterexample.OnPaper(), prompt, Beam(width=2), 2, {}))
-    >>> [(step.text, round(step.chosen.before, 2), step.candidates[0].token) for step in along(steps, steps[-1].tree.best, prompt)]
+    >>> steps = list(write(counterexample.LookupModel(), prompt, Beam(width=2), 2, {}))
+    >>> [(step.text, round(step.chosen_candidate.before, 2), step.candidates[0].token) for step in hypothesis_steps(steps, steps[-1].tree.best, prompt)]
     [('b', 0.4, 'a'), ('bb', 0.9, 'b')]
     """
     tree = steps[-1].tree
@@ -35,7 +35,7 @@ def along(steps: Sequence[Step], place: int, prompt: Prompt) -> tuple[Step, ...]
         step, row, ids = steps[node.step], node.row, (*ids, node.id)
         rows = step.rows
         assert rows is not None
-        logprob = tree.alone(at)
+        logprob = tree.token_logprob(at)
         text, pending = prompt.text(ids)
         found.append(
             replace(
@@ -66,7 +66,7 @@ def along(steps: Sequence[Step], place: int, prompt: Prompt) -> tuple[Step, ...]
 
 def _reason(tree: Tree, place: int, prompt: Prompt, length: int) -> str:
     """Return why nothing follows this node; "" where something does, or could."""
-    if prompt.ended(tree.nodes[place].id):
+    if prompt.is_end(tree.nodes[place].id):
         return "end"
     if place not in dict(tree.finished):
         return ""

@@ -1,4 +1,4 @@
-"""The choice of one token among the candidates: what the filters left of them, and by which rule or lot."""
+"""The choice of one token among the candidates, by a rule or at random, after the filters."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ class Candidate:
 
 
 @dataclass(frozen=True)
-class Cut:
-    """The tokens that one filter, named by `by`, ruled out: how many, and their probability as the model gave it."""
+class FilterEffect:
+    """The effect of one filter, named by `by`: how many tokens it ruled out, and their probability as the model gave it."""
 
     by: str
     tokens: int
@@ -44,8 +44,8 @@ class Cut:
 
 
 @dataclass(frozen=True)
-class Draw:
-    """The lot: `u` fell into [low, high), the chosen token's part of the bar that the kept tokens fill from 0 to 1."""
+class SampledNumber:
+    """The random number of a draw: `u` fell into [low, high), the chosen token's interval when the probabilities of the remaining tokens fill 0 to 1."""
 
     u: float
     low: float
@@ -58,10 +58,10 @@ class Choice:
 
     id: int
     chosen_by: str
-    draw: Draw | None
+    draw: SampledNumber | None
     candidates: tuple[Candidate, ...]
-    kept: int
-    cuts: tuple[Cut, ...]
+    n_kept: int
+    cuts: tuple[FilterEffect, ...]
     logprob: float
     entropy: float
     log_total: float
@@ -84,8 +84,7 @@ def choose(
     forced: int | None = None,
     by: str = "argmax",
 ) -> Choice:
-    """Take one token of the logits (vocab,): the forced one, a drawn one (`seed` given), or the largest that the
-    filters leave. `ids` is the text so far, for filters that look at it.
+    """Choose one token of the logits (vocab,): the forced one, one sampled with `seed`, or the largest after the filters.
 
     Of equals the one with the smallest id is taken. Raises InputError when a logit is not a number.
 
@@ -93,7 +92,7 @@ def choose(
     >>> choice.id, choice.candidates[0].token, round(choice.surprise, 4)
     (1, 'b', 1.0)
     """
-    before = log_softmax(checked(logits))
+    before = log_softmax(check_finite(logits))
     left, cut_by, stages = logits, np.full(logits.shape, -1), [logits]
     for number, step in enumerate(filters):
         left = step(left, ids)
@@ -112,7 +111,7 @@ def choose(
     listed = _listed(before, taken)
     measured = [step.measure(stage, ids, listed) for step, stage in zip(filters, stages, strict=False)]
     cuts = tuple(
-        Cut(step.name, int((cut_by == n).sum()), float(p[cut_by == n].sum()))
+        FilterEffect(step.name, int((cut_by == n).sum()), float(p[cut_by == n].sum()))
         for n, step in enumerate(filters)
     )
     return Choice(
@@ -132,7 +131,7 @@ def choose(
             )
             for place, i in enumerate(listed)
         ),
-        kept=int((cut_by < 0).sum()),
+        n_kept=int((cut_by < 0).sum()),
         cuts=tuple(cut for cut in cuts if cut.tokens),
         logprob=float(before[taken]),
         entropy=float(-(p * np.where(p > 0, before, 0.0)).sum()),
@@ -144,8 +143,8 @@ def choose(
     )
 
 
-def checked(logits: Array) -> Array:
-    """Return the logits (.., vocab); raises InputError when one is NaN or a row has no finite one."""
+def check_finite(logits: Array) -> Array:
+    """Return the logits (.., vocab) unchanged. Raises InputError when one is NaN or a row has no finite one."""
     if np.isnan(logits).any() or not np.isfinite(logits.max(-1)).all():
         rule = "The next token is chosen by finite numbers."
         raise InputError(
@@ -154,10 +153,10 @@ def checked(logits: Array) -> Array:
     return logits
 
 
-def largest(scores: Array, n: int) -> list[int]:
+def largest_indices(scores: Array, n: int) -> list[int]:
     """Return the indices of the n largest scores, descending; of equal ones the first.
 
-    >>> largest(np.array([1.0, 3.0, 3.0, 2.0]), 3)
+    >>> largest_indices(np.array([1.0, 3.0, 3.0, 2.0]), 3)
     [1, 2, 3]
     """
     n = min(n, scores.size)
@@ -165,18 +164,18 @@ def largest(scores: Array, n: int) -> list[int]:
     return [int(place) for place in top[np.lexsort((top, -scores[top]))][:n]]
 
 
-def _sample(after: Array, seed: tuple[int, int]) -> tuple[int, Draw]:
-    """Sample a token: return the one under `u` when the parts of the remaining tokens are laid side by side, the most probable first."""
+def _sample(after: Array, seed: tuple[int, int]) -> tuple[int, SampledNumber]:
+    """Sample a token with the seed: return its id and the random number. The intervals are laid from 0 to 1 with the most probable token first."""
     kept = np.flatnonzero(after > 0)
     order = kept[np.argsort(-after[kept], kind="stable")]
     edges = np.cumsum(after[order])
     edges = edges / edges[-1]
     u = float(np.random.default_rng(seed).random())
     place = int(np.searchsorted(edges, u, side="right"))
-    return int(order[place]), Draw(u, float(edges[place - 1]) if place else 0.0, float(edges[place]))
+    return int(order[place]), SampledNumber(u, float(edges[place - 1]) if place else 0.0, float(edges[place]))
 
 
 def _listed(scores: Array, token: int) -> list[int]:
-    """Return the ids of the largest scores; `token` in the last place if it is not among them."""
-    order = largest(scores, LISTED)
+    """Return the ids of the largest scores; `token` is appended if it is not among them."""
+    order = largest_indices(scores, LISTED)
     return order if token in order else [*order, token]

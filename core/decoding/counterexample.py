@@ -1,4 +1,4 @@
-"""Two steps on paper: the most probable next word is not always the beginning of the most probable sentence.
+"""An example in two steps in which the most probable first word does not begin the most probable sentence.
 
 First step .5 / .4 / .1; then at best .4 behind the first word, .9 behind the second: always taking the most probable
 word gives .5 * .4 = 0.20, the best sentence has .4 * .9 = 0.36. Several documents take the word of largest
@@ -30,7 +30,7 @@ TREE: Mapping[Words, Sequence[float]] = {
 
 @dataclass(frozen=True)
 class Letters:
-    """Names for the tokens of a model on paper: a, b, c, ..."""
+    """Names for the tokens of a small example: a, b, c, ..."""
 
     alphabet: str = "abcdefghijklmnopqrstuvwxyz"
 
@@ -41,8 +41,8 @@ class Letters:
         return "".join(map(self.token, ids))
 
 
-class OnPaper:
-    """Reads like a network, but looks its probabilities up: `tree` gives them behind each written beginning."""
+class LookupModel:
+    """A reader in place of a network: it looks up the probabilities of the next word in `tree`, by the words so far."""
 
     kinds: tuple[Kind, ...] = ()
     nbytes = 0
@@ -69,14 +69,14 @@ def write_sentence(
     >>> write_sentence(Greedy()), write_sentence(Beam(width=2))
     (('aa', 0.2), ('bb', 0.36))
     """
-    *_, last = write(OnPaper(tree), Prompt((), Letters(), room=n_words + 1), strategy, n_words, {})
+    *_, last = write(LookupModel(tree), Prompt((), Letters(), room=n_words + 1), strategy, n_words, {})
     return last.text, round(probability(last.ids, tree), 10)
 
 
-def best(n_words: int = 2, tree: Mapping[Words, Sequence[float]] = TREE) -> tuple[str, float]:
-    """Return the most probable sentence and its probability, found by trying all of them.
+def best_sentence(n_words: int = 2, tree: Mapping[Words, Sequence[float]] = TREE) -> tuple[str, float]:
+    """Return the most probable sentence and its probability, found by trying all sentences.
 
-    >>> best()
+    >>> best_sentence()
     ('bb', 0.36)
     """
     every = product(range(len(tree[()])), repeat=n_words)

@@ -1,4 +1,4 @@
-"""One loop for every model that writes: read, choose, record, go on."""
+"""The decoding loop of every model that generates text: read, choose, record, repeat."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from core.decoding import beam
 from core.decoding.choose import choose
 from core.decoding.prompt import Prompt, prompt_of
 from core.decoding.step import Step
-from core.decoding.stepper import Reads, Stepper
+from core.decoding.stepper import Stepper, StepReader
 from core.decoding.strategies import Beam, Greedy, Sample, Strategy
 from core.errors import InputError
 from core.trace import Edit, ready
@@ -32,7 +32,7 @@ def decode(
     force: Iterable[tuple[int, int | str]] = (),
     run: Run | None = None,
 ) -> Iterator[Step]:
-    """Write on, one `Step` a token, computed when it is asked for; closing the generator stops the work.
+    """Generate text and yield one `Step` per token, computed when it is requested; closing the generator stops the work.
 
     `text` is the prompt, or for a translator the source; `prefix` is then the forced beginning of what it
     writes. `force` holds (step, token) pairs: at that step this token (an id, or the text of one) is written whatever
@@ -52,7 +52,9 @@ def decode(
     return write(reader, prompt, strategy, max_new_tokens, _forced(m, force))
 
 
-def write(reader: Reads, prompt: Prompt, strategy: Strategy, limit: int, forced: Forced) -> Iterator[Step]:
+def write(
+    reader: StepReader, prompt: Prompt, strategy: Strategy, limit: int, forced: Forced
+) -> Iterator[Step]:
     """Yield the steps of any strategy over any reader."""
     if prompt.first is not None:
         forced = {0: prompt.first, **forced}
@@ -62,7 +64,7 @@ def write(reader: Reads, prompt: Prompt, strategy: Strategy, limit: int, forced:
 
 
 def _one_by_one(
-    reader: Reads, prompt: Prompt, strategy: Greedy | Sample, limit: int, forced: Forced
+    reader: StepReader, prompt: Prompt, strategy: Greedy | Sample, limit: int, forced: Forced
 ) -> Iterator[Step]:
     written: list[int] = []
     new: Sequence[int] = prompt.ids
@@ -83,7 +85,7 @@ def _one_by_one(
         labels = prompt.labels(written)
         written.append(choice.id)
         text, pending = prompt.text(written)
-        reason = "end" if prompt.ended(choice.id) else stopped(len(written), limit, prompt)
+        reason = "end" if prompt.is_end(choice.id) else stop_reason(len(written), limit, prompt)
         yield Step(
             index=index,
             token=prompt.name(choice.id),
@@ -91,7 +93,7 @@ def _one_by_one(
             chosen_by="rule" if index == 0 and choice.id == prompt.first else choice.chosen_by,
             draw=choice.draw,
             candidates=choice.candidates,
-            kept=choice.kept,
+            n_kept=choice.n_kept,
             cuts=choice.cuts,
             logprob=choice.logprob,
             entropy=choice.entropy,
@@ -111,15 +113,15 @@ def _one_by_one(
             reason=reason,
             note=prompt.note if index == 0 else "",
             hidden=prompt.hidden,
-            ends=prompt.ended(choice.id),
+            ends=prompt.is_end(choice.id),
         )
         if reason:
             return
         new = (choice.id,)
 
 
-def stopped(n_written: int, limit: int, prompt: Prompt) -> str:
-    """Return why nothing can follow although the text has not ended; "" when something can."""
+def stop_reason(n_written: int, limit: int, prompt: Prompt) -> str:
+    """Return why nothing can follow although the text has not ended, "context" or "limit"; "" when something can."""
     if len(prompt.ids) + n_written >= prompt.room:
         return "context"
     return "limit" if n_written >= limit else ""

@@ -1,4 +1,4 @@
-"""One more token of one text through a GPT: the sums of core/models/gpt.py in their order, without modules and taps.
+"""One more token of one text through a GPT: the operations of core/models/gpt.py in their order, without modules and taps.
 
 A step of writing multiplies each weight with one vector. In a model of a few layers the calls on the way (modules, taps,
 masks, views) take longer than these products; here they are left out, because nothing is edited and only the patterns are
@@ -31,7 +31,7 @@ class _Layer(NamedTuple):
 
 
 class OneToken:
-    """A frozen pre-norm GPT that reads on, one token of one text a call; `fits` says which networks it can be made of.
+    """A frozen pre-norm GPT that reads one token of one text per call; `fits` tells for which networks.
 
     `cache` holds what was read so far, and the new keys and values afterwards: the same that the network itself reads
     and writes. Gives the logits (vocab,) and the patterns (layer, head, key) of the new token.

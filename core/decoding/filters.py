@@ -1,5 +1,4 @@
-"""Filters: each takes the logits of one step (vocab,) and the ids of the text so far, and returns the logits changed;
-a token that is cut gets -inf. Most do not look at the text.
+"""Filters of the logits before a token is chosen.
 
 A new one is a frozen dataclass with a `name` and `__call__`; a strategy lists those it uses, in order.
 """
@@ -13,13 +12,13 @@ from typing import ClassVar, Protocol
 import numpy as np
 
 from core.maths import softmax
-from core.run.barred import Words, barred
+from core.run.bad_words import Words, banned_next_tokens
 
 Array = np.ndarray
 
 
 class Filter(Protocol):
-    """A step that changes logits before a token is chosen. `name` is the reason given for a token that it rules out.
+    """A change of the logits before a token is chosen. `name` is the reason given for a token that it rules out.
 
     `ids` is the whole text that is being written, its given beginning too. `measure` returns, for each token of `tokens`, the
     number by which this filter judges it on the logits before it: the figure shown for a token that was cut, or changed.
@@ -34,8 +33,8 @@ class Filter(Protocol):
 
 @dataclass(frozen=True)
 class NotAllowed:
-    """Cut what the model may not write: the tokens that complete one of `words`, as its configuration names them
-    (`bad_words_ids` of the transformers library; of the translators Opus-MT the padding).
+    """A filter that cuts the tokens which would complete one of `words`, the sequences that the model's configuration
+    bars (`bad_words_ids` of the transformers library; of the translators Opus-MT the padding).
 
     >>> NotAllowed(((0,), (1, 2)))(np.array([9.0, 1.0, 3.0]), ids=[4, 1]).tolist()
     [-inf, 1.0, -inf]
@@ -46,19 +45,19 @@ class NotAllowed:
 
     def __call__(self, logits: Array, ids: Sequence[int] = ()) -> Array:
         left = logits.copy()
-        left[barred(self.words, ids)] = -np.inf
+        left[banned_next_tokens(self.words, ids)] = -np.inf
         return left
 
     def measure(self, logits: Array, ids: Sequence[int], tokens: Sequence[int]) -> Array:
         """Return 1 where the token may not be generated, else 0."""
-        return np.isin(tokens, barred(self.words, ids)).astype(float)
+        return np.isin(tokens, banned_next_tokens(self.words, ids)).astype(float)
 
 
 @dataclass(frozen=True)
 class RepetitionPenalty:
-    """z / penalty if z > 0, else z * penalty, for each token that the text already has (Keskar et al. 2019,
-    CTRL, section 4.1; there z / penalty whatever the sign, which would help a token with z < 0). Above 1 what was
-    written becomes less probable, below 1 more. How often a token occurs does not matter. Cuts nothing.
+    """A filter that makes tokens of the text less probable: z / penalty if z > 0, else z * penalty (Keskar et al. 2019,
+    CTRL, section 4.1; there z / penalty whatever the sign, which would help a token with z < 0). Below 1 it makes
+    them more probable. How often a token occurs does not matter. Cuts nothing.
 
     >>> RepetitionPenalty(2.0)(np.array([3.0, 3.0, -1.0, -1.0]), ids=[1, 2, 1]).tolist()
     [3.0, 1.5, -2.0, -1.0]
@@ -80,7 +79,7 @@ class RepetitionPenalty:
 
 @dataclass(frozen=True)
 class Temperature:
-    """(z - max z) / T: below 1 the large ones win more, above 1 all come closer. Cuts nothing.
+    """A filter that scales the logits, (z - max z) / T: below 1 the large ones win more, above 1 all come closer. Cuts nothing.
 
     >>> softmax(Temperature(0.5)(np.log([0.2, 0.8]))).round(4).tolist()
     [0.0588, 0.9412]
@@ -100,7 +99,7 @@ class Temperature:
 
 @dataclass(frozen=True)
 class TopK:
-    """Keep the k largest; equals of the k-th stay too.
+    """A filter that keeps the k largest logits, and all equal to the k-th.
 
     >>> TopK(2)(np.array([1.0, 3.0, 2.0])).tolist()
     [-inf, 3.0, 2.0]
@@ -125,7 +124,7 @@ class TopK:
 
 @dataclass(frozen=True)
 class TopP:
-    """Keep the fewest most probable tokens that together reach p, at least one (the nucleus of Holtzman et al. 2020).
+    """A filter that keeps the fewest most probable tokens that together reach p, at least one (the nucleus of Holtzman et al. 2020).
 
     >>> TopP(0.7)(np.log([0.5, 0.3, 0.2])).round(3).tolist()
     [-0.693, -1.204, -inf]
@@ -156,8 +155,8 @@ class TopP:
 
 @dataclass(frozen=True)
 class MinP:
-    """Keep the tokens at least p times as probable as the most probable one (Nguyen et al. 2024, section 3): many
-    where the model hesitates, few where it is sure. The most probable stays whatever p.
+    """A filter that keeps the tokens at least p times as probable as the most probable one (Nguyen et al. 2024, section
+    3): many where the distribution is flat, few where it is peaked. The most probable stays whatever p.
 
     >>> MinP(0.5)(np.log([0.5, 0.3, 0.2])).round(3).tolist()
     [-0.693, -1.204, -inf]

@@ -1,4 +1,4 @@
-"""The prompt of a decoding: the ids that are given, their labels, and the text so far."""
+"""The prompt of a decoding: the given ids, their labels, and the text so far."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from core.decoding.filters import Filter, NotAllowed
 from core.errors import InputError
-from core.run.barred import Words
+from core.run.bad_words import Words
 
 if TYPE_CHECKING:
     from core.model import Model
@@ -30,7 +30,7 @@ class Names(Protocol):
 
 @dataclass(frozen=True)
 class Prompt:
-    """The given side: `ids` as the network reads them; the first `hidden` of them (START) are no text.
+    """The beginning of a decoding: `ids` as the network reads them; the first `hidden` of them (START) are no text.
 
     `source`, `source_tokens` and the places of its marks belong to a model that reads another sequence; all are empty for one that continues.
     `values` (token number) are the numbers behind the source's tokens, where these are no words.
@@ -51,7 +51,7 @@ class Prompt:
     ends: tuple[int, ...] = ()
     first: int | None = None
 
-    def ended(self, index: int) -> bool:
+    def is_end(self, index: int) -> bool:
         """Return whether this token ends a text."""
         return index == self.end or index in self.ends
 
@@ -67,11 +67,11 @@ class Prompt:
 
     def name(self, index: int) -> str:
         """Return the token as text; END by its name."""
-        return END if self.ended(index) else self.names.token(index)
+        return END if self.is_end(index) else self.names.token(index)
 
     def text(self, new_ids: Sequence[int]) -> tuple[str, bytes]:
         """Return all text so far, and the bytes at its end that are no whole character yet."""
-        ids = [*self.ids[self.hidden :], *(i for i in new_ids if not self.ended(i))]
+        ids = [*self.ids[self.hidden :], *(i for i in new_ids if not self.is_end(i))]
         shown = self.names.decode(ids)
         if not shown.endswith("�"):
             return shown, b""
@@ -102,7 +102,7 @@ def continuation(run: Run, ids: Sequence[int]) -> tuple[str, bytes]:
 
 
 def prompt_of(m: Model, text: str, prefix: str = "") -> Prompt:
-    """Return the start of a decoding: a prompt to continue, or a source to read and START (with a forced beginning).
+    """Return the prompt of a decoding: a text to continue, or for a model with a source that source and START with the forced `prefix`.
 
     Raises InputError: an empty source, a prefix without a source, a text that leaves no room to write.
     """
@@ -113,7 +113,7 @@ def prompt_of(m: Model, text: str, prefix: str = "") -> Prompt:
         if prefix:
             wrong = f"{m.name} has no beginning besides its prompt."
             raise InputError(wrong, "A prefix is for models that read a source.", "Add it to the text.")
-        read = tokenizer.placed(encoded).ids
+        read = tokenizer.with_special(encoded).ids
         _check_room(len(read), room - 1, "The prompt", m.name)
         if ids:
             return Prompt(
@@ -124,9 +124,9 @@ def prompt_of(m: Model, text: str, prefix: str = "") -> Prompt:
     if not text.strip():
         wrong = "There is a beginning but no source." if prefix else "The text is empty."
         raise InputError(wrong, f"{m.name} reads one text and writes another.", "Type a text to read.")
-    read = tokenizer.placed(m.reader.encode(text), whole=True)
+    read = tokenizer.with_special(m.reader.encode(text), with_end=True)
     _check_room(len(read.ids), room, "The source", m.name)
-    begun = tokenizer.placed(tokenizer.encode(prefix)).ids if prefix else ()
+    begun = tokenizer.with_special(tokenizer.encode(prefix)).ids if prefix else ()
     first = None if begun else m.first
     if begun and m.first is not None and begun[0] != m.first:
         begun = (m.first, *begun)
@@ -156,20 +156,20 @@ def _check_room(n: int, room: int, subject: str, name: str) -> None:
 
 @dataclass(frozen=True)
 class Window:
-    """The last part of a prompt that a model can read: `text`, and its number of `tokens`, of `total` in the whole."""
+    """The last part of a prompt that a model can read: `text`, and its number of `tokens`, of `total` in the whole prompt."""
 
     text: str
     tokens: int
     total: int
 
 
-def fit(m: Model, text: str, room: int) -> Window:
+def fit_prompt(m: Model, text: str, room: int) -> Window:
     """Return the end of `text`, at most `room` tokens of it, cut where a token starts.
 
     A short text comes back as it is. Tokens of the cut text are those that it had in the whole one, or fewer.
     """
     encoded = m.reader.encode(text)
-    n, room = len(encoded.ids), room - len(m.tokenizer.around[0])
+    n, room = len(encoded.ids), room - len(m.tokenizer.frame_ids[0])
     first = max(0, n - max(1, room))
     while 0 < first < n:
         span = encoded.spans[first]

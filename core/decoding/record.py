@@ -1,4 +1,4 @@
-"""A whole decoding as data: what was asked for, by value. It can be kept, sent, put in a link, and run again."""
+"""A whole decoding as data: the arguments of `decode`, by value. It can be stored, sent, put in a link, and run again."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class Decoding:
         return _made(cls, {**held, "strategy": strategy}, "The decoding")
 
     def run(self, opener: Callable[[str], Model]) -> Iterator[Step]:
-        """Yield its steps, each computed when it is asked for; closing the generator stops the work.
+        """Yield the steps, each computed when it is requested; closing the generator stops the work.
 
         `opener(name)` gives the model: that of an engine (`Engine.open`) opens listed names, never a path.
         Raises InputError at once for a model that is not there and for what the model cannot use.
@@ -100,22 +100,22 @@ class Decoding:
         return decode(m, self.text, self.strategy, self.prefix, self.max_new_tokens, force=self.force)
 
 
-def encoded(force: Forced) -> str:
-    """Return forced tokens as a short text, fit for a link: step:id, joined by points.
+def encode_force(force: Forced) -> str:
+    """Return forced tokens as a short text for a link: step:id, joined by points.
 
-    >>> encoded(((3, 512), (7, 18)))
+    >>> encode_force(((3, 512), (7, 18)))
     '3:512.7:18'
     """
     return ".".join(f"{step}:{token}" for step, token in _checked(force))
 
 
-def decoded(raw: str) -> Forced:
-    """Return the tokens that `encoded` wrote. Raises InputError (a ValueError) for anything else: other signs, leading zeros, a step
-    twice or out of order.
+def decode_force(raw: str) -> Forced:
+    """Return the forced tokens that `encode_force` wrote. Raises InputError (a ValueError) for anything else: other
+    characters, leading zeros, a step twice or out of order.
 
-    >>> decoded("3:512.7:18"), decoded("")
+    >>> decode_force("3:512.7:18"), decode_force("")
     (((3, 512), (7, 18)), ())
-    >>> decoded("3:512.3:18")
+    >>> decode_force("3:512.3:18")
     Traceback (most recent call last):
     core.errors.InputError: The forced tokens cannot be read. They are step:id pairs with rising steps, as in 3:512.7:18. Force the tokens again.
     """
@@ -163,7 +163,7 @@ def _object(raw: str) -> dict[str, Any]:
 
 
 def _made(kind: Callable[..., Any], values: Mapping[str, Any], title: str) -> Any:
-    """Return an object of the dataclass from its fields; every unknown one is refused, one without a default must be there."""
+    """Make an object of the dataclass from its fields. Raises InputError for an unknown field, and for a missing one without a default."""
     known = {one.name for one in fields(kind)}  # type: ignore[arg-type]
     unknown = next((name for name in values if name not in known), None)
     if unknown is not None:

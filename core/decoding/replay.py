@@ -1,4 +1,4 @@
-"""A decoding, or anything else that goes on in steps, that is asked for step by step, back and forth: each step is computed once while one goes forward."""
+"""Access to the steps of a decoding by number, forwards and backwards; going forward computes each step once."""
 
 from __future__ import annotations
 

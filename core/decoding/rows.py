@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from core.decoding.choose import LISTED, Candidate, largest
+from core.decoding.choose import LISTED, Candidate, largest_indices
 from core.decoding.filters import Array, NotAllowed
 from core.decoding.prompt import Prompt
 from core.decoding.stepper import StepOutputs
@@ -69,10 +69,10 @@ class Rows:
 
 
 def rows_of(reading: StepOutputs, keys: Sequence[Keys], shut: Sequence[Sequence[int]]) -> Rows:
-    """Return the rows of a reading, with the labels of their keys and the ids that may not be generated there."""
+    """Return the rows of one step, with the labels of their keys and the ids that may not be generated there."""
     logits = reading.logits
     log_p = log_softmax(logits)
-    listed = np.array([largest(row, LISTED) for row in log_p])
+    listed = np.array([largest_indices(row, LISTED) for row in log_p])
     p = np.exp(log_p)
     first = listed[:, :1]
     log_total = (np.take_along_axis(logits, first, 1) - np.take_along_axis(log_p, first, 1))[:, 0]

@@ -1,11 +1,11 @@
-"""The record of one step of writing."""
+"""The record of one generated token."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from core.decoding.choose import Candidate, Cut, Draw
+from core.decoding.choose import Candidate, FilterEffect, SampledNumber
 from core.decoding.filters import Array, Filter
 from core.decoding.rows import Rows
 from core.decoding.tree import Tree
@@ -13,10 +13,10 @@ from core.decoding.tree import Tree
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """One step of writing.
+    """A record of one generated token.
 
     token, id: what was written (END is named so). chosen_by: "argmax", "draw" (then `draw` says how), "forced", "rule" (always written first) or
-    "beam". candidates: the most probable tokens, the chosen one among them; `kept` tokens were left by the
+    "beam". candidates: the most probable tokens, the chosen one among them; `n_kept` tokens were left by the
     filters, `cuts` says what each filter took. logprob: ln p of the token as the model gives it, before any filter;
     surprise: the same in bits; entropy: of that distribution, in nats; log_total: ln sum exp of the logits; log_kept:
     the same of what the `filters` made of them, None where there was none.
@@ -35,10 +35,10 @@ class Step:
     token: str
     id: int
     chosen_by: str
-    draw: Draw | None
+    draw: SampledNumber | None
     candidates: tuple[Candidate, ...] = field(repr=False)
-    kept: int
-    cuts: tuple[Cut, ...]
+    n_kept: int
+    cuts: tuple[FilterEffect, ...]
     logprob: float
     entropy: float
     surprise: float
@@ -62,6 +62,6 @@ class Step:
     ends: bool = False
 
     @property
-    def chosen(self) -> Candidate:
-        """Return the candidate that was taken."""
+    def chosen_candidate(self) -> Candidate:
+        """Return the candidate that was chosen."""
         return next(candidate for candidate in self.candidates if candidate.id == self.id)

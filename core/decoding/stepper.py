@@ -1,4 +1,4 @@
-"""The one place that knows how networks read on, of one stack or two or recurrent: a text goes in, logits come out."""
+"""The reading of a text step by step by any network, of one stack or two or recurrent: tokens in, logits out."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ class StepOutputs:
     allowed: Mapping[str, Array]
 
 
-class Reads(Protocol):
-    """The interface that a decoding needs of a network. Rows are texts that are written side by side, all of one length."""
+class StepReader(Protocol):
+    """The interface that a decoding needs of a network. Rows are texts of one length that are written in parallel."""
 
     @property
     def kinds(self) -> Sequence[Kind]: ...
@@ -76,7 +76,7 @@ class Stepper:
             and self._keep
             and all(path in run.trace for path in self._keep)
         )
-        if run is not None and fits and (cache := run.handed_on()) is not None:
+        if run is not None and fits and (cache := run.take_cache()) is not None:
             self._cache, self._first = cache, self._last_of(run)
 
     def _last_of(self, run: Run) -> StepOutputs:
@@ -99,7 +99,7 @@ class Stepper:
 
     @torch.inference_mode()
     def read(self, new: Sequence[Sequence[int]]) -> StepOutputs:
-        """Read the new tokens of each row; the logits and patterns are those of the last one."""
+        """Read the new tokens of each row and return the outputs for the last one."""
         if self._first is not None:
             first, self._first = self._first, None
             return first
@@ -136,7 +136,7 @@ class Stepper:
         )
 
     def keep(self, rows: Sequence[int]) -> None:
-        """Go on with these rows, in this order; one may be dropped, another continue twice."""
+        """Continue with these rows, in this order; a row may be dropped, or continued twice."""
         if self._cache is None:
             self._read = [list(self._read[row]) for row in rows]
         else:
@@ -144,7 +144,7 @@ class Stepper:
 
 
 def _layers_of(values: list[Tensor]) -> Array:
-    """Stack the last query of each layer's (row, head, query, key): (row, layer, head, key)."""
+    """Return the attention of the last query, (row, layer, head, key), from each layer's (row, head, query, key)."""
     first = values[0]
     if all(value.data_ptr() == first.data_ptr() and value.stride() == first.stride() for value in values[1:]):
         return first[:, None, :, -1].expand(-1, len(values), -1, -1).numpy()  # a mask that all layers share

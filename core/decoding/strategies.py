@@ -1,4 +1,4 @@
-"""How the next token is chosen, as frozen data: it can be hashed, written in a link, and replayed."""
+"""Strategies of choosing the next token, as frozen data: they can be hashed, written in a link, and replayed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PENALTIES = 0.01, 100.0
 
 @dataclass(frozen=True)
 class Greedy:
-    """Always the most probable token: y_t = argmax P(. | y_<t, x) (Ghojogh and Ghodsi 2020, section 3.3.3)."""
+    """The strategy of always taking the most probable token: y_t = argmax P(. | y_<t, x) (Ghojogh and Ghodsi 2020, section 3.3.3)."""
 
     @property
     def filters(self) -> tuple[Filter, ...]:
@@ -29,7 +29,7 @@ class Greedy:
 
 @dataclass(frozen=True)
 class Sample:
-    """Draw the next token from what the filters leave of softmax(logits / temperature).
+    """The strategy of sampling the next token from softmax(logits / temperature) after the filters.
 
     `top_k` keeps the k most probable (0 or None: all), then `top_p` the fewest that together have at least
     that probability (1: all, 0: only the first) (Holtzman et al. 2020), then `min_p` those at least that many times
@@ -97,7 +97,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Beam:
-    """Keep the `width` best beginnings side by side; the winner has the best sum of log p / length ** length_penalty.
+    """The strategy of keeping the `width` best beginnings at once; the best text has the largest sum of log p / length ** length_penalty.
 
     The length counts END; 0 prefers short texts, 1 is the mean a token. With `early_stopping` the search ends when
     `width` texts are finished, without it when no open one can pass the worst of them any more (guessed, as everybody

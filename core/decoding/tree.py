@@ -9,9 +9,10 @@ from core.decoding.prompt import Prompt
 
 @dataclass(frozen=True)
 class Node:
-    """One token in the tree. `parent` is the place of its parent among the nodes, -1 at the root; `logprob` the sum of
-    ln p from the root to here, `cost` the sum of what diversity took off; `group` the group that tried it. `row` is
-    the row of the step's batch that wrote it (`Step.rows`): its attention, and what else could have come."""
+    """A token in the tree. `parent` is the index of its parent among the nodes, -1 at the root; `logprob` is the sum of
+    ln p from the root to here, `cost` the sum of what diversity took off; `group` is the group that tried it. `row`
+    is the row of the step's batch that wrote it (`Step.rows`), where its attention and the other candidates are.
+    """
 
     parent: int
     step: int
@@ -44,21 +45,25 @@ class Tree:
             place = self.nodes[place].parent
         return tuple(reversed(path))
 
-    def alone(self, place: int) -> float:
+    def token_logprob(self, place: int) -> float:
         """Return ln p of this node's token given those before it."""
         node = self.nodes[place]
         return node.logprob - (self.nodes[node.parent].logprob if node.parent >= 0 else 0.0)
 
-    def pruned(self) -> frozenset[int]:
+    def pruned_nodes(self) -> frozenset[int]:
         """Return the nodes that are on the path of no open and no finished text."""
         alive = {
             place for leaf in (*self.open, *(leaf for leaf, _ in self.finished)) for place in self.path(leaf)
         }
         return frozenset(range(len(self.nodes))) - alive
 
-    def fates(self) -> tuple[str, ...]:
-        """Return the fate of each node: "pruned", "best" (on the path of the best text), "finished" (another ends here), "open"."""
-        pruned, best, ends = self.pruned(), set(self.path(self.best)), {place for place, _ in self.finished}
+    def node_fates(self) -> tuple[str, ...]:
+        """Return the fate of each node: "pruned", "best" (on the path of the best text), "finished" (another text ends here), "open"."""
+        pruned, best, ends = (
+            self.pruned_nodes(),
+            set(self.path(self.best)),
+            {place for place, _ in self.finished},
+        )
         return tuple(
             "pruned" if at in pruned else "best" if at in best else "finished" if at in ends else "open"
             for at in range(len(self.nodes))

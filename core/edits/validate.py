@@ -98,4 +98,4 @@ def shapes(run: Run) -> dict[str, Shape]:
                 (leaving, widths[layer + 1]),
             )
         }
-    return {path: size for path, size in found.items() if run.trace.met(path)}
+    return {path: size for path, size in found.items() if run.trace.has_visited(path)}

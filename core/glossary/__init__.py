@@ -1,4 +1,4 @@
-"""The glossary of tensor names, axes, measures and methods: symbol on paper, word, one sentence, place in the paper.
+"""The glossary of tensor names, axes, measures and methods: the symbol on paper, a word, one sentence, and where the paper defines it.
 
 Feeds tooltips, the Names page and a test that no recorded leaf is without an entry.
 """
@@ -13,14 +13,14 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Term:
-    """One name as the trace and the code spell it: its symbol (LaTeX), a word for it, one sentence, its place in the paper."""
+    """A name as the trace and the code spell it: its symbol (LaTeX), a word for it, one sentence, its place in the paper."""
 
     name: str
     symbol: str
     word: str
     sentence: str
     where: str = ""
-    said: str = ""
+    other_words: str = ""
     """How a page says it besides: the beginning of other words for it."""
 
 
@@ -48,17 +48,17 @@ def term(name: str) -> Term:
     return next(entry for entry in (*AXES, *METHODS) if entry.name == name)
 
 
-def spoken(text: str) -> tuple[Term, ...]:
+def mentioned_terms(text: str) -> tuple[Term, ...]:
     """Return the measures and methods that a text mentions.
 
-    >>> [term.word for term in spoken("JS divergence 0.2 bits; a surprisal of 3 bits. Both heads were zero-ablated.")]
+    >>> [term.word for term in mentioned_terms("JS divergence 0.2 bits; a surprisal of 3 bits. Both heads were zero-ablated.")]
     ['surprisal', 'Jensen-Shannon divergence', 'ablation']
     """
     return tuple(
         term
         for term in METHODS
         if re.search(
-            rf"(?<![\w-]){re.escape(term.word)}\b" + (rf"|\b{term.said}" if term.said else ""),
+            rf"(?<![\w-]){re.escape(term.word)}\b" + (rf"|\b{term.other_words}" if term.other_words else ""),
             text,
             re.IGNORECASE,
         )

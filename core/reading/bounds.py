@@ -38,7 +38,7 @@ def marks(model: Model) -> int:
     >>> marks(core.open_model("gpt-mini")), marks(core.open_model("bert-mini"))
     (0, 2)
     """
-    before, behind = model.tokenizer.around
+    before, behind = model.tokenizer.frame_ids
     return 2 if model.spec.framed else len(before) + len(behind) * model.spec.has_source
 
 

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from core.errors import InputError
 from core.run.lazy_logits import Outputs
-from core.run.side import Side
+from core.run.token_sequence import TokenSequence
 from core.text import Word
 from core.text.tokenizer import Span
 from core.trace import Trace, contents, matches, unknown_path
@@ -24,7 +24,7 @@ NONE = np.empty(0, dtype=np.float32)
 
 @dataclass(frozen=True)
 class Attention:
-    """The patterns of one kind: weights (layer, head, query, key), the labels of both axes, what was allowed.
+    """The attention patterns of one kind: weights (layer, head, query, key), the labels of both axes, and the mask of allowed cells.
 
     `paths[layer]` names the tensor each layer's weights come from. `marks` are the places of the queries and of the keys that the
     model added to the text ([CLS], START), whatever the words of the text are called. `n_rows` counts the rows of a text: END, where rows
@@ -50,15 +50,16 @@ class Attention:
         """Return the rows of the text and of the marks around it, without END and padding."""
         return range(len(self.queries) if self.n_rows is None else self.n_rows)
 
-    def joined(self, query_words: list[Word], key_words: list[Word]) -> Attention:
-        """Return the pattern by word: the sum over a word's key tokens, the mean over its query tokens; rows still sum to 1."""
+    def join_words(self, query_words: list[Word], key_words: list[Word]) -> Attention:
+        """Return the patterns by word: the sum over a word's key tokens, the mean over its query tokens; rows still sum to 1."""
         return by_word(self, self.weights, query_words, key_words)
 
 
 def by_word(
     tokens: Attention, weights: Sequence[Array] | Array, query_words: list[Word], key_words: list[Word]
 ) -> Attention:
-    """Return the patterns (head, query, key) of each layer by word, see `Attention.joined`; one head at a time, to need little memory.
+    """Return the patterns of `tokens` by word, see `Attention.join_words`, from the weights (head, query, key) of each
+    layer; one head at a time, to need little memory.
 
     `tokens` says the rest of them, by token; its weights are not read.
     """
@@ -157,8 +158,8 @@ class RunTrace:
         """Return the recorded paths that match, in the order of the computation; outputs are computed on first access."""
         return [*self._trace.names(pattern), *self._later(pattern)]
 
-    def met(self, path: str) -> bool:
-        """Return whether this run passed a value at that path, recorded or not."""
+    def has_visited(self, path: str) -> bool:
+        """Return whether this run computed a value at that path, recorded or not."""
         return path in self._trace.visited or path in self._outputs.paths()
 
     def axes(self, path: str) -> tuple[str, ...]:
@@ -176,7 +177,9 @@ class RunTrace:
         ]
 
     def grad(self, path: str) -> Array:
-        """Return the gradient of the chosen logit for a recorded tensor, in the shape of the tensor (runs with grad=...)."""
+        """Return the gradient of the chosen number for a recorded tensor, in the shape of the tensor (runs with
+        grad=...). Raises KeyError for a path without one.
+        """
         if path not in self._gradients:
             raise KeyError(
                 unknown_path(path, self._gradients) + " Gradients exist in runs with grad='logit:TOKEN'."
@@ -204,22 +207,22 @@ def _sealed(array: Array) -> Array:
 
 @dataclass(frozen=True)
 class Run:
-    """One text through one model. Made by `Model.run`; arrays carry no batch axis. `model` is the `core.Model` that ran.
+    """One text run through one model, made by `Model.run`; arrays have no batch axis. `model` is the `core.Model` that ran.
 
     Of a text that was read beside longer ones, tokens, outputs, states and attention are its own, without padding; `side`, `source` and `trace`
     are those of the batch: its first `side.n_real` positions are the text.
     """
 
     model: Any  # core.model makes runs, so it stands above this file
-    side: Side
-    source: Side | None
+    side: TokenSequence
+    source: TokenSequence | None
     trace: RunTrace
     target_text: str | None
     outputs: Outputs = field(repr=False)
     _read: list[Any] = field(default_factory=list, repr=False)
 
-    def handed_on(self) -> Any | None:
-        """Return the cache (keys and values, or states) of a run made with `reads_on`, and give it up: a second call returns None.
+    def take_cache(self) -> Any | None:
+        """Return the cache (keys and values, or states) of a run made with `reads_on`, and remove it from the run: a second call returns None.
 
         The caller owns it alone, because it grows with the tokens that the caller writes.
         """
@@ -286,17 +289,17 @@ class Run:
         The logits, or tags; of a model that tells classes of a whole text or picture their scores, in one row, of one that scores a text its
         score; of one that finds answers two rows, where an answer begins and where it ends, over the positions. `choice` names the columns.
         """
-        if not self.model.speaks:
+        if not self.model.has_scores:
             rule = f"Scores are of words, classes, tags or answers; {self.model.lacks('answer')}"
             raise InputError(f"{self.model.name} has no scores.", rule, "Read one of its outputs by name.")
-        found = self._output(self.model.asked)
-        if self.model.asked == "answer":
+        found = self._output(self.model.main_output)
+        if self.model.main_output == "answer":
             return found.T
         return found if found.ndim > 1 else found[None]
 
     def choice(self, index: int) -> str:
         """Return the name of a column of `scores`: a token, a class, a tag, "score", or the token at a position, with the position where there are several."""
-        if self.model.asked != "answer":
+        if self.model.main_output != "answer":
             return self.model.choice(index)
         token = self.tokens[index]
         return token if self.tokens.count(token) == 1 else f"{token} ({index})"
@@ -327,7 +330,7 @@ class Run:
             use = "Use one of them." if self.model.outputs else "Read its trace, or choose another model."
             raise InputError(f"{self.model.name} has no output '{name}'.", has, use)
         found = self.outputs.value(name).float().numpy()
-        return _sealed(self.side.cut(found) if found.ndim > 1 else found)
+        return _sealed(self.side.real_rows(found) if found.ndim > 1 else found)
 
     def hidden(self, side: str | None = None) -> Array:
         """Return the residual stream (layer + 1, position, d_model): the input of each layer, and the output of the last.
@@ -352,12 +355,12 @@ class Run:
         n = self.model.spec.depth(self.model.config, stack)
         paths = [f"{stack}.{i}.{entering}" for i in range(n)] + [f"{stack}.{n - 1}.{leaving}"]
         read = self.source if side == "encoder" and self.source else self.side
-        found = [read.cut(self.trace[path]) for path in paths]
+        found = [read.real_rows(self.trace[path]) for path in paths]
         widest = max(values.shape[-1] for values in found)
         return np.stack([np.pad(values, ((0, 0), (0, widest - values.shape[-1]))) for values in found])
 
     def attention(self, kind: str | None = None, by: str = "token", *, writing: bool = False) -> Attention:
-        """Return the patterns of one kind, by token or by word. The default kind is the family's last (its most telling).
+        """Return the attention patterns of one kind, by token or by word. The default is the family's last kind.
 
         A row belongs to the token that was read there. With `writing` the rows of a decoder are named by the token
         they write instead: the next one, END after the last. By word, the rows of a word's pieces are averaged.
@@ -389,15 +392,15 @@ class Run:
             return by_word(named, layers, queries.words, keys.words)
         return replace(named, weights=np.stack(layers))
 
-    def axis(self, name: str) -> Side:
+    def axis(self, name: str) -> TokenSequence:
         """Return the labels along an axis of a kind of attention, as a `Side` without padding; for the names see `core.models.Kind`."""
         if name not in self._axes:
-            made = {"sentence": self.side.sentences, "document": self.side.together}
+            made = {"sentence": self.side.as_sentences, "document": self.side.as_document}
             self._axes[name] = made[name]() if name in made else self.side.without_padding
         return self._axes[name]
 
     @cached_property
-    def _axes(self) -> dict[str, Side]:
+    def _axes(self) -> dict[str, TokenSequence]:
         return {} if self.source is None else {"source": self.source.without_padding}
 
     @property

@@ -1,4 +1,4 @@
-"""Many sentences at once, without records: what evaluation and a missing target need."""
+"""Greedy and beam decoding of many sentences at once, without records, for evaluation and for a missing target."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from core.models import Batch
-from core.run.barred import Words, barred
+from core.run.bad_words import Words, banned_next_tokens
 from core.trace import Edit, Recorder, matches
 
 Step = Callable[[Tensor], Tensor]
@@ -46,7 +46,7 @@ def greedy(
     while any(going):
         scores = step(last)
         for row, text in enumerate(written if never else ()):
-            scores[row, barred(never, [start, *text])] = -torch.inf
+            scores[row, banned_next_tokens(never, [start, *text])] = -torch.inf
         chosen = scores.argmax(-1)
         if first is not None and not any(written):
             chosen = torch.full_like(chosen, first)
@@ -123,7 +123,7 @@ class _Sentence:
     def extend(
         self, scores: list[float], cells: list[tuple[int, int]], width: int, end: int, alpha: float
     ) -> list[int]:
-        """Take one step from ranked (parent, token) cells; gives the parent of each translation left open."""
+        """Take one step from ranked (parent, token) cells and return the parent of each translation that stays open."""
         parents, still = [], []
         for rank, (score, (parent, token)) in enumerate(zip(scores, cells, strict=True)):
             written = self.open[parent][1]

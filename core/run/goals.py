@@ -18,14 +18,14 @@ CLASS, FUNCTION = "'class:NAME'", "a function of its scores"
 
 
 def goal_of(model: Any, scores: Tensor, grad: Goal, row: Callable[[], int]) -> Tensor:
-    """Return the number that `grad` names among a model's scores; `row()` gives the position at which a token's logit is read.
+    """Return the number that `grad` names among a model's scores, as a tensor; `row()` gives the position at which a token's logit is read.
 
     Raises InputError for what this model does not score.
     """
     if not isinstance(grad, str):
         return grad(scores)
     kind, _, name = grad.partition(":")
-    if model.asked == "logits":
+    if model.main_output == "logits":
         if kind == "logit":
             return scores[row(), model.token_id(name)]
         raise InputError(

@@ -13,7 +13,7 @@ from core.models import Output
 from core.trace import Recorder, Trace, matches
 
 
-def finite(value: Tensor, model: str) -> Tensor:
+def check_finite(value: Tensor, model: str) -> Tensor:
     """Return `value` unchanged if its numbers are finite. Raises InputError where one is NaN or plus infinity; `model` is its name.
 
     A cell that was ruled out may be -inf.
@@ -89,5 +89,5 @@ class Outputs:
             with torch.inference_mode():
                 output = self._spec[name]
                 value = output.compute(name, self._network, self._value(output.reads), self._real, tap)
-            self._late[name] = finite(value, self._name), tap.close()
+            self._late[name] = check_finite(value, self._name), tap.close()
         return self._late[name]

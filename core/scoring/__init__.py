@@ -1,4 +1,4 @@
-"""How a model is measured: one file a kind of model, found by name. A file declares `SCORING`.
+"""Metrics of the models: one file for each kind of model, which declares `SCORING` and is found by name.
 
 Adding a kind of model is one file here; `core/tools/evaluate.py` is the command line.
 """
@@ -20,10 +20,10 @@ Metrics = dict[str, Any]
 
 @dataclass(frozen=True, kw_only=True)
 class Scoring:
-    """How one kind of model is measured.
+    """The measurement of one kind of model.
 
     `families` are measured by `measure(model, path, limit)` on a file that ends in `suffix` (or that and `.xz`).
-    What it returns goes to the screen as JSON: `items` first, then the metrics; under `beside` by their names the metrics
+    What it returns goes to the screen as JSON: `items` first, then the metrics; under `baselines` by their names the metrics
     of baselines that need no file of their own. `beside(model, train, path)`, where given, is what simpler readers reach on
     the same file that learn from `train`, by their names.
     """
@@ -33,12 +33,12 @@ class Scoring:
     suffix: str
     content: str
     measure: Callable[[Any, Path, int | None], Metrics]
-    beside: Callable[[Any, Path, Path], Mapping[str, Metrics]] | None = None
+    baselines: Callable[[Any, Path, Path], Mapping[str, Metrics]] | None = None
 
 
 @cache
 def scorings() -> Mapping[str, Scoring]:
-    """The scoring of each family, by the family's name.
+    """Return the scoring of each family, by the family's name.
 
     >>> scorings()["gpt"].suffix
     '.txt'
@@ -49,7 +49,7 @@ def scorings() -> Mapping[str, Scoring]:
 
 
 def scoring_of(family: str) -> Scoring:
-    """The scoring of a family. Raises InputError for one that has none."""
+    """Return the scoring of a family. Raises InputError for one that has none."""
     try:
         return scorings()[family]
     except KeyError:

@@ -27,23 +27,23 @@ FIT, STEPS = 30.0, 60
 Bag = Counter[str]
 
 
-def guesses(
+def baseline_classes(
     train: Sequence[Document], test: Sequence[Document], classes: Sequence[str]
 ) -> Mapping[str, np.ndarray]:
-    """The class that each baseline gives each document of `test`, by the name of the baseline."""
+    """Return the class index that each baseline, learned from `train`, predicts for each document of `test`, by the name of the baseline."""
     wanted = np.array([classes.index(each.label) for each in train])
     return {
-        "naive Bayes over words": bayes(
+        "naive Bayes over words": naive_bayes(
             [bag(each, 1) for each in train], wanted, [bag(each, 1) for each in test], len(classes)
         ),
-        "linear on tf-idf of words and pairs": linear(
+        "linear on tf-idf of words and pairs": linear_scores(
             [bag(each, 2) for each in train], wanted, [bag(each, 2) for each in test], len(classes)
         ).argmax(-1),
     }
 
 
 def bag(document: Document, n: int) -> Bag:
-    """Count the words of a document; with n = 2 the pairs of neighbours inside a sentence too.
+    """Count the words of a document; with n = 2 also the pairs of neighbouring words inside a sentence.
 
     >>> sorted(bag(Document("", ("A cat sat.",)), 2))
     ['a', 'a cat', 'cat', 'cat sat', 'sat']
@@ -57,19 +57,20 @@ def bag(document: Document, n: int) -> Bag:
     return found
 
 
-def bayes(train: Sequence[Bag], wanted: np.ndarray, test: Sequence[Bag], n_classes: int) -> np.ndarray:
-    """argmax_c log p(c) + sum_w n_w log p(w | c), with p(w | c) = (count of w in c + 1) / (all in c + words known).
+def naive_bayes(train: Sequence[Bag], labels: np.ndarray, test: Sequence[Bag], n_classes: int) -> np.ndarray:
+    """Predict the class of each bag of `test`: argmax_c log p(c) + sum_w n_w log p(w | c), with p(w | c) = (count of w
+    in c + 1) / (all in c + words known).
 
-    >>> bayes([Counter("ab"), Counter("c")], np.array([0, 1]), [Counter("cc"), Counter("a")], 2).tolist()
+    >>> naive_bayes([Counter("ab"), Counter("c")], np.array([0, 1]), [Counter("cc"), Counter("a")], 2).tolist()
     [1, 0]
     """
     place = {word: i for i, word in enumerate(sorted({word for each in train for word in each}))}
     counts = np.zeros((n_classes, len(place)))
-    for each, label in zip(train, wanted, strict=True):
+    for each, label in zip(train, labels, strict=True):
         for word, count in each.items():
             counts[label, place[word]] += count
     logp = np.log((counts + 1) / (counts.sum(1, keepdims=True) + len(place)))
-    prior = np.log(np.bincount(wanted, minlength=n_classes) / len(wanted))
+    prior = np.log(np.bincount(labels, minlength=n_classes) / len(labels))
     found = [
         prior + sum(count * logp[:, place[word]] for word, count in each.items() if word in place)
         for each in test
@@ -77,12 +78,16 @@ def bayes(train: Sequence[Bag], wanted: np.ndarray, test: Sequence[Bag], n_class
     return np.array([int(np.argmax(each)) for each in found])
 
 
-def linear(train: Sequence[Bag], wanted: np.ndarray, test: Sequence[Bag], n_classes: int) -> np.ndarray:
-    """Scores W x of the classes (document class), where x has (1 + log n_w) (1 + log(N / documents with w)) for each word and pair w, brought to length 1.
+def linear_scores(
+    train: Sequence[Bag], labels: np.ndarray, test: Sequence[Bag], n_classes: int
+) -> np.ndarray:
+    """Return the scores W x of the classes, (document, class), of a linear classifier on tf-idf: x_w = (1 + log n_w) (1
+    + log(N / documents with w)), scaled to length 1.
 
-    W is the least of FIT times the sum of -log softmax(W x)_c over the documents plus half of |W|^2.
+    Each w is a word or pair that occurs in at least RARE documents of `train`. W minimises FIT times the sum of -log
+    softmax(W x)_c over these documents plus half of |W|^2.
 
-    >>> linear([Counter("ab"), Counter("ab"), Counter("cd"), Counter("cd")], np.array([0, 0, 1, 1]), [Counter("c")], 2).argmax(-1).tolist()
+    >>> linear_scores([Counter("ab"), Counter("ab"), Counter("cd"), Counter("cd")], np.array([0, 0, 1, 1]), [Counter("c")], 2).argmax(-1).tolist()
     [1]
     """
     seen = Counter(word for each in train for word in each)
@@ -91,21 +96,21 @@ def linear(train: Sequence[Bag], wanted: np.ndarray, test: Sequence[Bag], n_clas
     idf = np.log(len(train) / np.array([seen[word] for word in kept])) + 1
     read, told = (_table([_weighed(each, place, idf) for each in some], len(kept)) for some in (train, test))
     turned = read.t().coalesce()
-    right = F.one_hot(torch.from_numpy(wanted), n_classes).float()
+    right = F.one_hot(torch.from_numpy(labels), n_classes).float()
     weights = torch.zeros(len(kept), n_classes)
     search = torch.optim.LBFGS([weights], max_iter=STEPS, history_size=10, line_search_fn="strong_wolfe")
 
-    def lost() -> Tensor:
+    def loss() -> Tensor:
         logp = (read @ weights).log_softmax(-1)
         weights.grad = FIT * (turned @ (logp.exp() - right)) + weights
         return weights.square().sum() / 2 - FIT * (right * logp).sum()
 
-    search.step(lost)  # pyright: ignore[reportArgumentType]
+    search.step(loss)  # pyright: ignore[reportArgumentType]
     return (told @ weights).numpy()
 
 
 def _weighed(each: Bag, place: Mapping[str, int], idf: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the columns of a bag's words and the weight of each, tf-idf normed to length 1."""
+    """Return the columns of a bag's words, and the tf-idf of each scaled to length 1."""
     found = sorted((place[word], count) for word, count in each.items() if word in place)
     words, often = (
         np.array([at for at, _ in found], dtype=np.int64),
@@ -116,7 +121,7 @@ def _weighed(each: Bag, place: Mapping[str, int], idf: np.ndarray) -> tuple[np.n
 
 
 def _table(rows: Sequence[tuple[np.ndarray, np.ndarray]], n: int) -> Tensor:
-    """The rows below each other, sparse: (document word)."""
+    """Return the rows as one sparse matrix, (document, word)."""
     words, weight = (np.concatenate(part) for part in zip(*rows, strict=True))
     of = np.repeat(np.arange(len(rows)), [len(each) for each, _ in rows])
     places, size = torch.from_numpy(np.stack((of, words))), (len(rows), n)

@@ -1,4 +1,4 @@
-"""Two language models in one, one each way: what `core.scoring.language` measures, of each direction.
+"""Language models in both directions: the metrics of `core.scoring.language`, for each direction of one network.
 
 Read from its end a text is a text: the backward direction is measured as any language model is, on the tokens of each
 text in reverse, behind the end token, which is not scored. So each token is scored once by each, in windows of n_ctx
@@ -19,7 +19,7 @@ from torch import Tensor
 from core.layers.recurrent import reversed_rows
 from core.models import Batch
 from core.scoring import Metrics, Scoring
-from core.scoring.language import scored, token_losses
+from core.scoring.language import scored_texts, token_losses
 
 DIRECTIONS = ("forward", "backward")
 BATCH_TOKENS = 32768
@@ -28,7 +28,7 @@ BATCH_TOKENS = 32768
 
 @dataclass(frozen=True)
 class OneWay:
-    """One direction as a language model that reads on: the backward one is given its text in reverse."""
+    """One direction as a language model that reads from left to right; the backward one is given its text reversed."""
 
     network: Any
     direction: int
@@ -50,24 +50,24 @@ class OneWay:
         return self.network.scores(hidden)
 
 
-def in_reverse(text: np.ndarray) -> np.ndarray:
-    """Its tokens from the last to the first, behind the mark that it began with.
+def reverse_tokens(text: np.ndarray) -> np.ndarray:
+    """Return the tokens of a text in reverse, except for its first, the start token, which stays in front.
 
-    >>> in_reverse(np.array([0, 5, 6, 7])).tolist()
+    >>> reverse_tokens(np.array([0, 5, 6, 7])).tolist()
     [0, 7, 6, 5]
     """
     return np.concatenate((text[:1], text[:0:-1]))
 
 
 def measure(model: Any, path: Path, limit: int | None = None) -> Metrics:
-    """nats_per_token, bits_per_byte and perplexity of a text file (its first `limit` scored lines), of each direction.
+    """Measure nats_per_token, bits_per_byte and perplexity of each direction on a text file (its first `limit` scored lines).
 
     `items` are the scored lines. Raises InputError for a file without any.
     """
-    texts, n_lines, n_bytes = scored(path, limit, model.tokenizer)
+    texts, n_lines, n_bytes = scored_texts(path, limit, model.tokenizer)
     found: Metrics = {"items": n_lines, "tokens": sum(len(text) - 1 for text in texts), "bytes": n_bytes}
     for direction, name in enumerate(DIRECTIONS):
-        read = [in_reverse(text) for text in texts] if direction else texts
+        read = [reverse_tokens(text) for text in texts] if direction else texts
         lost = token_losses(OneWay(model.network, direction), read, model.config.n_ctx, BATCH_TOKENS)
         nats = sum(float(row.sum()) for row in lost)
         found[f"nats_per_token_{name}"] = nats / found["tokens"]

@@ -20,8 +20,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from core.data.scenes.drawn import scene
-from core.data.scenes.language import Scene, caption, groups, meant, relation, written
+from core.data.scenes.language import Scene, caption, groups, named_things, relation, scene_text
+from core.data.scenes.sampling import sample_scene
 from core.edits import Uniform
 from core.model import Model
 from core.models import Batch
@@ -33,23 +33,23 @@ EACH, ROWS, LONGEST = 1000, 125, 20
 PATTERN, SCORES = "decoder.attn.pattern", "decoder.attn.scores"
 
 
-def drawn(each: int, seed: int = 0, *, unseen: bool = False) -> list[Scene]:
-    """Return held-out scenes, the same for every model."""
+def sample_scenes(each: int, seed: int = 0, *, unseen: bool = False) -> list[Scene]:
+    """Sample held-out scenes with the seed, the same for every model; with `unseen` each has a thing in a colour that no training has."""
     rng = np.random.default_rng((seed, unseen))
-    return [scene(rng, "test", unseen=unseen) for _ in range(each)]
+    return [sample_scene(rng, "test", unseen=unseen) for _ in range(each)]
 
 
 def measure(model: Model, limit: int | None = None, seed: int = 0) -> Metrics:
-    """Return all of the scores above on 1000 (or `limit`) scenes of each sort."""
+    """Measure the scores above on 1000 (or `limit`) scenes of each sort."""
     each = EACH if limit is None else limit
-    plain, new = drawn(each, seed), drawn(each, seed, unseen=True)
+    plain, new = sample_scenes(each, seed), sample_scenes(each, seed, unseen=True)
     said, looks = describe(model, plain)
     right = [text == caption(one) for text, one in zip(said, plain, strict=True)]
     on, chance = [], []
     for one, text, look in zip(plain, said, looks, strict=True):
-        for place, group in enumerate(meant(one, text.split())):
+        for place, group in enumerate(named_things(one, text.split())):
             if group is not None:
-                cells = {thing.place(model.config.grid) for thing in group}
+                cells = {thing.cell(model.config.grid) for thing in group}
                 on.append(int(look[place].argmax()) in cells)
                 chance.append(len(cells) / look.shape[1])
     ways = [
@@ -76,7 +76,7 @@ def measure(model: Model, limit: int | None = None, seed: int = 0) -> Metrics:
 def describe(
     model: Model, scenes: Sequence[Scene], *, edits: Sequence[Edit] = ()
 ) -> tuple[list[str], list[NDArray[np.float32]]]:
-    """Return the greedy caption of each scene, and its attention weights (word cell), END's row last."""
+    """Return the greedy caption of each scene and its attention weights (word, cell), the last row for END."""
     texts: list[str] = []
     looks: list[NDArray[np.float32]] = []
     start, end = model.tokenizer.start, model.tokenizer.end
@@ -91,7 +91,7 @@ def describe(
 
 def _source(model: Model, scenes: Sequence[Scene]) -> Batch:
     device = next(model.network.parameters()).device
-    found = [model.reader.encode(written(one)) for one in scenes]
+    found = [model.reader.encode(scene_text(one)) for one in scenes]
     values = torch.from_numpy(np.stack([one.values for one in found if one.values is not None])).to(device)
     ids = torch.tensor([one.ids for one in found], device=device)
     return Batch(ids=ids, real=ids >= 0, source=ids, source_real=ids >= 0, values=values)
@@ -114,5 +114,5 @@ def _looks(
     return [weight[: 1 + len(row)] for weight, row in zip(weights, rows, strict=True)]
 
 
-def _exact(said: Sequence[str], scenes: Sequence[Scene]) -> float:
-    return float(np.mean([text == caption(one) for text, one in zip(said, scenes, strict=True)]))
+def _exact(texts: Sequence[str], scenes: Sequence[Scene]) -> float:
+    return float(np.mean([text == caption(one) for text, one in zip(texts, scenes, strict=True)]))

@@ -1,4 +1,4 @@
-"""Models that copy a string: how much of it is right, by its length, also where it is longer than any in the training."""
+"""Models that copy a string: how much of it is right, by its length, also for strings longer than any in the training."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from core.data.tasks import COPIED, COPY_LENGTHS, strings
+from core.data.tasks import COPY_LENGTHS, COPY_LETTERS, sample_strings
 from core.scoring import Metrics
 from core.scoring.translation import translate
 
@@ -15,17 +15,19 @@ EACH = 100
 
 
 def measure(model: Any, limit: int | None = None, seed: int = 0) -> Metrics:
-    """Return token_accuracy and exact_match of greedy copies, of up to 100 (or `limit`) unseen strings a length.
+    """Measure token_accuracy and exact_match of greedy copies of up to 100 (or `limit`) unseen strings of each length.
 
-    token_accuracy is the share of places with the sign of the string; exact_match asks for the whole string
-    and nothing behind it. The two by themselves are the means over the measured lengths up to the longest of the
-    training; `.._beyond` over the longer ones, up to four times that.
+    token_accuracy is the share of positions with the symbol of the string; exact_match counts copies that are the
+    whole string and no more. Both are means over the lengths that the training has; `.._beyond` are means over longer
+    ones, up to four times as long.
     """
     rng, each = np.random.default_rng(seed), EACH if limit is None else limit
-    texts = {n: strings(each, rng, COPIED, n, "test") for n in LENGTHS}
+    texts = {n: sample_strings(each, rng, COPY_LETTERS, n, "test") for n in LENGTHS}
     flat = [text for some in texts.values() for text in some]
     written = dict(zip(flat, translate(model, flat), strict=True))
-    places = {n: float(np.mean([same(written[text], text) for text in some])) for n, some in texts.items()}
+    places = {
+        n: float(np.mean([matching_share(written[text], text) for text in some])) for n, some in texts.items()
+    }
     whole = {n: float(np.mean([written[text] == text for text in some])) for n, some in texts.items()}
     found: Metrics = {"items": len(flat)}
     for name, by_length in (("token_accuracy", places), ("exact_match", whole)):
@@ -38,10 +40,10 @@ def measure(model: Any, limit: int | None = None, seed: int = 0) -> Metrics:
     return found
 
 
-def same(written: str, text: str) -> float:
-    """The share of places of `text` where `written` has the same sign.
+def matching_share(copy: str, text: str) -> float:
+    """Return the share of the positions of `text` at which `copy` has the same symbol.
 
-    >>> same("abxd", "abcde"), same("", "ab"), same("abab", "ab")
+    >>> matching_share("abxd", "abcde"), matching_share("", "ab"), matching_share("abab", "ab")
     (0.6, 0.0, 1.0)
     """
-    return sum(a == b for a, b in zip(written, text, strict=False)) / len(text)
+    return sum(a == b for a, b in zip(copy, text, strict=False)) / len(text)

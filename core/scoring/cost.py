@@ -1,4 +1,4 @@
-"""The cost of a pass: seconds of the processor, and the most memory that its tensors hold at once.
+"""The cost of a forward pass: processor seconds, and the peak memory of its tensors.
 
 For a network that can read all pairs or blocks only (BigBird), both ways, on one thread.
 """
@@ -27,14 +27,14 @@ FULL = "with the full mask"
 
 @dataclass(frozen=True)
 class Cost:
-    """The fastest of several passes in seconds, and the largest sum of bytes of what a pass made and still held."""
+    """The fastest of several passes in seconds, and the peak of the bytes of tensors that a pass created and had not released."""
 
     seconds: float
     nbytes: int
 
 
 class _MemoryMeter(TorchDispatchMode):
-    """A meter of the bytes of tensors that this thread's operations make, as long as they are referenced."""
+    """A meter of the bytes of tensors that this thread's operations create, until they are released."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -44,37 +44,37 @@ class _MemoryMeter(TorchDispatchMode):
     def __torch_dispatch__(
         self, func: Any, types: Any, args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        given = {each.untyped_storage().data_ptr() for each in _plain((args, kwargs))}
+        given = {each.untyped_storage().data_ptr() for each in _plain_tensors((args, kwargs))}
         out = func(*args, **(kwargs or {}))
-        for each in _plain(out):
-            self._hold(each, given)
+        for each in _plain_tensors(out):
+            self._count(each, given)
         return out
 
-    def _hold(self, value: Tensor, given: set[int]) -> None:
+    def _count(self, value: Tensor, inputs: set[int]) -> None:
         storage = value.untyped_storage()
         place, size = storage.data_ptr(), storage.nbytes()
-        if place not in self._holders and (place in given or not size):
+        if place not in self._holders and (place in inputs or not size):
             return  # a view of what was there before
         if place not in self._holders:
             self.now += size
             self.most = max(self.most, self.now)
         self._holders[place] = self._holders.get(place, 0) + 1
-        weakref.finalize(value, self._let_go, place, size)
+        weakref.finalize(value, self._release, place, size)
 
-    def _let_go(self, place: int, size: int) -> None:
+    def _release(self, place: int, size: int) -> None:
         self._holders[place] -= 1
         if not self._holders[place]:
             del self._holders[place]
             self.now -= size
 
 
-def _plain(tree: Any) -> list[Tensor]:
-    """Its tensors, but weights in the processor's own layout: they are kept from pass to pass."""
+def _plain_tensors(tree: Any) -> list[Tensor]:
+    """Return the tensors of a nested structure, except weights in the processor's own layout, which stay from pass to pass."""
     return [each for each in tree_leaves(tree) if isinstance(each, Tensor) and each.layout is torch.strided]
 
 
 def cost(run: Callable[[], object], budget: float = 0.12) -> Cost:
-    """One pass whose memory is counted, then the fastest of several within `budget` seconds, one at least.
+    """Measure a function: the memory of one call, then the time of the fastest of several within `budget` seconds, at least one.
 
     With one thread the seconds are those of this thread's processor, so that others on the machine do not count.
 
@@ -94,7 +94,8 @@ def cost(run: Callable[[], object], budget: float = 0.12) -> Cost:
 
 
 def attention_costs(layout: Layout, block: int, d_head: int, budget: float = 0.12) -> tuple[Cost, Cost]:
-    """One head of width `d_head` over all pairs of a text, and over the blocks of its layout, formed step by step.
+    """Measure one attention head of width `d_head` over all pairs of positions, and over the blocks of its layout only:
+    (cost of all pairs, cost of the blocks).
 
     >>> from core.layers.block_sparse import layout
     >>> full, blocks = attention_costs(layout(64), 4, 8, budget=0.0)
@@ -113,20 +114,20 @@ def attention_costs(layout: Layout, block: int, d_head: int, budget: float = 0.1
 
 
 def with_config(model: Any, config: Any, **weights: Tensor) -> Any:
-    """The same weights, but these by name, under another config of the family."""
+    """Return the model with the same weights, except those given by name, under another config of its family."""
     with torch.device("meta"):
         network = model.spec.network(config)
     network.load_state_dict(model.network.state_dict() | weights, assign=True)
     return replace(model, config=config, network=network)
 
 
-def read_in_full(model: Any) -> Any:
-    """The same weights, and all pairs allowed. For a model whose config has a `layout`."""
+def with_full_attention(model: Any) -> Any:
+    """Return the model with the same weights and all pairs allowed, for a model whose config has a `layout`."""
     full = with_config(model, replace(model.config, layout="full"))
     return replace(full, name=f"{model.name} {FULL}")
 
 
-def by_length(model: Any, lengths: Sequence[int] = LENGTHS, budget: float = 2.0) -> Metrics:
+def cost_by_length(model: Any, lengths: Sequence[int] = LENGTHS, budget: float = 2.0) -> Metrics:
     """Measure milliseconds and megabytes of a pass of the whole network over one text, for each number of tokens.
 
     Beyond the context the positions repeat: the cost does not depend on which vectors are added.

@@ -1,4 +1,4 @@
-"""Models that learn a task from the text in front of them: how often the answer behind the last `?` is right.
+"""Models that learn a task from the text in front of them: how often the answer to the last `?` is right.
 
 Each text has its own random pairs, classes, letters and answers. What helps is in the text alone.
 
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from core.data.episodes import TASKS, Episode, episode
+from core.data.episodes import TASKS, Episode, sample_episode
 from core.models import Batch
 from core.scoring import Metrics
 
@@ -24,13 +24,13 @@ PLACES = (range(1, 16), range(16, 31), range(31, 1000))
 
 
 def measure(model: Any, limit: int | None = None, seed: int = 0) -> Metrics:
-    """accuracy, by task and by place, on 600 (or `limit`) fresh texts of each task, one question each."""
-    items = drawn(EACH if limit is None else limit, seed)
-    right = {task: answered(model, texts) for task, texts in items.items()}
+    """Measure accuracy, also by task and by distance, on 600 (or `limit`) new texts of each task with one question each."""
+    items = sample_episodes(EACH if limit is None else limit, seed)
+    right = {task: correct_answers(model, texts) for task, texts in items.items()}
     by_task = {task: float(np.mean(found)) for task, found in right.items()}
     back = np.array([item.back for texts in items.values() for item in texts])
     all_right = np.concatenate([right[task] for task in items])
-    groups = {called(places): all_right[np.isin(back, places)] for places in PLACES}
+    groups = {range_name(places): all_right[np.isin(back, places)] for places in PLACES}
     return {
         "items": len(back),
         "accuracy": float(np.mean(list(by_task.values()))),
@@ -39,27 +39,27 @@ def measure(model: Any, limit: int | None = None, seed: int = 0) -> Metrics:
     }
 
 
-def called(places: range) -> str:
+def range_name(places: range) -> str:
     """Return the name of a range of distances back from the question.
 
-    >>> called(range(1, 16)), called(PLACES[-1])
+    >>> range_name(range(1, 16)), range_name(PLACES[-1])
     ('1 to 15 back', '31 and more back')
     """
     more = places.stop == PLACES[-1].stop
     return f"{places.start} {'and more' if more else f'to {places.stop - 1}'} back"
 
 
-def drawn(each: int, seed: int = 0) -> dict[str, list[Episode]]:
-    """The same held-out texts for whoever is measured, so many of each task, of all sizes in turn."""
+def sample_episodes(each: int, seed: int = 0) -> dict[str, list[Episode]]:
+    """Sample held-out texts with the seed, the same for every model: so many of each task, of all sizes in turn."""
     rng = np.random.default_rng(seed)
     return {
-        task: [episode(rng, task, sizes[i % len(sizes)], 1, "test") for i in range(each)]
+        task: [sample_episode(rng, task, sizes[i % len(sizes)], 1, "test") for i in range(each)]
         for task, (_, sizes) in TASKS.items()
     }
 
 
-def answered(model: Any, items: list[Episode]) -> list[bool]:
-    """Whether the best guess behind each text is its answer."""
+def correct_answers(model: Any, items: list[Episode]) -> list[bool]:
+    """Return for each text whether the model's best guess is the answer."""
     found: list[bool] = []
     for first in range(0, len(items), ROWS):
         some = items[first : first + ROWS]
@@ -70,7 +70,7 @@ def answered(model: Any, items: list[Episode]) -> list[bool]:
 
 
 def last_scores(model: Any, texts: list[str]) -> torch.Tensor:
-    """The logits (text, vocab) of what comes behind each text."""
+    """Return the logits (text, vocab) of the token after each text."""
     device = next(model.network.parameters()).device
     rows = [model.tokenizer.encode(text).ids for text in texts]
     ends = torch.tensor([len(row) for row in rows], device=device)

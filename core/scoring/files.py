@@ -1,4 +1,4 @@
-"""Test data as the training sets store them: `.txt`, `.tsv`, `.jsonl`, `.npz`, each also `.xz`."""
+"""Checks of test data files: `.txt`, `.tsv`, `.jsonl`, `.npz`, each also `.xz`."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def suffix(path: Path) -> str:
     return inner
 
 
-def check(path: Path, wanted: str, content: str, model: str) -> None:
-    """Raise InputError unless `path` is there and holds what this model is measured on."""
+def check(path: Path, expected: str, content: str, model: str) -> None:
+    """Check that `path` exists and has the format that this model is measured on. Raises InputError where not."""
     found = suffix(path)
     if not path.is_file():
         raise InputError(
@@ -39,17 +39,17 @@ def check(path: Path, wanted: str, content: str, model: str) -> None:
             "evaluate measures a model on a file.",
             "Check the path after --data.",
         )
-    if found != wanted:
+    if found != expected:
         raise InputError(
             f"{path.name} is a {found} file.",
-            f"{model} is measured on {wanted}: {content}.",
+            f"{model} is measured on {expected}: {content}.",
             "Give such a file.",
         )
 
 
 @contextmanager
-def reading(path: Path) -> Iterator[None]:
-    """Turn what can be wrong inside a file into an InputError that names it."""
+def reading_errors(path: Path) -> Iterator[None]:
+    """Turn errors inside the block that come from a broken file into an InputError that names the file."""
     try:
         yield
     except UnicodeDecodeError as error:
@@ -74,7 +74,7 @@ def check_limit(limit: int | None) -> None:
 
 
 def check_seed(seed: int | None, data: object) -> None:
-    """Raise InputError for a seed that is negative, or given beside a file, whose items are the file's."""
+    """Check a seed. Raises InputError for a negative one, and for one given together with a data file, whose items are fixed."""
     if seed is not None and (seed < 0 or data is not None):
         raise InputError(
             f"--seed is {seed}.",

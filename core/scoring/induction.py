@@ -1,4 +1,4 @@
-"""Models of strings that come twice: how much of a head's weight goes where the string's first copy went on.
+"""Models of strings that occur twice: how much attention a head pays to the continuation of the first copy.
 
 Each row is drawn: some signs, a string of others, the same string again. On the rows of each length
 
@@ -17,7 +17,7 @@ import numpy as np
 import torch
 
 from core.analysis.attention.measures import induction
-from core.data.tasks import repeat
+from core.data.tasks import sample_repeat
 from core.models import Batch
 from core.scoring import Metrics
 from core.trace import Recorder
@@ -27,9 +27,9 @@ ROWS = 64
 
 
 def measure(model: Any, limit: int | None = None, seed: int = 0) -> Metrics:
-    """induction_score of the best head, copied, and both by offset, on 64 (or `limit`) held-out rows of each."""
+    """Measure the induction_score of the best head and copied, and both by offset, on 64 (or `limit`) held-out rows of each offset."""
     rng, n_rows = np.random.default_rng(seed), ROWS if limit is None else limit
-    found = {n: [one_row(model, *repeat(rng, n, "test")) for _ in range(n_rows)] for n in OFFSETS}
+    found = {n: [one_row(model, *sample_repeat(rng, n, "test")) for _ in range(n_rows)] for n in OFFSETS}
     by_head = {n: np.mean([weights for weights, _ in rows], axis=0) for n, rows in found.items()}
     copied = {n: float(np.mean([right for _, right in rows])) for n, rows in found.items()}
     mean = np.mean(list(by_head.values()), axis=0)
@@ -47,7 +47,7 @@ def measure(model: Any, limit: int | None = None, seed: int = 0) -> Metrics:
 
 
 def one_row(model: Any, text: str, second: int) -> tuple[np.ndarray, float]:
-    """The induction score of each head (layer head), and the share of right guesses behind `second`."""
+    """Return the induction score of each head, (layer, head), and the share of right guesses from index `second` on."""
     ids = torch.tensor([model.tokenizer.encode(text).ids], device=next(model.network.parameters()).device)
     tap = Recorder(("layer.*.self_attn.pattern",))
     with torch.inference_mode():

@@ -1,4 +1,4 @@
-"""Language models: nats a token, bits a byte, perplexity on running text.
+"""Language models: nats per token, bits per byte and perplexity on running text.
 
 A text is read as it was for training: each line's tokens, then those of the newline; it begins with the start token,
 which is not scored. A line `=== ID` is not scored and begins a new text. Windows of n_ctx tokens move by half their
@@ -19,11 +19,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from core.data.corpora import NEW_TEXT, lines
+from core.data.corpora import NEW_TEXT, read_lines
 from core.errors import InputError
 from core.models import Batch
 from core.scoring import Metrics, Scoring
-from core.scoring.files import reading
+from core.scoring.files import reading_errors
 from core.scoring.progress import progress
 from core.text import Tokenizer
 
@@ -41,7 +41,7 @@ class Span:
 
 
 def measure(model: Any, path: Path, limit: int | None = None) -> Metrics:
-    """The metrics of a language model on a text file (its first `limit` scored lines).
+    """Measure a language model on a text file (its first `limit` scored lines).
 
         nats_per_token = -mean log p(token | the tokens before it in its window)
         bits_per_byte  = sum of -log2 p / (UTF-8 bytes of the scored lines + 1 for each line)
@@ -49,7 +49,7 @@ def measure(model: Any, path: Path, limit: int | None = None) -> Metrics:
 
     `items` are the scored lines. Raises InputError for a file without any.
     """
-    texts, n_lines, n_bytes = scored(path, limit, model.tokenizer)
+    texts, n_lines, n_bytes = scored_texts(path, limit, model.tokenizer)
     lost = token_losses(model.network, texts, model.config.n_ctx)
     nats, n_tokens = sum(float(row.sum()) for row in lost), sum(map(len, lost))
     mean = nats / n_tokens
@@ -63,10 +63,10 @@ def measure(model: Any, path: Path, limit: int | None = None) -> Metrics:
     }
 
 
-def scored(path: Path, limit: int | None, tokenizer: Tokenizer) -> tuple[list[np.ndarray], int, int]:
-    """The `streams` of a file's first `limit` scored lines. Raises InputError for a file without any."""
-    with reading(path):
-        texts, n_lines, n_bytes = streams(first_scored(lines(path), limit), tokenizer)
+def scored_texts(path: Path, limit: int | None, tokenizer: Tokenizer) -> tuple[list[np.ndarray], int, int]:
+    """Return the `token_streams` of a file's first `limit` scored lines. Raises InputError for a file without any."""
+    with reading_errors(path):
+        texts, n_lines, n_bytes = token_streams(take_scored(read_lines(path), limit), tokenizer)
     if not n_lines:
         raise InputError(
             f"{path.name} has no line to score.",
@@ -76,8 +76,8 @@ def scored(path: Path, limit: int | None, tokenizer: Tokenizer) -> tuple[list[np
     return texts, n_lines, n_bytes
 
 
-def first_scored(rows: Iterable[str], limit: int | None) -> Iterator[str]:
-    """Rows up to and including the `limit`-th that is scored."""
+def take_scored(rows: Iterable[str], limit: int | None) -> Iterator[str]:
+    """Yield the rows up to and including the `limit`-th that is scored; all where `limit` is None."""
     left = limit
     for row in rows:
         if left is not None and not row.startswith(NEW_TEXT):
@@ -87,10 +87,10 @@ def first_scored(rows: Iterable[str], limit: int | None) -> Iterator[str]:
         yield row
 
 
-def streams(rows: Iterable[str], tokenizer: Tokenizer) -> tuple[list[np.ndarray], int, int]:
-    """The texts as ids, each behind its unscored beginning; how many lines and bytes are scored.
+def token_streams(rows: Iterable[str], tokenizer: Tokenizer) -> tuple[list[np.ndarray], int, int]:
+    """Return the texts as ids, each after a start token that is not scored, then the number of scored lines and of scored bytes.
 
-    A model without a start token begins as if after a line end.
+    A model without a start token begins with the line end instead.
     """
     newline = tokenizer.encode("\n").ids
     start = tokenizer.start if tokenizer.start is not None else (newline or (0,))[-1]
@@ -107,7 +107,7 @@ def streams(rows: Iterable[str], tokenizer: Tokenizer) -> tuple[list[np.ndarray]
 
 
 def spans(n: int, n_ctx: int) -> list[Span]:
-    """Windows over a text of n tokens (its beginning included), n - 1 of them to be predicted.
+    """Return the windows over a text of n tokens, the start token included; n - 1 of them are predicted, each in one window.
 
     >>> spans(8, 4)
     [Span(first=0, last=4, scored=0), Span(first=2, last=6, scored=4), Span(first=3, last=7, scored=6)]
@@ -147,7 +147,7 @@ def token_losses(
 
 
 def _batches(work: list[tuple[int, Span]], tokens: int) -> Iterator[list[tuple[int, Span]]]:
-    """Work, longest first, in batches of about so many tokens."""
+    """Yield the windows in batches of about so many tokens; the longest come first."""
     first = 0
     while first < len(work):
         longest = work[first][1].last - work[first][1].first
@@ -159,7 +159,7 @@ def _batches(work: list[tuple[int, Span]], tokens: int) -> Iterator[list[tuple[i
 def _collated(
     texts: list[np.ndarray], part: list[tuple[int, Span]], device: torch.device
 ) -> tuple[Batch, Tensor, Tensor]:
-    """The batch, the tokens to predict in order, and (batch pos) True where a prediction counts."""
+    """Return the batch, the tokens to predict, in order, and a mask (batch, pos), True where a prediction counts."""
     longest = max(span.last - span.first for _, span in part)
     ids = np.zeros((len(part), longest), dtype=np.int64)
     real, counts = np.zeros((2, len(part), longest), dtype=bool)
@@ -173,10 +173,10 @@ def _collated(
     return Batch(ids=to[0], real=to[1]), to[2], to[3]
 
 
-def _losses(network: Any, hidden: Tensor, wanted: Tensor) -> Tensor:
-    """Cross-entropy of each row, a few thousand at a time: a large vocabulary times a large batch is gigabytes."""
+def _losses(network: Any, hidden: Tensor, targets: Tensor) -> Tensor:
+    """Return the cross-entropy of each row, computed a few thousand rows at a time: a large vocabulary times a large batch is gigabytes."""
     rows = max(1, LOGITS_AT_ONCE // network.cfg.n_vocab)
-    parts = zip(hidden.split(rows), wanted.split(rows), strict=True)
+    parts = zip(hidden.split(rows), targets.split(rows), strict=True)
     return torch.cat([F.cross_entropy(network.logits(h).float(), w, reduction="none") for h, w in parts])
 
 

@@ -1,4 +1,4 @@
-"""Masked language models: how often the hidden word is the first guess, or among five; and whether B follows A.
+"""Masked language models: how often a masked word is the first guess or among five, and whether sentence pairs are classified rightly.
 
 Hidden words: a book's tokens are cut into passages that fill the context ([CLS] passage [SEP]), each once; of each
 passage 15% are hidden, 80% of them masked, 10% replaced by a random word, 10% left. Next sentence: walking through
@@ -17,13 +17,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from core.data.corpora import lines
-from core.data.passages import Books, Pair, framed, hide, padded
+from core.data.corpora import read_lines
+from core.data.passages import Books, Pair, add_marks, hide, pad_rows
 from core.errors import InputError
 from core.models import Batch
 from core.scoring import Metrics, Scoring
-from core.scoring.files import reading
-from core.scoring.language import first_scored
+from core.scoring.files import reading_errors
+from core.scoring.language import take_scored
 from core.scoring.progress import progress
 
 BATCH_TOKENS = 8192
@@ -31,23 +31,26 @@ TOP = 5
 
 
 def measure(model: Any, path: Path, limit: int | None = None) -> Metrics:
-    """The metrics of a masked language model on a text file (its first `limit` paragraphs).
+    """Measure a masked language model on a text file (its first `limit` paragraphs).
 
     `items` are the words to be guessed, `pairs` the pairs of texts. Raises InputError for a text that fills no context.
     """
     _check_marks(model)
-    with reading(path):
-        books = Books.read(first_scored(lines(path), limit), model.tokenizer)
-    found = hidden_words(model, books)
-    for output, measured in (("next_sentence", next_sentences), ("sentence_order", sentence_orders)):
+    with reading_errors(path):
+        books = Books.read(take_scored(read_lines(path), limit), model.tokenizer)
+    found = measure_hidden_words(model, books)
+    for output, measured in (
+        ("next_sentence", measure_next_sentence),
+        ("sentence_order", measure_sentence_order),
+    ):
         found |= measured(model, books) if output in model.outputs else {}
     return found
 
 
-def hidden_words(model: Any, books: Books) -> Metrics:
-    """masked_top1 and masked_top5: the share of chosen tokens whose true id is the best score, or among the five best."""
+def measure_hidden_words(model: Any, books: Books) -> Metrics:
+    """Measure masked_top1 and masked_top5: the share of chosen tokens whose true id has the highest score, or is among the five highest."""
     tokenizer, size = model.tokenizer, model.config.n_ctx - 2
-    starts = books.windows(size)
+    starts = books.window_starts(size)
     if not len(starts):
         raise InputError(
             "The text fills no context.",
@@ -61,8 +64,8 @@ def hidden_words(model: Any, books: Books) -> Metrics:
     per_batch = max(1, BATCH_TOKENS // model.config.n_ctx)
     with torch.inference_mode(), progress(len(starts), "passage") as bar:
         for part in (starts[i : i + per_batch] for i in range(0, len(starts), per_batch)):
-            ids, segments, real = padded(
-                [framed(tokenizer, books.stream[a : a + size]) for a in part], tokenizer.pad
+            ids, segments, real = pad_rows(
+                [add_marks(tokenizer, books.stream[a : a + size]) for a in part], tokenizer.pad
             )
             read, chosen = hide(ids, np.isin(ids, special), rng, mask=tokenizer.mask, drawable=drawable)
             hidden = _forward(model, read, segments, real)
@@ -74,28 +77,28 @@ def hidden_words(model: Any, books: Books) -> Metrics:
     return {"items": n, "passages": len(starts), "masked_top1": first / n, "masked_top5": best / n}
 
 
-def next_sentences(model: Any, books: Books) -> Metrics:
-    """next_sentence_accuracy, and the share of pairs that do follow (always guessing would reach it)."""
-    pairs = walked(books, np.random.default_rng(0))
+def measure_next_sentence(model: Any, books: Books) -> Metrics:
+    """Measure next_sentence_accuracy, with the share of pairs that do follow, the accuracy of always guessing so."""
+    pairs = sample_pairs(books, np.random.default_rng(0))
     return _pair_accuracy(model, pairs, "next_sentence", "next_sentence_accuracy", "pairs_that_follow")
 
 
-def sentence_orders(model: Any, books: Books) -> Metrics:
-    """sentence_order_accuracy, and the share of pairs in their order (always guessing would reach it)."""
-    pairs = walked(books, np.random.default_rng(0), Books.ordered)
+def measure_sentence_order(model: Any, books: Books) -> Metrics:
+    """Measure sentence_order_accuracy, with the share of pairs in their order, the accuracy of always guessing so."""
+    pairs = sample_pairs(books, np.random.default_rng(0), Books.ordered_pair)
     return _pair_accuracy(model, pairs, "sentence_order", "sentence_order_accuracy", "pairs_in_order")
 
 
 def _pair_accuracy(model: Any, pairs: Sequence[Pair], output: str, accuracy: str, share: str) -> Metrics:
-    """Return the share of pairs that an output classifies rightly, under the name `accuracy`; its index 0 means "follows" or "in order"."""
+    """Return the share of pairs that an output classifies rightly, under the name `accuracy`; index 0 of the output means "follows" or "in order"."""
     if not pairs:
         return {"pairs": 0}
     order = sorted(range(len(pairs)), key=lambda i: len(pairs[i].first) + len(pairs[i].second))
     right = 0
     with torch.inference_mode(), progress(len(pairs), "pair") as bar:
         for part in (order[i : i + 64] for i in range(0, len(order), 64)):
-            rows = [framed(model.tokenizer, pairs[i].first, pairs[i].second) for i in part]
-            hidden = _forward(model, *padded(rows, model.tokenizer.pad))
+            rows = [add_marks(model.tokenizer, pairs[i].first, pairs[i].second) for i in part]
+            hidden = _forward(model, *pad_rows(rows, model.tokenizer.pad))
             scores = getattr(model.network, output)(model.network.pooled(hidden))
             told = scores.argmax(-1).cpu().numpy() == 0
             right += int((told == np.array([pairs[i].follows for i in part])).sum())
@@ -104,18 +107,18 @@ def _pair_accuracy(model: Any, pairs: Sequence[Pair], output: str, accuracy: str
     return {"pairs": len(pairs), accuracy: right / len(pairs), share: follow}
 
 
-def walked(
+def sample_pairs(
     books: Books,
     rng: np.random.Generator,
-    drawn: Callable[[Books, int, np.random.Generator, bool], Pair | None] = Books.pair,
+    sample_pair: Callable[[Books, int, np.random.Generator, bool], Pair | None] = Books.pair,
 ) -> Sequence[Pair]:
-    """Pairs one behind the other through every book, each `drawn` from a sentence on; about half follow, or are in order.
+    """Sample pairs one after another through every book with `sample_pair`; about half of them follow, or are in order.
 
     A book too short for both kinds gives none.
     """
     found, place = [], 0
     while place < len(books.book):
-        pair = drawn(books, place, rng, bool(rng.integers(2)))
+        pair = sample_pair(books, place, rng, bool(rng.integers(2)))
         if pair is not None:
             found.append(pair)
         place = place + 1 if pair is None else pair.after

@@ -1,4 +1,4 @@
-"""Models of drawings: how often a ViT names the class, how well a masked autoencoder fills in what it is not shown.
+"""Models of drawings: how often a ViT predicts the class, and how well a masked autoencoder fills in hidden patches.
 
 accuracy                of a ViT on the test drawings, and by class; beside it that of the nearest training drawings
 squared_error           of a masked autoencoder: the mean over hidden patches of (filled in - drawn)^2, black -1, white 1;
@@ -18,8 +18,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from core.data.drawings import Drawings, has_split, moved, read
-from core.data.patches import HIDDEN, numbers
+from core.data.drawings import Drawings, augment, has_split, read_drawings
+from core.data.patches import HIDDEN, patch_values
 from core.errors import InputError
 from core.models import Batch
 from core.models.vit import ViT, ViTConfig
@@ -32,35 +32,35 @@ EACH, STEPS, ROWS, RATE = 10, 150, 60, 1e-3
 """Learning from few: drawings of a class, steps, drawings a step, and the rate of AdamW, of which a cosine is taken."""
 
 
-def whole(pixels: np.ndarray, config: Any) -> Batch:
-    """Pictures (item row column) as they are read with nothing hidden."""
-    values = torch.from_numpy(numbers(pixels, config.patch, config.first))
+def visible_batch(pixels: np.ndarray, config: Any) -> Batch:
+    """Return a batch of pictures (item, row, column) with no patch hidden."""
+    values = torch.from_numpy(patch_values(pixels, config.patch, config.first))
     ids = torch.arange(config.n_ctx).expand(len(pixels), -1)
     return Batch(ids=ids, real=torch.ones_like(ids, dtype=torch.bool), values=values)
 
 
 def measure(model: Any, path: Path, limit: int | None = None) -> Metrics:
-    """The metrics of a ViT or of a masked autoencoder on the test drawings; `limit` takes the first so many.
+    """Measure a ViT or a masked autoencoder on the test drawings of a file; `limit` takes only the first.
 
     Raises InputError for drawings of another size or with classes that a ViT does not know.
     """
-    test = read(path, "test")
+    test = read_drawings(path, "test")
     test = Drawings(test.pixels[:limit], test.labels[:limit], test.classes)
     _check(model, test, path.name)
     if model.family == "vit":
         scores = class_scores(model.network, test)
         return accuracies(scores.argmax(-1).numpy(), test.labels, test.classes)
     if not has_split(path, "train"):
-        filled, mean_patch, _ = errors(model, test, test)
+        filled, mean_patch, _ = squared_errors(model, test, test)
         of_mean = {"squared_error": mean_patch}
         return {
             "items": len(test.pixels),
             "squared_error": filled,
             "beside": {"mean of the visible patches": of_mean},
         }
-    train = read(path, "train")
-    filled, mean_patch, mean_drawing = errors(model, train, test)
-    few, knows, knows_not = from_few(model, train, test)
+    train = read_drawings(path, "train")
+    filled, mean_patch, mean_drawing = squared_errors(model, train, test)
+    few, knows, knows_not = few_label_accuracy(model, train, test)
     return {
         "items": len(test.pixels),
         "squared_error": filled,
@@ -75,19 +75,23 @@ def measure(model: Any, path: Path, limit: int | None = None) -> Metrics:
 
 
 def class_scores(network: Any, drawings: Drawings) -> Tensor:
-    """(item class)"""
+    """Return the scores of the classes, (item, class)."""
     with torch.inference_mode():
-        parts = [network.classes(network(whole(some, network.cfg))) for some in _some(drawings.pixels)]
+        parts = [
+            network.classes(network(visible_batch(some, network.cfg))) for some in _some(drawings.pixels)
+        ]
     return torch.cat(parts).float()
 
 
-def errors(model: Any, train: Drawings, test: Drawings, seed: int = 0) -> tuple[float, ...]:
-    """Return the mean squared errors at hidden places, sampled with the seed: of the decoder, of the mean of the visible patches and of the mean drawing."""
+def squared_errors(model: Any, train: Drawings, test: Drawings, seed: int = 0) -> tuple[float, ...]:
+    """Return the mean squared errors at hidden patches, sampled with the seed: of the decoder, of the mean of the
+    visible patches and of the mean drawing.
+    """
     config, draw = model.config, np.random.default_rng(seed)
-    mean = torch.from_numpy(numbers(train.pixels.mean(0).round().astype(np.uint8), config.patch))[1:]
+    mean = torch.from_numpy(patch_values(train.pixels.mean(0).round().astype(np.uint8), config.patch))[1:]
     lost = np.zeros(3)
     for pixels in _some(test.pixels):
-        batch = whole(pixels, config)
+        batch = visible_batch(pixels, config)
         assert batch.values is not None
         n = config.n_ctx - 1
         order = draw.random((len(pixels), n)).argsort(1)
@@ -104,16 +108,22 @@ def errors(model: Any, train: Drawings, test: Drawings, seed: int = 0) -> tuple[
     return tuple((lost / len(test.pixels)).tolist())
 
 
-def from_few(model: Any, train: Drawings, test: Drawings, steps: int = STEPS) -> tuple[int, float, float]:
-    """How many labels, and the right answers of two ViTs that learn from them: with what the encoder knows, and without."""
-    few = train.few(EACH)
-    scores = [class_scores(tuned(model, few, knows, steps), test) for knows in (True, False)]
+def few_label_accuracy(
+    model: Any, train: Drawings, test: Drawings, steps: int = STEPS
+) -> tuple[int, float, float]:
+    """Return how many labels were used, and the accuracies of two ViTs fine-tuned on them: one that begins with the
+    encoder's weights, and one without.
+    """
+    few = train.first_of_each(EACH)
+    scores = [class_scores(fine_tune(model, few, knows, steps), test) for knows in (True, False)]
     knows, knows_not = (float((each.argmax(-1).numpy() == test.labels).mean()) for each in scores)
     return len(few.labels), knows, knows_not
 
 
-def tuned(model: Any, few: Drawings, knows: bool, steps: int = STEPS) -> ViT:
-    """A ViT of the autoencoder's shape after `steps` on the drawings, each time moved; it `knows` what the encoder learnt, or nothing."""
+def fine_tune(model: Any, few: Drawings, knows: bool, steps: int = STEPS) -> ViT:
+    """Train a ViT of the autoencoder's shape for `steps` on augmented drawings; it begins with the encoder's weights
+    where `knows` is True, else at random.
+    """
     cfg = model.config
     shape = {name: getattr(cfg, name) for name in ("n_layers", "n_heads", "d_model", "d_ff")}
     shape |= {name: getattr(cfg, name) for name in ("image", "patch", "channels", "activation", "eps")}
@@ -128,7 +138,7 @@ def tuned(model: Any, few: Drawings, knows: bool, steps: int = STEPS) -> ViT:
         rates = torch.optim.lr_scheduler.OneCycleLR(optim, RATE, total_steps=steps, pct_start=0.1)
         for _ in range(steps):
             chosen = draw.integers(len(right), size=ROWS)
-            batch = whole(moved(few.pixels[chosen], draw), network.cfg)
+            batch = visible_batch(augment(few.pixels[chosen], draw), network.cfg)
             loss = F.cross_entropy(network.classes(network(batch)), right[chosen], label_smoothing=0.1)
             optim.zero_grad()
             loss.backward()
@@ -137,9 +147,9 @@ def tuned(model: Any, few: Drawings, knows: bool, steps: int = STEPS) -> ViT:
     return network.eval().requires_grad_(False)
 
 
-def beside(model: Any, train: Path, path: Path) -> dict[str, Metrics]:
-    """Return the scores on `path` of the baseline that takes the commonest class of the three training drawings nearest in pixels."""
-    learnt, test = read(train, "train"), read(path, "test")
+def baselines(model: Any, train: Path, path: Path) -> dict[str, Metrics]:
+    """Return the metrics on `path` of the nearest-neighbour baseline: the commonest class of the three training drawings nearest in pixels."""
+    learnt, test = read_drawings(train, "train"), read_drawings(path, "test")
     _check(model, test, path.name)
     known = torch.from_numpy(learnt.pixels.reshape(len(learnt.pixels), -1)).float() / 255
     labels = torch.from_numpy(learnt.labels.astype(np.int64))
@@ -157,9 +167,9 @@ def beside(model: Any, train: Path, path: Path) -> dict[str, Metrics]:
     return {f"{NEAREST} nearest drawings": accuracies(found, test.labels, test.classes)}
 
 
-def _shared(network: ViT, learnt: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Return the weights that both networks have: all but the head for classes."""
-    return {name: learnt[name] for name in network.state_dict() if name in learnt}
+def _shared(network: ViT, learned: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Return the weights that both networks have: all but the class head."""
+    return {name: learned[name] for name in network.state_dict() if name in learned}
 
 
 def _some(pixels: np.ndarray) -> Iterator[np.ndarray]:
@@ -190,5 +200,5 @@ SCORING = Scoring(
     suffix=".npz",
     content="drawings with classes, x_train, y_train, x_test and y_test, or x and y alone",
     measure=measure,
-    beside=beside,
+    baselines=baselines,
 )

@@ -1,4 +1,4 @@
-"""A progress bar on standard error."""
+"""Progress bars on standard error."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ class _Silent:
 
 
 def progress(total: int, unit: str) -> Any:
-    """Used in `with`, moved on by `.update(n)`. Silent where nobody looks, or tqdm (extra `train`) is not installed.
+    """Return a progress bar for a `with` block, moved on by `.update(n)`. It shows nothing without a terminal, or where
+    tqdm (extra `train`) is not installed.
 
     >>> with progress(3, "line") as bar:
     ...     bar.update(3)

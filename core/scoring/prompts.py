@@ -1,4 +1,4 @@
-"""Models that do what a prompt word says: how often the whole answer is right, on strings that no training draws."""
+"""Models that carry out a prompt word: how often the whole answer is right, on strings that no training samples."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from core.data.tasks import PROMPT_LENGTHS, PROMPTED, PROMPTS, question, strings
+from core.data.tasks import PROMPT_LENGTHS, PROMPT_LETTERS, PROMPTS, question, sample_strings
 from core.models import Batch
 from core.scoring import Metrics
 
@@ -16,15 +16,16 @@ ROWS = 128
 
 
 def measure(model: Any, limit: int | None = None, seed: int = 0) -> Metrics:
-    """exact_match: the share of questions answered right, sign by sign and with the end where it belongs; by task.
+    """Measure exact_match, also by task: the share of questions whose answer is right symbol by symbol, with the end where it belongs.
 
-    Up to 60 (or `limit`) different held-out strings of each length, upper and lower case, the same for each task. Of
-    greedy decoding: an answer is written right if and only if each of its signs is the best guess behind those before.
+    Up to 60 (or `limit`) different held-out strings of each length are used, upper and lower case, the same for each
+    task. One pass gives the result of greedy decoding: its answer is right if and only if each symbol is the best
+    guess after those before.
     """
     rng, each = np.random.default_rng(seed), EACH if limit is None else limit
-    texts = [text for n in PROMPT_LENGTHS for text in strings(each, rng, PROMPTED, n, "test")]
+    texts = [text for n in PROMPT_LENGTHS for text in sample_strings(each, rng, PROMPT_LETTERS, n, "test")]
     found = {
-        task: answered(model, [(question(task, text), make(text)) for text in texts])
+        task: correct_answers(model, [(question(task, text), make(text)) for text in texts])
         for task, make in PROMPTS.items()
     }
     means = {task: float(np.mean(right)) for task, right in found.items()}
@@ -35,8 +36,8 @@ def measure(model: Any, limit: int | None = None, seed: int = 0) -> Metrics:
     }
 
 
-def answered(model: Any, items: list[tuple[str, str]]) -> list[bool]:
-    """Whether the model writes each answer, and then END, behind its question."""
+def correct_answers(model: Any, items: list[tuple[str, str]]) -> list[bool]:
+    """Return for each (question, answer) whether the model's best guesses are the answer and then END."""
     tokenizer = model.tokenizer
     rows: list[tuple[tuple[int, ...], tuple[int, ...]]] = [
         (tokenizer.encode(asked).ids, (*tokenizer.encode(answer).ids, tokenizer.end))

@@ -1,4 +1,4 @@
-"""Translators: BLEU and chrF of what a model writes by itself."""
+"""Translators: BLEU and chrF of their output."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
-from core.data.corpora import pairs
+from core.data.corpora import read_pairs
 from core.errors import InputError
 from core.models import Batch
 from core.run.batched import beam, greedy
 from core.scoring import Metrics, Scoring
-from core.scoring.files import reading
+from core.scoring.files import reading_errors
 from core.scoring.progress import progress
 
 WIDTH = 4
@@ -24,7 +24,7 @@ ROWS = 64
 
 
 class Decode(Protocol):
-    """How a batch of sources is written out: `greedy`, or `beam` with its width given."""
+    """A method of writing the outputs of a batch: `greedy`, or `beam` of a given width."""
 
     def __call__(
         self, network: Any, batch: Batch, *, start: int, end: int, limit: Sequence[int]
@@ -32,7 +32,7 @@ class Decode(Protocol):
 
 
 def measure(model: Any, path: Path, limit: int | None = None) -> Metrics:
-    """The metrics of a translator on `source TAB reference` lines (its first `limit` different sources).
+    """Measure a translator on `source TAB reference` lines (its first `limit` different sources).
 
     All references of a source count, wherever they stand in the file; `items` are the different sources. BLEU and
     chrF are sacrebleu's with their defaults, cased. `bleu_by_length` is the BLEU of the beam search on thirds of the
@@ -40,8 +40,8 @@ def measure(model: Any, path: Path, limit: int | None = None) -> Metrics:
     Raises InputError for a line that is no pair, a file without any, a source longer than the model reads.
     """
     bleu, chrf = _measures()
-    with reading(path):
-        found = grouped(pairs(path))
+    with reading_errors(path):
+        found = group_references(read_pairs(path))
     if not found:
         raise InputError(
             f"{path.name} holds no pair.",
@@ -51,10 +51,12 @@ def measure(model: Any, path: Path, limit: int | None = None) -> Metrics:
     found = dict(islice(found.items(), limit))
     sources = list(found)
     by_greedy = dict(zip(sources, translate(model, sources, greedy), strict=True))
-    by_beam = dict(zip(sources, translate(model, sources, searched), strict=True))
+    by_beam = dict(zip(sources, translate(model, sources, beam_search), strict=True))
 
-    def score(measure: Any, written: Mapping[str, str], some: Sequence[str]) -> float:
-        return measure.corpus_score([written[s] for s in some], references([found[s] for s in some])).score
+    def score(measure: Any, translations: Mapping[str, str], some: Sequence[str]) -> float:
+        return measure.corpus_score(
+            [translations[s] for s in some], references([found[s] for s in some])
+        ).score
 
     return {
         "items": len(sources),
@@ -62,7 +64,7 @@ def measure(model: Any, path: Path, limit: int | None = None) -> Metrics:
         "bleu_greedy": score(bleu, by_greedy, sources),
         "bleu_beam4": score(bleu, by_beam, sources),
         "chrf_beam4": score(chrf, by_beam, sources),
-        "bleu_by_length": {name: score(bleu, by_beam, some) for name, some in thirds(sources).items()},
+        "bleu_by_length": {name: score(bleu, by_beam, some) for name, some in length_thirds(sources).items()},
     }
 
 
@@ -78,10 +80,10 @@ def _measures() -> tuple[Any, Any]:
     return BLEU(), CHRF()
 
 
-def grouped(rows: Sequence[tuple[str, str]]) -> dict[str, list[str]]:
-    """The references of each source, sources in the order of their first line.
+def group_references(rows: Sequence[tuple[str, str]]) -> dict[str, list[str]]:
+    """Group the references of each source; sources are in the order of their first line.
 
-    >>> grouped([("Go.", "Ve."), ("Hi.", "Hola."), ("Go.", "Vaya.")])
+    >>> group_references([("Go.", "Ve."), ("Hi.", "Hola."), ("Go.", "Vaya.")])
     {'Go.': ['Ve.', 'Vaya.'], 'Hi.': ['Hola.']}
     """
     found: dict[str, list[str]] = {}
@@ -91,7 +93,7 @@ def grouped(rows: Sequence[tuple[str, str]]) -> dict[str, list[str]]:
 
 
 def references(lists: Sequence[Sequence[str]]) -> list[list[str | None]]:
-    """sacrebleu's form: the first reference of every sentence, the second, ..; None where there are fewer.
+    """Return the references in sacrebleu's form: the first one of every sentence, then the second, ..; None where a sentence has fewer.
 
     >>> references([["Ve.", "Vaya."], ["Hola."]])
     [['Ve.', 'Hola.'], ['Vaya.', None]]
@@ -100,10 +102,10 @@ def references(lists: Sequence[Sequence[str]]) -> list[list[str | None]]:
     return [[some[i] if i < len(some) else None for some in lists] for i in range(most)]
 
 
-def thirds(sources: Sequence[str]) -> dict[str, list[str]]:
-    """Sources by number of words, three parts of about equal size, named by their lengths.
+def length_thirds(sources: Sequence[str]) -> dict[str, list[str]]:
+    """Divide the sources by their number of words into three parts of about equal size, named by their lengths.
 
-    >>> {name: len(some) for name, some in thirds(["a", "a b", "a b c", "a b c d", "a b c d e", "a b c d e f"]).items()}
+    >>> {name: len(some) for name, some in length_thirds(["a", "a b", "a b c", "a b c d", "a b c d e", "a b c d e f"]).items()}
     {'1-2 words': 2, '3-4 words': 2, '5-6 words': 2}
     """
     lengths = sorted(len(source.split()) for source in sources)
@@ -117,8 +119,8 @@ def thirds(sources: Sequence[str]) -> dict[str, list[str]]:
     return found
 
 
-def searched(network: Any, batch: Batch, *, start: int, end: int, limit: Sequence[int]) -> list[list[int]]:
-    """Beam search as the metrics name it."""
+def beam_search(network: Any, batch: Batch, *, start: int, end: int, limit: Sequence[int]) -> list[list[int]]:
+    """Run the beam search that the metrics name: width 4, scored by the mean log-probability."""
     return beam(network, batch, width=WIDTH, start=start, end=end, limit=limit, alpha=ALPHA)
 
 
@@ -153,7 +155,7 @@ def translate(model: Any, sources: Sequence[str], decode: Decode = greedy) -> li
 
 
 def _padded(rows: Sequence[Sequence[int]], pad: int, device: torch.device) -> tuple[Tensor, Tensor]:
-    """(batch pos) ids, and which of them are no padding."""
+    """Return the ids padded to one length, and a mask of real tokens, (batch, pos) each."""
     longest = max(map(len, rows))
     ids = torch.tensor([[*row, *[pad] * (longest - len(row))] for row in rows], device=device)
     real = (

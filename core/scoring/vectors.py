@@ -1,4 +1,4 @@
-"""Word vectors: how often a - b + c is nearest to the fourth word, on pairs of words that stand to each other alike."""
+"""Word vectors: how often b - a + c is nearest to the word d, where a is to b as c is to d."""
 
 from __future__ import annotations
 
@@ -13,22 +13,21 @@ from core.data.texts import WordPair, read
 from core.errors import InputError
 from core.maths import cosines
 from core.scoring import Metrics, Scoring
-from core.scoring.files import reading
+from core.scoring.files import reading_errors
 
 QUEEN = ("king", "man", "woman", "queen")
 
 
 def measure(model: Any, path: Path, limit: int | None = None) -> Metrics:
-    """The metrics of word vectors on `group TAB first TAB second` lines (their first `limit`), a line with the names on top.
+    """Measure word vectors on `group TAB first TAB second` lines (their first `limit`), a line with the names on top.
 
-    Every two pairs of a group ask one question each way: second - first + other first is nearest to other second?
-    The three given words are no answers, as is the custom (with them the answer is mostly one of the three). Pairs with
-    a word that the model does not know ask nothing and are counted in `unknown`. `queen_rank` is the place of
-    *queen* after king - man + woman, `queen_rank_of_all` with the three words left in; both are
-    left out where the model does not know the four.
-    `items` are the questions. Raises InputError for a file without any.
+    Every two pairs of a group ask one question each way: is second - first + other first nearest to other second? The
+    three given words are excluded as answers, as is the custom (with them the answer is mostly one of the three).
+    Pairs with an unknown word ask nothing and are counted in `unknown`. `queen_rank` is the rank of *queen* after
+    king - man + woman, `queen_rank_of_all` its rank with the three words included; both are left out where the model
+    does not know the four. `items` are the questions. Raises InputError for a file without any.
     """
-    with reading(path):
+    with reading_errors(path):
         found = list(islice(read(path, WordPair), limit))
     table = model.network.embed["token"].weight.detach().float().cpu().numpy()
     groups: dict[str, list[tuple[int, int]]] = {}
@@ -58,7 +57,7 @@ def measure(model: Any, path: Path, limit: int | None = None) -> Metrics:
 
 
 def _questions(pairs: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int, int, int]]:
-    """(a, b, c, d): b - a + c should lead to d."""
+    """Yield (a, b, c, d) for all pairs of word pairs: b - a + c should lead to d."""
     for a, b in pairs:
         yield from ((a, b, c, d) for c, d in pairs if len({a, b, c, d}) == 4)
 
@@ -86,7 +85,7 @@ def _share(places: Sequence[int], best: int) -> float:
 
 
 def _id(model: Any, word: str) -> int | None:
-    """The token of a word that is one; None for others and for the unknown."""
+    """Return the id of a word that is one known token; else None."""
     ids = model.tokenizer.encode(word).ids
     return ids[0] if len(ids) == 1 and ids[0] not in model.tokenizer.special_tokens.values() else None
 

@@ -1,4 +1,4 @@
-"""Tokenizers: text to tokens and back, with the place of each token in the text as typed."""
+"""Tokenizers: text to tokens and back, with the span of each token in the text as typed."""
 
 from core.text.reader import Reader
 from core.text.sentencepiece import Cutter, PieceTokenizer

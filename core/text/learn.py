@@ -1,4 +1,4 @@
-"""Learn a tokenizer from text, with the `tokenizers` library."""
+"""Learning of tokenizers from text, with the `tokenizers` library."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from tokenizers import decoders, models, normalizers, pre_tokenizers, processors
 BERT_SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 
 
-def byte_level_bpe(
+def learn_byte_level_bpe(
     lines: Iterable[str], n_vocab: int, special: Sequence[str], *, prefix_space: bool = False
 ) -> tokenizers.Tokenizer:
-    """Learn byte-pair encoding over bytes (Sennrich et al. 2016; GPT-2's split into words, numbers and marks).
+    """Learn byte-pair encoding over bytes (Sennrich et al. 2016; GPT-2's split into words, numbers and punctuation).
 
-    `special` come first and get the ids 0, 1, .. With `prefix_space` the first word of a text is written as any
-    other word is, which suits sentences; without, every text is given back exactly.
+    `special` come first and get the ids 0, 1, .. With `prefix_space` the first word of a text is encoded as any other
+    word is, which suits sentences; without, every text is decoded to itself exactly.
     """
     backend = tokenizers.Tokenizer(models.BPE())
     backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=prefix_space)  # pyright: ignore
@@ -33,8 +33,8 @@ def byte_level_bpe(
     return backend
 
 
-def wordpiece(lines: Iterable[str], n_vocab: int, *, n_letters: int = 1000) -> tokenizers.Tokenizer:
-    """Learn BERT's tokens of words in lower case, without accents; `##ing` continues a word.
+def learn_wordpiece(lines: Iterable[str], n_vocab: int, *, n_letters: int = 1000) -> tokenizers.Tokenizer:
+    """Learn BERT's WordPiece tokens, of words in lower case without accents; `##ing` continues a word.
 
     [PAD] [UNK] [CLS] [SEP] [MASK] get the ids 0 to 4. Of the letters the `n_letters` most frequent are kept; a word
     with another one is [UNK]. Pieces are joined by frequency, as the library (not the paper of 2012) does it.
@@ -53,16 +53,16 @@ def wordpiece(lines: Iterable[str], n_vocab: int, *, n_letters: int = 1000) -> t
     pupil.train_from_iterator((" ".join([word] * count) for word, count in sorted(words.items())), trainer)
     backend = _bert_rules(models.WordPiece(pupil.get_vocab(with_added_tokens=True), unk_token="[UNK]"))
     backend.add_special_tokens(list(BERT_SPECIAL))
-    return framed(backend, "[CLS]", "[SEP]")
+    return add_frame(backend, "[CLS]", "[SEP]")
 
 
-def whole_words(lines: Iterable[str], n_vocab: int, *, first: Sequence[str] = ()) -> tokenizers.Tokenizer:
-    """Learn a vocabulary of the most frequent words in lower case, without accents; every other one is [UNK], id 0.
+def learn_word_list(lines: Iterable[str], n_vocab: int, *, first: Sequence[str] = ()) -> tokenizers.Tokenizer:
+    """Learn a vocabulary of the most frequent words in lower case, without accents; every other word is [UNK], id 0.
 
     Words are cut as BERT cuts them, numbers and signs by themselves; the more frequent has the smaller id. Those of
     `first` have the ids 1, 2, .. however often they stand there.
 
-    >>> whole_words(["The cat sat.", "The cat?"], 3).encode("A cat, the cat!").ids
+    >>> learn_word_list(["The cat sat.", "The cat?"], 3).encode("A cat, the cat!").ids
     [0, 1, 0, 2, 1, 0]
     """
     backend = _bert_rules(models.WordLevel({"[UNK]": 0}, unk_token="[UNK]"))
@@ -76,7 +76,7 @@ def whole_words(lines: Iterable[str], n_vocab: int, *, first: Sequence[str] = ()
     return backend
 
 
-def characters(
+def character_tokenizer(
     signs: str,
     special: Sequence[str],
     *,
@@ -84,15 +84,14 @@ def characters(
     ends_word: str = ":",
     unknown: str = "<unk>",
 ) -> tokenizers.Tokenizer:
-    """Return a tokenizer in which each sign is a token. White space separates tokens and is none itself, unless a space is
-    one of the signs. Nothing is learned: the ids follow from the order given.
+    """Return a tokenizer in which each symbol is a token. White space separates tokens and is none itself, unless a space is one of the symbols.
 
     `special` come first and get the ids 0, 1, ..; one of them is `unknown`, the token of every other sign. A word
     of `words` is one token where `ends_word` follows it.
 
-    >>> characters("abcopy:", ("<unk>",), words=("copy",)).encode("copy: a copy?").tokens
+    >>> character_tokenizer("abcopy:", ("<unk>",), words=("copy",)).encode("copy: a copy?").tokens
     ['copy', ':', 'a', 'c', 'o', 'p', 'y', '<unk>']
-    >>> characters("ab ", ("<unk>",)).encode("a b").tokens
+    >>> character_tokenizer("ab ", ("<unk>",)).encode("a b").tokens
     ['a', ' ', 'b']
     """
     vocab = {name: index for index, name in enumerate((*special, *words, *signs))}
@@ -104,12 +103,12 @@ def characters(
     return backend
 
 
-def written_words(
+def word_list_tokenizer(
     words: Sequence[str], special: Sequence[str], *, unknown: str = "<unk>"
 ) -> tokenizers.Tokenizer:
     """Return a tokenizer with each of these words as a token, separated by white space. Ids follow the order given, `special` first.
 
-    >>> written_words(("a", "cat", "."), ("<unk>",)).encode("a red cat .").ids
+    >>> word_list_tokenizer(("a", "cat", "."), ("<unk>",)).encode("a red cat .").ids
     [1, 0, 2, 3]
     """
     vocab = {name: index for index, name in enumerate((*special, *words))}
@@ -119,8 +118,8 @@ def written_words(
     return backend
 
 
-def framed(backend: tokenizers.Tokenizer, start: str, end: str) -> tokenizers.Tokenizer:
-    """Return the tokenizer with START a END, and START a END b END for a pair, where a caller asks for special tokens."""
+def add_frame(backend: tokenizers.Tokenizer, start: str, end: str) -> tokenizers.Tokenizer:
+    """Set the tokenizer to add START a END, or START a END b END for a pair, where a caller asks for special tokens; return it."""
     ids = [(name, index) for name in (start, end) if (index := backend.token_to_id(name)) is not None]
     single = f"{start}:0 $A:0 {end}:0"
     backend.post_processor = processors.TemplateProcessing(
@@ -138,7 +137,7 @@ def _bert_rules(model: models.WordPiece | models.WordLevel) -> tokenizers.Tokeni
 
 
 def _words(backend: tokenizers.Tokenizer, lines: Iterable[str], n_letters: int) -> Counter[str]:
-    """Count the words of the lines, leaving out words with a letter that is not among the `n_letters` most frequent."""
+    """Count the words of the lines; words with a letter that is not among the `n_letters` most frequent are left out."""
     rules, cut = backend.normalizer, backend.pre_tokenizer
     words: Counter[str] = Counter()
     for line in lines:

@@ -1,4 +1,4 @@
-"""The interface of readers of inputs that are no sentences, such as pictures and sounds."""
+"""The interface of readers of inputs other than sentences, such as pictures and sounds."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from core.text.tokenizer import Encoded
 
 
 class Reader(Protocol):
-    """Makes tokens, and numbers behind each, of a picture, a scene or a sound that is written as a short text.
+    """A reader of pictures, scenes or sounds that are written as a short text: it gives tokens, and numbers for each.
 
     As text it travels like a sentence does: in a link, a cache, a saved view. `example` is one that can be read.
     """

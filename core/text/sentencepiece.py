@@ -1,4 +1,4 @@
-"""Texts cut as SentencePiece cuts them (Kudo 2018; Kudo and Richardson 2018), with the place of each letter, and Marian's tokenizer of two such models."""
+"""SentencePiece tokenization (Kudo 2018; Kudo and Richardson 2018) with the span of each letter, and Marian's tokenizer of two such models."""
 
 from __future__ import annotations
 
@@ -24,28 +24,29 @@ LEAF, VALUE = 0x80000000, 0x7FFFFFFF
 
 
 @dataclass(frozen=True)
-class Letters:
-    """The normalizer's table of letters, `precompiled_charsmap`: a double-array trie (Yata's darts-clone) and the texts its leaves point to.
+class CharacterMap:
+    """The normalizer's table of letters, `precompiled_charsmap`: a double-array trie (Yata's darts-clone) and the texts that its leaves point to.
 
     It must have been walked by `core.checkpoints.safety.unigram`: nothing is checked here.
     """
 
     units: array[int] = field(default_factory=lambda: array("I"))
-    written: bytes = b""
+    replacements: bytes = b""
 
     @classmethod
-    def of(cls, table: bytes) -> Letters:
-        """Make the table of these bytes; without any, one that leaves every letter as it is."""
+    def from_bytes(cls, table: bytes) -> CharacterMap:
+        """Make the map from the bytes of a table; an empty one leaves every letter as it is."""
         size = int.from_bytes(table[:4], "little")
         units = array("I", table[4 : 4 + size])
         if sys.byteorder != "little":
             units.byteswap()
         return cls(units, table[4 + size :])
 
-    def at(self, text: str, begin: int) -> tuple[str, int]:
-        """Return the replacement of the longest run of letters from `begin` that the table knows, and the end of that run.
+    def replacement(self, text: str, begin: int) -> tuple[str, int]:
+        """Return the replacement of the longest run of letters from `begin` that the map has, and the end of that run; a
+        letter without one is returned itself.
 
-        >>> Letters().at("abc", 1)
+        >>> CharacterMap().replacement("abc", 1)
         ('b', 2)
         """
         found, end, unit = text[begin], begin + 1, 0
@@ -58,29 +59,31 @@ class Letters:
                 node ^= byte ^ _offset(unit)
             if unit >> 8 & 1:
                 first = self.units[node] & VALUE
-                found, end = self.written[first : first + TEXT].split(b"\0", 1)[0].decode(), place + 1
+                found, end = self.replacements[first : first + TEXT].split(b"\0", 1)[0].decode(), place + 1
         return found, end
 
 
 @dataclass(frozen=True)
 class Cutter:
-    """One SentencePiece model of the kind Unigram: a text is normalized, and cut into the pieces of the largest total score.
+    """One SentencePiece model of the kind Unigram: a text is normalized and cut into the pieces of the largest total score.
 
-    `model` finds them (Viterbi); letters without a piece come out as one. `whole` are pieces that nothing changes;
+    `model` finds them (Viterbi); letters without a piece come out as one. `user_defined` are pieces that nothing changes;
     `prefix`: a space is put before every text; `squeeze`: several spaces are one, and none remains at an end.
     """
 
     model: tokenizers.Tokenizer
-    letters: Letters = field(default_factory=Letters)
-    whole: tuple[str, ...] = ()
+    letters: CharacterMap = field(default_factory=CharacterMap)
+    user_defined: tuple[str, ...] = ()
     prefix: bool = True
     squeeze: bool = True
 
     @classmethod
-    def of(cls, model: str, table: str, whole: Sequence[str], prefix: bool, squeeze: bool) -> Cutter:
-        """Make a cutter of the facts that the sandboxed reader reports of a file, `core.checkpoints.safety.tokenizer_files.cutter`."""
-        held = Letters.of(base64.b64decode(table))
-        return cls(tokenizers.Tokenizer.from_str(model), held, tuple(whole), prefix, squeeze)
+    def from_facts(
+        cls, model: str, table: str, user_defined: Sequence[str], prefix: bool, squeeze: bool
+    ) -> Cutter:
+        """Make a cutter from the facts that the sandboxed reader reports of a file, see `core.checkpoints.safety.tokenizer_files.cutter`."""
+        held = CharacterMap.from_bytes(base64.b64decode(table))
+        return cls(tokenizers.Tokenizer.from_str(model), held, tuple(user_defined), prefix, squeeze)
 
     @property
     def pieces(self) -> list[str]:
@@ -89,7 +92,7 @@ class Cutter:
 
     @cached_property
     def _unsplit(self) -> re.Pattern[str] | None:
-        longest = sorted(self.whole, key=len, reverse=True)
+        longest = sorted(self.user_defined, key=len, reverse=True)
         return re.compile("|".join(map(re.escape, longest))) if longest else None
 
     def _runs(self, text: str) -> Iterator[tuple[str, int, int]]:
@@ -97,14 +100,14 @@ class Cutter:
         at = 0
         while at < len(text):
             found = self._unsplit.match(text, at) if self._unsplit else None
-            written, end = (found.group(), found.end()) if found else self.letters.at(text, at)
+            written, end = (found.group(), found.end()) if found else self.letters.replacement(text, at)
             yield written, at, end
             at = end
 
-    def normalized(self, text: str) -> tuple[str, list[tuple[int, int]]]:
-        """Return the text that is cut, a space written ▁, and where each of its letters comes from.
+    def normalize(self, text: str) -> tuple[str, list[tuple[int, int]]]:
+        """Return the normalized text, a space written ▁, and for each of its letters the span in `text` that it comes from.
 
-        >>> Cutter(tokenizers.Tokenizer(tokenizers.models.Unigram())).normalized(" a  b ")
+        >>> Cutter(tokenizers.Tokenizer(tokenizers.models.Unigram())).normalize(" a  b ")
         ('▁a▁b', [(1, 1), (1, 2), (2, 3), (4, 5)])
         """
         letters: list[str] = []
@@ -129,8 +132,8 @@ class Cutter:
         return "".join(letters), places
 
     def cut(self, text: str) -> Iterator[tuple[str, Span]]:
-        """Yield each piece of a text and its span there, without the space before it; None for a space that nobody typed."""
-        plain, places = self.normalized(text)
+        """Yield each piece of a text with its span there, without the space before it; None for a space that is not in the text."""
+        plain, places = self.normalize(text)
         found = self.model.encode(plain, add_special_tokens=False)
         for piece, (begin, end) in zip(found.tokens, found.offsets, strict=True):
             spaces = len(piece) - len(piece.lstrip(SPACE))
@@ -140,7 +143,7 @@ class Cutter:
 
 
 class PieceTokenizer(Tokenizer):
-    """Marian's tokenizer: texts are cut by one SentencePiece model, of the source or of the target, and numbered by one vocabulary for both.
+    """Marian's tokenizer: texts are cut by one SentencePiece model, that of the source or of the target, and numbered by one vocabulary for both.
 
     A piece that the vocabulary does not have is the unknown one. A language code such as `>>fra<<` at the start of a text is
     one token. What a model writes is read with the target's pieces, its source with those of `source`. `vocab` are the numbers
@@ -167,7 +170,7 @@ class PieceTokenizer(Tokenizer):
         return other
 
     @cached_property
-    def around(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    def frame_ids(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Return the ids before a text, none, and after it, its end token."""
         return (), () if self.end is None else (self.end,)
 
@@ -177,7 +180,7 @@ class PieceTokenizer(Tokenizer):
         return sorted(filter(CODE.fullmatch, self.vocab), key=self.vocab.__getitem__)
 
     def encode(self, text: str, *, special: bool = False) -> Encoded:
-        """Return the tokens of a text, nothing added to it; see `Tokenizer.encode`."""
+        """Return the tokens of a text, without adding any; see `Tokenizer.encode`."""
         check_text(text)
         ids: list[int] = []
         spans: list[Span] = []

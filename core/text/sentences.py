@@ -1,4 +1,4 @@
-"""Where the sentences of a text begin and end, for models that read it sentence by sentence."""
+"""The sentences of a text, for models that read it sentence by sentence."""
 
 from __future__ import annotations
 
@@ -53,10 +53,10 @@ def _ends(text: str) -> Iterator[int]:
         yield match.end()
 
 
-def numbered(text: str, spans: Sequence[Span]) -> tuple[int, ...]:
+def sentence_numbers(text: str, spans: Sequence[Span]) -> tuple[int, ...]:
     """Return the number of the sentence of each token, from 0 on; a sentence without a token is not counted.
 
-    >>> numbered("It ran. It hid.", [(0, 2), (3, 6), (6, 7), (8, 10), (11, 14), (14, 15)])
+    >>> sentence_numbers("It ran. It hid.", [(0, 2), (3, 6), (6, 7), (8, 10), (11, 14), (14, 15)])
     (0, 0, 0, 1, 1, 1)
     """
     starts = [start for start, _ in sentences_of(text)]

@@ -1,4 +1,4 @@
-"""The `tokenizers` library behind one small face."""
+"""One interface over the `tokenizers` library: texts to ids with their spans, and back."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ BYTE = re.compile(r"<0x([0-9A-F]{2})>")
 
 @dataclass(frozen=True)
 class Encoded:
-    """Tokens of one text. `spans[i]` is the (start, end) of token i in the text as typed, None for an added token.
+    """The tokens of one text. `spans[i]` is the (start, end) of token i in the text as typed, None for an added token.
 
-    The pieces of one character share its span. `lost` lists the spans of characters that no token covers.
+    The pieces of one character share its span. `uncovered` lists the spans of characters that no token covers.
     `values` (token number) are the numbers behind each token where it is no word of a table: a patch's, a frame's.
     """
 
     ids: tuple[int, ...]
     tokens: tuple[str, ...]
     spans: tuple[Span, ...]
-    lost: tuple[tuple[int, int], ...] = ()
+    uncovered: tuple[tuple[int, int], ...] = ()
     values: NDArray[np.float32] | None = field(default=None, compare=False, repr=False)
 
 
 class Tokenizer:
-    """Encode text to ids and back.
+    """A tokenizer that encodes text to ids with their spans, and decodes ids to text.
 
     `start`, `end`, `pad` and `mask` are ids (None where the model has none). Names of special tokens inside a text
     are read as letters, unless `special=True` is asked for; that of the mask (BERT's [MASK]) is meant to be typed.
@@ -71,12 +71,14 @@ class Tokenizer:
 
     @cached_property
     def _special(self) -> tokenizers.Tokenizer:
-        """One that reads the names of special tokens as these: few texts are read so, and a vocabulary takes its time and room."""
+        """Return a copy that reads the names of special tokens as these; made on first use, for few texts need it and a
+        vocabulary takes time and memory.
+        """
         return tokenizers.Tokenizer.from_str(self._backend.to_str())
 
     @cached_property
     def _blank(self) -> tokenizers.Tokenizer:
-        """One that reads the mask and no other special token: there the mask is an added token like any word."""
+        """Return a copy that reads the mask, as an added token like any word, and no other special token."""
         rules = json.loads(self._backend.to_str())
         for token in rules["added_tokens"]:
             token["special"] = token["special"] and token["id"] != self.mask
@@ -107,7 +109,7 @@ class Tokenizer:
         return self._backend.to_str(pretty=False)
 
     def encode(self, text: str, *, special: bool = False) -> Encoded:
-        """Tokens of a text, nothing added to it.
+        """Return the tokens of a text, without adding any.
 
         Raises InputError for text that is not valid Unicode (half of a surrogate pair), or longer than `LONGEST`.
         """
@@ -137,11 +139,11 @@ class Tokenizer:
 
     def check_marks(self) -> None:
         """Check that the tokens put around every text have rows. Raises InputError where one has none."""
-        self.check_rows([index for side in self.around for index in side])
+        self.check_rows([index for side in self.frame_ids for index in side])
 
     @cached_property
-    def around(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Return the ids that its post-processor puts before and after one text, as Llama's BOS, BART's <s> and </s>; mostly none."""
+    def frame_ids(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Return the ids that the post-processor puts before and after one text, as Llama's BOS, BART's <s> and </s>; mostly none."""
         one = tokenizers.Tokenizer(tokenizers.models.WordLevel({"a": 0}, unk_token="a"))
         one.post_processor = self._backend.post_processor
         encoding = one.encode("a")  # this vocabulary may have no letter that is known to be one token
@@ -149,8 +151,8 @@ class Tokenizer:
         return tuple(encoding.ids[:own]), tuple(encoding.ids[own + 1 :])
 
     @cached_property
-    def around_two(self) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
-        """Return the ids that its post-processor puts before, between and after two texts, as RoBERTa's <s>, </s></s>
+    def pair_frame_ids(self) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+        """Return the ids that the post-processor puts before, between and after two texts, as RoBERTa's <s>, </s></s>
         and </s>; none without a rule for two.
         """
         one = tokenizers.Tokenizer(tokenizers.models.WordLevel({"a": 0}, unk_token="a"))
@@ -161,12 +163,12 @@ class Tokenizer:
         ids = tuple(encoding.ids)
         return ids[:first], ids[first + 1 : second], ids[second + 1 :]
 
-    def placed(self, encoded: Encoded, *, whole: bool = False) -> Encoded:
-        """Return the tokens of a text with the special ones that go before it and, for a `whole` text, after it; see `around`.
+    def with_special(self, encoded: Encoded, *, with_end: bool = False) -> Encoded:
+        """Return the tokens of a text with the special ones that go before it and, where `with_end` is set, after it; see `frame_ids`.
 
-        Nothing is added to a text that brings it along, read with `special=True`.
+        Nothing is added to a text that already has them, read with `special=True`.
         """
-        before, behind = self.around if whole else (self.around[0], ())
+        before, behind = self.frame_ids if with_end else (self.frame_ids[0], ())
         ids = encoded.ids
         before = () if before == ids[: len(before)] else before
         behind = () if behind == ids[len(ids) - len(behind) :] else behind
@@ -203,7 +205,7 @@ class Tokenizer:
         return "".join(self._parts(ids, keep_special)).removeprefix(self._prefix)
 
     def _parts(self, ids: Sequence[int], keep_special: bool) -> Iterator[str]:
-        """The text of each run of tokens; the library takes the letters of an added one for bytes, as those of any other."""
+        """Yield the text of each run of added or other tokens; the library would decode the letters of an added one as bytes."""
         for added, some in groupby(ids, self._added.__contains__):
             if not added:
                 yield self._backend.decode(list(some), skip_special_tokens=not keep_special)
@@ -214,10 +216,10 @@ class Tokenizer:
                     if keep_special or name not in self.special_tokens
                 )
 
-    def written(self, ids: Sequence[int]) -> tuple[str, Encoded]:
-        """The text of tokens that a model wrote, and those very tokens with their places in it.
+    def decode_with_spans(self, ids: Sequence[int]) -> tuple[str, Encoded]:
+        """Return the text of tokens that a model wrote, and these tokens with their spans in it.
 
-        A model may write a text in other pieces than `encode` would choose; these stay as they were written.
+        `encode` might cut the text otherwise; the tokens stay as the model wrote them.
         """
         text = self.decode(ids)
         ends = [min(len(self.decode(ids[: i + 1]).rstrip("\ufffd")), len(text)) for i in range(len(ids))]
@@ -241,10 +243,10 @@ class Tokenizer:
         if raw in self.special_tokens or index in self._added:
             return raw
         if self._falls_back and (byte := BYTE.fullmatch(raw)):
-            return of_bytes(bytes.fromhex(byte.group(1)))
+            return text_of_bytes(bytes.fromhex(byte.group(1)))
         if self._spaced:
             return raw.replace("▁", " ")
-        return of_byte_letters(raw) if self._byte_level else raw
+        return text_of_byte_letters(raw) if self._byte_level else raw
 
     @cached_property
     def _decoder(self) -> str:
@@ -253,7 +255,7 @@ class Tokenizer:
 
     @cached_property
     def _spaced(self) -> bool:
-        """Whether ▁ in a piece is a space: SentencePiece's, be it as Metaspace or, as Llama 2's file says it, step by step."""
+        """Return whether ▁ in a piece is a space: SentencePiece's, be it as Metaspace or, as in Llama 2's file, step by step."""
         return _kind(self._decoder) == "Metaspace" or '"String":"▁"},"content":" "' in self._decoder
 
     @cached_property
@@ -273,7 +275,7 @@ class Tokenizer:
 
     @cached_property
     def unknown(self) -> str:
-        """The token for text outside the vocabulary, whose own letters say nothing of the text; "" where there is none."""
+        """Return the name of the token for text outside the vocabulary; "" where there is none."""
         return getattr(self._backend.model, "unk_token", None) or ""
 
     @cached_property
@@ -293,19 +295,19 @@ def _kind(rules: str) -> str:
     return json.loads(rules).get("type", "")
 
 
-def _flat(rules: Mapping[str, Any], within: str) -> Iterator[Mapping[str, Any]]:
-    """The parts of a row of rules, however deep they lie; none of no rules."""
-    if within in rules:
-        for part in rules[within]:
-            yield from _flat(part, within)
+def _flat(rules: Mapping[str, Any], key: str) -> Iterator[Mapping[str, Any]]:
+    """Yield the rules that are nested in a sequence under `key`, at any depth; none of no rules."""
+    if key in rules:
+        for part in rules[key]:
+            yield from _flat(part, key)
     elif "type" in rules:
         yield rules
 
 
-def of_bytes(data: bytes) -> str:
+def text_of_bytes(data: bytes) -> str:
     """Return the text of a token of these bytes, ‹C3› where they are no characters.
 
-    >>> of_bytes(b" f"), of_bytes(bytes([0xC3]))
+    >>> text_of_bytes(b" f"), text_of_bytes(bytes([0xC3]))
     (' f', '‹C3›')
     """
     try:
@@ -314,13 +316,13 @@ def of_bytes(data: bytes) -> str:
         return "‹" + data.hex(" ").upper() + "›"
 
 
-def of_byte_letters(name: str) -> str:
+def text_of_byte_letters(name: str) -> str:
     """Return the text of a token that is named in GPT-2's letters for bytes; any other name as it is.
 
-    >>> of_byte_letters("ĠaÃ±o"), of_byte_letters("<|año|>▁")
+    >>> text_of_byte_letters("ĠaÃ±o"), text_of_byte_letters("<|año|>▁")
     (' año', '<|año|>▁')
     """
-    return of_bytes(bytes(map(_BYTE_OF.__getitem__, name))) if in_byte_letters(name) else name
+    return text_of_bytes(bytes(map(_BYTE_OF.__getitem__, name))) if in_byte_letters(name) else name
 
 
 def in_byte_letters(name: str) -> bool:
@@ -328,13 +330,13 @@ def in_byte_letters(name: str) -> bool:
     return _BYTE_OF.keys() >= set(name)
 
 
-def typed(text: str) -> str:
-    """The letters of a text that are read: nothing is made of more, whoever typed them or sent the link."""
+def readable_part(text: str) -> str:
+    """Return the part of a text that is read, its first LONGEST letters."""
     return text[:LONGEST]
 
 
 def check_text(text: str) -> None:
-    """Raise InputError for more than `LONGEST` letters, or half of a surrogate pair."""
+    """Check a text. Raises InputError for more than `LONGEST` letters, or half of a surrogate pair."""
     if len(text) > LONGEST:
         raise InputError(
             f"The text has {len(text):,} letters.", f"At most {LONGEST:,} are read.", "Shorten it."

@@ -1,4 +1,4 @@
-"""Pieces joined to words, so that a picture can show what people read."""
+"""Words of a text and the tokens that make them, so that a picture can show what people read."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ WORDS = rf"{FLAG}|(?y{{w}})(?={LETTER}){UNIT}(?:(?<={LETTER})['’\-‐‑](?={L
 """The words of UAX 29, and those that a hyphen or an apostrophe joins."""
 LETTERS = rf"{FLAG}|(?y{{g}})\S(?:(?!\y)\S)*"
 """A letter as people count them, with its combining signs: an extended grapheme cluster."""
-MANY, ALONE, LONGEST = 8, 3, 20
+MANY, WORD_ALONE, LONGEST = 8, 3, 20
 """Letters or tokens in a word, from which on it is none: where it holds most of a text; where it is all; anywhere."""
-KEPT = 256
+CACHE_SIZE = 256
 """Texts whose words are remembered."""
 
 
@@ -44,9 +44,9 @@ class Word:
     pieces: tuple[int, ...]
 
 
-@lru_cache(KEPT)
+@lru_cache(CACHE_SIZE)
 def word_spans(text: str) -> tuple[tuple[int, int], ...]:
-    """Return where the words and punctuation marks of a text begin and end, by Unicode's rules (UAX 29).
+    """Return the (start, end) of the words and punctuation marks of a text, by Unicode's rules (UAX 29).
 
     The library's regular expressions (Oniguruma) know these rules. A hyphen or an apostrophe between letters joins them,
     too. A letter of a script without spaces is a word of its own.
@@ -115,12 +115,12 @@ def _units(text: str, spans: Sequence[Span]) -> Sequence[tuple[int, int]]:
     words = word_spans(text)
     begins = sorted({span[0] for span in spans if span and span[0] < span[1]})
     counts = [bisect_left(begins, end) - bisect_left(begins, begin) for begin, end in words]
-    if max(counts, default=0) < ALONE:
+    if max(counts, default=0) < WORD_ALONE:
         return words
     alone = sum(any(char.isalnum() for char in text[slice(*span)]) for span in words) == 1
     units: list[tuple[int, int]] = []
     for span, count in zip(words, counts, strict=True):
-        most = 2 * count > len(begins) and count >= (ALONE if alone else MANY)
+        most = 2 * count > len(begins) and count >= (WORD_ALONE if alone else MANY)
         units += _letters(text, *span) if most or count > LONGEST else [span]
     return units
 

@@ -82,14 +82,14 @@ def with_options(model: Any, *, tokens: int | None = None, full: bool = False, b
             f"{model.name} reads from {FEWEST} to {model.config.n_ctx:,} at once.",
             "Give a number between.",
         )
-    model = cost.read_in_full(model) if full else model
+    model = cost.with_full_attention(model) if full else model
     return model if tokens is None else replace(model, config=replace(model.config, n_ctx=tokens))
 
 
 def measure_baselines(model: Any, train: Path, data: Path | None) -> dict[str, Metrics]:
     """Return the metrics of baselines that learn from `train`, on the same file. Raises InputError where this kind of model has none."""
     scoring = scoring_of(model.family)
-    if scoring.beside is None or data is None:
+    if scoring.baselines is None or data is None:
         raise InputError(
             f"There is no baseline for {model.name}.",
             "Only classifiers of documents and drawings have baselines that learn from a file, and are measured on --data.",
@@ -97,7 +97,7 @@ def measure_baselines(model: Any, train: Path, data: Path | None) -> dict[str, M
         )
     for path in (train, data):
         files.check(path, scoring.suffix, scoring.content, f"{model.name} (a {scoring.kind})")
-    return {name: _rounded(metrics) for name, metrics in scoring.beside(model, train, data).items()}
+    return {name: _rounded(metrics) for name, metrics in scoring.baselines(model, train, data).items()}
 
 
 def _on_file(model: Any, path: Path, limit: int | None) -> Metrics:
@@ -175,7 +175,7 @@ def main(argv: list[str] | None = None) -> int:
         model.network.to(torch.device(opts.device))
         model = with_options(model, tokens=opts.tokens, full=opts.full, blocks=opts.full or opts.cost)
         found = (
-            _rounded(cost.by_length(model))
+            _rounded(cost.cost_by_length(model))
             if opts.cost
             else evaluate(model, opts.data, opts.limit, opts.seed)
         )

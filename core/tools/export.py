@@ -25,7 +25,7 @@ from core.checkpoints.writing import fitting, whole_folder, write_json
 from core.errors import InputError
 from core.model import Model
 from core.text import PieceTokenizer
-from core.text.learn import framed
+from core.text.learn import add_frame
 from core.tools.card_template import remove_places
 
 DTYPES: Mapping[str, torch.dtype] = {"float32": torch.float32, "float16": torch.float16}
@@ -61,7 +61,7 @@ def export_model(model: Model, out: Path, dtype: str = "float32") -> Path:
         files, reader = model.tokenizer.files, "MarianTokenizer"
     else:
         if model.spec.framed:
-            framed(backend, marks["cls_token"], marks["sep_token"])
+            add_frame(backend, marks["cls_token"], marks["sep_token"])
         files, reader = {FILE: backend.to_str().encode()}, "PreTrainedTokenizerFast"
     with whole_folder(out) as new:
         save_file(stored, new / SINGLE, metadata={"format": "pt"})

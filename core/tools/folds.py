@@ -19,7 +19,7 @@ import numpy as np
 import torch
 
 from core.checkpoints import scores, store
-from core.data.corpora import find, lines
+from core.data.corpora import find_file, read_lines
 from core.errors import InputError
 from core.model import Model
 from core.models import families
@@ -50,7 +50,12 @@ def split_by_book(data: Path, work: Path, n: int, seed: int) -> list[Path]:
 
     Raises InputError for a document without a book, and for fewer books of a label than folds.
     """
-    rows = [line for split in SPLITS for line in lines(find(data, f"{FOLDER}/{split}.jsonl")) if line.strip()]
+    rows = [
+        line
+        for split in SPLITS
+        for line in read_lines(find_file(data, f"{FOLDER}/{split}.jsonl"))
+        if line.strip()
+    ]
     held = [json.loads(row) for row in rows]
     labels = {row.get("book", ""): row["label"] for row in held}
     fewest = min(list(labels.values()).count(label) for label in set(labels.values()))
@@ -92,8 +97,8 @@ def measure_fold(
     model = Model(recipe.name, families()[recipe.family], recipe.config, network, task.tokenizer)
     scoring, held_out = scoring_of(recipe.family), folder / FOLDER / "valid.jsonl"
     beside = (
-        scoring.beside(model, folder / FOLDER / "train.jsonl", held_out)
-        if baselines and scoring.beside
+        scoring.baselines(model, folder / FOLDER / "train.jsonl", held_out)
+        if baselines and scoring.baselines
         else {}
     )
     return {**scoring.measure(model, held_out, None), "beside": beside}

@@ -10,10 +10,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from core.data.corpora import find, lines, pairs
+from core.data.corpora import find_file, read_lines, read_pairs
 from core.models import Batch
 from core.text import Tokenizer
-from core.text.learn import byte_level_bpe
+from core.text.learn import learn_byte_level_bpe
 from core.training.loop.loss import cross_entropy
 from core.training.loop.prefetch import to_device
 
@@ -114,13 +114,13 @@ def prepare(
     All translators learn from the same pairs with the same tokenizer: what differs between them is the network.
     """
     folder = data / "translation_tatoeba"
-    train = pairs(find(folder, "en-es.train.tsv"))
-    valid = pairs(find(folder, "en-es.valid.tsv"))
+    train = read_pairs(find_file(folder, "en-es.train.tsv"))
+    valid = read_pairs(find_file(folder, "en-es.valid.tsv"))
     phrases = phrasebook(data)
     saved = work / "tokenizer.json"
     if not saved.is_file():
         sides = (side for pair in train + phrases for side in pair)
-        byte_level_bpe(sides, N_VOCAB, SPECIAL, prefix_space=True).save(str(saved))
+        learn_byte_level_bpe(sides, N_VOCAB, SPECIAL, prefix_space=True).save(str(saved))
     tokenizer = Tokenizer.from_file(saved, **IDS)
     return SentencePairs(
         encode_pairs(tokenizer, train + phrases * PHRASES),
@@ -134,7 +134,7 @@ def prepare(
 
 def phrasebook(data: Path) -> list[tuple[str, str]]:
     """Return the pairs of everyday sentences written for this project."""
-    rows = lines(find(data / "translation_tatoeba", "phrasebook_en-es.tsv"))
+    rows = read_lines(find_file(data / "translation_tatoeba", "phrasebook_en-es.tsv"))
     return [(en, es) for en, es in (line.split("\t")[:2] for line in rows if "\t" in line)]
 
 

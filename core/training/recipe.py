@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from core.data.corpora import Reads
+from core.data.corpora import TextDescription
 from core.data.texts import Example
 from core.models import Family
 from core.scoring import Metrics
@@ -70,7 +70,7 @@ class Recipe:
     keep_at: Sequence[int] = ()
     measure: Callable[..., Metrics] | None = None
     examples: Callable[[], Sequence[Example]] = tuple
-    reads: Reads | None = None
+    reads: TextDescription | None = None
     ids: Mapping[str, int] = field(default_factory=dict[str, int])
     lr: float = 3e-3
     matrix_lr: float = 0.02

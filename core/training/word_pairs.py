@@ -11,9 +11,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from core.data.corpora import find
-from core.data.corpora import pairs as read
-from core.data.fragments import fragments, short
+from core.data.corpora import find_file
+from core.data.corpora import read_pairs as read
+from core.data.fragments import fragments, short_pairs
 from core.models import Batch
 from core.training import pairs
 from core.training.pairs import SentencePairs
@@ -81,7 +81,7 @@ def prepare(data: Path, work: Path, seed: int, device: torch.device) -> MixedPai
     """Return the sentence pairs that all translators learn from, mixed with the words and phrases in them."""
     sentences = pairs.prepare(data, work, seed, device, SENTENCES)
     rows = make_word_pairs(
-        read(find(data / "translation_tatoeba", "en-es.train.tsv")), pairs.phrasebook(data)
+        read(find_file(data / "translation_tatoeba", "en-es.train.tsv")), pairs.phrasebook(data)
     )
     ids = pairs.encode_pairs(sentences.tokenizer, rows)
     return MixedPairs(
@@ -106,6 +106,6 @@ def make_word_pairs(
         + single[:COMMON] * OFTEN
         + cut
         + capital
-        + short(train, TWO)
-        + short(book, PHRASEBOOK) * pairs.PHRASES
+        + short_pairs(train, TWO)
+        + short_pairs(book, PHRASEBOOK) * pairs.PHRASES
     )

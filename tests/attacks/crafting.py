@@ -19,7 +19,7 @@ from core.checkpoints import open_model
 from core.checkpoints.foreign import formats
 from core.errors import InputError
 from core.models.gpt import GPTConfig
-from core.text.learn import byte_level_bpe
+from core.text.learn import learn_byte_level_bpe
 
 CONFIG = {
     "model_type": "gpt2",
@@ -55,7 +55,7 @@ def good_folder(folder: Path, *, weights: bool = True, config: Any = CONFIG, tok
 
 
 def good_tokenizer():
-    return byte_level_bpe(
+    return learn_byte_level_bpe(
         ["the animal did not cross the street", "because it was too tired"] * 3, 277, ["<|endoftext|>"]
     )
 

@@ -202,7 +202,7 @@ def test_the_largest_pictures_take_little_time_and_memory(tmp_path: Path):
 
 
 def test_a_doodle_that_was_saved_as_a_picture_comes_back_as_it_was():
-    cat = doodles.own("cat")
+    cat = doodles.example("cat")
     assert (doodles.from_image(file(Image.fromarray(cat))) == cat).all()
     assert (doodles.from_image(file(Image.fromarray(255 - cat))) == cat).all()
     assert (doodles.from_image(file(Image.fromarray(cat).convert("RGB"))) == cat).all()

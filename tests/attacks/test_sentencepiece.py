@@ -101,15 +101,15 @@ def test_the_refusal_names_the_file(tmp_path):
 def test_what_is_let_in_is_what_was_written(tmp_path):
     facts = tried(tmp_path, model([*PIECES, ("gone", -1.0, UNUSED), ("<b>", 0.0, USER)], rules={3: 0, 4: 0}))
     assert (facts["n_ids"], facts["largest_id"]) == (len(VOCAB), len(VOCAB) - 1)
-    cutter = Cutter.of(**facts["cutters"]["source"])
+    cutter = Cutter.from_facts(**facts["cutters"]["source"])
     assert {*cutter.pieces} == {"<b>", *(piece for piece, _ in PIECES)}
-    assert cutter.normalized(" a  <b>") == ("▁a▁▁<b>", [(i, i + 1) for i in range(4)] + [(4, 7)] * 3)
+    assert cutter.normalize(" a  <b>") == ("▁a▁▁<b>", [(i, i + 1) for i in range(4)] + [(4, 7)] * 3)
 
 
 def test_a_table_that_goes_in_circles_ends_for_every_letter(tmp_path):
     place = 256 ^ ord("a")
     units = {place: (place ^ 256) << 10 | LEAF | ord("a"), 256: 1 << 31}
     facts = tried(tmp_path, model(PIECES, charsmap=table({b"W": "w"}, units=units)))
-    cutter, begun = Cutter.of(**facts["cutters"]["source"]), time.perf_counter()
-    plain, _ = cutter.normalized("a" * 20_000)
+    cutter, begun = Cutter.from_facts(**facts["cutters"]["source"]), time.perf_counter()
+    plain, _ = cutter.normalize("a" * 20_000)
     assert time.perf_counter() - begun < 5 and len(plain) > 100

@@ -28,9 +28,9 @@ def pair(folder: Path, shape: dict[str, int]):
     config = transformers.GPT2Config(**shape, bos_token_id=0, eos_token_id=0, attn_implementation="eager")
     theirs = transformers.GPT2LMHeadModel(config).eval()
     theirs.save_pretrained(folder)
-    from core.text.learn import byte_level_bpe
+    from core.text.learn import learn_byte_level_bpe
 
-    byte_level_bpe(["a b c"], 300, ("<|endoftext|>",)).save(str(folder / "tokenizer.json"))
+    learn_byte_level_bpe(["a b c"], 300, ("<|endoftext|>",)).save(str(folder / "tokenizer.json"))
     return theirs, core.open_model(str(folder)).network
 
 

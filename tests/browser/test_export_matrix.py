@@ -73,7 +73,7 @@ elif show == "qkv":
     qkv("auto", ["white", "car"], q=[1.0, -2.0], k=[[0.5, 0.0], [1.0, -1.0]], v=[[1.0, 0.0], [-1.0, 2.0]], scores=[0.5, 3.0], weights=[0.25, 0.75], width=8, **more)
 elif show == "sketch":
     from core.data import doodles
-    sketch(doodles.as_text(doodles.own("fish")), **more)
+    sketch(doodles.as_text(doodles.example("fish")), **more)
 elif show == "strip":
     strip(look, english, allowed=may, **more)
 elif show == "timeline":

@@ -19,7 +19,7 @@ from viz.instruments import sketch
 
 st.session_state.setdefault("kept", "")
 keep = lambda text: st.session_state.update(kept=text)
-text = sketch(st.session_state.kept, {"fish": doodles.as_text(doodles.own("fish")), "<b>": doodles.as_text(doodles.own("cat"))}, key="s", title="Your doodle", on_stroke=keep)
+text = sketch(st.session_state.kept, {"fish": doodles.as_text(doodles.example("fish")), "<b>": doodles.as_text(doodles.own("cat"))}, key="s", title="Your doodle", on_stroke=keep)
 st.text("read " + text)
 st.text("kept " + (st.session_state.kept or text))
 """
@@ -63,7 +63,7 @@ def test_a_doodle_drawn_by_touch_arrives_as_the_text_that_python_reads(visit: Vi
     one = doodle(seen)
     by_finger(seen, CROSS[1])
     both = doodle(seen, one)
-    pixels, ideal = doodles.from_text(both), doodles.drawn(CROSS)
+    pixels, ideal = doodles.from_text(both), doodles.from_strokes(CROSS)
     assert abs(pixels.astype(int) - ideal).mean() < 3, "scaled and centred as the strokes themselves are"
     shown = seen.page.locator(".read canvas").evaluate(
         "(c) => [...c.getContext('2d').getImageData(0, 0, c.width, c.height).data].filter((_, i) => i % 4 === 0)"
@@ -86,14 +86,14 @@ def test_undo_redo_clear_and_a_sample_to_draw_on(visit: Visitor) -> None:
     seen.page.get_by_role("button", name="fish").focus()
     seen.page.keyboard.press("Enter")
     fish = doodle(seen)
-    assert (doodles.from_text(fish) == doodles.own("fish")).all()
+    assert (doodles.from_text(fish) == doodles.example("fish")).all()
     seen.page.mouse.move(*place(seen, 0.1, 0.1).values())
     seen.page.mouse.down()
     seen.page.mouse.move(*place(seen, 0.9, 0.1).values(), steps=5)
     seen.page.mouse.up()
     more = doodle(seen, fish)
     pixels = doodles.from_text(more)
-    assert (pixels[8:] == doodles.own("fish")[8:]).all() and pixels[2, 5:24].min() > 100
+    assert (pixels[8:] == doodles.example("fish")[8:]).all() and pixels[2, 5:24].min() > 100
     seen.page.locator(".pane").focus()
     seen.page.keyboard.press("Control+z")
     assert doodle(seen, more) == fish

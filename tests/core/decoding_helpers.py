@@ -10,7 +10,7 @@ from core.decoding import decode
 from core.model import Model
 from core.models import Batch, families
 from core.text import Tokenizer
-from core.text.learn import byte_level_bpe
+from core.text.learn import learn_byte_level_bpe
 from core.trace import record
 
 LINES = ["the old cat sat on the mat", "a white car", "el gato blanco está en la casa", "año 😀 niño"] * 3
@@ -18,7 +18,7 @@ N_CTX = 41
 
 
 def tokenizer(prefix_space):
-    backend = byte_level_bpe(LINES, 300, ["<pad>", "<start>", "<end>"], prefix_space=prefix_space)
+    backend = learn_byte_level_bpe(LINES, 300, ["<pad>", "<start>", "<end>"], prefix_space=prefix_space)
     return Tokenizer(backend, pad=0, start=1, end=2)
 
 

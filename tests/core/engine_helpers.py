@@ -17,7 +17,7 @@ from core.model import Model
 from core.models.gpt import FAMILY, GPT, GPTConfig
 from core.serving.engine import Engine, Listing
 from core.text import Tokenizer
-from core.text.learn import byte_level_bpe
+from core.text.learn import learn_byte_level_bpe
 
 PATIENT = 30.0
 """Seconds after which a test gives up waiting: never reached unless something hangs."""
@@ -123,7 +123,9 @@ class Counting(nn.Module):
 @cache
 def letters() -> Tokenizer:
     """A token a byte, or a few."""
-    return Tokenizer(byte_level_bpe(["round and round we go", "all of us at once"], 270, ["<end>"]), end=0)
+    return Tokenizer(
+        learn_byte_level_bpe(["round and round we go", "all of us at once"], 270, ["<end>"]), end=0
+    )
 
 
 def tiny_model(name: str = "tiny") -> Model:

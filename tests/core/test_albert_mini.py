@@ -53,7 +53,9 @@ def task(begun):
 def test_ordered_pairs_are_neighbours_as_they_stand_or_swapped(in_order):
     found = 0
     for first in range(len(BOOKS.book)):
-        same, pair = (BOOKS.ordered(first, np.random.default_rng(first), way) for way in (True, in_order))
+        same, pair = (
+            BOOKS.ordered_pair(first, np.random.default_rng(first), way) for way in (True, in_order)
+        )
         if pair is None:
             continue
         found += 1
@@ -227,6 +229,6 @@ def test_a_model_that_always_gives_one_order_scores_the_share_of_it(tmp_path, sa
 
 
 def test_walked_orders_do_not_overlap_and_are_neighbours():
-    pairs = masked.walked(BOOKS, np.random.default_rng(0), Books.ordered)
+    pairs = masked.sample_pairs(BOOKS, np.random.default_rng(0), Books.ordered_pair)
     assert len(pairs) > 20 and all(a.after <= b.after - 2 for a, b in pairwise(pairs))
     assert 0.2 < np.mean([pair.follows for pair in pairs]) < 0.8

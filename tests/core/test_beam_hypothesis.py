@@ -9,9 +9,9 @@ from deep import deep
 from test_decoding_beam import random_tree
 
 from core import edits
-from core.decoding import Beam, Greedy, along, counterexample, decode, n_best, prompt_of
+from core.decoding import Beam, Greedy, counterexample, decode, hypothesis_steps, n_best, prompt_of
 from core.decoding.choose import LISTED
-from core.decoding.counterexample import Letters, OnPaper
+from core.decoding.counterexample import Letters, LookupModel
 from core.decoding.decode import write
 from core.decoding.prompt import Prompt
 from core.decoding.record import Decoding
@@ -67,7 +67,7 @@ def assert_is_a_run_of(m, path, ids, changes=()):
         for candidate in step.candidates:
             assert candidate.logit == pytest.approx(logits[t][candidate.id], abs=1e-4)
             assert candidate.before == pytest.approx(np.exp(log_p[candidate.id]), abs=1e-5)
-        assert step.chosen.id == step.id and len(step.candidates) in (LISTED, LISTED + 1)
+        assert step.chosen_candidate.id == step.id and len(step.candidates) in (LISTED, LISTED + 1)
         before = [candidate.before for candidate in step.candidates[:LISTED]]
         assert before == sorted(before, reverse=True)
 
@@ -79,13 +79,13 @@ def test_every_text_of_a_beam_has_the_steps_of_a_run_of_it_alone(m, strategy):
     tree = steps[-1].tree
     assert len(steps) > 1
     lost = max(
-        tree.pruned(), default=tree.best, key=lambda place: (tree.nodes[place].step, place)
+        tree.pruned_nodes(), default=tree.best, key=lambda place: (tree.nodes[place].step, place)
     )  # a visitor may ask for it, too
     places = {tree.best, *(one.place for one in n_best(tree, prompt)), lost}
     for place in places:
         ids = tuple(tree.nodes[at].id for at in tree.path(place))
-        assert_is_a_run_of(m, along(steps, place, prompt), ids)
-    winner = along(steps, tree.best, prompt)
+        assert_is_a_run_of(m, hypothesis_steps(steps, place, prompt), ids)
+    winner = hypothesis_steps(steps, tree.best, prompt)
     assert (winner[-1].text, winner[-1].done, winner[-1].reason) == (steps[-1].text, True, steps[-1].reason)
     assert sum(step.logprob for step in winner) == pytest.approx(tree.nodes[tree.best].logprob)
     assert not any(step.done or step.reason for step in winner[:-1])
@@ -95,21 +95,21 @@ def test_while_the_beam_grows_the_path_is_that_of_the_best_so_far(m):
     prompt, seen = prompt_of(m, TEXT), []
     for step in decode(m, TEXT, Beam(3), max_new_tokens=5):
         seen.append(step)
-        path = along(seen, step.tree.best, prompt)
+        path = hypothesis_steps(seen, step.tree.best, prompt)
         assert (path[-1].ids, path[-1].text, path[-1].pending) == (step.ids, step.text, step.pending)
         assert step.done or not path[-1].done
-    again = along(seen[:3], seen[2].tree.best, prompt)
+    again = hypothesis_steps(seen[:3], seen[2].tree.best, prompt)
     assert [s.ids for s in again] == [
-        s.ids for s in along(seen, seen[2].tree.best, prompt)
+        s.ids for s in hypothesis_steps(seen, seen[2].tree.best, prompt)
     ]  # places hold while a tree grows
 
 
 def test_a_beam_of_one_has_the_steps_of_greedy(m):
     one, prompt = list(decode(m, TEXT, Beam(1), max_new_tokens=6)), prompt_of(m, TEXT)
     greedy = list(decode(m, TEXT, Greedy(), max_new_tokens=6))
-    path = along(one, one[-1].tree.best, prompt)
-    assert [(s.id, s.text, s.keys, s.kept) for s in path] == [
-        (s.id, s.text, s.keys, s.kept) for s in greedy[: len(path)]
+    path = hypothesis_steps(one, one[-1].tree.best, prompt)
+    assert [(s.id, s.text, s.keys, s.n_kept) for s in path] == [
+        (s.id, s.text, s.keys, s.n_kept) for s in greedy[: len(path)]
     ]
     for a, b in zip(path, greedy, strict=False):
         assert [c.id for c in a.candidates] == [c.id for c in b.candidates]
@@ -126,7 +126,7 @@ def test_a_changed_model_has_the_attention_of_the_changed_model(name):
     m = build(name)
     changes = [edits.ZeroHead(f"{m.spec.kind('causal').stack}.0.self_attn.heads", 0)]
     steps = list(decode(m, TEXT, Beam(3), max_new_tokens=5, edits=changes))
-    path = along(steps, steps[-1].tree.best, prompt_of(m, TEXT))
+    path = hypothesis_steps(steps, steps[-1].tree.best, prompt_of(m, TEXT))
     assert_is_a_run_of(m, path, path[-1].ids, changes)
 
 
@@ -150,7 +150,9 @@ def test_a_record_holds_no_attention_and_gives_it_again_when_it_is_run():
     one, two = (list(Decoding.from_json(sent).run(lambda _: m)) for _ in range(2))
     prompt = prompt_of(m, TEXT)
     for a, b in zip(
-        along(one, one[-1].tree.best, prompt), along(two, two[-1].tree.best, prompt), strict=True
+        hypothesis_steps(one, one[-1].tree.best, prompt),
+        hypothesis_steps(two, two[-1].tree.best, prompt),
+        strict=True,
     ):
         for kind in a.attention:
             np.testing.assert_array_equal(a.attention[kind], b.attention[kind])
@@ -160,17 +162,17 @@ def test_a_record_holds_no_attention_and_gives_it_again_when_it_is_run():
 def test_on_paper_each_token_has_the_probability_of_its_own_beginning(end):
     table = random_tree(5, 4, 5)
     prompt = Prompt((), Letters(), room=6, end=end)
-    steps = list(write(OnPaper(table), prompt, Beam(4, 1.0, False), 5, {}))
+    steps = list(write(LookupModel(table), prompt, Beam(4, 1.0, False), 5, {}))
     for place in range(len(steps[-1].tree.nodes)):
-        path = along(steps, place, prompt)
+        path = hypothesis_steps(steps, place, prompt)
         for t, step in enumerate(path):
             behind = tuple(table[path[t - 1].ids if t else ()])
             assert {c.id: pytest.approx(c.before) for c in step.candidates} == dict(enumerate(behind))
-    reasons = {along(steps, place, prompt)[-1].reason for place, _ in steps[-1].tree.finished}
+    reasons = {hypothesis_steps(steps, place, prompt)[-1].reason for place, _ in steps[-1].tree.finished}
     assert reasons <= ({"end", "limit"} if end == 0 else {"limit"})
 
 
 def test_only_a_beam_has_texts_to_choose_from():
-    steps = list(write(OnPaper(), Prompt((), Letters(), room=3), Greedy(), 2, {}))
+    steps = list(write(LookupModel(), Prompt((), Letters(), room=3), Greedy(), 2, {}))
     with pytest.raises(AssertionError, match="only a beam"):
-        along(steps, 0, Prompt((), counterexample.Letters(), room=3))
+        hypothesis_steps(steps, 0, Prompt((), counterexample.Letters(), room=3))

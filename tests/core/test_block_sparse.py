@@ -14,9 +14,9 @@ from core import masks
 from core.checkpoints.scores import record
 from core.layers.block_sparse import PARTS, BlockMask, everything, layout, over_all_pairs, sparse
 from core.models import Batch, families
-from core.scoring.cost import attention_costs, by_length, cost, read_in_full
+from core.scoring.cost import attention_costs, cost, cost_by_length, with_full_attention
 from core.text import Tokenizer
-from core.text.learn import wordpiece
+from core.text.learn import learn_wordpiece
 from core.tools import evaluate
 from core.tools.card_sections import scores_section
 
@@ -206,7 +206,7 @@ def test_memory_grows_with_n_and_not_with_its_square():
 
 @pytest.fixture(scope="module")
 def model():
-    backend = wordpiece([TEXT] * 3, 97)
+    backend = learn_wordpiece([TEXT] * 3, 97)
     net = network(n_vocab=backend.get_vocab_size())
     return core.Model("tiny-bigbird", families()["bigbird"], net.cfg, net, Tokenizer(backend, **IDS))
 
@@ -223,7 +223,7 @@ def test_a_run_on_a_long_text_keeps_patterns_of_blocks(model):
 def test_the_full_mask_is_measured_with_the_same_weights(model, tmp_path):
     data = tmp_path / "valid.txt"
     data.write_text("=== one\n" + (TEXT * 40 + "\n") * 3, encoding="utf-8")
-    whole = read_in_full(model)
+    whole = with_full_attention(model)
     assert whole.config.layout == "full" and whole.name == "tiny-bigbird with the full mask"
     assert (
         whole.network.layers[0].self_attn.to_q.weight.data_ptr()
@@ -244,7 +244,7 @@ def test_the_full_mask_is_measured_with_the_same_weights(model, tmp_path):
 @pytest.mark.slow
 def test_time_and_memory_are_measured_by_length_beyond_the_context_too_and_stand_in_the_card(model, tmp_path):
     lengths = (50, 400)
-    blocks, full = (by_length(each, lengths, budget=0.0) for each in (model, read_in_full(model)))
+    blocks, full = (cost_by_length(each, lengths, budget=0.0) for each in (model, with_full_attention(model)))
     for found in (blocks, full):
         assert list(found["ms_by_length"]) == list(found["mb_by_length"]) == ["50 tokens", "400 tokens"]
         assert all(value > 0 for part in ("ms_by_length", "mb_by_length") for value in found[part].values())

@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 
 from core import edits
-from core.data.scenes import drawn, language, pixels
+from core.data.scenes import language, pixels, sampling
 from core.errors import InputError
 from core.models import Batch
 from core.models.captioner import Captioner, CaptionerConfig
@@ -141,32 +141,33 @@ def test_the_sentence_of_a_scene_follows_from_the_grammar(text, wanted):
 def test_a_noun_means_the_group_of_its_colour():
     scene = language.read("red cat 0,0; blue cat 0,3; blue cat 3,4")
     words = ["a", "red", "cat", "is", "above", "two", "blue", "cats", "."]
-    found = language.meant(scene, words)
+    found = language.named_things(scene, words)
     assert [place for place, group in enumerate(found) if group] == [2, 7]
     assert [thing.colour for thing in found[2]] == ["red"] and len(found[7]) == 2
-    assert not any(language.meant(scene, ["a", "green", "tree", "."]))
+    assert not any(language.named_things(scene, ["a", "green", "tree", "."]))
 
 
 def test_every_thing_is_another_picture_and_an_own_text_comes_back():
-    tiles = {name: pixels.picture((language.Thing(*name.split(), 2, 2),)) for name in drawn.THINGS}
+    tiles = {name: pixels.picture((language.Thing(*name.split(), 2, 2),)) for name in sampling.THINGS}
     assert len({tile.tobytes() for tile in tiles.values()}) == len(tiles)
     for kind, ink in pixels.drawings().items():
         assert ink.shape == (pixels.PATCH, pixels.PATCH), kind
         assert not ink[[0, -1]].any() and not ink[:, [0, -1]].any(), "cells stand apart"
     assert (
-        language.written(language.read(" RED  cat 1 ,0;;blue HOUSE 0,2 ;")) == "red cat 1,0; blue house 0,2"
+        language.scene_text(language.read(" RED  cat 1 ,0;;blue HOUSE 0,2 ;"))
+        == "red cat 1,0; blue house 0,2"
     )
 
 
 def test_what_is_learnt_from_is_never_tested():
     rng = np.random.default_rng(0)
-    learnt = [drawn.scene(rng, "train") for _ in range(300)]
-    tested = [drawn.scene(rng, "test") for _ in range(100)]
-    combinations = [{drawn.combination(scene) for scene in some} for some in (learnt, tested)]
+    learnt = [sampling.sample_scene(rng, "train") for _ in range(300)]
+    tested = [sampling.sample_scene(rng, "test") for _ in range(100)]
+    combinations = [{sampling.combination(scene) for scene in some} for some in (learnt, tested)]
     assert not combinations[0] & combinations[1]
-    assert not {thing.name for scene in (*learnt, *tested) for thing in scene} & drawn.UNSEEN
-    new = [drawn.scene(rng, "test", unseen=True) for _ in range(50)]
-    assert all({thing.name for thing in scene} & drawn.UNSEEN for scene in new)
+    assert not {thing.name for scene in (*learnt, *tested) for thing in scene} & sampling.UNSEEN
+    new = [sampling.sample_scene(rng, "test", unseen=True) for _ in range(50)]
+    assert all({thing.name for thing in scene} & sampling.UNSEEN for scene in new)
     assert all(language.caption(scene) for scene in (*learnt, *tested, *new))
     colours = {thing.colour for scene in learnt for thing in scene}
     assert colours == set(language.COLOURS)

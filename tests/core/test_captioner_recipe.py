@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from core.data.scenes import drawn, pixels
-from core.data.scenes.language import COUNTS, caption, read, written
+from core.data.scenes import pixels, sampling
+from core.data.scenes.language import COUNTS, caption, read, scene_text
 from core.model import Model
 from core.models import families
 from core.scoring import captions
@@ -32,7 +32,7 @@ def network():
 def test_windows_of_the_bank_are_those_of_the_pictures(task):
     inputs, cells, *_ = task._sample(np.random.default_rng(3), 12, "train")
     rng = np.random.default_rng(3)
-    scenes = [drawn.scene(rng, "train") for _ in range(12)]
+    scenes = [sampling.sample_scene(rng, "train") for _ in range(12)]
     wanted = pixels.windows(np.stack([pixels.picture(scene) for scene in scenes]))
     assert np.array_equal(task.windows[0][cells].numpy(), wanted) and inputs.source.shape == cells.shape
 
@@ -62,7 +62,7 @@ def test_the_loss_is_the_caption_the_doubly_stochastic_term_and_what_lies_on_the
     )
     assert (
         not {thing.name for text in recipes()["captioner"].examples() for thing in read(text.text)}
-        & drawn.UNSEEN
+        & sampling.UNSEEN
     )
 
 
@@ -70,24 +70,24 @@ def test_while_a_thing_is_named_its_cells_are_what_the_attention_is_told_of(task
     *_, wanted, there = task._sample(np.random.default_rng(3), 12, "train")
     rng = np.random.default_rng(3)
     for row in range(12):
-        scene = drawn.scene(rng, "train")
+        scene = sampling.sample_scene(rng, "train")
         words = task.tokenizer.decode(wanted[row].tolist()).split()
         told = [{cell for cell in range(25) if there[row, word, cell]} for word in range(len(words) + 1)]
         for place, word in enumerate(words):
             if word in COUNTS:
                 colour, noun = words[place + 1 : place + 3]
-                group = {thing.place() for thing in scene if thing.name == f"{colour} {noun.rstrip('s')}"}
+                group = {thing.cell() for thing in scene if thing.name == f"{colour} {noun.rstrip('s')}"}
                 assert told[place] == told[place + 1] == told[place + 2] == group
         assert sum(map(bool, told)) == 3 * sum(word in COUNTS for word in words), "none for the rest"
 
 
 def test_its_vocabulary_has_every_word_of_the_grammar(task):
     rng = np.random.default_rng(0)
-    scenes = [drawn.scene(rng, "test") for _ in range(200)]
+    scenes = [sampling.sample_scene(rng, "test") for _ in range(200)]
     for scene in scenes:
         ids = task.tokenizer.encode(caption(scene)).ids
         assert task.tokenizer.decode(ids) == caption(scene) and 3 not in ids
-    assert read(written(scenes[0])) and len(task.tokenizer) == recipes()["captioner"].config.n_vocab
+    assert read(scene_text(scenes[0])) and len(task.tokenizer) == recipes()["captioner"].config.n_vocab
 
 
 @pytest.mark.slow
@@ -103,8 +103,8 @@ def test_the_measure_counts_whole_captions_and_cells_under_nouns(task, network, 
         looks = []
         for scene, text in zip(scenes, texts, strict=True):
             look = np.zeros((len(text.split()) + 1, 25))
-            for row, group in enumerate(captions.meant(scene, text.split())):
-                look[row, group[-1].place() if group else 0] = 1
+            for row, group in enumerate(captions.named_things(scene, text.split())):
+                look[row, group[-1].cell() if group else 0] = 1
             looks.append(look)
         return ([""] * len(texts), looks) if edits else (texts, looks)
 

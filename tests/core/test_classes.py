@@ -16,13 +16,13 @@ from torch import nn
 
 import core
 from core.checkpoints.scores import read_scores
-from core.data.documents import Document, encoded, laid_out, read
+from core.data.documents import Document, encode_sentences, pad_documents, read_documents
 from core.errors import InputError
 from core.models import families
 from core.scoring import bags, classes
 from core.text import Tokenizer
-from core.text.learn import whole_words
-from core.text.sentences import numbered, sentences_of
+from core.text.learn import learn_word_list
+from core.text.sentences import sentence_numbers, sentences_of
 from core.tools import evaluate
 from core.training.recipes import han_genres
 
@@ -33,7 +33,7 @@ TEXTS = {
 
 
 def model(seed=0):
-    tokenizer = Tokenizer(whole_words([text for some in TEXTS.values() for text in some], 60), pad=0)
+    tokenizer = Tokenizer(learn_word_list([text for some in TEXTS.values() for text in some], 60), pad=0)
     family = families()["han"]
     torch.manual_seed(seed)
     config = replace(family.config.tiny(), n_vocab=len(tokenizer), n_ctx=41, classes=("sea", "wood"))
@@ -82,14 +82,14 @@ def test_every_letter_of_a_text_is_in_one_sentence():
 
 
 def test_numbers_have_no_gap_where_a_sentence_has_no_token():
-    assert numbered("One. Two. Three.", [(0, 3), (10, 15)]) == (0, 1)
-    assert numbered("One. Two.", [None, (0, 3), (5, 8)]) == (0, 0, 1)
+    assert sentence_numbers("One. Two. Three.", [(0, 3), (10, 15)]) == (0, 1)
+    assert sentence_numbers("One. Two.", [None, (0, 3), (5, 8)]) == (0, 0, 1)
 
 
 def test_documents_are_read_and_laid_out(file):
-    found = list(read(file))
+    found = list(read_documents(file))
     assert found[3] == Document("wood", TEXTS["wood"][:2]) and len(found) == 6
-    ids, numbers, real = laid_out(encoded(found[2:4], model().tokenizer), pad=0, n_ctx=8)
+    ids, numbers, real = pad_documents(encode_sentences(found[2:4], model().tokenizer), pad=0, n_ctx=8)
     assert ids.shape == (2, 8) and numbers[0].tolist() == [0, 0, 0, 0, 1, 1, 1, 1] and real.all()
 
 
@@ -100,14 +100,14 @@ def test_a_line_that_is_no_document_is_named(tmp_path, line):
     path = tmp_path / "bad.jsonl"
     path.write_text(json.dumps({"label": "sea", "sentences": ["A."]}) + "\n" + line + "\n")
     with pytest.raises(InputError, match="Line 2 of bad.jsonl is not a document"):
-        list(read(path))
+        list(read_documents(path))
 
 
 def test_accuracy_is_that_of_running_each_document_alone(file):
     made = model()
     found = classes.measure(made, file)
     right, lost = Counter(), 0.0
-    for document in read(file):
+    for document in read_documents(file):
         scores = torch.from_numpy(made.run(" ".join(document.sentences)).classes.astype(np.float64))
         wanted = made.config.classes.index(document.label)
         right[document.label] += int(scores.argmax()) == wanted
@@ -131,8 +131,8 @@ def test_naive_bayes_by_hand():
     """p(c) (n_w + 1) / (N_c + V): sea has 3 words, wood 2, 4 are known."""
     train, wanted = [Counter("aab"), Counter("cd")], np.array([0, 1])
     for test, odds in ((Counter("a"), (3 / 7) / (1 / 6)), (Counter("bc"), (2 / 7 * 1 / 7) / (1 / 6 * 2 / 6))):
-        assert bags.bayes(train, wanted, [test], 2).tolist() == [0 if odds > 1 else 1]
-    assert bags.bayes(train, wanted, [Counter("zz")], 2).tolist() == [
+        assert bags.naive_bayes(train, wanted, [test], 2).tolist() == [0 if odds > 1 else 1]
+    assert bags.naive_bayes(train, wanted, [Counter("zz")], 2).tolist() == [
         0
     ]  # nothing known: the first of equal priors
 
@@ -147,7 +147,7 @@ def test_tf_idf_by_hand():
 def test_the_linear_classifier_learns_pairs_that_single_words_do_not_tell():
     """Order alone: "a b" against "b a", every word as often in both."""
     rows = [Document(label, (text,)) for label, text in (("x", "a b"), ("y", "b a")) for _ in range(8)]
-    found = bags.guesses(rows, [Document("", ("a b",)), Document("", ("b a",))], ("x", "y"))
+    found = bags.baseline_classes(rows, [Document("", ("a b",)), Document("", ("b a",))], ("x", "y"))
     assert [each.tolist() for each in found.values()][1] == [0, 1]
 
 
@@ -181,7 +181,7 @@ def pages(n=4):
 
 def test_the_recipe_hides_words_and_goes_on_as_it_would_have(tmp_path):
     some = pages(24)
-    tokenizer = Tokenizer(whole_words([each for one in some for each in one.sentences], 60), pad=0)
+    tokenizer = Tokenizer(learn_word_list([each for one in some for each in one.sentences], 60), pad=0)
     task = han_genres.Documents(some, some[:9], tokenizer, 3, torch.device("cpu"))
     (batch, wanted), n = task.batch(5)
     (again, same), _ = task.batch(5)

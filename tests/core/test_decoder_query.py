@@ -12,14 +12,14 @@ import core
 from core.model import Model
 from core.models import families
 from core.text import Tokenizer
-from core.text.learn import byte_level_bpe
+from core.text.learn import learn_byte_level_bpe
 from viz.course.why.alignment import maths
 
 TEXT, TARGET = "She has a white car.", "Ella tiene un auto."
 
 
 def build(attention: str, **changes) -> Model:
-    backend = byte_level_bpe([TEXT, TARGET] * 4, 300, ("<pad>", "<start>", "<end>"), prefix_space=True)
+    backend = learn_byte_level_bpe([TEXT, TARGET] * 4, 300, ("<pad>", "<start>", "<end>"), prefix_space=True)
     family = families()["seq2seq"]
     config = replace(
         family.config.tiny(), n_vocab=backend.get_vocab_size(), n_ctx=61, attention=attention, **changes

@@ -119,7 +119,7 @@ def test_what_a_filter_cuts_is_told():
     assert [c.probability for c in choice.cuts] == pytest.approx([0.04, 0.06])
     np.testing.assert_allclose([c.after for c in choice.candidates], [4 / 9, 3 / 9, 2 / 9, 0, 0])
     np.testing.assert_allclose([c.before for c in choice.candidates], p)
-    assert choice.kept == 3
+    assert choice.n_kept == 3
 
 
 def test_the_scores_after_each_filter_stand_beside_the_models_own():
@@ -137,7 +137,7 @@ def test_the_scores_after_each_filter_stand_beside_the_models_own():
     np.testing.assert_allclose(
         [c.before for c in choice.candidates], np.exp([2, 1.5, 0.5, -1]) / np.exp(logits).sum()
     )
-    assert (choice.kept, [(cut.by, cut.tokens) for cut in choice.cuts]) == (2, [("min_p", 2)])
+    assert (choice.n_kept, [(cut.by, cut.tokens) for cut in choice.cuts]) == (2, [("min_p", 2)])
 
 
 @pytest.mark.parametrize("name", ["gpt", "transformer"])

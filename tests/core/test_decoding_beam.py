@@ -36,13 +36,13 @@ def random_tree(seed, n_vocab, n_words):
 
 def test_greedy_can_be_worse_than_the_best():
     assert counterexample.write_sentence(Greedy()) == ("aa", 0.2)
-    assert counterexample.write_sentence(Beam(width=2)) == counterexample.best() == ("bb", 0.36)
+    assert counterexample.write_sentence(Beam(width=2)) == counterexample.best_sentence() == ("bb", 0.36)
 
 
 @pytest.mark.parametrize("seed", range(12))
 def test_a_full_width_beam_finds_the_best_sentence(seed):
     tree = random_tree(seed, 3, 4)
-    assert counterexample.write_sentence(Beam(width=27), 4, tree) == counterexample.best(4, tree)
+    assert counterexample.write_sentence(Beam(width=27), 4, tree) == counterexample.best_sentence(4, tree)
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -55,7 +55,9 @@ def test_a_beam_of_one_is_greedy(seed):
 
 def test_the_tree_of_the_counterexample():
     steps = list(
-        write(counterexample.OnPaper(), Prompt((), counterexample.Letters(), room=3), Beam(width=2), 2, {})
+        write(
+            counterexample.LookupModel(), Prompt((), counterexample.Letters(), room=3), Beam(width=2), 2, {}
+        )
     )
     first, last = steps[0].tree, steps[1].tree
     assert [(n.token, n.parent, round(float(np.exp(n.logprob)), 3)) for n in last.nodes] == [
@@ -67,11 +69,11 @@ def test_the_tree_of_the_counterexample():
         ("b", 0, 0.15),
         ("c", 0, 0.15),
     ]
-    assert (first.open, first.finished, first.pruned()) == ((0, 1), (), frozenset({2}))
+    assert (first.open, first.finished, first.pruned_nodes()) == ((0, 1), (), frozenset({2}))
     assert last.open == ()
     assert [place for place, _ in last.finished] == [3, 4]
     assert last.finished[0][1] == pytest.approx(np.log(0.36) / 2)
-    assert last.pruned() == {2, 5, 6}
+    assert last.pruned_nodes() == {2, 5, 6}
     assert last.path(last.best) == (1, 3)
 
 

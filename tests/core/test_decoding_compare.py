@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from decoding_helpers import build, recurrent, whole_pass
 
-from core.decoding import Beam, Greedy, along, compare, decode, n_best, prompt_of
-from core.decoding.counterexample import Letters, OnPaper
+from core.decoding import Beam, Greedy, compare, decode, hypothesis_steps, n_best, prompt_of
+from core.decoding.counterexample import Letters, LookupModel
 from core.decoding.decode import write
 from core.decoding.prompt import Prompt
 
@@ -26,7 +26,7 @@ TABLE = {
 
 def on_paper(*ids):
     force = dict(enumerate(ids))
-    return list(write(OnPaper(TABLE), Prompt((), Letters(), room=9), Greedy(), len(ids), force))
+    return list(write(LookupModel(TABLE), Prompt((), Letters(), room=9), Greedy(), len(ids), force))
 
 
 def test_by_hand():
@@ -34,7 +34,7 @@ def test_by_hand():
     assert [one.token for one in found.common] == ["b", "b"] and [
         one.p for one in found.common
     ] == pytest.approx([0.4, 0.9])
-    assert [(one.token, pytest.approx(one.p)) for one in (*found.a.own, *found.b.own)] == [
+    assert [(one.token, pytest.approx(one.p)) for one in (*found.a.tokens, *found.b.tokens)] == [
         ("a", 0.5),
         ("b", 0.25),
     ]
@@ -51,9 +51,9 @@ def test_from_the_first_token_on_the_same_and_one_within_the_other():
         and apart.a.score is None
     )
     same = compare(on_paper(1, 1), on_paper(1, 1))
-    assert (same.a.own, same.b.own, same.log_ratio) == ((), (), 0.0) and len(same.common) == 2
+    assert (same.a.tokens, same.b.tokens, same.log_ratio) == ((), (), 0.0) and len(same.common) == 2
     within = compare(on_paper(1), on_paper(1, 1, 0))
-    assert within.a.own == () and [one.token for one in within.b.own] == ["b", "a"]
+    assert within.a.tokens == () and [one.token for one in within.b.tokens] == ["b", "a"]
     assert math.exp(within.log_ratio) == pytest.approx(1 / (0.9 * 0.5))
     assert compare([], on_paper(1)).a.bits == 0.0
 
@@ -85,12 +85,15 @@ def test_the_sums_are_those_of_runs_of_both_texts(make):
     steps, prompt = list(decode(m, TEXT, strategy, max_new_tokens=6)), prompt_of(m, TEXT)
     one, other = n_best(steps[-1].tree, prompt)[:2]
     found = compare(
-        along(steps, one.place, prompt), along(steps, other.place, prompt), 0.6, (one.cost, other.cost)
+        hypothesis_steps(steps, one.place, prompt),
+        hypothesis_steps(steps, other.place, prompt),
+        0.6,
+        (one.cost, other.cost),
     )
     for side, ranked in ((found.a, one), (found.b, other)):
         tokens = by_run(m, ranked.ids)
         assert side.logprob == pytest.approx(tokens.sum(), abs=1e-4) and side.length == len(ranked.ids)
-        assert [t.logprob for t in (*found.common, *side.own)] == pytest.approx(tokens.tolist(), abs=1e-4)
+        assert [t.logprob for t in (*found.common, *side.tokens)] == pytest.approx(tokens.tolist(), abs=1e-4)
         assert side.score == pytest.approx(ranked.score) and side.bits == pytest.approx(
             -tokens.mean() / math.log(2), abs=1e-4
         )
@@ -107,6 +110,6 @@ def test_forks_are_compared_by_the_models_own_probability():
     rare = plain[2].candidates[9].id
     forked = list(decode(m, TEXT, max_new_tokens=5, force=[(2, rare)]))
     found = compare(plain, forked)
-    assert len(found.common) == 2 and found.b.own[0].id == rare
-    assert found.b.own[0].p == pytest.approx(plain[2].candidates[9].before)
+    assert len(found.common) == 2 and found.b.tokens[0].id == rare
+    assert found.b.tokens[0].p == pytest.approx(plain[2].candidates[9].before)
     assert found.log_ratio == pytest.approx(sum(s.logprob for s in plain) - sum(s.logprob for s in forked))

@@ -15,7 +15,7 @@ from deep import deep
 from test_decoding_beam import random_tree
 
 from core.decoding import Beam, decode, n_best, prompt_of
-from core.decoding.counterexample import Letters, OnPaper
+from core.decoding.counterexample import Letters, LookupModel
 from core.decoding.decode import write
 from core.decoding.prompt import Prompt
 from core.errors import InputError
@@ -53,7 +53,7 @@ def plain(tree, n_words, strategy, end):
 
 def ours(tree, n_words, strategy, end):
     prompt = Prompt((), Letters(), room=n_words + 1, end=end)
-    *_, last = write(OnPaper(tree), prompt, strategy, n_words, {})
+    *_, last = write(LookupModel(tree), prompt, strategy, n_words, {})
     return last, n_best(last.tree, prompt)
 
 
@@ -169,6 +169,6 @@ def test_groups_that_make_no_sense_are_refused_in_three_parts(wrong):
 def test_a_forced_token_costs_no_group_anything():
     table = random_tree(2, 4, 4)
     prompt = Prompt((), Letters(), room=5)
-    *_, last = write(OnPaper(table), prompt, Beam(4, groups=2, diversity=2.0), 4, {0: 3, 1: 1})
+    *_, last = write(LookupModel(table), prompt, Beam(4, groups=2, diversity=2.0), 4, {0: 3, 1: 1})
     assert {(node.token, node.cost) for node in last.tree.nodes if node.step < 2} == {("d", 0.0), ("b", 0.0)}
     assert any(node.cost for node in last.tree.nodes if node.step == 2)

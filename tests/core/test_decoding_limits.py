@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from decoding_helpers import N_CTX, build, tokenizer
 
-from core.decoding import Beam, Greedy, Sample, decode, fit
+from core.decoding import Beam, Greedy, Sample, decode, fit_prompt
 from core.decoding.choose import choose
 from core.decoding.prompt import Prompt, unfinished
 from core.errors import InputError
@@ -224,13 +224,13 @@ def test_unfinished_agrees_with_the_decoder_of_python():
 
 def test_fit_keeps_the_end_of_a_long_prompt(gpt):
     text = "the old cat sat on the mat " * 40
-    window = fit(gpt, text, 20)
+    window = fit_prompt(gpt, text, 20)
     assert text.endswith(window.text)
     assert 15 <= window.tokens == len(gpt.tokenizer.encode(window.text).ids) <= 20
     assert window.total == len(gpt.tokenizer.encode(text).ids)
-    assert fit(gpt, "the cat", 20).text == "the cat"
-    assert fit(gpt, "", 20).tokens == 0
-    faces = fit(gpt, "😀" * 50, 7)
+    assert fit_prompt(gpt, "the cat", 20).text == "the cat"
+    assert fit_prompt(gpt, "", 20).tokens == 0
+    faces = fit_prompt(gpt, "😀" * 50, 7)
     assert faces.text in ("😀", "😀😀", "😀😀😀")
     assert 0 < faces.tokens <= 7
-    list(decode(gpt, fit(gpt, text, N_CTX - 1).text, max_new_tokens=1))
+    list(decode(gpt, fit_prompt(gpt, text, N_CTX - 1).text, max_new_tokens=1))

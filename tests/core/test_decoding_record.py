@@ -8,7 +8,7 @@ import pytest
 from decoding_helpers import build, counted
 
 from core.decoding import Beam, Greedy, Sample
-from core.decoding.record import Decoding, decoded, encoded
+from core.decoding.record import Decoding, decode_force, encode_force
 from core.errors import InputError
 from core.serving.engine import default
 
@@ -127,7 +127,7 @@ def test_closing_stops_the_work_and_nothing_is_done_before_the_first_step(m):
 
 @pytest.mark.parametrize("force", [(), ((0, 0),), ((3, 512), (7, 18)), ((0, 1), (1, 2), (40, 50_256))])
 def test_forced_tokens_in_a_link_come_back(force):
-    assert decoded(encoded(force)) == force
+    assert decode_force(encode_force(force)) == force
 
 
 @pytest.mark.parametrize(
@@ -159,9 +159,9 @@ def test_forced_tokens_in_a_link_come_back(force):
 )
 def test_a_broken_link_is_refused(raw):
     with pytest.raises(ValueError, match="step:id"):
-        decoded(raw)
+        decode_force(raw)
 
 
 def test_a_forced_token_outside_the_vocabulary_shows_when_it_is_run(m):
     with pytest.raises(InputError, match="no token"):
-        Decoding(m.name, "the", force=decoded("0:99999")).run(lambda _: m)
+        Decoding(m.name, "the", force=decode_force("0:99999")).run(lambda _: m)

@@ -63,39 +63,39 @@ def test_what_is_no_picture_has_no_text(pixels: np.ndarray):
 
 def test_a_line_is_as_wide_and_as_bright_as_its_share_of_each_pixel():
     """16 of 304 units at 28 pixels: a line of 1.474 pixels around the middle covers 0.737 of both rows."""
-    row = doodles.drawn([[(0.1, 0.3), (0.4, 0.3)]]).astype(float)[:, 14] / 255
+    row = doodles.from_strokes([[(0.1, 0.3), (0.4, 0.3)]]).astype(float)[:, 14] / 255
     assert row[13:15] == pytest.approx([0.737, 0.737], abs=0.03) and row.sum() == pytest.approx(
         1.474, abs=0.05
     )
-    slanted = doodles.drawn([[(0, 0), (1, 1)]]).astype(float) / 255
+    slanted = doodles.from_strokes([[(0, 0), (1, 1)]]).astype(float) / 255
     length = 255 / 304 * 28 * 2**0.5
     assert slanted.sum() == pytest.approx(length * 1.474 + np.pi * 0.737**2, rel=0.02)
 
 
 def test_a_drawing_is_scaled_and_centred_unless_it_goes_on_a_doodle():
     corner = [[(0.1, 0.1), (0.2, 0.1), (0.2, 0.15)]]
-    assert (doodles.drawn(corner) == doodles.drawn([np.array(corner[0]) * 3 + 0.2])).all()
-    fish = doodles.own("fish")
-    both = doodles.drawn(corner, on=fish)
+    assert (doodles.from_strokes(corner) == doodles.from_strokes([np.array(corner[0]) * 3 + 0.2])).all()
+    fish = doodles.example("fish")
+    both = doodles.from_strokes(corner, on=fish)
     assert (both >= fish).all() and both[2:5, 2:6].any() and (both[8:] == fish[8:]).all()
-    dot = doodles.drawn([[(0.9, 0.9)]])
+    dot = doodles.from_strokes([[(0.9, 0.9)]])
     assert dot[13:15, 13:15].all() and (dot > 0).sum() <= 12
-    assert not doodles.drawn([]).any()
+    assert not doodles.from_strokes([]).any()
 
 
 def test_strokes_that_are_none_are_refused():
     for stroke in ([], [1, 2], [(1, 2, 3)], [(0, float("nan"))], "ab", [(None, 1)]):
         with pytest.raises(InputError, match="holds no points"):
-            doodles.drawn([stroke])
+            doodles.from_strokes([stroke])
     with pytest.raises(InputError, match="8,001 points"):
-        doodles.drawn([np.zeros((8001, 2))])
-    far = doodles.drawn([[(-1e9, 0.5), (1e9, 0.5)]], on=doodles.own("cat"))
+        doodles.from_strokes([np.zeros((8001, 2))])
+    far = doodles.from_strokes([[(-1e9, 0.5), (1e9, 0.5)]], on=doodles.example("cat"))
     assert far[13:15].all(), "a line across the whole canvas"
 
 
 def test_our_own_doodles_are_as_bright_and_as_wide_as_those_that_models_learn_from():
     for name in doodles.NAMES:
-        rows, columns = (doodles.own(name) > 60).nonzero()
-        assert max(np.ptp(rows), np.ptp(columns)) in (23, 24, 25) and 35 < doodles.own(name).mean() < 75
+        rows, columns = (doodles.example(name) > 60).nonzero()
+        assert max(np.ptp(rows), np.ptp(columns)) in (23, 24, 25) and 35 < doodles.example(name).mean() < 75
     with pytest.raises(InputError, match="apple, bicycle"):
-        doodles.own("dragon")
+        doodles.example("dragon")

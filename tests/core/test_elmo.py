@@ -204,7 +204,7 @@ def test_both_directions_are_scored_as_a_token_by_token_computation_does(n_ctx, 
     text = np.array([START, *np.random.default_rng(3).integers(3, tiny.config.n_vocab, 23)])
     half = max(1, n_ctx // 2)
     for direction in range(2):
-        read = both_ways.in_reverse(text) if direction else text
+        read = both_ways.reverse_tokens(text) if direction else text
         found = language.token_losses(both_ways.OneWay(tiny.network, direction), [read], n_ctx)[0]
         end, wanted = n_ctx, []
         for place in range(1, len(read)):

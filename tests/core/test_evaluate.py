@@ -18,7 +18,7 @@ from core.models import Batch, families
 from core.run.batched import greedy
 from core.scoring import files, language, scoring_of, scorings, translation
 from core.text import Tokenizer
-from core.text.learn import byte_level_bpe
+from core.text.learn import learn_byte_level_bpe
 from core.tools import evaluate
 
 START, END, PAD = 1, 2, 0
@@ -31,7 +31,7 @@ WORDS = [
 
 
 def tokenizer(start: int | None = START) -> Tokenizer:
-    backend = byte_level_bpe(WORDS, 300, ("<pad>", "<start>", "<end>"), prefix_space=False)
+    backend = learn_byte_level_bpe(WORDS, 300, ("<pad>", "<start>", "<end>"), prefix_space=False)
     return Tokenizer(backend, start=start, end=END, pad=PAD)
 
 
@@ -111,7 +111,7 @@ def test_streams_read_as_the_recipe_does(tmp_path):
     path = tmp_path / "a.txt"
     path.write_text("=== one\nthe cat\n\n=== two\nsat on é 🎉\nthe mat", encoding="utf-8")
     rows = path.read_text(encoding="utf-8").split("\n")
-    streams, n_lines, n_bytes = language.streams(rows, text)
+    streams, n_lines, n_bytes = language.token_streams(rows, text)
     assert (
         np.concatenate(streams).tolist() == encode_file(path, text).tolist()[1:]
     )  # one start each, not two at the top
@@ -139,7 +139,7 @@ def test_metrics_of_a_language_model_by_hand(tmp_path):
 
 def test_a_model_without_start_token_begins_after_a_line_end():
     text = tokenizer(start=None)
-    streams, _, _ = language.streams(["the cat"], text)
+    streams, _, _ = language.token_streams(["the cat"], text)
     assert streams[0].tolist() == [
         text.encode("\n").ids[-1],
         *text.encode("the cat").ids,
@@ -149,15 +149,15 @@ def test_a_model_without_start_token_begins_after_a_line_end():
 
 def test_limit_counts_scored_lines():
     rows = ["=== one", "a", "=== two", "b", "=== three", "c"]
-    assert list(language.first_scored(rows, 2)) == ["=== one", "a", "=== two", "b", "=== three"]
-    assert list(language.first_scored(rows, None)) == rows
+    assert list(language.take_scored(rows, 2)) == ["=== one", "a", "=== two", "b", "=== three"]
+    assert list(language.take_scored(rows, None)) == rows
 
 
 def test_bleu_groups_references_by_source():
     from sacrebleu.metrics import BLEU
 
     rows = [("a b", "x y z w v"), ("c", "p q r s t"), ("a b", "k l m n o")]
-    found = translation.grouped(rows)
+    found = translation.group_references(rows)
     refs = translation.references(list(found.values()))
     assert BLEU().corpus_score(["k l m n o", "p q r s t"], refs).score == pytest.approx(100)
     assert BLEU().corpus_score(["k l m n o", "p q r s t"], [[refs[0][0], refs[0][1]]]).score < 80
@@ -166,7 +166,7 @@ def test_bleu_groups_references_by_source():
 @given(st.lists(st.integers(1, 30), min_size=1, max_size=60))
 def test_thirds_hold_every_source_once_and_equal_lengths_together(lengths):
     texts = [" ".join(["w"] * n) + f"#{i}" for i, n in enumerate(lengths)]
-    found = translation.thirds(texts)
+    found = translation.length_thirds(texts)
     assert sorted(text for some in found.values() for text in some) == sorted(texts)
     assert 1 <= len(found) <= 3
     for name, some in found.items():

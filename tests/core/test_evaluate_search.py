@@ -100,7 +100,7 @@ def test_width_one_is_greedy_and_greedy_is_argmax(seed):
         assert found[row] == slow_beam(tiny, batch.source[row, :n].tolist(), 1, limit, 1.0)
 
 
-@pytest.mark.parametrize("decode", [greedy, translation.searched])
+@pytest.mark.parametrize("decode", [greedy, translation.beam_search])
 def test_a_batch_gives_what_each_sentence_gives_alone(decode):
     tiny = restless(0, len(tokenizer()), n_ctx=99)
     texts = ["the cat", "a dog, a cat and the sea", "it", "the sun sat on the mat.", ""]

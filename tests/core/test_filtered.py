@@ -88,7 +88,7 @@ def test_it_ends_in_the_probability_that_the_choice_was_made_from(told):
         assert abs(read(last) - candidate.after) <= half(last)
         assert (candidate.after < 1) == (read(last) < 1) or candidate.after > 1 - 1e-12
         assert one.line.endswith(f"= {last}") == (candidate.cut_by is None)
-        assert f"over {step.kept:,}" in one.stages[-1].name
+        assert f"over {step.n_kept:,}" in one.stages[-1].name
 
 
 def test_all_filters_that_are_on_are_named_until_one_cuts(told):

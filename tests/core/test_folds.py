@@ -8,10 +8,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.data.documents import read
+from core.data.documents import read_documents
 from core.errors import InputError
 from core.text import Tokenizer
-from core.text.learn import whole_words
+from core.text.learn import learn_word_list
 from core.tools import folds
 from core.training.recipes import han_genres
 
@@ -39,7 +39,7 @@ def data(tmp_path):
 def test_each_book_is_left_out_once_and_whole(data, tmp_path):
     seen = []
     for folder in folds.split_by_book(data, tmp_path / "work", 3, seed=0):
-        train, valid = ([*read(folder / "genres" / f"{name}.jsonl")] for name in ("train", "valid"))
+        train, valid = ([*read_documents(folder / "genres" / f"{name}.jsonl")] for name in ("train", "valid"))
         assert len(train) + len(valid) == 144
         assert {each.book for each in train}.isdisjoint(each.book for each in valid)
         assert np.unique([each.label for each in valid], return_counts=True)[1].tolist() == [8] * 6
@@ -58,8 +58,8 @@ def test_a_fold_is_trained_on_the_other_books_and_measured_on_its_own(data, tmp_
     folder = folds.split_by_book(data, tmp_path / "work", 2, seed=0)[0]
 
     def prepare(where, work, seed, device):
-        sets = [[*read(where / "genres" / f"{name}.jsonl")] for name in ("train", "valid")]
-        backend = whole_words((each for one in sets[0] for each in one.sentences), 60)
+        sets = [[*read_documents(where / "genres" / f"{name}.jsonl")] for name in ("train", "valid")]
+        backend = learn_word_list((each for one in sets[0] for each in one.sentences), 60)
         return han_genres.Documents(*sets, Tokenizer(backend, pad=0), seed, device)
 
     config = replace(han_genres.RECIPE.config, n_vocab=60, d_model=32, dropout=0.0)
@@ -85,4 +85,4 @@ def test_the_words_of_the_most_books_come_first():
     documents = [han_genres.Document("x", sentences, book) for book, sentences in pages]
     lines = [*han_genres._by_book(documents)]
     assert sorted(lines) == ["common", "common other", "common rare"]
-    assert whole_words(lines, 2).encode("common rare").tokens == ["common", "[UNK]"]
+    assert learn_word_list(lines, 2).encode("common rare").tokens == ["common", "[UNK]"]

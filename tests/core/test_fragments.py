@@ -14,7 +14,7 @@ from core.checkpoints import store
 from core.data import fragments
 from core.models import families
 from core.text import Tokenizer
-from core.text.learn import byte_level_bpe
+from core.text.learn import learn_byte_level_bpe
 from core.tools import train
 from core.training import pairs, word_pairs
 from core.training.recipe import Recipe, recipes
@@ -38,7 +38,7 @@ def test_words_and_phrases_are_found_through_another_order():
 
 def test_every_word_is_linked_once():
     sources, targets = ([text.lower().split() for text in side] for side in zip(*ROWS, strict=True))
-    for source, target, links in zip(sources, targets, fragments.linked(sources, targets), strict=True):
+    for source, target, links in zip(sources, targets, fragments.align_words(sources, targets), strict=True):
         assert len(set(links.values())) == len(links) == len(source)
         assert target[links[source.index(".")]] == "."
 
@@ -61,7 +61,9 @@ def test_names_and_days_keep_their_capitals():
 
 
 def learnt() -> Any:
-    return byte_level_bpe([side for pair in ROWS for side in pair], 400, pairs.SPECIAL, prefix_space=True)
+    return learn_byte_level_bpe(
+        [side for pair in ROWS for side in pair], 400, pairs.SPECIAL, prefix_space=True
+    )
 
 
 def task(seed: int = 0) -> word_pairs.MixedPairs:

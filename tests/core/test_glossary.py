@@ -36,11 +36,14 @@ def test_measures_and_methods_have_an_entry_and_are_found_where_a_text_speaks_of
     assert {"surprisal", "logit lens", "KV cache", "ablation", "Jensen-Shannon divergence"} <= words
     assert not words & {term.word for term in (*glossary.LEAVES, *glossary.AXES)}
     for term in glossary.METHODS:
-        assert term in glossary.spoken(f"{term.word.capitalize()} of 3.") and glossary.term(term.name) is term
-    assert [term.word for term in glossary.spoken("a cross-entropy of 2 bits")] == ["cross-entropy"], (
-        "not the entropy besides"
-    )
-    assert glossary.spoken("The cat sat.") == ()
+        assert (
+            term in glossary.mentioned_terms(f"{term.word.capitalize()} of 3.")
+            and glossary.term(term.name) is term
+        )
+    assert [term.word for term in glossary.mentioned_terms("a cross-entropy of 2 bits")] == [
+        "cross-entropy"
+    ], "not the entropy besides"
+    assert glossary.mentioned_terms("The cat sat.") == ()
 
 
 def test_what_the_glossary_says_of_a_measure_is_so():

@@ -17,11 +17,11 @@ from core.data.gpt_inputs import (
     MARKS,
     SIMILARITY,
     TASKS,
-    combined,
-    extracts,
+    combined_loss,
+    extract_positions,
+    head_output,
+    input_rows,
     n_rows,
-    rows,
-    said,
 )
 from core.errors import InputError
 from core.models import Batch
@@ -77,19 +77,19 @@ def test_the_rows_of_four_tasks_token_by_token():
     """C103."""
     a, b, c = ["x", "y"], ["z"], ["w", "v"]
     s, d, e = MARKS
-    assert rows(CLASSIFICATION, [a], MARKS) == ((s, "x", "y", e),)
-    assert rows(ENTAILMENT, [a, b], MARKS) == ((s, "x", "y", d, "z", e),)
-    assert rows(SIMILARITY, [a, b], MARKS) == ((s, "x", "y", d, "z", e), (s, "z", d, "x", "y", e))
-    assert rows(CHOICE, [a, b, c], MARKS) == ((s, "x", "y", d, "z", e), (s, "x", "y", d, "w", "v", e))
+    assert input_rows(CLASSIFICATION, [a], MARKS) == ((s, "x", "y", e),)
+    assert input_rows(ENTAILMENT, [a, b], MARKS) == ((s, "x", "y", d, "z", e),)
+    assert input_rows(SIMILARITY, [a, b], MARKS) == ((s, "x", "y", d, "z", e), (s, "z", d, "x", "y", e))
+    assert input_rows(CHOICE, [a, b, c], MARKS) == ((s, "x", "y", d, "z", e), (s, "x", "y", d, "w", "v", e))
     for n in range(2, 7):
-        made = rows(CHOICE, [a, *[b] * n], MARKS)
+        made = input_rows(CHOICE, [a, *[b] * n], MARKS)
         assert len(made) == n == n_rows(CHOICE, n) and all(
-            row[place] == e for row, place in zip(made, extracts(made), strict=True)
+            row[place] == e for row, place in zip(made, extract_positions(made), strict=True)
         )
     assert [n_rows(task) for task in TASKS[:3]] == [1, 1, 2]
     for task, n in ((CLASSIFICATION, 2), (ENTAILMENT, 1), (SIMILARITY, 3), (CHOICE, 2), ("moon", 1)):
         with pytest.raises(InputError):
-            rows(task, [a] * n, MARKS)
+            input_rows(task, [a] * n, MARKS)
 
 
 def test_what_the_head_says_by_hand():
@@ -106,14 +106,18 @@ def test_what_the_head_says_by_hand():
         .softmax(0)
         .numpy()
     )
-    np.testing.assert_allclose(said(SIMILARITY, two, weight, bias).probabilities, by_torch, atol=1e-12)
-    np.testing.assert_allclose(said(SIMILARITY, two[::-1], weight, bias).probabilities, by_torch, atol=1e-12)
-    np.testing.assert_allclose(said(CLASSIFICATION, two[:1], weight, bias).scores, weight @ two[0] + bias)
-    found = said(CHOICE, four, weight[:1], bias[:1])
+    np.testing.assert_allclose(head_output(SIMILARITY, two, weight, bias).probabilities, by_torch, atol=1e-12)
+    np.testing.assert_allclose(
+        head_output(SIMILARITY, two[::-1], weight, bias).probabilities, by_torch, atol=1e-12
+    )
+    np.testing.assert_allclose(
+        head_output(CLASSIFICATION, two[:1], weight, bias).scores, weight @ two[0] + bias
+    )
+    found = head_output(CHOICE, four, weight[:1], bias[:1])
     np.testing.assert_allclose(
         found.probabilities, np.exp(four @ weight[0]) / np.exp(four @ weight[0]).sum(), atol=1e-12
     )
-    assert combined(-2.0, -0.5, 0) == -0.5 and combined(-2.0, -0.5, 0.25) == -1.0
+    assert combined_loss(-2.0, -0.5, 0) == -0.5 and combined_loss(-2.0, -0.5, 0.25) == -1.0
 
 
 def test_a_gpt_with_a_head_reads_every_place():
@@ -175,7 +179,7 @@ def test_both_terms_by_hand_and_lambda_zero_is_the_label_alone(body, tuned):
                 vectors.append(hidden[0, -1])
                 logprobs = net.logits(hidden)[0].log_softmax(-1)
                 costs += [-logprobs[place - 1, index] for place, index in enumerate(row) if index not in ids]
-        found = said(
+        found = head_output(
             task, torch.stack(vectors).numpy(), net.to_classes.weight.numpy(), net.to_classes.bias.numpy()
         )
         assert float(both.l_2[0]) == pytest.approx(-np.log(found.probabilities[0]), abs=1e-4)
@@ -186,7 +190,7 @@ def test_both_terms_by_hand_and_lambda_zero_is_the_label_alone(body, tuned):
         assert seen.text == pytest.approx(-float(both.l_1), abs=1e-4) and seen.label(0) == pytest.approx(
             -float(both.l_2[0]), abs=1e-4
         )
-        assert combined(seen.text, seen.label(0), 0.0) == seen.label(0)
+        assert combined_loss(seen.text, seen.label(0), 0.0) == seen.label(0)
     plain = gpt_tuning.add_head(quick(CLASSIFICATION, 0.0), body)
     rows_ = collate(
         [

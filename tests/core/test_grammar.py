@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 import core
 from core.data import grammar, lexicon
-from core.data.grammar import pairs, questions, sentences, tagged
+from core.data.grammar import pairs, questions, sentences, tagged_sentences
 from core.text.words import words_in
 
-DRAWS = (sentences, pairs, questions, tagged)
+DRAWS = (sentences, pairs, questions, tagged_sentences)
 SEEDS = st.integers(0, 2**32)
 
 
@@ -29,16 +29,16 @@ def strings(item):
 def test_five_thousand_are_all_different_and_as_many_of_each_label(draw):
     items = draw(5_000, seed=11)
     assert len({strings(item) for item in items}) == len(items) == 5_000
-    labels = Counter(getattr(item, "label", getattr(item, "asked", None)) for item in items)
+    labels = Counter(getattr(item, "label", getattr(item, "kind", None)) for item in items)
     assert max(labels.values()) - min(labels.values()) <= 1
-    assert set(labels) in ({None}, set(grammar.OPINIONS), set(grammar.RELATIONS), set(grammar.ASKED))
+    assert set(labels) in ({None}, set(grammar.OPINIONS), set(grammar.RELATIONS), set(grammar.QUESTION_KINDS))
 
 
 @pytest.mark.parametrize("draw", DRAWS)
 def test_train_and_test_share_nothing(draw):
     train, test = draw(1_600, seed=5, split="train"), draw(400, seed=5, split="test")
     assert not {item[0] for item in train} & {item[0] for item in test}
-    share = sum(grammar.side(item[0]) == "test" for item in draw(2_000, seed=6)) / 2_000
+    share = sum(grammar.split_of(item[0]) == "test" for item in draw(2_000, seed=6)) / 2_000
     assert 0.15 < share < 0.25
 
 
@@ -61,11 +61,11 @@ def test_an_impossible_draw_is_said(monkeypatch):
     monkeypatch.setattr(grammar, "TRIES", 5)
     monkeypatch.setitem(grammar.RULES, "S", ("ADV.only .",))
     monkeypatch.setitem(grammar.RULES, "ADV.only", ("there", "again"))
-    assert {item.text for item in tagged(2, 0)} == {"There.", "Again."}
+    assert {item.text for item in tagged_sentences(2, 0)} == {"There.", "Again."}
     with pytest.raises(core.InputError, match="3 different .* After 2 the grammar"):
-        tagged(3, 0)
+        tagged_sentences(3, 0)
     with pytest.raises(core.InputError, match="no split 'valid'"):
-        tagged(1, 0, split="valid")  # type: ignore[arg-type]
+        tagged_sentences(1, 0, split="valid")  # type: ignore[arg-type]
 
 
 # --- opinions
@@ -232,8 +232,8 @@ def test_the_span_is_the_answer_and_the_only_one(seed):
         answer = item.passage[item.start : item.end]
         assert answer == item.answer and len(re.findall(rf"\b{answer}\b", item.passage, re.I)) == 1, item
         assert item.passage.lower().count(answer.lower()) == 1, item
-        if item.asked in kinds:
-            assert answer in kinds[item.asked] or answer[0].lower() + answer[1:] in kinds[item.asked]
+        if item.kind in kinds:
+            assert answer in kinds[item.kind] or answer[0].lower() + answer[1:] in kinds[item.kind]
         else:
             assert re.fullmatch(r"an? (\w+) (\w+)", answer)
         facts = re.findall(r"[^.]+\.", item.passage)
@@ -256,7 +256,7 @@ def test_every_word_has_a_tag_and_numbers_agree(seed):
     one = set(
         f"{lexicon.WORDS['NOUN.sg']} {lexicon.WORDS['NOUN.thing']} {lexicon.WORDS['NOUN.place']}".split()
     ) - {"fish"}
-    for item in tagged(20, seed):
+    for item in tagged_sentences(20, seed):
         assert words_in(item.text) == list(item.words) and len(item.words) == len(item.tags)
         assert set(item.tags) <= set(grammar.TAGS) and item.tags[-1] == "PUNCT"
         wanted = None
@@ -281,7 +281,7 @@ def test_every_word_has_a_tag_and_numbers_agree(seed):
 
 def test_some_words_need_their_neighbors_for_a_tag():
     found: dict[str, set[str]] = {}
-    for item in tagged(2_000, 1):
+    for item in tagged_sentences(2_000, 1):
         for word, tag in zip(item.words, item.tags, strict=True):
             found.setdefault(word.lower(), set()).add(tag)
     assert set().union(*found.values()) == set(grammar.TAGS)

@@ -18,7 +18,7 @@ from core.layers.summary import Summary
 from core.models import Batch, families
 from core.models.han import HAN, HANConfig
 from core.text import Tokenizer
-from core.text.learn import whole_words
+from core.text.learn import learn_word_list
 from core.trace import OFF, Recorder
 
 TEXT = 'The ship turned. "Hold on!" cried Mr. Hay. Nobody spoke, and the wind rose.'
@@ -37,7 +37,7 @@ def network(seed=0, **changes):
 
 
 def model(seed=0):
-    tokenizer = Tokenizer(whole_words([TEXT], 29), pad=0)
+    tokenizer = Tokenizer(learn_word_list([TEXT], 29), pad=0)
     made = network(seed, n_vocab=len(tokenizer), n_ctx=61)
     return core.Model("tiny-han", families()["han"], made.cfg, made, tokenizer)
 

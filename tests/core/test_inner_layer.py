@@ -13,7 +13,7 @@ from core.maths import cosines
 from core.model import Model
 from core.models import families
 from core.text import Tokenizer
-from core.text.learn import byte_level_bpe, wordpiece
+from core.text.learn import learn_byte_level_bpe, learn_wordpiece
 from viz.course.errata._counts import encoder_layer
 from viz.course.shared.maths.unscaled import surprise
 from viz.course.transformer import residuals
@@ -26,9 +26,9 @@ def build(name: str) -> Model:
     family = families()[name]
     lines, marks = [TEXT, "He was tired."] * 4, ("<pad>", "<start>", "<end>")
     backend = (
-        wordpiece(lines, 300)
+        learn_wordpiece(lines, 300)
         if family.framed
-        else byte_level_bpe(lines, 300, marks, prefix_space=family.has_source)
+        else learn_byte_level_bpe(lines, 300, marks, prefix_space=family.has_source)
     )
     config = replace(family.config.tiny(), n_vocab=backend.get_vocab_size(), n_ctx=61)
     torch.manual_seed(3)

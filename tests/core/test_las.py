@@ -11,11 +11,11 @@ from torch import nn
 from transformers.audio_utils import mel_filter_bank, spectrogram, window_function
 
 from core.data.speech import clips, reader, waves
-from core.data.speech.drawn import Drawing
+from core.data.speech.sampling import RowSampler
 from core.errors import InputError
 from core.models import Batch, families
 from core.models.las import LasConfig
-from core.scoring.spelling import distance, drawn, error_rate
+from core.scoring.spelling import edit_distance, error_rate, sample_items
 from core.text.words import words_of
 from core.trace import Recorder
 
@@ -36,7 +36,7 @@ def batch(n_places=5, n_letters=4, numbers=12):
 
 
 def test_log_mel_is_that_of_transformers():
-    wave, _ = reader.sound(reader.read("4 tree noise=0.2 voice=Steph"))
+    wave, _ = reader.synthesize(reader.read("4 tree noise=0.2 voice=Steph"))
     bank = mel_filter_bank(
         num_frequency_bins=129,
         num_mel_filters=24,
@@ -55,7 +55,7 @@ def test_log_mel_is_that_of_transformers():
         power=2.0,
         center=False,
     )
-    np.testing.assert_allclose(waves.filters(), bank.T, atol=1e-9)
+    np.testing.assert_allclose(waves.mel_filters(), bank.T, atol=1e-9)
     ours = waves.log_mel(wave)
     np.testing.assert_allclose(ours[: theirs.shape[1]], np.log10(bank.T @ theirs + waves.FLOOR).T, atol=1e-4)
     assert 0 <= len(ours) - theirs.shape[1] <= 1  # the last window is filled up with silence
@@ -71,7 +71,7 @@ def test_eight_bits_keep_a_wave_finer_where_it_is_quiet():
 @pytest.mark.parametrize("speed", [0.6, 1.7])
 def test_what_is_stretched_lasts_longer_and_is_as_high(speed):
     tone = np.sin(2 * np.pi * 440 * np.arange(8000) / 8000).astype(np.float32)
-    other = waves.stretched(tone, speed)
+    other = waves.stretch(tone, speed)
     assert len(other) == int(8000 / speed)
     peak = np.abs(np.fft.rfft(other)).argmax() * 8000 / len(other)
     assert abs(peak - 440) < 12
@@ -96,7 +96,7 @@ def test_a_text_is_a_sound_and_each_place_knows_its_word():
 
 def test_a_sound_is_written_back_as_it_was_read():
     for text in ("4 7 2", "yes 4 voice=John speed=1.25 noise=0.1 seed=7", "0"):
-        assert reader.read(text).written() == text
+        assert reader.read(text).to_text() == text
 
 
 @pytest.mark.parametrize(
@@ -122,12 +122,12 @@ def test_a_text_that_is_no_sound_is_refused_in_words(text, wrong):
 
 
 def test_every_word_ships_in_every_voice():
-    shipped = clips.shipped()
+    shipped = clips.shipped_clips()
     assert {*shipped} == {(word, voice) for word in clips.WORDS for voice in reader.VOICES}
     assert all(0.1 < len(code) / waves.RATE < 1.2 for code in shipped.values())
     loud = [np.sqrt(np.mean(clips.clip(word, voice) ** 2)) for word, voice in list(shipped)[::17]]
     assert np.allclose(loud, waves.LOUDNESS, rtol=0.1)
-    assert not {*clips.HEARD} & {*clips.KEPT_OUT}
+    assert not {*clips.TRAINING_VOICES} & {*clips.HELD_OUT_VOICES}
 
 
 def test_each_level_of_the_pyramid_has_half_the_states():
@@ -191,20 +191,22 @@ def test_without_numbers_behind_the_places_nothing_is_heard():
 
 
 def test_rows_of_the_training_are_drawn_from_the_clips_and_differ():
-    drawing = Drawing({(word, f"{voice} 0"): code for (word, voice), code in clips.shipped().items()})
-    (values, said), again, other = (drawing.row(np.random.default_rng(seed), 3, 4) for seed in (1, 1, 2))
+    drawing = RowSampler(
+        {(word, f"{voice} 0"): code for (word, voice), code in clips.shipped_clips().items()}
+    )
+    (values, said), again, other = (drawing.sample(np.random.default_rng(seed), 3, 4) for seed in (1, 1, 2))
     assert values.shape[1] == 96 and len(said.split()) == 3 and {*said.split()} <= {*clips.WORDS}
     assert np.array_equal(values, again[0]) and said == again[1] and other[1] != said
 
 
 def test_letters_are_counted_as_levenshtein_counts_them():
-    assert [distance(*pair) for pair in (("", "ab"), ("kitten", "sitting"), ("ab", "ab"))] == [2, 3, 0]
+    assert [edit_distance(*pair) for pair in (("", "ab"), ("kitten", "sitting"), ("ab", "ab"))] == [2, 3, 0]
     assert error_rate(["ab", ""], ["ab", "cd"]) == 0.5
 
 
 def test_held_out_sounds_are_in_voices_that_no_training_hears():
-    items = drawn(6, sizes=(1, 3))
+    items = sample_items(6, sizes=(1, 3))
     voices = {reader.read(item.text).voice for item in items}
-    assert voices == {*clips.KEPT_OUT} and [reader.read(item.text).said for item in items] == [
-        i.said for i in items
+    assert voices == {*clips.HELD_OUT_VOICES} and [reader.read(item.text).transcript for item in items] == [
+        i.transcript for i in items
     ]

@@ -16,7 +16,7 @@ from core import masks
 from core.layers.attention import masked_softmax
 from core.models import families
 from core.text import Tokenizer
-from core.text.learn import byte_level_bpe
+from core.text.learn import learn_byte_level_bpe
 from viz.course import errata
 from viz.course.shared.maths import mask_evidence
 from viz.course.shared.maths import masks as lesson
@@ -30,7 +30,7 @@ TEXTS = [
 
 
 def build(name: str) -> core.Model:
-    backend = byte_level_bpe(TEXTS, 320, ("<pad>", "<start>", "<end>"), prefix_space=True)
+    backend = learn_byte_level_bpe(TEXTS, 320, ("<pad>", "<start>", "<end>"), prefix_space=True)
     family = families()[name]
     config = replace(family.config.tiny(), n_vocab=backend.get_vocab_size(), n_ctx=61)
     network = family.network(config)

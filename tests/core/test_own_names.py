@@ -17,12 +17,12 @@ from core.analysis.heads.head_survey import (
     survey_texts,
     with_readability,
 )
-from core.data.readable import unread
+from core.data.readable import unknown_share
 from core.data.texts import Example, texts
 from core.reading.surveys import LINES, Standing, Surveys
 from core.serving.engine import Engine, Listing
 from core.text import Tokenizer
-from core.text.learn import byte_level_bpe, whole_words, wordpiece
+from core.text.learn import learn_byte_level_bpe, learn_word_list, learn_wordpiece
 
 ENGLISH = [row.text for row in texts("heads_en")]
 
@@ -50,16 +50,16 @@ def ended(survey: Surveys, of, visitor: str) -> Standing:
     [
         (acids(), ENGLISH, 0.5, 1.0),
         (acids(), PROTEINS, 0.0, 0.0),
-        (Tokenizer(wordpiece(ENGLISH, 300)), ENGLISH, 0.0, 0.0),
-        (Tokenizer(wordpiece(ENGLISH, 300)), ["我有一辆白色的汽车"], 0.9, 1.0),
-        (Tokenizer(byte_level_bpe(ENGLISH, 300, ["<e>"])), ["我有", "हिन्दी"], 0.0, 0.0),
-        (Tokenizer(whole_words(ENGLISH, 20)), ENGLISH, 0.2, 0.9),
+        (Tokenizer(learn_wordpiece(ENGLISH, 300)), ENGLISH, 0.0, 0.0),
+        (Tokenizer(learn_wordpiece(ENGLISH, 300)), ["我有一辆白色的汽车"], 0.9, 1.0),
+        (Tokenizer(learn_byte_level_bpe(ENGLISH, 300, ["<e>"])), ["我有", "हिन्दी"], 0.0, 0.0),
+        (Tokenizer(learn_word_list(ENGLISH, 20)), ENGLISH, 0.2, 0.9),
         (acids(), [], 0.0, 0.0),
-        (Tokenizer(wordpiece(ENGLISH, 300)), ["\x00\x01 she"], 0.2, 0.8),
+        (Tokenizer(learn_wordpiece(ENGLISH, 300)), ["\x00\x01 she"], 0.2, 0.8),
     ],
 )
 def test_the_share_of_tokens_that_say_nothing(reads, lines, least, most):
-    assert least <= unread(lines, reads) <= most
+    assert least <= unknown_share(lines, reads) <= most
 
 
 @pytest.mark.parametrize(("lines", "named"), [(ENGLISH, False), (PROTEINS, True), (["MKT", "the"], False)])
@@ -132,7 +132,7 @@ def test_a_newer_naming_ends_the_older(protein):
 
 
 def test_an_encoder_decoder_is_measured_on_what_it_writes_itself():
-    made = model("t5", "titles", Tokenizer(wordpiece(ENGLISH, 300), start=2, end=3, pad=0), tied=True)
+    made = model("t5", "titles", Tokenizer(learn_wordpiece(ENGLISH, 300), start=2, end=3, pad=0), tied=True)
     steps = survey_steps(made, translates=False)
     own = steps[-1]()["cross"][0]
     assert "aligner" not in own and "previous" not in own and "spread" in own

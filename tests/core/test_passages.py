@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import core
-from core.data.passages import FAR, SENTENCE, SIDE, Books, framed, hide, padded
+from core.data.passages import FAR, SENTENCE, SIDE, Books, add_marks, hide, pad_rows
 from core.models import families
 from core.scoring import masked
 from core.text import Tokenizer
-from core.text.learn import wordpiece
+from core.text.learn import learn_wordpiece
 from core.tools.evaluate import evaluate
 from core.training.recipes import bert_mini
 
@@ -33,7 +33,7 @@ def story(book: int, n: int) -> list[str]:
 
 
 ROWS = ["=== one", *story(1, 60), "=== two", *story(2, 50), "=== three", "Too short."]
-TOK = Tokenizer(wordpiece([row for row in ROWS if not row.startswith("=")] * 3, 200), **IDS)
+TOK = Tokenizer(learn_wordpiece([row for row in ROWS if not row.startswith("=")] * 3, 200), **IDS)
 BOOKS = Books.read(ROWS, TOK)
 
 
@@ -64,7 +64,7 @@ def test_a_book_is_read_whole_and_in_order():
 
 def test_windows_fill_their_size_within_one_book():
     size = 50
-    starts = BOOKS.windows(size)
+    starts = BOOKS.window_starts(size)
     owner = np.repeat(BOOKS.book, np.diff(BOOKS.bounds))
     assert all(len(set(owner[a : a + size])) == 1 for a in starts)
     lengths = [int((owner == i).sum()) for i in (1, 2, 3)]
@@ -121,8 +121,8 @@ def test_a_row_of_one_word_has_it_hidden():
 
 
 def test_rows_are_framed_and_padded():
-    ids, segments, real = padded(
-        [framed(TOK, np.array([7, 8]), np.array([9])), framed(TOK, np.array([5]))], 0
+    ids, segments, real = pad_rows(
+        [add_marks(TOK, np.array([7, 8]), np.array([9])), add_marks(TOK, np.array([5]))], 0
     )
     assert ids.tolist() == [[2, 7, 8, 3, 9, 3], [2, 5, 3, 0, 0, 0]]
     assert segments.tolist() == [[0, 0, 0, 0, 1, 1], [0] * 6]
@@ -155,9 +155,9 @@ def test_a_model_that_always_says_one_word_scores_its_share(text):
     model.network.masked_lm.bias.data[order] = torch.tensor([5.0, 4.0, 3.0, 2.0, 1.0])
     found = evaluate(model, text)
     rng = np.random.default_rng(0)
-    starts, wanted = BOOKS.windows(59), []
+    starts, wanted = BOOKS.window_starts(59), []
     for part in (starts[i : i + 8192 // 61] for i in range(0, len(starts), 8192 // 61)):
-        ids, _, _ = padded([framed(TOK, BOOKS.stream[a : a + 59]) for a in part], 0)
+        ids, _, _ = pad_rows([add_marks(TOK, BOOKS.stream[a : a + 59]) for a in part], 0)
         _, chosen = hide(ids, ids < 5, rng, mask=4, drawable=np.arange(5, len(TOK)))
         wanted.extend(ids[chosen])
     assert found["items"] == len(wanted) == found["passages"] * round(0.15 * 59)
@@ -198,7 +198,7 @@ def test_a_text_that_fills_no_context_is_said(tmp_path):
 
 
 def test_walked_pairs_do_not_overlap():
-    pairs = masked.walked(BOOKS, np.random.default_rng(0))
+    pairs = masked.sample_pairs(BOOKS, np.random.default_rng(0))
     assert len(pairs) > 20 and all(a.after <= b.after - 2 for a, b in pairwise(pairs))
 
 

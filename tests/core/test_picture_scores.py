@@ -8,7 +8,7 @@ import torch
 
 import core
 from core.data import doodles, patches
-from core.data.drawings import read
+from core.data.drawings import read_drawings
 from core.model import Model
 from core.models import families
 from core.models.mae import MAE, MAEConfig
@@ -22,13 +22,15 @@ SMALL = {"n_layers": 1, "n_heads": 2, "d_model": 16, "d_ff": 12, "image": 28, "p
 
 
 def model(family, network):
-    return Model("drawn", families()[family], network.cfg, network, Tokenizer(patches.named(4), pad=0))
+    return Model(
+        "drawn", families()[family], network.cfg, network, Tokenizer(patches.patch_tokenizer(4), pad=0)
+    )
 
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory):
     names = doodles.NAMES[:3]
-    pixels = np.stack([doodles.own(name) for name in names])
+    pixels = np.stack([doodles.example(name) for name in names])
     some = np.concatenate([pixels, pixels[:, :, ::-1]])
     labels = np.array([0, 1, 2] * 2, dtype=np.uint8)
     held = {
@@ -54,22 +56,22 @@ def mae():
 
 
 def test_accuracy_is_that_of_single_runs(vit, path):
-    test = read(path, "test")
+    test = read_drawings(path, "test")
     said = [int(np.argmax(vit.run(doodles.as_text(pixels)).trace["classes"])) for pixels in test.pixels]
     found = pictures.measure(vit, path)
     assert found["accuracy"] == pytest.approx(np.mean(np.array(said) == test.labels))
-    assert pictures.beside(vit, path, path)["3 nearest drawings"]["items"] == len(test.labels)
+    assert pictures.baselines(vit, path, path)["3 nearest drawings"]["items"] == len(test.labels)
 
 
 def test_test_drawings_alone_are_x_and_y(vit, mae, path, tmp_path):
-    test = read(path, "test")
+    test = read_drawings(path, "test")
     alone, unnamed = tmp_path / "alone.npz", tmp_path / "unnamed.npz"
     np.savez(alone, x=test.pixels, y=test.labels, classes=test.classes)
     np.savez(unnamed, x=test.pixels, y=test.labels.astype(np.int64))
     assert pictures.measure(vit, alone) == pictures.measure(vit, path)
-    assert read(unnamed, "test").classes == doodles.NAMES
+    assert read_drawings(unnamed, "test").classes == doodles.NAMES
     found = pictures.measure(mae, unnamed)
-    error, of_mean, _ = pictures.errors(mae, test, test)
+    error, of_mean, _ = pictures.squared_errors(mae, test, test)
     assert (found["squared_error"], found["beside"]) == (
         error,
         {"mean of the visible patches": {"squared_error": of_mean}},
@@ -83,18 +85,18 @@ def test_a_file_that_is_not_of_drawings_is_refused(tmp_path, wrong):
     held = {"x": np.zeros((2, 28, 28), dtype=np.uint8), "y": np.array([0, 5])} | wrong
     np.savez(tmp_path / "own.npz", **{name: value for name, value in held.items() if value is not None})
     with pytest.raises(core.InputError, match="or x and y alone"):
-        read(tmp_path / "own.npz", "test")
+        read_drawings(tmp_path / "own.npz", "test")
 
 
 def test_errors_are_sums_over_hidden_patches(mae, path):
-    test, n = read(path, "test"), 16
-    error, of_mean, _ = pictures.errors(mae, test, test)
+    test, n = read_drawings(path, "test"), 16
+    error, of_mean, _ = pictures.squared_errors(mae, test, test)
     order = np.random.default_rng(0).random((len(test.pixels), n)).argsort(1)
     lost, mean = [], []
     for pixels, row in zip(test.pixels, order, strict=True):
         gone = [place + 1 for place in range(n) if row[place] < int(n * patches.HIDDEN)]
-        true = patches.numbers(pixels, 7)
-        made = np.asarray(mae.run(patches.hiding(doodles.as_text(pixels), gone)).trace["patches"])
+        true = patches.patch_values(pixels, 7)
+        made = np.asarray(mae.run(patches.with_hidden_mark(doodles.as_text(pixels), gone)).trace["patches"])
         seen = [place for place in range(1, n + 1) if place not in gone]
         lost.append(np.square(made - true)[gone].mean())
         mean.append(np.square(true[seen].mean(0) - true)[gone].mean())
@@ -103,10 +105,10 @@ def test_errors_are_sums_over_hidden_patches(mae, path):
 
 
 def test_a_vit_begins_with_the_encoder_or_with_nothing_and_the_autoencoder_stays(mae, path):
-    few = read(path, "train").few(1)
+    few = read_drawings(path, "train").first_of_each(1)
     before = {name: part.clone() for name, part in mae.network.state_dict().items()}
-    again = pictures.tuned(mae, few, knows=True, steps=2)
-    other = pictures.tuned(mae, few, knows=False, steps=2)
+    again = pictures.fine_tune(mae, few, knows=True, steps=2)
+    other = pictures.fine_tune(mae, few, knows=False, steps=2)
     head = "encoder.0.self_attn.to_q.weight"
     assert all(torch.equal(part, before[name]) for name, part in mae.network.state_dict().items())
     assert again.cfg.classes == few.classes and not any(part.requires_grad for part in again.parameters())
@@ -124,8 +126,8 @@ def test_drawings_of_other_classes_or_sizes_are_refused_in_words(path):
 
 
 def test_the_recipe_reads_its_drawings_moved_and_thinned(path):
-    held = read(path, "train")
-    config, tokenizer = recipes()["vit-doodles"].config, Tokenizer(patches.named(7), pad=0)
+    held = read_drawings(path, "train")
+    config, tokenizer = recipes()["vit-doodles"].config, Tokenizer(patches.patch_tokenizer(7), pad=0)
     many = type(held)(np.tile(held.pixels, (30, 1, 1)), np.tile(held.labels, 30), held.classes)
     task = LabelledDrawings(many, held, config, tokenizer, seed=0)
     (batch, right), n = task.batch(0)

@@ -76,7 +76,7 @@ def test_without_attention_most_are_broken_so_that_there_is_something_to_see():
 
 def test_every_sentence_promises_something_but_those_that_only_show_where_a_model_looks():
     silent = [
-        row for row in texts("presets") if not row.wanted or (row.kind == "pair" and row.task not in FOLLOWS)
+        row for row in texts("presets") if not row.answers or (row.kind == "pair" and row.task not in FOLLOWS)
     ]
     assert all(row.cites or row.kind == "pair" or row.task == "nothing comes twice" for row in silent)
     assert {row.kind for row in texts("presets") if row.also} == {"translate", "continue", "fill"}

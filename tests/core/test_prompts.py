@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import core
-from core.data.tasks import PROMPTED, PROMPTS, strings
+from core.data.tasks import PROMPT_LETTERS, PROMPTS, sample_strings
 from core.decoding import decode
 from tests.core.decoding_helpers import build
 from viz.course.shared.maths.prompts import (
@@ -118,7 +118,10 @@ def test_texts_that_are_missing_are_said(gpt):
 
 def test_the_prompt_word_alone_chooses_the_task():
     tiny = core.open_model("prompt-tiny")
-    drawn, found = strings(6, np.random.default_rng(0), PROMPTED, 5, "test"), solved(tiny, n=6, length=5)
+    drawn, found = (
+        sample_strings(6, np.random.default_rng(0), PROMPT_LETTERS, 5, "test"),
+        solved(tiny, n=6, length=5),
+    )
     for task, make in PROMPTS.items():
         texts = [list(decode(tiny, f"{task}: {text} =", max_new_tokens=9))[-1] for text in drawn]
         right = [

@@ -8,7 +8,13 @@ import pytest
 
 import core
 from core.data import readable
-from core.data.readable import in_small_letters, is_english, shouted, spelled, unknown
+from core.data.readable import (
+    capital_token_counts,
+    characters_in_bytes,
+    is_english,
+    to_sentence_case,
+    unknown_characters,
+)
 from core.data.texts import texts
 
 OTHER = {
@@ -122,7 +128,7 @@ def test_a_long_text_is_judged_by_what_it_says():
 
 
 def test_nothing_is_said_without_the_yardstick(monkeypatch):
-    monkeypatch.setattr(readable, "english", lambda: None)
+    monkeypatch.setattr(readable, "english_tokenizer", lambda: None)
     assert is_english.__wrapped__("Das weiße Auto steht vor dem Haus.")
 
 
@@ -132,13 +138,15 @@ def test_nothing_is_said_without_the_yardstick(monkeypatch):
 )
 def test_capitals_are_found_where_the_tokenizer_cuts_them_to_pieces(text):
     reads = core.open_model("translator-en-es").tokenizer
-    loud, small = shouted(text, reads) or (0, 0)
+    loud, small = capital_token_counts(text, reads) or (0, 0)
     assert (
         loud == len(reads.encode(text).ids)
-        and small == len(reads.encode(in_small_letters(text)).ids)
+        and small == len(reads.encode(to_sentence_case(text)).ids)
         and loud >= 1.5 * small
     )
-    assert shouted(text, core.open_model("bert-mini").tokenizer) is None, "it reads capitals as small letters"
+    assert capital_token_counts(text, core.open_model("bert-mini").tokenizer) is None, (
+        "it reads capitals as small letters"
+    )
 
 
 def test_no_sentence_of_ours_is_in_capitals():
@@ -146,19 +154,19 @@ def test_no_sentence_of_ours_is_in_capitals():
     assert [
         text
         for text in (*english_sentences(), "NASA", "OK", "I", "The BBC and the FBI met.", "123", "")
-        if shouted(text, reads)
+        if capital_token_counts(text, reads)
     ] == []
 
 
 def test_small_letters_are_written_as_english_is():
-    assert in_small_letters('I AM ANGRY. WHY AM I? "RUN!" SAID I.') == 'I am angry. Why am I? "Run!" said I.'
-    assert in_small_letters("THE CAT SAT ON THE [MASK].") == "The cat sat on the [mask]."
+    assert to_sentence_case('I AM ANGRY. WHY AM I? "RUN!" SAID I.') == 'I am angry. Why am I? "Run!" said I.'
+    assert to_sentence_case("THE CAT SAT ON THE [MASK].") == "The cat sat on the [mask]."
 
 
 def test_characters_without_a_token_are_named_once_each():
-    assert unknown("猫 sat on 猫", core.open_model("bert-mini").tokenizer) == "猫"
-    assert unknown("a b ! a !", core.open_model("copy-gru").tokenizer) == "!"
-    assert unknown("猫 sat on the mat", core.open_model("gpt-mini").tokenizer) == "", (
+    assert unknown_characters("猫 sat on 猫", core.open_model("bert-mini").tokenizer) == "猫"
+    assert unknown_characters("a b ! a !", core.open_model("copy-gru").tokenizer) == "!"
+    assert unknown_characters("猫 sat on the mat", core.open_model("gpt-mini").tokenizer) == "", (
         "bytes stand for every character"
     )
 
@@ -166,8 +174,8 @@ def test_characters_without_a_token_are_named_once_each():
 def test_half_a_surrogate_pair_is_left_to_the_run_to_refuse():
     reads = core.open_model("gpt-mini").tokenizer
     assert (
-        unknown("half \ud800", reads) == ""
-        and shouted("HALF \ud800 A PAIR", reads)
+        unknown_characters("half \ud800", reads) == ""
+        and capital_token_counts("HALF \ud800 A PAIR", reads)
         and is_english("half \ud800 a pair")
     )
 
@@ -184,11 +192,11 @@ def test_half_a_surrogate_pair_is_left_to_the_run_to_refuse():
     ],
 )
 def test_a_character_cut_into_bytes_is_named_once(model, text, rare):
-    assert spelled(text, core.open_model(model).tokenizer) == rare
+    assert characters_in_bytes(text, core.open_model(model).tokenizer) == rare
 
 
 def test_no_ready_made_sentence_is_cut_into_bytes():
     kinds = {"continue": "gpt-mini", "translate": "translator-en-es"}
     for row in texts("presets"):
         if row.kind in kinds:
-            assert spelled(row.text, core.open_model(kinds[row.kind]).tokenizer) == "", row.text
+            assert characters_in_bytes(row.text, core.open_model(kinds[row.kind]).tokenizer) == "", row.text

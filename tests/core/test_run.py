@@ -12,7 +12,7 @@ import torch
 import core
 from core.models import families
 from core.text import Tokenizer
-from core.text.learn import byte_level_bpe
+from core.text.learn import learn_byte_level_bpe
 from core.text.tokenizer import LONGEST
 
 TEXTS = [
@@ -24,7 +24,7 @@ TEXTS = [
 
 def build(name: str) -> core.Model:
     torch.manual_seed(7)
-    backend = byte_level_bpe(TEXTS, 320, ("<pad>", "<start>", "<end>"), prefix_space=True)
+    backend = learn_byte_level_bpe(TEXTS, 320, ("<pad>", "<start>", "<end>"), prefix_space=True)
     family = families()[name]
     config = replace(family.config.tiny(), n_vocab=backend.get_vocab_size(), n_ctx=61)
     network = family.network(config)

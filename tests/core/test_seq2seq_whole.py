@@ -20,7 +20,7 @@ from core.layers.recurrent import Cell
 from core.models import Batch
 from core.models.seq2seq import ATTENTIONS, FAMILY, Seq2Seq, Seq2SeqConfig
 from core.run.batched import beam, greedy
-from core.text.learn import byte_level_bpe
+from core.text.learn import learn_byte_level_bpe
 from core.trace import record
 from core.training.loop.engine import Plan, train
 from core.training.loop.optim import initialise
@@ -162,7 +162,7 @@ def test_gradients_belong_to_the_steps():
 def test_a_saved_model_comes_back(tmp_path, attention):
     m = opened(attention)
     path = tmp_path / "tokenizer.json"
-    byte_level_bpe(LINES, 300, ["<pad>", "<start>", "<end>"], prefix_space=True).save(str(path))
+    learn_byte_level_bpe(LINES, 300, ["<pad>", "<start>", "<end>"], prefix_space=True).save(str(path))
     folder = store.save_model(
         tmp_path / "it",
         family="seq2seq",

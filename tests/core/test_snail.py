@@ -14,7 +14,7 @@ from core.analysis.attribution.logit_attribution import attribute
 from core.analysis.attribution.target_token import OutputTarget
 from core.analysis.residual.logit_lens import unembed
 from core.data import episodes
-from core.data.grammar import side
+from core.data.grammar import split_of
 from core.decoding import decode
 from core.decoding.strategies import Beam, Greedy
 from core.layers.attention import MultiHeadAttention
@@ -24,7 +24,7 @@ from core.model import Model
 from core.models import Batch, families
 from core.models.snail import PARTS, Snail, SnailConfig
 from core.text import Tokenizer
-from core.text.learn import characters
+from core.text.learn import character_tokenizer
 from core.trace import Recorder
 
 
@@ -169,13 +169,13 @@ def test_the_width_grows_by_what_each_block_adds():
 def test_a_drawn_text_can_be_solved_and_says_where_its_answer_stands(task, split):
     rng = np.random.default_rng(1)
     for n in episodes.TASKS[task][1]:
-        found = episodes.episode(rng, task, n, 3, split)
-        assert side("".join(map("".join, found.shown))) == split
-        assert len(found.shown) == n and len({answer for _, answer in found.shown}) == n
+        found = episodes.sample_episode(rng, task, n, 3, split)
+        assert split_of("".join(map("".join, found.examples))) == split
+        assert len(found.examples) == n and len({answer for _, answer in found.examples}) == n
         signs = found.text.replace(" ", "")
         assert signs[-1] == "?" and signs[-1 - found.back] == found.answers[-1]
-        for item, place in found.asked:
-            apart = [sum(a != b for a, b in zip(item, known, strict=True)) for known, _ in found.shown]
+        for item, place in found.queries:
+            apart = [sum(a != b for a, b in zip(item, known, strict=True)) for known, _ in found.examples]
             assert int(np.argmin(apart)) == place and sorted(apart)[1] > min(apart)
             assert min(apart) == 0 if task == "recall" else min(apart) <= 2 < sorted(apart)[1]
 
@@ -184,15 +184,15 @@ def test_no_sign_of_a_key_alone_says_which_pair_is_meant():
     rng = np.random.default_rng(0)
     alone = []
     for _ in range(200):
-        found = episodes.recall(rng, 12, 1)
-        key = found.shown[found.asked[0][1]][0]
-        alone += [sum(sign in other for other, _ in found.shown) for sign in key]
+        found = episodes.recall_episode(rng, 12, 1)
+        key = found.examples[found.queries[0][1]][0]
+        alone += [sum(sign in other for other, _ in found.examples) for sign in key]
     assert min(alone) >= 1 and np.mean(np.array(alone) > 1) > 0.95
 
 
 def model(**changes):
     """A tiny network that reads the signs of the tasks."""
-    backend = characters(episodes.SIGNS, ("<end>", "<unk>"))
+    backend = character_tokenizer(episodes.SIGNS, ("<end>", "<unk>"))
     net = network(n_vocab=backend.get_vocab_size(), **changes)
     return Model("tiny", families()["snail"], net.cfg, net, Tokenizer(backend, start=0, end=0, pad=0))
 

@@ -19,7 +19,7 @@ from core.errors import InputError
 from core.model import Model
 from core.models import families
 from core.text import Tokenizer
-from core.text.learn import byte_level_bpe
+from core.text.learn import learn_byte_level_bpe
 
 IDS = {"start": 1, "end": 2, "pad": 0}
 
@@ -31,9 +31,9 @@ TRAINING = {"command": 'python -m core.tools.train "a name" --data DATA', "seed"
 @pytest.fixture(scope="module")
 def tokenizer(tmp_path_factory):
     path = tmp_path_factory.mktemp("tokenizer") / "tokenizer.json"
-    byte_level_bpe(["round and round we go"] * 3, 270, ["<pad>", "<start>", "<end>"], prefix_space=True).save(
-        str(path)
-    )
+    learn_byte_level_bpe(
+        ["round and round we go"] * 3, 270, ["<pad>", "<start>", "<end>"], prefix_space=True
+    ).save(str(path))
     return path
 
 
@@ -99,7 +99,7 @@ def test_a_model_comes_back_as_it_was_saved(tmp_path, tokenizer, family):
     before = Model("it", spec, given["config"], network, tokens).run(text, **target)
     model = store.load_model(folder, "it")
     after = model.run(text, **target)
-    assert torch.equal(*(run.outputs.value(model.asked) for run in (before, after)))
+    assert torch.equal(*(run.outputs.value(model.main_output) for run in (before, after)))
     assert before.tokens == after.tokens
     assert (model.name, model.family, model.config, model.card) == ("it", family, given["config"], "")
     assert (model.tokenizer.start, model.tokenizer.end, model.tokenizer.pad) == (1, 2, 0)

@@ -17,11 +17,11 @@ from core.edits import ScaleHead, ZeroHead
 from core.layers.task_head import Head, TaskHead
 from core.model import Model
 from core.models import families
-from core.run.side import Side
+from core.run.token_sequence import TokenSequence
 from core.text import Tokenizer
-from core.text.learn import whole_words
+from core.text.learn import learn_word_list
 
-SIDE = Side(
+SIDE = TokenSequence(
     "who?",
     ("[CLS]", "who", "?", "[SEP]", "a", "white", "ca", "##r", "[SEP]"),
     tuple(range(9)),
@@ -37,7 +37,7 @@ TEXT = "the white car"
 
 def small_encoder(*, score: bool = False, **changes: Any) -> Model:
     """Return a small BERT with random weights and one head."""
-    backend = whole_words([TEXT], 10, first=("<pad>", "<s>", "</s>"))
+    backend = learn_word_list([TEXT], 10, first=("<pad>", "<s>", "</s>"))
     spec = families()["bert"]
     bare = {"masked_lm": False, "next_sentence": False, "pooler": score, "n_layers": 2}
     config = replace(spec.config.tiny(), **bare, n_vocab=backend.get_vocab_size(), **changes)
@@ -94,7 +94,7 @@ def test_several_classes_are_each_by_itself() -> None:
     scores = np.array([2.0, 2.0, -2.0])
     for several, wanted in ((True, [0.8808, 0.8808, 0.1192]), (False, [0.4955, 0.4955, 0.0091])):
         head = Head(output="classes", n_out=3, d_in=4, several=several)
-        model: Any = SimpleNamespace(head=head, asked="classes")
+        model: Any = SimpleNamespace(head=head, main_output="classes")
         assert chances(model, scores) == pytest.approx(wanted, abs=1e-4)
         asked = OutputTarget(0, 0, activation="sigmoid" if several else "softmax")
         assert asked.value(scores[None]) == pytest.approx(np.log(wanted[0]), abs=1e-4)
@@ -127,7 +127,7 @@ def test_a_question_about_an_output_is_one_number_and_its_gradient(changes: dict
 def test_a_tagger_is_asked_about_the_word_with_the_rarest_tag() -> None:
     scores = np.zeros((9, 2), dtype=np.float32)
     scores[5, 1], scores[4, 1] = 2, 1
-    tagger: Any = SimpleNamespace(tag_names=("O", "THING"), asked="tags", whole_input=False)
+    tagger: Any = SimpleNamespace(tag_names=("O", "THING"), main_output="tags", whole_input=False)
     assert default_row(run_of(tags=scores, model=tagger)) == 5
 
 

@@ -120,7 +120,7 @@ def test_greedy_is_not_always_best_on_paper():
     """E54: .5 / .4 / .1, then .4 at most behind the first, .9 behind the second."""
     (first, best), every = greedy.on_paper()
     assert (round(first.total, 10), round(best.total, 10)) == (0.2, 0.36) and len(every) == 9
-    assert counterexample.best() == ("".join(best.tokens), 0.36) and greedy.parting(first, best) == 0
+    assert counterexample.best_sentence() == ("".join(best.tokens), 0.36) and greedy.parting(first, best) == 0
 
 
 def test_a_translator_writes_both_ways(model):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import core
 from core.errors import InputError
 from core.text import Tokenizer, words_of
-from core.text.learn import byte_level_bpe
+from core.text.learn import learn_byte_level_bpe
 from core.text.tokenizer import LONGEST
 
 LINES = [
@@ -22,7 +22,7 @@ FAMILY = "\U0001f469‍\U0001f469‍\U0001f467"  # woman, woman, girl joined: fi
 
 
 def tokenizer(prefix_space: bool, mask: int | None = None) -> Tokenizer:
-    backend = byte_level_bpe(LINES, 340, SPECIAL, prefix_space=prefix_space)
+    backend = learn_byte_level_bpe(LINES, 340, SPECIAL, prefix_space=prefix_space)
     return Tokenizer(backend, pad=0, start=1, end=2, mask=mask)
 
 
@@ -93,7 +93,7 @@ def test_with_prefix_space_a_text_comes_back_but_for_one_space_at_its_head(text)
 def test_every_character_is_covered_or_declared_lost(tok, text):
     encoded = tok.encode(text)
     covered = {place for span in encoded.spans if span for place in range(*span)}
-    lost = {place for span in encoded.lost for place in range(*span)}
+    lost = {place for span in encoded.uncovered for place in range(*span)}
     assert covered.isdisjoint(lost)
     assert {place for place, char in enumerate(text) if not char.isspace()} <= covered | lost
     assert not lost  # bytes stand for everything
@@ -170,7 +170,7 @@ def test_words_hold_every_token_once_and_in_order(tok, text):
 @given(text=texts)
 def test_written_tokens_stay_as_they_were_and_cover_the_text(tok, text):
     ids = tok.encode(text).ids
-    back, encoded = tok.written(ids)
+    back, encoded = tok.decode_with_spans(ids)
     assert (back, encoded.ids) == (tok.decode(ids), ids)
     assert encoded.tokens == tok.encode(text).tokens
     assert all(0 <= start <= end <= len(back) for start, end in encoded.spans)
@@ -184,7 +184,7 @@ def test_written_tokens_stay_as_they_were_and_cover_the_text(tok, text):
 
 def test_written_pieces_need_not_be_those_that_encode_would_choose():
     ids = [PLAIN.encode(char).ids[0] for char in "cat"]
-    back, encoded = PLAIN.written(ids)
+    back, encoded = PLAIN.decode_with_spans(ids)
     assert back == "cat"
     assert encoded.spans == ((0, 1), (1, 2), (2, 3))
     assert PLAIN.encode("cat").ids != encoded.ids

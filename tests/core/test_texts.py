@@ -11,15 +11,22 @@ import pytest
 import core
 from core.data.episodes import SIGNS
 from core.data.speech import reader
-from core.data.speech.clips import KEPT_OUT
-from core.data.tasks import COPIED, COPY_LENGTHS, PROMPT_LENGTHS, PROMPTED, PROMPTS, REPEATED
+from core.data.speech.clips import HELD_OUT_VOICES
+from core.data.tasks import (
+    COPY_LENGTHS,
+    COPY_LETTERS,
+    PROMPT_LENGTHS,
+    PROMPT_LETTERS,
+    PROMPTS,
+    REPEAT_SYMBOLS,
+)
 from core.data.texts import FILES, FOLDER, HEADED, Example, Neighbors, Sentence, read, texts
 from core.text.sentences import sentences_of
 from core.text.words import words_in, words_of
 from core.training.recipe import recipes
 from viz.course.sources import SOURCES
 
-TOYS = {"copy": COPIED, "prompt": PROMPTED, "repeat": REPEATED, "recall": SIGNS}
+TOYS = {"copy": COPY_LETTERS, "prompt": PROMPT_LETTERS, "repeat": REPEAT_SYMBOLS, "recall": SIGNS}
 BATTERY = texts("battery")
 LEAST = {
     "previous-word": 30,
@@ -89,7 +96,7 @@ def test_the_battery_has_enough_of_each_group_and_ids_are_their_own():
     assert len({row.id for row in BATTERY}) == len(BATTERY) and all(row.note for row in BATTERY)
     assert all(
         bool(row.links) == (row.group not in ("previous-word", "shuffled"))
-        and bool(row.of) == (row.group == "shuffled")
+        and bool(row.copy_of) == (row.group == "shuffled")
         for row in BATTERY
     )
 
@@ -146,9 +153,9 @@ def test_repetitions_are_linked_to_the_same_word_before():
 
 def test_a_shuffled_copy_has_the_words_of_its_original_and_none_of_its_pairs():
     plain = {row.id: words_in(row.text) for row in BATTERY if row.group == "previous-word"}
-    assert sorted(row.of for row, _ in group("shuffled")) == sorted(plain)
+    assert sorted(row.copy_of for row, _ in group("shuffled")) == sorted(plain)
     for row, words in group("shuffled"):
-        original = plain[row.of]
+        original = plain[row.copy_of]
         assert Counter(words) == Counter(original)
         assert not set(pairwise(words)) & set(pairwise(original)), row
 
@@ -183,9 +190,9 @@ def test_our_pages_say_what_kind_of_book_they_are_meant_as():
 
 def test_sounds_say_what_is_said_in_them():
     rows = [row for row in texts("presets") if row.kind == "sound"]
-    assert len(rows) >= 4 and all(reader.read(row.text).said == row.second for row in rows)
+    assert len(rows) >= 4 and all(reader.read(row.text).transcript == row.second for row in rows)
     assert all(row.task and row.note.endswith(".") and not row.cites and not row.also for row in rows)
-    assert {reader.read(row.text).voice for row in rows} <= {*KEPT_OUT}
+    assert {reader.read(row.text).voice for row in rows} <= {*HELD_OUT_VOICES}
 
 
 def test_what_toy_models_read_is_of_their_signs_and_says_what_is_asked():

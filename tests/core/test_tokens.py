@@ -8,15 +8,15 @@ from tokenizers import Regex, models, normalizers, pre_tokenizers, processors
 
 from core.decoding.prompt import continuation
 from core.errors import InputError
-from core.run.given import Given
+from core.run.external_attention import ExternalAttention
 from core.text import Tokenizer
-from core.text.learn import byte_level_bpe, wordpiece
+from core.text.learn import learn_byte_level_bpe, learn_wordpiece
 
 LINES = ["a cafe and a car, abc def", "1 2 3 <num>"] * 3
 
 
 def with_added(*names: str, special: tuple[str, ...] = ("<|endoftext|>",)) -> Tokenizer:
-    backend = byte_level_bpe(LINES, 300, special)
+    backend = learn_byte_level_bpe(LINES, 300, special)
     backend.add_tokens(list(names))
     return Tokenizer(backend)
 
@@ -28,7 +28,7 @@ def test_an_added_token_is_text(name):
     encoded = tokenizer.encode(text)
     assert encoded.tokens.count(name) == 2
     assert tokenizer.decode(encoded.ids) == text
-    assert tokenizer.written(encoded.ids)[0] == text
+    assert tokenizer.decode_with_spans(encoded.ids)[0] == text
 
 
 def test_a_special_token_is_no_text_but_where_it_is_asked_for():
@@ -52,7 +52,7 @@ def test_a_special_token_is_no_text_but_where_it_is_asked_for():
 )
 def test_tokens_of_other_programs_are_read_as_letters(tokens, names):
     n = len(tokens)
-    given = Given(np.full((1, 1, n, n), 1 / n), tokens)
+    given = ExternalAttention(np.full((1, 1, n, n), 1 / n), tokens)
     assert list(given.attention().keys) == names
 
 
@@ -65,7 +65,7 @@ def test_a_byte_token_is_its_letter_or_its_number(byte, name):
 
 
 def test_letters_that_spell_a_byte_are_letters_where_no_byte_is_a_token():
-    backend = byte_level_bpe(LINES, 300, ["<|endoftext|>"])
+    backend = learn_byte_level_bpe(LINES, 300, ["<|endoftext|>"])
     backend.add_tokens(["<0x41>"])
     assert Tokenizer(backend).encode("a <0x41>").tokens[-1] == "<0x41>"
 
@@ -113,9 +113,12 @@ IDS = [("<s>", 0), ("</s>", 1)]
 )
 def test_the_marks_of_a_template_are_those_around_a_text(processor, around):
     tokenizer = letters(processor)
-    assert tokenizer.around == around
+    assert tokenizer.frame_ids == around
     library = tokenizers.Tokenizer.from_str(tokenizer.to_json())
-    assert list(tokenizer.placed(tokenizer.encode("ACGT"), whole=True).ids) == library.encode("ACGT").ids
+    assert (
+        list(tokenizer.with_special(tokenizer.encode("ACGT"), with_end=True).ids)
+        == library.encode("ACGT").ids
+    )
 
 
 def spaced(backend: tokenizers.Tokenizer) -> Tokenizer:
@@ -126,7 +129,7 @@ def spaced(backend: tokenizers.Tokenizer) -> Tokenizer:
 
 
 def test_the_space_before_a_text_is_nobodys_within_a_row_of_rules_too():
-    tokenizer = spaced(byte_level_bpe(LINES, 300, ["<|endoftext|>"]))
+    tokenizer = spaced(learn_byte_level_bpe(LINES, 300, ["<|endoftext|>"]))
     encoded = tokenizer.encode("car and a car")
     assert tokenizer.decode(encoded.ids) == "car and a car"
     assert encoded.tokens[0].startswith(" ")
@@ -135,11 +138,11 @@ def test_the_space_before_a_text_is_nobodys_within_a_row_of_rules_too():
 @pytest.mark.parametrize("name", ["<dev>", "<x>", "@", "é", "<a b>"])
 @pytest.mark.parametrize("special", [True, False])
 def test_a_token_behind_an_added_one_stands_where_it_begins(name, special):
-    backend = byte_level_bpe(LINES, 300, ["<|endoftext|>"], prefix_space=True)
+    backend = learn_byte_level_bpe(LINES, 300, ["<|endoftext|>"], prefix_space=True)
     (backend.add_special_tokens if special else backend.add_tokens)([name])
     text = f"{name}car, and a{name}car"
     encoded = Tokenizer(backend).encode(text, special=True)
-    assert not encoded.lost
+    assert not encoded.uncovered
     for token, span in zip(encoded.tokens, encoded.spans, strict=True):
         assert span is None or text[slice(*span)].strip() == token.strip()
 
@@ -161,13 +164,13 @@ def test_a_replaced_letter_is_not_lost(pattern, content, text, covered):
     encoded = Tokenizer(backend).encode(text)
     places = [text[slice(*span)] for span in encoded.spans if span]
     assert covered in places
-    assert not encoded.lost
+    assert not encoded.uncovered
 
 
 @pytest.mark.parametrize("text", ["\x00car", "a \x00Café", "car\x00", "\x00\x00CAR and"])
 def test_what_no_token_stands_for_is_lost(text):
-    encoded = Tokenizer(wordpiece(LINES, 300)).encode(text)
-    assert "".join(text[slice(*span)] for span in encoded.lost) == "\x00" * text.count("\x00")
+    encoded = Tokenizer(learn_wordpiece(LINES, 300)).encode(text)
+    assert "".join(text[slice(*span)] for span in encoded.uncovered) == "\x00" * text.count("\x00")
 
 
 A = byte_of(255) + 1 + PIECES.index("▁a")

@@ -17,12 +17,12 @@ from test_toy_tasks import random_model, tokenizer_of
 import core
 from core.analysis.heads.head_survey import survey_heads
 from core.data import tasks
-from core.data.grammar import side
+from core.data.grammar import split_of
 from core.errors import InputError
 from core.model import Model
 from core.models import Batch
 from core.scoring import copying, episodes, induction, prompts, spelling
-from core.text.learn import characters
+from core.text.learn import character_tokenizer
 from core.tools import evaluate
 from core.training.recipe import recipes
 from core.training.recipes import induction_tiny, prompt_tiny
@@ -106,7 +106,7 @@ def test_an_answer_counts_whole_and_with_its_end(tmp_path):
     rows = [[*tokenizer.encode(text).ids, tokenizer.end] for text in said]
     model = SimpleNamespace(network=Answering(rows), tokenizer=tokenizer)
     items = [("copy: abcd =", "abcd"), ("reverse: abcd =", "dcba"), ("copy: wxyz =", "wxyz")]
-    assert prompts.answered(model, items) == [True, False, False]
+    assert prompts.correct_answers(model, items) == [True, False, False]
 
 
 @pytest.mark.parametrize("name", ["prompt-tiny", "copy-lstm"])
@@ -117,7 +117,7 @@ def test_whole_answers_are_what_greedy_decoding_writes(tmp_path, name):
     for asked in ("copy: ab =", "upper: xyzw ="):
         *_, last = core.decode(model, asked, core.Greedy(), max_new_tokens=3)
         written[asked] = last.text.removeprefix(asked.replace(" ", ""))
-    ends = {asked: prompts.answered(model, [(asked, answer)])[0] for asked, answer in written.items()}
+    ends = {asked: prompts.correct_answers(model, [(asked, answer)])[0] for asked, answer in written.items()}
     for asked, answer in written.items():
         *_, last = core.decode(model, asked, core.Greedy(), max_new_tokens=9)
         assert ends[asked] == (last.text.removeprefix(asked.replace(" ", "")) == answer)
@@ -161,7 +161,7 @@ def test_the_command_measures_without_a_file_and_twice_the_same(monkeypatch, cap
 
 
 @pytest.mark.parametrize(
-    ("module", "items"), [(prompts, "answered"), (copying, "translate"), (episodes, "answered")]
+    ("module", "items"), [(prompts, "correct_answers"), (copying, "translate"), (episodes, "correct_answers")]
 )
 def test_another_seed_draws_other_items(monkeypatch, module, items):
     drawn: list[object] = []
@@ -185,7 +185,7 @@ def test_every_recipe_that_draws_its_items_takes_a_seed():
     assert [
         name for name, measure in own.items() if "seed" not in inspect.signature(measure).parameters
     ] == []
-    assert spelling.drawn(3, seed=0) == spelling.drawn(3) != spelling.drawn(3, seed=1)
+    assert spelling.sample_items(3, seed=0) == spelling.sample_items(3) != spelling.sample_items(3, seed=1)
 
 
 @pytest.mark.parametrize("argv", [("--seed", "-1"), ("--seed", "3", "--data", "own.txt")])
@@ -223,7 +223,7 @@ def test_a_model_that_draws_nothing_asks_for_a_file(monkeypatch, capsys, tmp_pat
 
 
 def test_the_modules_say_what_they_read():
-    text = characters("ab", ("<unk>",)).encode("a?b")
+    text = character_tokenizer("ab", ("<unk>",)).encode("a?b")
     assert text.tokens == ["a", "<unk>", "b"]
     assert len(prompt_tiny.SIGNS) == len(set(prompt_tiny.SIGNS))
     assert induction_tiny.RECIPE.measure is induction.measure
@@ -244,7 +244,7 @@ def test_examples_are_held_out_and_read_sign_by_sign(tmp_path, name):
         texts = [
             text[-n:] for text in texts for n in range(1, len(text) // 2 + 1) if text.endswith(text[-n:] * 2)
         ]
-    assert {side(text) for text in texts} == {"test"}
+    assert {split_of(text) for text in texts} == {"test"}
     for example in examples[:4]:
         run = model.run(example.text, target=example.target)
         assert model.tokenizer.encode("<unk>", special=True).ids[0] not in run.ids

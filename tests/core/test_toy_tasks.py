@@ -14,7 +14,7 @@ from deep import deep
 from core.checkpoints import open_model, steps_of
 from core.checkpoints.history import steps
 from core.data import tasks
-from core.data.grammar import side
+from core.data.grammar import split_of
 from core.model import Model
 from core.models import families
 from core.scoring import induction
@@ -54,9 +54,9 @@ def random_model(name: str, folder: Path) -> Model:
 
 def test_the_same_generator_draws_the_same_and_another_one_others():
     for draw in (
-        lambda r: tasks.prompted(r, 5, "train"),
-        lambda r: tasks.string(r, "abcdef", 7, "test"),
-        lambda r: tasks.repeat(r, 9, "train"),
+        lambda r: tasks.sample_question(r, 5, "train"),
+        lambda r: tasks.sample_string(r, "abcdef", 7, "test"),
+        lambda r: tasks.sample_repeat(r, 9, "train"),
     ):
         assert draw(rng()) == draw(rng()) != draw(rng(4))
 
@@ -65,35 +65,35 @@ def test_the_same_generator_draws_the_same_and_another_one_others():
 def test_a_string_is_of_its_split_by_its_own_hash(split):
     draw = rng()
     for _ in range(200):
-        assert side(tasks.string(draw, "abc", 5, split)) == split
-        asked, answer = tasks.prompted(draw, 4, split)
+        assert split_of(tasks.sample_string(draw, "abc", 5, split)) == split
+        asked, answer = tasks.sample_question(draw, 4, split)
         task, text = asked.removesuffix(" =").split(": ")
-        assert side(text) == split
+        assert split_of(text) == split
         assert len(text) == 4
         assert answer == {"copy": text, "reverse": "".join(reversed(text)), "upper": text.upper()}[task]
-        row, second = tasks.repeat(draw, 6, split)
+        row, second = tasks.sample_repeat(draw, 6, split)
         assert row[second:] == row[second - 6 : second]
-        assert side(row[second:]) == split
+        assert split_of(row[second:]) == split
         assert len(set(row[:second])) == second, "so only one place tells how it goes on"
 
 
 @pytest.mark.slow
 def test_every_length_has_strings_of_both_splits():
     for n in tasks.COPY_LENGTHS:
-        assert tasks.strings(3, rng(), tasks.COPIED, n, "test")
-        assert not set(tasks.strings(50, rng(), tasks.COPIED, n, "train")) & set(
-            tasks.strings(50, rng(), tasks.COPIED, n, "test")
+        assert tasks.sample_strings(3, rng(), tasks.COPY_LETTERS, n, "test")
+        assert not set(tasks.sample_strings(50, rng(), tasks.COPY_LETTERS, n, "train")) & set(
+            tasks.sample_strings(50, rng(), tasks.COPY_LETTERS, n, "test")
         )
     with pytest.raises(ValueError, match="no string of 1 signs"):
-        tasks.string(rng(), "a", 1, "test" if side("a") == "train" else "train")
+        tasks.sample_string(rng(), "a", 1, "test" if split_of("a") == "train" else "train")
 
 
 def test_lengths_are_all_drawn_and_second_copies_begin_anywhere():
     draw = rng()
-    drawn = [tasks.drawn_length(draw, tasks.REPEAT_LENGTHS) for _ in range(600)]
+    drawn = [tasks.sample_length(draw, tasks.REPEAT_LENGTHS) for _ in range(600)]
     assert set(drawn) == set(tasks.REPEAT_LENGTHS)
     assert drawn.count(3) > 3 * drawn.count(24)
-    assert {tasks.repeat(draw, 7, "train")[1] - 7 for _ in range(200)} == set(tasks.BEFORE)
+    assert {tasks.sample_repeat(draw, 7, "train")[1] - 7 for _ in range(200)} == set(tasks.BEFORE)
     longest = max(tasks.BEFORE) + 2 * max(tasks.REPEAT_LENGTHS)
     assert longest <= recipes()["induction-tiny"].config.n_ctx
     assert max(induction.OFFSETS) in tasks.REPEAT_LENGTHS
@@ -127,7 +127,7 @@ def test_what_is_typed_is_read_sign_by_sign(tmp_path, name, typed, tokens, text)
     assert list(encoded.tokens) == tokens
     assert [typed[slice(*span)] for span in encoded.spans] == tokens
     assert tokenizer.decode(encoded.ids) == text
-    written, again = tokenizer.written(encoded.ids)
+    written, again = tokenizer.decode_with_spans(encoded.ids)
     assert (written, [written[slice(*span)] for span in again.spans]) == (text, tokens)
 
 
@@ -166,9 +166,9 @@ def texts_of(task: Any, batch: Any) -> list[str]:
 @pytest.mark.parametrize("name", ["induction-tiny", "prompt-tiny", "copy-rnn"])
 def test_batches_hold_strings_of_the_training_and_checks_others(tmp_path, name):
     task: Any = recipes()[name].prepare(tmp_path, tmp_path, 0, CPU)
-    assert {side(text) for text in texts_of(task, task.batch(0)[0])} == {"train"}
+    assert {split_of(text) for text in texts_of(task, task.batch(0)[0])} == {"train"}
     held_out = task.valid if name != "copy-rnn" else task.valid[0]
-    assert {side(text) for text in texts_of(task, held_out)} == {"test"}
+    assert {split_of(text) for text in texts_of(task, held_out)} == {"test"}
     assert (
         texts_of(task, task.batch(5)[0])
         == texts_of(task, task.batch(5)[0])

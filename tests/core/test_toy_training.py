@@ -44,7 +44,7 @@ def test_the_answer_stands_where_its_source_says(name):
                 assert line.signs[place] == sign and place < line.first
         assert len(task.tokenizer.encode(line.text).ids) == len(line.signs) <= task.config.n_ctx
         assert task.tokenizer.encode("<unk>", special=True).ids[0] not in task.tokenizer.encode(line.text).ids
-    assert task.tokenizer.encode(task.example).lost == ()
+    assert task.tokenizer.encode(task.example).uncovered == ()
 
 
 def test_the_tasks_are_what_they_say():

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from core.models import Batch, families
 from core.text import Tokenizer
-from core.text.learn import byte_level_bpe
+from core.text.learn import learn_byte_level_bpe
 from core.training.loop import engine
 from core.training.loop.engine import Plan, train
 from core.training.loop.loss import ROWS, cross_entropy
@@ -33,7 +33,7 @@ IDS = {"start": 0, "end": 0, "pad": 0}
 
 
 def tiny_tokenizer() -> Tokenizer:
-    return Tokenizer(byte_level_bpe(["the cat sat"], 300, ("<|endoftext|>",)), **IDS)
+    return Tokenizer(learn_byte_level_bpe(["the cat sat"], 300, ("<|endoftext|>",)), **IDS)
 
 
 class Copies:

@@ -11,7 +11,7 @@ from test_training import Copies, recipe
 from core.checkpoints import store
 from core.data import corpora
 from core.models import families
-from core.text.learn import byte_level_bpe
+from core.text.learn import learn_byte_level_bpe
 from core.tools import train
 
 
@@ -20,8 +20,8 @@ def fake(monkeypatch, tmp_path):
     """A recipe by the name of copies; `python -m core.tools.train` in a folder of its own."""
 
     def prepare(folder: Path, work: Path, seed: int, _device: torch.device) -> Copies:
-        corpora.find(folder, "some.txt")
-        tokenizer = byte_level_bpe(["the cat sat"], 300, ("<|endoftext|>",))
+        corpora.find_file(folder, "some.txt")
+        tokenizer = learn_byte_level_bpe(["the cat sat"], 300, ("<|endoftext|>",))
         tokenizer.save(str(work / "tokenizer.json"))
         task = Copies(n_vocab=11, seed=seed)
         made.append(task)

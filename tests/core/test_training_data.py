@@ -121,12 +121,12 @@ def test_data_files(tmp_path):
     import lzma
 
     (tmp_path / "a.tsv").write_text("Go.\tVe.\n\nHi.\tHola.\tmore\n", encoding="utf-8")
-    assert corpora.pairs(corpora.find(tmp_path, "a.tsv")) == [("Go.", "Ve."), ("Hi.", "Hola.")]
+    assert corpora.read_pairs(corpora.find_file(tmp_path, "a.tsv")) == [("Go.", "Ve."), ("Hi.", "Hola.")]
     with lzma.open(tmp_path / "b.txt.xz", "wt", encoding="utf-8") as out:
         out.write("uno\ndos")
-    assert list(corpora.lines(corpora.find(tmp_path, "b.txt"))) == ["uno", "dos"]
+    assert list(corpora.read_lines(corpora.find_file(tmp_path, "b.txt"))) == ["uno", "dos"]
     with pytest.raises(InputError, match=r"no c.txt\(.xz\)"):
-        corpora.find(tmp_path, "c.txt")
+        corpora.find_file(tmp_path, "c.txt")
     (tmp_path / "d.tsv").write_text("Go.\tVe.\nHi.\t \n", encoding="utf-8")
     with pytest.raises(InputError, match="Line 2"):
-        corpora.pairs(tmp_path / "d.tsv")
+        corpora.read_pairs(tmp_path / "d.tsv")

@@ -91,7 +91,7 @@ def test_texts_are_read_as_they_are_labelled(body):
         assert read.decode(example.ids[first : last + 1].tolist()).lower() == item.answer.lower()
         assert (example.segments[first : last + 1] == 1).all()
     for item, example in zip(
-        grammar.tagged(20, 3, "train"), GOALS["tags"].examples(read, 20, 3, "train"), strict=True
+        grammar.tagged_sentences(20, 3, "train"), GOALS["tags"].examples(read, 20, 3, "train"), strict=True
     ):
         assert [grammar.TAGS[tag] for tag in example.targets if tag != NONE] == list(item.tags)
         assert len(example.ids) == len(example.targets) == len(example.segments)

@@ -16,7 +16,7 @@ from core.errors import InputError
 from core.model import Model
 from core.models import families
 from core.text import Tokenizer
-from core.text.learn import whole_words
+from core.text.learn import learn_word_list
 from core.tools.evaluate import evaluate
 from core.training.loop.engine import Plan, train
 from core.training.recipes import vectors_mini
@@ -33,7 +33,7 @@ TEXT = [
 
 def tokenizer(n_vocab: int = 29) -> Tokenizer:
     return Tokenizer(
-        whole_words((line for line in TEXT if not line.startswith("=")), n_vocab), **vectors_mini.IDS
+        learn_word_list((line for line in TEXT if not line.startswith("=")), n_vocab), **vectors_mini.IDS
     )
 
 

@@ -11,7 +11,7 @@ import torch
 import core
 from core.checkpoints.safety.load_plan import meta_network
 from core.data import doodles, patches
-from core.data.drawings import Drawings, moved, read
+from core.data.drawings import Drawings, augment, read_drawings
 from core.model import Model
 from core.models import Batch, families
 from core.models.mae import MAE, MAEConfig
@@ -25,7 +25,9 @@ def model(family, network):
     torch.manual_seed(5)
     for weight in network.parameters():
         torch.nn.init.normal_(weight, std=0.3)
-    return Model("drawn", families()[family], network.cfg, network, Tokenizer(patches.named(7), pad=0))
+    return Model(
+        "drawn", families()[family], network.cfg, network, Tokenizer(patches.patch_tokenizer(7), pad=0)
+    )
 
 
 @pytest.fixture(scope="module")
@@ -47,9 +49,9 @@ def test_vit_b_16_has_197_places_and_the_parameters_of_the_paper():
 
 def test_a_patch_embedding_is_a_convolution_and_unfold_with_a_linear_map():
     picture, embed = torch.rand(2, 3, 15, 10), PatchEmbedding(75, 7)
-    cut = patches.unfolded(picture, 5)
+    cut = patches.to_patches(picture, 5)
     unfold = torch.nn.functional.unfold(picture, 5, stride=5).mT
-    assert torch.equal(cut, unfold) and torch.equal(patches.folded(cut, (3, 2), 3), picture)
+    assert torch.equal(cut, unfold) and torch.equal(patches.from_patches(cut, (3, 2), 3), picture)
     convolved = torch.nn.functional.conv2d(
         picture, embed.project.weight.view(7, 3, 5, 5), embed.project.bias, stride=5
     )
@@ -57,11 +59,11 @@ def test_a_patch_embedding_is_a_convolution_and_unfold_with_a_linear_map():
     torch.testing.assert_close(found, convolved.flatten(2).mT)
     assert torch.equal(embed(torch.zeros(2, 6, dtype=torch.long), cut)[1, 3], embed.class_token)
     with pytest.raises(ValueError, match="4 x 4"):
-        patches.unfolded(picture, 4)
+        patches.to_patches(picture, 4)
 
 
 def test_a_hidden_patch_is_as_if_it_were_not_there(vit):
-    hidden = patches.hiding(vit.reader.example, [3, 8, 9])
+    hidden = patches.with_hidden_mark(vit.reader.example, [3, 8, 9])
     run = vit.run(hidden)
     kept = [place for place in range(50) if place not in (3, 8, 9)]
     side = vit.reader.encode(vit.reader.example)
@@ -104,13 +106,15 @@ def test_without_positions_the_order_of_patches_changes_nothing():
 
 def test_what_is_read_is_the_doodle_and_what_is_hidden_of_it(vit):
     pixels = np.arange(784, dtype=np.uint8).reshape(28, 28)
-    text = patches.hiding(doodles.as_text(pixels), [49, 2])
+    text = patches.with_hidden_mark(doodles.as_text(pixels), [49, 2])
     side = vit.reader.encode(text)
     assert side.tokens[:4] == ("class", "1,1", "1,2 hidden", "1,3") and side.tokens[-1] == "7,7 hidden"
     assert side.ids[2] == 52 and side.values.shape == (50, 16)
     np.testing.assert_allclose((side.values[1] + 1) * 127.5, pixels[:4, :4].flatten(), atol=1e-4)
     assert (side.values[[0, 2, 49]] == 0).all()
-    assert patches.hiding(text, []).endswith(" hidden:0") and patches.hidden_in(text, 49) == (2, 49)
+    assert patches.with_hidden_mark(text, []).endswith(" hidden:0") and patches.hidden_positions(
+        text, 49
+    ) == (2, 49)
     assert [vit.tokenizer.token(i) for i in side.ids] == list(side.tokens)
 
 
@@ -139,12 +143,12 @@ def test_drawings_are_read_and_moved(tmp_path):
     np.savez(
         tmp_path / "few.npz", classes=["a", "b"], x_test=pixels, y_test=np.array([0, 1, 0, 1], dtype=np.uint8)
     )
-    held = read(tmp_path / "few.npz", "test")
-    assert held.classes == ("a", "b") and held.few(1).labels.tolist() == [0, 1]
-    found = moved(held.pixels, np.random.default_rng(0))
+    held = read_drawings(tmp_path / "few.npz", "test")
+    assert held.classes == ("a", "b") and held.first_of_each(1).labels.tolist() == [0, 1]
+    found = augment(held.pixels, np.random.default_rng(0))
     assert found.dtype == np.uint8 and (found != pixels).any() and 0.5 < found.sum() / pixels.sum() < 1.5
-    assert np.array_equal(found, moved(pixels, np.random.default_rng(0)))
+    assert np.array_equal(found, augment(pixels, np.random.default_rng(0)))
     for name in ("few.npz", "none.npz"):
         with pytest.raises(core.InputError, match="does not hold train drawings"):
-            read(tmp_path / name, "train")
+            read_drawings(tmp_path / name, "train")
     assert isinstance(held, Drawings)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from core.errors import InputError
 from core.text import Tokenizer, words_of
-from core.text.learn import BERT_SPECIAL, wordpiece
+from core.text.learn import BERT_SPECIAL, learn_wordpiece
 from core.text.tokenizer import LONGEST
 
 LINES = [
@@ -19,7 +19,7 @@ LINES = [
     "It's a well-known story: 12 cats, 3 dogs; walking, talking, sitting.",
     "El niño está aquí, im Straßencafé.",
 ] * 3
-BACKEND = wordpiece(LINES, 110)
+BACKEND = learn_wordpiece(LINES, 110)
 TOK = Tokenizer(BACKEND, pad=0, start=2, end=3, mask=4)
 FAMILY = "\U0001f469‍\U0001f469‍\U0001f467"
 PIECES = [
@@ -97,7 +97,7 @@ def test_a_token_stands_where_its_letters_stand(text):
 def test_a_character_is_covered_or_lost_and_only_those_without_a_letter_are_lost(text):
     encoded = TOK.encode(text)
     covered = {place for span in encoded.spans for place in range(*span)}
-    lost = {place for span in encoded.lost for place in range(*span)}
+    lost = {place for span in encoded.uncovered for place in range(*span)}
     assert covered.isdisjoint(lost)
     assert {place for place, char in enumerate(text) if not char.isspace()} <= covered | lost
     assert not "".join(plain(text[place]) for place in sorted(lost)).strip()
@@ -137,7 +137,7 @@ def test_an_unknown_word_is_one_token_that_stands_for_all_of_it():
     encoded = TOK.encode("the cat🎉s sat")
     assert encoded.tokens == ("the", "[UNK]", *TOK.encode("sat").tokens)
     assert encoded.spans[1] == (4, 9)
-    assert encoded.lost == ()
+    assert encoded.uncovered == ()
 
 
 @pytest.mark.parametrize("accented", ["Niño", "Nin\u0303o"])
@@ -172,13 +172,15 @@ def test_ids_count_from_the_marks_and_pairs_are_framed():
 
 
 def test_rare_letters_are_left_out():
-    few = wordpiece(["aaa bbb aaa bbb ab zebra"] * 2, 30, n_letters=2)
+    few = learn_wordpiece(["aaa bbb aaa bbb ab zebra"] * 2, 30, n_letters=2)
     assert few.encode("ab zebra", add_special_tokens=False).tokens[-1] == "[UNK]"
     assert not any("z" in piece for piece in few.get_vocab())
 
 
 def test_the_same_lines_give_the_same_ids_in_every_process():
-    code = f"from core.text.learn import wordpiece; print(ascii(wordpiece({LINES!r}, 110).to_str()))"
+    code = (
+        f"from core.text.learn import learn_wordpiece; print(ascii(learn_wordpiece({LINES!r}, 110).to_str()))"
+    )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.strip() == ascii(BACKEND.to_str())
 

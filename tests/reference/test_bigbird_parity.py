@@ -16,7 +16,7 @@ from core.checkpoints.foreign import formats
 from core.checkpoints.safety.config_schema import Fields
 from core.layers.block_sparse import layout
 from core.models import Batch, families
-from core.text.learn import wordpiece
+from core.text.learn import learn_wordpiece
 
 WORDS = "the animal didn't cross the street because it was too tired and she has a white car once upon a time"
 TEXT = " ".join((f"{WORDS} " * 6).split()[:110])
@@ -26,7 +26,7 @@ LONGEST_IN_FULL = (5 + 2 * RANDOM) * BLOCK
 
 @pytest.fixture(scope="module")
 def backend():
-    return wordpiece([WORDS] * 3, 97)
+    return learn_wordpiece([WORDS] * 3, 97)
 
 
 def theirs(kind, n_vocab, **changes):

@@ -13,10 +13,10 @@ from tokenizers import Tokenizer, processors
 from transformers import LlamaConfig, LlamaForCausalLM
 
 from core.checkpoints import open_model
-from core.decoding.prompt import fit, prompt_of
+from core.decoding.prompt import fit_prompt, prompt_of
 from core.errors import InputError
 from core.reading import bounds
-from core.text.learn import byte_level_bpe
+from core.text.learn import learn_byte_level_bpe
 
 TEXT, SHORT = "She has a white car.", "Once upon a time"
 BOS = "<|begin_of_text|>"
@@ -25,7 +25,7 @@ BOS = "<|begin_of_text|>"
 @pytest.fixture(scope="module")
 def llama(tmp_path_factory):
     """A random Llama as the library saves it, and a tokenizer that is put together as Llama 3's is."""
-    backend = byte_level_bpe([TEXT, SHORT] * 3, 277, [BOS, "<|end_of_text|>"])
+    backend = learn_byte_level_bpe([TEXT, SHORT] * 3, 277, [BOS, "<|end_of_text|>"])
     opens = processors.TemplateProcessing(
         single=f"{BOS} $A", pair=f"{BOS} $A {BOS} $B", special_tokens=[(BOS, 0)]
     )
@@ -74,10 +74,10 @@ def test_a_mark_that_is_typed_is_not_put_twice(llama):
 def test_the_mark_takes_room(llama):
     opened, _, _ = llama
     word = opened.tokenizer.encode(" car").ids
-    assert opened.tokenizer.around == ((0,), ()) and len(word) == 1
+    assert opened.tokenizer.frame_ids == ((0,), ()) and len(word) == 1
     with pytest.raises(InputError, match="32 tokens"):
         opened.run("She" + " car" * 30 if len(opened.tokenizer.encode("She").ids) == 1 else " car" * 31)
-    window = fit(opened, " car" * 40, opened.config.n_ctx)
+    window = fit_prompt(opened, " car" * 40, opened.config.n_ctx)
     assert window.tokens == 30 and len(opened.run(window.text).ids) == 31
 
 

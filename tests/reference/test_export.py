@@ -24,7 +24,7 @@ from core.checkpoints.foreign import formats
 from core.checkpoints.safety.load_plan import meta_network
 from core.errors import InputError
 from core.models import families
-from core.text.learn import byte_level_bpe, wordpiece
+from core.text.learn import learn_byte_level_bpe, learn_wordpiece
 from core.tools import export
 from core.tools.card_template import remove_places
 from tests.kind_shapes import tiny
@@ -41,7 +41,9 @@ def made(folder, family="bert", **changes):
     """A random model of a family, saved by our store and opened again."""
     spec = families()[family]
     backend = (
-        wordpiece(LINES, 97) if spec.framed else byte_level_bpe(LINES, 277, ["<pad>", "<start>", "<end>"])
+        learn_wordpiece(LINES, 97)
+        if spec.framed
+        else learn_byte_level_bpe(LINES, 277, ["<pad>", "<start>", "<end>"])
     )
     backend.save(str(folder.parent / "tokens.json"))
     config = replace(spec.config.tiny(), n_vocab=backend.get_vocab_size() + 2, n_ctx=61, **changes)

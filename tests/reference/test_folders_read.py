@@ -26,7 +26,7 @@ from transformers import (
 )
 
 from core.checkpoints import open_model
-from core.data.passages import framed, padded
+from core.data.passages import add_marks, pad_rows
 from core.errors import InputError
 from core.models import Batch
 from core.text.learn import BERT_SPECIAL
@@ -231,10 +231,10 @@ def test_the_loss_of_pre_training(bert):
     """C085."""
     model = open_model(bert[0])
     rows = [
-        framed(model.tokenizer, *(np.array(model.tokenizer.encode(text).ids) for text in pair))
+        add_marks(model.tokenizer, *(np.array(model.tokenizer.encode(text).ids) for text in pair))
         for pair in ((LINES[1], PAIR), (PAIR, LINES[3]))
     ]
-    ids, segments, real = (torch.from_numpy(array) for array in padded(rows, 0))
+    ids, segments, real = (torch.from_numpy(array) for array in pad_rows(rows, 0))
     labels = torch.where(torch.arange(ids.shape[1]) % 3 == 1, ids, -100).masked_fill(~real, -100)
     follow = torch.tensor([True, False])
     with torch.no_grad():

@@ -160,8 +160,8 @@ def test_filters_leave_the_same_distribution(knobs):
     np.testing.assert_allclose(
         [c.after for c in step.candidates], want[[c.id for c in step.candidates]], atol=1e-6
     )
-    assert step.kept == (want > 0).sum()
-    assert step.kept + sum(cut.tokens for cut in step.cuts) == N_VOCAB
+    assert step.n_kept == (want > 0).sum()
+    assert step.n_kept + sum(cut.tokens for cut in step.cuts) == N_VOCAB
 
 
 def test_a_draw_of_ours_is_possible_under_their_filters():
@@ -176,8 +176,8 @@ def test_a_draw_of_ours_is_possible_under_their_filters():
             .double()
             .numpy()
         )
-        assert softmax(want)[step.id] == pytest.approx(step.chosen.after, abs=1e-5)
-        assert step.chosen.after > 0
+        assert softmax(want)[step.id] == pytest.approx(step.chosen_candidate.after, abs=1e-5)
+        assert step.chosen_candidate.after > 0
 
 
 @pytest.mark.parametrize("penalty", deep([0.7, 1.1, 1.5, 4.0], {1.1}))

@@ -26,7 +26,7 @@ from core.checkpoints.gguf_file import GLOBAL_NAMES, PARTS, SIZES
 from core.checkpoints.inspect import report
 from core.checkpoints.safety.gguf_header import read_gguf_header
 from core.errors import InputError
-from core.text.learn import byte_level_bpe
+from core.text.learn import learn_byte_level_bpe
 
 TEXT = "She has a white car."
 LINES = [TEXT, "Once upon a time"] * 3
@@ -58,7 +58,7 @@ HARD = "I'LL see 12345 things\r\n\r\nnaïve  cafe\u0301!? 3.14 She'd\tgo\n"
 
 @pytest.fixture(scope="module")
 def backend():
-    return byte_level_bpe([*LINES, HARD] * 3, 288, ["<|endoftext|>"])
+    return learn_byte_level_bpe([*LINES, HARD] * 3, 288, ["<|endoftext|>"])
 
 
 def cut_as(backend, name):
@@ -370,7 +370,7 @@ def test_a_tokenizer_of_pieces_with_scores_cuts_as_llama_2s(whole, tmp_path, mon
     }
     monkeypatch.setattr(gguf.GGUFWriter, "add_key_value", _last_wins(gguf.GGUFWriter.add_key_value))
     monkeypatch.setattr(gguf.GGUFWriter, "add_token_merges", lambda *_: None)
-    write(tmp_path / "it.gguf", model, byte_level_bpe(LINES, 288, ["<|endoftext|>"]), facts=facts)
+    write(tmp_path / "it.gguf", model, learn_byte_level_bpe(LINES, 288, ["<|endoftext|>"]), facts=facts)
     opened = open_model(tmp_path)
     assert json.loads(opened.tokenizer.to_json())["model"]["merges"] == held["model"]["merges"]
     for text in (TEXT, HARD, "a  b\n", "日本 she"):

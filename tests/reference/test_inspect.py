@@ -17,7 +17,7 @@ from core.checkpoints import open_model
 from core.checkpoints.foreign import formats
 from core.checkpoints.inspect import main, report
 from core.checkpoints.store import shipped_folder
-from core.text.learn import wordpiece
+from core.text.learn import learn_wordpiece
 from core.tools import kinds_table
 
 
@@ -26,7 +26,7 @@ def roberta(tmp_path_factory):
     config = RobertaConfig(**{**ONE, "vocab_size": 90})
     folder = tmp_path_factory.mktemp("roberta") / "model"
     RobertaForSequenceClassification(config).to(torch.bfloat16).save_pretrained(folder)
-    wordpiece(["She has a white car."] * 3, 60).save(str(folder / "tokenizer.json"))
+    learn_wordpiece(["She has a white car."] * 3, 60).save(str(folder / "tokenizer.json"))
     return folder
 
 

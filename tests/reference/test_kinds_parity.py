@@ -20,7 +20,7 @@ from core.analysis.attribution.target_token import OutputTarget
 from core.checkpoints import open_model
 from core.checkpoints.foreign import formats
 from core.decoding import decode
-from core.text.learn import byte_level_bpe, wordpiece
+from core.text.learn import learn_byte_level_bpe, learn_wordpiece
 from core.tools import export
 
 TEXT, SHORT, TARGET = "The animal didn't cross the street.", "She has a white car.", "Ella tiene un coche."
@@ -30,15 +30,15 @@ OWN = 20
 
 
 def bpe():
-    return byte_level_bpe(LINES, 277, ["<|endoftext|>"])
+    return learn_byte_level_bpe(LINES, 277, ["<|endoftext|>"])
 
 
 def pieces():
-    return wordpiece(LINES, 97)
+    return learn_wordpiece(LINES, 97)
 
 
 def ending():
-    backend = byte_level_bpe(LINES, 277, ["<s>", "</s>", "<pad>"])
+    backend = learn_byte_level_bpe(LINES, 277, ["<s>", "</s>", "<pad>"])
     ends = processors.TemplateProcessing(single="$A </s>", pair="$A $B", special_tokens=[("</s>", 1)])
     backend.post_processor = processors.Sequence([processors.ByteLevel(trim_offsets=True), ends])
     return backend

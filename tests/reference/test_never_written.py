@@ -15,7 +15,7 @@ from transformers import MarianConfig, MarianMTModel
 from core import decode
 from core.checkpoints import open_model
 from core.decoding import Beam, Greedy, Sample
-from core.decoding.beam_hypothesis import along
+from core.decoding.beam_hypothesis import hypothesis_steps
 from core.decoding.prompt import prompt_of
 from core.errors import InputError
 from core.tools.export import export_model
@@ -65,9 +65,12 @@ def test_greedy_and_beam_write_what_generate_writes(written):
     beam = list(decode(ours, TEXT, Beam(width=4, early_stopping=False), max_new_tokens=N))
     options = {"num_beams": 4, "early_stopping": False, "length_penalty": 1.0}
     assert list(beam[-1].ids) == theirs(model, ids, **options)
-    text = along(beam, beam[-1].tree.best, prompt_of(ours, TEXT))
+    text = hypothesis_steps(beam, beam[-1].tree.best, prompt_of(ours, TEXT))
     for step in text:
-        assert step.candidates[0].cut_by == "not_allowed" and step.chosen.after > step.chosen.before
+        assert (
+            step.candidates[0].cut_by == "not_allowed"
+            and step.chosen_candidate.after > step.chosen_candidate.before
+        )
         assert sum(each.after for each in step.candidates) <= 1 + 1e-6
     free = open_model(folder)
     object.__setattr__(free, "never", ())

@@ -114,7 +114,7 @@ def test_letters_are_rewritten_and_stand_where_they_were_typed(written):
     folder, vocab = written
     found = open_model(folder).reader.encode("  \tShé  haS\t")
     assert found.ids[:2] == (vocab["▁She"], vocab["▁"]) and found.spans[0] == (3, 6)
-    assert found.lost == () and found.spans[-1] == (10, 11)
+    assert found.uncovered == () and found.spans[-1] == (10, 11)
 
 
 def test_names_of_marks_are_letters_unless_asked_for(written):

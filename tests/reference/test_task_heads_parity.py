@@ -133,7 +133,7 @@ ONE = ("bert", "distilbert", "roberta", "modernbert", "qwen3", "bart")
 def test_one_label_is_a_score_of_a_text_or_of_a_pair(kind: str, tmp_path: Path) -> None:
     made = written(tmp_path / "model", kind, TASKS["S"], num_labels=1)
     model = core.open_model(str(tmp_path / "model"))
-    assert model.can("score_texts") and not model.can("score_classes") and model.asked == "score"
+    assert model.can("score_texts") and not model.can("score_classes") and model.main_output == "score"
     pair = TEXTS[1] if model.spec.framed and model.can("read_pairs") and kind != "roberta" else None
     run = model.run(TEXTS[0], pair=pair)
     with torch.no_grad():
@@ -155,7 +155,7 @@ def test_each_answer_that_may_be_chosen_gets_the_score_of_the_library(kind: str,
     """Multiple choice: the question with each answer is a pair of texts, and the largest score is the choice."""
     made = written(tmp_path / "model", kind, "MultipleChoice")
     model = core.open_model(str(tmp_path / "model"))
-    assert model.asked == "score" and model.can("read_pairs") and not model.can("score_words")
+    assert model.main_output == "score" and model.can("read_pairs") and not model.can("score_words")
     runs = model.run_many([TEXTS[0]] * 2, pairs=[TEXTS[1], "Once upon a time"])
     for run in runs:
         n, parted = (

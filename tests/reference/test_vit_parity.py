@@ -126,7 +126,7 @@ def test_a_patch_is_where_its_name_says(pair):
     text, side = ours.reader.example, ours.config.side
     place = len(special) + side + 1
     assert drawn_patches.patch_names(ours.run(text).tokens)[place] == "row 2, column 2"
-    hidden = ours.run(patches.hiding(text, [place]))
+    hidden = ours.run(patches.with_hidden_mark(text, [place]))
     assert [i for i, name in enumerate(hidden.tokens) if name.endswith("hidden")] == [place]
     black = ours.run(text, edits=[patch_occlusion(ours, place)])
     changed = np.abs(black.trace["embed.out"] - ours.run(text).trace["embed.out"]).max(-1) > 0
@@ -170,7 +170,7 @@ def test_a_masked_autoencoder_with_the_librarys_weights_gives_its_numbers(tmp_pa
     ours.load_state_dict(_taken(load_file(tmp_path / "model.safetensors"), cfg))
     x = torch.rand(2, 3, 56, 56, generator=torch.Generator().manual_seed(3)) * 2 - 1
     noise = torch.rand(2, 16, generator=torch.Generator().manual_seed(4))
-    values = torch.nn.functional.pad(patches.unfolded(x, 14), (0, 0, 1, 0))
+    values = torch.nn.functional.pad(patches.to_patches(x, 14), (0, 0, 1, 0))
     with torch.no_grad():
         out = theirs(x, noise=noise)
         hidden = torch.nn.functional.pad(out.mask, (1, 0)).bool()

@@ -19,7 +19,7 @@ from core.checkpoints.foreign import formats
 from core.checkpoints.task_heads import ANSWER, CLASSES, TAGS, HeadSpec
 from core.data.texts import texts
 from core.models import families
-from core.text.learn import byte_level_bpe, whole_words, wordpiece
+from core.text.learn import learn_byte_level_bpe, learn_word_list, learn_wordpiece
 
 MARKS = ("<pad>", "<start>", "<end>")
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -32,7 +32,7 @@ LINES = [
 
 
 def _pieces() -> tokenizers.Tokenizer:
-    return wordpiece(LINES * 2, 300)
+    return learn_wordpiece(LINES * 2, 300)
 
 
 def _renamed() -> tokenizers.Tokenizer:
@@ -43,12 +43,12 @@ def _renamed() -> tokenizers.Tokenizer:
 
 
 def _bpe() -> tokenizers.Tokenizer:
-    return byte_level_bpe(LINES * 2, 320, MARKS, prefix_space=True)
+    return learn_byte_level_bpe(LINES * 2, 320, MARKS, prefix_space=True)
 
 
 def _bytes() -> tokenizers.Tokenizer:
     """No piece but the 256 bytes."""
-    return byte_level_bpe(LINES, 256 + len(MARKS), MARKS, prefix_space=False)
+    return learn_byte_level_bpe(LINES, 256 + len(MARKS), MARKS, prefix_space=False)
 
 
 def _letters() -> tokenizers.Tokenizer:
@@ -131,8 +131,8 @@ SHAPES: Mapping[str, Shape] = {
     "sink": Shape("gpt_oss"),
     "recurrent": Shape("seq2seq", {"attention": "bahdanau"}),
     "without-attention": Shape("seq2seq", {"attention": "none"}),
-    "vit": Shape("vit", {"classes": ("fish", "cat", "hat")}, lambda: whole_words(["0"], 4), {"pad": 0}),
-    "mae": Shape("mae", {}, lambda: whole_words(["0"], 4), {"pad": 0}),
+    "vit": Shape("vit", {"classes": ("fish", "cat", "hat")}, lambda: learn_word_list(["0"], 4), {"pad": 0}),
+    "mae": Shape("mae", {}, lambda: learn_word_list(["0"], 4), {"pad": 0}),
 }
 
 

@@ -20,7 +20,7 @@ from core.model import Model
 from core.models import families
 from core.serving.engine import Engine, Listing
 from core.text import Tokenizer
-from core.text.learn import byte_level_bpe
+from core.text.learn import learn_byte_level_bpe
 from viz.course.why.alignment import exhibit, maths, steps
 from viz.course.why.alignment.charts import mixing
 from viz.course.why.alignment.params import SENTENCES, Params
@@ -37,7 +37,7 @@ TEXT = "She has a white car."
 
 def build(name: str) -> Model:
     corpus = [*SENTENCES, "Ella tiene un auto blanco.", "De nada."] * 6
-    backend = byte_level_bpe(corpus, 420, ("<pad>", "<start>", "<end>"), prefix_space=True)
+    backend = learn_byte_level_bpe(corpus, 420, ("<pad>", "<start>", "<end>"), prefix_space=True)
     family = families()["seq2seq"]
     config = replace(
         family.config.tiny(), n_vocab=backend.get_vocab_size(), n_ctx=128, n_layers=1, **KINDS[name]

@@ -23,7 +23,7 @@ SLUG = "bank."
 def engine(tmp_path_factory) -> Iterator[core.serving.engine.Engine]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(tiny_models.MODELS, "bert-mini", ("bert", {}))
-        learn = tiny_models.wordpiece  # the two documents' words are whole, as the shipped model has them, so that "bank" stands at one place in both
+        learn = tiny_models.learn_wordpiece  # the two documents' words are whole, as the shipped model has them, so that "bank" stands at one place in both
         patch.setattr(
             tiny_models,
             "wordpiece",

@@ -16,7 +16,7 @@ from core.reading import bounds, provenance, surveys
 from core.reading.surveys import Surveys
 from core.serving.engine import Engine, Listing
 from core.text import Tokenizer
-from core.text.learn import byte_level_bpe, wordpiece
+from core.text.learn import learn_byte_level_bpe, learn_wordpiece
 from viz.workspace.compare import data as compare
 from viz.workspace.decode import pictures
 from viz.workspace.shared import head_picker, presets, reading_hints, tasks
@@ -26,7 +26,7 @@ MARKS = ("<pad>", "<start>", "<end>")
 
 
 def writer(kind: str = "t5", **changes: int):
-    reader = Tokenizer(byte_level_bpe(LINES, 330, MARKS), pad=0, start=1, end=2)
+    reader = Tokenizer(learn_byte_level_bpe(LINES, 330, MARKS), pad=0, start=1, end=2)
     return replace(model(kind, "titles", reader, **changes), ends=())
 
 
@@ -35,7 +35,7 @@ BROUGHT = {
     "protein": lambda: model("bert", "protein", acids()),
     "genes": lambda: model("llama", "genes", acids(unknown=False)),
     "english": lambda: model(
-        "bert", "english", Tokenizer(wordpiece(LINES, 500), pad=0, start=2, end=3, mask=4)
+        "bert", "english", Tokenizer(learn_wordpiece(LINES, 500), pad=0, start=2, end=3, mask=4)
     ),
 }
 

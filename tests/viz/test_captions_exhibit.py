@@ -97,7 +97,7 @@ def test_right_and_wrong_captions_are_cards_to_judge():
 def test_own_captions_are_counted_against_the_grammar():
     right, rows = maths.judged(0)
     assert len(rows) == maths.N_SCENES and right == sum(text == caption(scene) for scene, text, _ in rows)
-    assert maths.told(maths.written(rows[0][0])).said == rows[0][1], (
+    assert maths.told(maths.scene_text(rows[0][0])).said == rows[0][1], (
         "many at once write what one alone writes"
     )
     shown = page(5, judge="0")

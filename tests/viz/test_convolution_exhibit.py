@@ -14,7 +14,7 @@ import core
 from core.data.episodes import TASKS
 from core.edits import Scale
 from core.models import Batch
-from core.scoring.episodes import answered, called
+from core.scoring.episodes import correct_answers, range_name
 from viz.course.self_attention.convolution_and_attention import charts, maths
 from viz.course.self_attention.convolution_and_attention.params import LAYERS, SLUG, Params
 from viz.labels import percent
@@ -153,7 +153,7 @@ def test_the_three_networks_are_measured_on_the_same_fresh_texts():
         model = core.open_model(name)
         assert model.config.parts == parts
         for task, texts in items.items():
-            assert found.by_task[parts][task] == np.mean(answered(model, texts))
+            assert found.by_task[parts][task] == np.mean(correct_answers(model, texts))
     assert found.mean("both") > 0.9 and max(map(found.mean, ("convolutions", "attention"))) < 0.6
     assert maths.compared(6, each=10).by_task != maths.compared(5, each=10).by_task
 
@@ -166,7 +166,7 @@ def test_the_last_step_covers_two_networks_until_one_guessed():
     found = maths.compared(Params().draw)
     bars = {(bar["name"], bar["place"]): bar["share"] for bar in chart(test)[0]}
     assert (
-        bars["convolutions alone", called(range(31, 1000))]
+        bars["convolutions alone", range_name(range(31, 1000))]
         == found.by_place["convolutions"]["31 and more back"]
     )
     assert f"Of {found.n} fresh texts right: {percent(found.mean('both'))} with both" in said(test)

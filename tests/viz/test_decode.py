@@ -18,7 +18,7 @@ from core.model import Model
 from core.models import families
 from core.serving.engine import Engine, Listing
 from core.text import Tokenizer
-from core.text.learn import byte_level_bpe
+from core.text.learn import learn_byte_level_bpe
 from viz.workspace.decode import beam, controls, page, pictures
 
 LINES = [
@@ -38,7 +38,7 @@ def small(name: str) -> Model:
     family = families()[FAMILY[name]]
     special = ["<|end|>", "<start>", "<end>"]
     names = Tokenizer(
-        byte_level_bpe(LINES, 320, special, prefix_space=family.has_source), pad=0, start=1, end=2
+        learn_byte_level_bpe(LINES, 320, special, prefix_space=family.has_source), pad=0, start=1, end=2
     )
     config = replace(family.config.tiny(), n_vocab=len(names), n_ctx=N_CTX)
     network = family.network(config)

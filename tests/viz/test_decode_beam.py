@@ -11,7 +11,7 @@ from packets import opened, packets_of, unpacked
 from test_decode import drawn, press, said
 from test_decode import engine as engine  # the fixture
 
-from core.decoding import Beam, along, decode, prompt_of
+from core.decoding import Beam, decode, hypothesis_steps, prompt_of
 from viz.workspace.decode import beam, controls, folds, page, pictures, player
 
 LINK = {"model": "translator-en-es", "text": "a white car", "decode__beam": "3"}
@@ -24,7 +24,7 @@ def packets(test, name):
 
 
 def of(data, node=None):
-    return along(
+    return hypothesis_steps(
         data.steps, data.last.tree.best if node is None else node, prompt_of(data.model, data.window.text)
     )
 
@@ -58,7 +58,7 @@ def test_one_line_says_which_text_is_followed(engine):
     growing, done = drawn(**LINK, decode__n="3"), drawn(**LINK, decode__n=str(player.MOST))
     assert "Followed: the best text so far" in said(growing) and "Followed: the winner" in said(done)
     data = page.compute(page.replace(P, n=player.MOST))
-    lost = min(data.last.tree.pruned(), key=lambda place: (-data.last.tree.nodes[place].step, place))
+    lost = min(data.last.tree.pruned_nodes(), key=lambda place: (-data.last.tree.nodes[place].step, place))
     length = len(data.last.tree.path(lost))
     test = drawn(**LINK, decode__n=str(player.MOST), decode__node=str(lost))
     assert f"the text that you chose, {length} tokens, pruned" in said(test)
@@ -107,7 +107,7 @@ def test_the_lines_of_python_print_the_text_that_is_followed(engine, node):
     )
     seen = []
     exec(lines.replace("step.text)", "step.text))"), {"model": engine.models[P.model], "seen": seen})
-    assert seen == [(step.token, step.chosen.before, step.text) for step in steps]
+    assert seen == [(step.token, step.chosen_candidate.before, step.text) for step in steps]
     assert folds.arrays(shown, controls.ALL)["attention_cross"].shape[0] == len(steps)
 
 

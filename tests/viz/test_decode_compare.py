@@ -9,22 +9,24 @@ from test_decode import drawn, press, said
 from test_decode import engine as engine  # the fixture
 from test_decode_beam import LINK, P, of, packets
 
-from core.decoding import Comparison, Side, Written, compare, n_best, prompt_of
+from core.decoding import ComparedText, Comparison, ScoredToken, compare, n_best, prompt_of
 from viz.workspace.decode import compare as comparison
 from viz.workspace.decode import follow, forks, page
 
 
 def side(
     *words: tuple[str, float], common: float = 0.0, n: int = 0, score: float | None = None, cost: float = 0.0
-) -> Side:
-    own = tuple(Written(i, token, math.log(p)) for i, (token, p) in enumerate(words))
+) -> ComparedText:
+    own = tuple(ScoredToken(i, token, math.log(p)) for i, (token, p) in enumerate(words))
     total, length = common + sum(one.logprob for one in own), n + len(own)
-    return Side(own, total, length, -total / (max(length, 1) * math.log(2)), cost, score)
+    return ComparedText(own, total, length, -total / (max(length, 1) * math.log(2)), cost, score)
 
 
 def test_the_sentence_names_the_factor_and_the_place():
     found = Comparison(
-        (Written(1, " the", -1.0),), side((" cat", 0.5), common=-1, n=1), side((" dog", 0.2), common=-1, n=1)
+        (ScoredToken(1, " the", -1.0),),
+        side((" cat", 0.5), common=-1, n=1),
+        side((" dog", 0.2), common=-1, n=1),
     )
     assert (
         comparison.sentence(found)
@@ -39,7 +41,7 @@ def test_the_sentence_names_the_factor_and_the_place():
 
 def test_the_sentence_of_a_text_within_another_of_equals_and_of_the_same():
     within = Comparison(
-        (Written(1, " the", -1.0),), side(common=-1, n=1), side((" cat", 0.5), (".", 0.5), common=-1, n=1)
+        (ScoredToken(1, " the", -1.0),), side(common=-1, n=1), side((" cat", 0.5), (".", 0.5), common=-1, n=1)
     )
     said_of = comparison.sentence(within)
     assert (
@@ -98,7 +100,7 @@ def test_a_fork_is_compared_with_the_branch_that_was_left_and_the_link_says_so(e
     assert [letter for _, letter in tree["marks"]] == ["A", "B"] and tree["compares"]
     assert said(drawn(**FORKS, decode__with="@5")) == said(test)
     frames = [frame.value for frame in test.dataframe]
-    assert frames[0]["p, B"].tolist() == pytest.approx([one.p for one in found.b.own])
+    assert frames[0]["p, B"].tolist() == pytest.approx([one.p for one in found.b.tokens])
     test = press(test, "decode.compare.none")
     assert "decode.with" not in test.query_params and "A and B compared" not in said(test)
 

@@ -18,7 +18,7 @@ from viz.instruments.sketch.sketch import BLANK, SKETCH, Sketch, Strokes, _base,
 from viz.shell import state
 from viz.widgets import doodle
 
-FISH = doodles.as_text(doodles.own("fish"))
+FISH = doodles.as_text(doodles.example("fish"))
 LINE = [[100, 500, 900, 500]]
 
 
@@ -40,13 +40,13 @@ def test_strokes_from_a_browser_are_checked(on: Any, lines: Any) -> None:
 
 
 def test_a_stroke_is_drawn_on_what_was_there_and_an_unknown_start_is_what_was_given() -> None:
-    given = Sketch(FISH, {"cat": doodles.as_text(doodles.own("cat"))})
+    given = Sketch(FISH, {"cat": doodles.as_text(doodles.example("cat"))})
     line = read("given", LINE).lines
-    assert (doodles.from_text(given.render(Strokes("given", line))) >= doodles.own("fish")).all()
-    assert (doodles.from_text(given.render(Strokes("cat", line))) >= doodles.own("cat")).all()
+    assert (doodles.from_text(given.render(Strokes("given", line))) >= doodles.example("fish")).all()
+    assert (doodles.from_text(given.render(Strokes("cat", line))) >= doodles.example("cat")).all()
     assert given.render(Strokes("<script>", line)) == given.render(Strokes("given", line))
     alone = doodles.from_text(given.render(Strokes("empty", line)))
-    assert (alone == doodles.drawn([[(0.1, 0.5), (0.9, 0.5)]])).all()
+    assert (alone == doodles.from_strokes([[(0.1, 0.5), (0.9, 0.5)]])).all()
     assert given.render(Strokes("empty")) == BLANK and Sketch().render(Strokes()) == BLANK
 
 
@@ -102,7 +102,7 @@ def test_a_doodle_comes_by_link_and_nonsense_is_told() -> None:
 
 def test_an_uploaded_picture_is_read_told_or_refused_and_let_go() -> None:
     at = box()
-    cat = doodles.own("cat")
+    cat = doodles.example("cat")
     at.get("file_uploader")[0].upload("cat.png", png(cat), "image/png")
     at.run(timeout=20)
     assert at.text[-1].value == at.query_params["p.doodle"] == doodle.samples()["cat"]

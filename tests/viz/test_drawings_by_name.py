@@ -12,7 +12,7 @@ from test_pages_by_shape import VIEWS, visited
 from core.data import doodles
 from viz.instruments.kit.origin import title_of
 
-CAT = doodles.as_text(doodles.own("cat"))
+CAT = doodles.as_text(doodles.example("cat"))
 LETTERS = 200
 """How many letters of a drawing are looked for."""
 LONG = re.compile(rb"(.{0,40})(?<![\w-])" + CAT[len(doodles.PREFIX) :][:LETTERS].encode(), re.DOTALL)

@@ -10,7 +10,7 @@ from transformers import BartConfig, BartModel, BertConfig, BertModel, GPT2Confi
 import viz
 from core.analysis.attention.aggregate import rollout
 from core.errors import InputError
-from core.run.given import Given
+from core.run.external_attention import ExternalAttention
 from tests.core.test_run import build
 
 TOKENS = ["[CLS]", "the", "cat", "sat", "[SEP]"]
@@ -47,13 +47,13 @@ def numbers(matrix):
 
 def test_what_the_instruments_are_given_is_what_the_model_returned(bert):
     for row in (0, 1):
-        given = Given(bert, TOKENS, row=row)
+        given = ExternalAttention(bert, TOKENS, row=row)
         wanted = np.stack([layer[row].numpy() for layer in bert])
         assert given.kinds == ("self",) and np.array_equal(given.attention().weights, wanted)
         assert given.attention(by="word").keys == tuple(TOKENS)
     array = np.stack([layer[0].numpy() for layer in bert])
     for form in (array, array.tolist(), torch.from_numpy(array), tuple(layer.bfloat16() for layer in bert)):
-        assert np.abs(Given(form, TOKENS).attention().weights - array).max() < 4e-3
+        assert np.abs(ExternalAttention(form, TOKENS).attention().weights - array).max() < 4e-3
 
 
 @pytest.mark.parametrize("draw", [*BY_HEAD, viz.head_view, viz.grid])
@@ -100,12 +100,12 @@ def test_heads_are_joined_as_those_of_a_run(bert):
 
 def test_one_text_looks_at_another(bart):
     written, read = ["</s>", "<s>", "\u0120un"], ["<s>", "\u0120a", "\u0120car", "</s>"]
-    given = Given(bart.cross_attentions, written, read)
+    given = ExternalAttention(bart.cross_attentions, written, read)
     assert given.kinds == ("cross",) and given.attention().keys == ("<s>", " a", " car", "</s>")
     for draw in (*BY_HEAD, viz.head_view, viz.grid):
         assert "cross attention" in draw(bart.cross_attentions, written, read).name
-    assert Given(bart.decoder_attentions, written).kinds == ("causal",)
-    assert Given(bart.encoder_attentions, read).kinds == ("self",)
+    assert ExternalAttention(bart.decoder_attentions, written).kinds == ("causal",)
+    assert ExternalAttention(bart.encoder_attentions, read).kinds == ("self",)
     with pytest.raises(InputError, match=r"3 queries and 4 keys.*Give keys="):
         viz.heatmap(bart.cross_attentions, written)
 
@@ -116,7 +116,7 @@ def test_a_causal_pattern_is_seen_to_be_one():
         GPT2Config(n_layer=2, n_head=2, n_embd=8, vocab_size=20, attn_implementation="eager")
     ).eval()
     out = model(torch.tensor([[1, 2, 3]]), output_attentions=True)
-    attention = Given(out.attentions, ["a", "b", "c"]).attention()
+    attention = ExternalAttention(out.attentions, ["a", "b", "c"]).attention()
     assert (
         attention.kind == "causal"
         and attention.allowed[0, 0].tolist() == np.tril(np.ones((3, 3), bool)).tolist()
@@ -140,9 +140,9 @@ def test_padding_in_front_is_left_out_and_a_causal_pattern_stays_one(front, empt
     out, tokens = padded(6, front, empty=empty), [*["<pad>"] * front, *"abcdef"[front:]]
     mask = torch.tensor([[0] * front + [1] * (6 - front)])
     for given in (
-        Given(out, tokens),
-        Given(out, tokens, mask=mask),
-        Given(out, tokens, mask=mask[0].tolist()),
+        ExternalAttention(out, tokens),
+        ExternalAttention(out, tokens, mask=mask),
+        ExternalAttention(out, tokens, mask=mask[0].tolist()),
     ):
         attention = given.attention()
         assert attention.kind == "causal" and attention.keys == tuple("abcdef"[front:]) == attention.queries
@@ -156,16 +156,16 @@ def test_padding_in_front_is_left_out_and_a_causal_pattern_stays_one(front, empt
 
 
 def test_a_mask_leaves_out_padding_behind_and_of_the_text_that_is_read(bart):
-    both = Given(padded(4, 0, causal=False), list("abcd"), mask=[1, 1, 1, 0]).attention()
+    both = ExternalAttention(padded(4, 0, causal=False), list("abcd"), mask=[1, 1, 1, 0]).attention()
     assert both.kind == "self" and both.keys == both.queries == ("a", "b", "c")
     written, read = ["</s>", "<s>", "un"], ["<s>", "a", "car", "</s>"]
-    cross = Given(bart.cross_attentions, written, read, mask=[1, 1, 1, 0]).attention()
+    cross = ExternalAttention(bart.cross_attentions, written, read, mask=[1, 1, 1, 0]).attention()
     assert cross.queries == tuple(written) and cross.keys == tuple(read[:3])
-    uniform = Given(np.full((1, 2, 3, 3), 1 / 3), list("abc")).attention()
+    uniform = ExternalAttention(np.full((1, 2, 3, 3), 1 / 3), list("abc")).attention()
     assert uniform.keys == ("a", "b", "c"), "even rows alone are no padding"
     for wrong in ([1, 1], [0, 0, 0], [1, 2, 1], "111"):
         with pytest.raises(InputError, match="attention_mask|array of numbers"):
-            Given(GOOD, list("abc"), mask=wrong)
+            ExternalAttention(GOOD, list("abc"), mask=wrong)
 
 
 @pytest.mark.parametrize("draw", [*BY_HEAD, viz.arithmetic, viz.qkv])

@@ -10,7 +10,7 @@ import pytest
 from exhibit_pages import chart, drawn, layers, said
 
 import core
-from core.data.speech.reader import sound
+from core.data.speech.reader import synthesize
 from core.errors import InputError
 from viz.course.vision.letters_over_frames import charts, maths, own_voice
 from viz.course.vision.letters_over_frames.params import SLUG, Params
@@ -98,11 +98,11 @@ def test_errors_by_noise_and_length_are_those_of_what_the_model_writes():
     assert found.rates[0] < 0.05 < found.rates[-1]
     model = core.open_model(maths.MODEL)
     first = maths._fresh(0, maths.SAID, 1)[0]
-    assert (found.said[0], found.written[0]) == (first.said, model.run(first.written()).target_text)
+    assert (found.said[0], found.written[0]) == (first.transcript, model.run(first.to_text()).target_text)
 
 
 def test_a_recording_is_spelled_and_what_is_none_is_refused_in_words():
-    clip, _ = sound(maths.read(TEXT))
+    clip, _ = synthesize(maths.read(TEXT))
     at = np.interp(np.arange(0, len(clip), 0.5), np.arange(len(clip)), clip)
     samples, rate = own_voice.samples(recording(at * 0.5, channels=2))
     assert rate == 16000 and len(samples) == len(at)

@@ -17,7 +17,7 @@ from core.model import Model
 from core.models import families
 from core.serving.engine import Engine, Listing
 from core.text import Tokenizer
-from core.text.learn import byte_level_bpe
+from core.text.learn import learn_byte_level_bpe
 
 TEXT = "She has a white car."
 VARIANTS = {
@@ -30,7 +30,7 @@ VARIANTS = {
 
 def build(attention: str) -> Model:
     torch.manual_seed(3)
-    backend = byte_level_bpe(
+    backend = learn_byte_level_bpe(
         [TEXT, "Ella tiene un auto blanco."] * 4, 300, ("<pad>", "<start>", "<end>"), prefix_space=True
     )
     family = families()["seq2seq"]

@@ -14,11 +14,11 @@ import core.serving.engine
 import viz
 from core.checkpoints import store
 from core.data import doodles
-from core.data.patches import named
+from core.data.patches import patch_tokenizer
 from core.errors import InputError
 from core.models import families
 
-FISH = doodles.as_text(doodles.own("fish"))
+FISH = doodles.as_text(doodles.example("fish"))
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +31,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     ):
         family = families()["vit"]
         config = family.config.tiny()
-        named(config.side).save(str(folder / "names.json"))
+        patch_tokenizer(config.side).save(str(folder / "names.json"))
         store.save_model(
             folder / "tiny-vit",
             family="vit",
@@ -67,7 +67,7 @@ def test_all_heads_and_the_full_view_follow(model: Any, view: str) -> None:
 
 def test_a_sentence_in_the_link_is_no_doodle_and_is_told(model: Any) -> None:
     page = visited("look", {"model": "tiny-vit", "text": "The cat sat."})
-    assert "28 by 28" in said(page) and headers(page)[0]["doodle"] == doodles.as_text(doodles.own("cat"))
+    assert "28 by 28" in said(page) and headers(page)[0]["doodle"] == doodles.as_text(doodles.example("cat"))
 
 
 def test_a_notebook_draws_a_run_on_its_picture(model: Any) -> None:

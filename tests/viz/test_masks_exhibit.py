@@ -22,7 +22,7 @@ from core.model import Model
 from core.models import families
 from core.serving.engine import Engine, Listing
 from core.text import Tokenizer
-from core.text.learn import byte_level_bpe
+from core.text.learn import learn_byte_level_bpe
 from viz.course.self_attention.masks import editor, exhibit, read
 from viz.course.self_attention.masks.charts import leak
 from viz.course.self_attention.masks.read import SENTENCES, Chosen, matrices
@@ -38,7 +38,7 @@ N = 5  # words of "I am a student."
 def _open_random(name: str) -> Model:
     """A random model under a shipped name: these tests are about the page, not about what was learned."""
     corpus = [*SENTENCES, "The red house on the hill is very old.", "She has a white car."] * 6
-    backend = byte_level_bpe(corpus, 420, ("<pad>", "<start>", "<end>"), prefix_space=True)
+    backend = learn_byte_level_bpe(corpus, 420, ("<pad>", "<start>", "<end>"), prefix_space=True)
     family = families()[NAMES[name]]
     config = replace(family.config.tiny(), n_vocab=backend.get_vocab_size(), n_ctx=128)
     with torch.random.fork_rng():

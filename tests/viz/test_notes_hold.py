@@ -134,7 +134,7 @@ PROMISES: dict[str, Callable[[data.Compared, np.ndarray], bool]] = {
     ),
     "Two drawings": lambda found, rows: np.isclose(rows.mean(), _between(found).max()) and rows.mean() > 0.01,
     "With classes and without": lambda found, rows: (
-        [pane.run.model.tells_classes for pane in found.panes] == [True, False] and rows.mean() > 0.01
+        [pane.run.model.is_classifier for pane in found.panes] == [True, False] and rows.mean() > 0.01
     ),
     "Two strategies": lambda found, rows: found.panes[0].run.side.text != found.panes[1].run.side.text,
 }
@@ -275,7 +275,7 @@ def test_every_ready_made_pair_has_its_condition():
 def test_decode_tells_a_ready_made_sentence_that_came_out_wrong_when_it_has_ended(model: str):
     text = "She has a white car."
     steps = tuple(decode(core.open_model(model), text))
-    right = next(row.wanted for row in texts("presets") if row.text == text)
+    right = next(row.answers for row in texts("presets") if row.text == text)
 
     def said(n: int) -> str:
         return pictures.sentence(

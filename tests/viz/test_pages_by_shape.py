@@ -182,8 +182,8 @@ def test_what_a_model_lacks_is_said(opened: Callable[[str], Model], name: str) -
     assert model.lacks(*ABILITIES) == next(filter(None, map(model.lacks, ABILITIES)), "")
     if not model.outputs:
         with pytest.raises(core.InputError, match="has no output"):
-            _ = model.asked
-    if not model.speaks:
+            _ = model.main_output
+    if not model.has_scores:
         with pytest.raises(core.InputError, match="has no scores"):
             _ = model.run(model.reader.example).scores
 

@@ -14,7 +14,7 @@ from viz.course.vision.picture_as_words import charts, maths
 from viz.course.vision.picture_as_words.params import HEADS, LAYERS, OPENING, SLUG, Params
 from viz.labels import percent
 
-FISH = doodles.as_text(doodles.own("fish"))
+FISH = doodles.as_text(doodles.example("fish"))
 SENT: list[bytes] = []
 """The packets of a page before its question was answered: what is steady is not sent again."""
 BLACK = doodles.as_text(np.zeros((28, 28), dtype=np.uint8))
@@ -90,9 +90,9 @@ def test_the_map_on_the_picture_is_the_class_tokens_row(head, layer):
 @pytest.mark.parametrize(("share", "draw"), [(75, 0), (40, 3)])
 def test_what_is_filled_in_is_the_decoders_at_hidden_places_and_the_drawing_elsewhere(share, draw):
     model = core.open_model(maths.FILLER)
-    hidden = patches.drawn(49, share / 100, draw)
-    found = np.asarray(model.run(patches.hiding(FISH, hidden)).trace["patches"])
-    true = patches.numbers(doodles.from_text(FISH), 4)
+    hidden = patches.sample_hidden(49, share / 100, draw)
+    found = np.asarray(model.run(patches.with_hidden_mark(FISH, hidden)).trace["patches"])
+    true = patches.patch_values(doodles.from_text(FISH), 4)
     seen = [place for place in range(1, 50) if place not in hidden]
     error = float(np.square(np.clip(found, -1, 1) - true)[list(hidden)].mean() / 4)
     mean = float(np.square(true[seen].mean(0) - true)[list(hidden)].mean() / 4)
@@ -117,4 +117,4 @@ def test_odd_doodles_are_answered_calmly(step, own):
 
 
 def test_params_open_with_a_doodle_of_our_own():
-    assert np.array_equal(doodles.from_text(Params().own), doodles.own("cat"))
+    assert np.array_equal(doodles.from_text(Params().own), doodles.example("cat"))

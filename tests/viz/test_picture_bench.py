@@ -21,8 +21,8 @@ from core.analysis.heads.compare import jensen_shannon
 from core.analysis.heads.likeness import compare_patterns
 from core.data import doodles
 from core.data.doodles import as_text
-from core.data.drawings import ours
-from core.data.patches import hiding
+from core.data.drawings import example_drawings
+from core.data.patches import with_hidden_mark
 from core.data.texts import Example
 from core.edits import ZeroHead
 from core.edits.serialize import from_text, to_text
@@ -34,7 +34,7 @@ from viz.widgets import pins
 from viz.widgets.pins import View
 from viz.workspace.find import pool
 
-FISH, CAT = (doodles.as_text(doodles.own(name)) for name in ("fish", "cat"))
+FISH, CAT = (doodles.as_text(doodles.example(name)) for name in ("fish", "cat"))
 NAME = "vit-doodles"
 
 
@@ -162,7 +162,7 @@ def test_a_patched_position_restores_what_the_core_says(model: Model) -> None:
 
 def test_a_patch_painted_over_is_the_drawing_without_it(model: Model) -> None:
     edit, place = erasing.patch_occlusion(model, 25), 25
-    pixels = doodles.own("fish").copy()
+    pixels = doodles.example("fish").copy()
     row, column = divmod(place - 1, 7)
     pixels[4 * row : 4 * row + 4, 4 * column : 4 * column + 4] = 0
     drawn = model.run(doodles.as_text(pixels))
@@ -200,7 +200,7 @@ def test_two_heads_lie_beside_each_other_on_the_drawing(model: Model) -> None:
     test = page("compare", **pins.panes(tuple(views)))
     shown = pictures(test)
     seen = model.run(FISH).attention("self").weights[2, 1]
-    other = core.open_model("mae-doodles").run(hiding(FISH, ())).attention("self").weights[1, 1]
+    other = core.open_model("mae-doodles").run(with_hidden_mark(FISH, ())).attention("self").weights[1, 1]
     (first, second), difference = (
         (shown[name] for name in shown if name[0] in "AB" and name[1] == ":"),
         shown["A − B"],
@@ -230,10 +230,10 @@ def test_words_and_other_patches_have_nothing_to_stand_opposite() -> None:
 def test_heads_that_look_alike_are_found_on_our_drawings(
     model: Model, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    few = tuple(Example(as_text(pixels)) for pixels in ours().pixels[6:9])
+    few = tuple(Example(as_text(pixels)) for pixels in example_drawings().pixels[6:9])
     monkeypatch.setattr(pool, "own", lambda model: few)
     test = page("find", kind="self", layer="2", head="2")
-    read = [hiding(row.text, ()) for row in few]
+    read = [with_hidden_mark(row.text, ()) for row in few]
     nearest = []
     for text in read:
         runs = [core.open_model(name).run(text, keep=("*.pattern",)) for name in (NAME, "mae-doodles")]
@@ -251,7 +251,7 @@ def test_scores_of_heads_are_what_is_counted_on_the_drawings(model: Model) -> No
     on_lines, far = [], []
     at = np.array([divmod(place, 7) for place in range(49)])
     apart = np.linalg.norm(at[:, None] - at[None], axis=-1)
-    for pixels in ours().pixels:
+    for pixels in example_drawings().pixels:
         w = model.run(as_text(pixels), keep=("*.pattern",)).attention("self").weights[2, 2].astype(float)
         lines = pixels.reshape(7, 4, 7, 4).max((1, 3)).ravel() > 12
         on_lines.append(w[:, 1:][:, lines].sum(-1).mean())

@@ -12,7 +12,7 @@ from packets import opened
 from streamlit.testing.v1 import AppTest
 
 import core
-from core.data.readable import in_small_letters
+from core.data.readable import to_sentence_case
 from core.data.texts import texts
 from core.reading import bounds
 from viz.widgets import input_hints
@@ -111,7 +111,7 @@ def test_capitals_are_written_small_by_one_touch():
         test
     )
     test = ran(button(test, "small letters").click())
-    assert test.text_input[0].value == in_small_letters(LOUD) == "I am very angry with you"
+    assert test.text_input[0].value == to_sentence_case(LOUD) == "I am very angry with you"
     assert "capitals" not in said(test) and test.session_state["presets.typed"] == {"text": LOUD}
 
 
@@ -183,7 +183,7 @@ def test_an_exhibit_writes_capitals_small_by_one_touch():
     test = drawn("encoder", {"text": LOUD, "encoder.of": "translator-en-es"}, {})
     assert "has read little in capitals" in said(test)
     test = ran(button(test, "small letters").click())
-    assert test.text_input[0].value == in_small_letters(LOUD) and "capitals" not in said(test)
+    assert test.text_input[0].value == to_sentence_case(LOUD) and "capitals" not in said(test)
 
 
 def test_in_compare_a_box_of_one_pane_says_it_too():

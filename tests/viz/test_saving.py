@@ -277,8 +277,8 @@ def test_a_page_that_stands_alone_holds_the_exact_numbers(run: core.Run) -> None
 @pytest.mark.parametrize("name", ["cat", "apple"])
 def test_a_drawing_is_called_by_its_name_and_size(name: str) -> None:
     """A saved picture's heading has no encoded drawing in it, also for one of a visitor; the archive keeps the exact text."""
-    own = doodles.as_text(doodles.own(name))
-    theirs = doodles.as_text(doodles.drawn([[(0.2, 0.5), (0.8, 0.5)]]))
+    own = doodles.as_text(doodles.example(name))
+    theirs = doodles.as_text(doodles.from_strokes([[(0.2, 0.5), (0.8, 0.5)]]))
     heading = " ".join(Origin(model="vit-doodles", text=own, second_text=theirs).heading())
     assert doodles.PREFIX not in heading and f"{name}, 28 × 28" in heading and "a drawing, 28 × 28" in heading
     kept = Origin(model="vit-doodles", text=own)

@@ -102,7 +102,7 @@ def test_one_marks_the_answer_and_then_sees_where_it_starts_and_ends(sent):
         f"were not in training, this model answers {percent(right)} correctly. Mostly it finds an answer of the right sort"
         in told.text[0].value
     ), "the first line"
-    other = next(item for item in answers.pool() if item.asked == "who")
+    other = next(item for item in answers.pool() if item.kind == "who")
     assert asked(page(question=other.question, passage=other.passage), "mark")[1] == other.answer
 
 
@@ -110,7 +110,7 @@ def test_one_marks_the_answer_and_then_sees_where_it_starts_and_ends(sent):
 def test_a_question_of_each_kind_and_ones_own_text(sent):
     test = page(mark="3-4")
     test.button(key=SLUG + "ask.where").click().run()
-    item = next(item for item in answers.pool() if item.asked == "where")
+    item = next(item for item in answers.pool() if item.kind == "where")
     assert (
         test.text_input[0].value == item.question
         and test.text_input[1].value == item.passage
@@ -162,7 +162,7 @@ def test_all_pairs_and_ends_that_cross(monkeypatch):
         in said(told)
     )
     assert f"{n * n:,} pairs, {n * (n + 1) // 2:,} allowed" in said(told)
-    other = next(item for item in answers.pool() if item.asked == "who")
+    other = next(item for item in answers.pool() if item.kind == "who")
     assert (
         asked(page(2, question=other.question, passage=other.passage), "crossed")[0]
         != asked(before, "crossed")[0]

@@ -15,12 +15,12 @@ import core.serving.engine
 from core.analysis.heads.habits import HeadHabits
 from core.checkpoints import manifest, store
 from core.data.episodes import SIGNS
-from core.data.tasks import COPIED, PROMPTED, PROMPTS
+from core.data.tasks import COPY_LETTERS, PROMPT_LETTERS, PROMPTS
 from core.data.texts import texts
 from core.model import Model
 from core.models import families
 from core.serving.engine import Engine
-from core.text.learn import byte_level_bpe, characters, whole_words, wordpiece
+from core.text.learn import character_tokenizer, learn_byte_level_bpe, learn_word_list, learn_wordpiece
 from core.training.recipes.speller import LETTERS
 
 MARKS = ("<pad>", "<start>", "<end>")
@@ -50,10 +50,12 @@ MODELS = {
     "speller": ("las", {}),
 }
 TOYS = {
-    "copy-lstm-attention": lambda: characters(COPIED, (*MARKS, "<unk>")),
-    "prompt-tiny": lambda: characters(":=" + PROMPTED, (*MARKS, "<unk>"), words=tuple(PROMPTS)),
-    "snail-recall": lambda: characters(SIGNS, (*MARKS, "<unk>")),
-    "speller": lambda: characters(LETTERS, (*MARKS, "<unk>")),
+    "copy-lstm-attention": lambda: character_tokenizer(COPY_LETTERS, (*MARKS, "<unk>")),
+    "prompt-tiny": lambda: character_tokenizer(
+        ":=" + PROMPT_LETTERS, (*MARKS, "<unk>"), words=tuple(PROMPTS)
+    ),
+    "snail-recall": lambda: character_tokenizer(SIGNS, (*MARKS, "<unk>")),
+    "speller": lambda: character_tokenizer(LETTERS, (*MARKS, "<unk>")),
 }
 
 
@@ -67,11 +69,11 @@ def write(folder: Path, name: str) -> Path:
     backend = (
         TOYS[name]()
         if name in TOYS
-        else wordpiece(lines, 500)
+        else learn_wordpiece(lines, 500)
         if framed
-        else whole_words(lines, 400)
+        else learn_word_list(lines, 400)
         if by_sentence
-        else byte_level_bpe(lines, 400, MARKS, prefix_space=families()[family].has_source)
+        else learn_byte_level_bpe(lines, 400, MARKS, prefix_space=families()[family].has_source)
     )
     folder.mkdir(parents=True, exist_ok=True)
     backend.save(str(tokenizer := folder / f"{name}.json"))

@@ -22,7 +22,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from core.text.tokenizer import typed
+from core.text.tokenizer import readable_part
 from viz.labels import shorten, visible
 from viz.platform import run_context
 from viz.shell import notices, selection
@@ -51,7 +51,7 @@ class Unusable(ValueError):
         self.rule, self.nearest = rule, nearest
 
 
-def read(name: str, default: T, parse: Callable[[str], T] = typed) -> T:
+def read(name: str, default: T, parse: Callable[[str], T] = readable_part) -> T:
     """Return the value of `name`: from the link, else as chosen earlier in this session, else the default.
 
     Nonsense gives the nearest usable value (or the default) and a notice on the page; the link is put right.

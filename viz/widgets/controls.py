@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import streamlit as st
 
-from core.text.tokenizer import LONGEST, typed
+from core.text.tokenizer import LONGEST, readable_part
 from viz.labels import literal
 from viz.shell import notices, state
 from viz.widgets import input_hints
@@ -235,7 +235,7 @@ def text(
     `most`: how much of it here, "up to 24 tokens"; so it is said what it reads, and at the top of the page where it cannot.
     """
     key, given = _bind("text", name, default, str)
-    now = typed(given)
+    now = readable_part(given)
     st.text_input(
         label,
         given,

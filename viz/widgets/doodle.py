@@ -25,7 +25,7 @@ _REFUSED = "doodle.refused"
 @cache
 def samples() -> dict[str, str]:
     """Return the doodles that ship with the app, by name, as text."""
-    return {name: doodles.as_text(doodles.own(name)) for name in doodles.NAMES}
+    return {name: doodles.as_text(doodles.example(name)) for name in doodles.NAMES}
 
 
 def linked(raw: str) -> str:

@@ -8,8 +8,14 @@ from dataclasses import dataclass
 import streamlit as st
 
 from core.checkpoints import history
-from core.data.corpora import Reads
-from core.data.readable import in_small_letters, is_english, shouted, spelled, unknown
+from core.data.corpora import TextDescription
+from core.data.readable import (
+    capital_token_counts,
+    characters_in_bytes,
+    is_english,
+    to_sentence_case,
+    unknown_characters,
+)
 from core.errors import InputError
 from core.reading import bounds, provenance
 from core.training.recipe import recipes
@@ -20,7 +26,7 @@ from viz.widgets import engine_client
 TOKEN = "A token is a word, a piece of a word or a punctuation mark. The model card says what the model was trained on and how well it does (More, Models)."
 
 
-def training_texts(model: str) -> Reads | None:
+def training_texts(model: str) -> TextDescription | None:
     """Return the texts that a shipped model learned from; None for a model of letters, or of the visitor's own folder.
 
     >>> training_texts("gpt-twin at step 437").language, training_texts("copy-gru")
@@ -106,7 +112,7 @@ def show_note(
                 type="tertiary",
                 icon=":material/text_fields:",
                 on_click=small,
-                args=(in_small_letters(text),),
+                args=(to_sentence_case(text),),
             )
         else:
             others()
@@ -118,13 +124,13 @@ def judge(model: str, text: str) -> Note | None:
     if opened.spec.reads is not None:
         return None
     reads, of = opened.tokenizer, training_texts(model)
-    if of and (counted := shouted(text, reads)):
+    if of and (counted := capital_token_counts(text, reads)):
         loud, few = counted
         return Note(
             f"{model} has read little in capitals: they cut this text into {loud} tokens, small letters into {few}.",
             capitals=True,
         )
-    if missing := unknown(text, reads):
+    if missing := unknown_characters(text, reads):
         return Note(
             f"{model} has no token for “{visible(shorten(missing, 20))}”. It reads the same unknown token wherever such a character stands."
         )
@@ -132,7 +138,7 @@ def judge(model: str, text: str) -> Note | None:
         return Note(
             f"{model} has read only {of.language}; this looks like another language. What follows is what it makes of unknown tokens."
         )
-    if of and (rare := spelled(text, reads)):
+    if of and (rare := characters_in_bytes(text, reads)):
         return Note(
             f"{model} has no token of its own for “{visible(shorten(rare, 20))}” and reads its bytes, which its training texts hardly had. What follows is little more than a guess."
         )

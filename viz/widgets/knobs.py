@@ -23,7 +23,7 @@ from typing import Any, Literal, Self
 
 import streamlit as st
 
-from core.text.tokenizer import typed
+from core.text.tokenizer import readable_part
 from viz.shell import state
 from viz.widgets import controls, engine_client
 from viz.widgets import doodle as canvas
@@ -259,7 +259,7 @@ def sentence(
             if offered:
                 controls.preset_row(offered, name, opening)
 
-    return Control(draw, lambda opening: typed, width)
+    return Control(draw, lambda opening: readable_part, width)
 
 
 def doodle(title: OrFunction = canvas.TITLE, *, upload: bool = True, drops: Sequence[str] = ()) -> Control:

@@ -273,7 +273,7 @@ def glossary_help(text: str, *terms: str) -> str | None:
     >>> glossary_help("The head looks at “car”.") is None
     True
     """
-    found = dict.fromkeys((*map(glossary.term, terms), *glossary.spoken(text)))
+    found = dict.fromkeys((*map(glossary.term, terms), *glossary.mentioned_terms(text)))
     if not found or state.presenting():
         return None
     return "\n\n".join(f"**{term.word[0].upper()}{term.word[1:]}**: {term.sentence}" for term in found)

@@ -51,7 +51,7 @@ def aggregate_heads(run: Run, kind: str, how: str, by: str = "token", *, writing
         return rolled
     run.attention(kind, by=by)  # refuses an unknown `by`
     side = run.source if found.queries == "source" and run.source is not None else run.side
-    return rolled.joined(side.words, side.words)
+    return rolled.join_words(side.words, side.words)
 
 
 def rollout(weights: Array) -> Array:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from core.layers.score_terms import columns, compose, leaves
-from core.run import Run, Side
+from core.run import Run, TokenSequence
 
 Array = np.ndarray
 
@@ -18,7 +18,7 @@ def has_scores(run: Run, kind: str, by: str = "token", *, writing: bool = False)
     return run.model.spec.kind(kind).layered and single
 
 
-def _sides(run: Run, kind: str) -> tuple[Side, Side]:
+def _sides(run: Run, kind: str) -> tuple[TokenSequence, TokenSequence]:
     """Return the tokens of the queries and those of the keys."""
     found = run.model.spec.kind(kind)
     return run.axis(found.queries), run.axis(found.keys)

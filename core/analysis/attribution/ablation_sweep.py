@@ -14,7 +14,7 @@ from core.analysis.attribution.importance import Sample
 from core.analysis.attribution.one_layer import LayerAblation
 from core.analysis.attribution.target_token import OutputTarget
 from core.data import doodles
-from core.data.drawings import ours
+from core.data.drawings import example_drawings
 from core.data.patches import PatchReader
 from core.data.texts import texts
 from core.edits import MeanHead, ZeroHead
@@ -113,10 +113,10 @@ def default_samples(model: Model, n: int) -> tuple[Sample, ...]:
     Of one that tells the classes of pictures: our own doodles of classes that it knows.
     """
     if isinstance(model.reader, PatchReader):
-        known, read = model.class_names, ours()
+        known, read = model.class_names, example_drawings()
         told = [(pixels, read.classes[label]) for pixels, label in zip(read.pixels, read.labels, strict=True)]
         return tuple(Sample(doodles.as_text(pixels), name) for pixels, name in told if name in known)[:n]
-    if model.asked != "logits":
+    if model.main_output != "logits":
         return ()  # our sentences have no class, tag or score of other people's models
     if model.spec.has_source:
         return tuple(Sample(row.text, row.target) for row in texts("heads_en-es")[:n])

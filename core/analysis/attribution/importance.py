@@ -46,7 +46,7 @@ def token_losses(run: Run, truth: str | None = None) -> Array:
 
 def _rows_and_targets(run: Run, truth: str | None) -> tuple[list[int], list[int]]:
     """Return the rows of the scores and the correct choice of each."""
-    if run.model.tells_classes:
+    if run.model.is_classifier:
         classes = list(run.model.class_names)
         if truth not in classes:
             raise InputError(
@@ -55,7 +55,7 @@ def _rows_and_targets(run: Run, truth: str | None) -> tuple[list[int], list[int]
                 "Name one of them as the truth.",
             )
         return [0], [classes.index(truth)]
-    if run.model.asked != "logits":
+    if run.model.main_output != "logits":
         rule = "A loss compares with the next token, a hidden word or a class."
         raise InputError(
             f"No truth is known for what {run.model.name} outputs.", rule, "Choose another model."

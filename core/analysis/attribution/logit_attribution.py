@@ -73,7 +73,7 @@ def attribute(run: Run, output: OutputTarget) -> Attribution:
     kinds, stack = _kinds(model)
     row = run.scores[output.row].astype(np.float64)
     logit = float(row[output.token] - (0.0 if output.against is None else row[output.against]))
-    if model.asked == "answer" and output.against is not None:
+    if model.main_output == "answer" and output.against is not None:
         one, other = (
             attribute(run, replace(output, token=at, against=None)) for at in (output.token, output.against)
         )
@@ -175,7 +175,7 @@ class _BackwardWalk:
 
     def output(self, network: Any, x: Array, target: OutputTarget) -> None:
         """Go through the output layer, or the head of a fine-tuned model, and the norm before it."""
-        if self.run.model.asked == "logits":
+        if self.run.model.main_output == "logits":
             self._words(network, x, target)
         else:
             self._task(network, target)
@@ -184,7 +184,7 @@ class _BackwardWalk:
             self.norm(norm, x)
 
     def _task(self, network: Any, target: OutputTarget) -> None:
-        name, head = self.run.model.asked, getattr(network, "task", None)
+        name, head = self.run.model.main_output, getattr(network, "task", None)
         if getattr(network, "to_distilled", None) is not None:
             raise InputError(
                 f"The output of {self.run.model.name} is not one sum.",

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from core.model import Model
 from core.run import Run
-from core.run.lazy_logits import finite
+from core.run.lazy_logits import check_finite
 from core.trace import Edit
 
 Array = np.ndarray
@@ -131,8 +131,8 @@ def _replace_layers(model: Model, name: str, layers: Sequence[nn.Module]) -> Mod
 def _scores(run: Run, row: int) -> Array:
     """Return one row of `run.scores`; for words no other row is computed."""
     model = run.model
-    if model.asked != "logits" or model.outputs["logits"].reads != "hidden":
+    if model.main_output != "logits" or model.outputs["logits"].reads != "hidden":
         return run.scores[row].copy()
     with torch.inference_mode():
         found = model.network.logits(run.outputs.hidden[:, row : row + 1])[0, 0]
-    return finite(found, model.name).float().numpy()
+    return check_finite(found, model.name).float().numpy()

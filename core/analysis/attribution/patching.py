@@ -96,11 +96,11 @@ def make_pair(clean: Run, corrupted: Run, row: int | None = None) -> Pair:
             "Change a word into one with as many tokens.",
         )
     model, tops = clean.model, [run.scores.argmax(-1) for run in (clean, corrupted)]
-    at_words = model.spec.framed and model.asked in ("logits", "tags")
+    at_words = model.spec.framed and model.main_output in ("logits", "tags")
     hidden = blank_rows(clean) or [
         place for place in target_rows(clean) if not at_words or clean.ids[place] == corrupted.ids[place]
     ]
-    if model.asked == "score":
+    if model.main_output == "score":
         return _score_pair(clean, corrupted)
     asked = [
         OutputTarget(place, int(tops[0][place]), int(tops[1][place]))
@@ -108,14 +108,14 @@ def make_pair(clean: Run, corrupted: Run, row: int | None = None) -> Pair:
     ]
     parting = [found for found in asked if found.token != found.against]
     if not parting:
-        if model.tells_classes:
+        if model.is_classifier:
             raise InputError(
                 f"The model classifies both as {model.choice(asked[0].token)}.",
                 "The measure is the difference between two classes that is restored.",
                 "Choose one that the model classifies differently.",
             )
-        if model.asked != "logits":
-            what = "the same tags" if model.asked == "tags" else "its answer at the same position"
+        if model.main_output != "logits":
+            what = "the same tags" if model.main_output == "tags" else "its answer at the same position"
             raise InputError(
                 f"The model gives both sentences {what}.",
                 "The measure is the difference between two outputs that is restored.",

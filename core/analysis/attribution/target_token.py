@@ -78,17 +78,17 @@ def target_rows(run: Run) -> list[int]:
     """
     if run.model.whole_input:
         return [0]
-    if run.model.asked == "answer":
+    if run.model.main_output == "answer":
         return list(range(len(EDGES)))
     n = run.side.n_real
-    words = run.model.spec.framed or run.model.asked == "tags"
+    words = run.model.spec.framed or run.model.main_output == "tags"
     return [row for row in range(n) if run.spans[row] is not None] if words else list(range(n))
 
 
 def read_positions(run: Run, output: OutputTarget) -> list[int]:
     """Return the positions whose vectors the target's score is computed from: its row, the edge of an answer, what a head of classes pools."""
     model, n = run.model, run.side.n_real
-    if model.asked == "answer":
+    if model.main_output == "answer":
         return [output.token]
     if not model.whole_input:
         return [output.row]
@@ -104,7 +104,7 @@ def blank_rows(run: Run) -> list[int]:
 
 def true_token(run: Run, row: int) -> int | None:
     """Return the true token that this row predicts: the next one, or the word itself; None where the text does not give it, as for classes."""
-    if run.model.asked != "logits":
+    if run.model.main_output != "logits":
         return None
     if run.model.spec.framed:
         return None if row in blank_rows(run) else run.ids[row]
@@ -119,9 +119,9 @@ def default_row(run: Run) -> int:
     Of a tagger the word whose tag is the rarest in the text; of an answer where it begins; of classes the one row; of a text in which no such
     word is, the last. Raises InputError for one of which a masked language model reads no word.
     """
-    if run.model.whole_input or run.model.asked == "answer":
+    if run.model.whole_input or run.model.main_output == "answer":
         return 0
-    if run.model.asked == "tags":
+    if run.model.main_output == "tags":
         return _rarest(run)
     hidden = blank_rows(run)
     if hidden or run.model.spec.framed:

@@ -12,7 +12,7 @@ from core.analysis.attention.measures import alignment, alignment_control
 from core.analysis.heads import patch_habits
 from core.analysis.heads.habits import HeadHabits, mean_scores, measures
 from core.analysis.heads.patch_habits import are_patches
-from core.data.readable import unread
+from core.data.readable import unknown_share
 from core.data.texts import Example, Links, Sentence, texts
 from core.errors import InputError
 from core.model import Model
@@ -65,7 +65,7 @@ def with_readability(
     heads: Mapping[str, HeadHabits], model: Model, lines: Sequence[str]
 ) -> tuple[Mapping[str, HeadHabits], float]:
     """Return the heads, without names where the model cannot read the texts they were measured on, and the share of unknown tokens in these."""
-    share = unread(lines, model.tokenizer.source) if model.spec.reads is None else 0.0
+    share = unknown_share(lines, model.tokenizer.source) if model.spec.reads is None else 0.0
     return {kind: replace(one, readable=share <= UNREAD) for kind, one in heads.items()}, share
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from core.analysis.heads.patch_habits import are_patches
-from core.run import Run, Side
+from core.run import Run, TokenSequence
 from core.text import Word
 
 Array = np.ndarray
@@ -85,7 +85,7 @@ def text_patterns(run: Run, kind: str, by: str = "word") -> TextPatterns:
     )
 
 
-def _begins(side: Side, by: str) -> list[int | None]:
+def _begins(side: TokenSequence, by: str) -> list[int | None]:
     """Return where each word (or token) begins in the text, without the space before it; None for an added one. For a picture the position itself."""
     if side.values is not None and are_patches(side.tokens):
         return list(range(len(side.tokens)))

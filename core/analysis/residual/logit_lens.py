@@ -57,7 +57,7 @@ def logit_lens(run: Run, n: int = 5) -> LensResult:
     Raises InputError for a model without layers of heads, or without an output.
     """
     hidden = run.hidden(_side(run.model))[:, : run.side.n_real]
-    at_once = CHUNK_SIZE if run.model.asked in ("logits", "tags") else hidden.shape[1]
+    at_once = CHUNK_SIZE if run.model.main_output in ("logits", "tags") else hidden.shape[1]
     parts = [
         _read(run.model, hidden[:, first : first + at_once], n)
         for first in range(0, hidden.shape[1], at_once)
@@ -100,8 +100,8 @@ def unembed(model: Model, stream: Array) -> Array:
     norm = getattr(network, "final_norm", None) or getattr(network, "decoder_norm", None)
     with torch.inference_mode():
         hidden = torch.tensor(np.asarray(stream))[None]
-        found = _output(model, model.asked, hidden if norm is None else norm(hidden))[0].float().numpy()
-    if model.asked == "answer":
+        found = _output(model, model.main_output, hidden if norm is None else norm(hidden))[0].float().numpy()
+    if model.main_output == "answer":
         return found.T
     return found if found.ndim > 1 else found[None]
 

@@ -104,7 +104,7 @@ VIT = Format(
     output="",
     outside="classifier.",
     classes=lambda cfg: "ViTForImageClassification",
-    tokenizer=lambda cfg: patches.named(cfg.side),
+    tokenizer=lambda cfg: patches.patch_tokenizer(cfg.side),
 )
 DEIT = kin(
     VIT,
@@ -117,5 +117,5 @@ DEIT = kin(
     prefix="deit.",
     outside=("classifier.", "cls_classifier.", "distillation_classifier."),
     classes=lambda cfg: f"DeiTForImageClassification{'WithTeacher' if cfg.two_heads else ''}",
-    tokenizer=lambda cfg: patches.named(cfg.side, cfg.first),
+    tokenizer=lambda cfg: patches.patch_tokenizer(cfg.side, cfg.first),
 )

@@ -28,7 +28,7 @@ class Unreadable(ValueError):
 
 
 def read(data: bytes) -> dict:
-    """Return {"vocab": [[piece, score], ..] of a Unigram model whose first entry, "", is the unknown one; "whole": pieces that no
+    """Return {"vocab": [[piece, score], ..] of a Unigram model whose first entry, "", is the unknown one; "user_defined": pieces that no
     normalizing and no cutting touches; "table": the normalizer's letters as base64; "prefix", "squeeze": whether it puts a
     space before a text, and makes one space of several}.
 
@@ -55,7 +55,7 @@ def read(data: bytes) -> dict:
     _check(pieces, trainer, rules)
     return {
         "vocab": _vocab(pieces),
-        "whole": [piece for piece, _, kind in pieces if kind == USER],
+        "user_defined": [piece for piece, _, kind in pieces if kind == USER],
         "table": base64.b64encode(_bytes(rules.get(TABLE, b""))).decode(),
         "prefix": bool(rules.get(PREFIX, 1)),
         "squeeze": bool(rules.get(SQUEEZE, 1)),

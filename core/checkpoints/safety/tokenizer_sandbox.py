@@ -105,7 +105,7 @@ REGEXES = {
 }
 """The regular expressions that are read, none of which tries a text in more ways than it has letters."""
 SIGNS = re.compile(r"(?:\w+\(\?=:\)\|)*(?:\\S|\.)")
-"""Those of the house's toy models (`core.text.learn.characters`): words where a colon follows, else sign by sign, spaces too where they are signs."""
+"""Those of the house's toy models (`core.text.learn.character_tokenizer`): words where a colon follows, else sign by sign, spaces too where they are signs."""
 
 
 NOT_READ = ("padding", "truncation")

@@ -1,4 +1,4 @@
-"""An uploaded PNG or JPEG as a doodle; what it costs is judged before it is decoded, and nothing of it is kept."""
+"""Conversion of an uploaded PNG or JPEG to a doodle. Its size is checked before it is decoded, and the file is not stored."""
 
 from __future__ import annotations
 
@@ -47,7 +47,8 @@ Grey = NDArray[np.float64]
 
 
 def from_image(data: bytes) -> Pixels:
-    """The doodle (row column), uint8, in the file `data`: the first frame in grey, lines white on black, centred, as wide as a pen's.
+    """Convert the PNG or JPEG file `data` to a doodle, (row, column) uint8: white lines on black, centred, as wide as a
+    pen's. Of an animation the first frame is used.
 
     A picture of 28 by 28 pixels is taken as it is; on a light ground it is inverted.
 
@@ -79,7 +80,7 @@ def from_image(data: bytes) -> Pixels:
 
 
 def _decoded(data: bytes) -> Grey:
-    """(row column) from 0, black, to 1, white, at most WORKED pixels each way; what is transparent is white."""
+    """Decode the file to grey values (row, column) from 0, black, to 1, white, at most WORKED pixels each way; transparent pixels become white."""
     if len(data) > MOST_BYTES:
         raise InputError(f"A file of {len(data) / 1e6:,.1f} MB.", _RULE, _REMEDY)
     try:
@@ -101,7 +102,7 @@ def _decoded(data: bytes) -> Grey:
 
 
 def _judge(image: Image.Image, data: bytes) -> None:
-    """Refuse by what the header says, before a pixel is decoded."""
+    """Raise InputError for a picture whose header announces too many pixels, too long a side or too many scans, before any pixel is decoded."""
     width, height = image.size
     if width * height > MOST_PIXELS:
         raise InputError(f"A picture of {width:,} by {height:,} pixels.", _RULE, _REMEDY)
@@ -142,7 +143,7 @@ def _grey(image: Image.Image) -> Grey:
 
 
 def _lines(ink: Grey) -> Pixels:
-    """Return the ink (row column) cut out, its lines thickened to a pen's width, scaled and centred in a doodle."""
+    """Crop a picture (row, column) to its ink, thicken the lines to a pen's width, and return it scaled and centred as a doodle."""
     ink = np.clip((ink / ink.max() - 0.2) / 0.6, 0, 1)  # paper is not even, ink not either
     rows, columns = np.nonzero(ink.max(axis=1) > 0.5)[0], np.nonzero(ink.max(axis=0) > 0.5)[0]
     cut = ink[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
@@ -163,7 +164,7 @@ def _lines(ink: Grey) -> Pixels:
 
 
 def _width(ink: NDArray[np.bool_]) -> float:
-    """How wide its lines are, in pixels: twice the area for each pixel of the outline."""
+    """Return the mean width of the lines in pixels: twice the area for each pixel of the outline."""
     framed = np.pad(ink, 1)
     outline = sum(int((framed != np.roll(framed, 1, axis)).sum()) for axis in (0, 1))
     return 2 * float(ink.sum()) / max(outline * 0.8, 1)  # a slanted outline has more steps than length

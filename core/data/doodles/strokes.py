@@ -1,4 +1,4 @@
-"""Strokes of a pen as a doodle, the way the pictures of Quick, Draw! were made from theirs.
+"""Strokes of a pen drawn as a doodle, the way the pictures of Quick, Draw! were made from theirs.
 
 Its authors scale a drawing so that its longer side has 255 units, centre it in a square of 256 + 2 * 16 + 16 = 304 units, draw each stroke
 16 units wide with round ends, antialiased, and scale that to 28 pixels (github.com/googlecreativelab/quickdraw-dataset, issue 19).
@@ -29,12 +29,13 @@ DOT = 0.02
 Array = NDArray[np.float64]
 
 
-def drawn(strokes: Sequence[ArrayLike], on: Pixels | None = None) -> Pixels:
-    """The doodle (row column), uint8, of `strokes`, each (point, 2): x from the left and y from above, parts of a square canvas.
+def from_strokes(strokes: Sequence[ArrayLike], on: Pixels | None = None) -> Pixels:
+    """Draw pen strokes as a doodle, (row, column) uint8. Each stroke is (point, 2): x from the left and y from above, as
+    fractions of a square canvas.
 
     Scaled and centred, as every picture the models learned from; only `on` a doodle that is there already each stroke stays in its place.
 
-    >>> line = drawn([[(0.1, 0.3), (0.4, 0.3)]])
+    >>> line = from_strokes([[(0.1, 0.3), (0.4, 0.3)]])
     >>> rows, columns = line.nonzero()
     >>> int(rows.min()), int(rows.max()), int(columns.min()), int(columns.max()), int(line.max())
     (13, 14, 1, 26, 191)
@@ -75,7 +76,7 @@ def _points(stroke: ArrayLike) -> Array:
 
 
 def _centred(lines: list[Array]) -> list[Array]:
-    """Around the middle, the longer side at its length; a dot keeps its size."""
+    """Return the strokes scaled so that the longer side of the drawing has length LONGER, and centred; a dot keeps its size."""
     whole = np.concatenate(lines)
     low, high = whole.min(axis=0), whole.max(axis=0)
     longer = float((high - low).max())
@@ -84,7 +85,7 @@ def _centred(lines: list[Array]) -> list[Array]:
 
 
 def _cover(covered: NDArray[np.bool_], start: Array, end: Array) -> None:
-    """Mark the fine points that lie within RADIUS of the way from `start` to `end` (x, y)."""
+    """Set the cells of `covered` whose centres are within RADIUS of the straight line from `start` to `end`, each (x, y) in cells."""
     radius = RADIUS * FINE
     low = np.floor(np.minimum(start, end) - radius).astype(int).clip(0)
     high = np.ceil(np.maximum(start, end) + radius).astype(int).clip(max=len(covered))

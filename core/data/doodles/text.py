@@ -1,4 +1,4 @@
-"""A doodle as a short text, so that it travels like a sentence does: in a link, a cache, a saved view.
+"""The text form of a doodle, so that it fits wherever a sentence does: a link, a cache, a saved view.
 
 A doodle is a grey picture of 28 by 28 pixels of 8 bits, drawn in white (255) on black (0), as those of Quick, Draw! are.
 Its text is `doodle:` and the pixels, row by row, deflated (RFC 1951) and written in the URL-safe letters of base64
@@ -26,7 +26,7 @@ _REMEDY = "Draw one, upload a picture, or copy the whole text of a doodle."
 
 
 def as_text(pixels: ArrayLike) -> str:
-    """The text of `pixels` (row column), whole numbers from 0, black, to 255, white.
+    """Return the text of a doodle from its pixels (row, column), whole numbers from 0, black, to 255, white.
 
     >>> as_text(np.zeros((28, 28), dtype=np.uint8))
     'doodle:Y2AYBaNgFMAAAA'
@@ -49,7 +49,7 @@ def as_text(pixels: ArrayLike) -> str:
 
 
 def from_text(text: str) -> Pixels:
-    """The pixels (row column), uint8, of a text that `as_text` wrote.
+    """Return the pixels (row, column), uint8, of a text that `as_text` wrote.
 
     >>> ring = np.zeros((28, 28), dtype=np.uint8)
     >>> ring[9:19, 9:19] = 255

@@ -1,1 +1,1 @@
-"""Pictures with sentences, without end: scenes as text, as pixels, and drawn at random."""
+"""Generated pictures with captions: scenes as text, as pixels, and sampled at random."""

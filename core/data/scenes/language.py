@@ -1,4 +1,4 @@
-"""Scenes: coloured things in the cells of a grid, written as a short text, and what can be said of them.
+"""Scenes: coloured things in the cells of a grid, written as a short text, and the sentences that describe them.
 
 `red cat 1,2; blue house 0,0` is a red cat in column 1, row 2 and a blue house in the corner; columns and rows count from
 0, the corner is top left.
@@ -26,7 +26,7 @@ _THING = re.compile(r"\s*([a-z]+)\s+([a-z]+)\s+(\d+)\s*,\s*(\d+)\s*", re.IGNOREC
 
 @dataclass(frozen=True)
 class Thing:
-    """One thing in a cell. `span` is its (start, end) in the text that it was read from."""
+    """A thing in a cell. `span` is its (start, end) in the text that it was read from."""
 
     colour: str
     kind: str
@@ -35,10 +35,10 @@ class Thing:
     span: tuple[int, int] = (0, 0)
 
     @classmethod
-    def at(cls, name: str, place: int, grid: int = GRID) -> Thing:
-        """Make a thing of its colour and kind, in a cell counted row by row.
+    def from_cell(cls, name: str, place: int, grid: int = GRID) -> Thing:
+        """Make a thing from its name, "colour kind", and the index of its cell, counted row by row.
 
-        >>> Thing.at("red cat", 6)
+        >>> Thing.from_cell("red cat", 6)
         Thing(colour='red', kind='cat', column=1, row=1, span=(0, 0))
         """
         colour, kind = name.split()
@@ -48,8 +48,8 @@ class Thing:
     def name(self) -> str:
         return f"{self.colour} {self.kind}"
 
-    def place(self, grid: int = GRID) -> int:
-        """Its cell, counted row by row."""
+    def cell(self, grid: int = GRID) -> int:
+        """Return the index of its cell, counted row by row."""
         return self.row * grid + self.column
 
 
@@ -57,7 +57,7 @@ Scene = tuple[Thing, ...]
 
 
 def read(text: str, grid: int = GRID) -> Scene:
-    """The things of a written scene. Raises InputError naming the first part that cannot be read.
+    """Parse the text of a scene into its things. Raises InputError that names the first part which cannot be read.
 
     >>> [thing.name for thing in read("red cat 1,2; blue house 0,0")]
     ['red cat', 'blue house']
@@ -68,13 +68,13 @@ def read(text: str, grid: int = GRID) -> Scene:
     for part in text.split(";"):
         if part.strip():
             thing = _thing(part, start, grid)
-            if (there := found.get(thing.place(grid))) is not None:
+            if (there := found.get(thing.cell(grid))) is not None:
                 raise InputError(
                     f"Two things stand at {thing.column},{thing.row}: {there.name} and {thing.name}.",
                     "A cell holds one.",
                     "Move one of them.",
                 )
-            found[thing.place(grid)] = thing
+            found[thing.cell(grid)] = thing
         start += len(part) + 1
     if not found:
         raise InputError("The scene is empty.", "It needs at least one thing.", f"Write {EXAMPLE!r}.")
@@ -106,17 +106,17 @@ def _thing(part: str, start: int, grid: int) -> Thing:
     return Thing(colour, kind, int(match[3]), int(match[4]), (start + lead, start + len(part.rstrip())))
 
 
-def written(scene: Sequence[Thing]) -> str:
-    """The text of a scene.
+def scene_text(scene: Sequence[Thing]) -> str:
+    """Return the text of a scene, as `read` takes it.
 
-    >>> written(read("Red cat 1 , 2 ;blue house 0,0"))
+    >>> scene_text(read("Red cat 1 , 2 ;blue house 0,0"))
     'red cat 1,2; blue house 0,0'
     """
     return "; ".join(f"{thing.name} {thing.column},{thing.row}" for thing in scene)
 
 
 def groups(scene: Sequence[Thing]) -> list[list[Thing]]:
-    """Things of one colour and kind together; the smaller group first, of equal ones in the order of their names.
+    """Group things of one colour and kind; smaller groups come first, equal ones in the order of their names.
 
     >>> [group[0].name for group in groups(read("red cat 0,0; blue star 1,0; black boat 2,0; red cat 3,0"))]
     ['black boat', 'blue star', 'red cat']
@@ -127,10 +127,10 @@ def groups(scene: Sequence[Thing]) -> list[list[Thing]]:
     return sorted(found.values(), key=lambda group: (len(group), group[0].name))
 
 
-def apart(first: Sequence[Thing], second: Sequence[Thing]) -> tuple[float, float]:
-    """Return by how many rows and columns the middle of the second group is below, and to the right of, that of the first.
+def offset(first: Sequence[Thing], second: Sequence[Thing]) -> tuple[float, float]:
+    """Return (rows, columns) by which the centre of the second group is below, and to the right of, the centre of the first.
 
-    >>> apart(read("red cat 1,0"), read("blue house 0,3; blue house 3,4"))
+    >>> offset(read("red cat 1,0"), read("blue house 0,3; blue house 3,4"))
     (3.5, 0.5)
     """
     here, there = (
@@ -143,13 +143,13 @@ def apart(first: Sequence[Thing], second: Sequence[Thing]) -> tuple[float, float
 
 
 def relation(first: Sequence[Thing], second: Sequence[Thing]) -> str | None:
-    """Return the relation of one group to another, by their middles: above or below where these are at least as far apart in rows as in
-    columns, else left or right; None where they are the same.
+    """Return the relation of one group to another by their centres: above or below where these are at least as far apart
+    in rows as in columns, else left or right; None where they are the same.
 
     >>> relation(read("red cat 1,0"), read("blue house 0,3; blue house 3,4"))
     'above'
     """
-    down, right = apart(first, second)
+    down, right = offset(first, second)
     if not (down or right):
         return None
     vertical = abs(down) >= abs(right)
@@ -157,7 +157,7 @@ def relation(first: Sequence[Thing], second: Sequence[Thing]) -> str | None:
 
 
 def caption(scene: Sequence[Thing]) -> str | None:
-    """Return the sentence of the grammar for a scene; None for three groups, more than three things alike, or two groups with one middle.
+    """Return the caption of a scene in the grammar; None for three groups, for more than three things alike, and for two groups with the same centre.
 
     >>> caption(read("red cat 1,0; blue house 0,3; blue house 3,4"))
     'a red cat is above two blue houses .'
@@ -174,12 +174,12 @@ def caption(scene: Sequence[Thing]) -> str | None:
     return " ".join([*said, "."])
 
 
-def meant(scene: Sequence[Thing], words: Sequence[str]) -> list[list[Thing] | None]:
-    """For each word of a caption the things that it names, where it is a noun and there are such things, else None.
+def named_things(scene: Sequence[Thing], words: Sequence[str]) -> list[list[Thing] | None]:
+    """Return for each word of a caption the things that it names, where it is a noun and there are such things, else None.
 
     The nouns stand in the order of `groups`: a first noun is of the first group of that kind that no noun before named.
 
-    >>> [None if group is None else len(group) for group in meant(read(EXAMPLE), "a red cat is above two blue houses".split())]
+    >>> [None if group is None else len(group) for group in named_things(read(EXAMPLE), "a red cat is above two blue houses".split())]
     [None, None, 1, None, None, None, None, 2]
     """
     left = groups(scene)

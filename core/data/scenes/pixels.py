@@ -1,4 +1,4 @@
-"""A scene as pixels, and what reads it. The drawings are our own (`drawings.txt`); the same text is always the same picture."""
+"""Scenes as pixels, and their reader. The drawings are from `drawings.txt`; the same text is always the same picture."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ PAINTS = MappingProxyType(
 
 @cache
 def drawings() -> dict[str, NDArray[np.float32]]:
-    """Return for each kind the ink of each pixel of a cell (row column): 1 its colour, more than 1 a darker detail."""
+    """Return for each kind of thing the ink of a cell's pixels, (row, column): 0 for paper, 1 for its colour, 2 for a darker detail."""
     blocks = (Path(__file__).parent / "drawings.txt").read_text(encoding="utf-8").split("\n\n")
     found: dict[str, NDArray[np.float32]] = {}
     for block in blocks:
@@ -44,7 +44,7 @@ def drawings() -> dict[str, NDArray[np.float32]]:
 
 @cache
 def _tile(name: str) -> NDArray[np.float32]:
-    """A cell with this thing (row column 3)."""
+    """Return the pixels of a cell with this thing, (row, column, 3)."""
     colour, kind = name.split()
     ink, own = drawings()[kind][..., None], np.array(PAINTS[colour], dtype=np.float32)
     shades = np.where(ink > 1, own * SHADE + (GLEAM if colour == "black" else 0), own)
@@ -52,7 +52,7 @@ def _tile(name: str) -> NDArray[np.float32]:
 
 
 def picture(scene: Sequence[Thing], grid: int = GRID) -> NDArray[np.float32]:
-    """The pixels (row column 3) from 0 to 1.
+    """Draw a scene: return its pixels (row, column, 3) from 0 to 1.
 
     >>> picture(read("red cat 1,2")).shape
     (60, 60, 3)
@@ -65,7 +65,7 @@ def picture(scene: Sequence[Thing], grid: int = GRID) -> NDArray[np.float32]:
 
 
 def windows(pixels: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Each cell with a margin of what surrounds it, row by row: (.. row column 3) -> (.. cell 3 * side * side), channel first.
+    """Cut pixels into cells, each with a margin of its surroundings, row by row: (.., row, column, 3) -> (.., cell, 3 * side * side), channel first.
 
     >>> windows(picture(read("red cat 1,2"))).shape
     (25, 588)
@@ -79,7 +79,8 @@ def windows(pixels: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def bank(names: Sequence[str], grid: int = GRID) -> tuple[NDArray[np.float32], dict[tuple[str, int], int]]:
-    """All windows that there are, and which of them each thing has in each cell ("" is an empty one).
+    """Return all different windows that these things can make, (window, number), and which of them each (thing, cell)
+    has; the thing "" is an empty cell.
 
     A thing leaves the edge of its cell free, so that what is seen around a cell is paper, or the end of the picture.
 
@@ -91,7 +92,7 @@ def bank(names: Sequence[str], grid: int = GRID) -> tuple[NDArray[np.float32], d
     rows: list[NDArray[np.float32]] = []
     where: dict[tuple[str, int], int] = {}
     for name in ("", *names):
-        things = [(Thing.at(name, place, grid),) if name else () for place in range(grid**2)]
+        things = [(Thing.from_cell(name, place, grid),) if name else () for place in range(grid**2)]
         cut = windows(np.stack([picture(thing, grid) for thing in things]))
         for place in range(grid**2):
             row = cut[place, place]
@@ -116,7 +117,7 @@ class SceneReader:
     def encode(self, text: str, *, special: bool = False) -> Encoded:
         """Return the cells row by row; a cell's span is that of its thing in the text. Raises InputError for a text that is no scene."""
         scene = read(text, self.grid)
-        there = {thing.place(self.grid): thing for thing in scene}
+        there = {thing.cell(self.grid): thing for thing in scene}
         cells = range(self.grid**2)
         names = tuple(
             there[cell].name if cell in there else f"{cell % self.grid},{cell // self.grid}" for cell in cells

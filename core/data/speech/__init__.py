@@ -1,1 +1,1 @@
-"""Spoken words: clips of a speech synthesiser, the sounds that are joined of them, and what a network hears of a sound."""
+"""Spoken words: clips of a speech synthesiser, the sounds that are joined from them, and the frames that a network reads of a sound."""

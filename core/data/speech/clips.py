@@ -1,4 +1,4 @@
-"""Clips of words in several voices, eight bits a sample, all in one file."""
+"""Clips of words in several voices, eight bits a sample, in one file."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ WORDS = (
     *("summer", "forest", "silver"),
 )
 """The words that are spoken: the digits, and short words."""
-HEARD, KEPT_OUT = ("Annie", "Andy", "Max"), ("Linda", "John", "Steph")
+TRAINING_VOICES, HELD_OUT_VOICES = ("Annie", "Andy", "Max"), ("Linda", "John", "Steph")
 """The voices that ship, by the names that espeak-ng gives them: those of the training, and those that it never hears."""
 
 Clips = Mapping[tuple[str, str], NDArray[np.uint8]]
@@ -75,7 +75,7 @@ Clips = Mapping[tuple[str, str], NDArray[np.uint8]]
 
 
 def write(path: Path, clips: Mapping[tuple[str, str], Wave]) -> None:
-    """All clips behind each other, and what and how long each is."""
+    """Write all clips to one .npz file: their names, "word voice", their lengths, and the bytes of all one after another."""
     names = [" ".join(name) for name in clips]
     codes = [to_bytes(wave) for wave in clips.values()]
     np.savez_compressed(
@@ -87,7 +87,7 @@ def write(path: Path, clips: Mapping[tuple[str, str], Wave]) -> None:
 
 
 def read(path: Path) -> Clips:
-    """Return the clips of a file, still in bytes.
+    """Return the clips of a file by (word, voice), as bytes.
 
     Raises InputError where the file is missing or damaged.
     """
@@ -105,15 +105,15 @@ def read(path: Path) -> Clips:
 
 
 @cache
-def shipped() -> Clips:
-    """Each word once in each voice that ships.
+def shipped_clips() -> Clips:
+    """Return the clips that ship, by (word, voice): each word once in each of the six voices.
 
-    >>> len(shipped()) == len(WORDS) * len((*HEARD, *KEPT_OUT))
+    >>> len(shipped_clips()) == len(WORDS) * len((*TRAINING_VOICES, *HELD_OUT_VOICES))
     True
     """
     return read(assets("sounds", "words.npz"))
 
 
 def clip(word: str, voice: str) -> Wave:
-    """One word in one voice, from the clips that ship."""
-    return from_bytes(shipped()[word, voice])
+    """Return the sound of one word in one voice, from the clips that ship."""
+    return from_bytes(shipped_clips()[word, voice])

@@ -1,4 +1,4 @@
-"""A sound that is written as a short text: `4 7 2 voice=Annie speed=1.2 noise=0.1 seed=3`."""
+"""Sounds written as a short text, `4 7 2 voice=Annie speed=1.2 noise=0.1 seed=3`, and their reader."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.data.speech.clips import DIGITS, HEARD, KEPT_OUT, WORDS, clip
-from core.data.speech.waves import FLOOR, HOP, LOUDNESS, N_BANDS, RATE, Wave, log_mel, stretched
+from core.data.speech.clips import DIGITS, HELD_OUT_VOICES, TRAINING_VOICES, WORDS, clip
+from core.data.speech.waves import FLOOR, HOP, LOUDNESS, N_BANDS, RATE, Wave, log_mel, stretch
 from core.errors import InputError
 from core.text.tokenizer import Encoded, check_text
 
-VOICES = (*HEARD, *KEPT_OUT)
+VOICES = (*TRAINING_VOICES, *HELD_OUT_VOICES)
 PAUSE = 0.12
 """Seconds of silence between words and at both ends, at speed 1."""
 RANGES = {"speed": (0.5, 2.0), "noise": (0.0, 1.0), "seed": (0, 9999)}
@@ -28,28 +28,28 @@ _SCALE = 1.0, 1.5
 
 @dataclass(frozen=True)
 class Spoken:
-    """A request for speech: `words` with the place of each in the text as typed, and the settings of the voice."""
+    """A request for speech: `words`, with the span of each in the text as typed, and the settings of the voice."""
 
     words: tuple[str, ...]
     spans: tuple[tuple[int, int], ...] = ()
-    voice: str = HEARD[0]
+    voice: str = TRAINING_VOICES[0]
     speed: float = 1.0
     noise: float = 0.0
     seed: int = 0
 
     @property
-    def said(self) -> str:
-        """The words as they are spelled.
+    def transcript(self) -> str:
+        """Return the words as they are spelled, joined by spaces.
 
-        >>> read("4 7 tree").said
+        >>> read("4 7 tree").transcript
         'four seven tree'
         """
         return " ".join(self.words)
 
-    def written(self) -> str:
-        """Return the request as a text, without settings that have their default.
+    def to_text(self) -> str:
+        """Return the request as a text, without the settings that have their default value.
 
-        >>> read("47 TREE seed=3 voice=john, speed=1").written()
+        >>> read("47 TREE seed=3 voice=john, speed=1").to_text()
         '4 7 tree voice=John seed=3'
         """
         usual = Spoken(())
@@ -88,10 +88,10 @@ def read(text: str) -> Spoken:
     return replace(found, words=tuple(words), spans=tuple(spans))
 
 
-def sound(spoken: Spoken) -> tuple[Wave, list[tuple[float, float]]]:
-    """The sound, 8000 samples a second, and where each word begins and ends in it, in seconds.
+def synthesize(spoken: Spoken) -> tuple[Wave, list[tuple[float, float]]]:
+    """Return the sound of a request, 8000 samples a second, and the (start, end) of each word in it, in seconds.
 
-    Clips are joined with pauses, stretched as a whole, and noise is laid over: as loud as `noise` times the speech.
+    Clips are joined with pauses, the whole is stretched to the speed, and noise is added, as loud as `noise` times the speech.
     """
     pause, wave, ends = np.zeros(int(PAUSE * RATE), dtype=np.float32), [], []
     at = len(pause)
@@ -100,19 +100,19 @@ def sound(spoken: Spoken) -> tuple[Wave, list[tuple[float, float]]]:
         wave += [pause, said]
         ends.append((at / RATE / spoken.speed, (at + len(said)) / RATE / spoken.speed))
         at += len(said) + len(pause)
-    whole = stretched(np.concatenate((*wave, pause)), spoken.speed)
+    whole = stretch(np.concatenate((*wave, pause)), spoken.speed)
     if spoken.noise:
         draw = np.random.default_rng(spoken.seed).standard_normal(len(whole)).astype(np.float32)
         whole = whole + draw * np.float32(LOUDNESS * spoken.noise)
     return whole.clip(-1, 1), ends
 
 
-def places(wave: Wave, n_frames: int, n_bands: int = N_BANDS, hop: int = HOP) -> NDArray[np.float32]:
-    """Return the input of a network for a sound: (place, n_frames * band), the frames of each place one after another.
+def network_input(wave: Wave, n_frames: int, n_bands: int = N_BANDS, hop: int = HOP) -> NDArray[np.float32]:
+    """Return the input of a network for a sound: (position, n_frames * band), the frames of each position one after another.
 
     The last place is filled up with silence.
 
-    >>> places(np.zeros(RATE, dtype=np.float32), 4).shape
+    >>> network_input(np.zeros(RATE, dtype=np.float32), 4).shape
     (13, 96)
     """
     frames = (log_mel(wave, hop, n_bands) + _SCALE[0]) / np.float32(_SCALE[1])
@@ -123,13 +123,13 @@ def places(wave: Wave, n_frames: int, n_bands: int = N_BANDS, hop: int = HOP) ->
 
 
 def seconds(n_places: int, n_frames: int) -> float:
-    """How long so many places are."""
+    """Return the duration of so many positions, in seconds."""
     return n_places * n_frames * HOP / RATE
 
 
 @dataclass(frozen=True)
 class SpeechReader:
-    """Reads a text as the sound that it describes: a token is a place of `n_frames` frames, called by its second.
+    """A reader of texts that describe a sound: a token is a position of `n_frames` frames, named by its second.
 
     `n_ctx` places are read at most. The span of a token is the word that is heard at its middle,
     in a pause the nearest one: so by word there is a column for each word that is typed.
@@ -144,7 +144,7 @@ class SpeechReader:
         return "4 7"
 
     def encode(self, text: str, *, special: bool = False) -> Encoded:
-        """Raises InputError for a text that describes no sound, or one that is too long."""
+        """Encode the sound that a text describes. Raises InputError for a text that describes none, or one that is too long."""
         return _encoded(text, self)
 
 
@@ -154,8 +154,8 @@ def _encoded(text: str, reader: SpeechReader) -> Encoded:
     longest = seconds(n_ctx, n_frames)
     if len(spoken.words) > 4 * longest:
         raise _too_long(f"{len(spoken.words)} words", longest)
-    wave, ends = sound(spoken)
-    values = places(wave, n_frames, reader.n_bands)
+    wave, ends = synthesize(spoken)
+    values = network_input(wave, n_frames, reader.n_bands)
     if len(values) > n_ctx:
         raise _too_long(f"{len(wave) / RATE:.1f} seconds", longest)
     starts = [seconds(i, n_frames) for i in range(len(values))]
@@ -167,9 +167,9 @@ def _encoded(text: str, reader: SpeechReader) -> Encoded:
     )
 
 
-def _too_long(what: str, longest: float) -> InputError:
+def _too_long(length: str, longest: float) -> InputError:
     return InputError(
-        f"The sound is {what} long.",
+        f"The sound is {length} long.",
         f"At most {longest:.1f} seconds are read.",
         "Say fewer words, or faster.",
     )

@@ -1,4 +1,4 @@
-"""Let espeak-ng speak the words, once: `python -m core.data.speech.record WORK` (Debian: apt-get install espeak-ng).
+"""The script that made the clips with espeak-ng: `python -m core.data.speech.record WORK` (Debian: apt-get install espeak-ng).
 
 Writes WORK/clips.npz for the training, many clips of each word in many voices, speeds, pitches and accents, and
 assets/sounds/words.npz, what ships: each word once in six voices, three of which no training hears. What a program under
@@ -16,8 +16,8 @@ from pathlib import Path
 import numpy as np
 
 from core.data.home import assets
-from core.data.speech.clips import HEARD, KEPT_OUT, WORDS, write
-from core.data.speech.waves import LOUDNESS, Wave, resampled
+from core.data.speech.clips import HELD_OUT_VOICES, TRAINING_VOICES, WORDS, write
+from core.data.speech.waves import LOUDNESS, Wave, resample
 
 OTHERS = (
     *(
@@ -92,8 +92,8 @@ SPEEDS, PITCHES, EACH = (110, 230), (20, 80), 4
 QUIET = 0.004
 
 
-def spoken(word: str, voice: str, accent: str = "en-us", speed: int = 160, pitch: int = 50) -> Wave:
-    """A word in 8000 samples a second, silence at its ends cut off, its mean loudness (root mean square) 0.1.
+def speak(word: str, voice: str, accent: str = "en-us", speed: int = 160, pitch: int = 50) -> Wave:
+    """Return the sound of a word spoken by espeak-ng, 8000 samples a second, silence at its ends removed, scaled to a root mean square of 0.1.
 
     Raises CalledProcessError where espeak-ng does not know the voice, FileNotFoundError where there is none.
     """
@@ -102,11 +102,11 @@ def spoken(word: str, voice: str, accent: str = "en-us", speed: int = 160, pitch
     with wave.open(io.BytesIO(said)) as file:
         rate, data = file.getframerate(), file.readframes(file.getnframes())
     samples: Wave = np.frombuffer(data, dtype="<i2").astype(np.float32) / np.float32(2**15)
-    return trimmed(resampled(samples, rate))
+    return trim(resample(samples, rate))
 
 
-def trimmed(sound: Wave) -> Wave:
-    """From the first to the last sample that is heard, as loud as all others."""
+def trim(sound: Wave) -> Wave:
+    """Return a sound from its first to its last audible sample, scaled to the loudness of all clips."""
     loud = np.flatnonzero(np.abs(sound) > QUIET)
     cut = sound[max(0, loud[0] - 80) : loud[-1] + 80]
     return (cut * LOUDNESS / np.sqrt(np.mean(cut**2))).clip(-1, 1)
@@ -118,16 +118,18 @@ def main() -> int:
     work, rng = ask.parse_args().work, np.random.default_rng(0)
     work.mkdir(parents=True, exist_ok=True)
     shipped = {
-        (word, voice): spoken(word, voice, *MANNERS[voice]) for voice in (*HEARD, *KEPT_OUT) for word in WORDS
+        (word, voice): speak(word, voice, *MANNERS[voice])
+        for voice in (*TRAINING_VOICES, *HELD_OUT_VOICES)
+        for word in WORDS
     }
     assets("sounds").mkdir(exist_ok=True)
     write(assets("sounds") / "words.npz", shipped)
     found = {}
-    for voice in (*HEARD, *OTHERS):
+    for voice in (*TRAINING_VOICES, *OTHERS):
         for word in WORDS:
             for i in range(EACH):
                 speed, pitch = int(rng.integers(*SPEEDS)), int(rng.integers(*PITCHES))
-                found[word, f"{voice} {i}"] = spoken(word, voice, str(rng.choice(ACCENTS)), speed, pitch)
+                found[word, f"{voice} {i}"] = speak(word, voice, str(rng.choice(ACCENTS)), speed, pitch)
     write(work / "clips.npz", found)
     return 0
 

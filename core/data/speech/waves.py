@@ -1,4 +1,4 @@
-"""Sound as numbers: eight bits a sample, spectra of short windows, loudness in bands of pitch, and time that is stretched."""
+"""Sound as numbers: eight-bit samples, spectra of short windows, loudness in mel bands, and a change of speed at the same pitch."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PIECE, SEEK = 320, 80
 
 
 def to_bytes(wave: Wave) -> NDArray[np.uint8]:
-    """Eight bits a sample, finer where it is quiet: y = sgn(x) ln(1 + 255 |x|) / ln 256 (ITU-T G.711, mu-law).
+    """Convert a wave to eight bits a sample, finer where it is quiet: y = sgn(x) ln(1 + 255 |x|) / ln 256 (ITU-T G.711, mu-law).
 
     >>> to_bytes(np.array([-1.0, 0.0, 1.0], dtype=np.float32)).tolist()
     [0, 128, 255]
@@ -34,7 +34,7 @@ def to_bytes(wave: Wave) -> NDArray[np.uint8]:
 
 
 def from_bytes(codes: NDArray[np.uint8]) -> Wave:
-    """The wave again: x = sgn(y) (256^|y| - 1) / 255.
+    """Convert eight-bit samples back to a wave: x = sgn(y) (256^|y| - 1) / 255.
 
     >>> from_bytes(np.array([0, 255], dtype=np.uint8)).tolist()
     [-1.0, 1.0]
@@ -43,12 +43,12 @@ def from_bytes(codes: NDArray[np.uint8]) -> Wave:
     return np.sign(bent) * np.expm1(np.abs(bent) * np.log1p(MU)).astype(np.float32) / np.float32(MU)
 
 
-def resampled(sound: Wave, rate: int, to: int = RATE) -> Wave:
-    """The sound with `to` samples a second; frequencies that these cannot hold are left out.
+def resample(sound: Wave, rate: int, to: int = RATE) -> Wave:
+    """Return a sound of `rate` samples a second with `to` of them; frequencies above half of the new rate are removed.
 
     By the Fourier transform of the whole: its coefficients up to half of the new rate, and back.
 
-    >>> len(resampled(np.zeros(22050, dtype=np.float32), 22050))
+    >>> len(resample(np.zeros(22050, dtype=np.float32), 22050))
     8000
     """
     n = round(len(sound) * to / rate)
@@ -56,32 +56,32 @@ def resampled(sound: Wave, rate: int, to: int = RATE) -> Wave:
     return np.fft.irfft(kept, n).astype(np.float32) * np.float32(n / len(sound))
 
 
-def mel(hertz: float | NDArray[np.float64]) -> NDArray[np.float64]:
-    """The mel scale, equal steps of which sound equally far apart: 2595 log10(1 + f / 700) (O'Shaughnessy 1987).
+def hertz_to_mel(hertz: float | NDArray[np.float64]) -> NDArray[np.float64]:
+    """Convert hertz to mel, a scale whose equal steps sound equally far apart: 2595 log10(1 + f / 700) (O'Shaughnessy 1987).
 
-    >>> float(mel(700.0).round(1))
+    >>> float(hertz_to_mel(700.0).round(1))
     781.2
     """
     return 2595.0 * np.log10(1.0 + np.asarray(hertz) / 700.0)
 
 
-def hertz_of(steps: NDArray[np.float64]) -> NDArray[np.float64]:
-    """From mel back to hertz.
+def mel_to_hertz(steps: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Convert mel to hertz.
 
-    >>> float(hertz_of(mel(440.0)).round(6))
+    >>> float(mel_to_hertz(hertz_to_mel(440.0)).round(6))
     440.0
     """
     return 700.0 * (10.0 ** (steps / 2595.0) - 1.0)
 
 
 @cache
-def filters(n_bands: int = N_BANDS) -> NDArray[np.float64]:
-    """Triangles (band, frequency) with corners at equal steps of mel, each as high as 1 where its neighbours begin.
+def mel_filters(n_bands: int = N_BANDS) -> NDArray[np.float64]:
+    """Return triangular filters (band, frequency) with corners at equal steps of mel; each has its peak, 1, where its neighbours begin.
 
-    >>> filters().shape
+    >>> mel_filters().shape
     (24, 129)
     """
-    corners = hertz_of(np.linspace(mel(LOWEST), mel(HIGHEST), n_bands + 2))
+    corners = mel_to_hertz(np.linspace(hertz_to_mel(LOWEST), hertz_to_mel(HIGHEST), n_bands + 2))
     hertz = np.linspace(0.0, RATE / 2, N_FFT // 2 + 1)
     rises = (hertz - corners[:-2, None]) / np.diff(corners)[:-1, None]
     falls = (corners[2:, None] - hertz) / np.diff(corners)[1:, None]
@@ -89,9 +89,9 @@ def filters(n_bands: int = N_BANDS) -> NDArray[np.float64]:
 
 
 def spectra(wave: Wave, hop: int = HOP) -> NDArray[np.float32]:
-    """Power (frame, frequency) of each Hann window: |sum_n w_n x_n e^(-2 pi i k n / 256)|^2, windows `hop` apart.
+    """Return the power (frame, frequency) of each Hann window, |sum_n w_n x_n e^(-2 pi i k n / 256)|^2; windows begin every `hop` samples.
 
-    What is shorter than a window is filled up with silence; frame i begins at sample i * hop.
+    A sound shorter than a window is filled up with silence; frame i begins at sample i * hop.
     """
     n = 1 + max(0, -(-(len(wave) - WINDOW) // hop))
     filled = np.pad(wave, (0, max(0, (n - 1) * hop + WINDOW - len(wave))))
@@ -100,21 +100,21 @@ def spectra(wave: Wave, hop: int = HOP) -> NDArray[np.float32]:
 
 
 def log_mel(wave: Wave, hop: int = HOP, n_bands: int = N_BANDS) -> NDArray[np.float32]:
-    """How loud each band of pitch is in each frame: log10(filters @ power + FLOOR), (frame, band).
+    """Return the loudness of each band in each frame, (frame, band): log10(filters @ power + FLOOR).
 
     >>> log_mel(np.zeros(RATE, dtype=np.float32)).shape, float(log_mel(np.zeros(400, dtype=np.float32)).max().round(3))
     ((50, 24), -3.0)
     """
-    return np.log10(spectra(wave, hop) @ filters(n_bands).T.astype(np.float32) + np.float32(FLOOR))
+    return np.log10(spectra(wave, hop) @ mel_filters(n_bands).T.astype(np.float32) + np.float32(FLOOR))
 
 
-def stretched(wave: Wave, speed: float) -> Wave:
-    """The same sound at another speed and the same pitch: pieces of it, laid over each other where they fit best.
+def stretch(wave: Wave, speed: float) -> Wave:
+    """Return the sound at `speed` times its speed and the same pitch: overlapping pieces of it, placed where they fit best.
 
     Waveform similarity overlap-add (Verhelst and Roelands 1993): each piece of 40 ms is looked for within 10 ms of where
     it ought to be, so that it goes on as the piece before it would have gone on.
 
-    >>> len(stretched(np.zeros(4000, dtype=np.float32), 2.0))
+    >>> len(stretch(np.zeros(4000, dtype=np.float32), 2.0))
     2000
     """
     if speed == 1.0 or len(wave) < 2 * PIECE:

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from core.data import grammar, lexicon
 from core.data.grammar import Split
-from core.data.passages import framed, padded
+from core.data.passages import add_marks, pad_rows
 from core.data.spans import spans
 from core.models import Batch
 from core.text import Tokenizer
@@ -97,7 +97,7 @@ class Rows:
 def collate(examples: Sequence[Example], pad: int) -> Rows:
     """Return examples as one batch, padded at the end; padding has the target NONE."""
     ids, segments, real = (
-        torch.from_numpy(array) for array in padded([(one.ids, one.segments) for one in examples], pad)
+        torch.from_numpy(array) for array in pad_rows([(one.ids, one.segments) for one in examples], pad)
     )
     wanted = np.full((len(examples), max(len(one.targets) for one in examples)), NONE, dtype=np.int64)
     for row, one in enumerate(examples):
@@ -148,7 +148,7 @@ def _class_reader(labels: Sequence[str]) -> Callable[[Tokenizer, Any], Example]:
 
     def read(tokenizer: Tokenizer, item: Any) -> Example:
         texts = [np.array(tokenizer.encode(text).ids, dtype=np.int64) for text in item[:-1]]
-        return Example(*framed(tokenizer, *texts), np.array([labels.index(item.label)]))
+        return Example(*add_marks(tokenizer, *texts), np.array([labels.index(item.label)]))
 
     return read
 
@@ -161,7 +161,7 @@ def _read_tagged(tokenizer: Tokenizer, item: grammar.Tagged) -> Example:
         tags[at] = grammar.TAGS.index(tag)
         at += len(word)
     wanted = [NONE if span is None else tags.get(span[0], NONE) for span in encoded.spans]
-    ids, segments = framed(tokenizer, np.array(encoded.ids, dtype=np.int64))
+    ids, segments = add_marks(tokenizer, np.array(encoded.ids, dtype=np.int64))
     return Example(ids, segments, np.array([NONE, *wanted, NONE]))
 
 
@@ -171,7 +171,9 @@ def _read_question(tokenizer: Tokenizer, item: grammar.Question) -> Example:
     before = len(question.ids) + 2
     starts, ends = ([None if span is None else span[edge] for span in passage.spans] for edge in (0, 1))
     first, last = starts.index(item.start), len(ends) - 1 - ends[::-1].index(item.end)
-    ids, segments = framed(tokenizer, *(np.array(side.ids, dtype=np.int64) for side in (question, passage)))
+    ids, segments = add_marks(
+        tokenizer, *(np.array(side.ids, dtype=np.int64) for side in (question, passage))
+    )
     return Example(ids, segments, np.array([before + first, before + last]))
 
 
@@ -214,7 +216,7 @@ GOALS: Mapping[str, Goal] = MappingProxyType(
                 "Which part of speech is each word? “Light” is an adjective in one sentence and a noun in another.",
                 "tags",
                 {"n_tags": len(grammar.TAGS)},
-                grammar.tagged,
+                grammar.tagged_sentences,
                 _read_tagged,
                 grammar.TAGS,
             ),

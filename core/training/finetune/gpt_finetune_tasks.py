@@ -179,7 +179,7 @@ def encode_rows(
     tokenizer: Tokenizer, layout: str, texts: Sequence[str], marks: tuple[int, int, int]
 ) -> tuple[tuple[int, ...], ...]:
     """Return the ids of the rows of one example."""
-    return gpt_inputs.rows(layout, [tokenizer.encode(text).ids for text in texts], marks)
+    return gpt_inputs.input_rows(layout, [tokenizer.encode(text).ids for text in texts], marks)
 
 
 def collate(examples: Sequence[tuple[Sequence[Sequence[int]], int]], marks: tuple[int, int, int]) -> Rows:

@@ -100,7 +100,7 @@ class Orders(bert_mini.Passages):
         return mix(self.progress(step))
 
     def pair(self, books: Books, rng: np.random.Generator, mix: Mix) -> Pair | None:
-        return books.ordered(int(rng.integers(len(books.book))), rng, bool(rng.integers(2)))
+        return books.ordered_pair(int(rng.integers(len(books.book))), rng, bool(rng.integers(2)))
 
     def pair_scores(self, network: Any, pooled: Tensor) -> Tensor:
         return network.sentence_order(pooled)

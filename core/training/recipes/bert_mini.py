@@ -12,12 +12,21 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from core.data.corpora import BOOKS, NEW_TEXT, PROSE, PROSE_VALID, SENTENCES, english, find, lines
-from core.data.passages import SHARE, Array, Books, Pair, framed, hide, padded
+from core.data.corpora import (
+    BOOKS,
+    NEW_TEXT,
+    PROSE,
+    PROSE_VALID,
+    SENTENCES,
+    english_lines,
+    find_file,
+    read_lines,
+)
+from core.data.passages import SHARE, Array, Books, Pair, add_marks, hide, pad_rows
 from core.models import Batch
 from core.models.bert import BERTConfig
 from core.text import Tokenizer
-from core.text.learn import wordpiece
+from core.text.learn import learn_wordpiece
 from core.training.loop.loss import cross_entropy
 from core.training.loop.optim import double_weights, start_as_sinusoids
 from core.training.loop.prefetch import to_device
@@ -74,7 +83,7 @@ class Passages:
     ) -> None:
         self.tokenizer, self.seed, self.device = tokenizer, seed, device
         self.train, self.valid = train, valid
-        self._starts = {id(books): books.windows(self.config.n_ctx - 2) for books in (train, valid)}
+        self._starts = {id(books): books.window_starts(self.config.n_ctx - 2) for books in (train, valid)}
 
     @property
     def config(self) -> Any:
@@ -157,7 +166,7 @@ class Passages:
         share: float,
         follows: list[bool] | None = None,
     ) -> Rows:
-        ids, segments, real = padded([framed(self.tokenizer, *text) for text in texts], IDS["pad"])
+        ids, segments, real = pad_rows([add_marks(self.tokenizer, *text) for text in texts], IDS["pad"])
         read, chosen = hide(
             ids,
             ids < N_SPECIAL,
@@ -207,10 +216,10 @@ def mix(step: int) -> Mix:
 def prepare(data: Path, work: Path, seed: int, device: torch.device) -> Passages:
     saved = work / "tokenizer.json"
     if not saved.is_file():
-        wordpiece(english(data), RECIPE.config.n_vocab).save(str(saved))
+        learn_wordpiece(english_lines(data), RECIPE.config.n_vocab).save(str(saved))
     tokenizer = Tokenizer.from_file(saved, **IDS)
     books = []
-    for name, rows in (("train", _training(data)), ("valid", lines(find(data, PROSE_VALID)))):
+    for name, rows in (("train", _training(data)), ("valid", read_lines(find_file(data, PROSE_VALID)))):
         held = work / f"{name}.npz"
         if not held.is_file():
             np.savez(held, **asdict(Books.read(rows, tokenizer)))
@@ -221,8 +230,8 @@ def prepare(data: Path, work: Path, seed: int, device: torch.device) -> Passages
 def _training(data: Path) -> Iterator[str]:
     """Yield the prose, then sentences of which each is a book of its own: none of them is the next of another."""
     for name in PROSE:
-        yield from lines(find(data, name))
-    for line in lines(find(data, SENTENCES)):
+        yield from read_lines(find_file(data, name))
+    for line in read_lines(find_file(data, SENTENCES)):
         yield from (NEW_TEXT, line)
 
 

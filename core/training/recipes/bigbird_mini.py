@@ -15,8 +15,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from core.checkpoints.store import load_weights, shipped_folder
-from core.data.corpora import BOOKS, PROSE, PROSE_VALID, find, lines
-from core.data.passages import Array, Books, framed, hide, padded
+from core.data.corpora import BOOKS, PROSE, PROSE_VALID, find_file, read_lines
+from core.data.passages import Array, Books, add_marks, hide, pad_rows
 from core.models import Batch
 from core.models.bigbird import BigBirdConfig
 from core.text import Tokenizer
@@ -49,7 +49,7 @@ class Pages:
         self.tokenizer, self.seed, self.device = tokenizer, seed, device
         self.train, self.valid = train, valid
         self._starts = {
-            (id(books), size): books.windows(size - 2) for books in (train, valid) for size, *_ in PARTS
+            (id(books), size): books.window_starts(size - 2) for books in (train, valid) for size, *_ in PARTS
         }
 
     def batch(self, step: int) -> tuple[list[Rows], int]:
@@ -91,7 +91,7 @@ class Pages:
         return self._rows([books.stream[a : a + size - 2] for a in first], rng)
 
     def _rows(self, texts: Sequence[Array], rng: np.random.Generator) -> Rows:
-        ids, segments, real = padded([framed(self.tokenizer, text) for text in texts], IDS["pad"])
+        ids, segments, real = pad_rows([add_marks(self.tokenizer, text) for text in texts], IDS["pad"])
         drawable = np.arange(N_SPECIAL, RECIPE.config.n_vocab)
         read, chosen = hide(ids, ids < N_SPECIAL, rng, mask=IDS["mask"], drawable=drawable)
         to = [torch.from_numpy(array) for array in (read, real, segments, chosen, ids[chosen])]
@@ -136,7 +136,7 @@ def prepare(data: Path, work: Path, seed: int, device: torch.device) -> Pages:
     for name, files in (("train", PROSE), ("valid", (PROSE_VALID,))):
         held = work / f"{name}.npz"
         if not held.is_file():
-            rows = (line for file in files for line in lines(find(data, file)))
+            rows = (line for file in files for line in read_lines(find_file(data, file)))
             np.savez(held, **asdict(Books.read(rows, tokenizer)))
         books.append(Books(**np.load(held)))
     return Pages(books[0], books[1], tokenizer, seed, device)

@@ -12,15 +12,25 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from core.data.grammar import Split
-from core.data.scenes.drawn import SEEN, scene
-from core.data.scenes.language import COLOURS, COUNTS, GRID, KINDS, RELATIONS, VERBS, caption, meant, written
+from core.data.scenes.language import (
+    COLOURS,
+    COUNTS,
+    GRID,
+    KINDS,
+    RELATIONS,
+    VERBS,
+    caption,
+    named_things,
+    scene_text,
+)
 from core.data.scenes.pixels import bank
+from core.data.scenes.sampling import TRAINED, sample_scene
 from core.data.texts import Example
 from core.models import Batch
 from core.models.captioner import CaptionerConfig
 from core.scoring.captions import measure
 from core.text import Tokenizer
-from core.text.learn import written_words
+from core.text.learn import word_list_tokenizer
 from core.trace import Recorder
 from core.training.loop.prefetch import to_device
 from core.training.recipe import Recipe
@@ -65,7 +75,7 @@ class Scenes:
 
     def __init__(self, tokenizer: Tokenizer, seed: int, device: torch.device) -> None:
         self.tokenizer, self.seed = tokenizer, seed
-        windows, self.where = bank(SEEN)
+        windows, self.where = bank(TRAINED)
         self.windows = torch.from_numpy(windows)[None].to(device)
         self.valid = to_device(self._sample(np.random.default_rng(0), VALID, "test"), device)
 
@@ -100,20 +110,20 @@ class Scenes:
         return network.encoder.placed(network.encoder.features(windows)[0][cells])
 
     def _sample(self, rng: np.random.Generator, n: int, split: Split) -> SceneBatch:
-        scenes = [scene(rng, split) for _ in range(n)]
+        scenes = [sample_scene(rng, split) for _ in range(n)]
         cells = torch.tensor([self.where["", place] for place in range(GRID**2)]).repeat(n, 1)
         for row, one in enumerate(scenes):
             for thing in one:
-                cells[row, thing.place()] = self.where[thing.name, thing.place()]
+                cells[row, thing.cell()] = self.where[thing.name, thing.cell()]
         texts = [caption(one) or "" for one in scenes]
         rows = self.tokenizer.encode_many(texts)
         ids = torch.full((n, 2 + max(map(len, rows))), IDS["pad"])
         there = torch.zeros(n, ids.shape[1] - 1, GRID**2, dtype=torch.bool)
         for place, (one, text, row) in enumerate(zip(scenes, texts, rows, strict=True)):
             ids[place, : 2 + len(row)] = torch.tensor([IDS["start"], *row, IDS["end"]])
-            for noun, group in enumerate(meant(one, text.split())):
+            for noun, group in enumerate(named_things(one, text.split())):
                 for thing in group or ():
-                    there[place, noun - 2 : noun + 1, thing.place()] = True
+                    there[place, noun - 2 : noun + 1, thing.cell()] = True
         wanted = ids[:, 1:]
         source = torch.arange(GRID**2).repeat(n, 1)
         real = wanted != IDS["pad"]
@@ -123,7 +133,7 @@ class Scenes:
 
 def prepare(data: Path, work: Path, seed: int, device: torch.device) -> Scenes:
     """Return scenes with their captions; nothing is read from `data`."""
-    written_words(WORDS, SPECIAL).save(str(work / "tokenizer.json"))
+    word_list_tokenizer(WORDS, SPECIAL).save(str(work / "tokenizer.json"))
     return Scenes(Tokenizer.from_file(work / "tokenizer.json", **IDS), seed, device)
 
 
@@ -136,8 +146,8 @@ def begin(network: Any) -> None:
 def examples() -> tuple[Example, ...]:
     """Return held-out scenes with their captions."""
     rng = np.random.default_rng(0)
-    found = [scene(rng, "test") for _ in range(N_EXAMPLES)]
-    return tuple(Example(written(one), caption(one)) for one in found)
+    found = [sample_scene(rng, "test") for _ in range(N_EXAMPLES)]
+    return tuple(Example(scene_text(one), caption(one)) for one in found)
 
 
 RECIPE = Recipe(

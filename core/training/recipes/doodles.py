@@ -15,14 +15,14 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from core.data import doodles
-from core.data.corpora import find
-from core.data.drawings import Drawings, moved, ours, read
-from core.data.patches import HIDDEN, named
+from core.data.corpora import find_file
+from core.data.drawings import Drawings, augment, example_drawings, read_drawings
+from core.data.patches import HIDDEN, patch_tokenizer
 from core.data.texts import Example
 from core.models import Batch
 from core.models.mae import MAEConfig
 from core.models.vit import ViTConfig
-from core.scoring.pictures import class_scores, whole
+from core.scoring.pictures import class_scores, visible_batch
 from core.text import Tokenizer
 from core.training.recipe import Recipe
 
@@ -49,7 +49,7 @@ class LabelledDrawings:
 
     def batch(self, step: int) -> tuple[Any, int]:
         drawings, rng = self._sample(step)
-        batch = whole(drawings.pixels, self.config)
+        batch = visible_batch(drawings.pixels, self.config)
         batch = sample_patches(batch, N_READ, rng) if step < FULL_FROM else batch
         return (batch, torch.from_numpy(drawings.labels.astype(np.int64))), batch.ids.numel()
 
@@ -70,7 +70,7 @@ class LabelledDrawings:
         order = np.random.default_rng((self.seed, turn)).permutation(len(self.train.pixels))
         chosen, rng = order[part * ROWS : (part + 1) * ROWS], np.random.default_rng((self.seed, turn, part))
         return Drawings(
-            moved(self.train.pixels[chosen], rng), self.train.labels[chosen], self.train.classes
+            augment(self.train.pixels[chosen], rng), self.train.labels[chosen], self.train.classes
         ), rng
 
 
@@ -79,7 +79,7 @@ class MaskedDrawings(LabelledDrawings):
 
     def batch(self, step: int) -> tuple[Any, int]:
         drawings, rng = self._sample(step)
-        batch, n = whole(drawings.pixels, self.config), self.config.n_ctx - 1
+        batch, n = visible_batch(drawings.pixels, self.config), self.config.n_ctx - 1
         return (batch, sample_patches(batch, n - int(n * HIDDEN), rng)), batch.ids.numel()
 
     def loss(self, network: Any, batch: Any) -> Tensor:
@@ -92,7 +92,7 @@ class MaskedDrawings(LabelledDrawings):
         return (found - read_as.values).square().mean(-1)[ids >= self.config.n_ctx].mean()
 
     def check(self, network: Any) -> Mapping[str, float]:
-        batch, n = whole(self.valid.pixels, self.config), self.config.n_ctx - 1
+        batch, n = visible_batch(self.valid.pixels, self.config), self.config.n_ctx - 1
         few = sample_patches(batch, n - int(n * HIDDEN), np.random.default_rng(0))
         return {"squared_error": float(self.loss(network, (batch, few)))}
 
@@ -109,17 +109,17 @@ def sample_patches(batch: Batch, n: int, rng: np.random.Generator) -> Batch:
 
 def _prepared(kind: type[LabelledDrawings], config: Any) -> Any:
     def prepare(data: Path, work: Path, seed: int, device: torch.device) -> LabelledDrawings:
-        path = find(data, FILE)
-        named(config.side).save(str(work / "tokenizer.json"))
+        path = find_file(data, FILE)
+        patch_tokenizer(config.side).save(str(work / "tokenizer.json"))
         tokenizer = Tokenizer.from_file(work / "tokenizer.json", **IDS)
-        return kind(read(path, "train"), read(path, "valid"), config, tokenizer, seed)
+        return kind(read_drawings(path, "train"), read_drawings(path, "valid"), config, tokenizer, seed)
 
     return prepare
 
 
 def examples() -> tuple[Example, ...]:
     """Return doodles of our own, each as it is and moved three times."""
-    return tuple(Example(doodles.as_text(pixels)) for pixels in ours().pixels)
+    return tuple(Example(doodles.as_text(pixels)) for pixels in example_drawings().pixels)
 
 
 _SHAPE: Mapping[str, Any] = {

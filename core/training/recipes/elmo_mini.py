@@ -18,7 +18,7 @@ from torch import Tensor
 
 from core.checkpoints.manifest import shipped_folder
 from core.checkpoints.native_format import load_weights
-from core.data.corpora import BOOKS, ENGLISH, PROSE_VALID, find
+from core.data.corpora import BOOKS, ENGLISH, PROSE_VALID, find_file
 from core.models import Batch
 from core.models.elmo import ELMoConfig
 from core.text import Tokenizer
@@ -105,8 +105,8 @@ def prepare(data: Path, work: Path, seed: int, device: torch.device) -> Windows:
     shutil.copyfile(shipped_folder() / gpt_mini.RECIPE.name / "tokenizer.json", saved)
     tokenizer = Tokenizer.from_file(saved, **gpt_mini.IDS)
     if not streams.is_file():
-        train = np.concatenate([gpt_mini.encode_file(find(data, name), tokenizer) for name in ENGLISH])
-        np.savez(streams, train=train, valid=gpt_mini.encode_file(find(data, PROSE_VALID), tokenizer))
+        train = np.concatenate([gpt_mini.encode_file(find_file(data, name), tokenizer) for name in ENGLISH])
+        np.savez(streams, train=train, valid=gpt_mini.encode_file(find_file(data, PROSE_VALID), tokenizer))
     held = np.load(streams)
     return Windows(held["train"], held["valid"], tokenizer, seed, device)
 

@@ -9,11 +9,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from core.data.corpora import BOOKS, ENGLISH, NEW_TEXT, PROSE_VALID, english, find, lines
+from core.data.corpora import BOOKS, ENGLISH, NEW_TEXT, PROSE_VALID, english_lines, find_file, read_lines
 from core.models import Batch
 from core.models.gpt import GPTConfig
 from core.text import Tokenizer
-from core.text.learn import byte_level_bpe
+from core.text.learn import learn_byte_level_bpe
 from core.training.loop.loss import cross_entropy
 from core.training.recipe import Recipe
 
@@ -68,7 +68,7 @@ class Windows:
 
 def encode_file(path: Path, tokenizer: Tokenizer) -> np.ndarray:
     """Return a text file as one stream: each line and its newline; a line `=== ID` is the boundary token."""
-    newline, texts = tokenizer.encode("\n").ids, list(lines(path))
+    newline, texts = tokenizer.encode("\n").ids, list(read_lines(path))
     stream: list[int] = [IDS["start"]]
     for line, ids in zip(texts, tokenizer.encode_many(texts), strict=True):
         stream.extend((IDS["start"],) if line.startswith(NEW_TEXT) else (*ids, *newline))
@@ -80,12 +80,12 @@ def prepare(
 ) -> Windows:
     saved = work / "tokenizer.json"
     if not saved.is_file():
-        byte_level_bpe(english(data), RECIPE.config.n_vocab, (BOUNDARY,)).save(str(saved))
+        learn_byte_level_bpe(english_lines(data), RECIPE.config.n_vocab, (BOUNDARY,)).save(str(saved))
     tokenizer = Tokenizer.from_file(saved, **IDS)
     streams = work / "streams.npz"
     if not streams.is_file():
-        train = np.concatenate([encode_file(find(data, name), tokenizer) for name in ENGLISH])
-        np.savez(streams, train=train, valid=encode_file(find(data, PROSE_VALID), tokenizer))
+        train = np.concatenate([encode_file(find_file(data, name), tokenizer) for name in ENGLISH])
+        np.savez(streams, train=train, valid=encode_file(find_file(data, PROSE_VALID), tokenizer))
     held = np.load(streams)
     return Windows(held["train"], held["valid"], tokenizer, seed, device, batch_tokens)
 

@@ -13,13 +13,13 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from core.checkpoints import open_model
-from core.data.corpora import PAGES, find
-from core.data.documents import Document, encoded, laid_out, read
+from core.data.corpora import PAGES, find_file
+from core.data.documents import Document, encode_sentences, pad_documents, read_documents
 from core.data.texts import Example, texts
 from core.models import Batch
 from core.models.han import HANConfig
 from core.text import Tokenizer
-from core.text.learn import whole_words
+from core.text.learn import learn_word_list
 from core.training.recipe import Recipe
 
 IDS = {"pad": 0}
@@ -53,7 +53,7 @@ class Documents:
         device: torch.device,
     ) -> None:
         self.tokenizer, self.seed, self.device = tokenizer, seed, device
-        self.train, self.valid = encoded(train, tokenizer), encoded(valid, tokenizer)
+        self.train, self.valid = encode_sentences(train, tokenizer), encode_sentences(valid, tokenizer)
         self.right, self.wanted = labels(train), labels(valid)
 
     def batch(self, step: int) -> tuple[tuple[Batch, Tensor], int]:
@@ -101,7 +101,7 @@ class Documents:
 
     def _read(self, documents: Sequence[Any]) -> Batch:
         ids, numbers, real = (
-            torch.from_numpy(each) for each in laid_out(documents, IDS["pad"], RECIPE.config.n_ctx)
+            torch.from_numpy(each) for each in pad_documents(documents, IDS["pad"], RECIPE.config.n_ctx)
         )
         return Batch(ids=ids, real=real, segments=numbers)
 
@@ -127,18 +127,20 @@ def begin(network: Any) -> None:
 
 
 def prepare(data: Path, work: Path, seed: int, device: torch.device) -> Documents:
-    train, valid = (list(read(find(data, f"genres/{split}.jsonl"))) for split in ("train", "valid"))
+    train, valid = (
+        list(read_documents(find_file(data, f"genres/{split}.jsonl"))) for split in ("train", "valid")
+    )
     saved = work / "tokenizer.json"
     if not saved.is_file():
         known = open_model("vectors-mini").tokenizer
         first = [known.token(index) for index in range(UNKNOWN + 1, len(known))]
-        whole_words(_by_book(train), RECIPE.config.n_vocab, first=first).save(str(saved))
+        learn_word_list(_by_book(train), RECIPE.config.n_vocab, first=first).save(str(saved))
     return Documents(train, valid, Tokenizer.from_file(saved, **IDS), seed, device)
 
 
 def _by_book(documents: Sequence[Document]) -> Iterator[str]:
     """Return the words of each book, each word once: the most frequent words are then those of the most books."""
-    every = whole_words((sentence for each in documents for sentence in each.sentences), EVERY)
+    every = learn_word_list((sentence for each in documents for sentence in each.sentences), EVERY)
     words: dict[str, set[str]] = {}
     for each in documents:
         tokens = (encoded.tokens for encoded in every.encode_batch([*each.sentences]))

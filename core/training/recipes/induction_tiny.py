@@ -12,12 +12,12 @@ import numpy as np
 import torch
 
 from core.data.grammar import Split
-from core.data.tasks import REPEAT_LENGTHS, REPEATED, apart, drawn_length, repeat
+from core.data.tasks import REPEAT_LENGTHS, REPEAT_SYMBOLS, sample_length, sample_repeat, with_spaces
 from core.data.texts import Example
 from core.models.gpt import GPTConfig
 from core.scoring.induction import measure
 from core.text import Tokenizer
-from core.text.learn import characters
+from core.text.learn import character_tokenizer
 from core.training.loop.optim import enlarge_initial_weights
 from core.training.loop.synthetic_stream import Row, SyntheticStream
 from core.training.recipe import Recipe, spaced_steps
@@ -28,16 +28,16 @@ ROWS, N_EXAMPLES = 48, 32
 
 
 def prepare(data: Path, work: Path, seed: int, device: torch.device) -> SyntheticStream:
-    """Return strings that come twice (`core.data.tasks.repeat`); nothing is read from `data`.
+    """Return strings that come twice (`core.data.tasks.sample_repeat`); nothing is read from `data`.
 
     Every sign of a second copy but its first can be foretold, and only that counts. The rows of a step are of one length.
     """
-    characters(REPEATED, SPECIAL).save(str(work / "tokenizer.json"))
+    character_tokenizer(REPEAT_SYMBOLS, SPECIAL).save(str(work / "tokenizer.json"))
     tokenizer = Tokenizer.from_file(work / "tokenizer.json", **IDS)
 
     def draw(rng: np.random.Generator, n: int, split: Split) -> list[Row]:
-        length = drawn_length(rng, REPEAT_LENGTHS)
-        rows = [repeat(rng, length, split) for _ in range(n)]
+        length = sample_length(rng, REPEAT_LENGTHS)
+        rows = [sample_repeat(rng, length, split) for _ in range(n)]
         return [
             (list(tokenizer.encode(text).ids), [place > second for place in range(len(text))])
             for text, second in rows
@@ -50,7 +50,8 @@ def examples() -> tuple[Example, ...]:
     """Return held-out strings that come twice, of many lengths."""
     rng = np.random.default_rng(0)
     return tuple(
-        Example(apart(repeat(rng, int(length), "test")[0])) for length in np.linspace(4, 24, N_EXAMPLES)
+        Example(with_spaces(sample_repeat(rng, int(length), "test")[0]))
+        for length in np.linspace(4, 24, N_EXAMPLES)
     )
 
 
@@ -63,7 +64,7 @@ RECIPE = Recipe(
         n_heads=2,
         d_model=64,
         d_ff=64,
-        n_vocab=len(SPECIAL) + len(REPEATED),
+        n_vocab=len(SPECIAL) + len(REPEAT_SYMBOLS),
         n_ctx=64,
         attention_only=True,
     ),

@@ -11,37 +11,44 @@ import numpy as np
 import torch
 
 from core.data.grammar import Split
-from core.data.tasks import PROMPT_LENGTHS, PROMPTED, PROMPTS, apart, drawn_length, prompted
+from core.data.tasks import (
+    PROMPT_LENGTHS,
+    PROMPT_LETTERS,
+    PROMPTS,
+    sample_length,
+    sample_question,
+    with_spaces,
+)
 from core.data.texts import Example
 from core.models.gpt import GPTConfig
 from core.scoring.prompts import measure
 from core.text import Tokenizer
-from core.text.learn import characters
+from core.text.learn import character_tokenizer
 from core.training.loop.optim import enlarge_initial_weights
 from core.training.loop.synthetic_stream import Row, SyntheticStream
 from core.training.recipe import Recipe
 
 SPECIAL = ("<end>", "<unk>")
 IDS = {"start": 0, "end": 0, "pad": 0}
-SIGNS = ":=" + PROMPTED
+SIGNS = ":=" + PROMPT_LETTERS
 ROWS, N_EXAMPLES = 64, 32
 
 
 def prepare(data: Path, work: Path, seed: int, device: torch.device) -> SyntheticStream:
-    """Return questions with their answers (`core.data.tasks.prompted`); nothing is read from `data`.
+    """Return questions with their answers (`core.data.tasks.sample_question`); nothing is read from `data`.
 
     The answer counts, its end, and the `=` before it: which letters are asked about nobody can foretell.
     """
-    characters(SIGNS, SPECIAL, words=tuple(PROMPTS)).save(str(work / "tokenizer.json"))
+    character_tokenizer(SIGNS, SPECIAL, words=tuple(PROMPTS)).save(str(work / "tokenizer.json"))
     tokenizer = Tokenizer.from_file(work / "tokenizer.json", **IDS)
 
     def one(rng: np.random.Generator, length: int, split: Split) -> Row:
-        asked, answer = (tokenizer.encode(text).ids for text in prompted(rng, length, split))
+        asked, answer = (tokenizer.encode(text).ids for text in sample_question(rng, length, split))
         ids = [*asked, *answer, IDS["end"]]
         return ids, [place >= len(asked) - 1 for place in range(len(ids))]
 
     def draw(rng: np.random.Generator, n: int, split: Split) -> list[Row]:
-        length = drawn_length(rng, PROMPT_LENGTHS)
+        length = sample_length(rng, PROMPT_LENGTHS)
         return [one(rng, length, split) for _ in range(n)]
 
     return SyntheticStream(draw, ROWS, tokenizer, seed, device)
@@ -50,10 +57,11 @@ def prepare(data: Path, work: Path, seed: int, device: torch.device) -> Syntheti
 def examples() -> tuple[Example, ...]:
     """Return held-out questions with all of the answer but its last symbol, which is predicted."""
     rng = np.random.default_rng(0)
-    asked = (prompted(rng, 8, "test") for _ in range(N_EXAMPLES))
+    asked = (sample_question(rng, 8, "test") for _ in range(N_EXAMPLES))
     told = ((*question.split(" "), answer) for question, answer in asked)
     return tuple(
-        Example(f"{word} {apart(text)} {sign} {apart(answer[:-1])}") for word, text, sign, answer in told
+        Example(f"{word} {with_spaces(text)} {sign} {with_spaces(answer[:-1])}")
+        for word, text, sign, answer in told
     )
 
 

@@ -14,14 +14,14 @@ import numpy as np
 import torch
 from torch import nn
 
-from core.data.episodes import SIGNS, TASKS, episode
+from core.data.episodes import SIGNS, TASKS, sample_episode
 from core.data.grammar import Split
-from core.data.tasks import apart, drawn_length
+from core.data.tasks import sample_length, with_spaces
 from core.data.texts import Example
 from core.models.snail import PARTS, SnailConfig
 from core.scoring.episodes import measure
 from core.text import Tokenizer
-from core.text.learn import characters
+from core.text.learn import character_tokenizer
 from core.training.loop.optim import double_weights
 from core.training.loop.synthetic_stream import Row, SyntheticStream
 from core.training.recipe import Recipe
@@ -36,18 +36,18 @@ def prepare(data: Path, work: Path, seed: int, device: torch.device) -> Syntheti
 
     What comes behind each `?` counts, and the end behind the last answer. The texts of a step are of one task and size.
     """
-    characters(SIGNS, SPECIAL).save(str(work / "tokenizer.json"))
+    character_tokenizer(SIGNS, SPECIAL).save(str(work / "tokenizer.json"))
     tokenizer = Tokenizer.from_file(work / "tokenizer.json", **IDS)
     asks = tokenizer.encode("?").ids[0]
 
     def one(rng: np.random.Generator, task: str, n: int, split: Split) -> Row:
-        found = episode(rng, task, n, ASKED, split)
+        found = sample_episode(rng, task, n, ASKED, split)
         ids = [*tokenizer.encode(found.text + found.answers[-1]).ids, IDS["end"]]
         return ids, [place == len(ids) - 1 or ids[place - 1] == asks for place in range(len(ids))]
 
     def draw(rng: np.random.Generator, n: int, split: Split) -> list[Row]:
         task = str(rng.choice(tuple(TASKS)))
-        size = drawn_length(rng, TASKS[task][1])
+        size = sample_length(rng, TASKS[task][1])
         return [one(rng, task, size, split) for _ in range(n)]
 
     return SyntheticStream(draw, ROWS, tokenizer, seed, device)
@@ -67,7 +67,8 @@ def examples() -> tuple[Example, ...]:
     sizes = {task: sizes[len(sizes) // 2] for task, (_, sizes) in TASKS.items()}
     names = [tuple(TASKS)[i % len(TASKS)] for i in range(N_EXAMPLES)]
     return tuple(
-        Example(apart(episode(rng, name, sizes[name], 1, "test").text.replace(" ", ""))) for name in names
+        Example(with_spaces(sample_episode(rng, name, sizes[name], 1, "test").text.replace(" ", "")))
+        for name in names
     )
 
 

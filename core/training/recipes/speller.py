@@ -16,14 +16,14 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from core.data.speech.clips import read
-from core.data.speech.drawn import MOST_WORDS, Drawing
+from core.data.speech.sampling import MOST_WORDS, RowSampler
 from core.data.texts import Example
 from core.errors import InputError
 from core.models import Batch
 from core.models.las import LasConfig
-from core.scoring.spelling import drawn, error_rate, measure, written
+from core.scoring.spelling import error_rate, measure, sample_items, transcribe
 from core.text import Tokenizer
-from core.text.learn import characters
+from core.text.learn import character_tokenizer
 from core.training.recipe import Recipe
 
 SPECIAL = ("<end>", "<unk>")
@@ -38,7 +38,7 @@ SMOOTH = 0.05
 class Sounds:
     """Sounds of 1 to n words, all rows of a step of one number of words; n grows with the steps."""
 
-    def __init__(self, drawing: Drawing, tokenizer: Tokenizer, seed: int, device: torch.device) -> None:
+    def __init__(self, drawing: RowSampler, tokenizer: Tokenizer, seed: int, device: torch.device) -> None:
         self.drawing, self.tokenizer, self.seed, self.device = drawing, tokenizer, seed, device
 
     def batch(self, step: int) -> tuple[tuple[Batch, Tensor, Tensor], int]:
@@ -49,7 +49,7 @@ class Sounds:
             if rng.random() < 0.7
             else int(rng.integers(1, most + 1))
         )
-        rows = [self.drawing.row(rng, n_words, RECIPE.config.n_frames) for _ in range(ROWS)]
+        rows = [self.drawing.sample(rng, n_words, RECIPE.config.n_frames) for _ in range(ROWS)]
         batch, wanted = self._laid_out([values for values, _ in rows], [text for _, text in rows])
         return (batch, wanted, batch.real), int(batch.real.sum())
 
@@ -63,9 +63,9 @@ class Sounds:
 
     def check(self, network: Any) -> Mapping[str, float]:
         """Return the share of wrong letters, on sounds of four words in held-out voices."""
-        items = drawn(CHECKED)
-        found = written(network, self.tokenizer, [item.text for item in items])
-        return {"letter_error": error_rate(found, [item.said for item in items])}
+        items = sample_items(CHECKED)
+        found = transcribe(network, self.tokenizer, [item.text for item in items])
+        return {"letter_error": error_rate(found, [item.transcript for item in items])}
 
     def _laid_out(self, values: Sequence[np.ndarray], texts: Sequence[str]) -> tuple[Batch, Tensor]:
         """Return START and the letters, with the sounds; and the letters followed by END."""
@@ -91,15 +91,17 @@ def prepare(data: Path, work: Path, seed: int, device: torch.device) -> Sounds:
             "The clips of the training are spoken once by espeak-ng.",
             f"Run python -m core.data.speech.record {work}.",
         )
-    characters(LETTERS, SPECIAL).save(str(work / "tokenizer.json"))
+    character_tokenizer(LETTERS, SPECIAL).save(str(work / "tokenizer.json"))
     tokenizer = Tokenizer.from_file(work / "tokenizer.json", **IDS)
-    return Sounds(Drawing(read(clips)), tokenizer, seed, device)
+    return Sounds(RowSampler(read(clips)), tokenizer, seed, device)
 
 
 def examples() -> tuple[Example, ...]:
     """Return sounds of three words in held-out voices, each word linked to its spelling."""
     links = tuple((word, word) for word in range(SAID))
-    return tuple(Example(item.text, item.said, links) for item in drawn(N_EXAMPLES, sizes=(SAID,)))
+    return tuple(
+        Example(item.text, item.transcript, links) for item in sample_items(N_EXAMPLES, sizes=(SAID,))
+    )
 
 
 RECIPE = Recipe(

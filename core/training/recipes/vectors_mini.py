@@ -10,10 +10,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from core.data.corpora import ENGLISH, NEW_TEXT, PROSE_VALID, english, find, lines
+from core.data.corpora import ENGLISH, NEW_TEXT, PROSE_VALID, english_lines, find_file, read_lines
 from core.models.skipgram import SkipGramConfig
 from core.text import Tokenizer
-from core.text.learn import whole_words
+from core.text.learn import learn_word_list
 from core.training.recipe import Recipe
 
 IDS = {"pad": 0}
@@ -99,12 +99,16 @@ def encode_texts(texts: Iterable[str], tokenizer: Tokenizer) -> np.ndarray:
 def prepare(data: Path, work: Path, seed: int, device: torch.device) -> Surroundings:
     saved = work / "tokenizer.json"
     if not saved.is_file():
-        whole_words(english(data), RECIPE.config.n_vocab).save(str(saved))
+        learn_word_list(english_lines(data), RECIPE.config.n_vocab).save(str(saved))
     tokenizer = Tokenizer.from_file(saved, **IDS)
     streams = work / "streams.npz"
     if not streams.is_file():
-        train = np.concatenate([encode_texts(lines(find(data, name)), tokenizer) for name in ENGLISH])
-        np.savez(streams, train=train, valid=encode_texts(lines(find(data, PROSE_VALID)), tokenizer))
+        train = np.concatenate(
+            [encode_texts(read_lines(find_file(data, name)), tokenizer) for name in ENGLISH]
+        )
+        np.savez(
+            streams, train=train, valid=encode_texts(read_lines(find_file(data, PROSE_VALID)), tokenizer)
+        )
     held = np.load(streams)
     return Surroundings(held["train"], held["valid"], tokenizer, seed, device)
 

@@ -12,19 +12,19 @@ import numpy as np
 from core.data.grammar import Split
 from core.data.tasks import (
     MONTHS,
-    REPEATED,
+    REPEAT_SYMBOLS,
     SMALL,
     SMALL_LENGTHS,
-    Asked,
-    copied,
-    dated,
-    in_order,
-    reversed_,
-    twice,
+    TaskLine,
+    copy_line,
+    date_line,
+    repeat_line,
+    reverse_line,
+    sort_line,
 )
 from core.models.gpt import GPTConfig
 from core.text import Tokenizer
-from core.text.learn import characters
+from core.text.learn import character_tokenizer
 
 SPECIAL = ("<end>", "<unk>")
 END = 0
@@ -37,7 +37,7 @@ class Task:
     name: str
     title: str
     says: str
-    draw: Callable[[np.random.Generator, int, Split], Asked]
+    draw: Callable[[np.random.Generator, int, Split], TaskLine]
     example: str
     signs: str = SMALL + "="
     words: tuple[str, ...] = ()
@@ -65,7 +65,10 @@ class Task:
     @cached_property
     def tokenizer(self) -> Tokenizer:
         return Tokenizer(
-            characters(self.signs, SPECIAL, words=self.words, ends_word=" "), start=END, end=END, pad=END
+            character_tokenizer(self.signs, SPECIAL, words=self.words, ends_word=" "),
+            start=END,
+            end=END,
+            pad=END,
         )
 
 
@@ -77,23 +80,23 @@ TASKS: Mapping[str, Task] = MappingProxyType(
                 name="copy",
                 title="Copy",
                 says="Write the same letters again.",
-                draw=copied,
+                draw=copy_line,
                 example="d b a f c = d b a f c",
             ),
             Task(
                 name="reverse",
                 title="Reverse",
                 says="Write the letters in reverse order.",
-                draw=reversed_,
+                draw=reverse_line,
                 example="d b a f c = c f a b d",
             ),
             Task(
                 name="induction",
                 title="Repeat",
                 says="A string of symbols comes twice: continue it as it went on the first time.",
-                draw=twice,
+                draw=repeat_line,
                 example="x 4 k 7 m q 2 k 7 m q 2",
-                signs=REPEATED,
+                signs=REPEAT_SYMBOLS,
                 lengths=range(2, 25),
                 d_model=64,
                 n_ctx=64,
@@ -103,14 +106,14 @@ TASKS: Mapping[str, Task] = MappingProxyType(
                 name="sort",
                 title="Sort",
                 says="Write the letters in the order of the alphabet.",
-                draw=in_order,
+                draw=sort_line,
                 example="d b a f c = a b c d f",
             ),
             Task(
                 name="dates",
                 title="Dates",
                 says="Write the day in figures, the year first.",
-                draw=dated,
+                draw=date_line,
                 example="0 4 mar 1 9 8 7 = 1 9 8 7 - 0 3 - 0 4",
                 signs="0123456789=-",
                 words=MONTHS,

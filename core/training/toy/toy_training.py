@@ -23,7 +23,7 @@ from torch import Tensor
 
 from core.checkpoints import history
 from core.data.grammar import Split
-from core.data.tasks import Asked, drawn_length
+from core.data.tasks import TaskLine, sample_length
 from core.model import Model
 from core.models import Batch, families
 from core.text import Tokenizer
@@ -102,13 +102,13 @@ def training_lines(task: Task, seed: int = 0) -> SyntheticStream:
     tokenizer = task.tokenizer
 
     def draw(rng: np.random.Generator, n: int, split: Split) -> list[Row]:
-        length = drawn_length(rng, task.lengths)
+        length = sample_length(rng, task.lengths)
         return [_row(tokenizer, task.draw(rng, length, split)) for _ in range(n)]
 
     return SyntheticStream(draw, task.n_rows, tokenizer, seed, torch.device("cpu"))
 
 
-def _row(tokenizer: Tokenizer, line: Asked) -> Row:
+def _row(tokenizer: Tokenizer, line: TaskLine) -> Row:
     ids = [*tokenizer.encode(line.text).ids, END]
     known = [place >= line.first for place in range(len(ids))]
     known[-1] = "=" in line.signs  # a string that comes twice may go on: its end cannot be foretold

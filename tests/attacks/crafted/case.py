@@ -15,7 +15,7 @@ from safetensors.torch import load, save
 
 from core.checkpoints.foreign import formats
 from core.models.gpt import GPT, GPTConfig
-from core.text.learn import byte_level_bpe
+from core.text.learn import learn_byte_level_bpe
 
 CONFIG, WEIGHTS, TOKENIZER = "config.json", "model.safetensors", "tokenizer.json"
 MARKS = [
@@ -74,7 +74,7 @@ def good(kind: str) -> Mapping[str, bytes]:
     form, config = formats()[kind], tiny(kind)
     files: dict[str, bytes] = {}
     if form.tokenizer is None:
-        backend = byte_level_bpe(LINES, 256 + len(MARKS) + 21, MARKS)
+        backend = learn_byte_level_bpe(LINES, 256 + len(MARKS) + 21, MARKS)
         files[TOKENIZER] = backend.to_str().encode()
         config = replace(config, n_vocab=backend.get_vocab_size() + SPARE)
     said = form.values(config) or formats()["bert"].values(config)  # an ELECTRA says what a BERT does

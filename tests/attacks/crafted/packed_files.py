@@ -144,7 +144,7 @@ def cut(share: float) -> Callable[[Packed], object]:
 
 TABLE, QUERY = "token_embd.weight", "blk.0.attn_q.weight"
 EARLY: dict[str, tuple[Any, ...]] = {
-    "whole": (None,),
+    "user_defined": (None,),
     "empty": (lambda it: b"", "shorter than a header"),
     "another magic": (has(magic=b"GGML"), "does not begin with GGUF"),
     "a web page": (lambda it: b"<!doctype html>" + bytes(60), "does not begin with GGUF"),

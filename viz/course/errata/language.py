@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 
 from core.decoding import Beam, Greedy
-from core.decoding.counterexample import best, write_sentence
+from core.decoding.counterexample import best_sentence, write_sentence
 from core.models.gpt import GPTConfig
 from viz.course.errata.entry import Array, Evidence, Panel, erratum, tiny
 
@@ -83,7 +83,11 @@ def window() -> Evidence:
 
 @erratum("E54")
 def greedy_only() -> Evidence:
-    (_, greedy), (_, beam), (_, most) = write_sentence(Greedy()), write_sentence(Beam(width=2)), best()
+    (_, greedy), (_, beam), (_, most) = (
+        write_sentence(Greedy()),
+        write_sentence(Beam(width=2)),
+        best_sentence(),
+    )
     numbers = {"greedy": greedy, "beam": beam, "best": most}
     sentence = (
         f"A tree of words on paper: always the most probable word gives a text of probability {greedy:.2f}, a beam {beam:.2f}; the best "

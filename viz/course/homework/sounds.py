@@ -10,8 +10,8 @@ from dataclasses import replace
 import numpy as np
 import torch
 
-from core.data.speech.reader import places
-from core.data.speech.waves import RATE, Wave, log_mel, mel
+from core.data.speech.reader import network_input
+from core.data.speech.waves import RATE, Wave, hertz_to_mel, log_mel
 from core.models import Batch
 from core.models.las import Las, LasConfig
 from core.trace import Recorder
@@ -62,11 +62,18 @@ def _second() -> Wave:
 
 ANSWERS = {
     "frames": answered(lambda: float(len(log_mel(_second()))), near=0.1),
-    "states": answered(lambda: float(len(places(_second(), LasConfig().n_frames))), near=0.1),
+    "states": answered(lambda: float(len(network_input(_second(), LasConfig().n_frames))), near=0.1),
     "letters_frames": answered(lambda: _cells, letters=("m", "n")),
     "summed": answered(lambda: float(_weights(_batch(7, 6)).sum()), near=0.01),
     "earlier": answered(_earlier, (YES, NO)),
     "octave": answered(
-        lambda: YES if np.isclose(mel(800.0) - mel(400.0), mel(3200.0) - mel(1600.0)) else NO, (YES, NO)
+        lambda: (
+            YES
+            if np.isclose(
+                hertz_to_mel(800.0) - hertz_to_mel(400.0), hertz_to_mel(3200.0) - hertz_to_mel(1600.0)
+            )
+            else NO
+        ),
+        (YES, NO),
     ),
 }

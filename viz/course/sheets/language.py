@@ -229,7 +229,7 @@ def bleu(chance: random.Random) -> Exercise:
     """BLEU with words and pairs of words: BP sqrt(p_1 p_2), BP = e^(1 - r / c) where the translation is the shorter."""
     rows = [row for row in texts("presets") if row.kind == "translate"]
     row, model = chance.choice(rows), chance.choice(TRANSLATORS)
-    candidate, reference = _words(_translated(model, row.text)), _words(chance.choice(row.wanted))
+    candidate, reference = _words(_translated(model, row.text)), _words(chance.choice(row.answers))
     counts = []
     for n in (1, 2):
         made, wanted = _counted(candidate, n), _counted(reference, n)

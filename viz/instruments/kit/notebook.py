@@ -13,7 +13,7 @@ from core.analysis.arithmetic.source import source_lines, tensor_card
 from core.analysis.attention.aggregate import aggregate_heads
 from core.analysis.attention.lenses import scores_and_norms
 from core.errors import InputError
-from core.run.given import Given
+from core.run.external_attention import ExternalAttention
 from viz.instruments.arithmetic.arithmetic import ARITHMETIC, Arithmetic
 from viz.instruments.grid.grid import GRID, AllHeads
 from viz.instruments.head_view.head_view import HEAD_VIEW, HeadView
@@ -91,7 +91,7 @@ def _run_picture(
 
 
 def _of_any(draw: Callable[..., Picture]) -> Callable[..., Picture]:
-    """Let a picture take `attentions, tokens, keys=None` in place of `run`, with `name=`, `row=` and `mask=` as in `core.run.given.Given`."""
+    """Let a picture take `attentions, tokens, keys=None` in place of `run`, with `name=`, `row=` and `mask=` as in `core.run.external_attention.ExternalAttention`."""
 
     @wraps(draw)
     def draw_any(
@@ -111,7 +111,7 @@ def _of_any(draw: Callable[..., Picture]) -> Callable[..., Picture]:
         tokens, *others = [options.pop("tokens"), *arguments] if "tokens" in options else arguments
         if others and not isinstance(others[0], int | str):
             keys, *others = others
-        return draw(Given(run, tokens, keys, name=name, row=row, mask=mask), *others, **options)
+        return draw(ExternalAttention(run, tokens, keys, name=name, row=row, mask=mask), *others, **options)
 
     draw_any.__doc__ = f"{draw.__doc__}\n\n    {OF_OTHERS.format(draw.__name__)}"
     return draw_any
@@ -245,7 +245,7 @@ def _run(draw: Callable[..., Picture]) -> Callable[..., Picture]:
 
     @wraps(draw)
     def draw_run(run: Any, *arguments: Any, **options: Any) -> Picture:
-        if not hasattr(run, "trace") or isinstance(run, Given):
+        if not hasattr(run, "trace") or isinstance(run, ExternalAttention):
             wrong = f"viz.{draw.__name__} is given {type(run).__name__}, not a run."
             rule = "It shows the tensors behind a pattern, which only a run of a model has."
             raise InputError(

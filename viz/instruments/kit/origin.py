@@ -103,7 +103,7 @@ class Origin:
 def title_of(text: str) -> str:
     """Quote a text for a person, or name a drawing, which is stored as letters, with its size.
 
-    >>> title_of("Once upon"), title_of(doodles.as_text(doodles.own("cat")))
+    >>> title_of("Once upon"), title_of(doodles.as_text(doodles.example("cat")))
     ('“Once upon”', 'a cat, 28 × 28')
     """
     if not text.startswith(doodles.PREFIX):
@@ -115,7 +115,7 @@ def title_of(text: str) -> str:
 @cache
 def _own_doodles() -> dict[str, str]:
     """Name our own drawings, by their text."""
-    return {doodles.as_text(doodles.own(name)): name for name in doodles.NAMES}
+    return {doodles.as_text(doodles.example(name)): name for name in doodles.NAMES}
 
 
 def run_origin(run: Run, kind: str = "", layer: int | None = None, head: int | str | None = None) -> Origin:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core.errors import InputError
-from core.run.given import Given
+from core.run.external_attention import ExternalAttention
 from viz.instruments.kit.component import Instrument, page
 from viz.instruments.kit.origin import Origin
 from viz.instruments.kit.payload import Packet
@@ -149,7 +149,7 @@ def lines(run: Run, picture: str, **arguments: object) -> str:
         picture.save('heatmap.html')
         picture
     """
-    if isinstance(run, Given):
+    if isinstance(run, ExternalAttention):
         return ""
     given = [repr(run.source.text if run.source else run.side.text)]
     if run.source is not None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import ArrayLike
 
 from core.data import doodles
-from core.data.patches import MARKS, PatchReader, bare, hiding
+from core.data.patches import MARKS, PatchReader, with_hidden_mark, without_hidden_mark
 from core.errors import InputError
 from viz.instruments.picture.picture import PictureView
 from viz.instruments.words.words import Sentences
@@ -73,7 +73,7 @@ def first(model: Model) -> int:
 
 def pixels(run: Run) -> doodles.Pixels:
     """Return the drawing that a run read."""
-    return doodles.from_text(bare(run.side.text))
+    return doodles.from_text(without_hidden_mark(run.side.text))
 
 
 def without_hiding(model: Model, text: str) -> str:
@@ -82,9 +82,9 @@ def without_hiding(model: Model, text: str) -> str:
     Two models can be compared only on patches that both see.
     """
     reader = model.reader
-    if not isinstance(reader, PatchReader) or not reader.share or bare(text) != text.strip():
+    if not isinstance(reader, PatchReader) or not reader.share or without_hidden_mark(text) != text.strip():
         return text
-    return hiding(text, ())
+    return with_hidden_mark(text, ())
 
 
 def on_patches(run: Run, weights: ArrayLike, *, painted: Collection[int] = (), **options: Any) -> PictureView:

@@ -1,7 +1,7 @@
 """A canvas to draw a doodle on, by mouse, finger or pen; by keyboard one chooses a ready-made one.
 
 The browser draws smooth lines and sends the strokes when one ends; Python makes the 28 by 28 pixels of them, by the same rule as the
-pictures that models learned from (`core.data.doodles.drawn`), and what the model reads is shown beside the canvas. The doodle is a
+pictures that models learned from (`core.data.doodles.from_strokes`), and what the model reads is shown beside the canvas. The doodle is a
 short text, so that who keeps it in the link has the drawing back.
 """
 
@@ -47,7 +47,7 @@ class Sketch(Spec):
     Raises InputError for a text that is no doodle.
 
     Example:
-        >>> fish = doodles.as_text(doodles.own("fish"))
+        >>> fish = doodles.as_text(doodles.example("fish"))
         >>> Sketch(fish, {"our fish": fish}).packet().header["samples"]
         ['our fish']
         >>> sketch(fish, key="s")    # doctest: +SKIP
@@ -90,7 +90,7 @@ class Sketch(Spec):
         """Return the text of the doodle with these strokes on it."""
         start = self._start(now.on)
         lines = [np.reshape(line, (-1, 2)) / SIDE for line in now.lines]
-        return doodles.as_text(doodles.drawn(lines, on=doodles.from_text(start))) if lines else start
+        return doodles.as_text(doodles.from_strokes(lines, on=doodles.from_text(start))) if lines else start
 
     def packet(self) -> Packet:
         named = self.samples or {}

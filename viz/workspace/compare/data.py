@@ -12,7 +12,7 @@ from core.analysis.attention.align import Slot, align_tokens, align_words, merge
 from core.analysis.heads.habits import HeadHabits
 from core.errors import InputError
 from core.model import Model
-from core.run import Run, Side
+from core.run import Run, TokenSequence
 from core.text.sentences import sentences_of
 from viz.instruments.picture import patches
 from viz.labels import visible
@@ -236,7 +236,7 @@ def _placed(view: View, heads: Mapping[str, HeadHabits]) -> View:
     return view
 
 
-def _axis(side: Side, names: tuple[str, ...], by: str) -> Axis:
+def _axis(side: TokenSequence, names: tuple[str, ...], by: str) -> Axis:
     pieces = by == "token"
     names = tuple(map(visible, names)) if pieces else names
     paired = side.pair is not None

@@ -12,7 +12,7 @@ import torch
 from streamlit.delta_generator import DeltaGenerator
 from torch import Tensor
 
-from core.data.patches import bare
+from core.data.patches import without_hidden_mark
 from core.edits import ReplaceToken
 from core.edits.serialize import from_text, in_words
 from core.errors import InputError
@@ -279,7 +279,7 @@ def _drawing(place: int, now: list[View]) -> None:
     """Another doodle in this pane alone."""
     here = now[place]
     sketch(
-        bare(here.text),
+        without_hidden_mark(here.text),
         doodle.samples(),
         key=f"compare.drawing.{place}",
         title="The drawing of this pane",
@@ -339,7 +339,7 @@ def _aside(one: Asked, now: Sequence[View]) -> str:
     changed = ", ".join(map(in_words, from_text(view.edits, _unknown))) if view.edits and one.pane else ""
     if one.pane and one.pane.drawn:
         known = {text: f"our {name}" for name, text in doodle.samples().items()}
-        text = "" if data.alike(now, "text") else known.get(bare(view.text), "your drawing")
+        text = "" if data.alike(now, "text") else known.get(without_hidden_mark(view.text), "your drawing")
     else:
         text = "" if data.alike(now, "text") else f"“{shorten(' '.join(view.text.split()), 70)}”"
     return " · ".join(filter(None, (model, text, how, changed))) or "As it is"

@@ -19,7 +19,7 @@ from viz.workspace.shared import tasks
 TIRED, WIDE = (f"The animal didn't cross the street because it was too {word}." for word in ("tired", "wide"))
 CAR, STORY = "She has a white car.", "Once upon a time"
 CAT = "The old woman had a little white cat. One day the old woman and the little white"
-FISH, TABBY = (doodles.as_text(doodles.own(name)) for name in ("fish", "cat"))
+FISH, TABBY = (doodles.as_text(doodles.example(name)) for name in ("fish", "cat"))
 SEER = "vit-doodles"
 READER, WRITER, RECURRENT, FILLER, EARLY, LATE = (
     "translator-en-es",

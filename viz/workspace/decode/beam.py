@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from core.decoding import Beam, Ranked, Step, Tree, along, compare, n_best, prompt_of
+from core.decoding import Beam, Ranked, Step, Tree, compare, hypothesis_steps, n_best, prompt_of
 from viz.instruments import tree
 from viz.instruments.tree.tree import Branch
 from viz.labels import visible
@@ -56,7 +56,7 @@ def show(data: Any, params: Any, strategy: Beam) -> int | None:
 
 def _on_the_wall(tree: Tree, also: tuple[int | None, ...]) -> list[int]:
     """Return the nodes that are shown in present mode: what was pruned is shown with the newest step alone."""
-    newest, fates = max(node.step for node in tree.nodes), tree.fates()
+    newest, fates = max(node.step for node in tree.nodes), tree.node_fates()
     present = [
         place for place, node in enumerate(tree.nodes) if node.step == newest or fates[place] != "pruned"
     ]
@@ -67,7 +67,7 @@ def _on_the_wall(tree: Tree, also: tuple[int | None, ...]) -> list[int]:
 def compared(data: Any, a: int, b: int, strategy: Beam) -> None:
     """Two nodes of the tree as A and B."""
     nodes, prompt = data.last.tree.nodes, prompt_of(data.model, data.window.text)
-    one, other = (along(data.steps, place, prompt) for place in (a, b))
+    one, other = (hypothesis_steps(data.steps, place, prompt) for place in (a, b))
     found = compare(one, other, strategy.length_penalty, (nodes[a].cost, nodes[b].cost))
     comparison.show(
         found, "" if data.model.spec.has_source else data.window.text, follow.alone, strategy.length_penalty
@@ -81,7 +81,7 @@ def branches(
     the tokens of the steps `forced` were put in by the visitor."""
     found = step.tree
     assert found is not None
-    fates, ends, opened = found.fates(), dict(found.finished), set(found.open)
+    fates, ends, opened = found.node_fates(), dict(found.finished), set(found.open)
     rows = []
     for place, one in enumerate(found.nodes):
         says = ("put in by you; " if one.step in forced else "") + _minus(
@@ -95,7 +95,7 @@ def branches(
                 fate,
                 one.logprob - one.cost,
                 says,
-                p=_probability(found.alone(place)),
+                p=_probability(found.token_logprob(place)),
                 ends=place in ends,
             )
         )

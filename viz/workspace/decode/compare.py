@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import pandas as pd
 import streamlit as st
 
-from core.decoding import Comparison, Side, Written
+from core.decoding import ComparedText, Comparison, ScoredToken
 from viz.labels import percent, visible
 from viz.widgets import page_parts
 from viz.workspace.decode.pictures import bare, tail
@@ -50,7 +50,7 @@ def show(
 
 def sentence(found: Comparison) -> str:
     """Which is more probable, by what factor, and where they part."""
-    a, b = found.a.own, found.b.own
+    a, b = found.a.tokens, found.b.tokens
     if not a and not b:
         return "A and B are the same text."
     at = len(found.common) + 1
@@ -74,7 +74,7 @@ def sentence(found: Comparison) -> str:
 def caution(found: Comparison, length_penalty: float | None) -> str:
     """What lengths do to the comparison: the score of a beam, or the mean surprise where texts differ in length; "" else."""
     one, other = found.a, found.b
-    if not one.own and not other.own:
+    if not one.tokens and not other.tokens:
         return ""
     if one.score is not None and other.score is not None:
         ahead = "A" if one.score >= other.score else "B"
@@ -103,20 +103,20 @@ def times(log_ratio: float) -> str:
 
 def continuations(found: Comparison) -> pd.DataFrame:
     """Behind the common beginning: the token of each, and its probability; empty where one has ended before."""
-    rows, first = max(len(found.a.own), len(found.b.own)), len(found.common) + 1
+    rows, first = max(len(found.a.tokens), len(found.b.tokens)), len(found.common) + 1
 
-    def column(own: Sequence[Written]) -> tuple[list[str], list[float | None]]:
+    def column(own: Sequence[ScoredToken]) -> tuple[list[str], list[float | None]]:
         missing = rows - len(own)
         return [visible(one.token) for one in own] + [""] * missing, [one.p for one in own] + [None] * missing
 
-    (a, p), (b, q) = column(found.a.own), column(found.b.own)
+    (a, p), (b, q) = column(found.a.tokens), column(found.b.tokens)
     return pd.DataFrame({"token": range(first, first + rows), "A": a, "p, A": p, "B": b, "p, B": q})
 
 
 def sums(found: Comparison, length_penalty: float | None) -> pd.DataFrame:
     """What the two add up to, common beginning included."""
 
-    def column(side: Side) -> list[str]:
+    def column(side: ComparedText) -> list[str]:
         score = [_figure(side.score, 3)] if side.score is not None else []
         cost = [_figure(side.cost)] if length_penalty is not None and (found.a.cost or found.b.cost) else []
         return [_figure(side.logprob), *cost, *score, f"{side.bits:.2f}", str(side.length)]
@@ -130,7 +130,7 @@ def sums(found: Comparison, length_penalty: float | None) -> pd.DataFrame:
     )
 
 
-def _sum(written: Sequence[Written]) -> str:
+def _sum(written: Sequence[ScoredToken]) -> str:
     return _figure(math.fsum(one.logprob for one in written))
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import core.serving.engine
-from core.decoding import Beam, Greedy, Replay, Sample, Step, Strategy, Window, decode, fit
+from core.decoding import Beam, Greedy, Replay, Sample, Step, Strategy, Window, decode, fit_prompt
 from core.model import Model
 from core.run import Run
 from viz.widgets import engine_client
@@ -93,7 +93,7 @@ def compute(p: Params = Params(), submit: Submit = at_once, run: Run | None = No
     else:
         window = submit(
             ("decode.fit", p.model, p.text),
-            lambda: fit(model, p.text, cfg.n_ctx - min(most, cfg.n_ctx // 2)),
+            lambda: fit_prompt(model, p.text, cfg.n_ctx - min(most, cfg.n_ctx // 2)),
             len(p.text) / 50 + 1,
         )
     force = p.force

@@ -40,7 +40,7 @@ def _equation(params: Any, step: Step) -> None:
     with page_parts.fold(page_parts.EQUATION, "decode.equation") as opened:
         if not opened.open:
             return
-        taken, temperature = step.chosen, params.temperature
+        taken, temperature = step.chosen_candidate, params.temperature
         st.markdown(
             "Each token *j* of the vocabulary has a logit *z*; the softmax turns the logits into probabilities:"
         )
@@ -204,10 +204,10 @@ def code(params: Any, data: Any, node: int | None = None) -> str:
     strategy, forced = params.strategy, f", force={list(params.force)!r}" if params.force else ""
     if isinstance(strategy, Beam):
         return (
-            "from itertools import islice\n\nimport core\nfrom core.decoding import Beam, along, decode, prompt_of\n\n"
+            "from itertools import islice\n\nimport core\nfrom core.decoding import Beam, decode, hypothesis_steps, prompt_of\n\n"
             f"model, text = core.open_model({params.model!r}), {data.window.text!r}\n"
             f"steps = list(islice(decode(model, text, {strategy!r}, max_new_tokens={player.MOST}{forced}), {params.n}))\n"
-            f"for step in along(steps, {'steps[-1].tree.best' if node is None else node}, prompt_of(model, text)):\n"
+            f"for step in hypothesis_steps(steps, {'steps[-1].tree.best' if node is None else node}, prompt_of(model, text)):\n"
             "    print(step.token, step.chosen.before, step.text)"
         )
     return (

@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from core.decoding import along, prompt_of
+from core.decoding import hypothesis_steps, prompt_of
 from viz.instruments.timeline.timeline import chosen_step
 from viz.instruments.tree.tree import chosen_node, compared_node
 from viz.shell import state
@@ -64,7 +64,9 @@ def path(data: Any, node: int | None) -> Path:
 
 def followed(data: Any, nodes: Path) -> Any:
     """The same data with the steps of one text of the beam in place of those of the search."""
-    return replace(data, steps=along(data.steps, nodes[-1], prompt_of(data.model, data.window.text)))
+    return replace(
+        data, steps=hypothesis_steps(data.steps, nodes[-1], prompt_of(data.model, data.window.text))
+    )
 
 
 def back_to(nodes: Path) -> None:

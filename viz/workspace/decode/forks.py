@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import streamlit as st
 
 from core.decoding import Step
-from core.decoding.record import decoded, encoded
+from core.decoding.record import decode_force, encode_force
 from viz.instruments.tree.tree import Branch as Twig
 from viz.shell import state
 
@@ -43,7 +43,7 @@ class Branch:
 
     @property
     def text(self) -> str:
-        return f"{encoded(self.force)}@{self.n}"
+        return f"{encode_force(self.force)}@{self.n}"
 
     def forked(self, step: int, token: int) -> Branch:
         """The branch that is the same up to `step` and has this token there."""
@@ -61,7 +61,7 @@ def parsed(raw: str) -> Branch:
         raise state.Unusable(
             "A branch is step:token for each token that was put in, then @ and the number of steps: 3:512@9."
         )
-    return Branch(decoded(force), int(n))
+    return Branch(decode_force(force), int(n))
 
 
 def several(raw: str) -> tuple[Branch, ...]:
@@ -72,7 +72,7 @@ def several(raw: str) -> tuple[Branch, ...]:
 def force(n_vocab: int) -> Forced:
     """The tokens that stand in the place of others now."""
 
-    return state.read("decode.force", (), lambda raw: _known(decoded(raw), n_vocab))
+    return state.read("decode.force", (), lambda raw: _known(decode_force(raw), n_vocab))
 
 
 def other(n_vocab: int) -> Branch | None:
@@ -123,7 +123,9 @@ def against(branch: Branch | None) -> None:
 
 def link(to: Branch, others: Sequence[Branch]) -> None:
     text = ";".join(branch.text for branch in others[-MOST_BRANCHES:])
-    state.write(**{"decode.force": encoded(to.force) or None, "decode.n": to.n, "decode.tried": text or None})
+    state.write(
+        **{"decode.force": encode_force(to.force) or None, "decode.n": to.n, "decode.tried": text or None}
+    )
 
 
 def forget() -> None:
@@ -178,7 +180,7 @@ def drawn(places: Sequence[TreeNode], now: tuple[int, ...]) -> list[Twig]:
                 state,
                 total[-1],
                 says,
-                step.chosen.before,
+                step.chosen_candidate.before,
                 ends=step.reason == "end",
             )
         )

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from core.decoding.choose import largest
+from core.decoding.choose import largest_indices
 from core.errors import InputError
 from core.model import Model
 from viz.course.shared.maths.guessing import Played, Round, played, told
@@ -154,7 +154,7 @@ def _expected(model: Model, before: str, last: Played) -> None:
         game = Round(model, before)
         return [
             (index, game.prompt.name(index), float(game.distribution[index]))
-            for index in largest(game.distribution, LISTED)
+            for index in largest_indices(game.distribution, LISTED)
         ]
 
     found: list[Any] = engine_client.submit(

@@ -153,8 +153,8 @@ def _unlooking(data: Any) -> None:
 def bars(step: Step) -> dict[str, Any]:
     """The most probable tokens, the one taken always among them, and what is left to all others: for `candidates`."""
     listed = list(step.candidates[: IN_A_ROOM if state.presenting() else ROWS])
-    if step.chosen not in listed:
-        listed[-1] = step.chosen
+    if step.chosen_candidate not in listed:
+        listed[-1] = step.chosen_candidate
     ids = {candidate.id for candidate in listed}
     cut = sum(cut.tokens for cut in step.cuts)
     before = max(0.0, 1 - sum(c.before for c in listed))
@@ -163,7 +163,7 @@ def bars(step: Step) -> dict[str, Any]:
         "bars": [Bar(c.id, c.token, c.before, c.after, c.cut_by, through(c, step)) for c in listed],
         "taken_id": step.id,
         "step": step.index,
-        "others": (step.kept + cut - len(ids), before, after),
+        "others": (step.n_kept + cut - len(ids), before, after),
         "lot": SampledNumber(step.draw.u, step.draw.low, step.draw.high) if step.draw else None,
         "filters": [title(each) for each in step.filters],
     }

@@ -49,8 +49,10 @@ def code(found: Pool, last: str) -> str:
     )
     imports = "from core.training.recipe import recipes" if toy else "from core.data.texts import texts"
     if found.drawn:
-        texts = f"[replace(row, text=hiding(row.text, ())) for row in {texts}]"
-        imports = "from core.data.patches import hiding\n" + imports + "\nfrom dataclasses import replace"
+        texts = f"[replace(row, text=with_hidden_mark(row.text, ())) for row in {texts}]"
+        imports = (
+            "from core.data.patches import with_hidden_mark\n" + imports + "\nfrom dataclasses import replace"
+        )
     return (
         CODE.format(
             imports=imports, members=[member[:2] for member in found.members], by=found.by, texts=texts

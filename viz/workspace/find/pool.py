@@ -19,7 +19,7 @@ from core.analysis.heads.habits import HeadHabits
 from core.analysis.heads.head_file import FILE, read_heads
 from core.analysis.heads.similar import HeadRows, TextPatterns
 from core.checkpoints import manifest
-from core.data.patches import PatchReader, hiding
+from core.data.patches import PatchReader, with_hidden_mark
 from core.data.texts import Example, texts
 from core.errors import InputError
 from core.model import Model
@@ -198,7 +198,7 @@ def sentences(found: Pool) -> tuple[Example, ...]:
     """The texts on which heads are compared: 32 sentences, short pairs where one is written, a toy's own, drawings that are seen whole."""
     if found.drawn:  # beside each other only what both see can be compared
         read = own(found.models[0])
-        return tuple(replace(row, text=hiding(row.text, ())) for row in read)
+        return tuple(replace(row, text=with_hidden_mark(row.text, ())) for row in read)
     return own(found.models[0]) or texts("head_maps" if found.space == READ else "heads_en-es")
 
 

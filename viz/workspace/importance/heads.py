@@ -187,7 +187,7 @@ def _folds(page: Page, params: Any, run: Run, swept: Any, place: tuple[int, int]
             )
     with page_parts.fold(page_parts.LOOKING, "importance.heads.looking") as fold:
         if fold.open:
-            what = WHAT[run.model.asked]
+            what = WHAT[run.model.main_output]
             st.markdown(
                 SCORED
                 if swept.asked.activation == "none"

@@ -39,7 +39,7 @@ def show(page: Page, params: Any, run: Run) -> None:
     what = "drawings" if patches.reads_patches(model) else "lines" if own_texts(params.model) else "sentences"
     if not samples:
         st.text(
-            f"None of our {what} has a {'class' if model.tells_classes else 'right output'} that {params.model} knows: there is nothing to measure it on."
+            f"None of our {what} has a {'class' if model.is_classifier else 'right output'} that {params.model} knows: there is nothing to measure it on."
         )
         return
     average = averages(params.model, kind) if how == "mean" else None

@@ -85,13 +85,13 @@ class Swept:
 def plain(p: Params) -> Run:
     """The run that everything is compared with. Raises InputError for a model that says neither words nor a class."""
     model = head_picker.opened(p.model)
-    if not model.speaks:
+    if not model.has_scores:
         raise InputError(
             f"{p.model} cannot be asked what matters.",
             f"A part matters for what a model outputs; {model.lacks('answer')}",
             "Choose another model.",
         )
-    return target_picker.fixed(p.model, p.text, p.target, (model.asked,))
+    return target_picker.fixed(p.model, p.text, p.target, (model.main_output,))
 
 
 def compute(p: Params) -> Swept:
@@ -142,7 +142,9 @@ def page() -> None:
         return
     model = head_picker.opened(asked.model)
     views = (
-        SEEING if patches.reads_patches(model) else VIEWS | {"heads": ONE.get(model.asked, VIEWS["heads"])}
+        SEEING
+        if patches.reads_patches(model)
+        else VIEWS | {"heads": ONE.get(model.main_output, VIEWS["heads"])}
     )
     by = controls.segmented(
         "What to ablate", tuple(views), "importance.by", "heads", views.__getitem__, quiet=True

@@ -243,9 +243,9 @@ def _words(pair: Pair) -> tuple[str, str]:
 
 def _difference(pair: Pair) -> str:
     (a, b), (clean, corrupted) = _words(pair), pair.values
-    if pair.clean.model.tells_classes:
+    if pair.clean.model.is_classifier:
         return f"The first {_what(pair.clean)} is classified as “{a}”, the other as “{b}” (logit difference {target_picker.signed(clean, '+.2f')} and {target_picker.signed(corrupted, '+.2f')})."
-    if pair.clean.model.asked == "score":
+    if pair.clean.model.main_output == "score":
         return f"The score of the first sentence is {target_picker.signed(clean)}, of the other {target_picker.signed(corrupted)}."
     return f"{target_picker.begin(target_picker.behind(pair.clean, pair.output.row))} the first sentence favours “{a}”, the other “{b}” (logit difference {target_picker.signed(clean, '+.2f')} and {target_picker.signed(corrupted, '+.2f')})."
 

@@ -54,7 +54,7 @@ HEADS = (
 def show(page: Page, params: Any, run: Run) -> None:
     lens = engine_client.submit(
         ("inside.lens", params),
-        lambda: logit_lens(run, MANY if run.model.asked == "classes" else TOP),
+        lambda: logit_lens(run, MANY if run.model.main_output == "classes" else TOP),
         cost=2.0 * len(run.ids) * run.model.config.n_layers,
     )
     layers, n = lens.ids.shape[0] - 1, lens.ids.shape[1]
@@ -64,7 +64,7 @@ def show(page: Page, params: Any, run: Run) -> None:
     place, layer = _cell(run, lens, places)
     columns = ["before", *(f"L{i}" for i in range(layers))]
     if run.model.whole_input:
-        scored = run.model.asked == "score"
+        scored = run.model.main_output == "score"
         (_scores if scored else partial(_classes, run))(lens, columns)
         page_parts.summary(_score_sentence(lens) if scored else _sentence(run, lens, place), "logit_lens")
         _folds(page, params, run, lens, place)
@@ -85,7 +85,7 @@ def show(page: Page, params: Any, run: Run) -> None:
         page_parts.show(
             figure,
             KEY,
-            f"A table: a row for {EACH.get(run.model.asked, 'each word that is read')}, a column for each layer, in each cell what the model would predict there",
+            f"A table: a row for {EACH.get(run.model.main_output, 'each word that is read')}, a column for each layer, in each cell what the model would predict there",
             lambda: _pick(first),
         )
     with beside:
@@ -194,15 +194,15 @@ def _sentence(run: Run, lens: LensResult, place: int) -> str:
 def _folds(page: Page, params: Any, run: Run, lens: LensResult, place: int) -> None:
     with page_parts.fold(page_parts.EQUATION, "inside.guesses.equation") as fold:
         if fold.open:
-            page_parts.equation(LENS if run.model.asked == "logits" else HEAD_LENS)
+            page_parts.equation(LENS if run.model.main_output == "logits" else HEAD_LENS)
             page_parts.dataframe(_frame(run, lens, [place]), hide_index=True, key="inside.guesses.rows")
     with page_parts.fold(page_parts.LOOKING, "inside.guesses.looking") as fold:
         if fold.open:
             words = "of the word at its position" if run.model.spec.framed else "of the next word"
-            reads = READS.get(run.model.asked, f"for each word, {words}")
+            reads = READS.get(run.model.main_output, f"for each word, {words}")
             st.markdown(
                 HEADS.format(reads)
-                if run.model.asked != "logits"
+                if run.model.main_output != "logits"
                 else f"A model carries one vector for each word from layer to layer (the residual stream), and each layer adds something to it. At the end the output layer turns the vector into probabilities: {reads}. Here the same output layer also reads the vector after every earlier layer, as if the model stopped there. Rows are "
                 "the words that were read, from top to bottom; columns are the layers, from left to right. The last column is what the model really predicts.\n\n"
                 "Before any layer the vector is the word itself, and many models then guess that word. The output layer was trained for the last "
@@ -225,7 +225,7 @@ def _arrays(run: Run, lens: LensResult) -> dict[str, np.ndarray | Labelled]:
     axes = {"after": layers, "position": distinct(target_picker.row_names(run))}
     ranked = {**axes, "rank": [str(rank + 1) for rank in range(lens.ids.shape[-1])]}
     tokens = np.array([run.choice(int(index)) for index in lens.ids.ravel()]).reshape(lens.ids.shape)
-    if run.model.asked == "score":
+    if run.model.main_output == "score":
         return {"score": Labelled(lens.chances[..., 0], axes)}
     return {
         "ids": Labelled(lens.ids, ranked),
@@ -237,7 +237,7 @@ def _arrays(run: Run, lens: LensResult) -> dict[str, np.ndarray | Labelled]:
 
 def _frame(run: Run, lens: LensResult, places: Any) -> pd.DataFrame:
     rows = [(place, layer) for place in places for layer in range(len(lens.ids))]
-    if run.model.asked == "score":
+    if run.model.main_output == "score":
         after = ["before any layer" if layer == 0 else f"layer {layer - 1}" for _, layer in rows]
         return pd.DataFrame({"after": after, "score": lens.chances[:, 0, 0].round(4)})
     return pd.DataFrame(

@@ -186,7 +186,7 @@ def _looking(run: Run) -> str:
     )
     if post:
         words += "\n\nThis model has a norm after every sub-layer, not only at the end: each bar is what is left of a part after all norms that follow, each held at its scale in this run."
-    if run.model.asked != "logits":
+    if run.model.main_output != "logits":
         words = words.replace("the score from which its probability is made, ", "").replace(
             "the logit of a word", "the score of a class, a tag, an edge or a text"
         )

@@ -137,4 +137,4 @@ def _how() -> dict[str, Any]:
 
 def _chance(step: Step) -> str:
     """The probability with which it was taken: of the model itself, or at this temperature."""
-    return percent(step.chosen.after if step.filters else step.chosen.before)
+    return percent(step.chosen_candidate.after if step.filters else step.chosen_candidate.before)

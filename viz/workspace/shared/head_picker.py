@@ -159,7 +159,7 @@ def _pairs(model: Model) -> tuple[Example, ...]:
 def read_by_all(model: Model) -> tuple[Example, ...]:
     """Our sentences, or where it reads pictures our doodles."""
     if patches.reads_patches(model):
-        return tuple(Example(doodles.as_text(doodles.own(name))) for name in doodles.NAMES)
+        return tuple(Example(doodles.as_text(doodles.example(name))) for name in doodles.NAMES)
     return _pairs(model) if model.spec.has_source else battery(paired=False)
 
 

@@ -8,7 +8,7 @@ import streamlit as st
 
 from core.analysis.heads.head_survey import UNREAD
 from core.data import doodles
-from core.data.readable import unread
+from core.data.readable import unknown_share
 from core.data.texts import Preset, texts
 from core.model import Model
 from core.models import Family
@@ -50,7 +50,7 @@ def readable(model: Model, text: str) -> bool:
         model.spec.reads is not None
         or input_hints.is_shipped(model.name)
         or bool(kind_of(model.name))
-        or unread([text.replace("[MASK]", "")], model.tokenizer.source) <= UNREAD
+        or unknown_share([text.replace("[MASK]", "")], model.tokenizer.source) <= UNREAD
     )
 
 

@@ -91,7 +91,7 @@ def begin(text: str) -> str:
 
 def place(run: Run, row: int) -> str:
     """A row of the output in words: what stands before it, and the word that follows where the text has one."""
-    if run.model.asked != "logits":
+    if run.model.main_output != "logits":
         return row_name(run, row)
     framed = run.model.spec.framed
     tokens = [word(token) for token in run.tokens[max(0, row - BEFORE + (not framed)) : row + (not framed)]]
@@ -105,9 +105,9 @@ def behind(run: Run, row: int) -> str:
     """Where a row stands, for a sentence: a decoder predicts behind a word, a masked language model and a tagger at it; a class is that of the whole."""
     if run.model.whole_input:
         return "of the whole input"
-    if run.model.asked == "answer":
+    if run.model.main_output == "answer":
         return f"as the {EDGES[row]} of the answer"
-    at = run.model.spec.framed or run.model.asked == "tags"
+    at = run.model.spec.framed or run.model.main_output == "tags"
     return f"{'at' if at else 'after'} “{word(run.tokens[row])}”"
 
 
@@ -115,7 +115,7 @@ def row_name(run: Run, row: int) -> str:
     """Return the name of a row of the output: the token that stands there, an edge of the answer, the whole text."""
     if run.model.whole_input:
         return "the whole text"
-    return f"{EDGES[row]} of the answer" if run.model.asked == "answer" else word(run.tokens[row])
+    return f"{EDGES[row]} of the answer" if run.model.main_output == "answer" else word(run.tokens[row])
 
 
 def row_names(run: Run) -> list[str]:
@@ -125,11 +125,11 @@ def row_names(run: Run) -> list[str]:
 
 def row(run: Run, slug: str) -> int:
     """The place that is asked about, from a list."""
-    writes = run.model.asked == "logits" and not run.model.spec.framed
+    writes = run.model.main_output == "logits" and not run.model.spec.framed
     label = (
         "Which position (▸ the word that is written next)"
         if writes
-        else ROWS.get(run.model.asked, "Which position")
+        else ROWS.get(run.model.main_output, "Which position")
     )
     return controls.select(
         label, target_rows(run), f"{slug}.row", default_row(run), lambda at: place(run, at)
@@ -139,9 +139,9 @@ def row(run: Run, slug: str) -> int:
 def asked(run: Run, slug: str) -> OutputTarget:
     """Place, word and, where the visitor types one, the word that it is compared with; or both, typed. Of classes, one or two."""
     forget(f"{slug}.sentence", told(run), f"{slug}.row", f"{slug}.word", f"{slug}.other")
-    if run.model.asked == "score":
+    if run.model.main_output == "score":
         return output_target(run, 0, 0)
-    if run.model.asked != "logits":
+    if run.model.main_output != "logits":
         return _choice(run, slug)
     left, middle, right = st.columns([2, 1, 1])
     with left:
@@ -155,7 +155,7 @@ def asked(run: Run, slug: str) -> OutputTarget:
 
 def _choice(run: Run, slug: str) -> OutputTarget:
     """A class, a tag at a word, or an edge of the answer: the one that the model outputs before any choice, and another that it is compared with, or none."""
-    label, none = CHOICES[run.model.asked]
+    label, none = CHOICES[run.model.main_output]
     spots = st.columns(2 if run.model.whole_input else [2, 1, 1])
     at = 0
     if not run.model.whole_input:
@@ -230,7 +230,7 @@ def activation_code(found: OutputTarget) -> str:
 
 def question(run: Run, found: OutputTarget) -> str:
     """Return what is asked in words: "was", or "was" against "is"; of a score "the score"."""
-    if run.model.asked == "score":
+    if run.model.main_output == "score":
         return "the score"
     against = "" if found.against is None else f" against “{named(run, found.against)}”"
     where = "" if run.model.whole_input else f" {behind(run, found.row)}"

@@ -75,7 +75,7 @@ class Change:
 def first(model: str, text: str, target: str | None = None) -> Run:
     """The run as it is. A translation of the model's own is read again as a given one, as the run after the change will be."""
     reader = head_picker.opened(model)
-    keep = (*KEEP, *((reader.asked,) if reader.speaks else ()))
+    keep = (*KEEP, *((reader.main_output,) if reader.has_scores else ()))
     target = (
         (target or engine_client.run(model, text, keep=()).target_text) if reader.spec.has_source else None
     )
@@ -93,7 +93,7 @@ def changed(before: Run, raw: str) -> tuple[Run, tuple[Edit, ...], tuple[InputEr
 
 def second(before: Run, edits: Sequence[Edit]) -> Run:
     """The same text with the changes made."""
-    keep = (*KEEP, *((before.model.asked,) if before.model.speaks else ()))
+    keep = (*KEEP, *((before.model.main_output,) if before.model.has_scores else ()))
     return (
         engine_client.run(
             before.model.name, text_of(before), target=before.target_text, keep=keep, edits=tuple(edits)
@@ -262,9 +262,9 @@ def _most_missed(before: Run, kind: str, row: int | None) -> tuple[int, int]:
 
 def said_at(run: Run) -> int | None:
     """The row that says the next word, the hidden one, the class, the score, a tag or an edge; None where nothing is hidden, or a whole translation is written."""
-    if not run.model.speaks:
+    if not run.model.has_scores:
         return None
-    if run.model.asked != "logits":
+    if run.model.main_output != "logits":
         return telling_row(run)
     if run.model.spec.framed:
         found = blank_rows(run)
@@ -274,18 +274,18 @@ def said_at(run: Run) -> int | None:
 
 def offers_rows(run: Run, row: int) -> bool:
     """Return whether a run has several outputs to choose from, tags of words or edges of an answer, and this is one."""
-    return run.model.speaks and run.model.asked in ("tags", "answer") and row in target_rows(run)
+    return run.model.has_scores and run.model.main_output in ("tags", "answer") and row in target_rows(run)
 
 
 def outcome(change: Change) -> PredictionChange | None:
     """Return what the model predicts before and after; None for a text without a blank. Of a few classes all."""
     model, row = change.before.model, change.row
-    if change.before.source is not None and model.asked == "logits":
+    if change.before.source is not None and model.main_output == "logits":
         return target_change(change.before, change.after)
     if row is None:
         return None
     return prediction_change(
-        change.before, change.after, row, FEW if model.asked in ("classes", "tags") else 5
+        change.before, change.after, row, FEW if model.main_output in ("classes", "tags") else 5
     )
 
 

@@ -12,7 +12,7 @@ import streamlit as st
 from core.analysis.attribution.erasing import BLANK
 from core.edits import MeanHead, PatchHead, ReplaceToken, ScaleHead, ZeroHead
 from core.edits.serialize import in_words, to_text
-from core.run import Run, Side
+from core.run import Run, TokenSequence
 from core.trace import Edit
 from viz.instruments.picture import patches
 from viz.labels import literal, visible
@@ -140,7 +140,7 @@ def labels(run: Run, axis: str, *, written: bool = False) -> list[str]:
     return names(run, side.next_tokens() if written else side)
 
 
-def names(run: Run, side: Side) -> list[str]:
+def names(run: Run, side: TokenSequence) -> list[str]:
     """The tokens of a side as they are shown: white space visible, patches by their places."""
     return (
         patches.patch_names(side.tokens)

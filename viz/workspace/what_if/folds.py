@@ -63,7 +63,9 @@ def show(page: Page, change: Change, found: PredictionChange | None, moved: Move
         target=target,
         row=-1 if change.row is None else change.row,
         chances=CHANCES[activation_of(change.before.model)],
-        number="{chances[i]:.3f}" if change.before.model.asked == "score" else "{100 * chances[i]:.1f}%",
+        number="{chances[i]:.3f}"
+        if change.before.model.main_output == "score"
+        else "{100 * chances[i]:.1f}%",
     )
     page_parts.export_fold(lambda: _arrays(change, moved, seen), code, key="what_if")
 

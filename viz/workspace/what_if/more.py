@@ -20,7 +20,7 @@ from core.edits import (
 )
 from core.errors import InputError
 from core.layers.score_terms import scale, steps
-from core.run import Side
+from core.run import TokenSequence
 from core.trace import Edit
 from viz.instruments.picture import patches
 from viz.shell import notices
@@ -127,7 +127,7 @@ def _scale(change: Change) -> None:
     )
 
 
-def _side(change: Change) -> tuple[Side, str]:
+def _side(change: Change) -> tuple[TokenSequence, str]:
     """The words that the head in view reads with, and the beginning of their paths."""
     run = change.before
     if run.source is None:
@@ -138,7 +138,7 @@ def _side(change: Change) -> tuple[Side, str]:
 def _places(change: Change) -> None:
     side, prefix = _side(change)
     where = f"{prefix}embed.position"
-    if not change.before.trace.met(where):
+    if not change.before.trace.has_visited(where):
         st.caption(
             "This model adds no vectors of positions to its tokens: there are none to take away or to swap."
         )
@@ -161,7 +161,7 @@ def _places(change: Change) -> None:
     _button("Swap them", change, SwapPositions(where, one, other))
 
 
-def _token(change: Change, side: Side, label: str, name: str, start: int) -> int:
+def _token(change: Change, side: TokenSequence, label: str, name: str, start: int) -> int:
     key = f"{KEY}.{name}"
     names = edits.names(change.before, side)
     if not st.session_state.get(key, 0) < side.n_real:

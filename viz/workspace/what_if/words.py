@@ -34,7 +34,7 @@ def _said(change: Change, found: PredictionChange | None) -> str:
     if found is None:
         return ""
     model = change.before.model
-    if change.before.source is not None and model.asked == "logits":
+    if change.before.source is not None and model.main_output == "logits":
         return _translated(change, found)
     was, now = found.first
     a, b = float(found.before[was]), float(found.after[was])
@@ -44,8 +44,10 @@ def _said(change: Change, found: PredictionChange | None) -> str:
         "classes": "class",
         "tags": "tag",
         "answer": f"{'end' if found.row else 'start'} of the answer at",
-    }.get(model.asked, "masked word" if model.spec.framed else "next word")
-    behind = f" of “{bare_token(change.before.tokens[found.row or 0])}”" if model.asked == "tags" else ""
+    }.get(model.main_output, "masked word" if model.spec.framed else "next word")
+    behind = (
+        f" of “{bare_token(change.before.tokens[found.row or 0])}”" if model.main_output == "tags" else ""
+    )
     text = f"{_cause(change)} the {what} “{_word(found, was)}”{behind} {changes(a, b)}"
     if now != was:
         return f"{text}, and “{_word(found, now)}” comes first with {percent(found.after[now])}."

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from core.errors import InputError
-from core.text.tokenizer import typed
+from core.text.tokenizer import readable_part
 from viz.course.bert.bert_input import input_sum
 from viz.course.bert.maths import wordpiece
 from viz.labels import distinct, shorten
@@ -48,7 +48,7 @@ class Params(Knobs):
         ),
         link="pair",
     )
-    pieces: str = knob(wordpiece.DOCUMENTS, url_only(typed))
+    pieces: str = knob(wordpiece.DOCUMENTS, url_only(readable_part))
     word: int = knob(6, Control(_pick_word, lambda opening: state.whole_number(0, 63)))
     place: int = knob(8, url_only(state.whole_number(0, LONGEST + 2)))
     off: str = knob("position", segmented("Off", input_sum.PARTS, NAMES.__getitem__))

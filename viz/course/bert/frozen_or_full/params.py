@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from core.text.tokenizer import typed
+from core.text.tokenizer import readable_part
 from core.training.finetune.finetune_tasks import GOALS
 from core.training.finetune.tuning import BODY
 from viz.course.bert.frozen_or_full.charts import FROZEN, FULL
@@ -41,7 +41,7 @@ def _box(number: int) -> Control:
             text, most = EXAMPLES[params.task][number], f"up to {LONGEST} tokens"
             controls.text(label, name, text, model=BODY, most=most)
 
-    return Control(draw, lambda opening: typed)
+    return Control(draw, lambda opening: readable_part)
 
 
 @dataclass(frozen=True)

@@ -159,12 +159,12 @@ def choose_question() -> None:
     """A button for each kind of question: the next one of that kind."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown("Another question:", width="content")
-        for kind in grammar.ASKED:
+        for kind in grammar.QUESTION_KINDS:
             st.button(f"{kind.capitalize()}?", key=f"{SLUG}ask.{kind}", on_click=_next, args=(kind,))
 
 
 def _next(kind: str) -> None:
-    of = [item for item in pool() if item.asked == kind]
+    of = [item for item in pool() if item.kind == kind]
     now = state.read(SLUG + "passage", "")
     at = next((place for place, item in enumerate(of) if item.passage == now), -1)
     item = of[(at + 1) % len(of)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from core.text.tokenizer import typed
+from core.text.tokenizer import readable_part
 from viz.course.bert import tuning_live
 from viz.course.bert.tuning_live import BEFORE
 from viz.course.texts import data
@@ -37,7 +37,7 @@ class Params(Knobs):
             "Text", model=BEFORE, most=f"up to {LONGEST} tokens", drops=DROPS, placeholder="A few sentences"
         ),
     )
-    mark: str = knob("", url_only(typed))
+    mark: str = knob("", url_only(readable_part))
     push: float = knob(0.0, url_only(state.real_number(0, FURTHEST)))
     text: str = knob(
         SENTENCES[0],

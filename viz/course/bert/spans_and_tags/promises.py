@@ -53,7 +53,7 @@ def sort_is_found_and_sentence_is_not(params: Params, models: Models) -> bool:
     if used.reports[-1].right >= RELIABLE:
         return True
     found = [(item, answered(str(used.model), item.question, item.passage)) for item in answers.pool()]
-    sorts = [sort_of(one.text(one.found.best)) == item.asked for item, one in found]
+    sorts = [sort_of(one.text(one.found.best)) == item.kind for item, one in found]
     return (
         float(np.mean(sorts))
         > MOST

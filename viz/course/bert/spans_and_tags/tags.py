@@ -138,7 +138,7 @@ def tags_of_words() -> Mapping[str, frozenset[str]]:
 @cache
 def taught() -> Mapping[str, tuple[str, ...]]:
     """Sentences of our grammar that no tuning learns from, with a tag for each word."""
-    return {item.text: item.tags for item in grammar.tagged(60, 5, "test")}
+    return {item.text: item.tags for item in grammar.tagged_sentences(60, 5, "test")}
 
 
 def _labels(one: Tagged, best: np.ndarray, covered: int | None) -> tuple[list[str], list[int | None]]:

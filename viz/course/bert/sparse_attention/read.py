@@ -13,7 +13,7 @@ from core.errors import InputError
 from core.layers.block_sparse import PARTS
 from core.model import Model
 from core.models import Batch
-from core.scoring.cost import read_in_full
+from core.scoring.cost import with_full_attention
 from core.serving.engine import default
 from core.training.recipes.bigbird_mini import RECIPE
 from viz.course.bert.sparse_attention.maths import by_block, held
@@ -114,7 +114,7 @@ def _guesses(text: str) -> Guessed:
     batch = Batch(ids=row, real=torch.ones_like(row, dtype=torch.bool))
     said = []
     with torch.inference_mode():
-        for network in (reader.network, read_in_full(reader).network):
+        for network in (reader.network, with_full_attention(reader).network):
             states = network(batch)[0, places + 1]
             said.append(network.logits(states[None])[0].argmax(-1).numpy())
     blocks, full = (int((each == ids[places]).sum()) for each in said)

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from core.data import gpt_inputs
-from core.data.gpt_inputs import Said, said
+from core.data.gpt_inputs import HeadOutput, head_output
 from core.errors import InputError
 from core.model import Model
 from core.trace import Recorder
@@ -38,7 +38,7 @@ class Extracted:
     looks: tuple[Array, ...]
     logprobs: tuple[Array, ...]
     places: tuple[tuple[int, ...], ...]
-    said: Said
+    said: HeadOutput
 
     @property
     def n_tokens(self) -> int:
@@ -60,7 +60,7 @@ def extracted(model: Model, task: str, texts: Sequence[str]) -> Extracted:
 
     Raises InputError for texts that the task does not take, an empty one, or rows of more than LONGEST tokens.
     """
-    gpt_inputs.check(task, len(texts))
+    gpt_inputs.check_text_count(task, len(texts))
     if not all(text.strip() for text in texts):
         raise InputError(
             "A text is empty.",
@@ -85,7 +85,7 @@ def extracted(model: Model, task: str, texts: Sequence[str]) -> Extracted:
     patterns = np.stack(
         [trace.numpy(f"layer.{layer}.self_attn.pattern") for layer in range(model.config.n_layers)], axis=1
     )
-    ends = gpt_inputs.extracts(rows)
+    ends = gpt_inputs.extract_positions(rows)
     vectors = np.stack([hidden[row, end].double().numpy() for row, end in enumerate(ends)])
     places = tuple(tuple(place for place, index in enumerate(row) if index not in own) for row in rows)
     head = model.network.to_classes
@@ -105,5 +105,5 @@ def extracted(model: Model, task: str, texts: Sequence[str]) -> Extracted:
             for row, at in enumerate(places)
         ),
         places,
-        said(task, vectors, head.weight.double().numpy(), head.bias.double().numpy()),
+        head_output(task, vectors, head.weight.double().numpy(), head.bias.double().numpy()),
     )

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.data.gpt_inputs import CHOICE, CLASSIFICATION, ENTAILMENT, SIMILARITY, TASKS, extracts, n_rows
+from core.data.gpt_inputs import (
+    CHOICE,
+    CLASSIFICATION,
+    ENTAILMENT,
+    SIMILARITY,
+    TASKS,
+    extract_positions,
+    n_rows,
+)
 from core.training.finetune.gpt_tuning import RecordedRun, tuning_name
 from viz.course.gpt.gpt_tasks.live import ANSWERED, halfway, share, verdict
 from viz.course.gpt.gpt_tasks.maths import Extracted, extracted
@@ -21,7 +29,10 @@ def _read(example: Example, weight: float = PAPER) -> Extracted:
 def _at_the_end(params: Params) -> bool:
     found = _read(params.example(CLASSIFICATION))
     tokens = found.tokens[0]
-    return extracts(found.tokens) == (len(tokens) - 1,) and (tokens[0], tokens[-1]) == ("Start", "Extract")
+    return extract_positions(found.tokens) == (len(tokens) - 1,) and (tokens[0], tokens[-1]) == (
+        "Start",
+        "Extract",
+    )
 
 
 def _no_order(params: Params) -> bool:

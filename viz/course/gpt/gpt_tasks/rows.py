@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from core.data.gpt_inputs import CHOICE, CLASSIFICATION, MARKS, SIMILARITY, extracts, n_rows
+from core.data.gpt_inputs import CHOICE, CLASSIFICATION, MARKS, SIMILARITY, extract_positions, n_rows
 from core.training.finetune.gpt_finetune_tasks import GOALS
 from viz.charts.curves import number
 from viz.course.gpt.gpt_tasks.charts.input_rows import (
@@ -38,7 +38,7 @@ def place(params: Params, models: Models) -> Folds:
     example, by = params.example(CLASSIFICATION), models[CLASSIFICATION]
     found = heard(example, by)
     origin.tell(model=by.name, text=example.first, second_text=example.second)
-    (tokens,), (end,), (vector,) = found.tokens, extracts(found.tokens), found.vectors
+    (tokens,), (end,), (vector,) = found.tokens, extract_positions(found.tokens), found.vectors
     n, d, chances = len(tokens), len(vector), found.said.probabilities
     offered = [_name(at, tokens[at]) for at in sorted({0, 1, max(1, end // 2), end - 1, end})]
     known = exhibit_parts.predict(
@@ -125,7 +125,7 @@ def tasks(params: Params, models: Models) -> Folds:
 
 def _layout(example: Example, found: Extracted) -> str:
     """What happens to the rows, in words with numbers of this text."""
-    n, ends = len(found.tokens), ", ".join(map(str, extracts(found.tokens)))
+    n, ends = len(found.tokens), ", ".join(map(str, extract_positions(found.tokens)))
     if example.task == CHOICE:
         scores = ", ".join(number(score) for score in found.said.scores)
         return (

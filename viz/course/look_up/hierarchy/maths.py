@@ -13,7 +13,7 @@ from core.checkpoints.manifest import shipped_folder
 from core.checkpoints.scores import by_part, read_scores
 from core.data.texts import Preset, texts
 from core.maths import softmax
-from core.run import Side
+from core.run import TokenSequence
 from core.serving.engine import RunRequest, default
 from core.text import Word
 from viz.labels import shorten
@@ -99,7 +99,7 @@ def told(text: str) -> Data:
     )
 
 
-def _glued(side: Side, first: list[int]) -> frozenset[int]:
+def _glued(side: TokenSequence, first: list[int]) -> frozenset[int]:
     """The words that touch the one before."""
     starts = [(span or (0, 0))[0] for span in (side.spans[piece] for piece in first)]
     return frozenset(i for i, start in enumerate(starts) if start and not side.text[start - 1].isspace())

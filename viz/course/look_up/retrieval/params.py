@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from core.text.tokenizer import typed
+from core.text.tokenizer import readable_part
 from viz.course.look_up.retrieval.maths import memory_read, persons
 from viz.course.look_up.vectors_link import LIMIT, MOST_ROWS, Vectors, pack, vectors
 from viz.shell import state
@@ -96,7 +96,7 @@ class Params(Knobs):
     `row`: the row that is read alone, from 1; 0: read by content.
     """
 
-    sql: str = knob(persons.QUERIES[0], Control(_query, lambda opening: typed))
+    sql: str = knob(persons.QUERIES[0], Control(_query, lambda opening: readable_part))
     rows: str = knob(pack_rows(persons.PERSONS), url_only(lambda raw: pack_rows(rows(raw))))
     sharpness: float = knob(SHARPNESS, slider("Inverse temperature β: soft (0) to hard (50)", 0.0, 50.0, 0.5))
     score: str = knob("dot", segmented("Score", tuple(SCORES), SCORES.__getitem__))

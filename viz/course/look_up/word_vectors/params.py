@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from core.text.tokenizer import typed
+from core.text.tokenizer import readable_part
 from viz.course.look_up import vectors_link
 from viz.course.shared.maths import word_vectors
 from viz.shell import state
@@ -69,7 +69,7 @@ def _banks(name: str, opening: str, params: Params, names: Callable[[str], str])
 
 def _boxes(draw: Callable[..., None]) -> Any:
     """A row of boxes, drawn as the control of the first."""
-    return Control(draw, lambda opening: typed)
+    return Control(draw, lambda opening: readable_part)
 
 
 @dataclass(frozen=True)
@@ -78,10 +78,10 @@ class Params(Knobs):
 
     points: str = knob(vectors_link.pack(OPENING), url_only(on_plane))
     a: str = knob(READY[0][0], _boxes(_sum))
-    b: str = knob(READY[0][1], url_only(typed))
-    c: str = knob(READY[0][2], url_only(typed))
+    b: str = knob(READY[0][1], url_only(readable_part))
+    c: str = knob(READY[0][2], url_only(readable_part))
     one: str = knob("They sat in the grass on the river bank.", _boxes(_banks))
-    two: str = knob("She kept all her money in the bank.", url_only(typed))
-    word: str = knob("bank", url_only(typed))
+    two: str = knob("She kept all her money in the bank.", url_only(readable_part))
+    word: str = knob("bank", url_only(readable_part))
     text: str = knob(SENTENCES[0], sentence("Sentence", SENTENCES, model=READER), link="text")
     row: int = knob(-1, url_only(state.whole_number(-1, 511)))

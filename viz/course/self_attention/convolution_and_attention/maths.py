@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 import core.serving.engine
-from core.data.episodes import SIGNS, TASKS, episode
+from core.data.episodes import SIGNS, TASKS, sample_episode
 from core.edits import Scale
 from core.maths import softmax
-from core.scoring.episodes import PLACES, answered, called
-from core.scoring.episodes import drawn as held_out
+from core.scoring.episodes import PLACES, correct_answers, range_name
+from core.scoring.episodes import sample_episodes as held_out
 
 Array = NDArray[Any]
 MODEL = "snail-recall"
@@ -61,7 +61,7 @@ def example(task: str, draw: int) -> str:
     ('?', True)
     """
     n = {"recall": 12, "classes": 5}[task]
-    return episode(np.random.default_rng((draw, list(TASKS).index(task))), task, n, 1, "test").text
+    return sample_episode(np.random.default_rng((draw, list(TASKS).index(task))), task, n, 1, "test").text
 
 
 @dataclass(frozen=True)
@@ -216,13 +216,13 @@ def compared(draw: int, each: int = FRESH) -> Compared:
     by_place: dict[str, dict[str, float]] = {}
     for parts, name in TRAINED.items():
         model = core.serving.engine.default().open(name)
-        right = {task: np.array(answered(model, texts)) for task, texts in items.items()}
+        right = {task: np.array(correct_answers(model, texts)) for task, texts in items.items()}
         by_task[parts] = {task: float(found.mean()) for task, found in right.items()}
         flat = np.concatenate(list(right.values()))
         by_place[parts] = {
-            called(places): float(flat[np.isin(back, places)].mean())
+            range_name(places): float(flat[np.isin(back, places)].mean())
             for places in PLACES
             if np.isin(back, places).any()
         }
-    chance = float(np.mean([1 / len(item.shown) for texts in items.values() for item in texts]))
+    chance = float(np.mean([1 / len(item.examples) for texts in items.values() for item in texts]))
     return Compared(len(back), chance, by_task, by_place)

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.scoring.episodes import PLACES, called
+from core.scoring.episodes import PLACES, range_name
 from viz.course.lesson import Folds
 from viz.course.self_attention.convolution_and_attention import charts, maths
 from viz.course.self_attention.convolution_and_attention.charts import Answer
@@ -26,7 +26,7 @@ NAMES = {
     "attention": "attention alone",
 }
 SAME, ANOTHER = "the same symbol as before", "another symbol"
-NEAR, MIDDLE, FAR = map(called, PLACES)
+NEAR, MIDDLE, FAR = map(range_name, PLACES)
 
 
 @dataclass(frozen=True)
@@ -235,7 +235,7 @@ def trained(params: Params, data: Data) -> Folds:
         )
         + ".",
     )
-    places = [called(group) for group in PLACES]
+    places = [range_name(group) for group in PLACES]
     shown = {NAMES[part]: found.by_place[part] for part in NAMES if known or part == "both"}
     page_parts.show(
         charts.by_place(shown, places, height=exhibit_parts.by_mode(320, 340)),

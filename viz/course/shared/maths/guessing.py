@@ -13,8 +13,8 @@ import numpy as np
 import torch
 
 from core.analysis.forcing import continuation_logits, decoding_prompt
-from core.decoding.choose import largest
-from core.decoding.prompt import Prompt, Window, fit
+from core.decoding.choose import largest_indices
+from core.decoding.prompt import Prompt, Window, fit_prompt
 from core.decoding.stepper import Stepper
 from core.errors import InputError
 from core.maths import softmax
@@ -103,7 +103,7 @@ class Round:
     def window(self) -> Window:
         """What is read: the end of the text, with room for a word, and no more than is answered in a moment."""
         room = min(self.model.config.n_ctx - MOST_PIECES, most(self.model, runs=READS))
-        return fit(self.model, self.text.removesuffix(" "), room)
+        return fit_prompt(self.model, self.text.removesuffix(" "), room)
 
     @cached_property
     def prompt(self) -> Prompt:
@@ -119,7 +119,7 @@ class Round:
         """The n most probable tokens with their probabilities, best first."""
         return [
             (self.prompt.name(index), float(self.distribution[index]))
-            for index in largest(self.distribution, n)
+            for index in largest_indices(self.distribution, n)
         ]
 
     def probability_of(self, guess: str) -> Guess:
@@ -130,7 +130,7 @@ class Round:
         """
         word = _checked(guess)
         encoded = self.model.tokenizer.encode(self._glue(word) + word)
-        if encoded.lost or not encoded.ids:
+        if encoded.uncovered or not encoded.ids:
             raise InputError(
                 f"'{word}' has a character that is not in the vocabulary of {self.model.name}.",
                 "A guess has to consist of its tokens.",
@@ -178,7 +178,7 @@ class Round:
             encoded = self.model.tokenizer.encode(self._glue(_checked(word)) + _checked(word))
         except InputError:
             return ()
-        return () if encoded.lost else tuple(encoded.ids)
+        return () if encoded.uncovered else tuple(encoded.ids)
 
     def went_on(self, word: str) -> str:
         """The text with a word behind it: the text of the next round."""

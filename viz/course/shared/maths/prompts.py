@@ -15,10 +15,10 @@ from string import Formatter
 import numpy as np
 
 from core.analysis.forcing import continuation_logits, decoding_prompt, target_ids
-from core.data.tasks import PROMPTED, PROMPTS, question, strings
+from core.data.tasks import PROMPT_LETTERS, PROMPTS, question, sample_strings
 from core.errors import InputError
 from core.model import Model
-from core.scoring.prompts import answered
+from core.scoring.prompts import correct_answers
 
 START, DELIM, EXTRACT = "[Start]", "[Delim]", "[Extract]"
 MARKS = (START, DELIM, EXTRACT)
@@ -245,7 +245,7 @@ def toy_prompts(text: str = "hello") -> tuple[Toy, ...]:
     >>> [(toy.prompt, toy.answer) for toy in toy_prompts("abc")]
     [('copy: abc =', 'abc'), ('reverse: abc =', 'cba'), ('upper: abc =', 'ABC')]
     """
-    if not text or not set(text) <= set(PROMPTED):
+    if not text or not set(text) <= set(PROMPT_LETTERS):
         raise InputError(
             f"{text!r} is not a string of letters.",
             "These tasks are about the letters a to z and A to Z.",
@@ -268,8 +268,8 @@ def solved(model: Model, n: int = 20, length: int = 6, seed: int = 0) -> dict[st
             f"There are 1 or more, of 1 to {most} letters.",
             "Choose 20 of 6.",
         )
-    drawn = strings(n, np.random.default_rng(seed), PROMPTED, length, "test")
+    drawn = sample_strings(n, np.random.default_rng(seed), PROMPT_LETTERS, length, "test")
     return {
-        task: float(np.mean(answered(model, [(question(task, text), make(text)) for text in drawn])))
+        task: float(np.mean(correct_answers(model, [(question(task, text), make(text)) for text in drawn])))
         for task, make in PROMPTS.items()
     }

@@ -12,7 +12,7 @@ from torch import nn
 from core.errors import InputError
 from core.maths import unit_rows
 from core.model import Model
-from core.run import Run, Side
+from core.run import Run, TokenSequence
 from viz.labels import distinct
 
 Array = np.ndarray
@@ -34,7 +34,7 @@ def blocks(model: Model) -> tuple[str, nn.ModuleList]:
     )
 
 
-def read(run: Run) -> Side:
+def read(run: Run) -> TokenSequence:
     """The sentence that the encoder reads."""
     return run.source or run.side
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from core.errors import InputError
-from core.text.tokenizer import typed
+from core.text.tokenizer import readable_part
 from viz.course.texts import data
 from viz.course.transformer.training_and_inference.maths.teacher_forcing_steps import MOST, RATES
 from viz.labels import literal, visible
@@ -95,8 +95,8 @@ def named(tokens: Sequence[str]) -> list[str]:
 class Params(Knobs):
     """What the visitor chose: the pair (`target` "" where he typed none), the optimiser's rule and rate, and the steps that were taken."""
 
-    text: str = knob(PAIRS[0][0], Control(_pair, lambda opening: typed), link="text")
-    target: str = knob("", url_only(typed), link="target")
+    text: str = knob(PAIRS[0][0], Control(_pair, lambda opening: readable_part), link="text")
+    target: str = knob("", url_only(readable_part), link="target")
     shift: bool = knob(True, toggle("Shift the target by one position"))
     rule: str = knob("SGD", segmented("Optimiser", tuple(RATES), width=1))
     rate: float = knob(1.0, segmented("Learning rate ×", FACTORS, lambda factor: f"{factor:g}", width=1))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from core.data.speech.clips import KEPT_OUT
+from core.data.speech.clips import HELD_OUT_VOICES
 from viz.course.lesson import Folds
 from viz.course.vision.letters_over_frames import charts, maths, own_voice
 from viz.course.vision.letters_over_frames.params import SLUG, Params
@@ -22,7 +22,7 @@ def noise(params: Params, data: maths.Heard) -> Folds:
     found = engine_client.submit((SLUG, "noise", params.seed), lambda: maths.in_noise(params.seed), 4_000)
     names = [f"noise {noise:g}" if noise else "no noise" for noise in maths.NOISES]
     asked = (
-        f"{maths.EACH} sounds of {maths.SAID} words, in voices that were not in training ({', '.join(KEPT_OUT)}). Noise as loud as the speech "
+        f"{maths.EACH} sounds of {maths.SAID} words, in voices that were not in training ({', '.join(HELD_OUT_VOICES)}). Noise as loud as the speech "
         "(noise 1) is added. How many letters of 100 are wrong?"
     )
     why = f"In training the noise went up to {maths.LOUDEST:g}."

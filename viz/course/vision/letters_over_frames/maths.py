@@ -11,14 +11,14 @@ import torch
 from numpy.typing import NDArray
 
 import core.serving.engine
-from core.data.speech.clips import KEPT_OUT, WORDS
-from core.data.speech.drawn import MOST_WORDS
-from core.data.speech.drawn import NOISES as HEARD_NOISES
-from core.data.speech.reader import Spoken, places, read, seconds, sound
-from core.data.speech.waves import HOP, LOUDNESS, RATE, Wave, log_mel, resampled
+from core.data.speech.clips import HELD_OUT_VOICES, WORDS
+from core.data.speech.reader import Spoken, network_input, read, seconds, synthesize
+from core.data.speech.sampling import MOST_WORDS
+from core.data.speech.sampling import NOISES as HEARD_NOISES
+from core.data.speech.waves import HOP, LOUDNESS, RATE, Wave, log_mel, resample
 from core.errors import InputError
 from core.run.batched import greedy
-from core.scoring.spelling import error_rate, heard, written
+from core.scoring.spelling import error_rate, sound_batch, transcribe
 from core.trace import Recorder
 
 Array = NDArray[Any]
@@ -99,7 +99,7 @@ def spoken(words: str, voice: str, speed: float, noise: float, seed: int) -> str
     usual = Spoken(())
     wanted: dict[str, Any] = {"voice": voice, "speed": speed, "noise": noise, "seed": seed}
     kept = {name: getattr(own, name) for name in wanted if getattr(own, name) != getattr(usual, name)}
-    return Spoken(own.words, own.spans, **{**wanted, **kept}).written()
+    return Spoken(own.words, own.spans, **{**wanted, **kept}).to_text()
 
 
 def listened(text: str) -> Heard:
@@ -107,13 +107,13 @@ def listened(text: str) -> Heard:
     model = core.serving.engine.default().open(MODEL)
     run = model.run(text, keep=("*.pattern",))
     wanted = read(text)
-    wave, ends = sound(wanted)
+    wave, ends = synthesize(wanted)
     names = [text[slice(*span)] for span in wanted.spans]
     words = tuple(Stretch(name, *where) for name, where in zip(names, ends, strict=True))
     weights = np.array(run.trace[PATTERN][0], dtype=np.float64)
     letters = (*run.side.tokens[1 : run.side.n_real], END)
     step = seconds(1, model.config.n_frames)
-    return Heard(wanted.said, run.target_text, letters, words, wave, log_mel(wave), weights, step)
+    return Heard(wanted.transcript, run.target_text, letters, words, wave, log_mel(wave), weights, step)
 
 
 @torch.inference_mode()
@@ -130,7 +130,7 @@ def recorded(samples: Wave, rate: int) -> Heard:
             f"{MODEL} reads at most {longest:.1f}.",
             "Record a few words.",
         )
-    wave = resampled(samples, rate)
+    wave = resample(samples, rate)
     loud = float(np.sqrt(np.mean(wave**2)))
     if not loud >= QUIET:
         raise InputError(
@@ -139,7 +139,7 @@ def recorded(samples: Wave, rate: int) -> Heard:
             "Speak closer to the microphone, or choose another one.",
         )
     wave = (wave * np.float32(LOUDNESS / loud)).clip(-1, 1)
-    batch = heard([torch.from_numpy(places(wave, model.config.n_frames))], torch.device("cpu"))
+    batch = sound_batch([torch.from_numpy(network_input(wave, model.config.n_frames))], torch.device("cpu"))
     start, end = model.tokenizer.start, model.tokenizer.end
     (ids,) = greedy(model.network, batch, start=start, end=end, limit=model.config.n_ctx - 1)
     given = torch.tensor([[start, *ids]])
@@ -189,7 +189,9 @@ def in_length(seed: int) -> Errors:
 def _fresh(seed: int, size: int, each: int) -> list[Spoken]:
     rng = np.random.default_rng((7, seed, size))
     return [
-        Spoken(tuple(map(str, rng.choice(WORDS, size))), voice=KEPT_OUT[i % len(KEPT_OUT)], seed=i)
+        Spoken(
+            tuple(map(str, rng.choice(WORDS, size))), voice=HELD_OUT_VOICES[i % len(HELD_OUT_VOICES)], seed=i
+        )
         for i in range(each)
     ]
 
@@ -197,13 +199,14 @@ def _fresh(seed: int, size: int, each: int) -> list[Spoken]:
 def _errors(groups: Iterable[Sequence[Spoken]]) -> Errors:
     model, items = core.serving.engine.default().open(MODEL), [list(group) for group in groups]
     flat = [item for group in items for item in group]
-    found = iter(written(model.network, model.tokenizer, [item.written() for item in flat]))
+    found = iter(transcribe(model.network, model.tokenizer, [item.to_text() for item in flat]))
     parts = [[next(found) for _ in group] for group in items]
     return Errors(
         tuple(
-            error_rate(part, [item.said for item in group]) for part, group in zip(parts, items, strict=True)
+            error_rate(part, [item.transcript for item in group])
+            for part, group in zip(parts, items, strict=True)
         ),
-        tuple(group[0].said for group in items),
+        tuple(group[0].transcript for group in items),
         tuple(part[0] for part in parts),
     )
 

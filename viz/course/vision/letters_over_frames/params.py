@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from core.data.speech.clips import DIGITS, HEARD, KEPT_OUT, WORDS
+from core.data.speech.clips import DIGITS, HELD_OUT_VOICES, TRAINING_VOICES, WORDS
 from core.data.speech.reader import RANGES, seconds
 from core.models.las import LasConfig
 from viz.course.vision.letters_over_frames.maths import MODEL, spoken
@@ -14,7 +14,7 @@ SLUG = "letters_over_frames"
 TEXTS = ("yes winter pencil", "4 7 2", "0 garden 9")
 (SLOW, FAST), (QUIETEST, LOUDEST) = RANGES["speed"], RANGES["noise"]
 MOST = f"the digits and {len(WORDS) - len(DIGITS)} words, up to {seconds(LasConfig().n_ctx, LasConfig().n_frames):.0f} seconds"
-VOICE = f"Voice ({', '.join(KEPT_OUT)}: not in training)"
+VOICE = f"Voice ({', '.join(HELD_OUT_VOICES)}: not in training)"
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Params(Knobs):
         TEXTS[0],
         sentence("Digits and words to say", TEXTS, placeholder="yes winter pencil", model=MODEL, most=MOST),
     )
-    voice: str = knob(KEPT_OUT[0], pills(VOICE, (*HEARD, *KEPT_OUT)))
+    voice: str = knob(HELD_OUT_VOICES[0], pills(VOICE, (*TRAINING_VOICES, *HELD_OUT_VOICES)))
     speed: float = knob(1.0, slider("Speed", SLOW, FAST, 0.05, width=260))
     noise: float = knob(0.0, slider("Noise, as a share of the speech", QUIETEST, LOUDEST, 0.05, width=260))
     rate: float = knob(0.5, slider("Speed of the second sound", SLOW, FAST, 0.05))

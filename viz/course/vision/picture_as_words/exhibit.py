@@ -33,5 +33,5 @@ LESSON = Lesson(
     of=("own",),
     cost=1_000,
     tells=lambda params, data: origin.tell(model=maths.MODEL, text=params.own, kind="self"),
-    presets=tuple({"own": doodles.as_text(doodles.own(name))} for name in doodles.NAMES if name != "cat"),
+    presets=tuple({"own": doodles.as_text(doodles.example(name))} for name in doodles.NAMES if name != "cat"),
 )

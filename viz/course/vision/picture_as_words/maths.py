@@ -67,7 +67,7 @@ def cut(pixels: Array, size: int) -> list[Array]:
     >>> [part.tolist() for part in cut(np.array([[1, 2], [3, 4]], dtype=np.uint8), 1)]
     [[[1]], [[2]], [[3]], [[4]]]
     """
-    flat = patches.unfolded(torch.from_numpy(np.array(pixels))[None], size)
+    flat = patches.to_patches(torch.from_numpy(np.array(pixels))[None], size)
     return [part.reshape(size, size).numpy() for part in flat]
 
 
@@ -105,9 +105,9 @@ def filled(text: str, share: float, draw: int) -> Filled:
     model = core.serving.engine.default().open(FILLER)
     config = model.config
     n, grid = config.n_ctx - 1, (config.side, config.side)
-    hidden = patches.drawn(n, share, draw)
-    run = model.run(patches.hiding(text, hidden), keep=("patches",))
-    own = model.reader.encode(patches.hiding(text, ())).values
+    hidden = patches.sample_hidden(n, share, draw)
+    run = model.run(patches.with_hidden_mark(text, hidden), keep=("patches",))
+    own = model.reader.encode(patches.with_hidden_mark(text, ())).values
     assert own is not None
     gone = np.isin(np.arange(1, n + 1), hidden)
     true, found = own[1:], np.clip(np.asarray(run.trace["patches"])[1:], -1, 1)
@@ -125,5 +125,5 @@ def filled(text: str, share: float, draw: int) -> Filled:
 
 def _whole(rows: Array, grid: tuple[int, int]) -> Array:
     """Patches as a picture (row column) with values from 0 to 1."""
-    found = patches.folded(torch.from_numpy(np.ascontiguousarray(rows)), grid)[0].numpy()
+    found = patches.from_patches(torch.from_numpy(np.ascontiguousarray(rows)), grid)[0].numpy()
     return (found + 1) / 2

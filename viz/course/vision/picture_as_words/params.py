@@ -11,7 +11,7 @@ from viz.widgets.knobs import Knobs, doodle, knob, pills, seed_input, segmented,
 SLUG = "picture_as_words"
 LAYERS, HEADS = 4, 4
 """Layers and heads of the shipped ViT."""
-OPENING = doodles.as_text(doodles.own("cat"))
+OPENING = doodles.as_text(doodles.example("cat"))
 
 
 @dataclass(frozen=True)

@@ -124,7 +124,7 @@ def draw(params: Params, data: Told) -> Folds:
         )
     else:
         _row([("the scene", data.pixels / 255)], "scene", "The scene")
-    empty = np.setdiff1d(np.arange(GRID**2), [thing.place() for thing in data.scene])
+    empty = np.setdiff1d(np.arange(GRID**2), [thing.cell() for thing in data.scene])
     edges = (found.maps > 0).any(axis=(1, 2)).mean()
     page_parts.summary(
         f"{len(active)} of {n} filters ({percent(edges)}) respond somewhere; the {len(empty)} empty cells are white. A filter reads "

@@ -55,7 +55,7 @@ def judge(params: Params, _: object) -> Folds:
     )
     return Folds(
         lambda: pd.DataFrame(
-            [(maths.written(one), text, maths.caption(one), fine) for one, text, fine in rows],
+            [(maths.scene_text(one), text, maths.caption(one), fine) for one, text, fine in rows],
             columns=["scene", "written", "grammar", "right"],
         ),
         lambda: {"right": np.array([fine for *_, fine in rows])},

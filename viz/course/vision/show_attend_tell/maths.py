@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 import core.serving.engine
-from core.data.scenes.drawn import scene as drawn_scene
-from core.data.scenes.language import GRID, RELATIONS, Scene, Thing, caption, meant, read, written
+from core.data.scenes.language import GRID, RELATIONS, Scene, Thing, caption, named_things, read, scene_text
 from core.data.scenes.pixels import picture
+from core.data.scenes.sampling import sample_scene as drawn_scene
 from core.scoring.captions import PATTERN
 from core.scoring.captions import describe as captions_of
 
@@ -77,13 +77,13 @@ class Told:
     @cached_property
     def names(self) -> list[str]:
         """Each cell by what stands there."""
-        there = {thing.place(): thing.name for thing in self.scene}
+        there = {thing.cell(): thing.name for thing in self.scene}
         return [f"{there.get(cell, 'empty')} at {cell % GRID},{cell // GRID}" for cell in range(GRID**2)]
 
     @cached_property
     def nouns(self) -> dict[int, list[Thing]]:
         """The words that name things of the scene, by their place."""
-        found = meant(self.scene, self.words)
+        found = named_things(self.scene, self.words)
         return {place: group for place, group in enumerate(found) if group is not None}
 
     @cached_property
@@ -102,7 +102,7 @@ class Told:
 
     def on(self, word: int, things: list[Thing]) -> float:
         """The share of a word's weight that lies on these things."""
-        return float(self.weights[word, [thing.place() for thing in things]].sum())
+        return float(self.weights[word, [thing.cell() for thing in things]].sum())
 
 
 def bytes_of(scene: Scene) -> NDArray[np.uint8]:
@@ -142,7 +142,7 @@ def scene_of(number: int) -> str:
     >>> scene_of(3) == scene_of(3), bool(read(scene_of(4)))
     (True, True)
     """
-    return written(drawn_scene(np.random.default_rng((7, number)), "test"))
+    return scene_text(drawn_scene(np.random.default_rng((7, number)), "test"))
 
 
 def judged(number: int) -> tuple[int, list[tuple[Scene, str, bool]]]:
@@ -161,8 +161,8 @@ def placed(text: str, name: str, cell: int) -> str:
     ('red cat 1,0; blue house 1,1', 'blue house 1,1')
     """
     scene = read(text)
-    there = next((thing for thing in scene if thing.place() == cell), None)
+    there = next((thing for thing in scene if thing.cell() == cell), None)
     left = [thing for thing in scene if thing is not there]
     if there is None or there.name != name:
-        left.append(Thing.at(name, cell))
-    return written(left)
+        left.append(Thing.from_cell(name, cell))
+    return scene_text(left)

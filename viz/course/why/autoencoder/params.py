@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from core.text.tokenizer import typed
+from core.text.tokenizer import readable_part
 from viz.course.why.autoencoder.maths import concepts
 from viz.course.why.autoencoder.maths.glyphs import letters
 from viz.labels import shorten, visible
@@ -38,6 +38,6 @@ class Params(Knobs):
     """What the visitor chose."""
 
     p: int = knob(8, slider("p, the numbers in the context", 1, 24))
-    word: str = knob("elephant", Control(_word, lambda opening: typed))
+    word: str = knob("elephant", Control(_word, lambda opening: readable_part))
     letter: str = knob("A", pills("The letter that goes in", letters()))
     draw: int = knob(0, seed_input(99))

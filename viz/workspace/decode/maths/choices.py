@@ -8,7 +8,7 @@ from itertools import islice
 
 import numpy as np
 
-from core.decoding.choose import largest
+from core.decoding.choose import largest_indices
 from core.decoding.stepper import Stepper
 from core.maths import softmax
 from viz.course.shared.maths.guessing import Round, letters
@@ -43,7 +43,7 @@ def choices(game: Round, n: int = CHOICES) -> tuple[str, ...]:
 
 def _words(game: Round, n: int) -> list[int]:
     """The n most probable tokens that are whole words if typed; among the 4 n most probable of all."""
-    likely = (index for index in largest(game.distribution, 4 * n) if game.distribution[index] > 0)
+    likely = (index for index in largest_indices(game.distribution, 4 * n) if game.distribution[index] > 0)
     return list(islice((index for index in likely if game.typed(game.prompt.name(index)) == (index,)), n))
 
 

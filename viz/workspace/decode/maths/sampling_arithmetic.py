@@ -74,7 +74,7 @@ def way(candidate: Candidate, step: Step | Choice) -> Way:
     stages: tuple[Stage, ...] = ()
     while not exact and decimals < MOST:
         decimals += 1
-        stages, exact = _stages(candidate, step.filters, log_sum, step.kept, decimals)
+        stages, exact = _stages(candidate, step.filters, log_sum, step.n_kept, decimals)
     return Way(stages, _line(stages), _rule(candidate, step.filters))
 
 

@@ -9,8 +9,8 @@ import numpy as np
 from core.analysis.attribution.token_importance import spearman
 from core.checkpoints.manifest import shipped_folder
 from core.checkpoints.scores import by_part, read_scores
-from core.data.tasks import COPIED, COPY_LENGTHS, strings
-from core.scoring.copying import same
+from core.data.tasks import COPY_LENGTHS, COPY_LETTERS, sample_strings
+from core.scoring.copying import matching_share
 from core.serving.engine import RunRequest, default
 from viz.course.why.bottleneck.maths import reach
 
@@ -42,7 +42,7 @@ class Copy:
     @property
     def right(self) -> int:
         """The number of letters that are right, place by place."""
-        return round(same("".join(self.written), "".join(self.read)) * len(self.read))
+        return round(matching_share("".join(self.written), "".join(self.read)) * len(self.read))
 
     @property
     def wrong(self) -> list[bool]:
@@ -106,7 +106,7 @@ def tables() -> dict[str, dict[int, float]]:
 
 def fading(cell: str, lot: int = 0) -> np.ndarray:
     """|d h_n / d x_1| for n = 1 .. LONGEST_READ, on a few held-out words."""
-    words = strings(N_STRINGS, np.random.default_rng(lot), COPIED, LONGEST_READ, "test")
+    words = sample_strings(N_STRINGS, np.random.default_rng(lot), COPY_LETTERS, LONGEST_READ, "test")
     return reach.typical_fading(default().open(f"copy-{cell}"), words)
 
 
@@ -131,7 +131,7 @@ class ByPlace:
 def by_place(cell: str, lot: int = 0) -> ByPlace:
     """Return which letters of held-out words come back from one vector, and how far each can move it."""
     model, longest = default().open(f"copy-{cell}"), max(COPY_LENGTHS)
-    words = strings(N_WORDS, np.random.default_rng(lot), COPIED, longest, "test")
+    words = sample_strings(N_WORDS, np.random.default_rng(lot), COPY_LETTERS, longest, "test")
     written = [(model.run(word, keep=()).target_text or "").ljust(longest) for word in words]
     right = [[a == b for a, b in zip(*pair, strict=False)] for pair in zip(written, words, strict=True)]
     return ByPlace(np.mean([row[:longest] for row in right], axis=0), reach.reach(model, words).whole.mean(0))

@@ -1,4 +1,4 @@
-"""Doodles that we drew ourselves, one of each class that the models of doodles know: no picture of the training data ships."""
+"""Six example doodles drawn for this project, one for each class of the doodle models; no picture of the training data ships."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from collections.abc import Callable
 from functools import cache
 from math import cos, pi, sin
 
-from core.data.doodles.strokes import drawn
+from core.data.doodles.strokes import from_strokes
 from core.data.doodles.text import Pixels
 from core.errors import InputError
 
 Stroke = list[tuple[float, float]]
 
 
-def own(name: str) -> Pixels:
-    """Our doodle of `name`, one of NAMES.
+def example(name: str) -> Pixels:
+    """Return the example doodle of a class, one of NAMES, as pixels (28, 28) uint8.
 
-    >>> own("fish").shape
+    >>> example("fish").shape
     (28, 28)
 
     Raises InputError for another name.
@@ -30,11 +30,13 @@ def own(name: str) -> Pixels:
 
 @cache
 def _pixels(name: str) -> Pixels:
-    return drawn(_DRAWINGS[name]())
+    return from_strokes(_DRAWINGS[name]())
 
 
 def _arc(x: float, y: float, wide: float, high: float, start: float = 0.0, end: float = 1.0) -> Stroke:
-    """Part of an ellipse around (x, y), from and to in turns, clockwise from the right."""
+    """Return points on an arc of the ellipse around (x, y) with radii `wide` and `high`, from `start` to `end` in full
+    turns, clockwise from the right.
+    """
     turns = [start + (end - start) * i / 32 for i in range(33)]
     return [(x + wide * cos(2 * pi * turn), y + high * sin(2 * pi * turn)) for turn in turns]
 

@@ -1,4 +1,4 @@
-"""One sequence of a run: its tokens, read or written, with their ids and their places in the text."""
+"""One sequence of a run: its tokens, read or written, with their ids and their spans in the text."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from core.text.tokenizer import Span
 
 
 @dataclass(frozen=True)
-class Side:
-    """One sequence of a run: its text, its tokens (padding included) and where they stand in the text.
+class TokenSequence:
+    """A sequence of a run, read or written: its text, its tokens (padding included) and their spans in the text.
 
-    `whole` says that its tokens are more than words, and none is a piece of another: the sentences of a text.
+    `one_word_each` says that its tokens are more than words, and none is a piece of another: the sentences of a text.
     `values` (token number) are the numbers behind its real tokens, where they are no words: `Encoded.values`.
     """
 
@@ -31,12 +31,12 @@ class Side:
     segments: tuple[int, ...] = ()
     n_real: int = 0
     pair: str | None = None
-    whole: bool = False
+    one_word_each: bool = False
     values: NDArray[np.float32] | None = field(default=None, compare=False, repr=False)
 
     @cached_property
-    def without_padding(self) -> Side:
-        """Return the same side without its padding."""
+    def without_padding(self) -> TokenSequence:
+        """Return the same sequence without its padding."""
         n = self.n_real
         if n == len(self.ids):
             return self
@@ -44,14 +44,14 @@ class Side:
             self, tokens=self.tokens[:n], ids=self.ids[:n], spans=self.spans[:n], segments=self.segments[:n]
         )
 
-    def cut(self, rows: NDArray[Any]) -> NDArray[Any]:
-        """Return the rows of the text, of an array that has a row for each token of the batch."""
+    def real_rows(self, rows: NDArray[Any]) -> NDArray[Any]:
+        """Return the rows of the text, of an array that has a row for each token of the batch; another array is returned as it is."""
         return rows[: self.n_real] if len(rows) == len(self.ids) else rows
 
     @cached_property
     def words(self) -> list[Word]:
         """Return the tokens joined to words. The spans of segment 1 are positions in `pair`."""
-        if self.whole:
+        if self.one_word_each:
             return [Word(token, (place,)) for place, token in enumerate(self.tokens)]
         if self.pair is None:
             return words_of(self.text, self.tokens, self.spans)
@@ -72,8 +72,8 @@ class Side:
         named = enumerate(zip(self.tokens, self.spans, strict=True))
         return tuple(place for place, (token, span) in named if span is None and not token.isspace())
 
-    def sentences(self) -> Side:
-        """Return a side with one token for each sentence of a text that is read sentence by sentence; with one for all of any other."""
+    def as_sentences(self) -> TokenSequence:
+        """Return a sequence with one token for each sentence of a text that is read sentence by sentence; with one for the whole of any other text."""
         segments = np.array(self.segments or (0,) * len(self.ids))[: self.n_real]
         spans = [
             [span for span, where in zip(self.spans, segments, strict=False) if where == number and span]
@@ -81,16 +81,23 @@ class Side:
         ]
         places = [(min(some)[0], max(end for _, end in some)) if some else None for some in spans]
         tokens = tuple("" if place is None else self.text[slice(*place)] for place in places)
-        return Side(
-            self.text, tokens, tuple(range(len(tokens))), tuple(places), n_real=len(tokens), whole=True
+        return TokenSequence(
+            self.text,
+            tokens,
+            tuple(range(len(tokens))),
+            tuple(places),
+            n_real=len(tokens),
+            one_word_each=True,
         )
 
-    def together(self) -> Side:
-        """Return a side with the whole text as one token, the document."""
-        return Side(self.text, ("document",), (0,), ((0, len(self.text)),), n_real=1, whole=True)
+    def as_document(self) -> TokenSequence:
+        """Return a sequence with the whole text as one token, "document"."""
+        return TokenSequence(
+            self.text, ("document",), (0,), ((0, len(self.text)),), n_real=1, one_word_each=True
+        )
 
-    def next_tokens(self) -> Side:
-        """Return the same rows labelled by the token that each writes: the next one, END after the last."""
+    def next_tokens(self) -> TokenSequence:
+        """Return the same sequence with each row labelled by the token that it predicts: the next one, END after the last."""
         last = self.n_real - 1
         tokens = (*self.tokens[1 : last + 1], "END", *self.tokens[last + 1 :])
         return replace(
@@ -98,13 +105,13 @@ class Side:
         )
 
 
-def tensors(sides: Sequence[Side]) -> tuple[Tensor, Tensor]:
-    """Return the ids of sides of one length, and True where they are no padding: (batch pos) each."""
+def tensors(sides: Sequence[TokenSequence]) -> tuple[Tensor, Tensor]:
+    """Return the ids of sequences of one length, and a mask that is True where they are no padding: (batch, pos) each."""
     ids = torch.tensor([side.ids for side in sides])
     return ids, torch.tensor([[i < side.n_real for i in range(len(side.ids))] for side in sides])
 
 
-def values(sides: Sequence[Side]) -> Tensor | None:
+def values(sides: Sequence[TokenSequence]) -> Tensor | None:
     """Return the numbers behind the tokens (batch pos number), zero at padding; None where tokens are words."""
     if sides[0].values is None:
         return None

@@ -1,4 +1,4 @@
-"""Attention that another program computed, where the instruments expect a run: patterns and the tokens on their axes."""
+"""Attention that another program computed, in the place of a run in the instruments: patterns and the tokens on their axes."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from core.errors import InputError
 from core.models import Kind
-from core.run import Attention, Side
-from core.text.tokenizer import in_byte_letters, of_byte_letters
+from core.run import Attention, TokenSequence
+from core.text.tokenizer import in_byte_letters, text_of_byte_letters
 
 Array = np.ndarray
 SUMS = 1e-2
@@ -27,8 +27,8 @@ BYTES = ("\u0120", "\u010a", "\u0109")
 RULE = "It is what a Hugging Face model returns with output_attentions=True, or an array (layer, head, query, key)."
 
 
-class Given:
-    """Attention patterns from elsewhere, with the part of the interface of `Run` that instruments need of patterns alone.
+class ExternalAttention:
+    """Attention patterns from another program, with the part of the interface of `Run` that instruments of patterns need.
 
     `attentions` is a tuple of a tensor (batch, head, query, key) a layer, of which `row` is taken, or an array (layer, head,
     query, key). `tokens` label the queries, and the keys too unless `keys` does: then one text looks at another (cross-attention).
@@ -37,12 +37,12 @@ class Given:
 
     Raises InputError: no such array, numbers that are no weights, labels that are too many or too few.
 
-    >>> given = Given(np.full((1, 2, 2, 2), 0.5), ["a", "\u0120car"])
+    >>> given = ExternalAttention(np.full((1, 2, 2, 2), 0.5), ["a", "\u0120car"])
     >>> given.kinds, given.attention().weights.shape, given.attention().keys
     (('self',), (1, 2, 2, 2), ('a', ' car'))
     """
 
-    source: Side | None
+    source: TokenSequence | None
     trace: Mapping[str, Array] = {}
 
     def __init__(
@@ -95,7 +95,7 @@ class Given:
     def kinds(self) -> tuple[str, ...]:
         return (self._attention.kind,)
 
-    def axis(self, name: str) -> Side:
+    def axis(self, name: str) -> TokenSequence:
         """Return the tokens along an axis, as `Run.axis` does."""
         return self.source if name == "source" and self.source is not None else self.side
 
@@ -146,7 +146,9 @@ def _weights(attentions: Any, row: int) -> tuple[Array, int]:
 
 
 def _padded_front(weights: Array) -> NDArray[np.bool_]:
-    """Return which positions hold the text: not those in front whose rows are even, or empty, in every head, and which no later row attends to."""
+    """Return a mask of the positions that hold the text: False for those in front whose rows are even, or empty, in
+    every head, and which no later row attends to.
+    """
     n, m = weights.shape[2:]
     if n != m:
         return np.ones(m, dtype=bool)
@@ -164,7 +166,7 @@ def _padded_front(weights: Array) -> NDArray[np.bool_]:
 
 
 def _real(mask: Any, row: int, n: int) -> NDArray[np.bool_]:
-    """Return which of n positions are no padding, by an attention_mask."""
+    """Return a mask of the n positions that are no padding, from an attention_mask."""
     rows = _array(mask)
     rows = rows[row] if rows.ndim == 2 and -len(rows) <= row < len(rows) else rows
     if rows.shape != (n,) or not np.isin(rows, (0, 1)).all() or not rows.any():
@@ -203,7 +205,7 @@ def _labels(tokens: Sequence[str], n: int, axis: str) -> tuple[str, ...]:
             "Give the tokens of exactly this text, special ones too.",
         )
     bytewise = any(mark in token for token in tokens for mark in BYTES) and all(map(in_byte_letters, tokens))
-    return tuple(of_byte_letters(token) if bytewise else _readable(token) for token in tokens)
+    return tuple(text_of_byte_letters(token) if bytewise else _readable(token) for token in tokens)
 
 
 def _marks(tokens: tuple[str, ...]) -> tuple[int, ...]:
@@ -217,7 +219,7 @@ def _readable(token: str) -> str:
     return token
 
 
-def _side(tokens: tuple[str, ...]) -> Side:
+def _side(tokens: tuple[str, ...]) -> TokenSequence:
     text = "".join(tokens) if any(" " in token for token in tokens) else " ".join(tokens)
     places = range(len(tokens))
-    return Side(text.strip(), tokens, tuple(places), tuple(None for _ in places), n_real=len(tokens))
+    return TokenSequence(text.strip(), tokens, tuple(places), tuple(None for _ in places), n_real=len(tokens))

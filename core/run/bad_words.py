@@ -1,4 +1,4 @@
-"""Tokens and sequences of tokens that a model may not write, as its configuration names them."""
+"""Tokens and sequences of tokens that a model may not write, as its configuration lists them."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ Words = tuple[tuple[int, ...], ...]
 """Sequences of token ids, none empty. A sequence of one id bars that token everywhere."""
 
 
-def barred(words: Words, ids: Sequence[int]) -> list[int]:
+def banned_next_tokens(words: Words, ids: Sequence[int]) -> list[int]:
     """Return the ids of the tokens that would complete one of these words after the text so far, `ids`.
 
-    >>> barred(((7,), (1, 2, 3)), [5, 1, 2]), barred(((7,), (1, 2, 3)), [2])
+    >>> banned_next_tokens(((7,), (1, 2, 3)), [5, 1, 2]), banned_next_tokens(((7,), (1, 2, 3)), [2])
     ([7, 3], [7])
     """
     return [

@@ -1,4 +1,4 @@
-"""Sounds drawn for the training of a speller: words in many voices, faster and slower, higher and lower, in noise."""
+"""Sounds sampled for the training of a speller: words in many voices, faster and slower, higher and lower, in noise."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.data.speech.clips import DIGITS, WORDS, Clips
-from core.data.speech.reader import places
+from core.data.speech.reader import network_input
 from core.data.speech.waves import HOP, LOUDNESS, N_BANDS, RATE, Wave, from_bytes
 
 MOST_WORDS = 6
@@ -23,8 +23,8 @@ HIDDEN_BANDS = 4
 """At most so many neighbouring bands are silenced (Park et al. 2019)."""
 
 
-class Drawing:
-    """Rows drawn from clips: what a network is given of a sound, and what is said in it."""
+class RowSampler:
+    """A sampler of training rows from clips: the frames that a network reads of a sound, and the words spoken in it."""
 
     def __init__(self, clips: Clips) -> None:
         self.clips = clips
@@ -34,20 +34,23 @@ class Drawing:
         known = np.array([2.0 if word in DIGITS else 1.0 for word in WORDS])
         self.share = known / known.sum()
 
-    def row(self, rng: np.random.Generator, n_words: int, n_frames: int) -> tuple[NDArray[np.float32], str]:
-        """n words in one voice, changed in all the ways above: (place, number) and the words.
+    def sample(
+        self, rng: np.random.Generator, n_words: int, n_frames: int
+    ) -> tuple[NDArray[np.float32], str]:
+        """Sample n words in one voice, with random speed, pitch, loudness, noise and silenced bands; return the frames
+        (position, number) and the words.
 
-        A sound that is read in frames that lie closer together is as one that is spoken more slowly.
+        The speed changes by the distance between frames: a sound whose frames are closer together is as one spoken more slowly.
         """
         words = [str(word) for word in rng.choice(WORDS, n_words, p=self.share)]
         voice = str(rng.choice(self.voices[words[0]])).split(" ")[0]
-        size = between(rng, SIZES)
-        wave = joined([self._clip(rng, word, voice, size) for word in words], rng)
-        wave *= np.float32(between(rng, GAINS))
+        size = sample_factor(rng, SIZES)
+        wave = join_with_pauses([self._clip(rng, word, voice, size) for word in words], rng)
+        wave *= np.float32(sample_factor(rng, GAINS))
         if rng.random() > CLEAN:
-            loud = between(rng, NOISES) * LOUDNESS
+            loud = sample_factor(rng, NOISES) * LOUDNESS
             wave += rng.standard_normal(len(wave), dtype=np.float32) * np.float32(loud)
-        values = places(wave, n_frames, hop=round(HOP * between(rng, SPEEDS)))
+        values = network_input(wave, n_frames, hop=round(HOP * sample_factor(rng, SPEEDS)))
         hides, first = rng.integers(0, HIDDEN_BANDS + 1), rng.integers(0, N_BANDS)
         values.reshape(len(values), n_frames, N_BANDS)[..., first : first + hides] = 0.0
         return values, " ".join(words)
@@ -59,18 +62,18 @@ class Drawing:
         return np.interp(at, np.arange(len(wave)), wave).astype(np.float32)
 
 
-def joined(clips: Sequence[Wave], rng: np.random.Generator) -> Wave:
-    """Clips with pauses of random length before, between and behind them."""
-    parts = [silence(rng)]
+def join_with_pauses(clips: Sequence[Wave], rng: np.random.Generator) -> Wave:
+    """Return the clips joined, with pauses of random length before, between and after them."""
+    parts = [random_pause(rng)]
     for clip in clips:
-        parts += [clip, silence(rng)]
+        parts += [clip, random_pause(rng)]
     return np.concatenate(parts)
 
 
-def silence(rng: np.random.Generator) -> Wave:
+def random_pause(rng: np.random.Generator) -> Wave:
     return np.zeros(int(RATE * rng.uniform(*PAUSES)), dtype=np.float32)
 
 
-def between(rng: np.random.Generator, ends: tuple[float, float]) -> float:
-    """A factor between two, drawn so that equal factors are equally likely."""
+def sample_factor(rng: np.random.Generator, ends: tuple[float, float]) -> float:
+    """Sample a factor between two ends, log-uniformly, so that equal ratios are equally likely."""
     return float(np.exp(rng.uniform(*np.log(ends))))
