@@ -26,7 +26,7 @@ def engine(tmp_path_factory) -> Iterator[core.serving.engine.Engine]:
         learn = tiny_models.learn_wordpiece  # the two documents' words are whole, as the shipped model has them, so that "bank" stands at one place in both
         patch.setattr(
             tiny_models,
-            "wordpiece",
+            "learn_wordpiece",
             lambda lines, size: learn([*lines, *senses.DOCUMENTS * len(lines)], size),
         )
         patch.setattr(

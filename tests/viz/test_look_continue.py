@@ -89,7 +89,7 @@ def test_the_temperature_samples_and_goes_along_to_decode():
         != [step.token.strip() for step in steps(Greedy())]
     )
     for (_, said), step in zip(after(test), drawn, strict=True):
-        assert said == percent(step.chosen.after)
+        assert said == percent(step.chosen_candidate.after)
     (link,) = [one.value for one in test.markdown if "in Decode" in one.value]
     query = dict(parse_qsl(link.partition("?")[2].rstrip(")")))
     there = AppTest.from_string("from viz.workspace.decode import page\npage.page()", default_timeout=60)

@@ -208,11 +208,11 @@ def code(params: Any, data: Any, node: int | None = None) -> str:
             f"model, text = core.open_model({params.model!r}), {data.window.text!r}\n"
             f"steps = list(islice(decode(model, text, {strategy!r}, max_new_tokens={player.MOST}{forced}), {params.n}))\n"
             f"for step in hypothesis_steps(steps, {'steps[-1].tree.best' if node is None else node}, prompt_of(model, text)):\n"
-            "    print(step.token, step.chosen.before, step.text)"
+            "    print(step.token, step.chosen_candidate.before, step.text)"
         )
     return (
         "import core\nfrom core.decoding import Greedy, Sample, decode\n\n"
         f"model = core.open_model({params.model!r})\n"
         f"for step in decode(model, {data.window.text!r}, {strategy!r}, max_new_tokens={len(data.steps)}{forced}):\n"
-        "    print(step.token, step.chosen.before, step.text)"
+        "    print(step.token, step.chosen_candidate.before, step.text)"
     )

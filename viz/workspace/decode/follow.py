@@ -95,8 +95,8 @@ def following(data: Any, node: int | None) -> str:
     found, length = data.last.tree, len(data.last.tree.path(node))
     fate = (
         "not wanted any more"
-        if found.fates()[node] == "open" and data.last.done
-        else FATES[found.fates()[node]].format(_best(data))
+        if found.node_fates()[node] == "open" and data.last.done
+        else FATES[found.node_fates()[node]].format(_best(data))
     )
     return f"Followed: the text that you chose, {length} token{'s' * (length > 1)}, {fate}."
 

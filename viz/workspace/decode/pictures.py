@@ -207,13 +207,13 @@ def sentence(data: Any) -> str:
     hesitates = f"the perplexity of this step is about {about} (entropy {step.entropy / np.log(2):.2f} bits)"
     if effective < 1.05:
         hesitates = f"the entropy is almost 0: {step.entropy / np.log(2):.2f} bits"
-    said = f"{where}, {data.model.name} gives {token} {percent(step.chosen.before)}; {hesitates}."
+    said = f"{where}, {data.model.name} gives {token} {percent(step.chosen_candidate.before)}; {hesitates}."
     if step.draw:
         took = f"The random number {step.draw.u:.3f} fell into its part of the bar, {step.draw.low:.3f} to {step.draw.high:.3f}"
         changed = (
             ""
-            if abs(step.chosen.after - step.chosen.before) < 5e-4
-            else f" ({percent(step.chosen.after)} after the filters)"
+            if abs(step.chosen_candidate.after - step.chosen_candidate.before) < 5e-4
+            else f" ({percent(step.chosen_candidate.after)} after the filters)"
         )
         said += f" {took}{changed}."
     if step.pending:
