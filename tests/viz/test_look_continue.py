@@ -69,7 +69,7 @@ def test_one_is_chosen_and_written_and_others_follow():
 def test_a_word_behind_the_text_is_written_with_those_before_it(monkeypatch):
     test, written = look(), steps(Greedy())
     test.session_state["look.words.False"] = {"write": {"at": [1], "id": "1"}}
-    monkeypatch.setattr("viz.workspace.look.go_on.written", lambda key: 1)
+    monkeypatch.setattr("viz.workspace.look.go_on.touched_continuation", lambda key: 1)
     script = AppTest.from_string(
         "from viz.shell import selection\nfrom viz.workspace.look import go_on as c\nimport streamlit as st\n"
         f"import core\nselection.set_selection(text={TEXT!r})\nc.write(core.open_model({MODEL!r}).run({TEXT!r}), st.session_state['steps'])",
