@@ -53,7 +53,7 @@ class Model:
     first: int | None = None
 
     def __post_init__(self) -> None:
-        linear.settle(self.network.eval().requires_grad_(False))
+        linear.configure_packing(self.network.eval().requires_grad_(False))
 
     def __repr__(self) -> str:
         kinds = (kind.name for kind in self.spec.kinds_of(self.config))

@@ -18,7 +18,7 @@ from core.checkpoints.safety.load_plan import Plan, build
 from core.checkpoints.tokenizer import Reading, shipped_tokenizer
 from core.checkpoints.weights import Weights, find_weights
 from core.errors import InputError
-from core.layers.linear import ROOM
+from core.layers.linear import PACKED_WEIGHTS
 from core.model import Model
 from core.models import Batch
 from core.run.lazy_logits import check_finite
@@ -122,7 +122,7 @@ def _try(plan: Plan, network: Any) -> None:
     threads = torch.get_num_threads()
     torch.set_num_threads(1)  # a core is the child's: of two threads one would wait at every product
     try:
-        with torch.inference_mode(), ROOM.closed():
+        with torch.inference_mode(), PACKED_WEIGHTS.closed():
             hidden = check_finite(network(given), "")
             for name, output in plan.spec.outputs_with(plan.config, plan.head).items():
                 if output.reads == "hidden":

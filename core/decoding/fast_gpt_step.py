@@ -65,13 +65,15 @@ class OneToken:
         x = self._token[token] + self._position[cache.n_read]
         patterns = []
         for layer, store in zip(self._layers, cache.self_attn, strict=True):
-            q, k, v = layer.qkv.vector(_normed(layer.norm1, x)).view(self._shape).unbind(0)
+            q, k, v = layer.qkv.multiply_vector(_normed(layer.norm1, x)).view(self._shape).unbind(0)
             keys, values = store(lambda _, new=(k[None], v[None]): new, x)
             pattern = (q @ keys[0].mT / self._root).softmax(dim=-1)
             patterns.append(pattern)
-            x = x + layer.out.vector((pattern @ values[0]).view(-1))
-            x = x + layer.back.vector(layer.activation(layer.hidden.vector(_normed(layer.norm2, x))))
-        return self._scores.vector(_normed(self._norm, x)), torch.stack(patterns)[:, :, 0]
+            x = x + layer.out.multiply_vector((pattern @ values[0]).view(-1))
+            x = x + layer.back.multiply_vector(
+                layer.activation(layer.hidden.multiply_vector(_normed(layer.norm2, x)))
+            )
+        return self._scores.multiply_vector(_normed(self._norm, x)), torch.stack(patterns)[:, :, 0]
 
 
 def _normed(norm: LayerNorm, x: Tensor) -> Tensor:
@@ -82,7 +84,7 @@ def _layer(block: Any) -> _Layer:
     attn, ffn = block.self_attn, block.ffn
     return _Layer(
         block.norm1,
-        attn.together(),
+        attn.packed_qkv(),
         attn.to_out.packed_weight(),
         block.norm2,
         ffn.to_hidden.packed_weight(),

@@ -1,1 +1,1 @@
-"""The parts that every model family is wired from: one file a part."""
+"""The layers of which every model family is made: one file per layer."""

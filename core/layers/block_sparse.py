@@ -6,9 +6,11 @@ Zaheer et al. 2020 (BigBird): a window of neighbouring blocks, global blocks tha
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -17,8 +19,14 @@ from torch import Tensor
 
 from core import masks
 from core.layers.attention import masked_softmax
-from core.layers.linear import lasting
+from core.layers.cache import NO_STORE, Store
+from core.layers.linear import outside_inference_mode
+from core.layers.packed_attention import PackedAttention
 from core.trace import OFF, Tap
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float, Int, Shaped
+
 
 PARTS = ("window", "global", "random")
 DRAWS = ("each", "first")
@@ -26,21 +34,21 @@ DRAWS = ("each", "first")
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """The blocks of keys that each block of queries reads. `parts` are (head block block), how many times: 0 or 1.
+    """The blocks of keys that each block of queries reads, of which kind: `parts` are (head block block), 0 or 1.
 
-    Only where the same block is drawn several times may a number be larger; it then counts as often in the softmax.
+    Only where a random block is sampled several times is a number larger; it then counts as often in the softmax.
     """
 
     parts: dict[str, Tensor]
 
     @cached_property
-    def times(self) -> Tensor:
-        """(head block block): how often a block of queries reads a block of keys."""
+    def times(self) -> Int[Tensor, "head block block"]:
+        """Return how often a block of queries reads a block of keys."""
         near = (self.parts["window"] + self.parts["global"]).clamp(max=1)
         return near + self.parts["random"]
 
-    def open(self, part: str) -> Tensor:
-        """(head block block), True where a part lets a block read another; one for all heads where they are alike."""
+    def open(self, part: str) -> Bool[Tensor, "head block block"]:
+        """Return True where a part lets a block read another; one matrix, expanded, where all heads are alike."""
         times = self.parts[part]
         return (times[:1] > 0).expand_as(times) if times.stride(0) == 0 else times > 0
 
@@ -49,22 +57,22 @@ class Layout:
         return self.times.shape[-1]
 
     @cached_property
-    def wide(self) -> Tensor:
+    def wide(self) -> Int[Tensor, " row"]:
         """Return the blocks of queries that read everything once, in every head: they are computed as a whole."""
         return self._rows(True)
 
     @cached_property
-    def narrow(self) -> Tensor:
+    def narrow(self) -> Int[Tensor, " row"]:
         """Return the other blocks of queries: keys are gathered for them."""
         return self._rows(False)
 
     def _rows(self, full: bool) -> Tensor:
-        with lasting():
+        with outside_inference_mode():
             return torch.nonzero((self.times == 1).all(-1).all(0) == full)[:, 0]
 
     @cached_property
-    def gathered(self) -> tuple[Tensor, Tensor]:
-        """For each narrow row (head row slot): the block of keys in each slot, and whether the slot is used."""
+    def gathered(self) -> tuple[Int[Tensor, "head row slot"], Bool[Tensor, "head row slot"]]:
+        """Return for each narrow row the block of keys in each slot, and whether the slot is used."""
         times = self.times[:, self.narrow].numpy()
         most = int(times.sum(-1).max(initial=1))
         index, used = (
@@ -75,12 +83,12 @@ class Layout:
         for place in np.ndindex(times.shape[:2]):
             read = np.repeat(blocks, times[place])
             index[place][: len(read)], used[place][: len(read)] = read, True
-        with lasting():
+        with outside_inference_mode():
             return torch.from_numpy(index), torch.from_numpy(used)
 
     @property
     def saves(self) -> bool:
-        """Return whether at most half of the blocks are read by an ordinary row: below that, gathering costs more than it spares."""
+        """Return whether an ordinary row reads less than half of the blocks: otherwise gathering costs more than it saves."""
         return 2 * self.gathered[0].shape[-1] < self.n_blocks
 
 
@@ -105,7 +113,7 @@ def layout(
     >>> int(layout(64).times.sum()), layout(4, n_global=0, n_random=0).times[0].tolist()
     (622, [[1, 1, 0, 0], [1, 1, 1, 0], [0, 1, 1, 1], [0, 0, 1, 1]])
     """
-    with lasting():
+    with outside_inference_mode():
         near = masks.window(n_blocks, window // 2)
         first = min(n_blocks, -(-n_global // 2))
         last = range(max(first, n_blocks - n_global // 2), n_blocks)
@@ -136,26 +144,24 @@ def everything(n_blocks: int, n_heads: int = 1) -> Layout:
 
 @dataclass(frozen=True, eq=False)
 class BlockMask:
-    """A mask in blocks, for `MultiHeadAttention`: `real` (batch pos) is True at tokens that are no padding.
+    """A mask in blocks, for `BlockSparseAttention`: `real` (batch pos) is True at tokens that are not padding.
 
-    Each text of the batch has a layout of its own length, so that padding behind it changes nothing. Unless someone
-    wants scores, mask or pattern, or the blocks spare nothing, they are never formed: `sparse`. Both ways give the
-    same numbers, to the last digits of float32.
+    Each text of the batch has a layout of its own length, so that padding after it changes nothing.
     """
 
     layouts: tuple[Layout, ...]
     block: int
     real: Tensor
 
-    def mixed(self, q: Tensor, k: Tensor, v: Tensor, tap: Tap = OFF) -> Tensor | None:
-        """Return the output of each head, of the shape of q, k and v (batch head pos d_head); None where the whole pattern is to be formed."""
+    def is_sparse(self, tap: Tap = OFF) -> bool:
+        """Return whether scores and pattern need not be formed: no tap records or edits them, and the blocks save time."""
         parts = (f"allowed.{name}" for name in PARTS)
-        if any(each.saves for each in self.layouts) and not tap.wants("scores", "allowed", "pattern", *parts):
-            return self.sparse(q, k, v)
-        return None
+        return any(each.saves for each in self.layouts) and not tap.wants(
+            "scores", "allowed", "pattern", *parts
+        )
 
-    def dense(self, tap: Tap = OFF) -> Tensor:
-        """Return the mask over tokens (batch head query key), the union of its three parts."""
+    def dense(self, tap: Tap = OFF) -> Bool[Tensor, "batch head query key"]:
+        """Return the mask over tokens, the union of its three parts."""
         window, all_over, random = (
             tap(
                 f"allowed.{name}",
@@ -167,14 +173,19 @@ class BlockMask:
         return (window | all_over | random) & masks.not_padding(self.real)
 
     @property
-    def times(self) -> Tensor | None:
-        """Return how often a key counts (batch head query key); None where none is read more than once."""
+    def key_counts(self) -> Int[Tensor, "batch head query key"] | None:
+        """Return how often a key counts; None where none is read more than once."""
         if not any(bool((each.times > 1).any()) for each in self.layouts):
             return None
         return self._cells(lambda each: each.times).clamp(min=1)
 
-    def sparse(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-        """Return the same as by the whole mask, without it: texts of one layout together, each as long as its layout."""
+    def sparse(
+        self,
+        q: Float[Tensor, "batch head pos d_head"],
+        k: Float[Tensor, "batch head pos d_head"],
+        v: Float[Tensor, "batch head pos d_head"],
+    ) -> Float[Tensor, "batch head pos d_head"]:
+        """Return the output of each head without forming the pattern: texts of one layout together, each as long as its layout."""
         if len(set(self.layouts)) == 1 and self.layouts[0].n_blocks * self.block >= q.shape[2]:
             return sparse(q, k, v, self.layouts[0], self.block, self.real)
         found = torch.zeros_like(q)
@@ -201,11 +212,65 @@ class BlockMask:
         return torch.stack([cells[each] for each in self.layouts])
 
 
-def sparse(q: Tensor, k: Tensor, v: Tensor, layout: Layout, block: int, real: Tensor) -> Tensor:
-    """softmax(q k^T / sqrt(d_head)) v over the blocks that are read, and nothing else.
+class BlockSparseAttention(PackedAttention):
+    """Multi-head attention whose mask may be in blocks: scores and pattern are then formed only where a tap wants them.
 
-    For each block of queries the blocks of keys and values are laid side by side; what then is computed grows with n.
-    q, k, v (batch head pos d_head), real (batch pos) -> (batch head pos d_head).
+    Both ways give the same numbers, to the last digits of float32.
+
+    >>> mask = BlockMask((layout(20, 3),), 2, torch.ones(1, 40, dtype=torch.bool))
+    >>> attention, x = BlockSparseAttention(d_model=6, n_heads=3), torch.rand(1, 40, 6)
+    >>> torch.allclose(attention(x, x, mask), attention(x, x, mask.dense()), atol=1e-6)
+    True
+    """
+
+    def forward(
+        self,
+        x: Float[Tensor, "batch pos d_model"],
+        source: Float[Tensor, "batch pos d_model"],
+        allowed: Bool[Tensor, "... #query key"] | BlockMask,
+        tap: Tap = OFF,
+        store: Store = NO_STORE,
+    ) -> Float[Tensor, "batch pos d_model"]:
+        """Return the output at each query; with a mask in blocks, queries and keys are the positions of one text."""
+        if isinstance(allowed, Tensor):
+            return super().forward(x, source, allowed, tap, store)
+        q, project = self.projections(x, source)
+        q = tap("q", q, "batch head query d_head")
+        k, v = project(source)
+        k = tap("k", k, "batch head key d_head")
+        v = tap("v", v, "batch head key d_head")
+        heads = tap("heads", self.mix_blocks(q, k, v, allowed, tap), "batch head query d_head")
+        return tap("out", self.to_out(self.merge(heads)), "batch query d_model")
+
+    def mix_blocks(
+        self,
+        q: Float[Tensor, "batch head pos d_head"],
+        k: Float[Tensor, "batch head pos d_head"],
+        v: Float[Tensor, "batch head pos d_head"],
+        allowed: BlockMask,
+        tap: Tap = OFF,
+    ) -> Float[Tensor, "batch head pos d_head"]:
+        """Return for each query the values, mixed with its attention weights."""
+        if allowed.is_sparse(tap):
+            return allowed.sparse(q, k, v)
+        mask = allowed.dense(tap)
+        scores = tap("scores", q @ k.mT / math.sqrt(self.d_head), "batch head query key")
+        mask = tap("allowed", mask.expand_as(scores), "batch head query key")
+        weights = masked_softmax(scores, mask, allowed.key_counts)
+        return tap("pattern", weights, "batch head query key").to(v.dtype) @ v
+
+
+def sparse(
+    q: Float[Tensor, "batch head pos d_head"],
+    k: Float[Tensor, "batch head pos d_head"],
+    v: Float[Tensor, "batch head pos d_head"],
+    layout: Layout,
+    block: int,
+    real: Bool[Tensor, "batch pos"],
+) -> Float[Tensor, "batch head pos d_head"]:
+    """Return softmax(q k^T / sqrt(d_head)) v over the blocks that are read, and nothing else.
+
+    For each block of queries the blocks of keys and values are put side by side; what is then computed grows with n, not n^2.
 
     >>> q, real = torch.randn(1, 2, 40, 4), torch.ones(1, 40, dtype=torch.bool)
     >>> mask = BlockMask((layout(20, 2),), 2, real)
@@ -231,8 +296,14 @@ def sparse(q: Tensor, k: Tensor, v: Tensor, layout: Layout, block: int, real: Te
     return torch.cat(found, 2).index_select(2, place).flatten(2, 3)[:, :, :n]
 
 
-def over_all_pairs(q: Tensor, k: Tensor, v: Tensor, allowed: Tensor, times: Tensor | None = None) -> Tensor:
-    """Return the same over all pairs: every score is formed, and forbidden ones are thrown away.
+def over_all_pairs(
+    q: Float[Tensor, "batch head query d_head"],
+    k: Float[Tensor, "batch head key d_head"],
+    v: Float[Tensor, "batch head key d_head"],
+    allowed: Bool[Tensor, "... #query key"],
+    times: Shaped[Tensor, "... #query key"] | None = None,
+) -> Float[Tensor, "batch head query d_head"]:
+    """Return the same over all pairs: every score is computed, and masked ones are thrown away.
 
     >>> one = torch.ones(1, 1, 2, 4)
     >>> over_all_pairs(one, one, one, torch.ones(2, 2, dtype=torch.bool)).shape
@@ -242,7 +313,7 @@ def over_all_pairs(q: Tensor, k: Tensor, v: Tensor, allowed: Tensor, times: Tens
 
 
 def _gathered(side: Tensor, index: Tensor) -> Tensor:
-    """(batch head block token d_head), index (head row slot) -> (batch head row slot * token d_head)."""
+    """Return the blocks of `index` (head row slot) side by side: (batch head block token d_head) -> (batch head row slot*token d_head)."""
     n_batch, n_heads, n_blocks, block, d_head = side.shape
     rows = (index + torch.arange(n_heads, device=index.device)[:, None, None] * n_blocks).flatten()
     found = side.flatten(1, 2).index_select(1, rows)
@@ -250,6 +321,5 @@ def _gathered(side: Tensor, index: Tensor) -> Tensor:
 
 
 def _weighed(q: Tensor, k: Tensor, v: Tensor, allowed: Tensor, times: Tensor | None = None) -> Tensor:
-    """(.. query d_head) over (.. key d_head)."""
     weights = masked_softmax(q * q.shape[-1] ** -0.5 @ k.mT, allowed, times)
     return weights.to(v.dtype) @ v

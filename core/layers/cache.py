@@ -1,18 +1,25 @@
-"""Keys and values that need not be computed again while a text is written token by token."""
+"""Keys and values, kept from step to step while a text is written token by token."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
+if TYPE_CHECKING:
+    from jaxtyping import Float, Int
+
+
 KeysValues = tuple[Tensor, Tensor]
+"""Keys and values, each (batch head key d_head)."""
 Project = Callable[[Tensor], KeysValues]
+"""From a source (batch pos d_in) to its keys and values."""
 
 
 class Store:
-    """The store that is off: projects what it is given (a source side) each time."""
+    """The store that keeps nothing: keys and values are computed at each call."""
 
     def __call__(self, project: Project, source: Tensor) -> KeysValues:
         return project(source)
@@ -33,13 +40,13 @@ class _Holding(Store):
     def tensors(self) -> KeysValues | None:
         return self._tensors
 
-    def reorder(self, rows: Tensor) -> None:
+    def reorder(self, rows: Int[Tensor, " row"]) -> None:
         if self._tensors is not None:
             self._tensors = (self._tensors[0].index_select(0, rows), self._tensors[1].index_select(0, rows))
 
 
 class Growing(_Holding):
-    """Self-attention's store: each call appends the new positions along the key axis."""
+    """The store of self-attention: each call appends the new positions along the key axis."""
 
     def __call__(self, project: Project, source: Tensor) -> KeysValues:
         k, v = project(source)
@@ -51,7 +58,7 @@ class Growing(_Holding):
 
 
 class Fixed(_Holding):
-    """Cross-attention's store: the encoder's output is projected once."""
+    """The store of cross-attention: the encoder's output is projected once."""
 
     def __call__(self, project: Project, source: Tensor) -> KeysValues:
         if self._tensors is None:
@@ -60,9 +67,11 @@ class Fixed(_Holding):
 
 
 class Past:
-    """The input of a convolution `reach` positions earlier, zeros before the text, computed from x (batch pos d) alone: the store that is off."""
+    """The input of a convolution `reach` positions earlier, zeros before the text; nothing is kept."""
 
-    def __call__(self, x: Tensor, reach: int) -> Tensor:
+    def __call__(
+        self, x: Float[Tensor, "batch pos d_features"], reach: int
+    ) -> Float[Tensor, "batch pos d_features"]:
         n = x.shape[1]
         return torch.cat((x.new_zeros(len(x), min(reach, n), x.shape[-1]), x[:, : max(n - reach, 0)]), dim=1)
 
@@ -71,7 +80,7 @@ NO_PAST = Past()
 
 
 class Recent(Past):
-    """A convolution's store: of all that it has read, the last `reach` positions are enough to go on.
+    """The store of a convolution: the last `reach` positions of all that it has read.
 
     >>> store, x = Recent(), torch.tensor([[[1.0], [2.0], [3.0]]])
     >>> [store(x[:, i : i + 1], 2).item() for i in range(3)], store.tensor().flatten().tolist()
@@ -81,22 +90,24 @@ class Recent(Past):
     def __init__(self) -> None:
         self._tensors: Tensor | None = None
 
-    def __call__(self, x: Tensor, reach: int) -> Tensor:
+    def __call__(
+        self, x: Float[Tensor, "batch pos d_features"], reach: int
+    ) -> Float[Tensor, "batch pos d_features"]:
         before = x.new_zeros(len(x), reach, x.shape[-1]) if self._tensors is None else self._tensors
         read = torch.cat((before, x), dim=1)
         self._tensors = read[:, x.shape[1] :]
         return read[:, : x.shape[1]]
 
-    def tensor(self) -> Tensor | None:
+    def tensor(self) -> Float[Tensor, "batch reach d_features"] | None:
         return self._tensors
 
-    def reorder(self, rows: Tensor) -> None:
+    def reorder(self, rows: Int[Tensor, " row"]) -> None:
         if self._tensors is not None:
             self._tensors = self._tensors.index_select(0, rows)
 
 
 class Cache:
-    """The stores of one decoding, one a layer; it belongs to the caller, never to a model.
+    """The stores of one decoding, one per layer; it belongs to the caller, never to a model.
 
     >>> Cache(n_layers=2).n_read
     0
@@ -108,12 +119,12 @@ class Cache:
 
     @property
     def n_read(self) -> int:
-        """Return how many positions the self-attention already holds."""
+        """Return how many positions self-attention has read."""
         held = self.self_attn[0].tensors()
         return 0 if held is None else held[0].shape[-2]
 
-    def reorder(self, rows: Tensor) -> None:
-        """Go on with these rows of the batch, in this order: one may be left out, another go on twice (beam search)."""
+    def reorder(self, rows: Int[Tensor, " row"]) -> None:
+        """Continue with these rows of the batch, in this order; a row may be dropped or repeated (beam search)."""
         for store in (*self.self_attn, *self.cross_attn):
             store.reorder(rows)
 
@@ -137,10 +148,10 @@ class ConvolvedCache(Cache):
 
     @property
     def n_read(self) -> int:
-        """Return how many positions were read: also where nothing attends to them."""
+        """Return how many positions were read, even if no layer attends."""
         return self.read
 
-    def reorder(self, rows: Tensor) -> None:
+    def reorder(self, rows: Int[Tensor, " row"]) -> None:
         super().reorder(rows)
         for store in self.recent:
             store.reorder(rows)
@@ -152,9 +163,9 @@ class ConvolvedCache(Cache):
 
 
 class States:
-    """The states of a recurrent decoding, by name, one row for each text; they are carried from step to step.
+    """The states of a recurrent decoding by name, one row per text, carried from step to step.
 
-    It belongs to the caller, never to a model, and answers to what a `Cache` does.
+    It belongs to the caller, never to a model, and has the methods of a `Cache`.
 
     >>> states = States()
     >>> states.values["hidden"] = torch.tensor([[1.0], [2.0]])
@@ -167,8 +178,8 @@ class States:
         self.n_read = 0
         self.values: dict[str, Tensor] = {}
 
-    def reorder(self, rows: Tensor) -> None:
-        """Go on with these rows of the batch, in this order (beam search)."""
+    def reorder(self, rows: Int[Tensor, " row"]) -> None:
+        """Continue with these rows of the batch, in this order (beam search)."""
         self.values = {name: value.index_select(0, rows) for name, value in self.values.items()}
 
     @property

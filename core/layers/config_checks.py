@@ -52,7 +52,7 @@ def check_shape(cfg: Any) -> None:
 
 
 def check_whole(cfg: Any, **least: int) -> None:
-    """Raise a ValueError for a field that is no whole number, or less than is said here."""
+    """Raise a ValueError for a field that is not a whole number, or less than its keyword here."""
     for name, lowest in least.items():
         value = getattr(cfg, name)
         if type(value) is not int or value < lowest:

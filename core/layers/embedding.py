@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -11,12 +11,14 @@ from torch import Tensor, nn
 from core.layers.init import normal
 from core.layers.linear import PackedWeight, State, in_float32, state_of, weight_of
 
+if TYPE_CHECKING:
+    from jaxtyping import Float, Int
+
 
 class TokenEmbedding(nn.Module):
     """A row of a table for each token, optionally times sqrt(d_model) (Vaswani et al. 2017, section 3.4) or a `scale`.
 
-    ids (batch pos) -> (batch pos d_model). `scores` reads the same table the other way: the tied output layer,
-    (batch pos d_model) -> (batch pos vocab), without the scaling.
+    `scores` uses the same table as output layer (tied weights), without the scaling.
 
     >>> import torch
     >>> embed = TokenEmbedding(7, 4)
@@ -24,7 +26,7 @@ class TokenEmbedding(nn.Module):
     (torch.Size([1, 2, 4]), torch.Size([1, 2, 7]))
     """
 
-    as_it_lies = False
+    in_stored_layout = False
     _packed: tuple[State, PackedWeight] | None = None
 
     def __init__(self, n_vocab: int, d_model: int, *, scaled: bool = False, scale: float = 1.0) -> None:
@@ -36,14 +38,14 @@ class TokenEmbedding(nn.Module):
 
     @property
     def weight(self) -> Any:
-        """(vocab d_model), in float32 where it is stored in half of that."""
+        """Return the table (vocab d_model), in float32 where it is stored in half precision."""
         return weight_of(self)
 
-    def forward(self, ids: Tensor) -> Tensor:
+    def forward(self, ids: Int[Tensor, "batch pos"]) -> Float[Tensor, "batch pos d_model"]:
         vectors = in_float32(F.embedding(ids, self._table))
         return vectors if self.scale == 1.0 else vectors * self.scale
 
-    def scores(self, hidden: Tensor) -> Tensor:
+    def scores(self, hidden: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch vocab"]:
         packed = self.packed_weight()
         return F.linear(hidden, self._table) if packed is None else packed(hidden)
 
@@ -53,7 +55,7 @@ class TokenEmbedding(nn.Module):
         if state is None:
             return None
         if self._packed is None or self._packed[0] != state:
-            self._packed = (state, PackedWeight(self._table, None, self.as_it_lies))
+            self._packed = (state, PackedWeight(self._table, None, self.in_stored_layout))
         return self._packed[1]
 
     @property

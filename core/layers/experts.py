@@ -1,6 +1,8 @@
-"""Feed-forward networks of several experts, of which a router chooses a few for each token."""
+"""Mixtures of experts: a router chooses a few feed-forward networks for each token."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
@@ -10,6 +12,10 @@ from core.layers.init import normal
 from core.layers.linear import Linear
 from core.trace import OFF, Tap
 
+if TYPE_CHECKING:
+    from jaxtyping import Float
+
+
 SHARPER, LIMIT = 1.702, 7.0
 """How steep the gate of gpt-oss is, and where gate and values are cut off (OpenAI 2025)."""
 
@@ -18,7 +24,7 @@ class Routed(nn.Module):
     """The `n_active` experts with the largest scores of a router, weighted by the softmax of these scores (Shazeer et al. 2017).
 
     Without `among_chosen` the softmax goes over all experts, so the weights of the chosen ones sum to less than 1 (OLMoE).
-    x (batch pos d_model) -> the same. In the trace `router` are the scores, `routed` the weights, 0 for those not chosen.
+    In the trace `router` are the scores, `routed` the weights, 0 for those not chosen.
     """
 
     def __init__(
@@ -28,7 +34,9 @@ class Routed(nn.Module):
         self.n_active, self.among_chosen = n_active, among_chosen
         self.router = Linear(d_model, n_experts, bias=bias)
 
-    def forward(self, x: Tensor, tap: Tap = OFF) -> Tensor:
+    def forward(
+        self, x: Float[Tensor, "batch pos d_model"], tap: Tap = OFF
+    ) -> Float[Tensor, "batch pos d_model"]:
         scores = tap("router", self.router(x), "batch pos expert")
         best = scores.topk(self.n_active, dim=-1)
         shares = best.values.softmax(-1) if self.among_chosen else scores.softmax(-1).gather(-1, best.indices)
@@ -43,8 +51,10 @@ class Routed(nn.Module):
                 out = out + weight * self.expert(number, x)
         return tap("out", out, "batch pos d_model")
 
-    def expert(self, number: int, x: Tensor) -> Tensor:
-        """Return what one expert makes of tokens (.. d_model)."""
+    def expert(
+        self, number: int, x: Float[Tensor, "batch pos d_model"]
+    ) -> Float[Tensor, "batch pos d_model"]:
+        """Return the output of one expert for every token."""
         raise NotImplementedError
 
 
@@ -70,8 +80,10 @@ class GatedExperts(Routed):
             GatedFeedForward(d_model, d_ff, activation=activation) for _ in range(n_experts)
         )
 
-    def expert(self, number: int, x: Tensor) -> Tensor:
-        """Return what one expert makes of tokens (.. d_model)."""
+    def expert(
+        self, number: int, x: Float[Tensor, "batch pos d_model"]
+    ) -> Float[Tensor, "batch pos d_model"]:
+        """Return the output of one expert for every token."""
         made: Tensor = self.experts[number](x)
         return made
 
@@ -92,8 +104,10 @@ class Experts(Routed):
         self.to_out = nn.Parameter(normal(n_experts, d_ff, d_model, std=0.02))
         self.to_out_bias = nn.Parameter(normal(n_experts, d_model, std=0.02))
 
-    def expert(self, number: int, x: Tensor) -> Tensor:
-        """Return what one expert makes of tokens (.. d_model)."""
+    def expert(
+        self, number: int, x: Float[Tensor, "batch pos d_model"]
+    ) -> Float[Tensor, "batch pos d_model"]:
+        """Return the output of one expert for every token."""
         hidden = x @ self.to_hidden[number] + self.to_hidden_bias[number]
         gate, up = hidden[..., ::2].clamp(max=LIMIT), hidden[..., 1::2].clamp(-LIMIT, LIMIT)
         return ((up + 1) * gate * torch.sigmoid(SHARPER * gate)) @ self.to_out[number] + self.to_out_bias[

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
@@ -16,25 +17,28 @@ from core.layers.norm import RMSNorm
 from core.layers.score_terms import SINK, Term, cap, product, scale
 from core.trace import OFF, Tap
 
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float
+
+
 Turn = Callable[[Tensor], Tensor]
-"""Turns queries or keys (batch head pos d_head) by their positions."""
+"""Rotates queries or keys (batch head pos d_head) by their positions."""
 
 
 class GroupedQueryAttention(FromScores):
     """softmax(Q K^T / sqrt(d_head)) V in each head; `n_heads / n_kv_heads` neighbouring heads read one key and value head.
 
     Ainslie et al. 2023; with as many of both it is multi-head attention, with one key head multi-query attention (Shazeer
-    2019). Queries and keys are turned by their positions (rotary, Su et al. 2021) after they were normed, where `qk_norm`
-    asks for it, head by head, or all heads together where the norm is `wide_norm` (OLMo 2), in their first `n_turned` numbers (None: in all). x (batch query d_model), allowed
-    broadcastable to (batch head query key) -> (batch query d_model).
+    2019). Queries and keys are rotated by their positions (rotary, Su et al. 2021) in their first `n_turned` numbers (None:
+    in all). With `qk_norm` they are normed before, head by head; with `wide_norm` all heads at once (OLMo 2).
 
-    Scores are divided by the root of `scale`, which is d_head where a model says nothing else, and kept between -cap and cap by
-    cap tanh(s / cap) where there is a `cap` (0: none): Gemma 2 (Gemma Team 2024, section 2; Bello et al. 2017).
+    Scores are divided by the root of `scale` (None: d_head). Where `cap` is not 0 they are kept between -cap and cap by
+    cap tanh(s / cap): Gemma 2 (Gemma Team 2024, section 2; Bello et al. 2017).
 
     With `sinks` each head has a learned score that counts beside those of the keys and has no value (gpt-oss, OpenAI 2025).
 
-    In the trace `q_plain` and `k_plain` are what is turned; `k` and `v` are what each query head reads, so those of one
-    group are equal. The store holds the turned keys of the groups alone.
+    In the trace `q_plain` and `k_plain` are queries and keys before the rotation; `k` and `v` are those that each query head
+    reads, so they are equal within a group. The store has the rotated keys of the groups alone.
 
     >>> import torch
     >>> attend = GroupedQueryAttention(d_model=6, n_heads=4, n_kv_heads=2, d_head=2)
@@ -76,8 +80,13 @@ class GroupedQueryAttention(FromScores):
         self.sinks = nn.Parameter(normal(n_heads, std=0.02)) if sinks else None
 
     def forward(
-        self, x: Tensor, allowed: Tensor, turn: Turn, tap: Tap = OFF, store: Store = NO_STORE
-    ) -> Tensor:
+        self,
+        x: Float[Tensor, "batch query d_model"],
+        allowed: Bool[Tensor, "... #query key"],
+        turn: Turn,
+        tap: Tap = OFF,
+        store: Store = NO_STORE,
+    ) -> Float[Tensor, "batch query d_model"]:
         q = tap("q_plain", self._normed(self.to_q(x), self.q_norm), "batch head query d_head")
         q = tap("q", turn(q), "batch head query d_head")
 
@@ -88,7 +97,7 @@ class GroupedQueryAttention(FromScores):
         k, v = store(project, x)
         k = tap("k", self._shared(k), "batch head key d_head")
         v = tap("v", self._shared(v), "batch head key d_head")
-        scores = capped(q @ k.mT / math.sqrt(self.scale), self.cap)
+        scores = soft_cap(q @ k.mT / math.sqrt(self.scale), self.cap)
         if self.sinks is None:
             return self.attend(scores, allowed, v, tap)
         sink = self.sinks.to(scores.dtype)[:, None, None].expand(*scores.shape[:-1], 1)
@@ -118,6 +127,6 @@ class GroupedQueryAttention(FromScores):
         return each.repeat_interleave(self.n_heads // self.n_kv_heads, dim=1)
 
 
-def capped(x: Tensor, cap: float) -> Tensor:
-    """cap tanh(x / cap), which is x near 0 and never beyond the cap; x itself where the cap is 0."""
+def soft_cap(x: Float[Tensor, "*shape"], cap: float) -> Float[Tensor, "*shape"]:
+    """Return cap tanh(x / cap), which is x near 0 and never beyond the cap; x itself where the cap is 0."""
     return cap * torch.tanh(x / cap) if cap else x

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import torch
 from torch import Tensor
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
 
 
 def shapes_only() -> bool:
@@ -14,8 +19,8 @@ def shapes_only() -> bool:
     return torch.get_default_device().type == "meta"
 
 
-def normal(*shape: int, std: float) -> Tensor:
-    """Return a tensor sampled from N(0, std^2); without values on the meta device.
+def normal(*shape: int, std: float) -> Float[Tensor, "..."]:
+    """Return a tensor of `shape`, sampled from N(0, std^2); without values on the meta device.
 
     >>> normal(2, 3, std=0.02).shape
     torch.Size([2, 3])

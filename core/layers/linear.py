@@ -7,11 +7,15 @@ import threading
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+
+if TYPE_CHECKING:
+    from jaxtyping import Float, Shaped
+
 
 State = tuple[tuple[int, int], ...]
 HALF = (torch.float16, torch.bfloat16)
@@ -19,7 +23,7 @@ BLOCK = 2**20
 """Numbers of a weight in half precision that are float32 at a time: as many as stay in the processor's cache."""
 
 
-def state_of(*weights: Tensor | None) -> State | None:
+def state_of(*weights: Shaped[Tensor, "..."] | None) -> State | None:
     """Return the identity and version of frozen weights, equal as long as their content is; None if one of them takes gradients."""
     found: list[tuple[int, int]] = []
     for weight in weights:  # asked at each product of each token that is written: no generators here
@@ -36,41 +40,41 @@ def _has_onednn() -> bool:
 
 
 @contextmanager
-def lasting() -> Iterator[None]:
-    """Make plain tensors that any later run may use, whichever mode the one that asks first is in."""
+def outside_inference_mode() -> Iterator[None]:
+    """Make plain tensors inside this block, which any later run may use, even if the present one is in inference mode."""
     with torch.inference_mode(False), torch.no_grad():
         yield
 
 
-def copied(weight: Tensor) -> int:
-    """Return the bytes of a weight's copy, which is in float32."""
+def copy_bytes(weight: Shaped[Tensor, "..."]) -> int:
+    """Return the bytes of a packed copy of a weight, which is in float32."""
     return weight.numel() * torch.float32.itemsize
 
 
-class Room:
-    """Copies of weights in the processor's own layout: those made last stay, as many as `most` bytes hold.
+class PackedWeightCache:
+    """A cache of weights in the processor's own layout: the copies made last, up to `capacity_bytes`.
 
-    A copy is as large as its weight and made in the time of reading it twice, so a model that nobody has used for a while does
-    without; one that is larger than the room has none (`settle`). A caller keeps its copy alive while it multiplies. Safe to use from
-    many threads.
+    A copy is as large as its weight and takes as long to make as reading it twice. Those of a model that was not used for a
+    while are dropped; a model larger than the cache has none (`configure_packing`). A caller keeps its copy alive while it
+    multiplies. Thread-safe.
     """
 
-    def __init__(self, most: int) -> None:
-        self.most, self.nbytes = most, 0
+    def __init__(self, capacity_bytes: int) -> None:
+        self.capacity_bytes, self.nbytes = capacity_bytes, 0
         self._lock = threading.RLock()  # the interpreter may call `forget` in the midst of anything
         self._closed = threading.local()
         self._copies: dict[int, tuple[Tensor, int]] = {}
 
     @contextmanager
     def closed(self) -> Iterator[None]:
-        """Make no copies in this thread: for a network that is run once."""
+        """Make no copies in this thread inside this block: for a network that is run once."""
         self._closed.now = True
         try:
             yield
         finally:
             self._closed.now = False
 
-    def copy(self, source: PackedWeight) -> Tensor | None:
+    def copy(self, source: PackedWeight) -> Float[Tensor, "..."] | None:
         """Return the weight in the processor's layout; None where there is no copy and none is to be made."""
         found = self._copies.get(id(source))
         if found is None and getattr(self._closed, "now", False):
@@ -78,18 +82,18 @@ class Room:
         return found[0] if found else self._made(source)
 
     def _made(self, source: PackedWeight) -> Tensor:
-        with lasting():
+        with outside_inference_mode():
             copy = torch.ops.mkldnn._reorder_linear_weight(source.weight.float().contiguous(), 32)
         with self._lock:
             self.forget(id(source))  # two asked at once
-            self._copies[id(source)] = copy, copied(source.weight)
-            self.nbytes += copied(source.weight)
-            while self.nbytes > self.most and len(self._copies) > 1:
+            self._copies[id(source)] = copy, copy_bytes(source.weight)
+            self.nbytes += copy_bytes(source.weight)
+            while self.nbytes > self.capacity_bytes and len(self._copies) > 1:
                 self.forget(next(iter(self._copies)))
         return copy
 
     def forget(self, name: int) -> None:
-        """Of a weight that is gone, its copy goes too."""
+        """Drop the copy of a weight, given the id of its `PackedWeight`."""
         with self._lock:
             self.nbytes -= self._copies.pop(name, (None, 0))[1]
 
@@ -101,68 +105,75 @@ def _share() -> int:
     return 2**26
 
 
-ROOM = Room(_share())
-"""That of the process; who shares it with a class says less (`ROOM.most`)."""
+PACKED_WEIGHTS = PackedWeightCache(_share())
+"""The cache of the process. A server for many sets a lower `PACKED_WEIGHTS.capacity_bytes`."""
 
 
 class PackedWeight:
-    """A frozen weight (out, in), multiplied in float32: in the processor's own layout where torch offers one (oneDNN on CPU).
+    """A frozen weight, multiplied in float32: in the processor's own layout where torch offers one (oneDNN on CPU).
 
     A single vector, as in decoding step by step, is multiplied by numpy's BLAS with the weight as it is stored: such a
     product is nearly as fast as the weight can be read, and torch's reads it at half the speed or less.
-    One that is to be multiplied `as_it_lies` gets no copy: of a weight in half precision see `by_blocks`.
+    One that is multiplied `in_stored_layout` gets no copy: of a weight in half precision see `multiply_by_blocks`.
     """
 
-    def __init__(self, weight: Tensor, bias: Tensor | None, as_it_lies: bool = False) -> None:
-        with lasting():
+    def __init__(
+        self,
+        weight: Float[Tensor, "d_out d_in"],
+        bias: Float[Tensor, " d_out"] | None,
+        in_stored_layout: bool = False,
+    ) -> None:
+        with outside_inference_mode():
             self.weight, self.bias = weight.detach(), None if bias is None else bias.detach()
         self.half = weight.dtype in HALF
         plain = weight.device.type == "cpu" and (self.half or weight.dtype == torch.float32)
-        self.fits = plain and not as_it_lies and _has_onednn()
-        weakref.finalize(self, ROOM.forget, id(self)).atexit = False
+        self.fits = plain and not in_stored_layout and _has_onednn()
+        weakref.finalize(self, PACKED_WEIGHTS.forget, id(self)).atexit = False
 
-    def vector(self, x: Tensor) -> Tensor:
-        """Return the product with one vector (in,) that no gradient is asked of."""
+    def multiply_vector(self, x: Float[Tensor, " d_in"]) -> Float[Tensor, " d_out"]:
+        """Return the product with one vector, without gradients."""
         if self.half:
-            return by_blocks(x[None], self.weight, self.bias)[0]
+            return multiply_by_blocks(x[None], self.weight, self.bias)[0]
         found = torch.from_numpy(self.weight.numpy().dot(x.numpy()))
         return found if self.bias is None else found.add_(self.bias)
 
-    def __call__(self, x: Tensor) -> Tensor:
+    def __call__(self, x: Float[Tensor, "*batch d_in"]) -> Float[Tensor, "*batch d_out"]:
         if x.dtype != torch.float32 or torch.is_autocast_enabled("cpu") or x.device.type != "cpu":
             return F.linear(x, self.weight.to(x.dtype), self.bias)
         packed = self.fits and not x.requires_grad
         if packed and x.numel() == x.shape[-1]:
-            return self.vector(x.reshape(-1)).view(*x.shape[:-1], -1)
-        copy = ROOM.copy(self) if packed else None
+            return self.multiply_vector(x.reshape(-1)).view(*x.shape[:-1], -1)
+        copy = PACKED_WEIGHTS.copy(self) if packed else None
         if copy is None:
             of = _Blocks.apply if self.half else F.linear
             return of(x, self.weight, self.bias)  # pyright: ignore
         return torch.ops.mkldnn._linear_pointwise(x, copy, self.bias, "none", [], "")
 
 
-def settle(network: nn.Module) -> None:
-    """Choose once how a network multiplies: with its weights as they are stored, where `ROOM` cannot hold the copies of all.
+def configure_packing(network: nn.Module) -> None:
+    """Decide once whether a network's weights are packed: not where `PACKED_WEIGHTS` cannot hold the copies of all.
 
     Otherwise each run would make the copies again, which takes four times as long as the run itself. Called when a model is
     opened, and decided by sizes alone: the two ways differ in the last digits, and equal runs are to be equal.
     """
-    maps: list[Any] = [part for part in network.modules() if hasattr(part, "as_it_lies")]
+    maps: list[Any] = [part for part in network.modules() if hasattr(part, "in_stored_layout")]
     weights = [part._parameters["weight"] for part in maps]
-    large = sum(copied(weight) for weight in weights if weight is not None) > ROOM.most
+    large = (
+        sum(copy_bytes(weight) for weight in weights if weight is not None) > PACKED_WEIGHTS.capacity_bytes
+    )
     for part in maps:
-        part.as_it_lies = large
+        part.in_stored_layout = large
 
 
 class _Scratch(threading.local):
-    """Room of one thread for the numbers of a block."""
+    """The buffer of one thread for the numbers of a block."""
 
     room: Tensor | None = None
 
     def as_float32(self, block: Tensor) -> Tensor:
-        """Return the block in float32, until the next is asked for."""
+        """Return the block in float32; the next call overwrites it."""
         if self.room is None or self.room.numel() < block.numel():
-            with lasting():
+            with outside_inference_mode():
                 self.room = torch.empty(max(BLOCK, block.numel()))
         return self.room[: block.numel()].view(block.shape).copy_(block)
 
@@ -170,14 +181,18 @@ class _Scratch(threading.local):
 SCRATCH = _Scratch()
 
 
-def by_blocks(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+def multiply_by_blocks(
+    x: Float[Tensor, "*batch d_in"],
+    weight: Float[Tensor, "d_out d_in"],
+    bias: Float[Tensor, " d_out"] | None = None,
+) -> Float[Tensor, "*batch d_out"]:
     """Return x W^T + b in float32 with a weight in half precision, converting a block of its rows to float32 at a time.
 
     Half the bytes come from memory and a block is multiplied while it is in the processor's cache: at the shapes of
     SmolLM2-135M that takes a tenth less time than the same product with a weight in float32, and no copy of the model.
-    x (.., in), weight (out, in) -> (.., out) in float32; no gradient is asked.
+    The result is in float32 and has no gradient.
 
-    >>> by_blocks(torch.ones(1, 2), torch.tensor([[1.0, 2.0], [3.0, 4.0]], dtype=torch.bfloat16)).tolist()
+    >>> multiply_by_blocks(torch.ones(1, 2), torch.tensor([[1.0, 2.0], [3.0, 4.0]], dtype=torch.bfloat16)).tolist()
     [[3.0, 7.0]]
     """
     rows, n = x.reshape(-1, x.shape[-1]), max(1, BLOCK // weight.shape[1])
@@ -195,12 +210,12 @@ def by_blocks(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 
 
 class _Blocks(torch.autograd.Function):
-    """`by_blocks`, and the gradient of what is read in the same manner; the weight is frozen."""
+    """`multiply_by_blocks` with the gradient of its input, computed in the same manner; the weight is frozen."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         ctx.weight = weight
-        return by_blocks(x, weight, bias)
+        return multiply_by_blocks(x, weight, bias)
 
     @staticmethod
     def backward(ctx: Any, *grad: Tensor) -> tuple[Tensor | None, ...]:
@@ -212,15 +227,15 @@ class _Blocks(torch.autograd.Function):
         return found.view(*grad[0].shape[:-1], -1), None, None
 
 
-def in_float32(weight: Tensor) -> Tensor:
-    """Return a stored weight for who reads it: half precision as float32, anything else as it is."""
+def in_float32(weight: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
+    """Return a weight to read: one in half precision as float32, any other as it is."""
     return weight.float() if weight.dtype in HALF and not weight.requires_grad else weight
 
 
 class Linear(nn.Linear):
-    """`nn.Linear` that multiplies with a laid-out copy of its weight while that is frozen (x and y are (.., d)).
+    """`nn.Linear` that multiplies with a packed copy of its weight while that is frozen.
 
-    A frozen weight in half precision stays so in memory; `weight` gives it in float32 to who reads it.
+    A frozen weight in half precision stays so in memory; `weight` gives it in float32.
 
     >>> layer = Linear(2, 3)
     >>> y = layer(torch.ones(1, 2))
@@ -228,36 +243,37 @@ class Linear(nn.Linear):
     True
     """
 
-    as_it_lies = False
+    in_stored_layout = False
     _packed: tuple[State, PackedWeight] | None = None
 
     def reset_parameters(self) -> None:
-        """Random numbers to learn from, where there is memory for them."""
+        """Draw the initial weights; nothing on the meta device, which has no memory."""
         if not self.stored.is_meta:
             super().reset_parameters()
 
     @property
     def weight(self) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """(out, in)."""
+        """Return the weight (d_out d_in) in float32."""
         return weight_of(self)
 
     @property
-    def stored(self) -> Tensor:
+    def stored(self) -> Float[Tensor, "d_out d_in"]:
         """Return the weight as it is stored, perhaps in half precision."""
         return cast(Tensor, self._parameters["weight"])
 
-    def forward(self, input: Tensor) -> Tensor:
+    def forward(self, input: Float[Tensor, "*batch d_in"]) -> Float[Tensor, "*batch d_out"]:
+        """Return `input` W^T + b."""
         packed = self.packed_weight()
         return F.linear(input, self.stored, self.bias) if packed is None else packed(input)
 
     def packed_weight(self) -> PackedWeight | None:
-        """Return the weight in the processor's layout, made once for each content; None while it is trained."""
+        """Return the weight for products while it is frozen, made once per content; None while it is trained."""
         weight, bias = self._parameters["weight"], self._parameters["bias"]
         state = state_of(weight, bias)
         if state is None:
             return None
         if self._packed is None or self._packed[0] != state:
-            self._packed = (state, PackedWeight(self.stored, self.bias, self.as_it_lies))
+            self._packed = (state, PackedWeight(self.stored, self.bias, self.in_stored_layout))
         return self._packed[1]
 
 

@@ -7,13 +7,17 @@ Rotary turns queries and keys, ALiBi shifts the scores; both act inside every at
 from __future__ import annotations
 
 import math
-from typing import Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from core.layers.init import normal, shapes_only
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float, Int, Real
+
 
 Variant = Literal["paired", "over_p", "unpaired"]
 """The exponent of the base: ``paired`` 2*floor(i/2)/d, ``over_p`` 2*floor(i/2)/p, ``unpaired`` i/d."""
@@ -41,11 +45,11 @@ def frequencies(
     *,
     p: float | None = None,
     cut: bool = True,
-) -> Tensor:
+) -> Float[Tensor, " d_model"]:
     """Return the angular frequency w_i of each dimension: angle = position * w_i, in radians.
 
     Equation: w_i = base ** -e_i with the exponent e_i of the variant (see `sinusoidal`).
-    Shapes: returns (d_model,) in float64; with ``cut=False`` 2 * (floor(d_model / 2) + 1) entries.
+    In float64; with ``cut=False`` there are 2 * (floor(d_model / 2) + 1) entries.
     Errors: ValueError names the parameter and its value.
 
     >>> frequencies(4)
@@ -60,18 +64,18 @@ def frequencies(
 
 
 def sinusoidal_at(
-    positions: Tensor,
+    positions: Real[Tensor, " pos"],
     d_model: int,
     base: float = 10000.0,
     variant: Variant = "paired",
     *,
     p: float | None = None,
     cut: bool = True,
-) -> Tensor:
+) -> Float[Tensor, "pos d_model"]:
     """Return the sinusoidal encoding at any positions, fractional ones included (for smooth curves).
 
     Equation: sin(position * w_i) for even i, cos(position * w_i) for odd i, w from `frequencies`.
-    Shapes: positions (pos,) -> (pos, d_model) in float64.
+    In float64.
     Errors: ValueError as in `frequencies`.
 
     >>> sinusoidal_at(torch.tensor([0.5]), 2)
@@ -92,7 +96,7 @@ def sinusoidal(
     p: float | None = None,
     cut: bool = True,
     dtype: torch.dtype = torch.float32,
-) -> Tensor:
+) -> Float[Tensor, "pos d_model"]:
     """Return the table of sinusoidal position vectors for positions 0 .. n_positions - 1.
 
     Equation (Vaswani et al. 2017, section 3.5), the default ``paired``:
@@ -104,7 +108,7 @@ def sinusoidal(
                       frequency, so the distance between two positions depends on where they are
         ``cut=False`` j runs up to floor(d/2) inclusive, as both print: two entries more than d when d is even
                       (62 for d = 60), one more when d is odd. The default cuts them off.
-    Shapes: returns (pos, d_model). Computed in float64, returned in `dtype`.
+    Computed in float64, returned in `dtype`.
     Errors: ValueError names the parameter and its value.
 
     >>> sinusoidal(2, 4)
@@ -120,9 +124,8 @@ def sinusoidal(
 class Sinusoidal(nn.Module):
     """The sinusoidal table as a part of a model: nothing to learn, nothing saved.
 
-    Equation: see `sinusoidal` (Vaswani et al. 2017, section 3.5); with `halves` all sines stand before all cosines, with `spread` too, and
+    Equation: see `sinusoidal` (Vaswani et al. 2017, section 3.5); with `halves` all sines come before all cosines, with `spread` too, and
     the j-th of n frequencies is base ** (-j / (n - 1)), so that the last is 1 / base (M2M100).
-    Shapes: positions (pos,) or (batch, pos), integers -> (..., pos, d_model).
     Errors: IndexError from torch for a position outside 0 .. n_positions - 1: the table does not grow.
 
     >>> Sinusoidal(8, 4)(torch.tensor([1]))
@@ -146,8 +149,8 @@ class Sinusoidal(nn.Module):
             "table", torch.empty(n_positions, d_model) if shapes_only() else self.computed(), persistent=False
         )
 
-    def computed(self) -> Tensor:
-        """Return the table in numbers, also where the network was built without any (core.checkpoints.safety.load_plan)."""
+    def computed(self) -> Float[Tensor, "pos d_model"]:
+        """Return the table, also where the network was built without numbers (core.checkpoints.safety.load_plan)."""
         n_positions, d_model, base, halves, spread = self._how
         if spread:
             n = d_model // 2
@@ -157,15 +160,14 @@ class Sinusoidal(nn.Module):
         table = sinusoidal(n_positions, d_model, base)
         return torch.cat((table[:, 0::2], table[:, 1::2]), dim=1) if halves else table
 
-    def forward(self, positions: Tensor) -> Tensor:
+    def forward(self, positions: Int[Tensor, "*batch pos"]) -> Float[Tensor, "*batch pos d_model"]:
         return functional.embedding(positions, self.table)
 
 
 class LearnedPositions(nn.Module):
-    """One trained vector a position (GPT, BERT): ``weight`` is the table, it ends at its last row.
+    """One learned vector per position (GPT, BERT): ``weight`` (n_positions, d_model) is the table, it ends at its last row.
 
     Equation: p_i = weight[i].
-    Shapes: positions (pos,) or (batch, pos), integers -> (..., pos, d_model); weight (n_positions, d_model).
     Errors: IndexError from torch for a position outside 0 .. n_positions - 1.
 
     >>> LearnedPositions(8, 4)(torch.tensor([0, 3])).shape
@@ -178,18 +180,20 @@ class LearnedPositions(nn.Module):
             raise ValueError(f"n_positions={n_positions} and d_model={d_model} must both be at least 1")
         self.weight = nn.Parameter(normal(n_positions, d_model, std=std))
 
-    def forward(self, positions: Tensor) -> Tensor:
+    def forward(self, positions: Int[Tensor, "*batch pos"]) -> Float[Tensor, "*batch pos d_model"]:
         return functional.embedding(positions, self.weight)
 
 
-def rows_of_places(ids: Tensor, real: Tensor, first: int = 0) -> Tensor:
-    """Return the row of the position table for each place of ids (batch pos): (pos,), or (batch, pos) where padding is among the real ones.
+def position_rows(
+    ids: Int[Tensor, "batch pos"], real: Bool[Tensor, "batch pos"], first: int = 0
+) -> Int[Tensor, "*#batch pos"]:
+    """Return the row of the position table for each token: one row of numbers for all texts, or one per text where padding is among the real tokens.
 
     Position i reads row first + i. RoBERTa and MPNet give padding, whose id is first - 1, the row of that number, and count on without it:
     Hugging Face transformers, `create_position_ids_from_input_ids`.
 
     >>> ids = torch.tensor([[5, 1, 6]])
-    >>> rows_of_places(ids, ids > 0, 2).tolist(), rows_of_places(ids, ids > 1, 2).tolist()
+    >>> position_rows(ids, ids > 0, 2).tolist(), position_rows(ids, ids > 1, 2).tolist()
     ([[2, 1, 3]], [2, 3, 4])
     """
     known = ids != first - 1
@@ -198,15 +202,21 @@ def rows_of_places(ids: Tensor, real: Tensor, first: int = 0) -> Tensor:
     return first - 1 + known.cumsum(1) * known
 
 
-def rotary(x: Tensor, positions: Tensor, base: float = 10000.0, *, interleaved: bool = False) -> Tensor:
-    """Turn each pair of features of a query or key by an angle proportional to its position.
+def rotary(
+    x: Float[Tensor, "batch head pos d_head"],
+    positions: Real[Tensor, " pos"],
+    base: float = 10000.0,
+    *,
+    interleaved: bool = False,
+) -> Float[Tensor, "batch head pos d_head"]:
+    """Rotate each pair of features of a query or key by an angle proportional to its position.
 
     Equation (Su et al. 2021, RoFormer, eq. 34): a pair (a, b) at position m becomes
     (a cos m w_j - b sin m w_j, b cos m w_j + a sin m w_j) with w_j = base ** (-2j / d_head).
-    The dot product of a turned query and a turned key depends only on the difference of their positions.
+    The dot product of a rotated query and a rotated key depends only on the difference of their positions.
     Which features form a pair: by default feature j and j + d_head/2 (the half-split of GPT-NeoX and
     Llama); with ``interleaved`` features 2j and 2j + 1, as RoFormer writes it.
-    Shapes: x (batch head pos d_head), positions (pos,) -> the shape and dtype of x.
+    The dtype is that of x.
     Errors: ValueError for an odd d_head or when positions and x disagree in length.
 
     >>> rotary(torch.tensor([[[[1.0, 0.0]]]]), torch.tensor([1]))
@@ -218,18 +228,18 @@ def rotary(x: Tensor, positions: Tensor, base: float = 10000.0, *, interleaved: 
     if positions.shape != x.shape[-2:-1]:
         raise ValueError(f"positions has shape {tuple(positions.shape)}, x has {x.shape[-2]} positions")
     w = frequencies(d_head, base)[::2].to(x.device)
-    return turned(x, positions.to(torch.float64)[:, None] * w, interleaved=interleaved)
+    return rotate_pairs(x, positions.to(torch.float64)[:, None] * w, interleaved=interleaved)
 
 
 class Waves(NamedTuple):
-    """Cosine and sine of the angles, both (pos d_head/2): formed once for all layers that turn by them."""
+    """Cosine and sine of the angles, both (pos pair), computed once for all layers that rotate by them."""
 
     cos: Tensor
     sin: Tensor
 
 
-def waves(angle: Tensor, dtype: torch.dtype = torch.float32) -> Waves:
-    """Return those of angles (pos d_head/2), taken in the precision of the angles and rounded to `dtype`.
+def waves(angle: Float[Tensor, "pos pair"], dtype: torch.dtype = torch.float32) -> Waves:
+    """Return cosine and sine of angles, computed in the precision of the angles and rounded to `dtype`.
 
     >>> waves(torch.zeros(1, 1))
     Waves(cos=tensor([[1.]]), sin=tensor([[0.]]))
@@ -238,9 +248,14 @@ def waves(angle: Tensor, dtype: torch.dtype = torch.float32) -> Waves:
 
 
 def yarn(
-    positions: Tensor, d_head: int, base: float, factor: float, original: int, rounds: tuple[float, float]
+    positions: Real[Tensor, " pos"],
+    d_head: int,
+    base: float,
+    factor: float,
+    original: int,
+    rounds: tuple[float, float],
 ) -> Waves:
-    """Return the waves of positions (pos,) in a context that is `factor` times the `original` one (YaRN, Peng et al. 2023, sections 3.2 and 3.4).
+    """Return the waves of positions in a context that is `factor` times the `original` one (YaRN, Peng et al. 2023, sections 3.2 and 3.4).
 
     A pair of features that turns more than rounds[0] times within the original context keeps its angles, one that turns less than
     rounds[1] times has them divided by the factor, between them both are blended; all are larger by 0.1 ln(factor) + 1.
@@ -258,10 +273,15 @@ def yarn(
     return Waves(size * cos, size * sin)
 
 
-def turned(x: Tensor, angle: Tensor | Waves, *, interleaved: bool = False) -> Tensor:
-    """Turn each pair of features by its angle: x (.. pos d_head), angle (pos pair) or its `waves` -> the shape and dtype of x; see `rotary`.
+def rotate_pairs(
+    x: Float[Tensor, "*batch pos d_head"],
+    angle: Float[Tensor, "pos pair"] | Waves,
+    *,
+    interleaved: bool = False,
+) -> Float[Tensor, "*batch pos d_head"]:
+    """Rotate each pair of features by its angle, given as such or as its `waves`; see `rotary`. The dtype is that of x.
 
-    Features beyond the first 2 pair stay as they are: partly rotary positions (GPT-NeoX).
+    Features beyond those of the pairs stay as they are: partly rotary positions (GPT-NeoX).
     """
     cos, sin = (side.to(x.dtype) for side in (angle if isinstance(angle, Waves) else waves(angle, x.dtype)))
     x, rest = x.tensor_split([2 * cos.shape[-1]], dim=-1)
@@ -273,12 +293,12 @@ def turned(x: Tensor, angle: Tensor | Waves, *, interleaved: bool = False) -> Te
     return torch.cat((a * cos - b * sin, b * cos + a * sin, rest), dim=-1)
 
 
-def alibi_slopes(n_heads: int) -> Tensor:
+def alibi_slopes(n_heads: int) -> Float[Tensor, " head"]:
     """Return how steeply each head of ALiBi lowers scores with distance.
 
     Equation (Press et al. 2022, section 3): for n heads, n a power of two, 2**(-8/n), 2**(-16/n), .., 2**-8.
     Other n, as in the paper's code: the slopes of the power of two below, then every second slope of the one above.
-    Shapes: returns (head,) in float32.
+    In float32.
     Errors: ValueError for fewer than one head.
 
     >>> alibi_slopes(2)
@@ -296,10 +316,9 @@ def alibi_slopes(n_heads: int) -> Tensor:
 
 
 class Alibi(nn.Module):
-    """ALiBi as a table of distances, for what reads the tables of relative biases: nothing is learned, and it has no end.
+    """ALiBi with the interface of `RelativeBias`: nothing is learned, and its table has no end.
 
-    `forward` lays it out for `n_query` queries, the last of `n_key` positions: (1 head query key). `furthest` is how far a table of it goes,
-    `both`: keys after the query count too. `divisor` divides all of it; `halved`: slopes, and their products with the numbers of positions, were
+    `furthest` is the largest distance of its `weight`, `both`: keys after the query count too. `divisor` divides all of it; `halved`: slopes, and their products with the numbers of positions, were
     rounded to bfloat16, so that a score changes by nearly the same for each token of distance (Falcon).
 
     >>> Alibi(2).weight[:3]
@@ -323,29 +342,34 @@ class Alibi(nn.Module):
         self.n_heads, self.furthest, self.both = n_heads, furthest, both
         self.divisor, self.halved = divisor, halved
 
-    def forward(self, n_query: int, n_key: int) -> Tensor:
+    def forward(self, n_query: int, n_key: int) -> Float[Tensor, "one head query key"]:
+        """Return the bias of `n_query` queries, the last of `n_key` positions."""
         if not self.halved:
             return alibi_bias(self.n_heads, n_query, n_key)[None] / self.divisor
         along = (alibi_slopes(self.n_heads)[:, None].bfloat16() * torch.arange(n_key)).float()
         return (along[:, None, :] - along[:, n_key - n_query :, None])[None] / self.divisor
 
-    def bucket(self, distance: Tensor) -> Tensor:
-        """Return the row of the table for a distance (key minus query)."""
+    def bucket(self, distance: Int[Tensor, "*shape"]) -> Int[Tensor, "*shape"]:
+        """Return the row of the table for each distance (key minus query).
+
+        >>> Alibi(2).bucket(torch.tensor([-3, 0])).tolist()
+        [3, 0]
+        """
         return distance.abs()
 
     @property
-    def weight(self) -> Tensor:
-        """Return the table (distance head)."""
+    def weight(self) -> Float[Tensor, "distance head"]:
+        """Return the table of biases by distance."""
         return -torch.arange(self.furthest + 2)[:, None] * alibi_slopes(self.n_heads) / self.divisor
 
 
-def alibi_bias(n_heads: int, n_query: int, n_key: int) -> Tensor:
+def alibi_bias(n_heads: int, n_query: int, n_key: int) -> Float[Tensor, "head query key"]:
     """Return the bias that ALiBi adds to the scores before the softmax: minus slope times distance.
 
     Equation (Press et al. 2022, section 3): score(i, j) + m_h * (j - i) for j <= i. Later keys, which
     the paper's causal mask hides, get minus slope times distance as well.
     The queries are the last n_query of the n_key positions, as in cached decoding.
-    Shapes: returns (head, query, key) in float32.
+    In float32.
     Errors: ValueError when there are more queries than keys.
 
     >>> alibi_bias(2, 2, 3)[0]

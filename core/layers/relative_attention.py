@@ -1,8 +1,9 @@
-"""Attention whose scores have something added for how far a key is away, and need not be divided; every step named."""
+"""Attention with a term for the distance of query and key in its scores; every step named."""
 
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import torch
 import torch.nn.functional as F
@@ -15,13 +16,16 @@ from core.layers.linear import Linear
 from core.layers.score_terms import CONTENT_POSITION, POSITION_CONTENT, Term, product, scale
 from core.trace import OFF, Tap
 
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float, Int
 
-def buckets(distance: Tensor, *, both: bool, n: int, furthest: int) -> Tensor:
+
+def buckets(distance: Int[Tensor, "*shape"], *, both: bool, n: int, furthest: int) -> Int[Tensor, "*shape"]:
     """Return the bucket of each distance (key minus query, whole numbers): near ones have their own, farther ones share them.
 
-    Raffel et al. 2020, section 2.1. With `both` half of the n buckets are for keys behind the query, otherwise all are for
-    those before it, and those behind share the first. Half of a side's buckets hold one distance each; the others grow with
-    its logarithm up to `furthest`, from where on all share the last. Any shape -> the same.
+    Raffel et al. 2020, section 2.1. With `both` half of the n buckets are for keys after the query, otherwise all are for
+    those before it, and those after it share the first. Half of a side's buckets have one distance each; the others grow with
+    its logarithm up to `furthest`, beyond which all share the last.
 
     >>> buckets(torch.tensor([-9, -1, 0, 1, 9]), both=True, n=8, furthest=8).tolist()
     [3, 1, 0, 5, 7]
@@ -37,9 +41,7 @@ def buckets(distance: Tensor, *, both: bool, n: int, furthest: int) -> Tensor:
 
 
 class RelativeBias(nn.Module):
-    """A number for each head and each bucket of distances: ``weight`` (bucket head), shared by the layers of a stack.
-
-    `forward` lays it out for `n_query` queries, the last of `n_key` positions: (1 head query key).
+    """A learned number for each head and each bucket of distances: ``weight`` (bucket head), shared by the layers of a stack.
 
     >>> RelativeBias(8, 3, both=True, furthest=16)(2, 5).shape
     torch.Size([1, 3, 2, 5])
@@ -50,23 +52,22 @@ class RelativeBias(nn.Module):
         self.both, self.furthest, self.endless = both, furthest, True
         self.weight = nn.Parameter(normal(n_buckets, n_heads, std=0.02))
 
-    def forward(self, n_query: int, n_key: int) -> Tensor:
+    def forward(self, n_query: int, n_key: int) -> Float[Tensor, "one head query key"]:
+        """Return the bias of `n_query` queries, the last of `n_key` positions."""
         places = torch.arange(n_key, device=self.weight.device)
         distance = places[None, :] - places[n_key - n_query :, None]
         return F.embedding(self.bucket(distance), self.weight).permute(2, 0, 1)[None]
 
-    def bucket(self, distance: Tensor) -> Tensor:
-        """Return the row of the table that a distance (key minus query) reads; any shape -> the same."""
+    def bucket(self, distance: Int[Tensor, "*shape"]) -> Int[Tensor, "*shape"]:
+        """Return the row of the table for each distance (key minus query)."""
         return buckets(distance, both=self.both, n=len(self.weight), furthest=self.furthest)
 
 
 class RelativeAttention(FromScores):
     """softmax(Q K^T / divisor + bias) V in each head, heads merged by W_O.
 
-    `divisor` is sqrt(d_head) where it is `scaled`, otherwise 1 (T5, GPT-Neo). The bias (broadcastable to batch head query key)
-    is that of the stack, None where a layer has none: then nothing is tapped as `bias`, and `addition`, its term, is None too.
-    x (batch query d_model), source
-    (batch key d_model), allowed broadcastable to (batch head query key) -> (batch query d_model).
+    `divisor` is sqrt(d_head) where scores are `scaled`, otherwise 1 (T5, GPT-Neo). The bias is that of the stack; a layer
+    without one gets None, and its `addition`, the term of the bias, is None too.
 
     >>> attend = RelativeAttention(6, 4, 2, scaled=False)
     >>> x = torch.ones(1, 3, 6)
@@ -93,13 +94,13 @@ class RelativeAttention(FromScores):
 
     def forward(
         self,
-        x: Tensor,
-        source: Tensor,
-        allowed: Tensor,
-        bias: Tensor | None = None,
+        x: Float[Tensor, "batch query d_model"],
+        source: Float[Tensor, "batch pos d_model"],
+        allowed: Bool[Tensor, "... #query key"],
+        bias: Float[Tensor, "... #query key"] | None = None,
         tap: Tap = OFF,
         store: Store = NO_STORE,
-    ) -> Tensor:
+    ) -> Float[Tensor, "batch query d_model"]:
         q = tap("q", self.split(self.to_q(x)), "batch head query d_head")
         k, v = store(self._project, source)
         k = tap("k", k, "batch head key d_head")
@@ -118,11 +119,11 @@ class RelativeAttention(FromScores):
         return self.split(self.to_k(source)), self.split(self.to_v(source))
 
 
-def log_buckets(distance: Tensor, *, n: int, furthest: int) -> Tensor:
+def log_buckets(distance: Int[Tensor, "*shape"], *, n: int, furthest: int) -> Int[Tensor, "*shape"]:
     """Return the bucket of each distance (query minus key): near ones their own, farther ones shared, up to n - 1 either way.
 
     He et al. 2021 (DeBERTa's second version; its code): a distance up to n / 2 is its own bucket; beyond, buckets grow with the
-    logarithm, the one of `furthest` - 1 is n - 1. Any shape -> the same.
+    logarithm, the one of `furthest` - 1 is n - 1.
 
     >>> log_buckets(torch.tensor([-9, -1, 0, 1, 9]), n=8, furthest=16).tolist()
     [-6, -1, 0, 1, 6]
@@ -137,11 +138,11 @@ def log_buckets(distance: Tensor, *, n: int, furthest: int) -> Tensor:
 class DisentangledAttention(FromScores):
     """softmax((Q K^T + Q K_r^T + K Q_r^T) / sqrt(parts d_head)) V in each head (He et al. 2021, Eqs. (2)-(4)).
 
-    A vector for each distance is mapped as tokens are: what the content of the query says to the place of a key is
-    `content_position`, what the place of the query says to the content of a key `position_content`; either may be missing,
-    and as many as there are `parts`. With `shared` places pass the maps of tokens, else they have their own.
-    x (batch pos d_model), places (2 n - 1, d_model) from the distance 1 - n on (query minus key), allowed broadcastable to
-    (batch head query key) -> (batch pos d_model). In the trace `content` and the other two add up to `scores`.
+    Each distance has a vector, mapped to a query and a key as tokens are: `content_position` is the query of a token times
+    the key of the distance, `position_content` the query of the distance times the key of a token. Either may be missing;
+    `parts` is how many products a score has. With `shared` distances use the maps of tokens, else they have their own.
+    `places` are the vectors of the 2 n - 1 distances from 1 - n on (query minus key). In the trace `content` and the other
+    two add up to `scores`.
 
     >>> attend = DisentangledAttention(6, 3)
     >>> attend(torch.ones(1, 4, 6), torch.ones(7, 6), torch.ones(4, 4, dtype=torch.bool)).shape
@@ -166,7 +167,13 @@ class DisentangledAttention(FromScores):
         self.additions = tuple(term for term, present in there.items() if present)
         self.under = (1 + len(self.additions)) * self.d_head
 
-    def forward(self, x: Tensor, places: Tensor, allowed: Tensor, tap: Tap = OFF) -> Tensor:
+    def forward(
+        self,
+        x: Float[Tensor, "batch pos d_model"],
+        places: Float[Tensor, "distance d_model"],
+        allowed: Bool[Tensor, "... #pos key"],
+        tap: Tap = OFF,
+    ) -> Float[Tensor, "batch pos d_model"]:
         q = tap("q", self.split(self.to_q(x)), "batch head query d_head")
         k = tap("k", self.split(self.to_k(x)), "batch head key d_head")
         v = tap("v", self.split(self.to_v(x)), "batch head key d_head")

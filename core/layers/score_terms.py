@@ -1,4 +1,4 @@
-"""How an attention makes its scores, as a list that the attention itself gives: `score_terms()`.
+"""The terms of an attention score, as the list that `score_terms()` of each attention returns.
 
 The first term is the product of query and key; each further one makes something of the score before it. Arithmetic, lenses and
 pages walk the list and ask no model of which kind it is: a new kind of score is a term here and its line in the attention.
@@ -49,7 +49,7 @@ class Term:
 
 
 def product(n_turned: int = 0, width: int = 0) -> Term:
-    """q · k, of which rotary positions turned the first `n_turned` of `width` numbers before (0: none)."""
+    """Return the term q · k; rotary positions rotated the first `n_turned` of `width` numbers before (0: none)."""
     words = "Each number of {query}'s query times the number of {key}'s key at the same index; all products added."
     part = "" if n_turned == width else f", in the first {n_turned} of {width} numbers"
     note = f"Queries and keys were rotated by their positions before{part} (rotary position embedding)."
@@ -67,7 +67,7 @@ def product(n_turned: int = 0, width: int = 0) -> Term:
 
 
 def scale(under: float, width: int) -> Term:
-    """Divided by √under; `width` is that of a head."""
+    """Return the term that divides by √under; `width` is that of a head."""
     written = str(round(under)) if float(under).is_integer() else repr(float(under))
     why = f"Divided by √{written}, a number of this model's own in the place of the head's width, {width}."
     if under == width:
@@ -92,7 +92,7 @@ def scale(under: float, width: int) -> Term:
 
 
 def cap(limit: float) -> Term:
-    """Kept between -limit and limit: limit · tanh(s / limit)."""
+    """Return the term that keeps a score between -limit and limit: limit · tanh(s / limit)."""
     form = f"{limit:g} tanh({{}} / {limit:g})"
     return Term(
         name="cap",
@@ -109,7 +109,7 @@ def cap(limit: float) -> Term:
 def addition(
     leaf: str, letter: str, title: str, words: str, equation: str, latex: str, cite: Citation
 ) -> Term:
-    """Return a number of the trace, `leaf`, added to the score; equation and latex are those of the number."""
+    """Return the term that adds a number of the trace, `leaf`, to the score; `equation` and `latex` are those of the number."""
     return Term(
         name=leaf,
         title=f"plus {title}",

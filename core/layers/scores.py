@@ -1,7 +1,6 @@
-"""How well a key fits a query: every score function of the documents, by one interface.
+"""Score functions, which say how well a key fits a query: all those of the sources, with one interface.
 
-score(query, keys) with query (batch query d_q) and keys (batch key d_k) gives (batch query key). What depends on the
-keys alone is `prepare`d once for a whole sentence; `compare` does the rest at each step of a decoder.
+`prepare` computes once for a whole sentence what depends on the keys alone; `compare` does the rest at each step of a decoder.
 """
 
 from __future__ import annotations
@@ -9,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 import torch
 import torch.nn.functional as F
@@ -18,21 +18,28 @@ from core.layers.init import normal
 from core.layers.linear import Linear
 from core.trace import OFF, Tap
 
+if TYPE_CHECKING:
+    from jaxtyping import Float
+
 
 class Score(nn.Module):
-    """The base of all score functions: keys are prepared once, then compared with queries.
+    """The base of all score functions: keys are prepared once, then compared with queries; tapped as `scores`."""
 
-    Shapes: query (batch query d_q), keys (batch key d_k) -> (batch query key), tapped as `scores`.
-    """
-
-    def prepare(self, keys: Tensor) -> Tensor:
-        """Return the part of the comparison that depends on the keys alone; here the keys themselves."""
+    def prepare(self, keys: Float[Tensor, "batch key d_key"]) -> Float[Tensor, "batch key ..."]:
+        """Return what depends on the keys alone; here the keys themselves."""
         return keys
 
-    def compare(self, query: Tensor, prepared: Tensor) -> Tensor:
+    def compare(
+        self, query: Float[Tensor, "batch query d_query"], prepared: Float[Tensor, "batch key ..."]
+    ) -> Float[Tensor, "batch query key"]:
         raise NotImplementedError
 
-    def forward(self, query: Tensor, keys: Tensor, tap: Tap = OFF) -> Tensor:
+    def forward(
+        self,
+        query: Float[Tensor, "batch query d_query"],
+        keys: Float[Tensor, "batch key d_key"],
+        tap: Tap = OFF,
+    ) -> Float[Tensor, "batch query key"]:
         return tap("scores", self.compare(query, self.prepare(keys)), "batch query key")
 
 
@@ -56,7 +63,9 @@ class Dot(Score):
         super().__init__()
         _same_width(d_query, d_key, "dot")
 
-    def compare(self, query: Tensor, prepared: Tensor) -> Tensor:
+    def compare(
+        self, query: Float[Tensor, "batch query d_key"], prepared: Float[Tensor, "batch key d_key"]
+    ) -> Float[Tensor, "batch query key"]:
         return query @ prepared.mT
 
 
@@ -74,14 +83,16 @@ class ScaledDot(Score):
         super().__init__()
         _same_width(d_query, d_key, "scaled")
 
-    def compare(self, query: Tensor, prepared: Tensor) -> Tensor:
+    def compare(
+        self, query: Float[Tensor, "batch query d_key"], prepared: Float[Tensor, "batch key d_key"]
+    ) -> Float[Tensor, "batch query key"]:
         return query @ prepared.mT / math.sqrt(query.shape[-1])
 
 
 class General(Score):
     """s = q^T W k (Luong et al. 2015, section 3.1, general; Ghojogh and Ghodsi 2020, Eq. (11)).
 
-    W k is prepared; `weight` is W (d_q d_k), so that the widths may differ.
+    W k is prepared; W may be of any two widths.
 
     >>> General(3, 5)(torch.ones(1, 2, 3), torch.ones(1, 7, 5)).shape
     torch.Size([1, 2, 7])
@@ -91,10 +102,12 @@ class General(Score):
         super().__init__()
         self.to_key = Linear(d_key, d_query, bias=False)
 
-    def prepare(self, keys: Tensor) -> Tensor:
+    def prepare(self, keys: Float[Tensor, "batch key d_key"]) -> Float[Tensor, "batch key d_query"]:
         return self.to_key(keys)
 
-    def compare(self, query: Tensor, prepared: Tensor) -> Tensor:
+    def compare(
+        self, query: Float[Tensor, "batch query d_query"], prepared: Float[Tensor, "batch key d_query"]
+    ) -> Float[Tensor, "batch query key"]:
         return query @ prepared.mT
 
 
@@ -114,10 +127,12 @@ class LinearAdditive(Score):
         self.query = nn.Parameter(normal(d_query, std=d_query**-0.5))
         self.key = nn.Parameter(normal(d_key, std=d_key**-0.5))
 
-    def prepare(self, keys: Tensor) -> Tensor:
+    def prepare(self, keys: Float[Tensor, "batch key d_key"]) -> Float[Tensor, "batch key"]:
         return keys @ self.key
 
-    def compare(self, query: Tensor, prepared: Tensor) -> Tensor:
+    def compare(
+        self, query: Float[Tensor, "batch query d_query"], prepared: Float[Tensor, "batch key"]
+    ) -> Float[Tensor, "batch query key"]:
         return (query @ self.query)[:, :, None] + prepared[:, None, :]
 
 
@@ -137,10 +152,12 @@ class Additive(Score):
         self.from_key = Linear(d_key, d_ff, bias=False)
         self.v = nn.Parameter(normal(d_ff, std=d_ff**-0.5))
 
-    def prepare(self, keys: Tensor) -> Tensor:
+    def prepare(self, keys: Float[Tensor, "batch key d_key"]) -> Float[Tensor, "batch key d_ff"]:
         return self.from_key(keys)
 
-    def compare(self, query: Tensor, prepared: Tensor) -> Tensor:
+    def compare(
+        self, query: Float[Tensor, "batch query d_query"], prepared: Float[Tensor, "batch key d_ff"]
+    ) -> Float[Tensor, "batch query key"]:
         return torch.tanh(self.from_query(query)[:, :, None] + prepared[:, None]) @ self.v
 
 
@@ -159,10 +176,12 @@ class Cosine(Score):
         _same_width(d_query, d_key, "cosine")
         self.sharpness = sharpness
 
-    def prepare(self, keys: Tensor) -> Tensor:
+    def prepare(self, keys: Float[Tensor, "batch key d_key"]) -> Float[Tensor, "batch key d_key"]:
         return F.normalize(keys, dim=-1)
 
-    def compare(self, query: Tensor, prepared: Tensor) -> Tensor:
+    def compare(
+        self, query: Float[Tensor, "batch query d_key"], prepared: Float[Tensor, "batch key d_key"]
+    ) -> Float[Tensor, "batch query key"]:
         return F.normalize(query, dim=-1) @ prepared.mT * self.sharpness
 
 
@@ -180,13 +199,15 @@ class Location(Score):
         super().__init__()
         self.to_position = Linear(d_query, n_ctx, bias=False)
 
-    def prepare(self, keys: Tensor) -> Tensor:
+    def prepare(self, keys: Float[Tensor, "batch key d_key"]) -> Float[Tensor, "batch key one"]:
         n_ctx = self.to_position.out_features
         if keys.shape[1] > n_ctx:
             raise ValueError(f"{keys.shape[1]} keys, but location scores end at n_ctx={n_ctx}")
         return keys[..., :1]  # only how many there are
 
-    def compare(self, query: Tensor, prepared: Tensor) -> Tensor:
+    def compare(
+        self, query: Float[Tensor, "batch query d_query"], prepared: Float[Tensor, "batch key one"]
+    ) -> Float[Tensor, "batch query key"]:
         return self.to_position(query)[..., : prepared.shape[1]]
 
 

@@ -1,40 +1,53 @@
-"""Attention while it is being learned and nobody looks: the same sums, a few rows at a time, near the processor."""
+"""Attention in training without taps: the same sums, a few rows at a time, in the processor's cache."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float
+
+
 AT_ONCE = 2**20
 """Cells of scores formed at a time."""
 
 
-def attend(q: Tensor, k: Tensor, v: Tensor, allowed: Tensor) -> Tensor:
-    """softmax(q k^T / sqrt(d_head)) v where allowed, without a tensor for each step of it.
+def fused_attention(
+    q: Float[Tensor, "batch head query d_head"],
+    k: Float[Tensor, "batch head key d_head"],
+    v: Float[Tensor, "batch head key d_head"],
+    allowed: Bool[Tensor, "... #query key"],
+) -> Float[Tensor, "batch head query d_head"]:
+    """Return softmax(q k^T / sqrt(d_head)) v where allowed, without a tensor for each step of it.
 
-    The same numbers and gradients as the explicit path of `MultiHeadAttention`, in the type of autocast: what is
-    kept for the way back is the pattern alone, and scores are written and read while they are still in the cache.
-    q, k, v (batch head pos d_head), allowed (.. query key) -> (batch head query d_head). Not a line for models that run.
+    The numbers and gradients are those of `MultiHeadAttention.mix`, in the type of autocast. For the backward pass only
+    the pattern is stored; scores are written and read while they are still in the cache. Models in use do not call it.
 
     >>> q = torch.ones(1, 1, 2, 4, requires_grad=True)
-    >>> attend(q, q, q, torch.ones(2, 2, dtype=torch.bool).tril()).shape
+    >>> fused_attention(q, q, q, torch.ones(2, 2, dtype=torch.bool).tril()).shape
     torch.Size([1, 1, 2, 4])
     """
     kind = q.device.type
     dtype = torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else q.dtype
     if q.is_cuda:
-        return on_card(q.to(dtype), k.to(dtype), v.to(dtype), allowed)
+        return fused_attention_on_gpu(q.to(dtype), k.to(dtype), v.to(dtype), allowed)
     return _Attend.apply(*(side.to(dtype).contiguous() for side in (q, k, v)), allowed)  # pyright: ignore
 
 
-def on_card(q: Tensor, k: Tensor, v: Tensor, allowed: Tensor) -> Tensor:
+def fused_attention_on_gpu(
+    q: Float[Tensor, "batch head query d_head"],
+    k: Float[Tensor, "batch head key d_head"],
+    v: Float[Tensor, "batch head key d_head"],
+    allowed: Bool[Tensor, "... #query key"],
+) -> Float[Tensor, "batch head query d_head"]:
     """Return the same by torch's kernel, which on a graphics card forms no scores in memory at all.
 
     >>> q = torch.ones(1, 1, 2, 4)
-    >>> on_card(q, q, q, torch.tensor([[True, False], [False, False]]))[0, 0, :, 0].tolist()
+    >>> fused_attention_on_gpu(q, q, q, torch.tensor([[True, False], [False, False]]))[0, 0, :, 0].tolist()
     [1.0, 0.0]
     """
     mask = allowed.expand(len(q), -1, -1, -1) if allowed.ndim == 4 else allowed

@@ -1,4 +1,4 @@
-"""Values of a loop, seen twice: each step's own, and all steps in one tensor.
+"""Traces of loops: the values of each step, and those of all steps in one tensor.
 
 A recurrent network computes `step.3.attn.pattern` before it knows step 4. Pictures want the whole `attn.pattern`, and
 so do edits that name a query. `steps` gives a tap for each turn of the loop that serves both: a value is recorded at
@@ -16,11 +16,11 @@ from core.trace import OFF, Plan, Recorder, Tap
 
 
 def steps(tap: Tap, n: int, first: int = 0, axis: str = "pos") -> Callable[[int], Tap]:
-    """Taps for the turns t = 0 .. n - 1 of a loop; turn t records under `step.{first + t}`.
+    """Return a function from t = 0 .. n - 1 to the tap of that turn of a loop, which records under `step.{first + t}`.
 
-    In the whole, values with a query axis (there of size 1) are put one below the other along it; all others get a
-    new axis behind `batch`, called `axis`. The rows stand in the order of t, whatever order the loop takes. The whole is a
-    copy made for looking: gradients belong to the steps.
+    In the whole, values with a query axis (of size 1 in a step) are concatenated along it; all others get a new axis after
+    `batch`, called `axis`. The rows are in the order of t, whatever order the loop takes. The whole is a copy: gradients
+    belong to the steps.
 
     >>> recorder = Recorder()
     >>> at = steps(recorder, 2)

@@ -16,14 +16,15 @@ from torch import Tensor, nn
 
 from core import masks
 from core.errors import InputError
-from core.layers.attention import Sight
+from core.layers.block_sparse import BlockMask
 from core.layers.config_checks import check_flags, check_shape
 from core.layers.dropout import dropout
 from core.layers.embedding import TokenEmbedding
 from core.layers.feedforward import ACTIVATIONS
 from core.layers.linear import Linear
 from core.layers.norm import LayerNorm
-from core.layers.positions import LearnedPositions, rows_of_places
+from core.layers.packed_attention import PackedAttention
+from core.layers.positions import LearnedPositions, position_rows
 from core.models import Batch, Family, Kind, Output
 from core.models.transformer import PostNormEncoderBlock
 from core.trace import OFF, Tap
@@ -145,6 +146,9 @@ class BERT(Reader):
     (torch.Size([1, 3, 29]), torch.Size([1, 2]))
     """
 
+    attention: type[PackedAttention] = PackedAttention
+    """The attention of its layers."""
+
     def __init__(self, cfg: BERTConfig) -> None:
         super().__init__()
         self.cfg = cfg
@@ -154,7 +158,7 @@ class BERT(Reader):
         self.embed["position"] = LearnedPositions(cfg.first_place + cfg.n_ctx, cfg.d_model)
         self.embed["norm"] = LayerNorm(cfg.d_model, eps=cfg.eps)
         self.drop = dropout(cfg.dropout)
-        self.layers = nn.ModuleList(PostNormEncoderBlock(cfg) for _ in range(cfg.n_layers))
+        self.layers = nn.ModuleList(PostNormEncoderBlock(cfg, self.attention) for _ in range(cfg.n_layers))
         self.masked_lm = MaskedLM(cfg, cfg.d_model) if cfg.masked_lm else None
         self.pooler = Linear(cfg.d_model, cfg.d_model) if cfg.pooler else None
         self.to_next_sentence = Linear(cfg.d_model, 2) if cfg.next_sentence else None
@@ -167,17 +171,17 @@ class BERT(Reader):
         if self.cfg.n_segments:
             segments = torch.zeros_like(batch.ids) if batch.segments is None else batch.segments
             total = total + tap("embed.segment", self.embed["segment"](segments), RESID)
-        places = rows_of_places(batch.ids, batch.real, self.cfg.first_place)
+        places = position_rows(batch.ids, batch.real, self.cfg.first_place)
         position = self.embed["position"](places)
         total = total + tap("embed.position", position, RESID if places.dim() > 1 else "pos d_model")
         total = tap("embed.sum", total, RESID)
         x = tap("embed.out", self.drop(self.embed["norm"](total)), RESID)
-        for i, (block, allowed) in enumerate(zip(self.layers, self.sights(batch.real), strict=True)):
+        for i, (block, allowed) in enumerate(zip(self.layers, self.layer_masks(batch.real), strict=True)):
             x = block(x, allowed, tap / f"layer.{i}")
         return x
 
-    def sights(self, real: Tensor) -> Sequence[Tensor | Sight]:
-        """For each layer, who may attend whom: here everybody every token that is no padding (`real`, batch pos)."""
+    def layer_masks(self, real: Tensor) -> Sequence[Tensor | BlockMask]:
+        """Return the mask of each layer: here every token may attend to every one that is not padding."""
         return [masks.not_padding(real)] * self.cfg.n_layers
 
     def next_sentence(self, pooled: Tensor, tap: Tap = OFF) -> Tensor:

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from core import masks
-from core.layers.attention import Sight
-from core.layers.block_sparse import DRAWS, BlockMask, Layout, everything, layout
+from core.layers.block_sparse import DRAWS, BlockMask, BlockSparseAttention, Layout, everything, layout
 from core.layers.config_checks import check_whole
 from core.models import Family, Kind, bert
 
@@ -84,8 +83,10 @@ class BigBird(bert.BERT):
 
     cfg: BigBirdConfig
 
-    def sights(self, real: Tensor) -> Sequence[Tensor | Sight]:
-        """For each layer the mask in blocks; that of padding alone where everything is read."""
+    attention = BlockSparseAttention
+
+    def layer_masks(self, real: Tensor) -> Sequence[Tensor | BlockMask]:
+        """Return the mask of each layer in blocks; that of padding alone where everything is read."""
         lengths = [max(1, n) for n in real.sum(1).tolist()]
         if self.cfg.layout == "full" or max(lengths) <= self.cfg.full_up_to:
             return [masks.not_padding(real)] * self.cfg.n_layers

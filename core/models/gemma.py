@@ -19,10 +19,10 @@ from core.layers.config_checks import check_flags, check_layers, check_shape, ch
 from core.layers.dropout import dropout
 from core.layers.embedding import TokenEmbedding
 from core.layers.feedforward import GatedFeedForward
-from core.layers.grouped_attention import GroupedQueryAttention, Turn, capped
+from core.layers.grouped_attention import GroupedQueryAttention, Turn, soft_cap
 from core.layers.linear import Linear
 from core.layers.norm import RMSNorm
-from core.layers.positions import frequencies, turned, waves
+from core.layers.positions import frequencies, rotate_pairs, waves
 from core.models import Batch, Family, Kind
 from core.trace import OFF, Tap
 
@@ -34,7 +34,7 @@ class GemmaConfig:
     """The shape; the defaults are Gemma 2 with 2 billion weights.
 
     A query of the layers in `local` sees `window` tokens, itself included. Scores are divided by the root of `scale`, and
-    kept below `score_cap`, logits below `logit_cap` (0: not). Queries and keys are turned by the base `rope_base`, its
+    kept below `score_cap`, logits below `logit_cap` (0: not). Queries and keys are rotated by the base `rope_base`, its
     angles divided by `rope_factor`, in the layers in `local` by `rope_local_base`.
 
     >>> GemmaConfig(score_cap=-1.0)
@@ -152,7 +152,7 @@ class GemmaBody(nn.Module):
     def forward(self, batch: Batch, tap: Tap = OFF, cache: Cache | None = None) -> Tensor:
         past, cfg = cache.n_read if cache else 0, self.cfg
         n, device = batch.ids.shape[1], batch.ids.device
-        everywhere, through = (sight.to(device) for sight in self.sights(n, past))
+        everywhere, through = (mask.to(device) for mask in self.masks(n, past))
         if not cache:
             real = masks.not_padding(batch.real)
             everywhere, through = everywhere & real, through & real
@@ -167,11 +167,11 @@ class GemmaBody(nn.Module):
         for i, block in enumerate(self.layers):
             store = cache.self_attn[i] if cache else NO_STORE
             allowed, angle = (through, near) if i in cfg.local else (everywhere, wide)
-            x = block(x, allowed, lambda each, by=angle: turned(each, by), tap / f"layer.{i}", store)
+            x = block(x, allowed, lambda each, by=angle: rotate_pairs(each, by), tap / f"layer.{i}", store)
         return tap("final_norm.out", self.final_norm(x), RESID)
 
-    def sights(self, n: int, past: int) -> tuple[Tensor, Tensor]:
-        """Return who may attend whom in the layers that look everywhere, and in those with a window."""
+    def masks(self, n: int, past: int) -> tuple[Tensor, Tensor]:
+        """Return the mask (query key) of the layers that look everywhere, and of those with a window."""
         everywhere = masks.causal(n, past=past)
         return everywhere, everywhere.triu(past - self.cfg.window + 1)
 
@@ -198,7 +198,7 @@ class Gemma(GemmaBody):
 
     def logits(self, hidden: Tensor, tap: Tap = OFF) -> Tensor:
         found = self.embed["token"].scores(hidden) if self.to_logits is None else self.to_logits(hidden)
-        return tap("logits", capped(found, self.logit_cap), "batch pos vocab")
+        return tap("logits", soft_cap(found, self.logit_cap), "batch pos vocab")
 
 
 FAMILY = Family(

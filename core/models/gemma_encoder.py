@@ -45,7 +45,8 @@ class GemmaEncoder(GemmaBody):
     torch.Size([1, 3, 30])
     """
 
-    def sights(self, n: int, past: int) -> tuple[Tensor, Tensor]:
+    def masks(self, n: int, past: int) -> tuple[Tensor, Tensor]:
+        """Return the mask (query key) of the layers that look everywhere, and of those with a window."""
         return masks.full(n), masks.window(n, self.cfg.window - 1)
 
 

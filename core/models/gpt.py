@@ -15,7 +15,6 @@ from torch import Tensor, nn
 
 from core import masks
 from core.errors import InputError
-from core.layers.attention import MultiHeadAttention
 from core.layers.cache import NO_STORE, Cache, Store
 from core.layers.config_checks import check_flags, check_shape, check_whole
 from core.layers.dropout import dropout
@@ -23,6 +22,7 @@ from core.layers.embedding import TokenEmbedding
 from core.layers.feedforward import FeedForward
 from core.layers.linear import Linear
 from core.layers.norm import LayerNorm
+from core.layers.packed_attention import PackedAttention
 from core.layers.positions import LearnedPositions
 from core.models import Batch, Family, Kind, Output, next_word_output
 from core.trace import OFF, Tap
@@ -79,7 +79,7 @@ class PreNormBlock(nn.Module):
     def __init__(self, cfg: GPTConfig) -> None:
         super().__init__()
         self.norm1, self.norm2 = (LayerNorm(cfg.d_model, eps=cfg.eps) for _ in range(2))
-        self.self_attn = MultiHeadAttention(cfg.d_model, cfg.n_heads)
+        self.self_attn = PackedAttention(cfg.d_model, cfg.n_heads)
         self.ffn = FeedForward(cfg.d_model, cfg.d_ff, activation=cfg.activation)
         self.drop = dropout(cfg.dropout)
 
@@ -100,7 +100,7 @@ class PostNormBlock(nn.Module):
 
     def __init__(self, cfg: GPTConfig) -> None:
         super().__init__()
-        self.self_attn = MultiHeadAttention(cfg.d_model, cfg.n_heads)
+        self.self_attn = PackedAttention(cfg.d_model, cfg.n_heads)
         self.ffn = FeedForward(cfg.d_model, cfg.d_ff, activation=cfg.activation)
         self.norm1, self.norm2 = (LayerNorm(cfg.d_model, eps=cfg.eps) for _ in range(2))
         self.drop = dropout(cfg.dropout)
@@ -123,7 +123,7 @@ class AttentionBlock(nn.Module):
     def __init__(self, cfg: GPTConfig) -> None:
         super().__init__()
         self.norm1 = LayerNorm(cfg.d_model, eps=cfg.eps)
-        self.self_attn = MultiHeadAttention(cfg.d_model, cfg.n_heads)
+        self.self_attn = PackedAttention(cfg.d_model, cfg.n_heads)
         self.drop = dropout(cfg.dropout)
 
     def forward(self, x: Tensor, allowed: Tensor, tap: Tap = OFF, store: Store = NO_STORE) -> Tensor:

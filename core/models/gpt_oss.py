@@ -19,7 +19,7 @@ from core.layers.experts import Experts
 from core.layers.grouped_attention import GroupedQueryAttention, Turn
 from core.layers.linear import Linear
 from core.layers.norm import RMSNorm
-from core.layers.positions import turned, yarn
+from core.layers.positions import rotate_pairs, yarn
 from core.models import Batch, Family, Kind
 from core.trace import OFF, Tap
 
@@ -161,7 +161,7 @@ class GptOss(nn.Module):
         for i, block in enumerate(self.layers):
             store = cache.self_attn[i] if cache else NO_STORE
             allowed = through if i in cfg.local else everywhere
-            x = block(x, allowed, lambda each: turned(each, by), tap / f"layer.{i}", store)
+            x = block(x, allowed, lambda each: rotate_pairs(each, by), tap / f"layer.{i}", store)
         return tap("final_norm.out", self.final_norm(x), RESID)
 
     def logits(self, hidden: Tensor, tap: Tap = OFF) -> Tensor:

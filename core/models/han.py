@@ -19,7 +19,7 @@ from core.layers.dropout import dropout
 from core.layers.embedding import TokenEmbedding
 from core.layers.linear import Linear
 from core.layers.recurrent import CELLS
-from core.layers.recurrent.parts import members
+from core.layers.recurrent.parts import part_masks
 from core.layers.summary import Summary
 from core.models import Batch, Family, Kind, Output
 from core.models.seq2seq import Encoder
@@ -90,7 +90,7 @@ class HAN(nn.Module):
 
     def forward(self, batch: Batch, tap: Tap = OFF) -> Tensor:
         parts = torch.zeros_like(batch.ids) if batch.segments is None else batch.segments
-        belongs = members(parts, batch.real)
+        belongs = part_masks(parts, batch.real)
         token = tap("embed.token", self.embed["token"](batch.ids), "batch pos d_model")
         x, below = tap("embed.out", self.drop(token), "batch pos d_model"), tap / "words"
         words = self.words(x, batch.real, below, parts=parts)

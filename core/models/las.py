@@ -20,7 +20,7 @@ from core.layers.dropout import dropout
 from core.layers.embedding import TokenEmbedding
 from core.layers.linear import Linear
 from core.layers.recurrent import LSTMCell, unroll
-from core.layers.recurrent.alignment import Global, Source, made_ready
+from core.layers.recurrent.alignment import Global, Source, prepare_source
 from core.layers.scores import SCORES
 from core.layers.trace_loops import steps
 from core.models import Batch, Family, Kind
@@ -137,7 +137,7 @@ class Speller(nn.Module):
     def start(self, memory: Tensor, tap: Tap = OFF) -> dict[str, Tensor]:
         """Before the first letter states and context are zero; keys and values of the source are made ready."""
         zero = memory.new_zeros(memory.shape[0], memory.shape[-1], dtype=torch.float32)
-        keys, values = made_ready(self.attend.score, memory, tap / "attn")
+        keys, values = prepare_source(self.attend.score, memory, tap / "attn")
         states = {f"layer.{i}.{name}": zero for i, cell in enumerate(self.cells) for name in cell.states}
         return {**states, "context": zero, "keys": keys, "values": values}
 

@@ -27,7 +27,7 @@ from core.layers.feedforward import FeedForward, GatedFeedForward
 from core.layers.grouped_attention import GroupedQueryAttention, Turn
 from core.layers.linear import Linear
 from core.layers.norm import LayerNorm, RMSNorm
-from core.layers.positions import Waves, frequencies, turned, waves
+from core.layers.positions import Waves, frequencies, rotate_pairs, waves
 from core.models import Batch, Family, Kind
 from core.trace import OFF, Tap
 
@@ -61,8 +61,8 @@ class LlamaConfig:
     `sliding_window` is how many tokens a query sees, itself included (0: all before it). `rope_original` is the context
     before the rotary frequencies were stretched by `rope_factor` (Llama 3.1; 0: they were not): wavelengths above
     rope_original / rope_low grow by the factor, those below rope_original / rope_high stay, between them both are blended.
-    With `rope_each` each pair of features has a factor of its own, and turned queries and keys grow by `rope_size` (LongRoPE, Ding et al. 2024).
-    Of a head's features the first `d_rotary` are turned (0: all), in the layers in `unturned` none. `norm` and `block` are keys of
+    With `rope_each` each pair of features has a factor of its own, and rotated queries and keys grow by `rope_size` (LongRoPE, Ding et al. 2024).
+    Of a head's features the first `d_rotary` are rotated (0: all), in the layers in `unturned` none. `norm` and `block` are keys of
     `NORMS` and `BLOCKS`; the feed-forward network is `gated` or has two maps. Scores are divided by the root of `scale` (0: of d_head),
     embeddings and scores of words multiplied by `embed_scale` and `output_scale`. With `n_experts` (0: one network) `n_active` of them compute each
     token, weighted by a softmax `among_chosen` ones or among all.
@@ -132,7 +132,7 @@ class LlamaConfig:
         pairs = (self.d_rotary or self.d_head) // 2
         if self.rope_each and len(self.rope_each) != pairs:
             raise ValueError(
-                f"rope_each has {len(self.rope_each)} factors for {pairs} pairs of turned features"
+                f"rope_each has {len(self.rope_each)} factors for {pairs} pairs of rotated features"
             )
         numbers = {name: getattr(self, name) for name in (*NUMBERS, *(("scale",) if self.scale else ()))}
         for name, value in [*numbers.items(), *(("rope_each", each) for each in self.rope_each)]:
@@ -273,7 +273,7 @@ class Llama(nn.Module):
             x = block(
                 x,
                 allowed,
-                lambda each, plain=plain: each if plain else turned(each, by),
+                lambda each, plain=plain: each if plain else rotate_pairs(each, by),
                 tap / f"layer.{i}",
                 store,
             )

@@ -1,8 +1,8 @@
 """ModernBERT: a pre-norm encoder with rotary positions and a gated feed-forward network, most layers of which look near by.
 
-Warner et al. 2024. Layers that look everywhere are turned by another base than the others; there are no segments, and no
+Warner et al. 2024. Layers that look everywhere are rotated by another base than the others; there are no segments, and no
 biases but that of the words. Other encoders of this time differ in single places, each an option here: nomic-bert (Nussbaum et al. 2024) has
-BERT's norms and segments, jina v2 (Günther et al. 2023) scores that fall with the distance both ways in the place of turned queries and keys,
+BERT's norms and segments, jina v2 (Günther et al. 2023) scores that fall with the distance both ways in the place of rotated queries and keys,
 ESM-2 (Lin et al. 2023) reads amino acids, with biases and a feed-forward network of two maps.
 """
 
@@ -25,7 +25,7 @@ from core.layers.feedforward import FeedForward, GatedFeedForward
 from core.layers.grouped_attention import GroupedQueryAttention, Turn
 from core.layers.linear import Linear
 from core.layers.norm import LayerNorm
-from core.layers.positions import Alibi, LearnedPositions, frequencies, rows_of_places, turned, waves
+from core.layers.positions import Alibi, LearnedPositions, frequencies, position_rows, rotate_pairs, waves
 from core.layers.relative_attention import RelativeAttention
 from core.layers.score_terms import ALIBI
 from core.models import Batch, Family, Kind, Output
@@ -46,7 +46,7 @@ HIDDEN = 0.15 * 0.8
 class ModernBERTConfig:
     """The shape; the defaults are ModernBERT base. A token of the layers in `local` sees `reach` tokens on each side.
 
-    Queries and keys are turned by the base `rope_base`, in the layers in `local` by `rope_local_base`; or, with other `places`, a fixed number
+    Queries and keys are rotated by the base `rope_base`, in the layers in `local` by `rope_local_base`; or, with other `places`, a fixed number
     for each token of distance is taken off a score ("alibi"), or there is a table of vectors ("learned"), whose row `first_place` is that of the first token.
     `block`: norms stand "before" the sub-layers, the first of them only where there is a `first_norm`, or "behind". `biases` have "none", the "norms", or "all": then of
     a gated network the last map. With a `blank`, the id of the token for a blank, its vector is 0 and all others grow (ESM).
@@ -219,7 +219,7 @@ class ModernBERT(Reader):
             return lambda each: each
         w = frequencies(self.cfg.d_head, base)[::2].to(places.device)
         by = waves(places[:, None] * w, dtype)
-        return lambda each: turned(each, by)
+        return lambda each: rotate_pairs(each, by)
 
     def _embedded(self, batch: Batch, tap: Tap) -> Tensor:
         cfg, token = self.cfg, self.embed["token"](batch.ids)
@@ -232,7 +232,7 @@ class ModernBERT(Reader):
             segments = torch.zeros_like(batch.ids) if batch.segments is None else batch.segments
             x = x + tap("embed.segment", self.embed["segment"](segments), RESID)
         if cfg.places == "learned":
-            rows = rows_of_places(batch.ids, batch.real, cfg.first_place)
+            rows = position_rows(batch.ids, batch.real, cfg.first_place)
             axes = RESID if rows.dim() > 1 else "pos d_model"
             x = x + tap("embed.position", self.embed["position"](rows), axes)
         return tap("embed.out", self.drop(self.embed["norm"](x) if cfg.embed_norm else x), RESID)

@@ -18,7 +18,7 @@ from core.layers.embedding import TokenEmbedding
 from core.layers.feedforward import FeedForward
 from core.layers.linear import Linear
 from core.layers.norm import LayerNorm
-from core.layers.positions import LearnedPositions, rows_of_places
+from core.layers.positions import LearnedPositions, position_rows
 from core.layers.relative_attention import RelativeAttention, RelativeBias
 from core.layers.score_terms import DISTANCE
 from core.models import Batch, Family, Kind, Output
@@ -139,7 +139,7 @@ class MPNet(Reader):
     def forward(self, batch: Batch, tap: Tap = OFF) -> Tensor:
         n = batch.ids.shape[1]
         token = tap("embed.token", self.embed["token"](batch.ids), RESID)
-        places = rows_of_places(batch.ids, batch.real, self.cfg.first_place)
+        places = position_rows(batch.ids, batch.real, self.cfg.first_place)
         axes = RESID if places.dim() > 1 else "pos d_model"
         position = tap("embed.position", self.embed["position"](places), axes)
         total = tap("embed.sum", token + position, RESID)

@@ -1,6 +1,6 @@
 """GPT-NeoX and Pythia: causal blocks whose attention and feed-forward read the same stream, with partly rotary positions.
 
-Black et al. 2022; Biderman et al. 2023. Only the first features of each query and key are turned by their position.
+Black et al. 2022; Biderman et al. 2023. Only the first features of each query and key are rotated by their position.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from core.layers.feedforward import FeedForward
 from core.layers.grouped_attention import GroupedQueryAttention, Turn
 from core.layers.linear import Linear
 from core.layers.norm import LayerNorm
-from core.layers.positions import frequencies, turned, waves
+from core.layers.positions import frequencies, rotate_pairs, waves
 from core.models import Batch, Family, Kind
 from core.trace import OFF, Tap
 
@@ -32,7 +32,7 @@ RESID = "batch pos d_model"
 class NeoXConfig:
     """The shape; the defaults are Pythia 160M.
 
-    `d_rotary` is how many features of a head are turned. `parallel`: attention and feed-forward read the same stream and are
+    `d_rotary` is how many features of a head are rotated. `parallel`: attention and feed-forward read the same stream and are
     added together; otherwise one reads after the other, as in GPT-2. `bias`: the four maps of the attention have one.
 
     >>> NeoXConfig(d_rotary=15)
@@ -146,7 +146,7 @@ class NeoX(nn.Module):
         by = waves(angle, x.dtype)
         for i, block in enumerate(self.layers):
             store = cache.self_attn[i] if cache else NO_STORE
-            x = block(x, allowed, lambda each: turned(each, by), tap / f"layer.{i}", store)
+            x = block(x, allowed, lambda each: rotate_pairs(each, by), tap / f"layer.{i}", store)
         return tap("final_norm.out", self.final_norm(x), RESID)
 
     def logits(self, hidden: Tensor, tap: Tap = OFF) -> Tensor:

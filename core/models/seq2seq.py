@@ -18,7 +18,7 @@ from core.layers.dropout import dropout
 from core.layers.embedding import TokenEmbedding
 from core.layers.linear import Linear
 from core.layers.recurrent import CELLS, State, learning, unroll
-from core.layers.recurrent.alignment import Gated, Global, Local, Source, made_ready
+from core.layers.recurrent.alignment import Gated, Global, Local, Source, prepare_source
 from core.layers.scores import SCORES
 from core.layers.trace_loops import steps
 from core.models import Batch, Family, Kind
@@ -165,7 +165,7 @@ class Decoder(nn.Module):
         if self.feeding:
             held["out"] = context.new_zeros(context.shape, dtype=torch.float32)
         if self.attend is not None:
-            held["keys"], held["values"] = made_ready(self.attend.score, memory, tap / "attn")
+            held["keys"], held["values"] = prepare_source(self.attend.score, memory, tap / "attn")
         return held
 
     def forward(

@@ -13,8 +13,8 @@ import torch
 from torch import Tensor, nn
 
 from core import masks
-from core.layers.attention import MultiHeadAttention
 from core.layers.cache import NO_PAST, NO_STORE, ConvolvedCache, Past, Store
+from core.layers.concatenated_attention import ConcatenatedAttention
 from core.layers.config_checks import check_sizes
 from core.layers.convolution import DenseBlock
 from core.layers.embedding import TokenEmbedding
@@ -97,9 +97,7 @@ class SnailLayer(nn.Module):
             for width, dilation in zip(widths, cfg.dilations, strict=False)
         )
         self.self_attn = (
-            MultiHeadAttention(cfg.d_model, cfg.n_heads, d_in=widths[-1], mixes=False)
-            if cfg.attends
-            else None
+            ConcatenatedAttention(cfg.d_model, cfg.n_heads, d_in=widths[-1]) if cfg.attends else None
         )
 
     def forward(

@@ -15,13 +15,13 @@ import torch
 from torch import Tensor, nn
 
 from core import masks
-from core.layers.attention import MultiHeadAttention, Sight
 from core.layers.cache import NO_STORE, Cache, Store
 from core.layers.config_checks import check_flags, check_shape, check_whole
 from core.layers.dropout import dropout
 from core.layers.embedding import TokenEmbedding
 from core.layers.feedforward import FeedForward
 from core.layers.norm import LayerNorm
+from core.layers.packed_attention import PackedAttention
 from core.layers.positions import LearnedPositions, Sinusoidal
 from core.models import Batch, Family, Kind
 from core.trace import OFF, Tap
@@ -86,9 +86,11 @@ class TransformerConfig:
         return cls(n_layers=2, n_heads=3, d_model=33, d_ff=13, n_vocab=29, n_ctx=17)
 
 
-def _parts(cfg: Any) -> tuple[MultiHeadAttention, FeedForward]:
+def _parts(
+    cfg: Any, attention: type[PackedAttention] = PackedAttention
+) -> tuple[PackedAttention, FeedForward]:
     return (
-        MultiHeadAttention(cfg.d_model, cfg.n_heads),
+        attention(cfg.d_model, cfg.n_heads),
         FeedForward(cfg.d_model, cfg.d_ff, activation=cfg.activation),
     )
 
@@ -96,13 +98,13 @@ def _parts(cfg: Any) -> tuple[MultiHeadAttention, FeedForward]:
 class PostNormEncoderBlock(nn.Module):
     """Two sub-layers, each norm(x + sublayer(x)): the paper's, and BERT's (any config with these sizes will do)."""
 
-    def __init__(self, cfg: Any) -> None:
+    def __init__(self, cfg: Any, attention: type[PackedAttention] = PackedAttention) -> None:
         super().__init__()
-        self.self_attn, self.ffn = _parts(cfg)
+        self.self_attn, self.ffn = _parts(cfg, attention)
         self.norm1, self.norm2 = (LayerNorm(cfg.d_model, eps=cfg.eps) for _ in range(2))
         self.drop = dropout(cfg.dropout)
 
-    def forward(self, x: Tensor, allowed: Tensor | Sight, tap: Tap = OFF) -> Tensor:
+    def forward(self, x: Tensor, allowed: Tensor, tap: Tap = OFF) -> Tensor:
         x = tap("resid_in", x, RESID)
         x = tap("resid_mid", x + self.drop(self.self_attn(x, x, allowed, tap / "self_attn")), RESID)
         x = tap("norm1.out", self.norm1(x), RESID)
@@ -142,7 +144,7 @@ class PostNormDecoderBlock(nn.Module):
     def __init__(self, cfg: TransformerConfig) -> None:
         super().__init__()
         self.self_attn, self.ffn = _parts(cfg)
-        self.cross_attn = MultiHeadAttention(cfg.d_model, cfg.n_heads)
+        self.cross_attn = PackedAttention(cfg.d_model, cfg.n_heads)
         self.norm1, self.norm2, self.norm3 = (LayerNorm(cfg.d_model, eps=cfg.eps) for _ in range(3))
         self.drop = dropout(cfg.dropout)
 
@@ -168,7 +170,7 @@ class PreNormDecoderBlock(nn.Module):
     def __init__(self, cfg: TransformerConfig) -> None:
         super().__init__()
         self.self_attn, self.ffn = _parts(cfg)
-        self.cross_attn = MultiHeadAttention(cfg.d_model, cfg.n_heads)
+        self.cross_attn = PackedAttention(cfg.d_model, cfg.n_heads)
         self.norm1, self.norm2, self.norm3 = (LayerNorm(cfg.d_model, eps=cfg.eps) for _ in range(3))
         self.drop = dropout(cfg.dropout)
 

@@ -16,7 +16,8 @@ from torch import nn
 
 from core import masks, record
 from core.layers.attention import MultiHeadAttention, masked_softmax
-from core.layers.sdpa import attend, on_card
+from core.layers.packed_attention import PackedAttention
+from core.layers.sdpa import fused_attention, fused_attention_on_gpu
 
 BATCH, HEADS, QUERIES, KEYS, D_HEAD = 2, 3, 5, 7, 11
 WIDTH = HEADS * D_HEAD
@@ -121,7 +122,7 @@ def test_a_planted_fault_is_seen(fault):
         elif fault == "mask turned round":
             allowed = allowed.T
         else:
-            ours._merge = lambda heads: heads.reshape(BATCH, QUERIES, WIDTH)
+            ours.merge = lambda heads: heads.reshape(BATCH, QUERIES, WIDTH)
         assert (ours(x, x, allowed) - expected).abs().max() > 0.1
 
 
@@ -274,7 +275,7 @@ def test_keys_may_be_read_in_any_order():
 def test_a_frozen_layer_multiplies_once_and_gives_the_same():
     """The two ways to the projections agree, and the packed one notices a weight that changes."""
     torch.manual_seed(2)
-    layer = MultiHeadAttention(33, 3)
+    layer = PackedAttention(33, 3)
     x, allowed = torch.randn(2, 5, 33), torch.ones(5, 5, dtype=torch.bool).tril()
     learning = layer(x, x, allowed).detach()
     apart = layer(x, x.clone(), allowed).detach()
@@ -287,7 +288,7 @@ def test_a_frozen_layer_multiplies_once_and_gives_the_same():
     torch.testing.assert_close(layer(x, x, allowed), layer(x, x.clone(), allowed), rtol=1e-5, atol=1e-6)
     assert not torch.allclose(layer(x, x, allowed), frozen)
     with torch.inference_mode():
-        inside = MultiHeadAttention(33, 3, bias=False).requires_grad_(False)
+        inside = PackedAttention(33, 3, bias=False).requires_grad_(False)
         assert inside(x, x, allowed).shape == x.shape
 
 
@@ -296,7 +297,9 @@ def test_a_frozen_layer_multiplies_once_and_gives_the_same():
 ROW_OF_NOTHING = torch.ones(QUERIES, KEYS, dtype=torch.bool).tril() & (torch.arange(QUERIES) > 0)[:, None]
 
 
-@pytest.mark.parametrize(("way", "at_once"), [(attend, 1), (attend, 2**20), (on_card, 1)])
+@pytest.mark.parametrize(
+    ("way", "at_once"), [(fused_attention, 1), (fused_attention, 2**20), (fused_attention_on_gpu, 1)]
+)
 @pytest.mark.parametrize(
     "allowed",
     [torch.ones(QUERIES, KEYS, dtype=torch.bool), ROW_OF_NOTHING, SOURCE_REAL[:, None, None, :]],
@@ -306,10 +309,13 @@ def test_the_path_of_training_is_the_explicit_one(allowed, way, at_once, monkeyp
     """Output and the gradient of every weight and input; `eval` takes the path with every step named."""
     taken = []
     monkeypatch.setattr("core.layers.sdpa.AT_ONCE", at_once)
-    monkeypatch.setattr("core.layers.attention.attend", lambda *sides: taken.append(1) or way(*sides))
+    monkeypatch.setattr(
+        "core.layers.packed_attention.fused_attention", lambda *sides: taken.append(1) or way(*sides)
+    )
 
     def passed(mode: bool) -> list[torch.Tensor]:
-        layer = attention().train(mode)
+        layer = PackedAttention(WIDTH, HEADS).train(mode)
+        layer.load_state_dict(attention().state_dict())
         x, source = (
             draw(BATCH, QUERIES, WIDTH, seed=1).requires_grad_(),
             draw(BATCH, KEYS, WIDTH, seed=2).requires_grad_(),

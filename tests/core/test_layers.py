@@ -107,7 +107,7 @@ def test_feed_forward_equals_two_linear_maps(activation):
     x = draw(BATCH, POS, WIDE, seed=22)
     with torch.no_grad():
         torch.testing.assert_close(ours(x), second(between(first(x))), rtol=1e-5, atol=1e-6)
-        torch.testing.assert_close(ours(x)[:, 3], ours(x[:, 3]), rtol=1e-5, atol=1e-6)
+        torch.testing.assert_close(ours(x)[:, 3:4], ours(x[:, 3:4]), rtol=1e-5, atol=1e-6)
 
 
 def test_gelu_numbers_and_closed_forms():
@@ -153,32 +153,32 @@ def test_a_frozen_map_equals_the_plain_one_and_notices_a_change(shape, bias):
 
 
 def test_copies_in_the_processors_layout_stay_as_far_as_there_is_room(monkeypatch):
-    room = linear.Room(3 * 4 * 16 * 32)
-    monkeypatch.setattr(linear, "ROOM", room)
+    room = linear.PackedWeightCache(3 * 4 * 16 * 32)
+    monkeypatch.setattr(linear, "PACKED_WEIGHTS", room)
     layers, rows = [Linear(32, 16).requires_grad_(False) for _ in range(5)], torch.randn(2, 32)
     for layer in (*layers, *layers):
         torch.testing.assert_close(layer(rows), F.linear(rows, layer.weight, layer.bias))
-        assert room.nbytes <= room.most
-    assert len(room._copies) == 3 and room.nbytes == room.most
+        assert room.nbytes <= room.capacity_bytes
+    assert len(room._copies) == 3 and room.nbytes == room.capacity_bytes
     del layer, layers
     assert not room._copies and room.nbytes == 0
 
 
 def test_a_model_larger_than_the_room_is_multiplied_as_it_lies_and_equal_runs_are_equal(monkeypatch):
-    monkeypatch.setattr(linear, "ROOM", linear.Room(3 * 4 * 16 * 32))
+    monkeypatch.setattr(linear, "PACKED_WEIGHTS", linear.PackedWeightCache(3 * 4 * 16 * 32))
     small = torch.nn.ModuleList(Linear(32, 16).requires_grad_(False) for _ in range(3))
     large = torch.nn.ModuleList([*small, TokenEmbedding(16, 32).requires_grad_(False)])
     rows = torch.randn(2, 32)
     for network, copies in ((small, 3), (large, 0)):
-        linear.ROOM = linear.Room(linear.ROOM.most)
+        linear.PACKED_WEIGHTS = linear.PackedWeightCache(linear.PACKED_WEIGHTS.capacity_bytes)
         for part in network:
             part._packed = None
-        linear.settle(network)
+        linear.configure_packing(network)
         first, second = ([part(rows) for part in small] for _ in range(2))
         assert all(map(torch.equal, first, second))
         for part, found in zip(small, first, strict=True):
             torch.testing.assert_close(found, F.linear(rows, part.weight, part.bias))
-        assert len(linear.ROOM._copies) == copies
+        assert len(linear.PACKED_WEIGHTS._copies) == copies
 
 
 @pytest.mark.parametrize("dtype", linear.HALF)

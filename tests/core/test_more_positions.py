@@ -73,14 +73,14 @@ def test_a_batch_is_read_with_either_mask_and_the_step_alone_decides(recipe, tmp
     assert all(torch.equal(a.batch.ids, b.batch.ids) for a, b in zip(groups, again, strict=True))
     network = families()["bigbird"].network(recipe.config).eval()
     read: list[tuple[str, int]] = []
-    sights = type(network).sights
+    layer_masks = type(network).layer_masks
 
     def noting(self, real):
         read.append((self.cfg.layout, real.shape[1]))
-        return sights(self, real)
+        return layer_masks(self, real)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(type(network), "sights", noting)
+        patch.setattr(type(network), "layer_masks", noting)
         task.loss(network, groups)
     assert read == [("sparse", 61), ("full", 31), ("sparse", groups[2].batch.ids.shape[1])]
     assert network.cfg.layout == "sparse"

@@ -17,8 +17,8 @@ from core.data import episodes
 from core.data.grammar import split_of
 from core.decoding import decode
 from core.decoding.strategies import Beam, Greedy
-from core.layers.attention import MultiHeadAttention
 from core.layers.cache import NO_PAST, Recent
+from core.layers.concatenated_attention import ConcatenatedAttention
 from core.layers.convolution import CausalConv, DenseBlock
 from core.model import Model
 from core.models import Batch, families
@@ -65,7 +65,7 @@ def test_a_dense_block_is_two_convolutions_of_torch_side_by_side_with_what_it_re
 
 
 def test_its_attention_is_torchs_with_the_heads_side_by_side():
-    attend, x = MultiHeadAttention(6, 3, d_in=7, mixes=False).eval(), torch.randn(2, 5, 7)
+    attend, x = ConcatenatedAttention(6, 3, d_in=7).eval(), torch.randn(2, 5, 7)
     q, k, v = (to(x).unflatten(-1, (3, 2)).transpose(1, 2) for to in (attend.to_q, attend.to_k, attend.to_v))
     theirs = F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).flatten(-2)
     causal = torch.ones(5, 5, dtype=torch.bool).tril()

@@ -23,7 +23,7 @@ from core.checkpoints.foreign.llama import LLAMA
 from core.checkpoints.safety.config_schema import Fields
 from core.checkpoints.safety.load_plan import Take
 from core.errors import InputError
-from core.layers.positions import turned
+from core.layers.positions import rotate_pairs
 from core.layers.relative_attention import RelativeBias, buckets, log_buckets
 from core.models.llama import rope_frequencies
 
@@ -347,7 +347,7 @@ def _thirds(patch):
 
 
 def _pairs(patch):
-    patch.setattr("core.models.llama.turned", lambda x, angle: turned(x, angle, interleaved=True))
+    patch.setattr("core.models.llama.rotate_pairs", lambda x, angle: rotate_pairs(x, angle, interleaved=True))
 
 
 def _flat(patch):

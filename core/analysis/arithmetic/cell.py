@@ -121,7 +121,7 @@ def cell_paths(run: Run, kind: str, layer: int) -> tuple[str, ...]:
     if found.layered:
         added = (
             (found.path(layer, "out"), *_stream_paths(run, kind, layer))
-            if found.module(run.model.network, layer).mixes
+            if found.module(run.model.network, layer).has_output_projection
             else ()
         )
         wanted += leaves(found.terms(run.model.network, layer))
@@ -175,7 +175,9 @@ def cell_arithmetic(
         lines += mixing_lines(
             pattern[head, query], part("v"), heads[head], key, keys.tokens, element, paths, MIXED, ("v", "z")
         )
-        if module.mixes:  # where heads stand side by side, what the head gives is what the layer gives
+        if (
+            module.has_output_projection
+        ):  # where heads stand side by side, what the head gives is what the layer gives
             before, after, *normed = _stream_paths(run, kind, layer)
             behind = replace(found, leaf=POST_NORM).module(run.model.network, layer) if normed else None
             stream = Stream(

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from core.analysis.residual.held_network import EMBEDDINGS, HeldNetwork, StreamTap
 from core.errors import InputError
-from core.layers.grouped_attention import capped
+from core.layers.grouped_attention import soft_cap
 from core.layers.score_terms import Terms, leaves, steps
 from core.model import Model
 from core.models import Batch, Family, Kind
@@ -172,7 +172,7 @@ def scores_of_attending(run: Run, kind: str, layer: int, head: int, query: int, 
     nothing = held.run(forward, StreamTap(replaced_by={}))
     added = held.run(forward, StreamTap(replaced_by={found.path(layer, "heads"): only_the_value}))
     assert whole is not None and nothing is not None and added is not None
-    share = capped(whole, cap) / whole if cap else 1.0
+    share = soft_cap(whole, cap) / whole if cap else 1.0
     return ((added - nothing) * share).detach().numpy()
 
 

@@ -236,7 +236,7 @@ def build(plan: Plan, weights: Weights, between: Callable[[], object] = lambda: 
     """Return the network with its weights: those in `plan.mapped` as they are stored, the others in float32. Reads each tensor once.
 
     `between` is called before each of them; what it raises ends the reading.
-    Half precision stays where a layer multiplies with it in float32 (`core.layers.linear.by_blocks`) or looks up its rows.
+    Half precision stays where a layer multiplies with it in float32 (`core.layers.linear.multiply_by_blocks`) or looks up its rows.
     """
     network = uninitialised_network(plan.spec, plan.config, plan.head, plan.pooling)
     halves = {

@@ -1,24 +1,28 @@
 """Recurrent cells, one explicit step each, and the loop over a sequence in either direction.
 
 Weights have the layout of `nn.RNN`, `nn.LSTM` and `nn.GRU`: `from_input.weight` is their weight_ih, `from_hidden.weight`
-their weight_hh, gates below each other in their order. While weights are learned and nobody looks, torch's kernels run
-over the whole sequence with the same weights (a test holds both to the same numbers).
+their weight_hh, gates below each other in their order. While weights are learned and no tap records, torch's kernels run
+over the whole sequence with the same weights (a test compares both).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
 
 from core.layers.linear import Linear
 from core.layers.recurrent.lstm_sequence import LSTMSequence
-from core.layers.recurrent.parts import begins, rows
+from core.layers.recurrent.parts import part_starts, rows
 from core.layers.trace_loops import steps
 from core.trace import OFF, Tap
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float, Int
+
 
 State = tuple[Tensor, ...]
 """(hidden,) or (hidden, cell), each (batch d_hidden)."""
@@ -29,8 +33,8 @@ WIDE = "batch d_hidden"
 class Cell(nn.Module):
     """The base of the three recurrent cells: two linear maps onto `n_parts` stacked vectors, and a state.
 
-    `step(inputs, state)` takes W_ih x + b_ih, computed for a whole sequence at once, and the state of the step before.
-    `real` (batch), where given, is False at padding: the state is zero there.
+    `step` takes W_ih x + b_ih, computed for a whole sequence at once, and the state of the step before. `real` is False at
+    padding: the state is zero there.
     """
 
     n_parts: int
@@ -43,15 +47,23 @@ class Cell(nn.Module):
         self.from_input = Linear(d_input, self.n_parts * d_hidden)
         self.from_hidden = Linear(d_hidden, self.n_parts * d_hidden)
 
-    def step(self, inputs: Tensor, state: State, tap: Tap = OFF, real: Tensor | None = None) -> State:
+    def step(
+        self,
+        inputs: Float[Tensor, "batch d_gates"],
+        state: State,
+        tap: Tap = OFF,
+        real: Bool[Tensor, " batch"] | None = None,
+    ) -> State:
         raise NotImplementedError
 
-    def zeros(self, like: Tensor) -> State:
-        """Return the state before the first word, for the rows of `like`."""
+    def zeros(self, like: Float[Tensor, "batch ..."]) -> State:
+        """Return the state before the first word, zeros, for the rows of `like`."""
         return tuple(like.new_zeros(like.shape[0], self.d_hidden, dtype=torch.float32) for _ in self.states)
 
-    def fused(self, x: Tensor, state: State) -> Tensor:
-        """Return all hidden states of x (batch pos d_input) by torch's own kernel, under autocast in its type: (batch pos d_hidden)."""
+    def fused(
+        self, x: Float[Tensor, "batch pos d_input"], state: State
+    ) -> Float[Tensor, "batch pos d_hidden"]:
+        """Return all hidden states of `x` by torch's own kernel, under autocast in its type."""
         x = in_autocast(x)
         start = tuple(each.unsqueeze(0).to(x.dtype) for each in state)
         weights = [
@@ -66,15 +78,13 @@ class Cell(nn.Module):
 
     @torch.no_grad()
     def initialise(self) -> None:
-        """Recurrent matrices orthogonal, gate by gate (Saxe et al. 2014): a state neither fades nor grows at the start."""
+        """Make the recurrent matrices orthogonal, gate by gate (Saxe et al. 2014): a state neither fades nor grows at the start."""
         for part in self.from_hidden.weight.chunk(self.n_parts):
             nn.init.orthogonal_(part)
 
 
 class RNNCell(Cell):
-    """h_t = tanh(W_ih x_t + b_ih + W_hh h_{t-1} + b_hh) (Elman 1990), as `nn.RNN`.
-
-    x (batch d_input), state (h,) with h (batch d_hidden) -> (h,).
+    """h_t = tanh(W_ih x_t + b_ih + W_hh h_{t-1} + b_hh) (Elman 1990), as `nn.RNN`; the state is (h,).
 
     >>> cell = RNNCell(3, 5)
     >>> cell.step(cell.from_input(torch.ones(2, 3)), cell.zeros(torch.ones(2, 3)))[0].shape
@@ -84,7 +94,13 @@ class RNNCell(Cell):
     n_parts = 1
     kernel = staticmethod(torch.rnn_tanh)
 
-    def step(self, inputs: Tensor, state: State, tap: Tap = OFF, real: Tensor | None = None) -> State:
+    def step(
+        self,
+        inputs: Float[Tensor, "batch d_gates"],
+        state: State,
+        tap: Tap = OFF,
+        real: Bool[Tensor, " batch"] | None = None,
+    ) -> State:
         (hidden,) = state
         return (tap("hidden", _zero_at_padding(torch.tanh(inputs + self.from_hidden(hidden)), real), WIDE),)
 
@@ -93,8 +109,8 @@ class LSTMCell(Cell):
     """Long short-term memory (Hochreiter and Schmidhuber 1997; forget gate of Gers et al. 2000), as `nn.LSTM`.
 
     i, f, o = sigmoid(..), g = tanh(..) of W_ih x_t + b_ih + W_hh h_{t-1} + b_hh, in the order i, f, g, o;
-    c_t = f * c_{t-1} + i * g, h_t = o * tanh(c_t). In the trace i, f, g, o are input, forget, candidate, output.
-    x (batch d_input), state (h, c) each (batch d_hidden) -> (h, c).
+    c_t = f * c_{t-1} + i * g, h_t = o * tanh(c_t). In the trace i, f, g, o are input, forget, candidate, output; the state
+    is (h, c).
 
     >>> cell = LSTMCell(3, 5)
     >>> len(cell.step(cell.from_input(torch.ones(2, 3)), cell.zeros(torch.ones(2, 3))))
@@ -105,7 +121,13 @@ class LSTMCell(Cell):
     states = ("hidden", "cell")
     kernel = staticmethod(torch.lstm)
 
-    def step(self, inputs: Tensor, state: State, tap: Tap = OFF, real: Tensor | None = None) -> State:
+    def step(
+        self,
+        inputs: Float[Tensor, "batch d_gates"],
+        state: State,
+        tap: Tap = OFF,
+        real: Bool[Tensor, " batch"] | None = None,
+    ) -> State:
         hidden, cell = state
         i, f, g, o = (inputs + self.from_hidden(hidden)).chunk(4, dim=-1)
         i = tap("input", torch.sigmoid(i), WIDE)
@@ -115,8 +137,10 @@ class LSTMCell(Cell):
         cell = tap("cell", _zero_at_padding(f * cell + i * g, real), WIDE)
         return tap("hidden", _zero_at_padding(o * torch.tanh(cell), real), WIDE), cell
 
-    def fused(self, x: Tensor, state: State) -> Tensor:
-        """As every cell; in bfloat16 on a processor by our own loops, which are twice as fast there."""
+    def fused(
+        self, x: Float[Tensor, "batch pos d_input"], state: State
+    ) -> Float[Tensor, "batch pos d_hidden"]:
+        """Return all hidden states of `x`; in bfloat16 on a CPU by our own loops, which are twice as fast there."""
         x = in_autocast(x)
         if x.device.type != "cpu" or x.dtype != torch.bfloat16:
             return super().fused(x, state)
@@ -134,8 +158,7 @@ class GRUCell(Cell):
     """Gated recurrent unit (Cho et al. 2014), as `nn.GRU`.
 
     r, z = sigmoid(W_ih x_t + b_ih + W_hh h_{t-1} + b_hh), n = tanh(W_in x_t + b_in + r * (W_hn h_{t-1} + b_hn)), in the
-    order r, z, n; h_t = (1 - z) * n + z * h_{t-1}. In the trace r, z, n are reset, update, new.
-    x (batch d_input), state (h,) with h (batch d_hidden) -> (h,).
+    order r, z, n; h_t = (1 - z) * n + z * h_{t-1}. In the trace r, z, n are reset, update, new; the state is (h,).
 
     >>> cell = GRUCell(3, 5)
     >>> cell.step(cell.from_input(torch.ones(2, 3)), cell.zeros(torch.ones(2, 3)))[0].shape
@@ -145,7 +168,13 @@ class GRUCell(Cell):
     n_parts = 3
     kernel = staticmethod(torch.gru)
 
-    def step(self, inputs: Tensor, state: State, tap: Tap = OFF, real: Tensor | None = None) -> State:
+    def step(
+        self,
+        inputs: Float[Tensor, "batch d_gates"],
+        state: State,
+        tap: Tap = OFF,
+        real: Bool[Tensor, " batch"] | None = None,
+    ) -> State:
         (hidden,) = state
         given_r, given_z, given_n = inputs.chunk(3, dim=-1)
         from_r, from_z, from_n = self.from_hidden(hidden).chunk(3, dim=-1)
@@ -158,8 +187,8 @@ class GRUCell(Cell):
 CELLS: Mapping[str, type[Cell]] = MappingProxyType({"rnn": RNNCell, "lstm": LSTMCell, "gru": GRUCell})
 
 
-def in_autocast(x: Tensor) -> Tensor:
-    """x in the type that products have here: that of autocast where there is one."""
+def in_autocast(x: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
+    """Return `x` in the type of autocast, or unchanged outside of it."""
     kind = x.device.type
     return x.to(torch.get_autocast_dtype(kind)) if torch.is_autocast_enabled(kind) else x
 
@@ -169,27 +198,27 @@ def _zero_at_padding(value: Tensor, real: Tensor | None) -> Tensor:
 
 
 def learning(module: nn.Module, tap: Tap) -> bool:
-    """Return whether a gradient is wanted for the weights and nobody looks: then torch's kernels may stand in."""
+    """Return whether weights take gradients and no tap records: then torch's kernels may be used."""
     return tap is OFF and torch.is_grad_enabled() and next(module.parameters()).requires_grad
 
 
 def unroll(
     cell: Cell,
-    x: Tensor,
-    real: Tensor,
+    x: Float[Tensor, "batch pos d_input"],
+    real: Bool[Tensor, "batch pos"],
     tap: Tap = OFF,
     part: str = "",
     *,
     backward: bool = False,
-    parts: Tensor | None = None,
+    parts: Int[Tensor, "batch pos"] | None = None,
     axis: str = "pos",
-) -> Tensor:
-    """Return the hidden states of a sequence, from a zero state on: x (batch pos d_input) -> (batch pos d_hidden).
+) -> Float[Tensor, "batch pos d_hidden"]:
+    """Return the hidden states of a sequence, starting from zeros.
 
-    `real` (batch pos) is True at tokens that are not padding; padding comes after them and has the state zero.
-    `backward` reads from the end: each row begins at its own last real token. Step T is the one at position T in both
-    directions; `part` is the scope inside a step, `axis` the name of the sequence's axis in the trace. Where `parts` (batch
-    pos) are given, as the sentences of a document, each is read for itself: the state is zero again where one begins.
+    `real` is True at tokens that are not padding; padding comes after them and has the state zero. `backward` reads from
+    the end: each row begins at its own last real token. Step T is the one at position T in both directions; `part` is the
+    scope inside a step, `axis` the name of the sequence's axis in the trace. `parts` numbers the parts of a text, such as
+    the sentences of a document: the state is zero again where one begins.
 
     >>> unroll(GRUCell(3, 5), torch.ones(2, 7, 3), torch.ones(2, 7, dtype=torch.bool), backward=True).shape
     torch.Size([2, 7, 5])
@@ -206,7 +235,7 @@ def unroll(
         )
     n = x.shape[1]
     at, given, state = steps(tap, n, axis=axis), cell.from_input(x), cell.zeros(x)
-    fresh = None if parts is None else begins(parts, backward=backward)
+    fresh = None if parts is None else part_starts(parts, backward=backward)
     hidden: list[Tensor] = [x] * n
     for t in reversed(range(n)) if backward else range(n):
         step = at(t) / part if part else at(t)
@@ -223,7 +252,7 @@ def _run_fused(cell: Cell, x: Tensor, real: Tensor, backward: bool) -> Tensor:
 
 
 def _by_part(cell: Cell, x: Tensor, real: Tensor, backward: bool, parts: Tensor) -> Tensor:
-    """Return each part as a row of its own, all of about one length at once."""
+    """Return the hidden states, each part read as a row of its own, all of about one length at once."""
     given, found, places = x.flatten(0, 1), [], []
     for place, inside in rows(parts, real, backward=backward):
         row = given.index_select(0, place.flatten()).unflatten(0, place.shape)
@@ -234,8 +263,10 @@ def _by_part(cell: Cell, x: Tensor, real: Tensor, backward: bool, parts: Tensor)
     return whole.unflatten(0, x.shape[:2])
 
 
-def reversed_rows(x: Tensor, real: Tensor) -> Tensor:
-    """Return each row's real positions in reverse order, padding left where it is: x (batch pos d).
+def reversed_rows(
+    x: Float[Tensor, "batch pos d_model"], real: Bool[Tensor, "batch pos"]
+) -> Float[Tensor, "batch pos d_model"]:
+    """Return each row's real positions in reverse order, padding left where it is.
 
     >>> reversed_rows(torch.tensor([[[1.0], [2.0], [9.0]]]), torch.tensor([[True, True, False]])).flatten().tolist()
     [2.0, 1.0, 9.0]

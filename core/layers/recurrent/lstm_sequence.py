@@ -1,33 +1,48 @@
-"""An LSTM over a whole sequence while it is learnt, its gradients by hand.
+"""An LSTM over a whole sequence in training, with its gradients by hand.
 
-Torch's own kernel multiplies for the gradients of the weights at each step; here the loops hold what depends on the
-step before and nothing else, and all other products are one for the whole sequence. Width 320, 48 rows of 128 tokens,
+Torch's own kernel multiplies for the gradients of the weights at each step; here the loops have what depends on the
+step before and nothing else; all other products are one for the whole sequence. Width 320, 48 rows of 128 tokens,
 one thread in bfloat16: forward and backward in 0.23 s instead of 0.63 s.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+
 
 sigmoid_backward, tanh_backward = torch.ops.aten.sigmoid_backward, torch.ops.aten.tanh_backward
 
 
 class LSTMSequence(torch.autograd.Function):
-    """All hidden states (batch pos d_hidden) of x (batch pos d_input) from a state (h, c), each (batch d_hidden).
+    """The hidden states of an LSTM over x from a state (h, c), as an autograd function.
 
     The equations are those of `core.layers.recurrent.LSTMCell`. Products are in the type of x, the cell in float32.
     With a_t the four gates before their bend, dL/da_t = (dL/dc_t g i(1-i), dL/dc_t c_{t-1} f(1-f), dL/dc_t i (1-g^2),
     dL/dh_t tanh(c_t) o(1-o)), where dL/dc_t = dL/dh_t o (1 - tanh(c_t)^2) + f_{t+1} dL/dc_{t+1} and dL/dh_t is what
     comes from above plus W_hh^T dL/da_{t+1}.
+
+    >>> x, state, bias = torch.ones(2, 7, 3), torch.zeros(2, 5), torch.zeros(20)
+    >>> LSTMSequence.apply(x, state, state, torch.ones(20, 3), torch.ones(20, 5), bias, bias).shape
+    torch.Size([2, 7, 5])
     """
 
     @staticmethod
     def forward(
-        ctx: Any, x: Tensor, h: Tensor, c: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor, b_hh: Tensor
-    ) -> Tensor:
+        ctx: Any,
+        x: Float[Tensor, "batch pos d_input"],
+        h: Float[Tensor, "batch d_hidden"],
+        c: Float[Tensor, "batch d_hidden"],
+        w_ih: Float[Tensor, "d_gates d_input"],
+        w_hh: Float[Tensor, "d_gates d_hidden"],
+        b_ih: Float[Tensor, " d_gates"],
+        b_hh: Float[Tensor, " d_gates"],
+    ) -> Float[Tensor, "batch pos d_hidden"]:
         kind, d, (rows, n) = x.dtype, w_hh.shape[1], x.shape[:2]
         across = x.transpose(0, 1).reshape(n * rows, -1)
         given = torch.addmm((b_ih + b_hh).to(kind), across, w_ih.to(kind).T).view(n, rows, 4 * d)

@@ -1,20 +1,25 @@
-"""Tokens of a batch that are read part by part, as sentences of a document are: which belong together, and how they lie as rows."""
+"""Texts that are read part by part, as a document by its sentences: the tokens of each part, as masks and as rows."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Int
+
 
 GROUPS = 4
 """Parts are put together by length in so many groups, so that little of what is computed is padding."""
 
 
-def begins(parts: Tensor, *, backward: bool = False) -> Tensor:
-    """True where a part begins, for a reader from the front or from the `backward` end: parts (batch pos) -> (batch pos).
+def part_starts(parts: Int[Tensor, "batch pos"], *, backward: bool = False) -> Bool[Tensor, "batch pos"]:
+    """Return True at the first token of each part, or at the last for a reader that goes `backward`.
 
-    >>> begins(torch.tensor([[0, 0, 1]])).tolist(), begins(torch.tensor([[0, 0, 1]]), backward=True).tolist()
+    >>> part_starts(torch.tensor([[0, 0, 1]])).tolist(), part_starts(torch.tensor([[0, 0, 1]]), backward=True).tolist()
     ([[True, False, True]], [[False, True, True]])
     """
     edge = torch.ones_like(parts[:, :1], dtype=torch.bool)
@@ -22,27 +27,31 @@ def begins(parts: Tensor, *, backward: bool = False) -> Tensor:
     return torch.cat((turns, edge) if backward else (edge, turns), dim=1)
 
 
-def members(parts: Tensor, real: Tensor) -> Tensor:
-    """Return a mask of the tokens of each part: parts and real (batch pos) -> (batch part pos), padding in none.
+def part_masks(
+    parts: Int[Tensor, "batch pos"], real: Bool[Tensor, "batch pos"]
+) -> Bool[Tensor, "batch part pos"]:
+    """Return a mask of the tokens of each part; padding belongs to none.
 
-    >>> members(torch.tensor([[0, 0, 1]]), torch.ones(1, 3, dtype=torch.bool)).int().tolist()
+    >>> part_masks(torch.tensor([[0, 0, 1]]), torch.ones(1, 3, dtype=torch.bool)).int().tolist()
     [[[1, 1, 0], [0, 0, 1]]]
     """
     n = int(torch.where(real, parts, 0).max()) + 1
     return (parts[:, None] == torch.arange(n, device=parts.device)[:, None]) & real[:, None]
 
 
-def rows(parts: Tensor, real: Tensor, *, backward: bool = False) -> Iterator[tuple[Tensor, Tensor]]:
+def rows(
+    parts: Int[Tensor, "batch pos"], real: Bool[Tensor, "batch pos"], *, backward: bool = False
+) -> Iterator[tuple[Int[Tensor, "row pos"], Bool[Tensor, "row pos"]]]:
     """Yield the parts of all rows as new rows, in groups of about one length: each token's index, and a mask of real tokens.
 
-    parts and real (batch pos), the tokens of a part side by side. Each of a pair is (row pos): indices into the flattened
-    batch, in the order of reading, and False where a row is filled up.
+    The tokens of a part are neighbours. The indices are into the flattened batch, in the order of reading; the mask is False
+    where a row is filled up.
 
     >>> [place.tolist() for place, _ in rows(torch.tensor([[0, 0, 1]]), torch.ones(1, 3, dtype=torch.bool))]
     [[[2]], [[0, 1]]]
     """
-    first = (begins(parts) & real).flatten().nonzero().squeeze(1)
-    lengths = members(parts, real).sum(-1)
+    first = (part_starts(parts) & real).flatten().nonzero().squeeze(1)
+    lengths = part_masks(parts, real).sum(-1)
     lengths = lengths[lengths > 0]
     order = lengths.argsort()
     for some in order.tensor_split(min(GROUPS, len(order))):

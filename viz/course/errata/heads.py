@@ -138,9 +138,9 @@ def outputs_merged() -> Evidence:
     d = 16
     attend, x = filled(MultiHeadAttention(d, N_HEADS)), tensor(1, N_WORDS, d)
     found = _looked(attend, x)
-    values = attend._split(attend.to_v(x))
+    values = attend.split(attend.to_v(x))
     common = found["scores"].mean(1, keepdim=True).softmax(-1).expand_as(found["scores"]) @ values
-    apart = gap(attend.to_out(attend._merge(common)), found["out"])
+    apart = gap(attend.to_out(attend.merge(common)), found["out"])
     shapes = {name: tuple(found[name].shape) for name in ("scores", "heads", "out")}
     numbers = {
         "gap": apart,

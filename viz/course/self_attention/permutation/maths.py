@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from core import masks
 from core.errors import InputError
 from core.layers.attention import MultiHeadAttention
-from core.layers.linear import lasting
+from core.layers.linear import outside_inference_mode
 from core.maths import max_difference
 from core.serving.engine import default
 from core.trace import record
@@ -50,7 +50,7 @@ def matrix(order: Sequence[int]) -> Array:
 
 def in_double(layer: MultiHeadAttention) -> MultiHeadAttention:
     """A copy of an attention layer that calculates in float64."""
-    with lasting():
+    with outside_inference_mode():
         copy = MultiHeadAttention(
             layer.n_heads * layer.d_head, layer.n_heads, bias=layer.to_q.bias is not None
         ).double()
@@ -67,7 +67,7 @@ def attend(layer: MultiHeadAttention, x: Array, causal: bool = False) -> tuple[A
     >>> bool(np.allclose(attend(f, x[::-1])[0], attend(f, x)[0][::-1]))
     True
     """
-    with lasting():
+    with outside_inference_mode():
         rows = torch.tensor(np.ascontiguousarray(x), dtype=torch.float64)[None]
         allowed = masks.causal(len(x)) if causal else torch.ones(len(x), len(x), dtype=torch.bool)
         out, trace = record(lambda tap: layer(rows, rows, allowed, tap), keep=["pattern"])
@@ -80,7 +80,7 @@ def rows_of(network: Any, ids: Sequence[int], places: Sequence[int] | None = Non
     BERT adds word, segment and position and norms the sum; without places the position is left out of the sum.
     """
     embed = network.embed
-    with lasting():
+    with outside_inference_mode():
         total = embed["token"].weight[list(ids)].double() + embed["segment"].weight[0].double()
         if places is not None:
             total = total + embed["position"].weight[list(places)].double()
@@ -92,7 +92,7 @@ def rows_of(network: Any, ids: Sequence[int], places: Sequence[int] | None = Non
 
 def through(network: Any, x: Array) -> Array:
     """Rows through every layer of the network as it is, in float32; no mask, (n, d) -> (n, d)."""
-    with lasting():
+    with outside_inference_mode():
         rows, allowed = (
             torch.tensor(np.ascontiguousarray(x), dtype=torch.float32)[None],
             torch.ones(len(x), len(x), dtype=torch.bool),

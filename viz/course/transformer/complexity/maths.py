@@ -24,7 +24,7 @@ from core.checkpoints.files import json_object
 from core.checkpoints.writing import write_json
 from core.data.home import assets
 from core.errors import InputError
-from core.layers.attention import MultiHeadAttention
+from core.layers.packed_attention import PackedAttention
 from viz.course.shared.maths.machine import machine
 
 HEADS = 8
@@ -192,7 +192,7 @@ def _fastest(run: Callable[[], Tensor], budget: float) -> float:
 @cache
 def _layers(p: int) -> tuple[Any, Any]:
     with torch.inference_mode(False), torch.random.fork_rng(devices=[]):
-        return MultiHeadAttention(p, HEADS).eval().requires_grad_(False), nn.LSTM(
+        return PackedAttention(p, HEADS).eval().requires_grad_(False), nn.LSTM(
             p, p, batch_first=True
         ).eval().requires_grad_(False)
 
