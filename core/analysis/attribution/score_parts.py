@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -49,9 +49,9 @@ class ScoreParts:
     `score` is the one that the run recorded.
     """
 
-    query_parts: tuple[Part, ...]
-    key_parts: tuple[Part, ...]
-    products: Array
+    query_parts: tuple[Part, ...] = field(repr=False)
+    key_parts: tuple[Part, ...] = field(repr=False)
+    products: Array = field(repr=False)
     added: Mapping[str, float]
     score: float
 
