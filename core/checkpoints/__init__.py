@@ -36,9 +36,15 @@ def open_model(name_or_path: str | os.PathLike[str], *, step: int | None = None)
             return open_model(found[0], step=found[1])
     path = Path(name_or_path)
     try:
-        there = bool(path.name) and path.is_dir()
+        there, is_file = bool(path.name) and path.is_dir(), path.is_file()
     except (OSError, ValueError):
-        there = False
+        there = is_file = False
+    if is_file:
+        raise InputError(
+            f"'{printable(path.name)}' is a file.",
+            "A model is opened by the folder that holds its files.",
+            f"Open '{printable(str(path.absolute().parent), 200)}'.",
+        )
     if not there and len(path.parts) > 1:
         raise InputError(
             f"There is no folder '{printable(path.name)}' at that path.",

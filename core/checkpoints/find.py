@@ -10,8 +10,8 @@ from pathlib import Path
 
 from core.checkpoints import manifest
 from core.checkpoints.files import printable
-from core.checkpoints.gguf_file import SUFFIX, gguf_in
-from core.checkpoints.load import inspect, load_model
+from core.checkpoints.gguf_file import gguf_in
+from core.checkpoints.load import inspect, is_model, load_model, models_in
 from core.errors import InputError
 from core.model import Model
 
@@ -120,41 +120,27 @@ def _shipped(models: Path) -> set[str]:
         known = set(manifest.read_manifest(models))
     except InputError:  # each model that is here will say so when it is verified
         known = set()
-    return known | {path.name for path in _model_folders_in(models) if not path.name.startswith(".")}
+    here = (path for path in models_in(models) if path.parent == models)
+    return known | {path.name for path in here if not path.name.startswith(".")}
 
 
 def local_folders() -> list[Path]:
-    """Return the model folders that ATLAS_MODELS names: each entry is one, or holds some."""
+    """Return the model folders that ATLAS_MODELS names: each entry is one, or holds some, directly or below their publishers."""
     found: list[Path] = []
     for entry in os.environ.get(VARIABLE, "").split(os.pathsep):
         if not entry.strip():
             continue
         place = Path(os.path.expanduser(entry))  # an unknown user's home is a folder that is not there
-        within = _model_folders_in(place)
-        found += [place] if not within or _is_model(place) else within
+        within = models_in(place)
+        found += [place] if not within or is_model(place) else within
     return list(dict.fromkeys(found))[:MAX_FOLDERS]
-
-
-def _model_folders_in(place: Path) -> list[Path]:
-    try:
-        return sorted(path for path in place.iterdir() if _is_model(path))
-    except OSError:
-        return []
-
-
-def _is_model(folder: Path) -> bool:
-    if (folder / "config.json").is_file():
-        return True
-    with suppress(OSError):
-        return folder.is_dir() and any(folder.glob(f"*{SUFFIX}"))  # of several it is said when it is opened
-    return True
 
 
 def _installed() -> list[Path]:
     """Return the folders of installed packages that hold a model; none of their code is imported."""
     specs = (find_spec(name) for name in PACKAGES)
     places = (place for spec in specs if spec for place in spec.submodule_search_locations or ())
-    return [Path(place) for place in places if _is_model(Path(place))]
+    return [Path(place) for place in places if is_model(Path(place))]
 
 
 def _name(folder: Path) -> str:

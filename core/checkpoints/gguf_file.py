@@ -1,8 +1,6 @@
 """GGUF files of the Llama kinds, as llama.cpp writes them, one in a folder: dequantised with the gguf library.
 
 Names, sizes and switches are given to the reader of Hugging Face folders in its own words, so every check of those holds here.
-
-Names, sizes and switches are given to the reader of Hugging Face folders in its own words, so every check of those holds here.
 """
 
 from __future__ import annotations
@@ -404,8 +402,9 @@ def _values(header: GGUFHeader, kind: str) -> dict[str, Any]:
     }
     marks[MORE_ENDS] = [facts.get(f"tokenizer.ggml.{name}_token_id") for name in ("eot", "eom")]
     scaling = facts.get(f"{kind}.rope.scaling.type")
+    windowed = kind == "llama" and bool(values["sliding_window"])  # llama.cpp has one kind for both
     return {
-        "model_type": kind,
+        "model_type": "mistral" if windowed else kind,
         **values,
         **marks,
         "vocab_size": None if table is None else table.shape[0],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,35 @@ from core.text import Tokenizer
 
 log = logging.getLogger(__name__)
 TRIED = 16
+DEEPEST, MOST_FOLDERS = 3, 1_000
+"""How far down models are looked for: publisher/model, or models--OWNER--NAME/snapshots/REVISION."""
 GENERATION = "generation_config.json"
+
+
+def is_model(folder: Path) -> bool:
+    """Return whether a folder has the files of a model; one that cannot be read may have them."""
+    if (folder / "config.json").is_file():
+        return True
+    with suppress(OSError):
+        return folder.is_dir() and any(folder.glob(f"*{SUFFIX}"))  # of several it is said when it is opened
+    return True
+
+
+def models_in(place: Path) -> list[Path]:
+    """Return the model folders of the first level below a folder that has any."""
+    level = [place]
+    for _ in range(DEEPEST):
+        level = [each for folder in level for each in _content(folder)][:MOST_FOLDERS]
+        if found := [folder for folder in level if is_model(folder)]:
+            return found
+    return []
+
+
+def _content(folder: Path) -> list[Path]:
+    try:
+        return sorted(folder.iterdir())
+    except OSError:
+        return []
 
 
 def inspect(folder: Path) -> tuple[Plan, Weights]:
@@ -46,6 +75,12 @@ def inspect(folder: Path) -> tuple[Plan, Weights]:
             f"{printable(folder.name)} holds {len(several):,} GGUF files.",
             "One folder is one model, and of several files it is not known which is meant.",
             "Put each into a folder of its own.",
+        )
+    if not (folder / "config.json").exists() and (within := next(iter(models_in(folder)), None)):
+        raise InputError(
+            f"{printable(folder.name)} is not a model: it holds folders of models.",
+            "A model is a folder that holds its files.",
+            f"Open one of them, such as '{printable(str(within), 200)}'.",
         )
     values = json_object(folder, "config.json")
     weights = find_weights(folder)

@@ -125,6 +125,8 @@ class Tokenizer:
         )
         tokens = tuple(self.token(index) for index in encoding.ids)
         spans = _extended(text, tokens, spans, self.unknown)
+        if not self.unknown and uncovered(text, spans):
+            spans = _in_order(text, tokens, spans)
         return Encoded(tuple(encoding.ids), tokens, spans, uncovered(text, spans))
 
     def check_rows(self, ids: Sequence[int]) -> None:
@@ -381,6 +383,32 @@ def _extended(text: str, tokens: Sequence[str], spans: tuple[Span, ...], unknown
         if begins
         else spans
     )
+
+
+def _in_order(text: str, tokens: Sequence[str], spans: tuple[Span, ...]) -> tuple[Span, ...]:
+    """Return the spans of tokens whose letters stand in the text in this order, and others between them; else the given ones.
+
+    A vocabulary without an unknown token drops what it has no token for, and the library counts on without it.
+
+    >>> _in_order("A cat", ("c", "at"), ((0, 1), (1, 3)))
+    ((2, 3), (3, 5))
+    """
+    if all(
+        span is None or _same_letters(token, text[slice(*span)])
+        for token, span in zip(tokens, spans, strict=True)
+    ):
+        return spans
+    for letters in (text, text.lower()):
+        found: list[Span] = []
+        end = 0
+        for token, span in zip(tokens, spans, strict=True):
+            places = [end := letters.find(letter, end) + 1 for letter in token] if span else []
+            if 0 in places:
+                break
+            found.append((places[0] - 1, end) if places else span)
+        if len(found) == len(tokens):
+            return tuple(found)
+    return spans
 
 
 def _same_letters(token: str, letters: str) -> bool:

@@ -7,6 +7,7 @@ import shutil
 import pytest
 from foreign_folders import write
 
+import core
 from core.checkpoints import find
 from core.errors import InputError
 from core.serving.engine import Engine, RunRequest
@@ -33,7 +34,13 @@ def test_a_folder_comes_changes_and_goes(engine, tmp_path):
     assert names(engine) == before | {"new"}
     first = engine.run(RunRequest("new", "the street"), session="a")
     assert first.tokens and engine.open("new") is engine.open("new")
-    shutil.move(shelf / "new", tmp_path / "away")
+    (shelf / "publisher").mkdir()
+    shutil.move(shelf / "new", shelf / "publisher" / "new")
+    assert names(engine) == before | {"new"}
+    with pytest.raises(InputError, match=r"holds folders of models.*publisher/new"):
+        core.open_model(shelf)
+    shutil.move(shelf / "publisher" / "new", tmp_path / "away")
+    shutil.rmtree(shelf / "publisher")
     assert names(engine) == before
     with pytest.raises(InputError, match="There is no model 'new'"):
         engine.run(RunRequest("new", "the street"), session="a")

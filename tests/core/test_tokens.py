@@ -173,6 +173,23 @@ def test_what_no_token_stands_for_is_lost(text):
     assert "".join(text[slice(*span)] for span in encoded.uncovered) == "\x00" * text.count("\x00")
 
 
+@pytest.mark.parametrize(
+    ("text", "places"),
+    [
+        ("The king", [(1, 2), (2, 3), (4, 5), (5, 6), (6, 7), (7, 8)]),
+        ("a é", [(0, 1)]),
+        ("éß the", [(3, 5), (5, 6)]),
+        ("t1h\U0001f642 e", [(0, 3), (5, 6)]),
+        ("the", [(0, 2), (2, 3)]),
+    ],
+)
+def test_what_a_vocabulary_drops_moves_no_token_from_its_letters(text, places):
+    """Letters without a space, bytes or an unknown token: the library counts on as if the others were not there."""
+    vocabulary = {piece: index for index, piece in enumerate([*"abcdefghijklmnopqrstuvwxyz", "th"])}
+    encoded = Tokenizer(tokenizers.Tokenizer(models.BPE(vocabulary, [("t", "h")]))).encode(text)
+    assert list(encoded.spans) == places
+
+
 A = byte_of(255) + 1 + PIECES.index("▁a")
 
 

@@ -14,6 +14,8 @@ from parity import SAME, redraw
 from transformers import (
     LlamaConfig,
     LlamaForCausalLM,
+    MistralConfig,
+    MistralForCausalLM,
     Qwen2Config,
     Qwen2ForCausalLM,
     Qwen3Config,
@@ -317,6 +319,17 @@ def test_facts_that_change_nothing_are_passed_over(whole, backend, tmp_path):
     write(tmp_path / "it" / "it.gguf", model, backend, facts=facts)
     run = open_model(tmp_path / "it").run(TEXT)
     assert np.abs(run.logits - logits(model, run.ids)).max() <= SAME
+
+
+def test_a_llama_with_a_window_is_a_mistral(whole, backend, tmp_path):
+    model, _ = whole
+    windowed = MistralForCausalLM(MistralConfig(**SHAPE, vocab_size=288, sliding_window=4)).eval()
+    windowed.load_state_dict(model.state_dict())
+    write(tmp_path / "it.gguf", model, backend, facts={"llama.attention.sliding_window": 4})
+    run = open_model(tmp_path).run(TEXT)
+    assert np.abs(run.logits - logits(windowed, run.ids)).max() <= SAME
+    with pytest.raises(InputError, match=r"'it\.gguf' is a file"):
+        open_model(tmp_path / "it.gguf")
 
 
 @pytest.mark.quick(1)

@@ -17,6 +17,7 @@ import core.serving.engine
 from core.abilities import ABILITIES
 from core.analysis.heads.head_survey import average_results, scores_or_reason, survey_steps
 from core.checkpoints import manifest
+from core.checkpoints.load import inspect
 from core.data.texts import Example
 from core.model import Model
 from core.reading.surveys import Standing
@@ -26,6 +27,7 @@ from viz.widgets.pins import View
 from viz.workspace.compare import page as compare
 from viz.workspace.find import pool
 from viz.workspace.importance import work
+from viz.workspace.shared import tasks
 from viz.workspace.your_model import data
 
 VIEWS: dict[str, tuple[str, dict[str, str]]] = {
@@ -186,6 +188,16 @@ def test_what_a_model_lacks_is_said(opened: Callable[[str], Model], name: str) -
     if not model.has_scores:
         with pytest.raises(core.InputError, match="has no scores"):
             _ = model.run(model.reader.example).scores
+
+
+def test_an_encoder_that_fills_no_blank_opens_with_a_text_to_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("encoder-alone", "encoder-pooled", "t5-encoder"):
+        plan, _ = inspect(write(tmp_path, name))
+        monkeypatch.setattr(tasks, "_does", lambda _, plan=plan: plan.does)
+        assert tasks.asked_of(name, plan.spec) is tasks.READ
+    assert not inspect(write(tmp_path, "one-head-encoder"))[0].does
 
 
 def test_each_pane_of_compare_reads_its_own_mask(

@@ -131,8 +131,9 @@ def judge(model: str, text: str) -> Note | None:
             capitals=True,
         )
     if missing := unknown_characters(text, reads):
+        instead = "the same unknown token" if reads.unknown else "nothing"
         return Note(
-            f"{model} has no token for “{visible(shorten(missing, 20))}”. It reads the same unknown token wherever such a character stands."
+            f"{model} has no token for “{visible(shorten(missing, 20))}”. It reads {instead} wherever such a character stands."
         )
     if of and of.language == "English" and not is_english(text):
         return Note(

@@ -134,8 +134,12 @@ class Plan:
 
     @property
     def does(self) -> str:
-        """Return the output of its head, or "embedding"; "" for any other network."""
-        return self.head.output if self.head is not None else "embedding" if self.pooling is not None else ""
+        """Return the output of its head, "embedding", or "states" where a framed text gives no output; "" for any other network."""
+        if self.head is not None:
+            return self.head.output
+        if self.pooling is not None:
+            return "embedding"
+        return "states" if self.spec.framed and not self.spec.outputs(self.config).keys() - {"pooled"} else ""
 
     @property
     def n_bytes(self) -> int:

@@ -43,7 +43,7 @@ WRITE = Task("Read and write", "", TRANSLATE.text, "A text to read")
 READ = Task(
     "Read a text", "", "The animal didn't cross the street because it was too tired.", "A text to read"
 )
-"""What an encoder alone does that frames no text and fills no blanks."""
+"""The task of an encoder that fills no blanks and has no other output."""
 CONTINUE = Task(
     "Continue",
     "gpt-mini",
@@ -77,7 +77,7 @@ def asked_of(model: str, family: Family) -> Task:
     """The task of a model; by its family to fill blanks where it frames a text, to translate (one that was brought: to write) where it reads a source, to tell the kind where it reads by sentences, to look where it reads a picture."""
     if kind_of(model):
         return TOYS
-    if tuned := TUNED.get(_does(model)):
+    if tuned := {**TUNED, "states": READ}.get(_does(model)):
         return tuned
     if family.sentences:
         return TELL
@@ -179,8 +179,13 @@ def _problem(name: str, models: dict[str, Family], lacks: Callable[[Model], str]
     return InputError(
         f"This page cannot show {name}.",
         f"{lack[:1].upper()}{lack[1:]}",
-        "Your text is kept: choose another model here, or go back.",
+        f"{_input_name()} is kept: choose another model here, or go back.",
     )
+
+
+def _input_name() -> str:
+    """Return the name of the input in the link: a drawing or a text."""
+    return "Your drawing" if (state.peek("text") or "").startswith(doodles.PREFIX) else "Your text"
 
 
 def none_fits(name: str, lacks: Callable[[Model], str]) -> InputError:
