@@ -8,21 +8,21 @@ from PIL import Image
 
 from viz.instruments.words.words import start
 from viz.workspace.look import page
-from viz.workspace.shared import head_picker
+from viz.workspace.shared import attention_kinds, head_pills, head_ref
 
 
 def test_the_words_of_the_picture_are_those_of_the_first_screen() -> None:
     found = page.compute(page.Params())
-    place = head_picker.chosen(found.heads)
-    seen = head_picker.look(found.run, place.kind)
-    drawn, weights = head_picker.drawn_words(seen), seen.weights[place.layer, place.head]
+    place = head_pills.chosen_head(found.heads)
+    seen = head_ref.attention_of(found.run, place.kind)
+    drawn, weights = head_ref.target_words(seen), seen.weights[place.layer, place.head]
     side, index = start(
         weights,
         seen.allowed[place.layer, place.head],
         drawn,
         len(seen.keys),
-        head_picker.touched(found.run, place.kind),
-        head_picker.layout(place.kind),
+        head_pills.touched_word(found.run, place.kind),
+        attention_kinds.layout(place.kind),
     )
     assert side == "target"
     word, row = drawn[index]

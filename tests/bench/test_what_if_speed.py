@@ -11,7 +11,7 @@ import torch
 import core.serving.engine
 from core.edits import ScaleHead
 from core.edits.serialize import to_text
-from viz.workspace.shared.head_picker import HeadRef
+from viz.workspace.shared.head_ref import HeadRef
 from viz.workspace.what_if import data, page, views
 
 pytestmark = pytest.mark.bench

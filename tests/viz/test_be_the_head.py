@@ -20,7 +20,7 @@ from viz.labels import percent
 from viz.workspace.be_the_head import data
 from viz.workspace.be_the_head import page as be_the_head
 from viz.workspace.be_the_head.data import evenly, last_word, read_row
-from viz.workspace.shared.head_picker import HeadRef
+from viz.workspace.shared.head_ref import HeadRef
 
 TEXT = "She has a white car."
 

@@ -19,7 +19,7 @@ from core.text import Tokenizer
 from core.text.learn import learn_byte_level_bpe, learn_wordpiece
 from viz.workspace.compare import data as compare
 from viz.workspace.decode import pictures
-from viz.workspace.shared import head_picker, presets, reading_hints, tasks
+from viz.workspace.shared import head_pills, head_survey, model_run, presets, reading_hints, tasks
 
 LINES = [text for row in texts("presets") for text in (row.text, row.second)]
 MARKS = ("<pad>", "<start>", "<end>")
@@ -93,8 +93,8 @@ def test_it_writes_and_opens_on_cross_attention(titles):
     assert not test.exception
     assert tasks.asked_of(titles.name, titles.spec) is tasks.WRITE
     run = titles.run(tasks.WRITE.text, keep=["*.pattern"])
-    measured = head_picker.survey(titles.name)
-    assert head_picker.chosen(measured, run).kind == "cross"
+    measured = head_survey.survey(titles.name)
+    assert head_pills.chosen_head(measured, run).kind == "cross"
     assert tasks.written_by(titles) == "text"
     assert tasks.WRITE.chip in [option for group in test.button_group for option in group.options]
 
@@ -129,7 +129,7 @@ def test_ours_keep_their_bound_and_promise():
 def test_heads_of_a_model_that_reads_no_english_are_not_named(monkeypatch):
     made = BROUGHT["protein"]()
     for _ in served(made, monkeypatch):
-        heads = head_picker.survey(made.name)["self"]
+        heads = head_survey.survey(made.name)["self"]
         assert heads.label(0, 0) == "not named"
         test = look(model=made.name, text=PROTEINS[0])
         assert not test.exception and "near-uniform" not in words(test)
@@ -141,18 +141,18 @@ def test_the_head_that_a_link_opens_does_not_wait_for_the_survey(brought, monkey
         PROTEINS[0] if brought.name in ("protein", "genes") else "The animal was tired and the animal slept."
     )
     run = brought.run(text)
-    monkeypatch.setattr(head_picker.state, "read", lambda _, default=None, *rules: default)
-    before = head_picker._of_run(run)
+    monkeypatch.setattr(head_pills.state, "read", lambda _, default=None, *rules: default)
+    before = head_survey.survey_of_run(run)
     turned = {
         kind: replace(one, scores={name: -values for name, values in one.scores.items()})
         for kind, one in before.items()
     }
-    assert head_picker.chosen(before, run) == head_picker.chosen(turned, run)
-    monkeypatch.setattr(head_picker.engine_client, "run", lambda *_, **__: run)
-    monkeypatch.setattr(head_picker, "opened", lambda _: brought)
+    assert head_pills.chosen_head(before, run) == head_pills.chosen_head(turned, run)
+    monkeypatch.setattr(head_survey.engine_client, "run", lambda *_, **__: run)
+    monkeypatch.setattr(model_run, "open_model", lambda _: brought)
     pairs = []
     for survey in (before, turned):
-        monkeypatch.setattr(head_picker, "survey", lambda _, held=survey: held)
+        monkeypatch.setattr(head_survey, "survey", lambda _, held=survey: held)
         pairs.append(compare.opening(brought.name, text))
     assert pairs[0] == pairs[1]  # Compare opens on the same two heads, too
-    assert head_picker.chosen(before, run).kind in brought.run(text).kinds
+    assert head_pills.chosen_head(before, run).kind in brought.run(text).kinds

@@ -24,7 +24,7 @@ from viz.widgets.pins import View
 from viz.workspace.compare import data, folds, presets
 from viz.workspace.compare import page as compare
 from viz.workspace.compare import pair as pair_of
-from viz.workspace.shared import head_picker
+from viz.workspace.shared import head_survey, model_run
 from viz.workspace.shared.toy_models import own_texts
 from viz.workspace.what_if import data as changes
 
@@ -241,7 +241,7 @@ def test_the_table_and_the_equation_hold_the_numbers_of_the_pair():
 
 @pytest.mark.parametrize("model", ["induction-tiny", "recorded: copy"])
 def test_a_model_of_letters_has_means_over_lines_of_its_own_task(model):
-    reader, lines = head_picker.opened(model), own_texts(model)
+    reader, lines = model_run.open_model(model), own_texts(model)
     assert lines and changes.over(reader) == "lines of its task"
     wanted = mean_outputs(reader, [line.text for line in lines], "causal")
     np.testing.assert_allclose(changes.means(reader, "causal"), wanted, atol=1e-6)
@@ -295,7 +295,7 @@ def test_rows_that_a_learned_sink_shortens_are_explained(tmp_path, monkeypatch):
     monkeypatch.setenv("ATLAS_MODELS", str(tmp_path))
     with Engine() as engine:
         monkeypatch.setattr(core.serving.engine, "_default", engine)
-        monkeypatch.setattr(head_picker, "survey", lambda name: _unmeasured(engine.open(name)))
+        monkeypatch.setattr(head_survey, "survey", lambda name: _unmeasured(engine.open(name)))
         short, whole = (View(model, "She has", "causal", 1, 0) for model in ("sink", "bytes"))
         found = compared(short, whole)
         assert found.weights[0].sum(1).max() < 0.99 and found.weights[1].sum(1).min() > 0.99

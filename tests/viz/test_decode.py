@@ -65,7 +65,7 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> Iterator[SimpleNamespace]:
             {"first": np.full((2, 3), 0.1) + np.eye(2, 3), "spread": np.full((2, 3), 0.9)}, 1
         )
         monkeypatch.setattr(
-            "viz.workspace.shared.head_picker.survey", lambda name: {"causal": measured, "cross": measured}
+            "viz.workspace.shared.head_survey.survey", lambda name: {"causal": measured, "cross": measured}
         )
         yield seen
 

@@ -17,7 +17,7 @@ from viz.workspace.find import charts, pool
 from viz.workspace.find import page as find
 from viz.workspace.find import sketch as pad
 from viz.workspace.find.pool import Head
-from viz.workspace.shared.head_picker import HeadRef
+from viz.workspace.shared.head_ref import HeadRef
 
 MODELS = ("tiny-gpt", "tiny-translator", "tiny-bert", "tiny-albert")
 

@@ -12,7 +12,7 @@ from tiny_models import served
 from core.analysis.attribution.score_parts import scores_of_attending
 from core.analysis.heads.relative_bias import bias_by_distance
 from viz.workspace.look import relative_bias
-from viz.workspace.shared.head_picker import HeadRef
+from viz.workspace.shared.head_ref import HeadRef
 
 
 @pytest.fixture(scope="module")

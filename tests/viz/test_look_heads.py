@@ -16,7 +16,7 @@ from core.analysis.heads.occasions import can_show
 from core.checkpoints.manifest import shipped_folder
 from core.glossary import term
 from viz.workspace.compare import data, folds
-from viz.workspace.shared import head_picker
+from viz.workspace.shared import head_ref, head_survey
 
 
 @pytest.mark.slow
@@ -39,9 +39,9 @@ def test_compare_of_a_head_with_itself_says_so():
 
 def test_every_head_in_figures(run):
     attention = run.attention("self", by="word")
-    table = folds.figures(head_picker.survey(MODEL)["self"], attention.weights).set_index("head")
+    table = folds.figures(head_survey.survey(MODEL)["self"], attention.weights).set_index("head")
     assert len(table) == 24
-    layer, head = head_picker.survey(MODEL)["self"].best()["previous"]
+    layer, head = head_survey.survey(MODEL)["self"].best()["previous"]
     name, row = f"L{layer}.H{head}", attention.weights[layer, head]
     assert table.loc[name, "habit"] == "previous word" and table.loc[name, "on previous word, battery"] > 0.35
     bits = -(row * np.log2(np.where(row > 0, row, 1))).sum(-1).mean()
@@ -53,15 +53,15 @@ def test_every_head_in_figures(run):
 def test_names_of_heads_are_those_that_ship_and_measured_where_none_do(monkeypatch):
     held = read_heads(shipped_folder() / MODEL)
     assert held is not None
-    shipped = head_picker.survey(MODEL)
+    shipped = head_survey.survey(MODEL)
     for kind, measured in held.trained.items():
         assert (
             shipped[kind].scores.keys() == measured.scores.keys() and shipped[kind].best() == measured.best()
         )
-    monkeypatch.setattr(head_picker, "FILE", "none.json")
-    here = head_picker.survey(MODEL)
+    monkeypatch.setattr(head_survey, "FILE", "none.json")
+    here = head_survey.survey(MODEL)
     assert here["self"].n == 16 < shipped["self"].n and not here["self"].controls
-    assert next(iter(head_picker.habits(here))) == next(iter(head_picker.habits(shipped)))
+    assert next(iter(head_survey.clearest_heads(here))) == next(iter(head_survey.clearest_heads(shipped)))
     np.testing.assert_allclose(here["cross"].scores["aligner"], shipped["cross"].scores["aligner"], atol=1e-3)
 
 
@@ -84,7 +84,7 @@ def test_what_a_head_is_stands_behind_a_question_mark_beside_the_heads():
             if element.value == ":gray[:small[Heads]]"
         )
         assert told.startswith(term("head").sentence) and "L3.H5" in told
-        named = head_picker.habits(head_picker.survey(MODEL), core.open_model(MODEL).run(TEXT))
+        named = head_survey.clearest_heads(head_survey.survey(MODEL), core.open_model(MODEL).run(TEXT))
         assert all(
             f"**{word}**: {TESTS[habit]}" in told
             for word in list(named.values())[:4]
@@ -97,10 +97,11 @@ QUOTE, PLAIN = '"Come with me," said the fox.', "The animal didn't cross the str
 
 
 def test_a_head_of_quotes_is_offered_only_where_something_is_quoted():
-    survey = head_picker.survey("gpt-mini")
-    place = head_picker.HeadRef("causal", *survey["causal"].best()["quotes"])
+    survey = head_survey.survey("gpt-mini")
+    place = head_ref.HeadRef("causal", *survey["causal"].best()["quotes"])
     with_, without = (
-        head_picker.habits(survey, core.open_model("gpt-mini").run(text, keep=[])) for text in (QUOTE, PLAIN)
+        head_survey.clearest_heads(survey, core.open_model("gpt-mini").run(text, keep=[]))
+        for text in (QUOTE, PLAIN)
     )
     assert place in with_ and place not in without and without
     offered = next(
@@ -114,10 +115,10 @@ def test_a_head_of_quotes_is_offered_only_where_something_is_quoted():
 def test_compare_opens_with_heads_whose_habits_have_an_occasion():
     for text in (PLAIN, QUOTE):
         for view in data.opening("gpt-mini", text):
-            assert can_show(head_picker.survey("gpt-mini")["causal"].kind(view.layer, view.head), text)
+            assert can_show(head_survey.survey("gpt-mini")["causal"].kind(view.layer, view.head), text)
     first = data.opening("gpt-mini", QUOTE)[0]
     assert (
-        head_picker.survey("gpt-mini")["causal"].best(PLAIN)
-        != head_picker.survey("gpt-mini")["causal"].best(QUOTE)
+        head_survey.survey("gpt-mini")["causal"].best(PLAIN)
+        != head_survey.survey("gpt-mini")["causal"].best(QUOTE)
         and first
     )

@@ -14,7 +14,7 @@ from core.analysis.arithmetic.cell import attention_row
 from core.analysis.attention.aggregate import aggregate_heads
 from viz.labels import percent
 from viz.workspace.look import cell as look_cell
-from viz.workspace.shared import head_picker
+from viz.workspace.shared import head_survey
 
 MODEL, TEXT = "translator-en-es", "She has a white car."
 
@@ -57,7 +57,7 @@ def test_the_first_screen_draws_the_aligner_on_the_opening_sentence(run):
     header = opened(packet)[0]
     assert header["keys"] == ["She", "has", "a", "white", "car", "."]
     assert "blanco" in header["words"] and header["layout"] == "two"
-    place = next(iter(head_picker.habits(head_picker.survey(MODEL))))
+    place = next(iter(head_survey.clearest_heads(head_survey.survey(MODEL))))
     assert place.kind == "cross"
     wanted = run.attention("cross", by="word", writing=True).weights[place.layer, place.head]
     np.testing.assert_allclose(unpacked(packet), wanted, atol=1e-6)
@@ -65,7 +65,7 @@ def test_the_first_screen_draws_the_aligner_on_the_opening_sentence(run):
 
 def test_the_opening_sentence_was_chosen_by_evidence(run):
     """The best head, found by measuring, links the adjective and the noun across the two languages."""
-    place = next(iter(head_picker.habits(head_picker.survey(MODEL))))
+    place = next(iter(head_survey.clearest_heads(head_survey.survey(MODEL))))
     attention = run.attention("cross", by="word", writing=True)
     for written, source in (("auto", "car"), ("blanco", "white")):
         row = attention.weights[place.layer, place.head, attention.queries.index(written)]
@@ -81,7 +81,7 @@ def test_all_heads_are_one_picture_on_one_scale(run):
         and [len(row) for row in header["kind"]] == [8] * 3
         and header["tokens"] == list(run.attention("cross", by="word", writing=True).weights.shape[2:])
     )
-    measured = head_picker.survey(MODEL)["cross"]
+    measured = head_survey.survey(MODEL)["cross"]
     assert header["kinds"][header["kind"][1][5]] == measured.label(1, 5)
 
 

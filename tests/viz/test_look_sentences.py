@@ -13,7 +13,7 @@ from core.maths import softmax
 from core.text.sentences import sentences_of
 from viz.labels import percent, shorten
 from viz.workspace.compare import data
-from viz.workspace.shared import head_picker
+from viz.workspace.shared import attention_kinds, head_ref
 
 TEXT = "The gale came down on us. A heavy sea broke over the bow! Zyx had a key?"
 
@@ -67,17 +67,18 @@ def test_look_draws_both_weightings_and_tells_the_class(engine, kind, view):
     assert "“Zyx”" in said(test) and "read as one unknown word" in said(test)
     if view:
         assert drawn(test, "axis") and any(
-            f"Within “{shorten(query, head_picker.BEGINNING)}”" in said(test) for query in attention.queries
+            f"Within “{shorten(query, head_ref.BEGINNING)}”" in said(test) for query in attention.queries
         )
 
 
 def test_rows_are_named_by_the_beginning_of_their_sentence(engine):
     run = engine.open("tiny-han").run(TEXT)
-    found = head_picker.look(run, "words")
+    found = head_ref.attention_of(run, "words")
     whole = [TEXT[slice(*place)] for place in sentences_of(TEXT)]
-    assert list(found.queries) == [shorten(one, head_picker.BEGINNING) for one in whole]
+    assert list(found.queries) == [shorten(one, head_ref.BEGINNING) for one in whole]
     assert (
-        head_picker.axis("words") == ("sentence", "word (key)") and head_picker.layout("sentences") == "two"
+        attention_kinds.axis_names("words") == ("sentence", "word (key)")
+        and attention_kinds.layout("sentences") == "two"
     )
 
 

@@ -15,7 +15,7 @@ from core.text import Tokenizer
 from tests.bert_helpers import IDS, build
 from viz.workspace.decode.pictures import pieces
 from viz.workspace.shared.blank import Blanks
-from viz.workspace.shared.head_picker import drawn_words
+from viz.workspace.shared.head_ref import target_words
 
 SPELLED = ("This is THE END of it", "Put the PAD on it", "START and END", "[SEP] the [CLS]", "<s> START </s>")
 
@@ -31,7 +31,7 @@ def test_a_typed_word_is_drawn_whatever_it_is_called(name, text):
         typed = keys.text.lower() if name == "bert-mini" else keys.text
         words = [word for place, word in enumerate(attention.keys) if place not in attention.marks[1]]
         assert "".join("".join(words).split()).lower() == "".join(typed.split()).lower()
-        drawn = [word for word, _ in drawn_words(attention)]
+        drawn = [word for word, _ in target_words(attention)]
         assert drawn == list(attention.queries[: len(attention.queries) - across])  # all but the last END
         header = viz.words(run, kind=kind).packet.header
         assert header["special"] == [list(places) for places in attention.marks]

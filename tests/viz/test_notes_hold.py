@@ -23,7 +23,7 @@ from viz.workspace.compare import data, page, presets
 from viz.workspace.compare import pair as compare_pair
 from viz.workspace.decode import pictures
 from viz.workspace.look import full
-from viz.workspace.shared import head_picker
+from viz.workspace.shared import head_ref
 from viz.workspace.what_if import data as changes
 from viz.workspace.what_if import page as what_if
 from viz.workspace.what_if import views, words
@@ -38,7 +38,7 @@ def test_care_is_called_for_exactly_where_the_numbers_call_for_it(model: str):
     for kind in run.kinds:
         attention = run.attention(kind, by="word")
         for layer, head, row in np.ndindex(attention.weights.shape[:3]):
-            shown = head_picker.HeadView(attention, layer, head, "")
+            shown = head_ref.HeadView(attention, layer, head, "")
             lines = full.care(shown, row, "one", within=run.model.spec.kind(kind).one_text)
             wanted = dict(called_for(shown.weights, shown.allowed, attention.marks[1], row))
             name = f"“{literal(visible(attention.queries[row]))}”"

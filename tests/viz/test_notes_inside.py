@@ -24,7 +24,7 @@ from viz.workspace.importance import page, patch, words
 from viz.workspace.inside import guesses, who
 from viz.workspace.inside import page as inside
 from viz.workspace.inside import ripple as inside_ripple
-from viz.workspace.shared import head_picker, target_picker
+from viz.workspace.shared import head_survey, target_picker
 
 EACH = pytest.mark.parametrize("model", OPENING)
 
@@ -233,7 +233,7 @@ def test_a_ripple_is_told_as_far_as_it_goes(model: str, text: str, other: str):
     [(GPT, "causal"), (READER, "self"), (READER, "cross"), (FILLER, "self"), ("induction-tiny", "causal")],
 )
 def test_a_card_says_what_the_scores_of_its_head_say(model: str, kind: str):
-    measured, bare = head_picker.survey(model)[kind], pool.untrained(model).get(kind)
+    measured, bare = head_survey.survey(model)[kind], pool.untrained(model).get(kind)
     clear = {
         place
         for place in np.ndindex(measured.shape)

@@ -74,7 +74,7 @@ def shape(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         patch.setattr("core.checkpoints.find.PACKAGES", ())
         patch.setenv("ATLAS_MODELS", str(folder))
         patch.setattr(core.serving.engine, "_default", engine)
-        patch.setattr("viz.workspace.shared.head_picker.survey", lambda name: _unmeasured(engine.open(name)))
+        patch.setattr("viz.workspace.shared.head_survey.survey", lambda name: _unmeasured(engine.open(name)))
         patch.setattr(data, "survey", lambda model, _: Standing(heads=_unmeasured(model)))
         patch.setattr(work, "SENTENCES", 2)
         pairs = (Example("The cat sat.", "El gato."),) * 3
@@ -128,7 +128,7 @@ def test_a_model_that_cannot_read_our_sentences_is_left_out_of_find_and_a_large_
     with Engine() as engine:
         monkeypatch.setattr(core.serving.engine, "_default", engine)
         monkeypatch.setattr(
-            "viz.workspace.shared.head_picker.survey", lambda name: _unmeasured(engine.open(name))
+            "viz.workspace.shared.head_survey.survey", lambda name: _unmeasured(engine.open(name))
         )
         text = "The animal didn't cross the street because it was too tired."
         monkeypatch.setattr(pool, "sentences", lambda _: (Example(text),) * 3)
@@ -204,7 +204,7 @@ def test_each_pane_of_compare_reads_its_own_mask(
     opened: Callable[[str], Model], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = {name: opened(name) for name in ("other-mask", "one-head-encoder")}
-    monkeypatch.setattr("viz.workspace.shared.head_picker.opened", made.__getitem__)
+    monkeypatch.setattr("viz.workspace.shared.model_run.open_model", made.__getitem__)
     for text in ("She has a <mask> car.", "She has a [MASK] car.", "She has a ___ car."):
         for names in (tuple(made), tuple(reversed(made))):
             views = compare.views_of(compare.Params(views=tuple(View(name, text) for name in names)))

@@ -8,7 +8,7 @@ from tiny_models import served
 
 from core.data.texts import texts
 from viz.labels import literal
-from viz.workspace.shared import head_picker, presets
+from viz.workspace.shared import head_ref, presets
 
 KEY = "presets:"
 MODELS = ("bahdanau", "tiny-bert", "tiny-gpt", "copy-lstm-attention", "prompt-tiny")
@@ -171,7 +171,7 @@ def test_a_model_of_a_toy_task_opens_with_a_text_of_its_own(engine, name, model,
 def test_look_shows_a_copier_letter_by_letter(engine):
     run = engine.open("copy-lstm-attention").run("k a t", target="kat", keep=["*.pattern"])
     assert (
-        head_picker.look(run, "alignment").queries[:3]
-        == head_picker.look(run, "alignment").keys
+        head_ref.attention_of(run, "alignment").queries[:3]
+        == head_ref.attention_of(run, "alignment").keys
         == ("k", "a", "t")
     )

@@ -142,7 +142,7 @@ def test_look_shows_how_alike_two_sentences_and_several_are(
     with Engine() as engine:
         monkeypatch.setattr(core.serving.engine, "_default", engine)
         monkeypatch.setattr(
-            "viz.workspace.shared.head_picker.survey", lambda name: _unmeasured(engine.open(name))
+            "viz.workspace.shared.head_survey.survey", lambda name: _unmeasured(engine.open(name))
         )
         model = engine.open("embedder")
         assert tasks.asked_of("embedder", model.spec) is tasks.ALIKE

@@ -13,7 +13,7 @@ from core import edits
 from core.edits.serialize import to_text
 from viz.widgets import pins
 from viz.workspace.compare import data as compared
-from viz.workspace.shared.head_picker import HeadRef
+from viz.workspace.shared.head_ref import HeadRef
 from viz.workspace.shared.what_if_link import EDITS, OFF
 from viz.workspace.what_if import data
 from viz.workspace.what_if import page as what_if

@@ -115,5 +115,5 @@ def served(patch: pytest.MonkeyPatch, folder: Path, *names: str) -> Iterator[Eng
     patch.setattr("core.reading.provenance.is_foreign", lambda name: False)
     with Engine() as engine:
         patch.setattr(core.serving.engine, "_default", engine)
-        patch.setattr("viz.workspace.shared.head_picker.survey", lambda name: _unmeasured(engine.open(name)))
+        patch.setattr("viz.workspace.shared.head_survey.survey", lambda name: _unmeasured(engine.open(name)))
         yield engine

@@ -1,19 +1,51 @@
 """The selection on screen: one text through one model, and the head in view. It goes to another page as a unit, or not at all.
 
-A page that shows it says so with `shows`, its own opening values included; a link takes it from here, not from what the
-visitor happened to choose. What belongs to one model, or to one text, does not go along with another.
+A page announces it, its own opening values included; a link takes it from here, not from what the visitor happened to
+choose. What belongs to one model, or to one text, does not go along with another.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
+
+from viz.instruments.kit import origin
+
+if TYPE_CHECKING:
+    from core.run import Run
 
 NAMES = ("model", "text", "pair", "target", "kind", "layer", "head")
 _OWNED = {"model": ("pair", "target", "kind", "layer", "head"), "text": ("pair", "target")}
 _SUBJECT = "atlas.shown"
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What a page shows, as far as it knows it: one text through one model, and the head in view.
+
+    target: a translation that was given; pair: a second text; "" where there is none, None where the page does not know.
+    part: what the page reads of a long text, "" for all of it; it is in no link.
+    """
+
+    model: str
+    text: str
+    target: str | None = None
+    pair: str | None = None
+    kind: str | None = None
+    layer: int | None = None
+    head: int | None = None
+    part: str = ""
+
+
+def announce(selection: Selection, run: Run | None = None) -> None:
+    """Tell links and the lecture room what the page shows and, as soon as there is a `run`, the pictures that follow whose numbers they have."""
+    known = {name: getattr(selection, name) for name in NAMES}
+    set_selection(**{name: value for name, value in known.items() if value is not None})
+    if run is not None:
+        origin.tell_run(run, selection.kind or "", selection.layer, selection.head)
 
 
 def current_selection() -> dict[str, str]:

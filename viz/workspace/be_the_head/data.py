@@ -16,8 +16,8 @@ from core.model import Model
 from core.models import Kind
 from core.run import Run
 from viz.widgets import engine_client, input_hints
-from viz.workspace.shared import head_picker
-from viz.workspace.shared.head_picker import HeadRef
+from viz.workspace.shared import model_run
+from viz.workspace.shared.head_ref import HeadRef
 
 WHOLE = 100
 SEARCHED = 128
@@ -103,7 +103,7 @@ def game(model: str, text: str, head: tuple[int, int] | None, row: int | None) -
 
     Without a row: of a translation (its first words, where it is long) the one where some head matters most. Without a head: the one whose row matters most.
     """
-    reader = head_picker.opened(model)
+    reader = model_run.open_model(model)
     if reader.spec.has_source:
         return _translating(model, text, head, row)
     start, end = last_word(reader, text)

@@ -11,7 +11,6 @@ import streamlit as st
 from core.layers.score_terms import columns
 from viz.charts.label_reveal import label_bars
 from viz.instruments import heatmap
-from viz.instruments.kit import origin
 from viz.labels import bare_token, distinct, head_name, literal, percent, visible
 from viz.shell import errors, state
 from viz.shell.pages import Cite, Page
@@ -20,7 +19,7 @@ from viz.widgets.export import Labelled
 from viz.workspace.be_the_head import data, row, whole_class
 from viz.workspace.be_the_head.data import WHOLE, Game
 from viz.workspace.be_the_head.whole_class import Class
-from viz.workspace.shared import head_picker, toolbar
+from viz.workspace.shared import attention_kinds, model_run, toolbar
 
 PAGE = Page(
     title="Be the head",
@@ -67,24 +66,23 @@ def compute(p: Params) -> Game:
 
 def page() -> None:
     page_parts.title(PAGE)
-    asked = toolbar.choose(
+    bench = toolbar.choose(
         "be_the_head", model=Params.model, text=Params.text, runs=toolbar.heads, opening=data.opening
     )
-    if asked is not None:
-        _played(asked)
+    if bench is not None:
+        _played(bench)
 
 
 @st.fragment
-def _played(asked: toolbar.Asked) -> None:
+def _played(bench: toolbar.Bench) -> None:
     with errors.guard():
-        found = _controls(asked.model, asked.text)
-        asked.shows(kind=found.place.kind, layer=found.place.layer, head=found.place.head)
+        found = _controls(bench.model, bench.text)
+        bench.announce(found.run, kind=found.place.kind, layer=found.place.layer, head=found.place.head)
         shares, put = row.chosen(len(found.keys))
         with st.container():  # always there, whether something is computed or not
             room = whole_class.ask(found, shares, put)
             alone = put and (room is None or shares != data.evenly(len(shares)))
             yours = data.played(found, shares) if alone else None
-        origin.tell_run(found.run, found.place.kind, found.place.layer, found.place.head)
         st.markdown(_task(found))
         if found.true < data.EXPECTED:
             st.caption(_unexpected(found))
@@ -113,12 +111,12 @@ def _played(asked: toolbar.Asked) -> None:
 
 def _controls(model: str, text: str) -> Game:
     """The head, and of a translation the word to be written."""
-    reader = head_picker.opened(model)
+    reader = model_run.open_model(model)
     kind = reader.spec.kinds_of(reader.config)[-1].name
     told = state.peek("kind")
     if told not in ("", kind):
         st.caption(
-            f"The head of the page before belongs to “{head_picker.KINDS.get(told, literal(told))}”. Here you are one of “{head_picker.KINDS[kind]}”, which speaks in the last step."
+            f"The head of the page before belongs to “{attention_kinds.KINDS.get(told, literal(told))}”. Here you are one of “{attention_kinds.KINDS[kind]}”, which speaks in the last step."
         )
     layer, number = (
         state.read(name, -1, state.whole_number(-1, 999)) if told == kind else -1

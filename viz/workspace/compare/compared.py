@@ -18,7 +18,7 @@ from viz.instruments.kit import origin
 from viz.instruments.picture import patches
 from viz.labels import visible
 from viz.widgets.pins import View
-from viz.workspace.shared import head_picker
+from viz.workspace.shared import head_pills
 
 LETTERS = "ABCD"
 
@@ -64,7 +64,7 @@ class Pane:
     @property
     def alone(self) -> bool:
         """Whether the model has one alignment and no heads."""
-        return not head_picker.several(self.heads)
+        return not head_pills.has_choice(self.heads)
 
     @property
     def name(self) -> str:

@@ -21,14 +21,14 @@ from viz.widgets import pins
 from viz.widgets.pins import View
 from viz.workspace.compare import written
 from viz.workspace.compare.compared import Axis, Compared, Pane
-from viz.workspace.shared import blank, head_picker, tasks
+from viz.workspace.shared import attention_kinds, blank, head_pills, head_ref, head_survey, model_run, tasks
 from viz.workspace.shared.toy_models import KIND
 from viz.workspace.what_if import data
 
 
 def seen(view: View, by: str) -> Pane:
     """Run the model and take the pattern. Raises InputError for a view that cannot be shown."""
-    run, heads = _run(view), head_picker.survey(view.model)
+    run, heads = _run(view), head_survey.survey(view.model)
     if not heads:
         raise InputError(
             f"{view.model} has no attention.",
@@ -38,17 +38,17 @@ def seen(view: View, by: str) -> Pane:
     view = _placed(view, heads)
     by = "token" if KIND.get(view.model) == "copy" else by
     if isinstance(view.head, int):
-        attention, head = head_picker.look(run, view.kind, by), view.head
+        attention, head = head_ref.attention_of(run, view.kind, by), view.head
     else:
         how, head = pins.AGGREGATES[view.head], 0
         attention = remembered(
             run,
             (view.kind, by, how),
-            lambda: aggregate_heads(run, view.kind, how, by, writing=head_picker.crosses(view.kind)),
+            lambda: aggregate_heads(run, view.kind, how, by, writing=attention_kinds.crosses(view.kind)),
         )
     kind = run.model.spec.kind(view.kind)
     queries, keys = run.axis(kind.queries), run.axis(kind.keys)
-    if head_picker.crosses(view.kind):
+    if attention_kinds.crosses(view.kind):
         queries = queries.next_tokens()
     return Pane(
         view,
@@ -83,13 +83,13 @@ def opening(
     model: str, text: str, kind: str | None = None, place: tuple[int, int] | None = None
 ) -> tuple[View, View]:
     """A telling pair: the head in view (or the clearest of all), and the clearest one that does something else."""
-    heads = head_picker.of_text(model, text)
-    if not head_picker.several(heads):
+    heads = head_survey.survey_of_text(model, text)
+    if not head_pills.has_choice(heads):
         kind = kind if kind is not None and kind in heads else next(reversed([*heads]), "")
         return View(model, text, kind), _counterpart(model, text, kind)
     if kind is None or kind not in heads:
-        kinds = head_picker.opened(model).spec.kinds_of(head_picker.opened(model).config)
-        kind = kinds[0 if patches.reads_patches(head_picker.opened(model)) else -1].name
+        kinds = model_run.open_model(model).spec.kinds_of(model_run.open_model(model).config)
+        kind = kinds[0 if patches.reads_patches(model_run.open_model(model)) else -1].name
     measured = heads[kind]
     places = [(i, j) for i in range(measured.shape[0]) for j in range(measured.shape[1])]
     first, *others = measured.best(text).items()
@@ -97,9 +97,9 @@ def opening(
     clear = [
         at
         for habit, at in (first, *others)
-        if habit != head_picker.VAGUE and measured.kind(*at) != measured.kind(*a)
+        if habit != head_survey.VAGUE and measured.kind(*at) != measured.kind(*a)
     ]
-    habit = measured.kind(*a) if measured.kind(*a) != head_picker.VAGUE else "spread"
+    habit = measured.kind(*a) if measured.kind(*a) != head_survey.VAGUE else "spread"
     plain = min((at for at in places if at != a), key=lambda at: measured.scores[habit][at], default=a)
     b = next(iter(clear), plain)  # where no second habit is: the head that has the first one least
     return View(model, text, kind, *a), View(model, text, kind, *b)
@@ -111,7 +111,7 @@ def parted(first: View, second: View) -> tuple[View, View]:
     Of a model with several kinds of attention the first, which reads the texts themselves.
     """
     try:
-        kind = next(iter(head_picker.survey(first.model)), "")
+        kind = next(iter(head_survey.survey(first.model)), "")
         one, other = (seen(replace(view, kind=kind, layer=0, head=0), "word") for view in (first, second))
     except InputError:  # the panes say why
         return first, second
@@ -124,7 +124,7 @@ def parted(first: View, second: View) -> tuple[View, View]:
 
 def apart(one: Pane, other: Pane) -> np.ndarray:
     """(layer, head): how far each head's rows on two texts are apart, in bits."""
-    found = [head_picker.look(pane.run, pane.view.kind) for pane in (one, other)]
+    found = [head_ref.attention_of(pane.run, pane.view.kind) for pane in (one, other)]
     panes = [
         [
             replace(pane, weights=weights)
@@ -161,14 +161,18 @@ def alike(views: Sequence[View], *names: str) -> bool:
 
 def _counterpart(model: str, text: str, kind: str) -> View:
     """Beside a model with one alignment: another model of its task that has attention; where sentences are summed up, the text without its last one."""
-    if head_picker.sums(kind):
+    if attention_kinds.is_summary(kind):
         places = sentences_of(text)
         return View(model, text[: places[-2][1]] if len(places) > 1 else text, kind)
     models = tasks.usable()
     names = tasks.by_task(models)[tasks.asked_of(model, models[model])]
     same = [name for name in names if name != model and KIND.get(name) == KIND.get(model)]
     other = next(
-        (name for name in same if head_picker.opened(name).spec.kinds_of(head_picker.opened(name).config)),
+        (
+            name
+            for name in same
+            if model_run.open_model(name).spec.kinds_of(model_run.open_model(name).config)
+        ),
         None,
     )
     return View(other, text) if other else View(model, text, kind)
@@ -176,10 +180,10 @@ def _counterpart(model: str, text: str, kind: str) -> View:
 
 def _run(view: View) -> Run:
     """The pass of a view; a text that is written on is written on first, and a changed pass has the target of the one before the change."""
-    view = replace(view, text=patches.without_hiding(head_picker.opened(view.model), view.text))
+    view = replace(view, text=patches.without_hiding(model_run.open_model(view.model), view.text))
     text, target = written.on(view) if view.strategy else (view.text, view.target)
     if not view.edits:
-        return head_picker.run(view.model, text, target or None, view.pair or None)
+        return model_run.run_text(view.model, text, target or None, view.pair or None)
     before = data.first(view.model, text)
     kept, errors = data.readable(view.edits, before)
     if errors:
@@ -204,7 +208,7 @@ def with_own_blanks(views: Sequence[View]) -> tuple[View, ...]:
 
 def _reader(name: str) -> Model | None:
     try:
-        return head_picker.opened(name)
+        return model_run.open_model(name)
     except InputError:  # the pane says why
         return None
 
@@ -212,7 +216,7 @@ def _reader(name: str) -> Model | None:
 def _placed(view: View, heads: Mapping[str, HeadHabits]) -> View:
     """The view with its head: the most telling one where it names no kind. Raises InputError where the model has no such head."""
     if not view.kind:
-        first = next(iter(head_picker.habits(heads)), head_picker.HeadRef(next(iter(heads)), 0, 0))
+        first = next(iter(head_survey.clearest_heads(heads)), head_ref.HeadRef(next(iter(heads)), 0, 0))
         return replace(view, kind=first.kind, layer=first.layer, head=first.head)
     if view.kind not in heads:
         raise InputError(
@@ -227,7 +231,7 @@ def _placed(view: View, heads: Mapping[str, HeadHabits]) -> View:
             f"It has {layers} layers of {n_heads} heads, counted from 0.",
             "Choose another head.",
         )
-    if view.head == "rollout" and head_picker.crosses(view.kind):
+    if view.head == "rollout" and attention_kinds.crosses(view.kind):
         raise InputError(
             "Rollout is not defined between two texts.",
             "It follows a text through its own layers.",

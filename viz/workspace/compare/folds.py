@@ -15,7 +15,7 @@ from viz.widgets import page_parts
 from viz.widgets.export import Labelled
 from viz.widgets.pins import AGGREGATES
 from viz.workspace.compare.compared import LETTERS, Compared, Pair, Pane
-from viz.workspace.shared import head_picker
+from viz.workspace.shared import attention_kinds, head_ref
 
 DIVERGENCE = r"\mathrm{JSD}(a, b) = H\left(\tfrac{a + b}{2}\right) - \tfrac{1}{2}\left(H(a) + H(b)\right)"
 LIKENESS = r"\mathrm{cosine} = \frac{\sum_{ij} a_{ij} b_{ij}}{\lVert a \rVert \, \lVert b \rVert}, \qquad \mathrm{correlation} = \text{the same after taking off the means}"
@@ -46,7 +46,7 @@ def show(page: Page, found: Compared, pair: Pair, by: str) -> None:
     with page_parts.fold("Every head of A in numbers", "compare.figures") as fold:
         if fold.open:
             pane = found.panes[0]
-            attention = head_picker.look(pane.run, pane.view.kind)
+            attention = head_ref.attention_of(pane.run, pane.view.kind)
             page_parts.dataframe(
                 figures(pane.heads[pane.view.kind], attention.weights, drawn=pane.drawn),
                 hide_index=True,
@@ -185,7 +185,7 @@ def _lines(pane: Pane, name: str, by: str) -> list[str]:
         f", edits=from_text({view.edits!r})" if view.edits else ""
     )
     text = run.source.text if run.source else run.side.text
-    writing = ", writing=True" if head_picker.crosses(view.kind) else ""
+    writing = ", writing=True" if attention_kinds.crosses(view.kind) else ""
     found = f"{name}_run.attention({view.kind!r}, by={by!r}{writing})"
     if not isinstance(view.head, int):
         found = f"aggregate_heads({name}_run, {view.kind!r}, {AGGREGATES[view.head]!r}, {by!r}{writing})"
@@ -200,6 +200,6 @@ def _side(pane: Pane, name: str, side: str) -> str:
         f"{name}_run.source"
         if reads
         else f"{name}_run.side.next_tokens()"
-        if side == "queries" and head_picker.crosses(pane.view.kind)
+        if side == "queries" and attention_kinds.crosses(pane.view.kind)
         else f"{name}_run.side"
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -14,7 +15,7 @@ from viz.widgets.pins import View
 from viz.workspace.compare import data, folds, panes, presets
 from viz.workspace.compare import pair as pairs
 from viz.workspace.compare.compared import Compared
-from viz.workspace.shared import head_picker, toolbar
+from viz.workspace.shared import model_run, toolbar
 
 PAGE = Page(
     title="Compare",
@@ -77,40 +78,38 @@ def compute(p: Params) -> Compared:
 
 def page() -> None:
     page_parts.title(PAGE)
-    asked = toolbar.choose(
+    bench = toolbar.choose(
         "compare",
         model=Params.model,
         text=Params.text,
         given=True,
         runs=toolbar.heads,
     )
-    if asked is None:
+    if bench is None:
         return
-    chosen = panes.held(asked.model, asked.text)
+    chosen = panes.held(bench.model, bench.text)
     with st.container(gap=None):
         line = presets.row(chosen)
         waiting = st.container()  # waiting is told here, and moves nothing below
     params = Params(
-        asked.model,
-        asked.text,
+        bench.model,
+        bench.text,
         state.read("kind", "") or None,
         _place(),
-        toolbar.target(head_picker.opened(asked.model)),
+        toolbar.target(model_run.open_model(bench.model)),
         chosen,
         _by(),
     )
     with waiting:
         asked_panes = panes.ask(views_of(params), params.by)
-    panes.tell(asked_panes, asked.text)
+    panes.tell(asked_panes, bench.text)
     first = asked_panes[0].now
-    asked.shows(
-        target=first.target,
-        **(
-            {"kind": first.kind, "layer": first.layer, "head": first.head}
-            if first.kind and isinstance(first.head, int)
-            else {}
-        ),
+    place: dict[str, Any] = (
+        {"kind": first.kind, "layer": first.layer, "head": first.head}
+        if first.kind and isinstance(first.head, int)
+        else {}
     )
+    bench.announce(target=first.target or "", **place)
     _show(params, asked_panes, line)
 
 

@@ -15,7 +15,7 @@ from viz.shell import state
 from viz.widgets import controls, page_parts
 from viz.workspace.compare.compared import LETTERS, Compared, Pair, Pane
 from viz.workspace.compare.panes import GROUP, ROW, on_patches
-from viz.workspace.shared import head_picker
+from viz.workspace.shared import attention_kinds
 
 TELLING = 4
 """Rows that are offered as pills."""
@@ -243,7 +243,7 @@ def _causal(found: Compared, pair: Pair, a: Pane, b: Pane) -> list[str]:
     if (
         here[0] != here[1]
         or not first
-        or head_picker.crosses(a.view.kind)
+        or attention_kinds.crosses(a.view.kind)
         or (a.run.model.spec.has_source and a.view.kind == "causal")
     ):
         return []

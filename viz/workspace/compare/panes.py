@@ -26,7 +26,7 @@ from viz.widgets import doodle, input_hints, pins
 from viz.widgets.pins import View
 from viz.workspace.compare import data, written
 from viz.workspace.compare.compared import LETTERS, Compared, Pane
-from viz.workspace.shared import head_picker, tasks
+from viz.workspace.shared import attention_kinds, head_pills, model_run, tasks
 from viz.workspace.shared import reading_hints as _reads
 
 GROUP = "compare"
@@ -168,7 +168,7 @@ def _pattern(found: Compared, pane: int, place: int, row: int | None) -> None:
         sink=bool(shown.columns),
         selected=cell,
         group=GROUP,
-        axis=head_picker.axis(shown.view.kind),
+        axis=attention_kinds.axis_names(shown.view.kind),
         title=title,
         height=420 if len(found.panes) < 3 else 380,
         numbers=len(found.panes) < 3 and max(weights.shape) <= NUMBERS,
@@ -215,8 +215,8 @@ def _heads(one: Asked, place: int, now: list[View]) -> None:
         view = str(View(here.model, "", kind, layer, head))
         if kind not in measured:
             return view
-        if not head_picker.several(measured):
-            return f"its {kind}" if head_picker.sums(kind) else "its one alignment"
+        if not head_pills.has_choice(measured):
+            return f"its {kind}" if attention_kinds.is_summary(kind) else "its one alignment"
         habit = measured[kind].label(layer, head) if isinstance(head, int) else ""
         return "  ".join(filter(None, (SHORT[kind] if len(measured) > 1 else "", view, habit)))
 
@@ -240,13 +240,13 @@ def _heads(one: Asked, place: int, now: list[View]) -> None:
 
 
 def _joined(kind: str, n_heads: int) -> tuple[str, ...]:
-    return () if n_heads < 2 else ("mean", "max") if head_picker.crosses(kind) else tuple(pins.AGGREGATES)
+    return () if n_heads < 2 else ("mean", "max") if attention_kinds.crosses(kind) else tuple(pins.AGGREGATES)
 
 
 def _model(place: int, now: list[View]) -> None:
     key, here = f"compare.model.{place}", now[place]
     models = tasks.usable()
-    draws = patches.reads_patches(head_picker.opened(here.model))
+    draws = patches.reads_patches(model_run.open_model(here.model))
     alike = [name for name in models if (tasks.asked_of(name, models[name]) is tasks.SEE) == draws]
     names = list(dict.fromkeys([*alike, here.model]))
     lit = names.index(state.seed_widget(key, here.model))
@@ -258,7 +258,7 @@ def _model(place: int, now: list[View]) -> None:
 
 
 def _sentence(place: int, now: list[View]) -> None:
-    if patches.reads_patches(head_picker.opened(now[place].model)):
+    if patches.reads_patches(model_run.open_model(now[place].model)):
         _drawing(place, now)
         return
     key, here = f"compare.text.{place}", now[place]
@@ -270,8 +270,8 @@ def _sentence(place: int, now: list[View]) -> None:
 
     st.text_input("Sentence of this pane", text, key=key, on_change=store)
     _reads.show(
-        head_picker.opened(here.model),
-        tasks.opening_with(here.model, head_picker.opened(here.model).spec).box,
+        model_run.open_model(here.model),
+        tasks.opening_with(here.model, model_run.open_model(here.model).spec).box,
     )
 
 

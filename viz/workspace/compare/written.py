@@ -9,7 +9,7 @@ from core.decoding import Beam, Greedy, Sample, Strategy, decode
 from core.errors import InputError
 from viz.widgets import engine_client
 from viz.widgets.pins import View
-from viz.workspace.shared.head_picker import opened
+from viz.workspace.shared.model_run import open_model
 
 TOKENS = 16
 KNOBS = {
@@ -64,7 +64,7 @@ def said(text: str) -> str:
 
 def on(view: View) -> tuple[str, str]:
     """The text and the translation of a view whose text is written on; a translator writes its translation."""
-    how, model = strategy_of(view.strategy), opened(view.model)
+    how, model = strategy_of(view.strategy), open_model(view.model)
     if not model.spec.writes:
         raise InputError(
             f"{view.model} does not generate text.",

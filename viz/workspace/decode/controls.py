@@ -15,7 +15,7 @@ from viz.labels import head_name, shorten, visible
 from viz.shell import selection, state
 from viz.widgets import controls
 from viz.workspace.decode import forks, player
-from viz.workspace.shared import head_picker, needs, presets, tasks
+from viz.workspace.shared import attention_kinds, head_survey, model_run, needs, presets, tasks
 from viz.workspace.shared import reading_hints as _reads
 
 Head = tuple[int, int]
@@ -54,7 +54,7 @@ def request(start: Any) -> Request | None:
     reads = writers[chosen].has_source
     task = tasks.opening_with(chosen, writers[chosen])
     label = task.box if task.toy or reads else "The beginning of a text"
-    reader = head_picker.opened(chosen)
+    reader = model_run.open_model(chosen)
     with st.container(key="bench-asks"):
         with st.container(gap="xxsmall"):
             text = controls.text(
@@ -269,7 +269,7 @@ def shows(data: Any, place: Head) -> None:
     asked = state.peek("kind")
     if asked and data.kind and asked not in data.kinds:
         st.caption(
-            f"“{head_picker.KINDS.get(asked, asked)}” is another attention than those with which a token is written; shown here: “{head_picker.KINDS[data.kind]}”."
+            f"“{attention_kinds.KINDS.get(asked, asked)}” is another attention than those with which a token is written; shown here: “{attention_kinds.KINDS[data.kind]}”."
         )
     elif place != ALL:
         selection.set_selection(kind=data.kind, layer=place[0], head=place[1])
@@ -287,7 +287,7 @@ def heads(data: Any, place: Head) -> None:
                 data.kinds,
                 "kind",
                 data.kinds[-1],
-                head_picker.KINDS.__getitem__,
+                attention_kinds.KINDS.__getitem__,
                 quiet=True,
             )
         if data.kind is not None and data.last.attention[data.kind].shape[:2] != (1, 1):
@@ -295,7 +295,7 @@ def heads(data: Any, place: Head) -> None:
 
 
 def _whose(data: Any, place: Head) -> None:
-    measured = head_picker.survey(data.model.name)[data.kind]
+    measured = head_survey.survey(data.model.name)[data.kind]
     shown = {ALL: f"All {measured.shape[0] * measured.shape[1]} heads, averaged"}
     shown |= {
         where: HABIT_NAMES[habit]

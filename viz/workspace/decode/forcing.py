@@ -15,7 +15,7 @@ from viz.instruments.timeline.timeline import Moment
 from viz.labels import visible
 from viz.shell import state
 from viz.widgets import controls, engine_client, page_parts
-from viz.workspace.shared import head_picker
+from viz.workspace.shared import model_run
 
 RIGHT = {
     "She has a white car.": "Ella tiene un coche blanco.",
@@ -27,7 +27,7 @@ RIGHT = {
 
 def show(model: Model, text: str) -> None:
     """The box for the right words, both runs as text, and both as a table."""
-    text = head_picker.window(model.name, text, runs=8)  # both texts are read, and one is written anew
+    text = model_run.readable_part(model.name, text, runs=8)  # both texts are read, and one is written anew
     reads = model.spec.has_source
     label = "What should be written" if reads else "How the text really goes on"
     target = controls.text(label, "target" if reads else "decode.goes", RIGHT.get(text) or _own(model, text))

@@ -6,7 +6,7 @@ from typing import Any
 
 from viz.widgets import pins
 from viz.widgets.pins import View
-from viz.workspace.shared.head_picker import crosses
+from viz.workspace.shared.attention_kinds import crosses
 
 
 def show(data: Any, text: str, head: tuple[int, int]) -> None:

@@ -17,7 +17,7 @@ from viz.shell import state
 from viz.widgets import controls, page_parts
 from viz.workspace.find import charts, pool, tiles
 from viz.workspace.find.pool import Head
-from viz.workspace.shared import head_picker
+from viz.workspace.shared import attention_kinds, head_ref, model_run
 
 FOLLOWS = {
     True: "It keeps this on shuffled words ({shuffled:.2f}): a positional habit.",
@@ -78,7 +78,7 @@ def show(measured: HeadHabits, bare: HeadHabits | None, head: Head) -> None:
 
 
 def _read(head: Head) -> str:
-    return "drawings" if patches.reads_patches(head_picker.opened(head.model)) else "texts"
+    return "drawings" if patches.reads_patches(model_run.open_model(head.model)) else "texts"
 
 
 def _control(measured: HeadHabits, name: str, layer: int, head: int) -> str:
@@ -113,7 +113,7 @@ def _scores(measured: HeadHabits, bare: HeadHabits | None, layer: int, head: int
 
 def _drawing(text: str, head: Head, row: int, key: str) -> None:
     """The drawing with what one patch looks at."""
-    run, place = head_picker.run(head.model, text, None), head.place
+    run, place = model_run.run_text(head.model, text, None), head.place
     weights = run.attention(place.kind).weights[place.layer, place.head]
     origin.tell(model=head.model, text=text, kind=place.kind, layer=place.layer, head=place.head)
     patches.on_patches(run, weights, key=key, selected=row, height=160 if state.presenting() else 220).show()
@@ -128,14 +128,14 @@ def _texts(behind: Evidence, head: Head, own: np.ndarray) -> None:
         st.markdown(f"**{words}, {own[which]:.2f}**")
         target = (
             ""
-            if isinstance(text, Sentence) and head_picker.opened(head.model).spec.has_source
+            if isinstance(text, Sentence) and model_run.open_model(head.model).spec.has_source
             else getattr(text, "target", None)
         )
-        found = head_picker.look(head_picker.run(head.model, text.text, target), head.place.kind)
-        if patches.reads_patches(head_picker.opened(head.model)):
+        found = head_ref.attention_of(model_run.run_text(head.model, text.text, target), head.place.kind)
+        if patches.reads_patches(model_run.open_model(head.model)):
             _drawing(text.text, head, int(rows[which, layer, number]), f"find.text.{words}")
             continue
-        crosses = head_picker.crosses(head.place.kind)
+        crosses = attention_kinds.crosses(head.place.kind)
         origin.tell(model=head.model, text=text.text, kind=head.place.kind, layer=layer, head=number)
         strip(
             found.weights[layer, number],

@@ -18,8 +18,8 @@ from viz.widgets import controls, page_parts
 from viz.workspace.find import card, charts, pool
 from viz.workspace.find.pool import Head
 from viz.workspace.find.tiles import ViewContent
-from viz.workspace.shared import head_picker
-from viz.workspace.shared.head_picker import KINDS
+from viz.workspace.shared import model_run
+from viz.workspace.shared.attention_kinds import KINDS
 
 EQUATION = r"\text{score}(\text{head}) = \frac{1}{|R|} \sum_{r \in R} \sum_{c \in C_r} a_{rc}"
 KEY = "find.table"
@@ -120,7 +120,7 @@ def _listed(measured: Mapping[str, HeadHabits], head: Head, text: str, bare: Hea
 
 def _distances(trained: HeadHabits, bare: HeadHabits | None, head: Head) -> None:
     """How far each head looks, in patches, layer by layer."""
-    reader = head_picker.opened(head.model).reader
+    reader = model_run.open_model(head.model).reader
     assert isinstance(reader, PatchReader)
     diagonal = 2**0.5 * (reader.image // reader.patch - 1)
     untrained = None if bare is None else bare.scores["far"] * diagonal

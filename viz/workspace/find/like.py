@@ -15,7 +15,7 @@ from viz.widgets.export import Labelled
 from viz.workspace.find import pool, tiles
 from viz.workspace.find.pool import Head, Pool
 from viz.workspace.find.tiles import ViewContent
-from viz.workspace.shared import head_picker
+from viz.workspace.shared import head_pills, model_run
 from viz.workspace.shared.toy_models import KIND
 
 SHOWN = 8
@@ -75,8 +75,8 @@ def show(found: Pool, head: Head, text: str, measured: Mapping[str, HeadHabits])
         tiles.draw(head, pictures[head], "find.query")
         with others if state.presenting() else st.container():
             tiles.opened(head, "Open in Look")
-            run = pictures[head].run or head_picker.run(head.model, text, None)
-            head_picker.pills(measured, head.place, run)
+            run = pictures[head].run or model_run.run_text(head.model, text, None)
+            head_pills.draw_pills(measured, head.place, run)
     with right:
         tiles.tiles(ranked, pictures, text, "find.near")
     return ViewContent(

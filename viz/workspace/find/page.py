@@ -14,8 +14,8 @@ from viz.widgets import controls, page_parts
 from viz.workspace.find import kinds, like, map, sketch
 from viz.workspace.find import pool as heads
 from viz.workspace.find.pool import Head, Pool
-from viz.workspace.shared import head_picker, toolbar
-from viz.workspace.shared.head_picker import HeadRef
+from viz.workspace.shared import head_pills, head_survey, model_run, toolbar
+from viz.workspace.shared.head_ref import HeadRef
 
 PAGE = Page(
     title="Find heads",
@@ -82,16 +82,16 @@ def compute(p: Params = Params()) -> Found:
 
 def page() -> None:
     page_parts.title(PAGE)
-    asked = toolbar.choose("find", model=Params.model, text=Params.text, runs=toolbar.heads)
-    if asked is None:
+    bench = toolbar.choose("find", model=Params.model, text=Params.text, runs=toolbar.heads)
+    if bench is None:
         return
-    measured = head_picker.survey(asked.model)
-    place = head_picker.chosen(measured, head_picker.run(asked.model, asked.text, None))
-    asked.shows(kind=place.kind, layer=place.layer, head=place.head)
-    head, found = Head(asked.model, place), heads.pool(asked.model, place.kind)
+    measured = head_survey.survey(bench.model)
+    place = head_pills.chosen_head(measured, model_run.run_text(bench.model, bench.text, None))
+    bench.announce(kind=place.kind, layer=place.layer, head=place.head)
+    head, found = Head(bench.model, place), heads.pool(bench.model, place.kind)
     ways = [way for way in BY if way != "sketch" or not found.drawn]
     by = controls.segmented("Find heads by", ways, "find.by", "like", BY.__getitem__, quiet=True)
-    if own := heads.large(asked.model):
+    if own := heads.large(bench.model):
         controls.multi_pills(
             "Compare with models of yours, too (each is opened and run)", own, heads.CHOSEN, ()
         )
@@ -99,13 +99,13 @@ def page() -> None:
         st.caption(literal("Left out. " + " ".join(found.left_out)))
     numbers = st.container()
     if by == "like":
-        told = like.show(found, head, asked.text, measured)
+        told = like.show(found, head, bench.text, measured)
     elif by == "sketch":
-        told = sketch.show(found, asked.text)
+        told = sketch.show(found, bench.text)
     elif by == "map":
-        told = map.show(found, head, asked.text)
+        told = map.show(found, head, bench.text)
     else:
-        told = kinds.show(measured, head, asked.text)
+        told = kinds.show(measured, head, bench.text)
     with numbers:
         page_parts.summary(told.numbers)
     with page_parts.fold(page_parts.EQUATION, "find.equation") as fold:

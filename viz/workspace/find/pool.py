@@ -29,8 +29,8 @@ from core.training.recipe import recipes
 from viz.instruments.picture import patches
 from viz.shell import state
 from viz.widgets import controls, engine_client
-from viz.workspace.shared import head_picker, tasks
-from viz.workspace.shared.head_picker import HeadRef
+from viz.workspace.shared import head_survey, model_run, tasks
+from viz.workspace.shared.head_ref import HeadRef
 from viz.workspace.shared.toy_models import KIND
 
 AT_ONCE = 4
@@ -80,7 +80,7 @@ class Pool:
     @property
     def drawn(self) -> bool:
         """Whether they look at pictures."""
-        return patches.reads_patches(head_picker.opened(self.members[0][0]))
+        return patches.reads_patches(model_run.open_model(self.members[0][0]))
 
     @property
     def read(self) -> str:
@@ -113,7 +113,10 @@ def pool(model: str, kind: str) -> Pool:
 
     Where a learned vector asks there is no head: its rows are sentences, not words.
     """
-    space, seen = _space(head_picker.opened(model), head_picker.opened(model).spec.kind(kind)), _cut(model)
+    space, seen = (
+        _space(model_run.open_model(model), model_run.open_model(model).spec.kind(kind)),
+        _cut(model),
+    )
     names = [model] if _alone(model) else [name for name in tasks.usable() if not _alone(name)]
     if seen:
         others = [
@@ -124,7 +127,7 @@ def pool(model: str, kind: str) -> Pool:
     members, left_out = [], []
     for name in (name for name in names if name not in waiting):
         try:
-            reader = head_picker.opened(name)
+            reader = model_run.open_model(name)
             own_kinds = [
                 (
                     name,
@@ -178,12 +181,12 @@ def _check_room(reader: Model, read: Sequence[Example]) -> None:
 
 def _alone(model: str) -> bool:
     """Whether it reads texts that no other model reads: a toy's own, or pictures and sounds written as texts."""
-    return model in KIND or head_picker.opened(model).spec.reads is not None
+    return model in KIND or model_run.open_model(model).spec.reads is not None
 
 
 def _cut(model: str) -> tuple[int, int] | None:
     """Patches in a row and pixels of a picture; None for a model that reads none."""
-    reader = head_picker.opened(model).reader
+    reader = model_run.open_model(model).reader
     return (reader.image // reader.patch, reader.image) if isinstance(reader, PatchReader) else None
 
 
@@ -206,7 +209,7 @@ def own(model: str) -> tuple[Example, ...]:
     """The items of a model's own task, of one that reads no sentence of another's at least its example; none for the others."""
     if not _alone(model):
         return ()
-    recipe, reader = recipes().get(model), head_picker.opened(model).reader
+    recipe, reader = recipes().get(model), model_run.open_model(model).reader
     return tuple(recipe.examples() if recipe else ()) or (Example(reader.example),)
 
 
@@ -245,7 +248,7 @@ def gathered(found: Pool, ask: Ask, tell: Callable[[int], None]) -> HeadRows:
     """The same by any way of asking, such as an engine's `submit`; `tell(step)` after each step."""
     read, parts, done = sentences(found), [], 0
     for model, kind, *_ in found.members:
-        reader, each = head_picker.opened(model), []
+        reader, each = model_run.open_model(model), []
         for first in range(0, len(read), AT_ONCE):
             some = read[first : first + AT_ONCE]
             key = ("find.seen", model, kind, found.by, tuple((row.text, row.target) for row in some))
@@ -307,7 +310,7 @@ def untrained(model: str) -> dict[str, HeadHabits]:
 
 def behind(model: str, kind: str, name: str) -> Evidence:
     """A measure on each of its texts, for all heads of a kind."""
-    reader = head_picker.opened(model)
+    reader = model_run.open_model(model)
     found = reader.spec.kind(kind)
     written = reader.spec.has_source and "target" in (found.queries, found.keys)
     read = evidence.evidence_texts(name, own(model), pairs=written)
@@ -329,7 +332,7 @@ def behind(model: str, kind: str, name: str) -> Evidence:
 
 def habit(head: Head) -> str:
     """The measured kind of a head, in words."""
-    return head_picker.survey(head.model)[head.place.kind].label(head.place.layer, head.place.head)
+    return head_survey.survey(head.model)[head.place.kind].label(head.place.layer, head.place.head)
 
 
 def choose(head: Head, text: str) -> None:

@@ -24,7 +24,7 @@ from viz.widgets.export import Arrays
 from viz.workspace.find import pool
 from viz.workspace.find.charts import on_drawing, thumbnail
 from viz.workspace.find.pool import Head, Pool
-from viz.workspace.shared import head_picker
+from viz.workspace.shared import model_run
 
 MOST = 32
 """Words of a text that a small picture shows."""
@@ -66,19 +66,19 @@ def on_text(found: Pool, text: str, wanted: Sequence[Head]) -> dict[Head, Pictur
     """
     if found.drawn:
         return {head: _on_drawing(head, text) for head in wanted}
-    first = head_picker.opened(wanted[0].model).spec
+    first = model_run.open_model(wanted[0].model).spec
     target = (
         None
         if not first.has_source
         else ""
         if found.space == pool.READ
-        else head_picker.run(wanted[0].model, text, None).target_text
+        else model_run.run_text(wanted[0].model, text, None).target_text
     )
     seen: dict[tuple[str, str], similar.TextPatterns] = {}
     for model, kind in dict.fromkeys((head.model, head.place.kind) for head in wanted):
         try:
-            run = head_picker.run(
-                model, text, (target or "") if head_picker.opened(model).spec.has_source else None
+            run = model_run.run_text(
+                model, text, (target or "") if model_run.open_model(model).spec.has_source else None
             )
         except InputError:
             if model == wanted[0].model:
@@ -124,7 +124,7 @@ def on_text(found: Pool, text: str, wanted: Sequence[Head]) -> dict[Head, Pictur
 
 
 def _on_drawing(head: Head, text: str) -> Picture:
-    run = head_picker.run(head.model, patches.without_hiding(head_picker.opened(head.model), text), None)
+    run = model_run.run_text(head.model, patches.without_hiding(model_run.open_model(head.model), text), None)
     attention = run.attention(head.place.kind)
     names = patches.patch_names(attention.keys)
     weights = attention.weights[head.place.layer, head.place.head]

@@ -21,7 +21,7 @@ from viz.shell.pages import Page
 from viz.widgets import controls, page_parts
 from viz.widgets.export import Labelled
 from viz.workspace.importance.work import own
-from viz.workspace.shared import head_picker, target_picker
+from viz.workspace.shared import attention_kinds, head_survey, model_run, target_picker
 from viz.workspace.shared.what_if_link import EDITS, OFF
 
 PLOT = "importance.plot"
@@ -90,7 +90,9 @@ def kind_of(run: Run) -> str:
     now = state.read("kind", "") or run.kinds[-1]
     now = now if now in run.kinds else run.kinds[-1]
     return (
-        controls.segmented("Which attention", run.kinds, "kind", now, lambda kind: head_picker.KINDS[kind])
+        controls.segmented(
+            "Which attention", run.kinds, "kind", now, lambda kind: attention_kinds.KINDS[kind]
+        )
         if len(run.kinds) > 1
         else now
     )
@@ -156,7 +158,7 @@ def _title(run: Run, swept: Any) -> str:
 
 def _sentence(params: Any, run: Run, swept: Any, place: tuple[int, int]) -> str:
     effect, word = float(swept.effects[place]), target_picker.question(run, swept.asked)
-    heads = head_picker.survey(params.model)[params.kind]
+    heads = head_survey.survey(params.model)[params.kind]
     name = f"{head_name(*place)} ({heads.label(*place)})"
     if not swept.asked.is_score:
         before, after = np.exp(swept.before), np.exp(swept.before + effect)
@@ -193,7 +195,7 @@ def _folds(page: Page, params: Any, run: Run, swept: Any, place: tuple[int, int]
                 if swept.asked.activation == "none"
                 else f"The model runs once as it is and then once for each head, with that head alone ablated. A cell is how the logarithm of the {what}'s probability changed: "
                 f"below 0 (orange) the head makes the {what} more probable, above 0 (blue) less probable. −0.69 halves the probability, −2.3 leaves a tenth.\n\n"
-                f"Zero is a value that a head may never take on ordinary input, so later layers may react to it in unusual ways. Its mean over {len(own(head_picker.opened(params.model)))} inputs that this model can read removes only what is special to this one. Where the two pictures differ, trust mean-ablation more.\n\n"
+                f"Zero is a value that a head may never take on ordinary input, so later layers may react to it in unusual ways. Its mean over {len(own(model_run.open_model(params.model)))} inputs that this model can read removes only what is special to this one. Where the two pictures differ, trust mean-ablation more.\n\n"
                 "The dots compare with gradient attribution, which needs one run and one gradient instead of one run per head: how steeply ln p falls in the direction in which the head is changed. On the dashed line it equals the effect of ablation. Heads can stand in for each other: that an answer survives without a head does not show that the head does nothing."
             )
     page_parts.sources_fold(page)
@@ -226,7 +228,7 @@ def by_head(values: np.ndarray) -> Labelled:
 
 
 def _frame(params: Any, swept: Any) -> pd.DataFrame:
-    heads = head_picker.survey(params.model)[params.kind]
+    heads = head_survey.survey(params.model)[params.kind]
     places = list(np.ndindex(swept.effects.shape))
     return pd.DataFrame(
         {

@@ -20,7 +20,7 @@ from viz.shell.pages import Page
 from viz.widgets import page_parts
 from viz.workspace.importance import heads
 from viz.workspace.importance.work import averages, each, own
-from viz.workspace.shared import head_picker
+from viz.workspace.shared import head_survey, model_run
 from viz.workspace.shared.toy_models import own_texts
 
 RISE = r"\Delta_h = \frac{1}{N} \sum_{\text{tokens}} \left( -\ln p(\text{token} \mid h \leftarrow h_0) + \ln p(\text{token}) \right)"
@@ -83,11 +83,11 @@ def _each(model: Model) -> str:
 def _sentence(
     params: Any, kind: str, rises: np.ndarray, plain: float, place: tuple[int, int], on: str
 ) -> str:
-    measured = head_picker.survey(params.model)[kind]
+    measured = head_survey.survey(params.model)[kind]
     rank = int((rises > rises[place]).sum()) + 1
     idle = int((rises < 0.01 * plain).sum())
     return (
-        f"Without {head_name(*place)} ({measured.label(*place)}) the loss over {on} goes from {plain:.3f} to {plain + rises[place]:.3f} nats per {_each(head_picker.opened(params.model))}: number {rank} of {rises.size} heads. "
+        f"Without {head_name(*place)} ({measured.label(*place)}) the loss over {on} goes from {plain:.3f} to {plain + rises[place]:.3f} nats per {_each(model_run.open_model(params.model))}: number {rank} of {rises.size} heads. "
         f"{idle} of {rises.size} heads can go, each alone, for less than 1% of the loss."
     )
 
@@ -99,14 +99,14 @@ def _folds(
         if fold.open:
             page_parts.equation(RISE)
             st.text(
-                f"{head_name(*place)}: {plain + rises[place]:.4f} − {plain:.4f} = {rises[place]:+.4f} nats per {_each(head_picker.opened(params.model))}.".replace(
+                f"{head_name(*place)}: {plain + rises[place]:.4f} − {plain:.4f} = {rises[place]:+.4f} nats per {_each(model_run.open_model(params.model))}.".replace(
                     "-", "−"
                 )
             )
     with page_parts.fold(page_parts.LOOKING, "importance.many.looking") as fold:
         if fold.open:
             st.markdown(
-                f"For one {'picture' if patches.reads_patches(head_picker.opened(params.model)) else 'word'} a head may matter very much or not at all. Here each head is ablated over many, and a cell is how much the cross-entropy loss "
+                f"For one {'picture' if patches.reads_patches(model_run.open_model(params.model)) else 'word'} a head may matter very much or not at all. Here each head is ablated over many, and a cell is how much the cross-entropy loss "
                 "rises (blue) or falls (orange). Most heads can be removed alone, because others do nearly the same: Michel and others found this in 2019. It does not follow that many can be removed together."
             )
     page_parts.sources_fold(page)

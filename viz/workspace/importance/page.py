@@ -20,7 +20,7 @@ from viz.shell.pages import Cite, Page
 from viz.widgets import controls, engine_client, page_parts
 from viz.workspace.importance import heads, many, patch, words
 from viz.workspace.importance.work import averages, cost, each
-from viz.workspace.shared import head_picker, target_picker, toolbar
+from viz.workspace.shared import model_run, target_picker, toolbar
 
 PAGE = Page(
     title="What matters",
@@ -84,7 +84,7 @@ class Swept:
 
 def plain(p: Params) -> Run:
     """The run that everything is compared with. Raises InputError for a model that says neither words nor a class."""
-    model = head_picker.opened(p.model)
+    model = model_run.open_model(p.model)
     if not model.has_scores:
         raise InputError(
             f"{p.model} cannot be asked what matters.",
@@ -95,7 +95,7 @@ def plain(p: Params) -> Run:
 
 
 def compute(p: Params) -> Swept:
-    run, model = plain(p), head_picker.opened(p.model)
+    run, model = plain(p), model_run.open_model(p.model)
     kind = p.kind if p.kind in run.kinds else run.kinds[-1]
     asked = p.asked or output_target(run, row := default_row(run), int(run.scores[row].argmax()))
     item, one = ModelInput(p.text, run.target_text), cost(run)
@@ -131,16 +131,16 @@ def compute(p: Params) -> Swept:
 def page() -> None:
     page_parts.title(PAGE)
     by = state.read("importance.by", "heads", state.one_of(list(VIEWS), "heads"))
-    asked = toolbar.choose(
+    bench = toolbar.choose(
         "importance",
         text=patch.OPENING if by == "patch" else toolbar.TEXT,
         given=True,
         runs=toolbar.heads if by == "heads" else toolbar.once,
         each=EACH.get(by, lambda _: 0.0),
     )
-    if asked is None:
+    if bench is None:
         return
-    model = head_picker.opened(asked.model)
+    model = model_run.open_model(bench.model)
     views = (
         SEEING
         if patches.reads_patches(model)
@@ -149,11 +149,11 @@ def page() -> None:
     by = controls.segmented(
         "What to ablate", tuple(views), "importance.by", "heads", views.__getitem__, quiet=True
     )
-    params = Params(asked.model, asked.text, toolbar.target(model))
+    params = Params(bench.model, bench.text, toolbar.target(model))
     run = plain(params)
     origin.tell_run(run)
     if by == "heads":
         heads.show(PAGE, params, run, compute)
     else:
         SHOW[by](PAGE, params, run)
-    asked.shows()
+    bench.announce()

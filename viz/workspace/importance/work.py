@@ -19,7 +19,7 @@ from core.reading import bounds
 from core.run import Run
 from viz.instruments.picture import patches
 from viz.widgets import engine_client
-from viz.workspace.shared import head_picker
+from viz.workspace.shared import model_run
 from viz.workspace.shared.toy_models import own_texts
 
 T = TypeVar("T")
@@ -43,7 +43,7 @@ def own(model: Model) -> tuple[Sample, ...]:
 
 def averages(name: str, kind: str) -> np.ndarray:
     """The mean of what each head hands on, over these texts."""
-    model = head_picker.opened(name)
+    model = model_run.open_model(name)
 
     def mean() -> np.ndarray:
         rows = own(model) or tuple(Sample(row.text) for row in texts("heads_en")[:SENTENCES])

@@ -12,7 +12,7 @@ from viz.instruments.kit import origin
 from viz.shell.pages import Cite, Page
 from viz.widgets import controls, page_parts
 from viz.workspace.inside import experts, guesses, ripple, who
-from viz.workspace.shared import head_picker, target_picker, toolbar
+from viz.workspace.shared import model_run, target_picker, toolbar
 
 PAGE = Page(
     title="Inside",
@@ -49,7 +49,7 @@ def compute(p: Params) -> Run:
 
     Raises InputError for a model without an output that could be read after each layer.
     """
-    model = head_picker.opened(p.model)
+    model = model_run.open_model(p.model)
     if not model.can("answer_texts"):
         raise InputError(
             f"{p.model} has no output that could be read after each layer.",
@@ -62,18 +62,18 @@ def compute(p: Params) -> Run:
 
 def page() -> None:
     page_parts.title(PAGE)
-    asked = toolbar.choose(
+    bench = toolbar.choose(
         "inside",
         given=True,
         runs=toolbar.layers,
     )
-    if asked is None:
+    if bench is None:
         return
-    asked.shows()
-    model = head_picker.opened(asked.model)
+    bench.announce()
+    model = model_run.open_model(bench.model)
     offered = [view for view in VIEWS if view != "experts" or model.can("choose_experts")]
     by = controls.segmented("What to see", offered, "inside.by", "guesses", VIEWS.__getitem__, quiet=True)
-    params = Params(asked.model, asked.text, toolbar.target(model))
+    params = Params(bench.model, bench.text, toolbar.target(model))
     run = compute(params)
     origin.tell_run(run)
     shows = {"guesses": guesses.show, "who": who.show, "ripple": ripple.show, "experts": experts.show}

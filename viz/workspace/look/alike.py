@@ -16,7 +16,7 @@ from viz.charts.parts import vega
 from viz.charts.parts.figures import draw_once
 from viz.labels import literal, shorten, visible
 from viz.widgets import controls, page_parts
-from viz.workspace.shared import head_picker
+from viz.workspace.shared import model_run
 
 OTHER = "A man eats something."
 """The sentence that is compared with at first."""
@@ -36,7 +36,9 @@ def show(run: Run) -> None:
     if len(texts) >= MAX_TEXTS:
         st.caption(f"There are {len(texts)} sentences. The first {MAX_TEXTS - 1} are compared.")
     name = run.model.name
-    others = [head_picker.run(name, head_picker.window(name, text), None) for text in texts[: MAX_TEXTS - 1]]
+    others = [
+        model_run.run_text(name, model_run.readable_part(name, text), None) for text in texts[: MAX_TEXTS - 1]
+    ]
     if not others:
         st.caption("Type a sentence above to compare with.")
     elif len(others) == 1:

@@ -22,7 +22,7 @@ from viz.labels import literal, percent, visible
 from viz.memo import remembered
 from viz.shell import errors
 from viz.widgets import engine_client
-from viz.workspace.shared.head_picker import HeadRef
+from viz.workspace.shared.head_ref import HeadRef
 
 TENSOR = "look.tensor"
 LINES, CODE = "look.cell", "look.source"

@@ -10,7 +10,8 @@ from viz.instruments.qkv.of_run import has_queries_and_keys, sequence_of
 from viz.instruments.words.words import start
 from viz.shell import errors, state
 from viz.workspace.look import cell
-from viz.workspace.shared.head_picker import HeadRef, crosses, drawn_words, layout, look
+from viz.workspace.shared.attention_kinds import crosses, layout
+from viz.workspace.shared.head_ref import HeadRef, attention_of, target_words
 
 QUESTION = "What is a query, a key, a value?"
 OPEN = "look.minute"
@@ -34,12 +35,12 @@ def button(run: Run, place: HeadRef) -> None:
 
 def touched_token(run: Run, place: HeadRef) -> int:
     """Return the row of tokens that belongs to the touched word: of a word of several tokens the one with the largest weight."""
-    attention = look(run, place.kind)
+    attention = attention_of(run, place.kind)
     weights, allowed = (
         attention.weights[place.layer, place.head],
         attention.allowed[place.layer, place.head],
     )
-    drawn, arranged = drawn_words(attention), layout(place.kind)
+    drawn, arranged = target_words(attention), layout(place.kind)
     side, index = start(
         weights, allowed, drawn, len(attention.keys), state.read("look.word", "") or None, arranged
     )

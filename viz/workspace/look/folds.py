@@ -16,7 +16,8 @@ from viz.shell.pages import Page
 from viz.widgets import page_parts
 from viz.widgets.export import Labelled
 from viz.workspace.look import cell, head_output, relative_bias, score_sum
-from viz.workspace.shared.head_picker import HeadRef, HeadView, crosses
+from viz.workspace.shared.attention_kinds import crosses
+from viz.workspace.shared.head_ref import HeadRef, HeadView
 
 NOTES = {
     "self": "Rows are the words that look (queries), columns the words looked at (keys); in an encoder every word may look at every word.",

@@ -26,21 +26,23 @@ from viz.shell.pages import Page
 from viz.widgets import controls, page_parts
 from viz.workspace.look import cell, folds
 from viz.workspace.look.onward import onward
-from viz.workspace.shared.head_picker import (
-    GROUP,
+from viz.workspace.shared.attention_kinds import (
     KINDS,
+    axis_names,
+    crosses,
+    is_summary,
+    layout,
+    sentence_templates,
+)
+from viz.workspace.shared.head_pills import has_choice
+from viz.workspace.shared.head_ref import (
+    GROUP,
     HeadRef,
     HeadView,
-    among,
-    axis,
-    crosses,
-    drawn_words,
-    layout,
-    look,
-    named,
-    says,
-    several,
-    sums,
+    attention_of,
+    head_context,
+    head_label,
+    target_words,
 )
 from viz.workspace.shared.tasks import written_by
 
@@ -64,7 +66,7 @@ EXPLAINS = "A large weight shows what was attended to, not why the model decided
 
 def show(page: Page, run: Run, measured: Mapping[str, HeadHabits], place: HeadRef) -> None:
     """Draw the heatmap with the sum of its chosen cell beside it, on which the visitor lands, and the folds."""
-    by, how = _choices(run, place, joins=several(measured))
+    by, how = _choices(run, place, joins=has_choice(measured))
     seen = _seen(run, measured, place, by, how)
     with st.container(key="landing-sum"):
         left, right = st.columns([5, 6], gap="large")
@@ -146,10 +148,10 @@ def _ways_out(joins: bool) -> None:
 def _seen(run: Run, measured: Mapping[str, HeadHabits], place: HeadRef, by: str, how: str) -> HeadView:
     if how == ONE:
         return HeadView(
-            look(run, place.kind, by),
+            attention_of(run, place.kind, by),
             place.layer,
             place.head,
-            f"{named(place, measured)}, {measured[place.kind].label(place.layer, place.head)}",
+            f"{head_label(place, measured)}, {measured[place.kind].label(place.layer, place.head)}",
         )
     joined = aggregate_heads(run, place.kind, how, by, writing=crosses(place.kind))
     return HeadView(joined, place.layer, 0, f"{JOINED[how]} of layer {place.layer}")
@@ -165,7 +167,7 @@ def _heatmap(run: Run, place: HeadRef, seen: HeadView, by: str, how: str) -> tup
             cell.deep(run, place), place.kind, place.layer, place.head, by, writing=crossing
         )
 
-    one = among(seen.attention, place) if how == ONE else None
+    one = head_context(seen.attention, place) if how == ONE else None
     layer, head = (LAYER, HEAD) if one else (place.layer, place.head)
     picture = heatmap(
         seen.weights,
@@ -182,7 +184,7 @@ def _heatmap(run: Run, place: HeadRef, seen: HeadView, by: str, how: str) -> tup
         sink=bool(columns(run.model.spec.kind(place.kind).terms(run.model.network, place.layer))),
         called="{head}",
         hint="choose a cell",
-        axis=axis(place.kind),
+        axis=axis_names(place.kind),
         selected=_touched(seen, place) if by == "word" else None,
         title=seen.name,
         group=GROUP,
@@ -213,8 +215,8 @@ def _lines(run: Run, place: HeadRef, seen: HeadView, by: str, how: str) -> None:
     n_heads = seen.attention.weights.shape[1]
     whole = how == ONE and n_heads > 1 and controls.toggle("All heads of this layer", "look.lines", False)
     heads = list(range(n_heads)) if whole else [seen.head]
-    one = among(seen.attention, place) if how == ONE else None
-    layer, named = (LAYER, heads if whole else [HEAD]) if one else (place.layer, heads)
+    one = head_context(seen.attention, place) if how == ONE else None
+    layer, numbers = (LAYER, heads if whole else [HEAD]) if one else (place.layer, heads)
     head_view(
         seen.attention.weights[seen.layer, heads],
         queries,
@@ -229,7 +231,7 @@ def _lines(run: Run, place: HeadRef, seen: HeadView, by: str, how: str) -> None:
         height=560,
         among=one,
         python=python_lines(
-            run, "head_view", layer=layer, heads=named if how == ONE else how, kind=place.kind, by=by
+            run, "head_view", layer=layer, heads=numbers if how == ONE else how, kind=place.kind, by=by
         ),
     )
 
@@ -246,7 +248,7 @@ def _text(run: Run, place: HeadRef, seen: HeadView, by: str, how: str) -> None:
         allowed=seen.allowed,
         special=seen.attention.marks,
         group=GROUP,
-        say=says(run, place.kind) or (WRITING if crossing else READING),
+        say=sentence_templates(run, place.kind) or (WRITING if crossing else READING),
         subject="this head" if how == ONE else f"{JOINED[how].lower()} of the heads",
         names=("reads", "writes") if crossing else ("", ""),
         spans=None
@@ -281,7 +283,7 @@ def _segments(run: Run, place: HeadRef, by: str) -> list[int] | None:
 
 def _touched(seen: HeadView, place: HeadRef) -> tuple[int, int]:
     """The cell of the word that is touched in the picture above: where it looks most, or who looks at it most."""
-    drawn = drawn_words(seen.attention)
+    drawn = target_words(seen.attention)
     side, index = start(
         seen.weights,
         seen.allowed,
@@ -306,9 +308,9 @@ def care(seen: HeadView, query: int, how: str, *, within: bool) -> list[str]:
 
 def _sentence(seen: HeadView, place: HeadRef, query: int, key: int) -> str:
     row = seen.weights[query]
-    of = str if sums(place.kind) else visible  # the spaces of a sentence are no part of a token
+    of = str if is_summary(place.kind) else visible  # the spaces of a sentence are no part of a token
     doing, who = (
-        "Within" if sums(place.kind) else "Writing" if crosses(place.kind) else "Reading",
+        "Within" if is_summary(place.kind) else "Writing" if crosses(place.kind) else "Reading",
         seen.name.partition(",")[0] if seen.attention.weights.shape[1] > 1 else seen.name,
     )
     return (

@@ -10,7 +10,7 @@ from core.run import Run
 from viz.labels import bare_token, head_name, percent, visible
 from viz.widgets import engine_client, page_parts
 from viz.workspace.look import charts
-from viz.workspace.shared.head_picker import HeadRef
+from viz.workspace.shared.head_ref import HeadRef
 
 WORDS = 7
 """Words that are raised most, and as many that are lowered most."""

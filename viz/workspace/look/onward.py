@@ -10,8 +10,8 @@ from viz.shell import links, pages, selection, state
 from viz.shell.pages import Chapter
 from viz.widgets import pins
 from viz.widgets.pins import View
-from viz.workspace.shared import head_picker, tasks
-from viz.workspace.shared.head_picker import HeadRef
+from viz.workspace.shared import model_run, tasks
+from viz.workspace.shared.head_ref import HeadRef
 from viz.workspace.shared.what_if_link import EDITS, OFF
 
 CHAPTERS = {"self": Chapter.SELF_ATTENTION, "causal": Chapter.SELF_ATTENTION, "cross": Chapter.TRANSFORMER}
@@ -43,7 +43,7 @@ def course() -> None:
         asked = {f"{READER}.text": now["text"]}
         links.page_link(READER, "Open the course: words, sentences", icon=":material/school:", **asked)
         return
-    if patches.reads_patches(head_picker.opened(now["model"])):
+    if patches.reads_patches(model_run.open_model(now["model"])):
         links.page_link(
             SEER,
             "Open the course: a picture as a sentence of patches",

@@ -19,14 +19,27 @@ from viz.instruments.kit.head_stack import HEAD, LAYER
 from viz.instruments.kit.picture import lines as python_lines
 from viz.instruments.picture import patches
 from viz.labels import head_name
-from viz.shell import errors, links, notices, selection, state
+from viz.shell import errors, links, notices, state
 from viz.shell.page_buttons import draw_page_buttons
 from viz.shell.pages import Cite, Page
+from viz.shell.selection import Selection, announce
 from viz.workspace.look import alike, first_minute, full, go_on, onward, told
 from viz.workspace.look import note as look_note
 from viz.workspace.look.tiles import heads_grid
-from viz.workspace.shared import blank, head_picker, input_box, needs, one_vector, reading_hints, tasks
-from viz.workspace.shared.head_picker import HeadRef
+from viz.workspace.shared import (
+    attention_kinds,
+    blank,
+    head_pills,
+    head_ref,
+    head_survey,
+    input_box,
+    model_run,
+    needs,
+    one_vector,
+    reading_hints,
+    tasks,
+)
+from viz.workspace.shared.head_ref import HeadRef
 from viz.workspace.shared.tasks import TRANSLATE
 
 PAGE = Page(
@@ -44,13 +57,11 @@ PAGE = Page(
 
 
 @dataclass(frozen=True)
-class Params:
-    """What the page shows: one text through one model."""
+class Params(Selection):
+    """The selection of this page; it opens with the sentence to translate."""
 
     model: str = TRANSLATE.model
     text: str = TRANSLATE.text
-    target: str | None = None
-    pair: str | None = None
 
 
 @dataclass(frozen=True)
@@ -61,9 +72,11 @@ class Looking:
     heads: Mapping[str, HeadHabits]
 
 
-def compute(p: Params) -> Looking:
-    """One forward (shared and kept by the engine) and the survey of the heads (once a model)."""
-    return Looking(head_picker.run(p.model, p.text, p.target, p.pair), head_picker.survey(p.model))
+def compute(shown: Params) -> Looking:
+    """Return one forward pass (shared and cached by the engine) and the survey of the heads (once a model)."""
+    text = shown.part or shown.text
+    run = model_run.run_text(shown.model, text, shown.target or None, shown.pair or None)
+    return Looking(run, head_survey.survey(shown.model))
 
 
 def page() -> None:
@@ -71,16 +84,17 @@ def page() -> None:
         claim = st.empty()
         claim.title(PAGE.claim, anchor=False)
     notices.reserve_area()
-    params = _controls()
-    if params is not None:
-        if patches.reads_patches(head_picker.opened(params.model)):
+    shown = _controls()
+    if shown is not None:
+        if patches.reads_patches(model_run.open_model(shown.model)):
             claim.title(PAGE.claim.replace("word", "patch"), anchor=False)
-        _picture(params)
+        _picture(shown)
     with st.container(horizontal_alignment="right"):
         draw_page_buttons()
 
 
 def _controls() -> Params | None:
+    """Draw the text box, the tasks and the menus; announce and return the text and model, None while there is nothing to read."""
     models = tasks.usable()
     if not models:
         raise InputError(
@@ -91,85 +105,84 @@ def _controls() -> Params | None:
     model = tasks.in_view(models, TRANSLATE.model, partial(needs.lacks, "look"))
     if model is None:
         return None
-    task, opened = tasks.opening_with(model, models[model]), head_picker.opened(model)
+    task, opened = tasks.opening_with(model, models[model]), model_run.open_model(model)
     draws = patches.reads_patches(opened)
     text = input_box.draw(opened, task, task.text, drops=() if draws else ("target",))
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         tasks.chips(models, model)
         input_box.menu(opened, own=True)
         tasks.menu(models, model)
-    selection.set_selection(model=model, text=text)
+    shown = Params(model, text)
+    announce(shown)
     if not text.strip():
         st.text("Type a sentence above and press Enter: the model reads it at once.")
         return None
     if draws:
-        return Params(model, text)
+        return shown
     text = blank.read_by(opened, text)
     reading_hints.show_note(opened, text)
-    return Params(model, head_picker.window(model, text))
+    return replace(shown, part=model_run.readable_part(model, text))
 
 
-def _beside(params: Params, view: str) -> Params:
-    """The same with what is read beside the text: a given translation, or a second text."""
-    opened = head_picker.opened(params.model)
+def _with_second_text(shown: Params, view: str) -> Params:
+    """Add what is read beside the text: a given translation, or a second text."""
+    opened = model_run.open_model(shown.model)
     paired = opened.can("read_pairs")
     expects = opened.can("find_answers") or opened.can("score_texts")
-    given = state.read("target", "") if opened.can("write") and opened.spec.has_source else ""
+    target = state.read("target", "") if opened.can("write") and opened.spec.has_source else ""
     pair = state.read("pair", "") if paired else ""
     if paired and (pair or expects or view == "full"):
         pair = blank.second_text()
-    return replace(params, target=given or None, pair=pair if pair.strip() else None)
-
-
-def _without(params: Params, run: Run) -> None:
-    """What there is to see of a model without attention, and where to look instead."""
-    if run.source is not None:
-        one_vector.show(params.text, run.target_text or "")
-        st.text(
-            f"{params.model} has no attention to look at: one vector carries the whole sentence from the encoder to the decoder."
-        )
-        return
-    st.text(
-        f"{params.model} has no attention to look at: what reaches a position comes through its convolutions. "
-        f"After this text it predicts “{top_predictions(run, run.side.n_real - 1, 1)[0][0]}”."
-    )
-    links.page_link("decode", "Watch it write in Decode")
+    return replace(shown, target=target, pair=pair if pair.strip() else "")
 
 
 @st.fragment
-def _picture(params: Params) -> None:
+def _picture(shown: Params) -> None:
     with errors.guard():
         if blank.filled() or go_on.just_written():
             st.rerun()  # the box above holds another text now
         view = state.read("view", "", state.one_of(("", "heads", "full")))
-        params = _beside(params, view)
-        data = compute(params)
+        shown = _with_second_text(shown, view)
+        data = compute(shown)
+        place = head_pills.chosen_head(data.heads, data.run) if data.heads else None
         origin.begin(PAGE.title)
-        origin.tell_run(data.run)
-        selection.set_selection(target=params.target, pair=params.pair)
-        note = partial(look_note.show, data.run, given=params.target is not None)
-        if not data.heads:
-            _without(params, data.run)
+        announce(shown if place is None else replace(shown, **vars(place)), data.run)
+        note = partial(look_note.show, data.run, given=bool(shown.target))
+        if place is None:
+            _no_attention(data.run)
             note(side="left")
             return
-        place = head_picker.chosen(data.heads, data.run)
-        origin.tell_run(data.run, place.kind, place.layer, place.head)
-        selection.set_selection(kind=place.kind, layer=place.layer, head=place.head)
         _above(data, place, view, note)
         if view == "full":
             full.show(PAGE, data.run, data.heads, place)
             return
-        several = head_picker.several(data.heads)
+        several = head_pills.has_choice(data.heads)
         _buttons(data.run, place, view, several)
         if view == "heads" and several:
             heads_grid(data.run, data.heads, place)
 
 
+def _no_attention(run: Run) -> None:
+    """Say what a model without attention does with the text, and where to look instead."""
+    name = run.model.name
+    if run.source is not None:
+        one_vector.show(run.source.text, run.target_text or "")
+        st.text(
+            f"{name} has no attention to look at: one vector carries the whole sentence from the encoder to the decoder."
+        )
+        return
+    st.text(
+        f"{name} has no attention to look at: what reaches a position comes through its convolutions. "
+        f"After this text it predicts “{top_predictions(run, run.side.n_real - 1, 1)[0][0]}”."
+    )
+    links.page_link("decode", "Watch it write in Decode")
+
+
 def _above(data: Looking, place: HeadRef, view: str, note: Callable[..., None]) -> None:
-    """The words with what one head does there, the pills of heads, what stands in a blank."""
+    """Draw the words with what one head does there, the pills of heads, and predictions for a blank."""
     if view and state.presenting():  # the larger view fills the wall
-        if head_picker.several(data.heads):
-            head_picker.pills(data.heads, place, data.run)
+        if head_pills.has_choice(data.heads):
+            head_pills.draw_pills(data.heads, place, data.run)
         return
     steps = go_on.following(data.run) if go_on.goes_on(data.run) else ()
     if patches.reads_patches(data.run.model):
@@ -178,8 +191,8 @@ def _above(data: Looking, place: HeadRef, view: str, note: Callable[..., None]) 
         _words(data.run, place, view, steps)
     if steps:
         go_on.show(data.run, steps)
-    if head_picker.several(data.heads):
-        head_picker.pills(data.heads, place, data.run)
+    if head_pills.has_choice(data.heads):
+        head_pills.draw_pills(data.heads, place, data.run)
     told.show(data.run)
     if data.run.model.can("embed_texts"):
         alike.show(data.run)
@@ -190,8 +203,8 @@ def _above(data: Looking, place: HeadRef, view: str, note: Callable[..., None]) 
 
 
 def _patches(run: Run, place: HeadRef, view: str) -> None:
-    attention = head_picker.look(run, place.kind)
-    among = head_picker.among(attention, place) if view else None
+    attention = head_ref.attention_of(run, place.kind)
+    among = head_ref.head_context(attention, place) if view else None
     layer, head = (LAYER, HEAD) if among else (place.layer, place.head)
     patches.on_patches(
         run,
@@ -200,7 +213,7 @@ def _patches(run: Run, place: HeadRef, view: str) -> None:
         key="look.patches",
         url="look.cell",
         height=320 if view == "full" else 360,
-        group=head_picker.GROUP,
+        group=head_ref.GROUP,
         among=among,
         titled="{head}",
         title=head_name(place.layer, place.head),
@@ -209,26 +222,26 @@ def _patches(run: Run, place: HeadRef, view: str) -> None:
 
 
 def _words(run: Run, place: HeadRef, view: str, steps: tuple[Step, ...]) -> None:
-    crossing = head_picker.crosses(place.kind)
-    attention = head_picker.look(run, place.kind)
-    among = head_picker.among(attention, place) if view else None
+    crossing = attention_kinds.crosses(place.kind)
+    attention = head_ref.attention_of(run, place.kind)
+    among = head_ref.head_context(attention, place) if view else None
     layer, head = (LAYER, HEAD) if among else (place.layer, place.head)
     words_view(
         attention.weights[place.layer, place.head],
         attention.queries,
         attention.keys,
         key=f"look.words.{crossing}",
-        layout=head_picker.layout(place.kind),
-        targets=head_picker.drawn_words(attention),
+        layout=attention_kinds.layout(place.kind),
+        targets=head_ref.target_words(attention),
         allowed=attention.allowed[place.layer, place.head],
-        selected=head_picker.touched(run, place.kind),
+        selected=head_pills.touched_word(run, place.kind),
         reading=not crossing,
-        say=head_picker.says(run, place.kind),
+        say=attention_kinds.sentence_templates(run, place.kind),
         special=attention.marks,
         names=("reads", "writes") if crossing else ("", ""),
         url="look.word",
         height=320 if view == "full" else None,
-        group=head_picker.GROUP,
+        group=head_ref.GROUP,
         among=among,
         python=python_lines(run, "words", layer=layer, head=head, kind=place.kind),
         after=go_on.ghosts(steps, run.tokens[-1]),

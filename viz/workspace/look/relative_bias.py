@@ -12,7 +12,7 @@ from viz import theme
 from viz.charts.parts import vega
 from viz.charts.parts.figures import draw_once
 from viz.widgets import page_parts
-from viz.workspace.shared.head_picker import HeadRef
+from viz.workspace.shared.head_ref import HeadRef
 
 NAME, KEY = "What the distance adds", "look.distance"
 ROW, AROUND = 22, 120

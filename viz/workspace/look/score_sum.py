@@ -11,7 +11,8 @@ from viz.labels import bare_token, head_name, literal
 from viz.shell import links
 from viz.widgets import engine_client, page_parts
 from viz.workspace.look import charts
-from viz.workspace.shared.head_picker import SHORT, HeadRef
+from viz.workspace.shared.attention_kinds import SHORT
+from viz.workspace.shared.head_ref import HeadRef
 
 BARS, LINKS, ROWS = 10, 6, 200
 CODE = """from core.analysis.attribution.score_parts import score_parts

@@ -14,8 +14,8 @@ from core.run import Attention, Run
 from viz.instruments import clicked_head, grid_packet, show_grid
 from viz.instruments.kit.picture import lines as python_lines
 from viz.memo import remembered
-from viz.workspace.shared.head_picker import GROUP, HeadRef, grid_key, look, mark
-from viz.workspace.shared.head_picker import show as show_head
+from viz.workspace.shared.head_pills import select_head as show_head
+from viz.workspace.shared.head_ref import GROUP, HeadRef, attention_of, grid_key, kind_mark
 
 MANY = 96
 """More heads than these are one map of the model, by layers: the clearest first would be screens of one habit."""
@@ -23,14 +23,14 @@ MANY = 96
 
 def heads_grid(run: Run, measured: Mapping[str, HeadHabits], place: HeadRef) -> None:
     """Every head of this kind as a thumbnail, the clearest of each habit first; a click swaps the picture above."""
-    attention, heads, key = look(run, place.kind), measured[place.kind], grid_key(place.kind)
+    attention, heads, key = attention_of(run, place.kind), measured[place.kind], grid_key(place.kind)
     tiles = remembered(heads, "tiles", lambda: _tiles(heads))
     packet = remembered(
         attention,
         "grid",
         lambda: grid_packet(
             attention.weights,
-            before=mark(place, measured),
+            before=kind_mark(place, measured),
             kinds=tiles.kinds,
             scores=tiles.scores,
             kind_order=tiles.habits,

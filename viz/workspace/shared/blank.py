@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import streamlit as st
 
+from core.analysis.attribution.target_token import blank_rows
 from core.analysis.predictions import top_predictions
 from core.maths import softmax
 from core.model import Model
@@ -14,8 +15,7 @@ from core.run import Run
 from viz.labels import literal, percent
 from viz.shell import state
 from viz.widgets import controls
-from viz.workspace.shared.head_picker import blank_rows
-from viz.workspace.shared.head_picker import run as look_at
+from viz.workspace.shared.model_run import run_text as look_at
 
 _FILLED, _BLANKS = "look.filled", "look.blanks"
 BETWEEN = "\0\x1e\0"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import streamlit as st
@@ -11,9 +11,10 @@ from streamlit.delta_generator import DeltaGenerator
 
 from core.errors import InputError
 from core.model import Model
+from core.run import Run
 from viz.labels import literal, shorten
 from viz.shell import links, pages, selection, state
-from viz.workspace.shared import blank, head_picker, input_box, needs, tasks
+from viz.workspace.shared import blank, input_box, model_run, needs, tasks
 from viz.workspace.shared import reading_hints as _reads
 
 TOOLS = {
@@ -32,17 +33,26 @@ MODEL = "gpt-mini"
 
 
 @dataclass(frozen=True)
-class Asked:
-    """One text through one model, and where the links to the other pages of the bench stand."""
+class Bench:
+    """What a page of the bench shows, and the container of the links to the other pages."""
 
-    model: str
-    text: str
+    shown: selection.Selection
     slug: str
     spot: DeltaGenerator
 
-    def shows(self, **place: Any) -> None:
-        """What is on screen beside text and model (such as the head); now the links to the other pages can take it along."""
-        selection.set_selection(**place)
+    @property
+    def model(self) -> str:
+        """Return the name of the model."""
+        return self.shown.model
+
+    @property
+    def text(self) -> str:
+        """Return the text that the page reads, a part of a long one."""
+        return self.shown.part or self.shown.text
+
+    def announce(self, run: Run | None = None, **more: Any) -> None:
+        """Announce the selection with the fields that the page knows by now, such as the head, and draw the links that take it along."""
+        selection.announce(replace(self.shown, **more), run)
         row(self.slug, self.spot)
 
 
@@ -85,13 +95,13 @@ def choose(
     runs: Callable[[Model], float] = once,
     each: Callable[[Model], float] = lambda _: 0.0,
     opening: Callable[[Model, str], str] = lambda _, text: text,
-) -> Asked | None:
-    """The model and the sentence, as on Look: the sentence box, chips of tasks, a quiet menu of models; None for an empty box.
+) -> Bench | None:
+    """Draw the choice of a model and a sentence as on Look, and return it: the sentence box, chips of tasks, a quiet menu of models; None for an empty box.
 
     `needs` says which models the page can use, `lacks(model)` what else the one that is asked for has not: then, too, there is nothing to show.
     `given`: the page reads a translation that was given. `runs`, and `each` for every token, say how many runs of the text it
     makes: so much of a text is taken as is answered in a moment. `opening(model, text)` is the text that another model than `model` opens with,
-    instead of that of its task. The page calls `shows` on what comes back as soon as it knows the rest.
+    instead of that of its task. The page calls `announce` on the result as soon as it knows the rest.
 
     Raises InputError where no such model can be opened.
     """
@@ -113,7 +123,7 @@ def choose(
         row(slug, spot)
         return None
     task = tasks.opening_with(now, models[now])
-    reader = head_picker.opened(now)
+    reader = model_run.open_model(now)
     first = text if now == model else opening(reader, task.text)
     with st.container(key="bench-asks"):
         found = input_box.draw(reader, task, first)
@@ -130,9 +140,10 @@ def choose(
         st.text("Type a sentence above and press Enter.")
         row(slug, spot)
         return None
-    found = blank.read_by(reader, found)
-    _reads.show_note(reader, found)
-    return Asked(now, head_picker.window(now, found, runs=runs(reader), each=each(reader)), slug, spot)
+    read = blank.read_by(reader, found)
+    _reads.show_note(reader, read)
+    part = model_run.readable_part(now, read, runs=runs(reader), each=each(reader))
+    return Bench(selection.Selection(now, found, part=part), slug, spot)
 
 
 def target(model: Model) -> str | None:
@@ -155,6 +166,6 @@ def _left_out(model: Model, given: bool) -> None:
 def _fits(name: str, missing: Callable[[Model], str]) -> bool:
     """Whether the network itself has what the page needs."""
     try:
-        return not missing(head_picker.opened(name))
+        return not missing(model_run.open_model(name))
     except InputError:
         return True  # why it does not open is said where it is opened

@@ -9,7 +9,7 @@ import streamlit as st
 
 from core.edits import Forbid, ForceCell
 from viz.labels import literal
-from viz.workspace.shared.head_picker import HeadRef
+from viz.workspace.shared.head_ref import HeadRef
 from viz.workspace.what_if import edits
 from viz.workspace.what_if.data import Change
 

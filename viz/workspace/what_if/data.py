@@ -29,8 +29,8 @@ from core.trace import Edit
 from viz.instruments.picture import patches
 from viz.widgets import engine_client
 from viz.widgets.pins import View
-from viz.workspace.shared import head_picker
-from viz.workspace.shared.head_picker import HeadRef
+from viz.workspace.shared import head_survey, model_run
+from viz.workspace.shared.head_ref import HeadRef
 from viz.workspace.shared.toy_models import own_texts
 
 KEEP = ("*.pattern", ENTERS, LEAVES)
@@ -74,7 +74,7 @@ class Change:
 
 def first(model: str, text: str, target: str | None = None) -> Run:
     """The run as it is. A translation of the model's own is read again as a given one, as the run after the change will be."""
-    reader = head_picker.opened(model)
+    reader = model_run.open_model(model)
     keep = (*KEEP, *((reader.main_output,) if reader.has_scores else ()))
     target = (
         (target or engine_client.run(model, text, keep=()).target_text) if reader.spec.has_source else None
@@ -216,7 +216,7 @@ def over(model: Model) -> str:
 
 def means(model: Model, kind: str) -> np.ndarray:
     """The mean output of every head over these texts: (layer, head, d_head)."""
-    read = own_texts(model.name) or head_picker.read_by_all(model)
+    read = own_texts(model.name) or head_survey.sentences_for(model)
     targets = [row.target for row in read] if model.spec.has_source and model.head is None else None
     cost = 60.0 * len(read) * model.config.n_layers
     return engine_client.submit(
@@ -233,7 +233,7 @@ def telling(before: Run, kind: str, row: int | None) -> HeadRef:
     """
     model, config = before.model, before.model.config
     if row is None and before.source is None:
-        return HeadRef(kind, *next(iter(head_picker.survey(model.name)[kind].best(text_of(before)).values())))
+        return HeadRef(kind, *next(iter(head_survey.survey(model.name)[kind].best(text_of(before)).values())))
     cost = float(len(text_of(before)) * config.n_layers * FEW)
     key = ("what_if.telling", model.name, text_of(before), before.target_text, kind, row)
     return HeadRef(kind, *engine_client.submit(key, lambda: _most_missed(before, kind, row), cost))

@@ -18,7 +18,7 @@ from viz.instruments.picture import patches
 from viz.labels import literal, visible
 from viz.shell import state
 from viz.widgets import doodle, page_parts
-from viz.workspace.shared.head_picker import HeadRef
+from viz.workspace.shared.head_ref import HeadRef
 from viz.workspace.shared.what_if_link import EDITS, NONE
 from viz.workspace.what_if import data
 from viz.workspace.what_if.data import Change

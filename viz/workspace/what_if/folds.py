@@ -13,7 +13,7 @@ from viz.labels import distinct, visible
 from viz.shell.pages import Page
 from viz.widgets import engine_client, page_parts
 from viz.widgets.export import Labelled
-from viz.workspace.shared.head_picker import HeadRef
+from viz.workspace.shared.head_ref import HeadRef
 from viz.workspace.what_if import data
 from viz.workspace.what_if.data import Change
 from viz.workspace.what_if.views import Moved

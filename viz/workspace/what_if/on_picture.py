@@ -16,7 +16,7 @@ from viz.instruments.kit import origin
 from viz.instruments.picture import patches
 from viz.labels import head_name, percent
 from viz.widgets import controls
-from viz.workspace.shared.head_picker import HeadRef
+from viz.workspace.shared.head_ref import HeadRef
 from viz.workspace.what_if import cells, edits
 from viz.workspace.what_if.data import Change
 

@@ -12,8 +12,8 @@ from viz.instruments.kit import origin
 from viz.shell import errors, notices, state
 from viz.shell.pages import Cite, Page
 from viz.widgets import page_parts, pins
-from viz.workspace.shared import head_picker, target_picker, toolbar
-from viz.workspace.shared.head_picker import HeadRef
+from viz.workspace.shared import model_run, target_picker, toolbar
+from viz.workspace.shared.head_ref import HeadRef
 from viz.workspace.shared.what_if_link import EDITS, NONE, OFF
 from viz.workspace.what_if import data, edits, folds, more, views
 from viz.workspace.what_if.data import Change
@@ -66,26 +66,26 @@ def compute(p: Params) -> Change:
 
 def page() -> None:
     page_parts.title(PAGE)
-    asked = toolbar.choose(
+    bench = toolbar.choose(
         "what_if",
         model=Params.model,
         text=Params.text,
         given=True,
         runs=toolbar.heads,
     )
-    if asked is not None:
-        _changed(asked)
+    if bench is not None:
+        _changed(bench)
 
 
 @st.fragment
-def _changed(asked: toolbar.Asked) -> None:
+def _changed(bench: toolbar.Bench) -> None:
     with errors.guard():
         with (
             st.container()
         ):  # how much there is to compute depends on the changes; what follows keeps its place
-            change = compute(_params(asked.model, asked.text))
+            change = compute(_params(bench.model, bench.text))
         origin.tell_run(change.before, change.place.kind, changed=edits.told(change))
-        asked.shows(kind=change.place.kind, layer=change.place.layer, head=change.place.head)
+        bench.announce(kind=change.place.kind, layer=change.place.layer, head=change.place.head)
         _tell(change)
         edits.chips(change)
         found, moved = data.outcome(change), views.moved(change)
@@ -112,7 +112,7 @@ def _changed(asked: toolbar.Asked) -> None:
 
 def _params(model: str, text: str) -> Params:
     """What the link and the visitor chose. A head is chosen by its layer and its number, one of them is enough."""
-    reader = head_picker.opened(model)
+    reader = model_run.open_model(model)
     kinds = [kind.name for kind in reader.spec.kinds_of(reader.config)]
     kind = state.read("kind", "") or ""
     kind = kind if kind in kinds else kinds[-1]

@@ -16,8 +16,9 @@ from viz.labels import head_name, percent, visible
 from viz.memo import remembered
 from viz.shell import state
 from viz.widgets import controls, page_parts
-from viz.workspace.shared import head_picker, target_picker
-from viz.workspace.shared.head_picker import KINDS, HeadRef
+from viz.workspace.shared import attention_kinds, head_survey, target_picker
+from viz.workspace.shared.attention_kinds import KINDS
+from viz.workspace.shared.head_ref import HeadRef
 from viz.workspace.shared.tasks import written_by
 from viz.workspace.what_if import cells, edits, on_picture
 from viz.workspace.what_if.charts import pairs
@@ -67,7 +68,7 @@ def heads_grid(change: Change) -> None:
         change.before, ("grid", change.place.kind), lambda: change.before.attention(change.place.kind)
     )
     measured, key = (
-        head_picker.survey(change.before.model.name)[change.place.kind],
+        head_survey.survey(change.before.model.name)[change.place.kind],
         f"what_if.grid.{change.place.kind}",
     )
     layers, n_heads = attention.weights.shape[:2]
@@ -226,7 +227,7 @@ def _seen(change: Change, found: Moved) -> HeadRef:
 
 def _patterns(change: Change, seen: HeadRef) -> None:
     """One head before, after, and the difference, on one scale; below them what can be done to the chosen cell."""
-    crossing = head_picker.crosses(seen.kind)
+    crossing = attention_kinds.crosses(seen.kind)
     before, after = (run.attention(seen.kind, writing=crossing) for run in (change.before, change.after))
     place = seen.layer, seen.head
     queries, keys = ([visible(token) for token in axis] for axis in (before.queries, before.keys))

@@ -14,7 +14,7 @@ from viz.instruments.whole_model.whole_model import chosen_position, opened_part
 from viz.shell import links, state
 from viz.shell.pages import Cite, Page
 from viz.widgets import page_parts
-from viz.workspace.shared import head_picker, target_picker, toolbar
+from viz.workspace.shared import head_survey, model_run, target_picker, toolbar
 from viz.workspace.whole_model import data as drawn
 
 PAGE = Page(
@@ -53,14 +53,14 @@ def compute(p: Params) -> Run:
 def page() -> None:
     """Draw the model, the picture and what a touched part opens."""
     page_parts.title(PAGE)
-    asked = toolbar.choose("whole_model", text=TEXT, given=True, lacks=drawn.lacks)
-    if asked is None:
+    bench = toolbar.choose("whole_model", text=TEXT, given=True, lacks=drawn.lacks)
+    if bench is None:
         return
-    asked.shows()
-    params = Params(asked.model, asked.text, toolbar.target(head_picker.opened(asked.model)))
+    bench.announce()
+    params = Params(bench.model, bench.text, toolbar.target(model_run.open_model(bench.model)))
     run = compute(params)
     origin.tell_run(run)
-    measured = head_picker.survey(params.model)
+    measured = head_survey.survey(params.model)
     screen = screen_of(run, {kind: drawn.telling_heads(heads) for kind, heads in measured.items()})
     target_picker.forget("whole_model.of", target_picker.told(run), POSITION)
     position = _position(screen)

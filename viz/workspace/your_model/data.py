@@ -23,7 +23,7 @@ from viz.memo import remembered
 from viz.widgets import engine_client
 from viz.widgets.pins import View
 from viz.workspace.compare import data as compare
-from viz.workspace.shared import head_picker, tasks, toy_models
+from viz.workspace.shared import head_survey, model_run, tasks, toy_models
 from viz.workspace.your_model import naming
 
 
@@ -73,7 +73,7 @@ def survey(model: Model, folder: Path) -> Standing:
         return Standing()
     if named := naming.standing(model):
         return named
-    own = () if _reads_words(model) else head_picker.read_by_all(model)
+    own = () if _reads_words(model) else head_survey.sentences_for(model)
     keep = user_models.is_user_model(model.name) or folder in local_folders()
     return surveys.default().begin(model, folder, own, keep=keep)
 
@@ -122,8 +122,8 @@ def partners(name: str) -> list[str]:
 def same_shape(one: str, other: str) -> bool:
     """Whether each head of one has its counterpart in the other. A model that does not open has none."""
     try:
-        return bool(layouts(head_picker.opened(one))) and layouts(head_picker.opened(one)) == layouts(
-            head_picker.opened(other)
+        return bool(layouts(model_run.open_model(one))) and layouts(model_run.open_model(one)) == layouts(
+            model_run.open_model(other)
         )
     except InputError:
         return False
@@ -131,7 +131,7 @@ def same_shape(one: str, other: str) -> bool:
 
 def apart(one: str, other: str, text: str) -> tuple[str, np.ndarray]:
     """The kind of attention that tells two checkpoints of one shape apart, and (layer, head) how far each head is, in bits."""
-    kind = next(iter(layouts(head_picker.opened(one))))
+    kind = next(iter(layouts(model_run.open_model(one))))
     panes = [compare.seen(View(name, text, kind), "word") for name in (one, other)]
     key = ("your_model.apart", one, other, text, kind)
     return kind, engine_client.submit(key, lambda: compare.apart(*panes), 1_000.0)

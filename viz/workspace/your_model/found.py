@@ -12,7 +12,7 @@ from viz.labels import head_name, literal
 from viz.shell import errors, links, state
 from viz.widgets import page_parts
 from viz.workspace.shared import needs, tasks
-from viz.workspace.shared.head_picker import KINDS
+from viz.workspace.shared.attention_kinds import KINDS
 from viz.workspace.your_model import charts, data, naming
 
 BEAT = 1.0

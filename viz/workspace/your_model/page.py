@@ -11,7 +11,7 @@ from core.jobs.listing import Listing
 from viz.shell import notices, selection, state
 from viz.shell.pages import Page
 from viz.widgets import controls, page_parts
-from viz.workspace.shared import head_picker
+from viz.workspace.shared import model_run
 from viz.workspace.shared.card_text import card_text
 from viz.workspace.your_model import beside, data, found, naming, ways
 from viz.workspace.your_model.came import WHICH
@@ -56,7 +56,7 @@ def page() -> None:
 def _one(name: str) -> None:
     """What was found in a model, its survey, another beside it, its card."""
     try:
-        model = head_picker.opened(name)
+        model = model_run.open_model(name)
     except InputError as error:
         notices.box(error.wrong, error.rule, error.remedy)
         return

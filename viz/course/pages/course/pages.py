@@ -16,7 +16,7 @@ from core.serving.engine import RunRequest, default
 from viz.charts import thumbs
 from viz.labels import shorten, visible
 from viz.shell.pages import Chapter
-from viz.workspace.shared import head_picker
+from viz.workspace.shared import head_ref, head_survey
 from viz.workspace.shared.tasks import CONTINUE, FILL, TRANSLATE
 
 BARS = 5
@@ -37,11 +37,11 @@ def _run(model: str, text: str, *keep: str) -> Run:
     return default().run(RunRequest(model, text, keep=keep))
 
 
-def _telling(model: str) -> head_picker.HeadRef:
+def _telling(model: str) -> head_ref.HeadRef:
     """The head that Look opens with, from the habits that ship with the model; of a recurrent translator its one alignment."""
     measured = read_heads(shipped_folder() / model)
-    found = head_picker.habits(measured.trained) if measured else {}
-    return next(iter(found), head_picker.HeadRef(default().open(model).spec.kinds[-1].name, 0, 0))
+    found = head_survey.clearest_heads(measured.trained) if measured else {}
+    return next(iter(found), head_ref.HeadRef(default().open(model).spec.kinds[-1].name, 0, 0))
 
 
 def looking(model: str = TRANSLATE.model) -> str:
