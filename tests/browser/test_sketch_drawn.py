@@ -19,7 +19,7 @@ from viz.instruments import sketch
 
 st.session_state.setdefault("kept", "")
 keep = lambda text: st.session_state.update(kept=text)
-text = sketch(st.session_state.kept, {"fish": doodles.as_text(doodles.example("fish")), "<b>": doodles.as_text(doodles.own("cat"))}, key="s", title="Your doodle", on_stroke=keep)
+text = sketch(st.session_state.kept, {"fish": doodles.as_text(doodles.example("fish")), "<b>": doodles.as_text(doodles.example("cat"))}, key="s", title="Your doodle", on_stroke=keep)
 st.text("read " + text)
 st.text("kept " + (st.session_state.kept or text))
 """

@@ -24,7 +24,7 @@ _SUBJECT = "atlas.shown"
 
 @dataclass(frozen=True)
 class Selection:
-    """What a page shows, as far as it knows it: one text through one model, and the head in view.
+    """The content of a page, as far as the page knows it: one text through one model, and the head in view.
 
     target: a translation that was given; pair: a second text; "" where there is none, None where the page does not know.
     part: what the page reads of a long text, "" for all of it; it is in no link.
