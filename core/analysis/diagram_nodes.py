@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from torch import nn
@@ -12,6 +13,10 @@ from core.errors import InputError
 from core.maths import softmax
 from core.model import Model
 from core.run import Run
+
+if TYPE_CHECKING:
+    from jaxtyping import Shaped
+
 
 Array = np.ndarray
 MEMORY = "encoder.final_norm.out"
@@ -129,8 +134,8 @@ def count_parameters(module: nn.Module) -> int:
     return sum(weight.numel() for weight in module.parameters())
 
 
-def tensor_at(run: Run, path: str) -> Array:
-    """Return a tensor of the run by its path: (pos, ..); "probabilities" is the softmax of the logits."""
+def tensor_at(run: Run, path: str) -> Shaped[Array, "pos ..."]:
+    """Return a tensor of the run by its path; "probabilities" is the softmax of the logits."""
     if path != "probabilities":
         return run.trace[path]
     return softmax(run.trace["logits"])

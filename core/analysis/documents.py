@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -12,6 +13,10 @@ from core.data.readable import UNKNOWN
 from core.errors import InputError
 from core.models import Batch
 from core.run import Run
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+
 
 Array = np.ndarray
 
@@ -29,7 +34,7 @@ class DocumentWeights:
     sentences: Array
 
     @property
-    def products(self) -> Array:
+    def products(self) -> Float[Array, " pos"]:
         return self.words * self.sentences[list(self.numbers)]
 
 
@@ -58,10 +63,10 @@ def unknown_words(run: Run) -> tuple[str, ...]:
     return tuple(dict.fromkeys(word for word, token in names if token in UNKNOWN))
 
 
-def scores_without_sentences(run: Run) -> Array:
-    """Compute the scores of the classes for the text without one of its sentences, each in turn: (sentence, class).
+def scores_without_sentences(run: Run) -> Float[Array, "sentence class"]:
+    """Compute the scores of the classes for the text without one of its sentences, each in turn.
 
-    The sentence is deleted before anything is read, so that neither its words nor its neighbours' states know of it.
+    The sentence is deleted before the model reads, so that it affects neither words nor its neighbours' states.
     Nothing is left of a text of one sentence: then no row.
     """
     words, sentences = np.array(run.ids[: run.side.n_real]), np.array(run.segments[: run.side.n_real])

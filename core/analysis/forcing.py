@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -15,6 +16,10 @@ from core.decoding.stepper import Stepper
 from core.errors import InputError
 from core.model import Model
 from core.models import Batch
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+
 
 Array = np.ndarray
 EXTRA_TOKENS = 10
@@ -143,8 +148,10 @@ def target_ids(model: Model, prompt: Prompt, text: str) -> tuple[int, ...]:
     return ids
 
 
-def continuation_logits(model: Model, prompt: Prompt, rows: Sequence[Sequence[int]]) -> list[Tensor]:
-    """Compute the logits of every next token for each row of ids, from the prompt's last token on: (len(row) + 1, vocab) each.
+def continuation_logits(
+    model: Model, prompt: Prompt, rows: Sequence[Sequence[int]]
+) -> list[Float[Tensor, "_ vocab"]]:
+    """Compute the logits of every next token for each row of ids, from the prompt's last token on: len(row) + 1 rows each.
 
     One padded pass over `prompt + row`: row t of a result scores what follows the prompt and t tokens of the row.
 

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from core.errors import InputError
 from core.run import Run
+
+if TYPE_CHECKING:
+    from jaxtyping import Int
+
 
 Array = np.ndarray
 KEEP = ("*ffn.router|*ffn.routed",)
@@ -30,8 +35,8 @@ class Routing:
         row = self.weights[layer, position]
         return [int(expert) for expert in np.argsort(-row, kind="stable") if row[expert] > 0]
 
-    def counts(self, layer: int) -> Array:
-        """Return how many tokens each expert computes in a layer: (expert,)."""
+    def counts(self, layer: int) -> Int[Array, " expert"]:
+        """Return how many tokens each expert computes in a layer."""
         return (self.weights[layer] > 0).sum(0)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,14 +13,18 @@ from core.maths import cosines
 from core.model import Model
 from core.run import Run
 
+if TYPE_CHECKING:
+    from jaxtyping import Float
+
+
 Array = np.ndarray
 MAX_TEXTS = 10
 """Texts that are compared with each other at once."""
 KEEP = ("*resid_out",)
 
 
-def text_similarities(model: Model, texts: Sequence[str]) -> Array:
-    """Compute the cosine of each text with each: (text, text). Raises InputError for fewer than two or more than
+def text_similarities(model: Model, texts: Sequence[str]) -> Float[Array, "text text"]:
+    """Compute the cosine of each text with each. Raises InputError for fewer than two or more than
     `MAX_TEXTS`, and for a model that is no embedder.
     """
     if not model.can("embed_texts"):

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from core.maths import sigmoid, softmax
 from core.model import Model
 from core.run import Run
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+
 
 Array = np.ndarray
 MAX_ANSWER_TOKENS = 40
@@ -28,7 +33,7 @@ def activation_of(model: Model) -> str:
     )
 
 
-def chances(model: Model, scores: Array) -> Array:
+def chances(model: Model, scores: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
     """Return the probabilities that a model's scores stand for, by `activation_of`; a score itself."""
     made = {"softmax": softmax, "sigmoid": sigmoid, "none": lambda values: values.astype(np.float64)}
     return made[activation_of(model)](scores)

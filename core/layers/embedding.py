@@ -41,7 +41,7 @@ class TokenEmbedding(nn.Module):
         """Return the table (vocab d_model), in float32 where it is stored in half precision."""
         return weight_of(self)
 
-    def forward(self, ids: Int[Tensor, "batch pos"]) -> Float[Tensor, "batch pos d_model"]:
+    def forward(self, ids: Int[Tensor, "*batch"]) -> Float[Tensor, "*batch d_model"]:
         vectors = in_float32(F.embedding(ids, self._table))
         return vectors if self.scale == 1.0 else vectors * self.scale
 

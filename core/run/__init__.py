@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from torch import Tensor
@@ -16,6 +16,10 @@ from core.run.token_sequence import TokenSequence
 from core.text import Word
 from core.text.tokenizer import Span
 from core.trace import Trace, contents, matches, unknown_path
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+
 
 Array = np.ndarray
 Marks = tuple[tuple[int, ...], tuple[int, ...]]
@@ -176,7 +180,7 @@ class RunTrace:
             path for path in self._outputs.paths(pattern) if any(matches(path, kept) for kept in self._keep)
         ]
 
-    def grad(self, path: str) -> Array:
+    def grad(self, path: str) -> Float[Array, "..."]:
         """Return the gradient of the chosen number for a recorded tensor, in the shape of the tensor (runs with
         grad=...). Raises KeyError for a path without one.
         """
@@ -255,36 +259,36 @@ class Run:
         return tuple(kind.name for kind in self.model.spec.kinds_of(self.model.config))
 
     @cached_property
-    def logits(self) -> Array:
-        """Return the logits (position, vocabulary), computed on first access.
+    def logits(self) -> Float[Array, "pos vocab"]:
+        """Return the logits, computed on first access.
 
         Row i is the prediction after input i of a decoder; of a masked language model, for the word at i.
         """
         return self._output("logits")
 
     @property
-    def next_sentence(self) -> Array:
-        """Return (2,) scores: the second text follows the first (index 0), or comes from elsewhere."""
+    def next_sentence(self) -> Float[Array, " class"]:
+        """Return two scores: the second text follows the first (index 0), or comes from elsewhere."""
         return self._output("next_sentence")
 
     @property
-    def sentence_order(self) -> Array:
-        """Return (2,) scores: the two texts are in their order (index 0), or swapped."""
+    def sentence_order(self) -> Float[Array, " class"]:
+        """Return two scores: the two texts are in their order (index 0), or swapped."""
         return self._output("sentence_order")
 
     @property
-    def pooled(self) -> Array:
-        """Return (d_model,): tanh of a linear map of the first token's last hidden state."""
+    def pooled(self) -> Float[Array, " d_model"]:
+        """Return tanh of a linear map of the first token's last hidden state."""
         return self._output("pooled")
 
     @property
-    def classes(self) -> Array:
-        """Return the scores of a classifier: (class,), of the whole input; of a tuned GPT (position, class), where the last position counts."""
+    def classes(self) -> Float[Array, "*pos class"]:
+        """Return the scores of a classifier: of the whole input; of a tuned GPT at each position, where the last counts."""
         return self._output("classes")
 
     @property
-    def scores(self) -> Array:
-        """Return the model's scores before its last softmax, a row for each prediction: (row, choice).
+    def scores(self) -> Float[Array, "row choice"]:
+        """Return the model's scores before its last softmax, a row for each prediction.
 
         The logits, or tags; of a model that tells classes of a whole text or picture their scores, in one row, of one that scores a text its
         score; of one that finds answers two rows, where an answer begins and where it ends, over the positions. `choice` names the columns.
@@ -305,23 +309,23 @@ class Run:
         return token if self.tokens.count(token) == 1 else f"{token} ({index})"
 
     @property
-    def tags(self) -> Array:
-        """Return (position, tag) scores of a model that was tuned to tag words; a word's are those of its first token."""
+    def tags(self) -> Float[Array, "pos tag"]:
+        """Return the scores of a model that was tuned to tag words; a word's are those of its first token."""
         return self._output("tags")
 
     @property
-    def answer(self) -> Array:
-        """Return (position, 2) scores: the answer starts here, and ends here; of a model that was tuned to find answers."""
+    def answer(self) -> Float[Array, "pos edge"]:
+        """Return two scores of each token: the answer starts here, and ends here; of a model that was tuned to find answers."""
         return self._output("answer")
 
     @property
-    def embedding(self) -> Array:
-        """Return the vector (d_model,) that a sentence embedder gives its text."""
+    def embedding(self) -> Float[Array, " d_model"]:
+        """Return the vector that a sentence embedder gives its text."""
         return self._output("embedding")
 
     @property
-    def score(self) -> Array:
-        """Return the one number (1,) that a reranker or a regression gives its text."""
+    def score(self) -> Float[Array, " one"]:
+        """Return the one number that a reranker or a regression gives its text."""
         return self._output("score")
 
     def _output(self, name: str) -> Array:
@@ -332,8 +336,8 @@ class Run:
         found = self.outputs.value(name).float().numpy()
         return _sealed(self.side.real_rows(found) if found.ndim > 1 else found)
 
-    def hidden(self, side: str | None = None) -> Array:
-        """Return the residual stream (layer + 1, position, d_model): the input of each layer, and the output of the last.
+    def hidden(self, side: str | None = None) -> Float[Array, "stage pos d_model"]:
+        """Return the residual stream: the input of each layer, and the output of the last.
 
         In a recurrent network, which has none, the inputs of each layer and the states of the last; where layers put
         features beside those that they read, those that are not there yet are 0. No final norm is in it. `side` is 'encoder' or 'decoder' where the family has both.

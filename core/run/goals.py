@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
@@ -11,13 +11,17 @@ from torch import Tensor
 from core.errors import InputError
 from core.trace import Trace
 
+if TYPE_CHECKING:
+    from jaxtyping import Float
+
+
 Goal = str | Callable[[Tensor], Tensor]
 """The number that is differentiated: "logit:TOKEN", "class:NAME", or a function of the scores to one number: logits (pos vocab), tags (pos tag), the edges of an answer (edge pos), classes (class) or a score (1)."""
 
 CLASS, FUNCTION = "'class:NAME'", "a function of its scores"
 
 
-def goal_of(model: Any, scores: Tensor, grad: Goal, row: Callable[[], int]) -> Tensor:
+def goal_of(model: Any, scores: Float[Tensor, "..."], grad: Goal, row: Callable[[], int]) -> Tensor:
     """Return the number that `grad` names among a model's scores, as a tensor; `row()` gives the position at which a token's logit is read.
 
     Raises InputError for what this model does not score.

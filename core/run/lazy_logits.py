@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
@@ -11,6 +11,9 @@ from torch import Tensor
 from core.errors import InputError
 from core.models import Output
 from core.trace import Recorder, Trace, matches
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
 
 
 def check_finite(value: Tensor, model: str) -> Tensor:
@@ -70,7 +73,7 @@ class Outputs:
         return self._computed(next(name for name, output in self._spec.items() if path in output.paths))[1]
 
     @property
-    def hidden(self) -> Tensor:
+    def hidden(self) -> Float[Tensor, "one pos d_model"]:
         """Return the network's output (1 pos d_model)."""
         return self._early["hidden"]
 

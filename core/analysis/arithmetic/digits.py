@@ -11,9 +11,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import overload
+from typing import TYPE_CHECKING, overload
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from jaxtyping import Float, Int
+
 
 Array = np.ndarray
 Formula = Callable[..., Array]
@@ -93,7 +97,7 @@ class RoundedNumbers(Sequence[str]):
     odd: Mapping[int, str]
 
     @classmethod
-    def from_values(cls, values: Array, decimals: int) -> RoundedNumbers:
+    def from_values(cls, values: Float[Array, "*shape"], decimals: int) -> RoundedNumbers:
         """Round the values (n,) as `format_number` does, halves included.
 
         >>> list(RoundedNumbers.from_values(np.array([0.5, -0.25, np.inf]), 1))
@@ -132,7 +136,7 @@ class RoundedNumbers(Sequence[str]):
         for i, units in enumerate(self.units.tolist()):
             yield self.odd.get(i) or format_units(units, self.decimals)
 
-    def values(self) -> Array:
+    def values(self) -> Float[Array, "*shape"]:
         """Return the values of the displayed numbers, (n,) float64, to the last bit of a float."""
         found = self.units / 10.0**self.decimals
         for i, text in self.odd.items():
@@ -150,7 +154,7 @@ class RoundedNumbers(Sequence[str]):
         units = self.units if places is None else self.units[np.asarray(places, dtype=np.int64)]
         return format_units(int(units.sum()), self.decimals)
 
-    def order(self) -> Array:
+    def order(self) -> Int[Array, " item"]:
         """Return the indices by size: NaN first, then the largest; equal ones keep their order."""
         if not self.odd:
             return np.argsort(-np.abs(self.units), kind="stable")
@@ -180,7 +184,7 @@ class RoundedSum:
     result: str
 
 
-def round_sum(columns: Sequence[Array], formula: Formula, result: float) -> RoundedSum:
+def round_sum(columns: Sequence[Float[Array, " item"]], formula: Formula, result: float) -> RoundedSum:
     """Return the terms `formula(*factors)` and their sum, rounded so that each line is true for the displayed numbers.
 
     Each column holds one factor of every term; `result` is the number that the sum is known to be.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from torch import Tensor
@@ -19,6 +19,10 @@ from core.analysis.arithmetic.lines import Citation, Line, expression_line, sum_
 from core.layers import score_terms as terms
 from core.layers import scores
 from core.layers.score_terms import listed
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+
 
 TABLE, PRODUCT = ("beigy2021", "table of alignment score functions"), terms.product()
 LEARNED: tuple[Citation, ...] = (("yang2016", "2.2", "Eqs. (5)-(10)"),)
@@ -119,7 +123,7 @@ def product_line(
     )
 
 
-def learned_lines(pair: Pair, summary: Any, state: Array, path: str) -> list[Line]:
+def learned_lines(pair: Pair, summary: Any, state: Float[Array, " d_model"], path: str) -> list[Line]:
     """Return the lines of u = tanh(W h + b), h the key's `state` recorded at `path`, and of u times the learned query vector."""
     weight, bias = to_numpy(summary.to_k.weight), to_numpy(summary.to_k.bias)
     most = int(np.argmax(np.abs(pair.k * pair.q)))

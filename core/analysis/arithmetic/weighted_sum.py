@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,10 @@ from core.analysis.arithmetic.digits import Array
 from core.analysis.arithmetic.lines import Citation, Line, expression_line, sum_line, vector_line
 from core.analysis.arithmetic.scores import to_numpy
 from core.layers.score_terms import SLIDES, SURVEY
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+
 
 MIXED: tuple[Citation, ...] = (
     (SURVEY, "2.4.2", "Eq. (6)"),
@@ -51,7 +55,7 @@ class Stream:
     post_norm: Any = None
     normed_path: str = ""
 
-    def gains(self, out: Array) -> Array:
+    def gains(self, out: Float[Array, " d_model"]) -> Float[Array, " d_model"]:
         """Return the factor by which each number of the sublayer's output is multiplied on its way into the stream: (d_model,)."""
         if self.post_norm is None:
             return np.ones(len(out))

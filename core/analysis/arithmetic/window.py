@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from core.analysis.arithmetic.digits import Array
 from core.analysis.arithmetic.lines import Citation, Line, expression_line, sum_line
 from core.analysis.arithmetic.scores import to_numpy
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+
 
 LOCAL: tuple[Citation, ...] = (
     ("beigy2021", "Global vs Local Attention", "p_t"),
@@ -23,7 +27,13 @@ GAUSSIAN: tuple[Citation, ...] = (
 
 
 def window_lines(
-    attend: Any, q: Array, query: int, key: int, n: int, centre: float, paths: Callable[[str], str]
+    attend: Any,
+    q: Float[Array, " d_model"],
+    query: int,
+    key: int,
+    n: int,
+    centre: float,
+    paths: Callable[[str], str],
 ) -> list[Line]:
     """Return the lines of local attention: the window's middle p_t, and the key's distance from it."""
     read, window = paths("q"), attend.window

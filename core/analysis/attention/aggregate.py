@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
 from core.errors import InputError
 from core.run import Attention, Run
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+
 
 Array = np.ndarray
 How = Literal["mean", "largest", "rollout"]
@@ -54,14 +58,14 @@ def aggregate_heads(run: Run, kind: str, how: str, by: str = "token", *, writing
     return rolled.join_words(side.words, side.words)
 
 
-def rollout(weights: Array) -> Array:
+def rollout(weights: Float[Array, "layer head pos pos"]) -> Float[Array, "layer pos pos"]:
     """Compute how much of each input token is left at each position after each layer, if only attention mixed them.
 
         R_l = M_l R_(l-1),   M_l = (mean over heads A_l + I) / 2 with rows made to sum to 1,   R_0 = I
 
     (Abnar and Zuidema 2020, section 3; the residual connection is the I.) Values, feed-forward layers and the sizes of
     the vectors are left out, so this is a picture of paths and no measure of influence.
-    weights (layer, head, query, key) of one text to itself -> (layer, query, key), float32, rows sum to 1.
+    The weights are those of one text to itself; rows of the result sum to 1.
 
     >>> previous = np.array([[1.0, 0.0], [1.0, 0.0]])
     >>> rollout(np.stack([[previous], [previous]]))[1].tolist()

@@ -8,8 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import accumulate
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from jaxtyping import Float, Real
+
 
 Array = np.ndarray
 Span = tuple[int, int] | None
@@ -88,8 +93,10 @@ def merge_alignments(pairs: Sequence[Sequence[Slot]]) -> tuple[Slot, ...]:
     return tuple(found)
 
 
-def pool_pattern(weights: Array, rows: Sequence[Sequence[int]], columns: Sequence[Sequence[int]]) -> Array:
-    """Pool a pattern (.., query, key) over slots: the mean over the queries of a row, the sum over the keys of a column.
+def pool_pattern(
+    weights: Real[Array, "*batch query key"], rows: Sequence[Sequence[int]], columns: Sequence[Sequence[int]]
+) -> Float[Array, "*batch row column"]:
+    """Pool a pattern over slots: the mean over the queries of a row, the sum over the keys of a column.
 
     No position at all gives zeros. Rows still sum to 1, since every key is in some column. float64.
 
@@ -109,8 +116,8 @@ def pool_pattern(weights: Array, rows: Sequence[Sequence[int]], columns: Sequenc
 
 
 def pool_patterns(
-    patterns: Sequence[Array], rows: Sequence[Slot], columns: Sequence[Slot]
-) -> tuple[Array, ...]:
+    patterns: Sequence[Real[Array, "..."]], rows: Sequence[Slot], columns: Sequence[Slot]
+) -> tuple[Float[Array, "*batch row column"], ...]:
     """Pool each pattern over the common slots, in the order of the texts in them; all get one shape.
 
     >>> words = align_words(["too", "tired"], ["too", "wide"])

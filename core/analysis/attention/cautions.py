@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from core.analysis.attention.measures import entropy
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float
+
 
 Array = np.ndarray
 Kind = Literal["sink", "separator", "even", "itself", "few"]
@@ -27,19 +31,19 @@ class Caution:
 
 
 def cautions(
-    weights: Array,
-    allowed: Array,
+    weights: Float[Array, "query key"],
+    allowed: Bool[Array, "query key"],
     row: int,
     marks: Sequence[int] = (),
     *,
     same_text: bool,
 ) -> tuple[Caution, ...]:
-    """Return the reasons for care with a head's pattern and its row `row`; weights and allowed (query, key) of one head.
+    """Return the reasons for care with a head's pattern and its row `row`.
 
     same_text: queries and keys are positions of one text (`core.models.Kind.one_text`); a square map of two texts is not that.
 
-    - "sink": the rows that have a choice rest on the first place, on average by half of their weight or more.
-    - "separator": they rest on the keys at `marks` (added to the text, as [SEP] is), the first place apart.
+    - "sink": the rows that have a choice attend to the first position, on average with half of their weight or more.
+    - "separator": they attend to the keys at `marks` (added to the text, as [SEP] is) other than the first.
     - "even": the row attends near-uniformly to all it may attend to: it distinguishes nothing.
     - "itself": the row attends mostly to its own position, which only attention within one text has.
     - "few": the row may look at one place only, so its 100% says nothing.

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from core.layers.score_terms import columns, compose, leaves
 from core.run import Run, TokenSequence
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+
 
 Array = np.ndarray
 
@@ -35,8 +41,8 @@ def _cells(run: Run, kind: str, by: str, writing: bool) -> tuple[list[int], list
 
 def scores_and_norms(
     run: Run, kind: str, layer: int, head: int, by: str = "token", *, writing: bool = False
-) -> tuple[Array | None, Array | None]:
-    """Return the scores before mask and softmax (query, key), and ||v_j W_O|| (key,), the length of each key's value after W_O.
+) -> tuple[Float[Array, "query key"] | None, Float[Array, " key"] | None]:
+    """Return the scores before mask and softmax, and ||v_j W_O||, the length of each key's value after W_O.
 
     The second times a weight is how long the vector is that the key adds to the residual stream (Kobayashi et al. 2020,
     Eq. 6). None for what the run did not record, for recurrent alignments, and by word where a word has several
@@ -60,10 +66,10 @@ def scores_and_norms(
 
 def log_denominators(
     run: Run, kind: str, layer: int, head: int, by: str = "token", *, writing: bool = False
-) -> Array | None:
-    """Return ln of the softmax's denominator of each query (query,): a score before the softmax is ln(weight) + this.
+) -> Float[Array, " query"] | None:
+    """Return ln of the softmax's denominator of each query: a score before the softmax is ln(weight) + this.
 
-    From queries and keys, which are small where scores are not, as the layer says that it makes its scores. None where `scores_and_norms`
+    Computed from queries and keys by the score terms of the layer. None where `scores_and_norms`
     has no scores, where the run did not record what they are made of, and where the weights are not the softmax of these
     scores (an edit).
     """

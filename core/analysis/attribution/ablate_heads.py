@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -11,6 +12,10 @@ from torch import Tensor
 
 from core.model import Model
 from core.run import Run
+
+if TYPE_CHECKING:
+    from jaxtyping import Real
+
 
 Array = np.ndarray
 Change = Callable[[Tensor], Tensor]
@@ -43,8 +48,8 @@ def ablate_each_head(
     target: str | None = None,
     leaf: str = "heads",
     change: Change = torch.zeros_like,
-) -> Array:
-    """Return the result of `read` for runs in which one head alone is changed: (layer, head, ..). By default the head is off.
+) -> Real[Array, "layer head ..."]:
+    """Return the result of `read` for runs in which one head alone is changed. By default the head is zero-ablated.
 
     `change` is given the head's value at `leaf`. A batch is computed as a whole, so numbers agree with those of one run to
     rounding, not to the bit.
@@ -66,8 +71,8 @@ def ablate_heads(
     target: str | None = None,
     leaf: str = "heads",
     change: Change = torch.zeros_like,
-) -> Array:
-    """Return the result of `read` for runs in which one of these heads alone is changed: (head, ..), as `ablate_each_head`."""
+) -> Real[Array, "head ..."]:
+    """Return the result of `read` for runs in which one of these heads alone is changed, as `ablate_each_head`."""
     layers = {layer: {row: head for row, (of, head) in enumerate(heads) if of == layer} for layer, _ in heads}
     edits = [
         _HeadPerRow(model.spec.kind(kind).path(layer, leaf), rows, change) for layer, rows in layers.items()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -24,6 +24,10 @@ from core.model import Model
 from core.run import Run
 from core.text import words_of
 from core.trace import Edit
+
+if TYPE_CHECKING:
+    from jaxtyping import Float, Real
+
 
 Array = np.ndarray
 
@@ -48,8 +52,10 @@ def all_heads(model: Model, kind: str) -> Iterator[tuple[int, int]]:
     )
 
 
-def head_ablation(model: Model, kind: str, layer: int, head: int, average: Array | None = None) -> Edit:
-    """Return the edit that ablates one head: its output becomes zero, or its average (layer, head, d_head) from `means.mean_outputs`."""
+def head_ablation(
+    model: Model, kind: str, layer: int, head: int, average: Float[Array, "layer head d_head"] | None = None
+) -> Edit:
+    """Return the edit that ablates one head: its output becomes zero, or its average from `means.mean_outputs`."""
     where = model.spec.kind(kind).path(layer, "heads")
     return (
         ZeroHead(where, head)
@@ -58,15 +64,21 @@ def head_ablation(model: Model, kind: str, layer: int, head: int, average: Array
     )
 
 
-def layer_ablations(model: Model, kind: str, layer: int, average: Array | None = None) -> list[Edit]:
+def layer_ablations(
+    model: Model, kind: str, layer: int, average: Float[Array, "layer head d_head"] | None = None
+) -> list[Edit]:
     """Return for each head of a layer the edit that ablates it."""
     return [head_ablation(model, kind, layer, head, average) for head in range(model.config.n_heads)]
 
 
 def ablation_effects(
-    model: Model, item: ModelInput, output: OutputTarget, kind: str, average: Array | None = None
-) -> Array:
-    """Measure how the output changes when one head is ablated, each head alone: (layer, head), after minus before.
+    model: Model,
+    item: ModelInput,
+    output: OutputTarget,
+    kind: str,
+    average: Float[Array, "layer head d_head"] | None = None,
+) -> Float[Array, "layer head"]:
+    """Measure how the output changes when one head is ablated, each head alone: after minus before.
 
     Below 0 the head speaks for the word, above 0 against it. The target of a translator must be given: without a head it
     would write something else, and the rows would no longer be about the same thing.
@@ -86,10 +98,14 @@ def ablation_effects(
 
 
 def gradient_estimates(
-    model: Model, item: ModelInput, goal: Callable[[Tensor], Tensor], kind: str, average: Array | None = None
-) -> Array:
+    model: Model,
+    item: ModelInput,
+    goal: Callable[[Tensor], Tensor],
+    kind: str,
+    average: Float[Array, "layer head d_head"] | None = None,
+) -> Float[Array, "layer head"]:
     """Estimate the effect of ablating each head on `goal` of the scores, logits (pos, vocab) or classes (class), from
-    one run and one gradient: (layer, head), with the sign of `ablation_effects`.
+    one run and one gradient, with the sign of `ablation_effects`.
 
         delta_h = sum over positions of grad_h . (new - h)
 
@@ -145,7 +161,7 @@ def _hidden(model: Model, text: str) -> Sample | None:
     )
 
 
-def pearson(one: Array, other: Array) -> float:
+def pearson(one: Real[Array, "*shape"], other: Real[Array, "*shape"]) -> float:
     """Return Pearson's correlation over all numbers of two arrays; 0 where one of them does not vary.
 
     >>> round(pearson(np.array([1.0, 2.0, 3.0]), np.array([2.0, 4.0, 6.0])), 9)

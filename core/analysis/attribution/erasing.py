@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,6 +15,10 @@ from core.edits import ReplaceToken
 from core.maths import sigmoid
 from core.model import Model
 from core.trace import Edit
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+
 
 Array = np.ndarray
 BLANK = "blank"
@@ -32,9 +37,14 @@ def key_erasure(model: Model, kind: str, key: int) -> Edit:
 
 
 def deletion_curve(
-    model: Model, item: ModelInput, output: OutputTarget, kind: str, values: Array, counts: Sequence[int]
-) -> Array:
-    """Measure the probability of the output without the first 0, 1, .. keys, those with the largest values first: (count,).
+    model: Model,
+    item: ModelInput,
+    output: OutputTarget,
+    kind: str,
+    values: Float[Array, " key"],
+    counts: Sequence[int],
+) -> Float[Array, " count"]:
+    """Measure the probability of the output without the first 0, 1, .. keys, those with the largest values first.
 
     `counts` says how many. Of a picture what is no patch is left alone, as the class token: it is no part of it. With a second word or class to
     compare with, the probability is that of the one among the two; of a score it is the score itself. The lower, the more faithful the order (deletion,
@@ -68,7 +78,7 @@ def deletion_counts(n: int, most: int = 9) -> list[int]:
     return [0, *np.unique(np.rint(np.geomspace(1, n, most + 1)).astype(int)).tolist()]
 
 
-def area_under_curve(counts: Sequence[int], values: Array) -> float:
+def area_under_curve(counts: Sequence[int], values: Float[Array, " count"]) -> float:
     """Return the mean of a curve over the share that is deleted, from nothing to all: the area below it.
 
     >>> area_under_curve([0, 1, 2], np.array([1.0, 0.5, 0.0]))

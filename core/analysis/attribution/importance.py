@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,6 +17,10 @@ from core.model import Model
 from core.run import Run
 from core.trace import Edit
 
+if TYPE_CHECKING:
+    from jaxtyping import Float
+
+
 Array = np.ndarray
 
 
@@ -27,8 +32,8 @@ class Sample:
     truth: str | None = None
 
 
-def token_losses(run: Run, truth: str | None = None) -> Array:
-    """Return -log p, in nats, of each token that the model had to predict: (token,).
+def token_losses(run: Run, truth: str | None = None) -> Float[Array, " row"]:
+    """Return -log p, in nats, of each token that the model had to predict.
 
     A decoder predicts each next token (a translator also its END), a masked language model the words in its blanks,
     which `truth`, the text without blanks, tells; one that tells classes the class that `truth` names.
@@ -80,8 +85,8 @@ def _rows_and_targets(run: Run, truth: str | None) -> tuple[list[int], list[int]
     return list(range(len(wanted))), wanted
 
 
-def ablation_losses(model: Model, samples: Sequence[Sample], kind: str) -> Array:
-    """Measure how many nats per token the mean loss rises when one head is ablated (Michel et al. 2019): (layer, head).
+def ablation_losses(model: Model, samples: Sequence[Sample], kind: str) -> Float[Array, "layer head"]:
+    """Measure how many nats per token the mean loss rises when one head is ablated (Michel et al. 2019).
 
     Each head alone, its output zero, over all tokens of the samples together; below 0 the model does better without it.
     """
@@ -109,8 +114,8 @@ def mean_loss(model: Model, samples: Sequence[Sample], edits: Sequence[Edit] = (
     )
 
 
-def head_contributions(run: Run, kind: str) -> Array:
-    """Return `contributions` of every head of one kind of a run: (layer, head, query, key). The run must have kept v and pattern.
+def head_contributions(run: Run, kind: str) -> Float[Array, "layer head query key"]:
+    """Return `contributions` of every head of one kind of a run. The run must have kept v and pattern.
 
     The alignment of a recurrent decoder has no W_O: there it is the weight times the size of the encoder's state.
     """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -18,6 +18,10 @@ from core.layers.task_head import BENDS, POOLS
 from core.model import Model
 from core.models import ENTERS, LEAVES, Kind
 from core.run import Run
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+
 
 Array = np.ndarray
 
@@ -46,8 +50,8 @@ class Attribution:
         attention = sum(self.attention(kind).sum() for kind in self.heads)
         return float(sum(self.embedding.values()) + attention + self.feed_forward.sum() + self.rest)
 
-    def attention(self, kind: str) -> Array:
-        """Return the contribution of each layer's attention, all heads and the bias: (layer,)."""
+    def attention(self, kind: str) -> Float[Array, " layer"]:
+        """Return the contribution of each layer's attention, all heads and the bias."""
         return self.heads[kind].sum(1) + self.biases[kind]
 
 

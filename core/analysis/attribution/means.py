@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from core.errors import InputError
 from core.model import Model
 
+if TYPE_CHECKING:
+    from jaxtyping import Float
+
+
 Array = np.ndarray
 
 
 def mean_outputs(
     model: Model, texts: Sequence[str], kind: str, targets: Sequence[str | None] | None = None
-) -> Array:
-    """Return the mean of each head's output over all words of the texts: (layer, head, d_head).
+) -> Float[Array, "layer head d_head"]:
+    """Return the mean of each head's output over all words of the texts.
 
     For `edits.MeanHead`: it knows nothing of the text that is edited (mean ablation, Wang et al. 2022). Padding does
     not count. `targets` are the texts that an encoder-decoder writes; without them its own translations.

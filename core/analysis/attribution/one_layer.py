@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -17,6 +17,10 @@ from core.model import Model
 from core.run import Run
 from core.run.lazy_logits import check_finite
 from core.trace import Edit
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+
 
 Array = np.ndarray
 
@@ -73,8 +77,8 @@ class LayerAblation:
         self.model, self.kind = model, model.spec.kind(kind)
         self._read: dict[str, Any] = {"text": text, "target": target, "pair": pair}
 
-    def edited_scores(self, layer: int, edits: Sequence[Edit], row: int) -> Array:
-        """Return the scores at position `row`, or of the classes, with each of these edits of the layer's heads: (edit, vocab)."""
+    def edited_scores(self, layer: int, edits: Sequence[Edit], row: int) -> Float[Array, "edit choice"]:
+        """Return the scores at position `row`, or of the classes, with each of these edits of the layer's heads."""
         model, n = self._model_from(layer), len(edits)
         texts = [self._read["text"]] * n
         many: dict[str, Any] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -18,6 +18,10 @@ from core.model import Model
 from core.models import Batch, Family, Kind
 from core.run import Run
 from core.trace import Tap
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+
 
 Array = np.ndarray
 
@@ -111,8 +115,8 @@ def score_parts(run: Run, kind: str, layer: int, head: int, query: int, key: int
 @torch.inference_mode(False)
 def query_and_key_parts(
     network: Any, family: Family, batch: Batch, kind: str, layer: int, head: int, query: int, key: int
-) -> tuple[dict[Part, Array], dict[Part, Array]]:
-    """Return the vectors (d_head) that add up to a head's query of one token and to its key of another, by the part that they come from.
+) -> tuple[dict[Part, Float[Array, " d_head"]], dict[Part, Float[Array, " d_head"]]]:
+    """Return the vectors that add up to a head's query of one token and to its key of another, by the part that they come from.
 
     The last part, "biases", is what a stream without any part would give: the biases of norms and maps on the way.
     """
@@ -140,8 +144,10 @@ def query_and_key_parts(
 
 @torch.inference_mode(False)
 @torch.no_grad()
-def scores_of_attending(run: Run, kind: str, layer: int, head: int, query: int, key: int) -> Array:
-    """Return what a weight of 1 on a key (a token index) adds directly to the scores of all words at the row of the query: (vocab,).
+def scores_of_attending(
+    run: Run, kind: str, layer: int, head: int, query: int, key: int
+) -> Float[Array, " vocab"]:
+    """Return what a weight of 1 on a key (a token index) adds directly to the scores of all words at the row of the query.
 
     The head's value of the key goes through W_O, the norms (scales held) and the output layer; times the weight, and summed over the
     keys, that is the head's part in `logit_attribution`. What later parts make of it is left out. Needs the path of the values "v".

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch.nn.functional as F
@@ -13,6 +14,10 @@ from core.analysis.task_outputs import activation_of, tagged_words
 from core.errors import InputError
 from core.maths import log_softmax
 from core.run import Run
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+
 
 Array = np.ndarray
 EDGES = ("start", "end")
@@ -46,8 +51,8 @@ class OutputTarget:
         """Return whether the number is a score or a difference of two, not a log probability."""
         return self.against is not None or self.activation == "none"
 
-    def value(self, scores: Array) -> float:
-        """Return the number, from a run's scores (row, choice)."""
+    def value(self, scores: Float[Array, "row choice"]) -> float:
+        """Return the number, from a run's scores."""
         row = scores[self.row].astype(np.float64)
         if self.against is not None:
             return float(row[self.token] - row[self.against])

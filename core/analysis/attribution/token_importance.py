@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -16,14 +17,18 @@ from core.edits import DropToken
 from core.model import Model
 from core.run import Run
 
+if TYPE_CHECKING:
+    from jaxtyping import Float, Real
+
+
 Array = np.ndarray
 
 KEEP = ("*.pattern", "*.v", "|".join(ASKABLE))
 """The values that a run must keep for this."""
 
 
-def attention_shares(run: Run, output: OutputTarget, kind: str) -> dict[str, Array]:
-    """Return the importance of each key for the output by three readings of the weights: (key,) each, shares that add up to 1.
+def attention_shares(run: Run, output: OutputTarget, kind: str) -> dict[str, Float[Array, " key"]]:
+    """Return the importance of each key for the output by three readings of the weights, as shares that add up to 1.
 
     - "attention": the mean of the last layer's heads, at the position that the asked score is computed from (of several their mean).
     - "rollout": `aggregate.rollout` there (only where a text looks at itself).
@@ -38,8 +43,10 @@ def attention_shares(run: Run, output: OutputTarget, kind: str) -> dict[str, Arr
     return {name: _share(values) for name, values in found.items()}
 
 
-def attention_gradient(model: Model, item: ModelInput, output: OutputTarget, kind: str) -> Array:
-    """Compute attention times gradient, as shares (key,): the sum over layers, heads and queries of max(0, a_ij df/da_ij), f the output."""
+def attention_gradient(
+    model: Model, item: ModelInput, output: OutputTarget, kind: str
+) -> Float[Array, " key"]:
+    """Compute attention times gradient, as shares: the sum over layers, heads and queries of max(0, a_ij df/da_ij), f the output."""
     found = model.spec.kind(kind)
     paths = [found.path(layer, "pattern") for layer in range(found.n_layers(model.config))]
     with torch.inference_mode(False):
@@ -51,8 +58,8 @@ def attention_gradient(model: Model, item: ModelInput, output: OutputTarget, kin
     )
 
 
-def input_gradient(model: Model, item: ModelInput, output: OutputTarget) -> Array:
-    """Compute gradient times input, as shares (token,): |sum_d x_jd df/dx_jd|, x_j the vector of token or patch j before
+def input_gradient(model: Model, item: ModelInput, output: OutputTarget) -> Float[Array, " pos"]:
+    """Compute gradient times input, as shares: |sum_d x_jd df/dx_jd|, x_j the vector of token or patch j before
     its position is added (Denil et al. 2014).
     """
     with torch.inference_mode(False):
@@ -71,7 +78,7 @@ def _share(values: Array) -> Array:
     return values.astype(np.float64) / (total or 1.0)
 
 
-def spearman(one: Array, other: Array) -> float:
+def spearman(one: Real[Array, "*shape"], other: Real[Array, "*shape"]) -> float:
     """Return Spearman's rank correlation; equal values share the mean of their ranks; 0 where one does not vary.
 
     >>> round(spearman(np.array([0.1, 0.5, 0.2]), np.array([1.0, 9.0, 2.0])), 9)
@@ -86,6 +93,6 @@ def _ranks(values: Array) -> Array:
     return ((ends - counts + ends - 1) / 2)[inverse]
 
 
-def top_keys(shared: Mapping[str, Array]) -> dict[str, int]:
+def top_keys(shared: Mapping[str, Float[Array, " key"]]) -> dict[str, int]:
     """Return the key with the largest share, by reading."""
     return {name: int(values.argmax()) for name, values in shared.items()}

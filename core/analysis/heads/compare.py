@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+
 
 Array = np.ndarray
 
 
-def jensen_shannon(a: Array, b: Array) -> Array:
+def jensen_shannon(a: Float[Array, "*#batch key"], b: Float[Array, "*#batch key"]) -> Float[Array, "*batch"]:
     """Compute the Jensen-Shannon divergence of two rows, in bits: 0 for equal rows, 1 for rows that share no key.
 
     JSD = H((a + b) / 2) - (H(a) + H(b)) / 2 with the entropy H in bits (Lin 1991). Over the last axis.

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,6 +19,10 @@ from core.data.texts import Example, Links, Sentence, texts
 from core.errors import InputError
 from core.model import Model
 from core.run import Attention
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float
+
 
 Array = np.ndarray
 SAMPLE_STEP = 5
@@ -64,8 +69,8 @@ class Evidence:
     most: Array
     least: Array
 
-    def head_scores(self, layer: int, head: int) -> Array:
-        """Return the head's score on each text: (text,)."""
+    def head_scores(self, layer: int, head: int) -> Float[Array, " text"]:
+        """Return the head's score on each text."""
         return self.scores[:, layer, head]
 
 
@@ -79,8 +84,8 @@ class Stability:
     deviation: float
 
 
-def stability(scores: Array) -> Stability:
-    """Return the smallest, middle and largest score and the standard deviation of scores (text,).
+def stability(scores: Float[Array, " text"]) -> Stability:
+    """Return the smallest, middle and largest score and the standard deviation of the scores of texts.
 
     >>> stability(np.array([0.2, 0.4, 0.9]))
     Stability(least=0.2, median=0.4, most=0.9, deviation=0.294)
@@ -109,7 +114,9 @@ def evidence_texts(
     return tuple(rows if group else rows[::SAMPLE_STEP])
 
 
-def collect_evidence(name: str, rows: Sequence[Text], row_values: Sequence[Array]) -> Evidence:
+def collect_evidence(
+    name: str, rows: Sequence[Text], row_values: Sequence[Float[Array, "layer head _"]]
+) -> Evidence:
     """Collect one measure text by text from `measure_rows` of every text; texts without a row for it are left out."""
     there, parts = [], []
     for number, values in enumerate(row_values):
@@ -131,8 +138,8 @@ def _three(values: Array, places: Array) -> tuple[Array, Array, Array]:
     return values.mean(-1), places[values.argmax(-1)], places[values.argmin(-1)]
 
 
-def measure_rows(model: Model, kind: str, name: str, text: Text) -> Array:
-    """Compute a measure of every head for each row of a text: (layer, head, query), NaN for rows that the measure leaves out."""
+def measure_rows(model: Model, kind: str, name: str, text: Text) -> Float[Array, "layer head query"]:
+    """Compute a measure of every head for each row of a text, NaN for rows that the measure leaves out."""
     crosses = model.spec.kind(kind).queries != model.spec.kind(kind).keys
     target = "" if model.spec.has_source and isinstance(text, Sentence) else getattr(text, "target", None)
     run = model.run(text.text, target=target, keep=KEEP)
@@ -141,8 +148,8 @@ def measure_rows(model: Model, kind: str, name: str, text: Text) -> Array:
     return row_scores(run.attention(kind, by="word", writing=crosses), name, text)
 
 
-def row_scores(attention: Attention, name: str, text: Text) -> Array:
-    """Compute (layer, head, query) shares of weight that the measure counts; for "spread" entropies as shares of the largest."""
+def row_scores(attention: Attention, name: str, text: Text) -> Float[Array, "layer head query"]:
+    """Compute the shares of weight that the measure counts; for "spread" entropies as shares of the largest."""
     w = attention.weights
     if name == "spread":
         count = attention.allowed.sum(-1)
@@ -151,8 +158,10 @@ def row_scores(attention: Attention, name: str, text: Text) -> Array:
     return np.where(rows, (w * wanted).sum(-1), np.nan)
 
 
-def measured_cells(attention: Attention, name: str, text: Text) -> tuple[Array, Array]:
-    """Return the cells (query, key) whose weight a measure counts, and the rows (query,) over which it is the mean."""
+def measured_cells(
+    attention: Attention, name: str, text: Text
+) -> tuple[Bool[Array, "query key"], Bool[Array, " query"]]:
+    """Return the cells whose weight a measure counts, and the rows over which it is the mean."""
     n_queries, n_keys = attention.weights.shape[-2:]
     cells = np.zeros((n_queries, n_keys), dtype=bool)
     offsets = {"previous": -1, "itself": 0, "next": 1}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,6 +21,10 @@ from core.analysis.attention.measures import (
 from core.analysis.heads.occasions import can_show
 from core.data.texts import Links
 from core.run import Attention
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float
+
 
 Array = np.ndarray
 
@@ -65,8 +70,8 @@ NAMELESS = ("spread", "far")
 """Measures that name no head by themselves."""
 
 
-def punctuation_keys(attention: Attention) -> Array:
-    """Return which keys (key,) are words without a letter or digit; tokens that a model adds to the text are not."""
+def punctuation_keys(attention: Attention) -> Bool[Array, " key"]:
+    """Return which keys are words without a letter or digit; tokens that a model adds to the text are not."""
     marks = attention.marks[1]
     return np.array(
         [
@@ -76,8 +81,8 @@ def punctuation_keys(attention: Attention) -> Array:
     )
 
 
-def separator_keys(attention: Attention) -> Array:
-    """Return which keys (key,) are separators: tokens that a model adds after the first word, as [SEP] and </s>."""
+def separator_keys(attention: Attention) -> Bool[Array, " key"]:
+    """Return which keys are separators: tokens that a model adds after the first word, as [SEP] and </s>."""
     marks, places = attention.marks[1], np.arange(len(attention.keys))
     added = np.isin(places, marks)
     return added & (places > np.argmin(added))
@@ -92,7 +97,9 @@ def repeatable_keys(attention: Attention) -> list[str | int]:
     ]
 
 
-def measures(attention: Attention, links: Links = (), *, learned_query: bool = False) -> Mapping[str, Array]:
+def measures(
+    attention: Attention, links: Links = (), *, learned_query: bool = False
+) -> Mapping[str, Float[Array, "layer head"]]:
     """Compute every measure that fits this kind of attention, each (layer, head); `links` for attention between two texts.
 
     Where the query is `learned_query`, or a word of another text, no row is one of the keys: nothing is next to it, and nothing said before.
@@ -196,7 +203,9 @@ class HeadHabits:
         return dict(sorted(found.items(), key=lambda item: (rank.get(item[0], 0), -self.score(*item[1]))))
 
 
-def mean_scores(scores: Sequence[Mapping[str, Array]]) -> dict[str, Array]:
+def mean_scores(
+    scores: Sequence[Mapping[str, Float[Array, "layer head"]]],
+) -> dict[str, Float[Array, "layer head"]]:
     """Average each measure over the texts it was taken on, where it is a number."""
     names = dict.fromkeys(name for each in scores for name in each)
     return {name: _average([each[name] for each in scores if name in each]) for name in names}

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from jaxtyping import Float, Real
+
 
 Array = np.ndarray
 
@@ -17,13 +22,13 @@ class Plane:
     explained_share: float
 
 
-def js_distances(divergences: Array) -> Array:
+def js_distances(divergences: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
     """Return the square root of mean Jensen-Shannon divergences: a metric (Endres and Schindelin 2003), also after the mean."""
     return np.sqrt(divergences)
 
 
-def classical_mds(distance: Array) -> Plane:
-    """Compute classical multidimensional scaling (Torgerson 1952): distances (item, item) to points in the plane.
+def classical_mds(distance: Real[Array, "item item"]) -> Plane:
+    """Compute classical multidimensional scaling (Torgerson 1952): from distances to points in the plane.
 
     B = -1/2 J D^2 J with J = I - 1/n; the points are its two leading eigenvectors times the roots of their eigenvalues.
     Each axis is turned so that its farthest point is positive.
@@ -43,10 +48,10 @@ def classical_mds(distance: Array) -> Plane:
     return Plane(points * np.where(far < 0, -1.0, 1.0), float(leading.sum() / total) if total > 0 else 1.0)
 
 
-def average_linkage(distance: Array) -> Array:
+def average_linkage(distance: Real[Array, "item item"]) -> Float[Array, "item-1 4"]:
     """Cluster by average linkage (Sokal and Michener 1958): the two nearest groups are joined until one is left.
 
-    Each row of the result (n - 1, 4) is (group, group, their distance, items in both), as in scipy: items are 0 .. n - 1,
+    Each row of the result is (group, group, their distance, items in both), as in scipy: items are 0 .. n - 1,
     the group made in row r is n + r, and the distance of two groups is the mean over all pairs of their items.
 
     >>> average_linkage(np.array([[0.0, 1.0, 4.0], [1.0, 0.0, 2.0], [4.0, 2.0, 0.0]])).tolist()
@@ -67,7 +72,7 @@ def average_linkage(distance: Array) -> Array:
     return rows
 
 
-def leaf_order(links: Array) -> list[int]:
+def leaf_order(links: Float[Array, "link 4"]) -> list[int]:
     """Return the items in an order in which the tree of `average_linkage` has no crossing lines.
 
     >>> leaf_order(np.array([[0.0, 1.0, 1.0, 2.0], [2.0, 3.0, 3.0, 3.0]]))

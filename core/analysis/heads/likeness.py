@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from core.analysis.heads.compare import jensen_shannon
 from core.maths import cosine
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Real
+
 
 Array = np.ndarray
 
@@ -28,11 +33,13 @@ class PatternComparison:
     largest: float
 
 
-def compare_patterns(a: Array, b: Array, allowed: Array | None = None) -> PatternComparison:
-    """Compare two patterns (query, key).
+def compare_patterns(
+    a: Real[Array, "query key"], b: Real[Array, "query key"], allowed: Bool[Array, "query key"] | None = None
+) -> PatternComparison:
+    """Compare two patterns over one text.
 
-    `allowed` (query, key) is where at least one of them may look: other cells are left out, since a zero that a mask
-    makes says nothing about a head. Rows without an allowed cell, or without weight in one of the two, are left out;
+    `allowed` is where at least one of them may attend: other cells are left out, since a zero of a mask says nothing about
+    a head. Rows without an allowed cell, or without weight in one of the two, are left out;
     a row that does not sum to 1 is divided by its sum for the divergence.
 
         correlation = cov(a, b) / (sd(a) sd(b))        cosine = sum a b / (|a| |b|)

@@ -7,12 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import isqrt
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from core.analysis.attention.measures import normalised_entropy
 from core.data.patches import MARKS
 from core.run import Attention, Run
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float
+
 
 Array = np.ndarray
 
@@ -33,8 +38,8 @@ INK_THRESHOLD = -0.9
 """A patch has a line on it where a number in it is above this; black is -1."""
 
 
-def patch_coordinates(names: Sequence[str]) -> Array:
-    """Return row and column of each name, (position, 2); NaN for the class token.
+def patch_coordinates(names: Sequence[str]) -> Float[Array, "pos 2"]:
+    """Return row and column of each name; NaN for the class token.
 
     >>> patch_coordinates(("class", "1,2", "3,1 hidden")).tolist()
     [[nan, nan], [1.0, 2.0], [3.0, 1.0]]
@@ -52,8 +57,8 @@ def are_patches(names: Sequence[str]) -> bool:
     return bool(names) and names[0].removesuffix(" hidden") == "class"
 
 
-def patches_with_ink(run: Run) -> Array:
-    """Return which visible patches of a run have a line on them: (position,)."""
+def patches_with_ink(run: Run) -> Bool[Array, " pos"]:
+    """Return which visible patches of a run have a line on them."""
     values = run.side.values
     assert values is not None
     first = run.model.config.first
@@ -61,14 +66,14 @@ def patches_with_ink(run: Run) -> Array:
     return (values > INK_THRESHOLD).any(-1) & seen
 
 
-def patch_distances(names: Sequence[str]) -> Array:
-    """Return the distance of each pair of patches, (query, key), in patches from centre to centre; NaN from or to the class token."""
+def patch_distances(names: Sequence[str]) -> Float[Array, "query key"]:
+    """Return the distance of each pair of patches, in patches from centre to centre; NaN from or to the class token."""
     at = patch_coordinates(names)
     return np.linalg.norm(at[:, None] - at[None], axis=-1)
 
 
-def measured_cells(names: Sequence[str], ink: Array) -> dict[str, Array]:
-    """Return the cells (query, key) that each measure counts; rows in which it counts none are left out of its mean.
+def measured_cells(names: Sequence[str], ink: Bool[Array, " key"]) -> dict[str, Bool[Array, "query key"]]:
+    """Return the cells that each measure counts; rows in which it counts none are left out of its mean.
 
     Ground is what is seen without a line on it. A patch's neighbours are the eight around it; its row and its column are those without itself.
     """
@@ -89,8 +94,10 @@ def measured_cells(names: Sequence[str], ink: Array) -> dict[str, Array]:
     }
 
 
-def measure_rows(attention: Attention, name: str, ink: Array) -> Array:
-    """Compute a measure of every head for each row: (layer, head, query), NaN for rows that it leaves out.
+def measure_rows(
+    attention: Attention, name: str, ink: Bool[Array, " key"]
+) -> Float[Array, "layer head query"]:
+    """Compute a measure of every head for each row, NaN for rows that it leaves out.
 
     `FAR` is the mean distance in patches, weighted by attention, over the picture's diagonal: rows of patches, weight on the
     class token left out (Dosovitskiy et al. 2021, 4.5 and figure 7; they measure it in pixels).
@@ -106,8 +113,8 @@ def measure_rows(attention: Attention, name: str, ink: Array) -> Array:
     return np.where(counted.any(-1), (w * counted).sum(-1), np.nan)
 
 
-def mean_patch_distance(weights: Array) -> Array:
-    """Compute the mean distance of each head in patches, (layer, head), from patterns of a class token, or one more, and a square of patches.
+def mean_patch_distance(weights: Float[Array, "*batch query key"]) -> Float[Array, "*batch"]:
+    """Compute the mean distance of each head in patches, from patterns of a class token, or one more, and a square of patches.
 
     >>> round(float(mean_patch_distance(np.full((1, 1, 5, 5), 0.2))[0, 0]), 3)
     0.854
@@ -130,8 +137,10 @@ def _mean_of_numbers(rows: Array) -> Array:
     return np.where(count > 0, np.where(numbers, rows, 0).sum(-1) / np.maximum(count, 1), np.nan)
 
 
-def measures(run: Run, attention: Attention) -> tuple[Mapping[str, Array], Mapping[str, Array]]:
-    """Compute every measure, (layer, head) each, and as controls what uniform attention would give to lines and ground."""
+def measures(
+    run: Run, attention: Attention
+) -> tuple[Mapping[str, Float[Array, "layer head"]], Mapping[str, Float[Array, "layer head"]]]:
+    """Compute every measure, and as controls what uniform attention would give to lines and ground."""
     ink = patches_with_ink(run)
     found = {name: _mean_of_numbers(measure_rows(attention, name, ink)) for name in (*CELL_MEASURES, FAR)}
     uniform = attention.allowed / np.maximum(attention.allowed.sum(-1, keepdims=True), 1)

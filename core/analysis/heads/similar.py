@@ -8,12 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from core.analysis.heads.patch_habits import are_patches
 from core.run import Run, TokenSequence
 from core.text import Word
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+
 
 Array = np.ndarray
 MARKS = "marks"
@@ -31,7 +36,7 @@ class TextPatterns:
     keys: tuple[int, ...]
     weights: Array
 
-    def regroup(self, queries: Sequence[int], keys: Sequence[int]) -> Array:
+    def regroup(self, queries: Sequence[int], keys: Sequence[int]) -> Float[Array, "head query key"]:
         """Return the weights by longer pieces of the text, which begin at these positions: mean over rows, sum over keys."""
         rows, columns = _into(self.queries, queries), _into(self.keys, keys)
         marks = np.zeros((1 + columns.shape[0], 1 + columns.shape[1]), dtype=np.float32)
@@ -54,8 +59,8 @@ class HeadRows:
     def n_texts(self) -> int:
         return len(self.begins)
 
-    def text_rows(self, text: int) -> Array:
-        """Return the rows of one text: (head, query, 1 + key)."""
+    def text_rows(self, text: int) -> Float[Array, "head query key"]:
+        """Return the rows of one text, the marks as the first key."""
         ends = (*self.begins[1:], self.weights.shape[1])
         return self.weights[:, self.begins[text] : ends[text], : 1 + self.n_keys[text]]
 
@@ -122,16 +127,16 @@ def stack_rows(texts: Sequence[Sequence[TextPatterns]]) -> HeadRows:
     return HeadRows(weights, tuple(begins), tuple(part.shape[2] - 1 for part in found))
 
 
-def divergences_from(rows: HeadRows, head: int) -> Array:
-    """Compute the divergence of every head from one: Jensen-Shannon, in bits, the mean over all rows: (head,).
+def divergences_from(rows: HeadRows, head: int) -> Float[Array, " head"]:
+    """Compute the divergence of every head from one: Jensen-Shannon, in bits, the mean over all rows.
 
     JSD = H((a + b) / 2) - (H(a) + H(b)) / 2 (Lin 1991), as `core.analysis.heads.compare.jensen_shannon`. 0: the same pattern.
     """
     return _divergences(rows.weights, _bits(rows.weights), head, 0)
 
 
-def pairwise_divergences(rows: HeadRows) -> Array:
-    """Compute `divergences_from` for every pair: (head, head), symmetric, zeros on the diagonal.
+def pairwise_divergences(rows: HeadRows) -> Float[Array, "head head"]:
+    """Compute `divergences_from` for every pair: symmetric, zeros on the diagonal.
 
     >>> both = np.array([[[0, 1, 0]], [[0, 0, 1]], [[0, 0, 1]]], dtype=np.float32)
     >>> pairwise_divergences(HeadRows(both, (0,), (2,))).tolist()
@@ -144,7 +149,7 @@ def pairwise_divergences(rows: HeadRows) -> Array:
     return found + found.T
 
 
-def nearest_heads(distances: Array, head: int) -> list[int]:
+def nearest_heads(distances: Float[Array, " head"], head: int) -> list[int]:
     """Return all other heads, the nearest first.
 
     >>> nearest_heads(np.array([0.3, 0.0, 0.1]), 1)

@@ -6,18 +6,24 @@ brought to the same grid, whatever the length of their texts.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from core.analysis.heads.compare import jensen_shannon
 from core.analysis.heads.similar import HeadRows
 from core.errors import InputError
 
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float, Real
+
+
 Array = np.ndarray
 SIZE = 12
 
 
-def resample(weights: Array, n: int = SIZE) -> Array:
-    """Resample weights (.., query, key) to a grid of n by n cells; rows keep their sum.
+def resample(weights: Real[Array, "*batch query key"], n: int = SIZE) -> Float[Array, "*batch {n} {n}"]:
+    """Resample weights to a grid of n by n cells; rows keep their sum.
 
     A row of the grid is the mean of the words it covers, each as far as it covers it; a word's weight is shared out over
     the columns that it covers.
@@ -36,16 +42,18 @@ def _common(n: int, m: int) -> Array:
     return np.maximum(ends - begins, 0)
 
 
-def mean_grids(rows: HeadRows, n: int = SIZE) -> Array:
-    """Return the mean pattern of every head over all texts, on the grid: (head, n, n). Weight on marks is in no cell."""
+def mean_grids(rows: HeadRows, n: int = SIZE) -> Float[Array, "head {n} {n}"]:
+    """Return the mean pattern of every head over all texts, on the grid. Weight on marks is in no cell."""
     return np.mean([resample(rows.text_rows(text)[..., 1:], n) for text in range(rows.n_texts)], axis=0)
 
 
-def sketch_similarity(drawing: Array, patterns: Array) -> Array:
-    """Compute how similar each head is to a drawing: 1 - JSD in bits, the mean over the rows that have a stroke: (head,).
+def sketch_similarity(
+    drawing: Bool[Array, "row column"], patterns: Float[Array, "head row column"]
+) -> Float[Array, " head"]:
+    """Compute how similar each head is to a drawing: 1 - JSD in bits, the mean over the rows that have a stroke.
 
-    A drawn row is an even look at its cells; of a head, what is in no cell of its row is one further place, where the
-    drawing has nothing. Rows without a stroke ask for nothing. Shapes: drawn (n, n) boolean, patterns (head, n, n).
+    A drawn row is uniform attention to its cells; the weight of a head outside of the grid is one more cell of its row, where
+    the drawing has nothing. Rows without a stroke do not count.
 
     Raises InputError for an empty drawing.
 
@@ -66,8 +74,8 @@ def sketch_similarity(drawing: Array, patterns: Array) -> Array:
     return 1 - jensen_shannon(even, np.concatenate([looked, elsewhere], axis=-1)).mean(-1)
 
 
-def named_drawings(n: int = SIZE) -> dict[str, Array]:
-    """Return ready-made drawings (n, n) by name, each with a stroke in every row.
+def named_drawings(n: int = SIZE) -> dict[str, Bool[Array, "{n} {n}"]]:
+    """Return ready-made drawings by name, each with a stroke in every row.
 
     >>> {name: int(cells.sum()) for name, cells in named_drawings(4).items()}
     {'the word before': 4, 'the word itself': 4, 'the first word': 4, 'blocks': 8}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,11 +12,15 @@ from core.analysis.task_outputs import activation_of, chances
 from core.maths import softmax
 from core.run import Run
 
+if TYPE_CHECKING:
+    from jaxtyping import Float
+
+
 Array = np.ndarray
 
 
-def attention_change(before: Run, after: Run, kind: str) -> Array:
-    """Measure the change of each head's rows, the mean over its rows: (layer, head), Jensen-Shannon divergence in bits, 0 to 1.
+def attention_change(before: Run, after: Run, kind: str) -> Float[Array, "layer head"]:
+    """Measure the change of each head's rows, the mean over its rows: Jensen-Shannon divergence in bits, 0 to 1.
 
     Exactly 0 where the patterns are equal, as in all layers before a change.
     """
@@ -27,8 +32,8 @@ def attention_change(before: Run, after: Run, kind: str) -> Array:
     )
 
 
-def stream_change(before: Run, after: Run, side: str | None = None) -> Array:
-    """Measure the relative change of the residual stream: (layer + 1, position), |after - before| / |before|; exactly 0 where it is equal.
+def stream_change(before: Run, after: Run, side: str | None = None) -> Float[Array, "stage pos"]:
+    """Measure the relative change of the residual stream: |after - before| / |before|; exactly 0 where it is equal.
 
     Row i is what enters layer i, the last what leaves the last layer.
     """
@@ -74,8 +79,8 @@ def target_change(before: Run, after: Run) -> PredictionChange:
     )
 
 
-def target_probabilities(run: Run) -> Array:
-    """Return the probability of each token of the translation that a run was given, END last: (row,)."""
+def target_probabilities(run: Run) -> Float[Array, " row"]:
+    """Return the probability of each token of the translation that a run was given, END last."""
     rows, ids = target_ids(run)
     return softmax(run.logits[rows])[np.arange(len(rows)), ids]
 

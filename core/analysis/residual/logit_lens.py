@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -14,6 +15,10 @@ from core.errors import InputError
 from core.model import Model
 from core.models import ENTERS, LEAVES
 from core.run import Run
+
+if TYPE_CHECKING:
+    from jaxtyping import Float, Int
+
 
 Array = np.ndarray
 
@@ -36,8 +41,8 @@ class LensResult:
     final_chances: Array
 
     @cached_property
-    def decision_layer(self) -> Array:
-        """Return the row from which on the last layer's first word stays first: (position,), 0 = before any layer.
+    def decision_layer(self) -> Int[Array, " pos"]:
+        """Return the row from which on the last layer's first word stays first; 0 is before any layer.
 
         >>> LensResult(np.array([[[4]], [[7]], [[7]]]), np.ones((3, 1, 1)), np.ones((3, 1))).decision_layer.tolist()
         [1]
@@ -91,10 +96,8 @@ def _top(chances: Array, n: int) -> Array:
     return np.take_along_axis(places, order, axis=-1)
 
 
-def unembed(model: Model, stream: Array) -> Array:
-    """Compute the logits, or what else `Run.scores` are, from vectors of the residual stream after the last layer:
-    (position, d_model) -> (row, choice).
-    """
+def unembed(model: Model, stream: Float[Array, "pos d_model"]) -> Float[Array, "row choice"]:
+    """Compute the logits, or what else `Run.scores` are, from vectors of the residual stream after the last layer."""
     _side(model)
     network = model.network
     norm = getattr(network, "final_norm", None) or getattr(network, "decoder_norm", None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,6 +12,10 @@ from core.model import Model
 from core.models import ENTERS, LEAVES
 from core.run import Run
 from core.text.words import word_spans
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float
+
 
 Array = np.ndarray
 
@@ -62,8 +67,8 @@ def same_token_count(model: Model, text: str, other: str) -> bool:
     return len(model.reader.encode(text).ids) == len(model.reader.encode(other).ids)
 
 
-def ripple(before: Run, after: Run, side: str | None = None) -> Array:
-    """Return how much each vector of the residual stream changed, as a share of its length: (layer + 1, position).
+def ripple(before: Run, after: Run, side: str | None = None) -> Float[Array, "stage pos"]:
+    """Return how much each vector of the residual stream changed, as a share of its length.
 
         r_l,i = ||x'_l,i - x_l,i|| / ||x_l,i||
 
@@ -90,8 +95,8 @@ def changed_positions(before: Run, after: Run, side: str | None = None) -> list[
     return [place for place, (a, b) in enumerate(zip(one.ids, other.ids, strict=True)) if a != b]
 
 
-def reach(run: Run, inputs: str = "target") -> Array:
-    """Return which inputs can influence which output, by the masks alone: boolean (output position, input position).
+def reach(run: Run, inputs: str = "target") -> Bool[Array, "output input"]:
+    """Return which inputs can influence which output, by the masks alone.
 
         R_0 = I,   R_l = (M_l or I) R_(l-1)
 
