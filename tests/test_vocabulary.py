@@ -1,7 +1,7 @@
 """Words that no name has and phrases that no docstring has, in `core` and `viz`: the rules of CONTRIBUTING.md.
 
-Two tables count what older code still has of them, by package. A count may fall at any time and may not rise.
-`python tests/test_vocabulary.py` prints both tables as they are today, and `python tests/test_vocabulary.py core/run` every place of a package.
+Three tables count what older code still has of them, by package. A count may fall at any time and may not rise.
+`python tests/test_vocabulary.py` prints all tables as they are today, and `python tests/test_vocabulary.py core/run` every place of a package.
 """
 
 from __future__ import annotations
@@ -29,6 +29,29 @@ PHRASE = re.compile(
     r"\b(from now on|anew|told|stands|lies|hand(s|ed)? on|lets? go|comes? about|came about|before a room|he(?! et al)|his|him|himself)\b",
     re.IGNORECASE,
 )
+VERBS = frozenset(
+    """
+    Add Adjust Adopt Advance Aggregate Align Allow Announce Answer Append Apply Arrange Ask Assemble Assert Assign Attach Augment Average Await
+    Begin Bind Block Bound Break Bring Broadcast Build Cache Calculate Call Cancel Centre Change Check Choose Claim Clamp Clear Clip Close
+    Cluster Collect Combine Compare Compile Compose Compute Concatenate Configure Confirm Connect Construct Continue Convert Copy Correct Count
+    Cover Create Crop Cut Cycle Decide Declare Decode Decorate Decrease Define Delay Delete Deliver Derive Describe Detach Detect Disable Discard
+    Display Divide Do Double Download Draw Drop Embed Enable Encode End Enlarge Ensure Enter Erase Escape Estimate Evaluate Exchange Exclude
+    Execute Expand Expect Explain Export Express Extend Extract Feed Fetch Fill Filter Find Finish Fit Flatten Fold Follow Forbid Force Forget
+    Format Forward Free Freeze Gather Generate Get Give Go Group Grow Guess Handle Hide Highlight Hold Identify Ignore Import Improve Include
+    Increase Indent Infer Initialise Insert Inspect Install Interpolate Invert Invoke Iterate Join Judge Keep Label Launch Lay Learn Leave Let
+    Limit Link List Listen Load Locate Lock Log Lower Make Map Mark Mask Match Measure Merge Mirror Mix Modify Mount Move Multiply Name Narrow
+    Normalize Note Notify Number Offer Omit Open Order Overwrite Pack Pad Paint Pair Parse Pass Patch Pause Perform Pick Place Plan Play Plot
+    Pool Prefix Prepare Present Preserve Press Prevent Print Process Produce Project Prune Publish Put Quantize Quote Raise Randomize Rank Read
+    Rebuild Receive Recompute Record Reduce Refresh Refuse Register Reject Release Reload Remember Remove Rename Render Reorder Repeat Replace
+    Replay Report Request Require Resample Rescale Reserve Reset Reshape Resize Resolve Respond Restart Restore Restrict Resume Return Reuse
+    Reverse Reword Rotate Round Route Run Sample Save Say Scale Scan Schedule Score Search See Seed Select Send Serialize Serve Set Shade Share
+    Shift Shorten Show Shuffle Shut Sign Signal Simulate Skip Sleep Slice Solve Sort Spell Split Stack Start Stop Store Stream Stretch Strip
+    Submit Subtract Suggest Sum Summarise Supply Swap Switch Synthesize Take Tell Test Throw Tie Time Tokenize Touch Trace Track Train Transform
+    Translate Transpose Traverse Treat Trim Truncate Try Tune Turn Undo Ungroup Unload Unlock Unpack Unregister Unwrap Update Upload Use Validate
+    Verify Visit Wait Wake Walk Warm Warn Watch Weigh Wrap Write Yield Zero
+    """.split()
+)
+"""Imperatives that a function's docstring may open with; a missing one is added here."""
 
 NAMES = {
     "viz/course": 655,
@@ -40,6 +63,10 @@ DOCSTRINGS = {
     "viz/workspace": 132,
 }
 """How many docstrings of a package may still open in one of the ways or have one of the phrases."""
+OPENINGS = {
+    "core": 0,
+}
+"""How many functions of a package may still have a docstring that opens with no imperative verb."""
 
 
 def definitions(body: list[ast.stmt], inside: str = "") -> Iterator[tuple[str, int]]:
@@ -76,6 +103,13 @@ def docstrings(body: list[ast.stmt]) -> Iterator[tuple[str, int]]:
                 yield from docstrings(block)
 
 
+def openings(tree: ast.Module) -> Iterator[tuple[str, int]]:
+    """Yield the first word of each function's docstring, and the line of the function."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and (text := ast.get_docstring(node)):
+            yield text.split()[0].rstrip(".,:;"), node.lineno
+
+
 def blocks(node: ast.stmt) -> Iterator[list[ast.stmt]]:
     """Yield the lists of statements inside a statement."""
     for part in ("body", "orelse", "finalbody"):
@@ -94,14 +128,16 @@ def bare(source: str) -> list[tuple[str, int]]:
 
 
 @cache
-def survey() -> tuple[dict[str, list[str]], dict[str, list[str]]]:
-    """Return what is left by package, `core/run` or `viz/shell`: of names, then of docstrings, each with file and line."""
+def survey() -> tuple[dict[str, list[str]], dict[str, list[str]], dict[str, list[str]]]:
+    """Return the places that are left by package, `core/run` or `viz/shell`: of names, of docstrings, of their openings."""
     names: dict[str, list[str]] = {}
     texts: dict[str, list[str]] = {}
+    verbless: dict[str, list[str]] = {}
     for path in sorted(path for home in ("core", "viz") for path in (ROOT / home).rglob("*.py")):
         where = path.relative_to(ROOT)
         package = "/".join(where.parts[:-1][:2])
-        body = ast.parse(path.read_text("utf-8")).body
+        tree = ast.parse(path.read_text("utf-8"))
+        body = tree.body
         module = [(path.stem, 1)] if path.stem in BARE else []
         names.setdefault(package, []).extend(
             f"{where}:{line} {name}"
@@ -113,13 +149,18 @@ def survey() -> tuple[dict[str, list[str]], dict[str, list[str]]]:
             for text, line in docstrings(body)
             if (match := OPENING.match(text) or PHRASE.search(text))
         )
-    return names, texts
+        verbless.setdefault(package, []).extend(
+            f"{where}:{line} “{word}”" for word, line in openings(tree) if word not in VERBS
+        )
+    return names, texts, verbless
 
 
-@pytest.mark.parametrize("kind", ["names", "docstrings"])
+KINDS = {"names": NAMES, "docstrings": DOCSTRINGS, "openings": OPENINGS}
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_old_words_become_fewer(kind: str) -> None:
-    places = survey()[kind == "docstrings"]
-    allowed = DOCSTRINGS if kind == "docstrings" else NAMES
+    places, allowed = survey()[list(KINDS).index(kind)], KINDS[kind]
     grown = {package: lines for package, lines in places.items() if len(lines) > allowed.get(package, 0)}
     assert not grown, "".join(
         f"\n{package}: {len(lines)} {kind} against CONTRIBUTING.md, {allowed.get(package, 0)} allowed. Yours is one of these:\n"
@@ -154,7 +195,7 @@ def test_a_plain_variable_is_free_and_a_definition_is_not() -> None:
 
 
 if __name__ == "__main__":
-    for title, places in zip(("NAMES", "DOCSTRINGS"), survey(), strict=True):
+    for title, places in zip(map(str.upper, KINDS), survey(), strict=True):
         if sys.argv[1:]:
             print(title, *(line for package in sys.argv[1:] for line in places.get(package, [])), sep="\n")
         else:
