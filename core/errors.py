@@ -1,4 +1,4 @@
-"""The one error that visitors and notebook users read."""
+"""The error that visitors and notebook users read."""
 
 from __future__ import annotations
 

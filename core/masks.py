@@ -15,7 +15,7 @@ from torch import Tensor
 
 
 def full(n_queries: int, n_keys: int | None = None) -> Tensor:
-    """Return the mask with everything allowed (query key): the encoder's, and that of cross-attention."""
+    """Return the mask (query, key) with everything allowed: that of an encoder, and of cross-attention."""
     return torch.ones(n_queries, n_queries if n_keys is None else n_keys, dtype=torch.bool)
 
 
@@ -45,24 +45,24 @@ def global_tokens(n: int, positions: Sequence[int]) -> Tensor:
     return chosen[:, None] | chosen[None, :]
 
 
-def random_blocks(n: int, *, block: int, count: int, seed: int, besides: Tensor | None = None) -> Tensor:
-    """For every block of queries, `count` blocks of keys drawn without replacement (BigBird).
+def random_blocks(n: int, *, block: int, count: int, seed: int, occupied: Tensor | None = None) -> Tensor:
+    """Return the mask (query, key) in which every block of queries attends to `count` randomly sampled blocks of keys, none twice (BigBird).
 
-    `besides` (query key) is a mask that is there already, window and global words for instance: a block it touches is
-    not drawn again. Where fewer than `count` blocks are left, all of them are taken.
-    Shapes: (query key). The same seed gives the same blocks.
+    `occupied` (query, key) is a mask to add to, for instance window and global tokens: a block that it touches is not
+    sampled. Where fewer than `count` blocks are free, all of them are used. A block has `block` positions; the same
+    seed gives the same blocks.
 
     >>> random_blocks(4, block=2, count=1, seed=0).sum(1).tolist()
     [2, 2, 2, 2]
-    >>> random_blocks(3, block=1, count=1, seed=0, besides=window(3, radius=0) | causal(3)).int().tolist()
+    >>> random_blocks(3, block=1, count=1, seed=0, occupied=window(3, radius=0) | causal(3)).int().tolist()
     [[0, 0, 1], [0, 0, 1], [0, 0, 0]]
     """
     n_blocks = -(-n // block)
     generator = torch.Generator().manual_seed(seed)
     taken = (
         torch.zeros(n_blocks, n_blocks, dtype=torch.bool)
-        if besides is None
-        else _occupied_blocks(besides, block, n_blocks)
+        if occupied is None
+        else _occupied_blocks(occupied, block, n_blocks)
     )
     chosen = torch.zeros(n_blocks, n_blocks, dtype=torch.bool)
     for row in range(n_blocks):

@@ -1,4 +1,4 @@
-"""Small functions of numbers that all parts use: per cent, softmax, sigmoid, cosine."""
+"""Small numeric functions that all packages use: per cent, softmax, sigmoid, cosine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model ready to use: a frozen network, its tokenizer, and one way to run text through it."""
+"""A model ready to use: a frozen network, its tokenizer, and the methods that run text through it."""
 
 from __future__ import annotations
 
@@ -35,9 +35,11 @@ NAMES = {"start": "START", "end": "END", "pad": "PAD"}
 class Model:
     """A trained network of one family. It never changes: edits are arguments of a run, caches belong to the caller.
 
-    `files` is false once a file that it reads from was written to; `never` are words, as ids, that it is not to write,
-    `ends` the tokens besides its end mark that end what it writes, `head` is that of its fine-tuning, if one was read, `pooling` makes
-    one vector of a text where it is a sentence embedder, `first` is the token that an encoder-decoder always writes first."""
+    `bad_words` are sequences of ids that it may not write, `ends` the tokens that end its output besides its end
+    mark, `first` the token that an encoder-decoder always writes first. `head` is the head of its fine-tuning, if one
+    was read, `pooling` the rule of a sentence embedder that makes one vector of a text. `files` is False once a file
+    that it reads from was written to.
+    """
 
     name: str
     spec: Family
@@ -46,7 +48,7 @@ class Model:
     tokenizer: Tokenizer
     card: str = ""
     files: Any = True
-    never: Words = ()
+    bad_words: Words = ()
     ends: tuple[int, ...] = ()
     head: Head | None = None
     pooling: Pooling | None = None
@@ -65,7 +67,9 @@ class Model:
 
     @cached_property
     def reader(self) -> Reader | Tokenizer:
-        """Return the reader of the text, or of the source of a model that writes another: the tokenizer (its part for the source), or for other inputs the family's reader."""
+        """Return the reader of the input: the tokenizer, its part for the source where the model writes another text, or
+        for other inputs the family's reader.
+        """
         return self.tokenizer.source if self.spec.reads is None else self.spec.reads(self.config)
 
     @cached_property
@@ -75,7 +79,8 @@ class Model:
 
     @property
     def main_output(self) -> str:
-        """Return the output that a question and a gradient are of: the logits, else what else it says (`OUTPUTS`), else the first.
+        """Return the name of the output that `Run.scores`, questions and gradients are about: the logits, else the first
+        of OUTPUTS that the model has, else any.
 
         Raises InputError for a model without any output.
         """
@@ -96,22 +101,22 @@ class Model:
         return ABILITIES[ability].has(self)
 
     def lacks(self, *abilities: str) -> str:
-        """Return why the model cannot do the first of these that it cannot, as the end of a sentence about it; "" where it can do all."""
+        """Return why the model cannot do the first of these abilities that it lacks, as the end of a sentence about it; "" where it has all."""
         return next((ABILITIES[name].lacks(self) for name in abilities if not self.can(name)), "")
 
     @property
     def is_classifier(self) -> bool:
-        """Return whether what it says is a class of the whole input, and no words."""
+        """Return whether its output is a class of the whole input, and no words."""
         return self.can("score_classes") and not self.can("score_words")
 
     @property
     def has_scores(self) -> bool:
-        """Return whether it outputs what one can ask about: words, a class, tags, a span or a score."""
+        """Return whether it has scores (`Run.scores`): of words, classes, tags, the edges of an answer, or one score."""
         return self.can("answer")
 
     @property
     def whole_input(self) -> bool:
-        """Return whether what it outputs is about the whole input, in one row of `Run.scores`: a class or a score."""
+        """Return whether its scores are one row about the whole input: classes, or one score."""
         return self.has_scores and self.main_output in ("classes", "score")
 
     def choice(self, index: int) -> str:
@@ -141,7 +146,7 @@ class Model:
 
     @cached_property
     def n_parameters(self) -> int:
-        """Counted once: pages ask for it hundreds of times to bound what they read."""
+        """Return the number of parameters, counted once: pages ask for it hundreds of times."""
         return sum(weight.numel() for weight in self.network.parameters())
 
     def run(
@@ -156,7 +161,7 @@ class Model:
         special: bool = False,
         reads_on: bool = False,
     ) -> Run:
-        """One pass over `text`, everything asked for recorded. Always computes; caching is the engine's.
+        """Run `text` through the network once and return the run with every recorded value. Always computes; the engine does the caching.
 
         `target` is what an encoder-decoder writes (teacher forcing); without it the model's own greedy output is
         used, named in `run.target_text`. `keep` lists path patterns (default: every value); `edits` change values on
@@ -189,10 +194,10 @@ class Model:
         special: bool = False,
         reads_on: bool = False,
     ) -> list[Run]:
-        """Return one run a text, of several texts read as one batch.
+        """Run several texts as one batch and return one run for each.
 
-        Shorter texts are padded for it. The padding is in `run.side` and `run.trace`, where the model met it; `run.tokens`, `run.logits`, the
-        other outputs, `run.hidden()` and `run.attention()` are cut to the text, as those of a run alone.
+        Shorter texts are padded. The padding is in `run.side` and `run.trace`; `run.tokens`, `run.logits`, the other
+        outputs, `run.hidden()` and `run.attention()` are cut to the text, as those of a single run.
         """
         if not texts:
             raise InputError("There is no text.", "A run needs at least one.", "Give a list of texts.")
@@ -236,7 +241,7 @@ class Model:
                 reads = "It reads a text, or two." if self.spec.framed else "It reads a text."
                 reads = "It continues the text itself." if self.spec.writes else reads
                 raise InputError(f"{self.name} has one stack and no target.", reads, "Leave target out.")
-            reads_one = self._framed if self.spec.framed else self._side
+            reads_one = self._framed_sequence if self.spec.framed else self._sequence
             read = [reads_one(text, pair, special=special) for text, pair in zip(texts, pairs, strict=True)]
             return self._padded(read), None, [None] * len(texts)
         for text, target in zip(texts, targets, strict=True):
@@ -245,25 +250,27 @@ class Model:
                 raise InputError(
                     wrong, f"{self.name} reads one text and writes another.", "Type a text to read."
                 )
-        read = [self._side(text, pair, special=special) for text, pair in zip(texts, pairs, strict=True)]
+        read = [self._sequence(text, pair, special=special) for text, pair in zip(texts, pairs, strict=True)]
         sources = self._padded(read)
         if self.head is not None:
-            own = [self._once_more(source, target) for source, target in zip(sources, targets, strict=True)]
+            own = [
+                self._repeated_source(source, target) for source, target in zip(sources, targets, strict=True)
+            ]
             return self._padded(own), sources, [None] * len(own)
-        own = self._own_targets(sources, edits) if any(target is None for target in targets) else []
+        own = self._greedy_targets(sources, edits) if any(target is None for target in targets) else []
         sides = [
-            own[row] if target is None else self._side(target, special=special, start=True)
+            own[row] if target is None else self._sequence(target, special=special, start=True)
             for row, target in enumerate(targets)
         ]
         return self._padded(sides), sources, [side.text for side in sides]
 
-    def _once_more(self, source: TokenSequence, target: str | None) -> TokenSequence:
+    def _repeated_source(self, source: TokenSequence, target: str | None) -> TokenSequence:
         """Return the text as the decoder of a fine-tuned model reads it: START, then all tokens of the source but the last."""
         if target is not None:
             rule = "Its decoder reads the source once more, and its head reads what that makes of it."
             raise InputError(f"{self.name} does not write, so it reads no target.", rule, "Leave target out.")
         n = source.n_real - 1
-        own = self._started(source.text, Encoded(source.ids[:n], source.tokens[:n], source.spans[:n]))
+        own = self._target_sequence(source.text, Encoded(source.ids[:n], source.tokens[:n], source.spans[:n]))
         return replace(own, segments=(0, *source.segments[:n]) if source.segments else (), pair=source.pair)
 
     def _check_pairs(self) -> None:
@@ -275,48 +282,56 @@ class Model:
         if self.spec.framed and self.config.n_segments == 1 and not doubled:
             raise InputError(f"{self.name} does not read pairs.", "It has one segment.", "Leave pair out.")
 
-    def _side(
+    def _sequence(
         self, text: str, pair: str | None = None, *, special: bool = False, start: bool = False
     ) -> TokenSequence:
         reader = self.tokenizer if start else self.reader
         if pair is not None:
-            return self._two(text, pair, self.tokenizer.pair_frame_ids, special)
+            return self._pair_sequence(text, pair, self.tokenizer.pair_frame_ids, special)
         encoded = reader.encode(text, special=special)
         if self.spec.sentences:
             if not encoded.ids:
                 raise InputError(
                     "The text holds no word.", "A document needs at least one.", "Type a sentence."
                 )
-            return replace(self._fitting(text, encoded), segments=sentence_numbers(text, encoded.spans))
+            return replace(
+                self._checked_sequence(text, encoded), segments=sentence_numbers(text, encoded.spans)
+            )
         if isinstance(reader, Tokenizer) and (encoded.ids or not self.spec.has_source):
             whole = (self.spec.has_source or not self.can("write")) and not start
             encoded = reader.with_special(encoded, with_end=whole)
         if start and self.first is not None and encoded.ids[:1] != (self.first,):
             name = self.tokenizer.token(self.first)
             encoded = Encoded((self.first, *encoded.ids), (name, *encoded.tokens), (None, *encoded.spans))
-        return self._started(text, encoded) if start or not encoded.ids else self._fitting(text, encoded)
+        return (
+            self._target_sequence(text, encoded)
+            if start or not encoded.ids
+            else self._checked_sequence(text, encoded)
+        )
 
-    def _started(self, text: str, encoded: Encoded) -> TokenSequence:
+    def _target_sequence(self, text: str, encoded: Encoded) -> TokenSequence:
         start = self.tokenizer.start
         if start is None:
             raise InputError("The text holds no token.", "A model needs at least one.", "Type a word.")
-        return self._fitting(
+        return self._checked_sequence(
             text, Encoded((start, *encoded.ids), (NAMES["start"], *encoded.tokens), (None, *encoded.spans))
         )
 
-    def _framed(self, text: str, pair: str | None, *, special: bool) -> TokenSequence:
-        """START text END, and after it pair END: BERT's [CLS] a [SEP] b [SEP], RoBERTa's <s> a </s></s> b </s>. The second text is segment 1."""
+    def _framed_sequence(self, text: str, pair: str | None, *, special: bool) -> TokenSequence:
+        """Return START text END, and after it pair END: BERT's [CLS] a [SEP] b [SEP], RoBERTa's <s> a </s></s> b </s>. The second text is segment 1."""
         start, end = ((mark,) for mark in (self.tokenizer.start, self.tokenizer.end) if mark is not None)
         if pair is not None:
             doubled = getattr(self.config, "two_ends", False)
             between = self.tokenizer.pair_frame_ids[1] or end * (1 + doubled)
-            return self._two(text, pair, (start, between, end), special)
+            return self._pair_sequence(text, pair, (start, between, end), special)
         _check_words("text", text)
         ids = _joined(self._marks(start), self.tokenizer.encode(text, special=special), self._marks(end))
-        return replace(self._fitting(text, ids), segments=(0,) * len(ids.ids))
+        return replace(self._checked_sequence(text, ids), segments=(0,) * len(ids.ids))
 
-    def _two(self, text: str, pair: str, marks: Sequence[Sequence[int]], special: bool) -> TokenSequence:
-        """Return two texts in one row, with marks before, between and behind them. The second text is segment 1."""
+    def _pair_sequence(
+        self, text: str, pair: str, marks: Sequence[Sequence[int]], special: bool
+    ) -> TokenSequence:
+        """Return two texts as one sequence, with special tokens before, between and after them. The second text is segment 1."""
         _check_words("text", text)
         _check_words("second text", pair)
         before, between, behind = map(self._marks, marks)
@@ -324,13 +339,13 @@ class Model:
         row = _joined(before, first, between, second, behind)
         own = len(before.ids) + len(first.ids) + len(between.ids)
         segments = (0,) * own + (1,) * (len(row.ids) - own)
-        return replace(self._fitting(text, row), segments=segments, pair=pair)
+        return replace(self._checked_sequence(text, row), segments=segments, pair=pair)
 
     def _marks(self, ids: Sequence[int]) -> Encoded:
-        """Return tokens that the model adds to a text."""
+        """Return special tokens, by id, as tokens without a span."""
         return Encoded(tuple(ids), tuple(map(self.tokenizer.token, ids)), (None,) * len(ids))
 
-    def _fitting(self, text: str, encoded: Encoded) -> TokenSequence:
+    def _checked_sequence(self, text: str, encoded: Encoded) -> TokenSequence:
         if len(encoded.ids) > self.config.n_ctx:
             raise InputError(
                 f"The text has {len(encoded.ids):,} tokens.",
@@ -355,7 +370,7 @@ class Model:
         ]
 
     def batch(self, sides: list[TokenSequence], sources: list[TokenSequence] | None) -> Batch:
-        """Return what the network reads of texts of one length, and of their sources where it reads those."""
+        """Return the batch that the network reads, from texts of one length and, where it reads a source, their sources."""
         ids, real = tensors(sides)
         source, source_real = tensors(sources) if sources else (None, None)
         several = getattr(self.config, "n_segments", 0) > 1 and not getattr(self.config, "two_ends", False)
@@ -366,7 +381,7 @@ class Model:
             ids=ids, real=real, source=source, source_real=source_real, segments=segments, values=numbers
         )
 
-    def _own_targets(self, sources: list[TokenSequence], edits: tuple[Edit, ...]) -> list[TokenSequence]:
+    def _greedy_targets(self, sources: list[TokenSequence], edits: tuple[Edit, ...]) -> list[TokenSequence]:
         ids, real = tensors(sources)
         start, end = self.tokenizer.start, self.tokenizer.end
         assert start is not None and end is not None
@@ -381,11 +396,11 @@ class Model:
                 end=end,
                 limit=most,
                 edits=edits,
-                never=self.never,
+                bad_words=self.bad_words,
                 ends=self.ends,
                 first=self.first,
             )
-        return [self._started(*self.tokenizer.decode_with_spans(row)) for row in rows]
+        return [self._target_sequence(*self.tokenizer.decode_with_spans(row)) for row in rows]
 
     def _forward(
         self,
@@ -396,7 +411,7 @@ class Model:
         sides: list[TokenSequence],
         cache: Any,
     ) -> tuple[Tensor, dict[str, Tensor], Trace, dict[str, Tensor]]:
-        early = self._early(edits, grad)
+        early = self._early_outputs(edits, grad)
         later = [path for name, output in self.outputs.items() if name not in early for path in output.paths]
         if grad is not None:
             read = (part for part in ("token", "position") if part in self.network.embed)
@@ -420,7 +435,7 @@ class Model:
         return found.pop("hidden"), found, trace, grads
 
     def _goal(self, scores: Tensor, sides: list[TokenSequence], grad: Goal) -> Tensor:
-        """Return the goals of all texts of a batch, added up: none depends on another text, so each keeps its own gradient."""
+        """Return the sum of the goals of all texts of a batch: none depends on another text, so each keeps its own gradient."""
         by_token = self.main_output in ("logits", "tags", "answer")
         cut = (own[: side.n_real] if by_token else own for own, side in zip(scores, sides, strict=True))
         rows = (own.T if self.main_output == "answer" else own for own in cut)
@@ -432,8 +447,8 @@ class Model:
             start=scores.new_zeros(()),
         )
 
-    def _early(self, edits: tuple[Edit, ...], grad: Goal | None) -> list[str]:
-        """Outputs that an edit or a gradient needs during the run, with those they read, in order."""
+    def _early_outputs(self, edits: tuple[Edit, ...], grad: Goal | None) -> list[str]:
+        """Return the outputs that an edit or a gradient needs during the run, with those they read, in the order of the computation."""
         wanted = {
             name
             for name, out in self.outputs.items()
@@ -453,18 +468,18 @@ class Model:
         return side.ids.index(self.tokenizer.mask)
 
     def _masks(self, patterns: tuple[str, ...]) -> tuple[str, ...]:
-        """Return the pattern of the masks where `patterns` keep attention patterns: they are views, and a picture needs both."""
+        """Return the pattern of the masks where `patterns` keep attention patterns: masks are views, and pictures need both."""
         return () if "*" in patterns or not any(p.endswith("pattern") for p in patterns) else ("*.allowed",)
 
     def token_vector(self, text: str) -> Tensor:
-        """Return the row (d_model) of the table of tokens for the one token that a text is, read or written. Raises InputError where there is none."""
+        """Return the embedding (d_model,) of the one token that a text is. Raises InputError where the text is several tokens."""
         if self.spec.reads is not None and not self.spec.has_source:
             wrong, rule = f"{self.name} has no vectors of tokens.", "It reads a picture, not words."
             raise InputError(wrong, rule, "Give the vector itself.")
         return self.network.embed["token"](torch.tensor([[self.token_id(text)]]))[0, 0]
 
     def token_id(self, text: str) -> int:
-        """Return the one token that a text is, by itself or behind a space. Raises InputError where it is several."""
+        """Return the id of the one token that a text is, by itself or after a space. Raises InputError where it is several."""
         for form in (text, f" {text}"):
             ids = self.tokenizer.encode(form, special=True).ids
             if len(ids) == 1:
@@ -483,7 +498,7 @@ def _check_words(name: str, text: str) -> None:
 
 
 def _joined(*parts: Encoded) -> Encoded:
-    """Return the tokens of all parts in one row."""
+    """Return the tokens of all parts as one sequence."""
     ids, tokens, spans = (
         tuple(chain.from_iterable(getattr(part, name) for part in parts))
         for name in ("ids", "tokens", "spans")
@@ -493,7 +508,7 @@ def _joined(*parts: Encoded) -> Encoded:
 
 @dataclass(frozen=True)
 class _Leaf:
-    """Make a value a leaf of the gradient graph."""
+    """An edit that makes a value a leaf of the gradient graph."""
 
     where: str
 

@@ -1,4 +1,4 @@
-"""One way to see and to touch every value of a forward pass.
+"""Recording and editing of every value of a forward pass.
 
 `tap("pattern", value, "batch head query key")` inside a forward is the shape comment, the recording
 and the place to intervene. `OFF` returns its argument; a `Recorder` keeps what was asked for and
@@ -22,7 +22,7 @@ from core.errors import InputError
 
 
 class Edit(Protocol):
-    """Frozen data that replaces a value: `where` is a path or a path pattern (`layer.*.self_attn.heads`)."""
+    """A replacement of a value, as frozen data: `where` is a path or a path pattern (`layer.*.self_attn.heads`)."""
 
     @property
     def where(self) -> str: ...
@@ -31,7 +31,7 @@ class Edit(Protocol):
 
 
 class Tap:
-    """The tap that is off: hands every value through.
+    """A tap that is off: it returns every value unchanged.
 
     >>> OFF("pattern", torch.ones(1), "key")
     tensor([1.])
@@ -48,7 +48,7 @@ class Tap:
         return self
 
     def wants(self, *names: str) -> bool:
-        """Return whether any of these values would be kept or changed: what nobody wants need not be formed."""
+        """Return whether any of these values would be recorded or edited; a value that none wants need not be computed."""
         return False
 
 
@@ -67,7 +67,9 @@ def matches(path: str, pattern: str) -> bool:
 
 
 def ready(model: object, edits: Sequence[Any] | Any) -> tuple[Edit, ...]:
-    """Return the edits, or the one, with what they take from the model that runs (`of_model`). Raises InputError for what is no edit, such as a bare function."""
+    """Return the edits, or the one, each completed with what it takes from the model (`of_model`). Raises InputError for
+    an object that is no edit, such as a bare function.
+    """
     edits = edits if isinstance(edits, Iterable) else (edits,)
     for edit in edits:
         if not callable(edit) or not isinstance(getattr(edit, "where", None), str):
@@ -80,7 +82,7 @@ def ready(model: object, edits: Sequence[Any] | Any) -> tuple[Edit, ...]:
 
 
 def apply_edit(edit: Edit, value: Tensor, path: str) -> Tensor:
-    """Return the value at a path as an edit makes it. Raises InputError, with the cause behind it, for an edit that does not fit what is there.
+    """Return the value at a path as an edit changes it. Raises InputError, with its cause, for an edit that does not fit the value.
 
     An edit with a `leaf` is made for values of that name alone, as Temperature is for scores.
     """
@@ -117,8 +119,8 @@ class Record(NamedTuple):
 class Trace:
     """The recorded values of one run, by path.
 
-    `met` are the paths of all values that the run passed, recorded or not.
-    Raises KeyError with the nearest known paths when asked for one that was not recorded.
+    `visited` are the paths of all values that the run computed, recorded or not. Asking for one that was not recorded
+    raises KeyError with the nearest known paths.
     """
 
     def __init__(self, records: dict[str, Record], visited: frozenset[str]) -> None:
@@ -143,26 +145,26 @@ class Trace:
         return list(self)
 
     def names(self, pattern: str = "*") -> list[str]:
-        """Recorded paths that match, in the order of the computation."""
+        """Return the recorded paths that match a pattern, in the order of the computation."""
         return [path for path in self._records if matches(path, pattern)]
 
     def axes(self, path: str) -> tuple[str, ...]:
         return self._record(path).axes
 
     def stack(self, pattern: str) -> Tensor:
-        """Return all values that match, stacked along a new first axis `layer`."""
+        """Return all values whose path matches, stacked along a new first axis `layer`."""
         names = self.names(pattern)
         if not names:
             raise KeyError(self._unknown(pattern))
         return torch.stack([self[name] for name in names])
 
     def numpy(self, path: str) -> np.ndarray:
-        """Return the one bridge out of torch: float32 (or bool) numpy, batch axis kept."""
+        """Return a value as numpy, float32 (or bool), with its batch axis."""
         value = self[path].detach()
         return value.numpy() if value.dtype == torch.bool else value.float().numpy()
 
     def changed_in_place(self) -> list[str]:
-        """Paths whose tensor was modified after it was recorded (needs a run without inference_mode)."""
+        """Return the paths whose tensor was modified after it was recorded (needs a run without inference_mode)."""
         return [path for path, record in self._records.items() if record.value._version != record.version]
 
     def _record(self, path: str) -> Record:
@@ -176,7 +178,7 @@ class Trace:
 
 
 def contents(paths: Sequence[str]) -> str:
-    """Return how many values were recorded, and the first and the last path.
+    """Return a summary of recorded paths: how many there are, and the first and the last.
 
     >>> contents(["embed.token", "embed.out", "logits"]), contents(["logits"])
     ('3 values, embed.token ... logits', '1 value, logits')
@@ -186,19 +188,20 @@ def contents(paths: Sequence[str]) -> str:
 
 
 def unknown_path(path: str, paths: Iterable[str]) -> str:
-    """Return the sentence of an error for a path that was not recorded, with the nearest paths that were."""
+    """Return the error message for a path that was not recorded, with the nearest paths that were."""
     near = get_close_matches(path, list(paths), n=3, cutoff=0.4)
     hint = f" Nearest: {', '.join(near)}." if near else " Nothing was recorded." if not list(paths) else ""
     return f"No value was recorded at '{path}'.{hint}"
 
 
 class Recorder(Tap):
-    """A tap that applies edits, then keeps the values whose path matches `keep`.
+    """A tap that applies edits, then records the values whose path matches `keep`.
 
-    Loud by construction: a path seen twice, axis words that do not fit the tensor, an edit that changes
-    shape or dtype, a `keep` or edit pattern that matched nothing: each is a ValueError with the path. `limit` is in bytes. `partial` says that the sequence is still being written: an edit of a position that is not
-    there yet is passed over. `later` names paths that another pass will record: asking for them is no error. With `last_query`
-    a value that has queries is kept for the last one only.
+    It raises ValueError with the path for a path visited twice, axis words that do not fit the tensor, an edit that
+    changes shape or dtype, and a `keep` or edit pattern that matched nothing. `limit` is in bytes. With `partial` the
+    sequence is still being written: an edit of a position beyond its end is ignored. `later` names paths that another
+    pass will record: asking for them is no error. With `last_query` a value that has queries is recorded for the last
+    one only.
 
     >>> tap = Recorder(last_query=True)
     >>> _ = tap("pattern", torch.eye(3), "query key")
@@ -231,7 +234,7 @@ class Recorder(Tap):
         book, path = self._book, self._prefix + name
         plan = book.plans.get(path)
         if plan is None or plan.axes != axes:
-            plan = book.planned(path, axes)
+            plan = book.plan_for(path, axes)
         if path in book.plans_by_path:
             raise ValueError(f"The path '{path}' was tapped twice in one run; a path names one call.")
         book.plans_by_path[path] = plan
@@ -240,7 +243,7 @@ class Recorder(Tap):
                 f"'{path}' has {value.ndim} axes of sizes {tuple(value.shape)} but its words are '{axes}'."
             )
         if plan.edits:
-            value = book.edited(path, value, plan)
+            value = book.apply_edits(path, value, plan)
         if plan.is_recorded:
             book.record(path, value, plan)
         return value
@@ -249,29 +252,29 @@ class Recorder(Tap):
         patterns = (*self._book.keep, *self._book.where)
         return any(matches(self._prefix + name, pattern) for name in names for pattern in patterns)
 
-    def planned(self, name: str, axes: str) -> Plan:
-        """Return the plan for a path that is reached row by row (core/layers/trace_loops.py); the path counts as met."""
+    def plan_for(self, name: str, axes: str) -> Plan:
+        """Return the plan of a path whose value is recorded row by row (core/layers/trace_loops.py); the path counts as visited."""
         book, path = self._book, self._prefix + name
         plan = book.plans.get(path)
         if plan is None or plan.axes != axes:
-            plan = book.planned(path, axes)
+            plan = book.plan_for(path, axes)
         book.plans_by_path[path] = plan
         return plan
 
-    def edited(self, name: str, value: Tensor, plan: Plan) -> Tensor:
-        return self._book.edited(self._prefix + name, value, plan)
+    def apply_edits(self, name: str, value: Tensor, plan: Plan) -> Tensor:
+        return self._book.apply_edits(self._prefix + name, value, plan)
 
-    def recorded(self, name: str, value: Tensor, plan: Plan) -> None:
+    def record(self, name: str, value: Tensor, plan: Plan) -> None:
         self._book.record(self._prefix + name, value, plan)
 
     def close(self) -> Trace:
-        """End the run: check that every pattern met a value, and hand over the trace."""
+        """Check that every pattern matched a value, and return the trace."""
         self._book.check_all_used()
         return Trace(self._book.records, _shared(frozenset(self._book.plans_by_path)))
 
 
 class Plan(NamedTuple):
-    """The plan for one path: its axes, whether the value is kept, the edits that apply to it (by index)."""
+    """The handling of one path: its axes, whether the value is recorded, and the indices of the edits that apply to it."""
 
     axes: str
     words: tuple[str, ...]
@@ -281,12 +284,12 @@ class Plan(NamedTuple):
 
 @lru_cache(maxsize=256)
 def _plans(keep: tuple[str, ...], where: tuple[str, ...]) -> dict[str, Plan]:
-    """Return the plans of all paths met so far under these patterns: runs ask the same again and again."""
+    """Return the plans of all paths visited so far under these patterns, a dictionary that runs share and fill."""
     return {}
 
 
 class _RecorderState:
-    """The shared state of one recorder and its scopes."""
+    """The state that a recorder shares with its scopes."""
 
     __slots__ = (
         "bytes",
@@ -319,7 +322,7 @@ class _RecorderState:
         self.plans_by_path: dict[str, Plan] = {}
         self.bytes = 0
 
-    def planned(self, path: str, axes: str) -> Plan:
+    def plan_for(self, path: str, axes: str) -> Plan:
         edits = tuple(index for index, where in enumerate(self.where) if matches(path, where))
         plan = Plan(axes, tuple(axes.split()), any(matches(path, pattern) for pattern in self.keep), edits)
         self.plans[path] = plan
@@ -336,12 +339,12 @@ class _RecorderState:
                 raise MemoryError(f"'{path}' brings what is kept to {self.bytes / 2**20:.0f} MB.")
         self.records[path] = Record(value, plan.words, 0 if value.is_inference() else value._version)
 
-    def edited(self, path: str, value: Tensor, plan: Plan) -> Tensor:
+    def apply_edits(self, path: str, value: Tensor, plan: Plan) -> Tensor:
         for index in plan.edits:
-            value = self._edited(path, value, self.edits[index])
+            value = self._apply_edit(path, value, self.edits[index])
         return value
 
-    def _edited(self, path: str, value: Tensor, edit: Edit) -> Tensor:
+    def _apply_edit(self, path: str, value: Tensor, edit: Edit) -> Tensor:
         try:
             return apply_edit(edit, value, path)
         except InputError:

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from core.checkpoints.files import json_object, printable
 from core.checkpoints.safety.config_schema import RANGES, Fields, build_config
-from core.checkpoints.safety.load_plan import Plan, Take, check_names, meta_network
+from core.checkpoints.safety.load_plan import Plan, WeightMapping, check_names, meta_network
 from core.checkpoints.weights import Weights, find_weights
 from core.errors import InputError
 from core.models import Family, families
@@ -33,7 +33,7 @@ def plan_own(values: Mapping[str, Any], weights: Weights) -> Plan:
         )
     config = _config(spec, Fields(values))
     takes = tuple(
-        Take(name, tuple(value.shape), (name,))
+        WeightMapping(name, tuple(value.shape), (name,))
         for name, value in meta_network(spec, config).state_dict().items()
     )
     check_names(weights.entries, takes)

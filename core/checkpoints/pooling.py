@@ -10,7 +10,7 @@ from typing import Any
 
 from core.checkpoints.files import find_file, printable, small_bytes, strict_json
 from core.checkpoints.safety.config_schema import Fields
-from core.checkpoints.safety.load_plan import Plan, Take
+from core.checkpoints.safety.load_plan import Plan, WeightMapping
 from core.checkpoints.safety.safetensors_header import Entry, read_header
 from core.checkpoints.weights import SINGLE, Weights
 from core.errors import InputError
@@ -71,7 +71,7 @@ def pooled(plan: Plan, weights: Weights, folder: Path) -> tuple[Plan, Weights]:
     """Return a plan with the pooling of its folder, and the weights with those of the maps behind it."""
     pooling, entries = read_pooling(folder, plan.config.d_model)
     names = {f"pooled_maps.each.{name}": entry for name, entry in entries.items()}
-    takes = tuple(Take(name, entry.shape, (name,)) for name, entry in names.items())
+    takes = tuple(WeightMapping(name, entry.shape, (name,)) for name, entry in names.items())
     stored = {name: f"linear.{name.rpartition('.')[2]}" for name in names}
     whole = replace(weights, entries={**weights.entries, **names}, stored={**weights.stored, **stored})
     return replace(plan, pooling=pooling, takes=plan.takes + takes), whole if names else weights

@@ -9,7 +9,7 @@ from typing import Any
 
 from core.checkpoints.files import printable
 from core.checkpoints.safety.config_schema import Fields
-from core.checkpoints.safety.load_plan import Take
+from core.checkpoints.safety.load_plan import WeightMapping
 from core.checkpoints.safety.safetensors_header import Entry
 from core.errors import InputError
 from core.layers.config_checks import LONGEST_NAME
@@ -66,7 +66,7 @@ POOLING: Mapping[str, str] = {"cls": "first", "mean": "mean"}
 
 def read_head(
     specs: Mapping[str, HeadSpec], fields: Fields, entries: Mapping[str, Entry], d_model: int
-) -> tuple[Head | None, tuple[Take, ...]]:
+) -> tuple[Head | None, tuple[WeightMapping, ...]]:
     """Return the head that the class in `architectures` has, and its tensors; none where it has none, or its file has not.
 
     Raises InputError for a head of other arithmetic or of too many classes.
@@ -148,16 +148,16 @@ def _biases(spec: HeadSpec, entries: Mapping[str, Entry]) -> tuple[bool, bool, b
     return dense, norm, out
 
 
-def _takes(spec: HeadSpec, head: Head) -> list[Take]:
+def _takes(spec: HeadSpec, head: Head) -> list[WeightMapping]:
     """Return every tensor of a head."""
     inner = head.width or head.d_in
     shapes = {"dense": (head.width, head.d_in), "norm": (head.width,), "out": (head.n_out, inner)}
     found = []
     for part, (ours, shape), bias in zip(spec.parts, shapes.items(), head.biases, strict=True):
         if part:
-            found.append(Take(f"{part}.weight", shape, (f"task.{ours}.weight",)))
+            found.append(WeightMapping(f"{part}.weight", shape, (f"task.{ours}.weight",)))
         if part and bias:
-            found.append(Take(f"{part}.bias", shape[:1], (f"task.{ours}.bias",)))
+            found.append(WeightMapping(f"{part}.bias", shape[:1], (f"task.{ours}.bias",)))
     return found
 
 

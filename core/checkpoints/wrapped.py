@@ -83,7 +83,7 @@ def wrap(network: Any, tokenizer: Any = None, name: str = "") -> Model:
         ours = _tokenizer(tokenizer, plan)
         built = build(plan, weights)
     title = name or Path(str(values.get("_name_or_path") or "")).name or values["model_type"]
-    writing = {"never": plan.never, "ends": plan.ends, "first": plan.first}
+    writing = {"bad_words": plan.never, "ends": plan.ends, "first": plan.first}
     return Model(title, plan.spec, plan.config, built, ours, **writing, head=plan.head)
 
 

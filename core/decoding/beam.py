@@ -164,7 +164,7 @@ def search(
         reading = reader.read(new)
         log_p, diversity = log_softmax(check_finite(reading.logits)), strategy.diversity
         texts = [text for group in run.active_groups() for text in group.open][: len(log_p)]
-        shut = [banned_next_tokens(prompt.never, prompt.ids + text.ids) for text in texts]
+        shut = [banned_next_tokens(prompt.bad_words, prompt.ids + text.ids) for text in texts]
         for row, ids in zip(log_p, shut, strict=True):
             row[ids] = -np.inf
         if index in forced:  # all groups write it, so it costs none of them

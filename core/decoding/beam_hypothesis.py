@@ -47,7 +47,7 @@ def hypothesis_steps(steps: Sequence[Step], place: int, prompt: Prompt) -> tuple
                 entropy=float(rows.entropy[row]),
                 surprise=-logprob / float(np.log(2)),
                 log_total=float(rows.log_total[row]),
-                log_kept=float(rows.log_kept[row]) if prompt.never else None,
+                log_kept=float(rows.log_kept[row]) if prompt.bad_words else None,
                 attention={kind: rows_[row] for kind, rows_ in rows.attention.items()},
                 allowed={kind: rows_[row] for kind, rows_ in rows.allowed.items()},
                 keys=rows.keys[row],

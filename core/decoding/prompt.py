@@ -34,7 +34,7 @@ class Prompt:
 
     `source`, `source_tokens` and the places of its marks belong to a model that reads another sequence; all are empty for one that continues.
     `values` (token number) are the numbers behind the source's tokens, where these are no words.
-    `room` is how many tokens the network reads at most; `end` ends a text, and so do `ends`; `never` is what may not be written, `first` is always written first.
+    `room` is how many tokens the network reads at most; `end` ends a text, and so do `ends`; `bad_words` is what may not be written, `first` is always written first.
     """
 
     ids: tuple[int, ...]
@@ -46,7 +46,7 @@ class Prompt:
     source_tokens: tuple[str, ...] = ()
     source_marks: tuple[int, ...] = ()
     note: str = ""
-    never: Words = ()
+    bad_words: Words = ()
     values: NDArray[np.float32] | None = field(default=None, compare=False, repr=False)
     ends: tuple[int, ...] = ()
     first: int | None = None
@@ -58,7 +58,7 @@ class Prompt:
     @property
     def filters(self) -> tuple[Filter, ...]:
         """Return the filters that apply to the logits before any strategy's own."""
-        return (NotAllowed(self.never),) if self.never else ()
+        return (NotAllowed(self.bad_words),) if self.bad_words else ()
 
     def labels(self, new_ids: Sequence[int]) -> tuple[str, ...]:
         """Return a name for each token that was read: those of the prompt, then `new_ids`."""
@@ -117,10 +117,12 @@ def prompt_of(m: Model, text: str, prefix: str = "") -> Prompt:
         _check_room(len(read), room - 1, "The prompt", m.name)
         if ids:
             return Prompt(
-                read, tokenizer, room, len(read) - len(ids), tokenizer.end, never=m.never, ends=m.ends
+                read, tokenizer, room, len(read) - len(ids), tokenizer.end, bad_words=m.bad_words, ends=m.ends
             )
         note = "The prompt is empty: the text begins behind the start token."
-        return Prompt((_start(m),), tokenizer, room, 1, tokenizer.end, note=note, never=m.never, ends=m.ends)
+        return Prompt(
+            (_start(m),), tokenizer, room, 1, tokenizer.end, note=note, bad_words=m.bad_words, ends=m.ends
+        )
     if not text.strip():
         wrong = "There is a beginning but no source." if prefix else "The text is empty."
         raise InputError(wrong, f"{m.name} reads one text and writes another.", "Type a text to read.")
@@ -134,7 +136,9 @@ def prompt_of(m: Model, text: str, prefix: str = "") -> Prompt:
     given = (_start(m), *begun)
     marks = () if read.values is not None else tuple(i for i, span in enumerate(read.spans) if span is None)
     source = {"source": read.ids, "source_tokens": read.tokens, "source_marks": marks, "values": read.values}
-    return Prompt(given, tokenizer, room, 1, tokenizer.end, never=m.never, ends=m.ends, first=first, **source)
+    return Prompt(
+        given, tokenizer, room, 1, tokenizer.end, bad_words=m.bad_words, ends=m.ends, first=first, **source
+    )
 
 
 def _start(m: Model) -> int:

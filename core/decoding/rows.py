@@ -61,8 +61,8 @@ class Rows:
                 float(np.exp(z - total)),
                 0.0 if i in shut else float(np.exp(z - kept)),
                 cut_by=NotAllowed.name if i in shut else None,
-                scores=((-np.inf if i in shut else z),) if prompt.never else (),
-                measures=(float(i in shut),) if prompt.never else (),
+                scores=((-np.inf if i in shut else z),) if prompt.bad_words else (),
+                measures=(float(i in shut),) if prompt.bad_words else (),
             )
             for i, z in scores.items()
         )

@@ -126,7 +126,7 @@ def layout(
             drawn = torch.stack(
                 [
                     masks.random_blocks(
-                        n_blocks, block=1, count=n_random, seed=seed * n_heads + head, besides=there
+                        n_blocks, block=1, count=n_random, seed=seed * n_heads + head, occupied=there
                     )
                     for head in range(n_heads)
                 ]

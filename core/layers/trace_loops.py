@@ -62,7 +62,7 @@ class _LoopValues:
         words = axes.split()
         has_query = "query" in words
         along = words.index("query") if has_query else 1
-        plan = self._recorder.planned(
+        plan = self._recorder.plan_for(
             name, axes if has_query else axes.replace("batch", f"batch {self._axis}", 1)
         )
         if plan.edits:
@@ -74,7 +74,7 @@ class _LoopValues:
             if len(rows) == self._n:
                 ordered = [rows[i] for i in range(self._n)]
                 joined = torch.cat(ordered, along) if has_query else torch.stack(ordered, 1)
-                self._recorder.recorded(name, joined, plan)
+                self._recorder.record(name, joined, plan)
         return value
 
     def _edited(self, name: str, row: int, value: Tensor, along: int, plan: Plan) -> Tensor:
@@ -82,4 +82,4 @@ class _LoopValues:
         before, after = list(value.shape), list(value.shape)
         before[along], after[along] = row, self._n - 1 - row
         whole = torch.cat((value.new_zeros(before), value, value.new_zeros(after)), along)
-        return self._recorder.edited(name, whole, plan).narrow(along, row, 1).contiguous()
+        return self._recorder.apply_edits(name, whole, plan).narrow(along, row, 1).contiguous()

@@ -69,7 +69,7 @@ class Kind:
     depth: str = "n_layers"
 
     @property
-    def learned(self) -> bool:
+    def has_learned_queries(self) -> bool:
         """Return whether what asks is no token but a learned vector: one row a sentence, or one for the document."""
         return self.queries in ("sentence", "document")
 
@@ -96,7 +96,7 @@ class Kind:
         `decoder.attn` is `decoder.attend`, `words.attn` is `summaries.words`."""
         if not self.layered:
             return network.get_submodule(
-                f"summaries.{self.stack}" if self.learned else f"{self.stack}.attend"
+                f"summaries.{self.stack}" if self.has_learned_queries else f"{self.stack}.attend"
             )
         stack = self.stack.removesuffix(".layer") if "." in self.stack else f"{self.stack}s"
         return network.get_submodule(f"{stack}.{layer}.{self.leaf}")

@@ -25,13 +25,13 @@ def greedy(
     end: int,
     limit: Limit,
     edits: Sequence[Edit] = (),
-    never: Words = (),
+    bad_words: Words = (),
     ends: Sequence[int] = (),
     first: int | None = None,
 ) -> list[list[int]]:
     """Return the tokens of greedy decoding, the most probable one at each step, for each row of `batch.source`.
 
-    A row ends with `end`, one of `ends` or `limit` tokens; a token that would complete a word in `never` is not taken.
+    A row ends with `end`, one of `ends` or `limit` tokens; a token that would complete a word in `bad_words` is not taken.
 
     `network` is an encoder-decoder; `batch.ids` is not used. `first` is written first, whatever the scores. Neither START nor END is in the result.
     With edits the whole prefix is read again at each step, so that an edit of query 3 meets the same cell each time.
@@ -45,8 +45,8 @@ def greedy(
     going = [limit > 0 for limit in limits]
     while any(going):
         scores = step(last)
-        for row, text in enumerate(written if never else ()):
-            scores[row, banned_next_tokens(never, [start, *text])] = -torch.inf
+        for row, text in enumerate(written if bad_words else ()):
+            scores[row, banned_next_tokens(bad_words, [start, *text])] = -torch.inf
         chosen = scores.argmax(-1)
         if first is not None and not any(written):
             chosen = torch.full_like(chosen, first)

@@ -13,7 +13,7 @@ class _Silent:
         return None
 
     def update(self, n: int) -> None:
-        """Nothing to show."""
+        """Do nothing."""
 
 
 def progress(total: int, unit: str) -> Any:

@@ -70,7 +70,7 @@ class RunRequest:
                 )
 
     def cost(self, config: Any = None) -> int:
-        """Characters times layers, before anything is tokenised; no more than the model's context can hold.
+        """Return the characters times the layers, known before anything is tokenised; at most those that the model's context can hold.
 
         >>> RunRequest("gpt-mini", "Hello").cost()
         30

@@ -66,7 +66,7 @@ def export_model(model: Model, out: Path, dtype: str = "float32") -> Path:
     with whole_folder(out) as new:
         save_file(stored, new / SINGLE, metadata={"format": "pt"})
         write_json(new / "config.json", {**_ids(model), **said, "torch_dtype": dtype})
-        writing = {BAD_WORDS: model.never or None, FIRST: model.first}
+        writing = {BAD_WORDS: model.bad_words or None, FIRST: model.first}
         if any(value is not None for value in writing.values()):
             write_json(new / GENERATION, {**_ids(model), **writing})
         for file, held in files.items():

@@ -135,7 +135,7 @@ def test_another_seed_draws_other_blocks():
 )
 def test_random_blocks_besides_others_never_draw_a_block_twice(n, block, count, radius, seed):
     there = masks.window(n, radius) | masks.global_tokens(n, [0])
-    added = masks.random_blocks(n, block=block, count=count, seed=seed, besides=there)
+    added = masks.random_blocks(n, block=block, count=count, seed=seed, occupied=there)
     assert not (added & there).any()
     for row in range(0, n, block):
         free = sum(
@@ -150,7 +150,7 @@ def test_bigbird_keeps_622_of_4096_blocks(seed):
     n, block = 4096, 64
     n_blocks = n // block
     there = masks.window(n_blocks, 1) | masks.global_tokens(n_blocks, [0, 1])
-    union = there | masks.random_blocks(n_blocks, block=1, count=3, seed=seed, besides=there)
+    union = there | masks.random_blocks(n_blocks, block=1, count=3, seed=seed, occupied=there)
     assert union.numel() == 4096 and union.sum() == 622
     assert round(622 / 4096, 3) == 0.152
     if seed:
@@ -161,7 +161,7 @@ def test_bigbird_keeps_622_of_4096_blocks(seed):
         block=block,
         count=3,
         seed=seed,
-        besides=there.repeat_interleave(block, 0).repeat_interleave(block, 1),
+        occupied=there.repeat_interleave(block, 0).repeat_interleave(block, 1),
     )
     assert torch.equal(words, there.repeat_interleave(block, 0).repeat_interleave(block, 1) | at_once)
     assert words.sum() == 622 * block**2

@@ -28,7 +28,7 @@ def test_the_parts_of_a_query_and_of_a_key_add_up_to_them_in_every_family(case):
     family, network = build(*case)
     batch, trace = example(family), traced(network, example(family))[1]
     for kind in family.kinds_of(network.cfg):
-        if not kind.layered or kind.learned:
+        if not kind.layered or kind.has_learned_queries:
             continue
         layer = kind.n_layers(network.cfg) - 1
         q, k = (trace[kind.path(layer, leaf)][0, -1].detach().numpy() for leaf in ("q", "k"))

@@ -200,7 +200,7 @@ def test_the_list_of_names_covers_every_weight_once_and_turns_back(name):
     spec = families()[form.family]
     config = tiny(name)
     takes = form.takes(config)
-    into = [ours for take in takes for ours in take.into]
+    into = [ours for take in takes for ours in take.targets]
     assert sorted(into) == sorted(meta_network(spec, config).state_dict())
     state = redraw(spec.network(config)).state_dict()
     for take in takes:

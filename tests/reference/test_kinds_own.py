@@ -21,7 +21,7 @@ from core.analysis.arithmetic.cell import attention_row
 from core.checkpoints import open_model
 from core.checkpoints.foreign.llama import LLAMA
 from core.checkpoints.safety.config_schema import Fields
-from core.checkpoints.safety.load_plan import Take
+from core.checkpoints.safety.load_plan import WeightMapping
 from core.errors import InputError
 from core.layers.positions import rotate_pairs
 from core.layers.relative_attention import RelativeBias, buckets, log_buckets
@@ -342,7 +342,9 @@ def test_stretched_frequencies_are_the_librarys(written):
 
 def _thirds(patch):
     patch.setattr(
-        Take, "into_parts", lambda self, value: zip(self.into, value.chunk(len(self.into)), strict=True)
+        WeightMapping,
+        "into_parts",
+        lambda self, value: zip(self.into, value.chunk(len(self.into)), strict=True),
     )
 
 

@@ -54,7 +54,7 @@ def theirs(model, ids, **options):
 def test_greedy_and_beam_write_what_generate_writes(written):
     folder, model = written
     ours = open_model(folder)
-    assert ours.never == ((PAD,), tuple(PAIR))
+    assert ours.bad_words == ((PAD,), tuple(PAIR))
     ids = ours.run(TEXT, target="x").source.ids
     greedy = list(decode(ours, TEXT, Greedy(), max_new_tokens=N))
     assert list(greedy[-1].ids) == theirs(model, ids, num_beams=1) and PAIR[0] in greedy[-1].ids
@@ -73,7 +73,7 @@ def test_greedy_and_beam_write_what_generate_writes(written):
         )
         assert sum(each.after for each in step.candidates) <= 1 + 1e-6
     free = open_model(folder)
-    object.__setattr__(free, "never", ())
+    object.__setattr__(free, "bad_words", ())
     assert {step.id for step in decode(free, TEXT, Greedy(), max_new_tokens=3)} == {PAD}
 
 
@@ -92,7 +92,7 @@ def test_neither_drawn_nor_written_by_a_run_of_its_own(written):
 def test_it_is_written_with_the_model(written, tmp_path):
     ours = open_model(written[0])
     folder = export_model(ours, tmp_path / "out")
-    assert open_model(folder).never == ours.never
+    assert open_model(folder).bad_words == ours.bad_words
     model = MarianMTModel.from_pretrained(folder).eval()
     assert model.generation_config.bad_words_ids == [[PAD], PAIR]
     ids = ours.run(TEXT, target="x").source.ids
@@ -104,10 +104,10 @@ def test_it_stands_in_either_file_and_is_judged(written, tmp_path):
     said = json.loads((written[0] / "generation_config.json").read_text())
     folder = variant(written[0], tmp_path)
     (folder / "generation_config.json").unlink()
-    assert open_model(folder).never == ()
+    assert open_model(folder).bad_words == ()
     config = json.loads((folder / "config.json").read_text()) | {"bad_words_ids": [[PAD]]}
     (folder / "config.json").write_text(json.dumps(config))
-    assert open_model(folder).never == ((PAD,),)
+    assert open_model(folder).bad_words == ((PAD,),)
     for wrong in (
         [PAD],
         [[]],

@@ -126,7 +126,7 @@ def cell_paths(run: Run, kind: str, layer: int) -> tuple[str, ...]:
         )
         wanted += leaves(found.terms(run.model.network, layer))
         return (*(found.path(layer, leaf) for leaf in wanted), *added)
-    if found.learned:
+    if found.has_learned_queries:
         return tuple(found.path(layer, leaf) for leaf in wanted)
     local = config.attention.startswith("luong-local")
     wanted += (["centre"] if local else []) + (
@@ -189,7 +189,7 @@ def cell_arithmetic(
                 normed[0] if normed else "",
             )
             lines += projection_lines(module, head, heads, run.trace[paths("out")][query], stream, paths)
-    elif found.learned:
+    elif found.has_learned_queries:
         lines = _learned_query_lines(cell, pair, element, found.module(run.model.network, layer))
     else:
         lines = _recurrent_lines(run, cell, pair, element)

@@ -66,7 +66,7 @@ class _LineRecorder(Recorder):
 
     def planned(self, name: str, axes: str) -> Plan:
         self._note(name, axes)
-        return super().planned(name, axes)
+        return super().plan_for(name, axes)
 
     def _note(self, name: str, axes: str) -> None:
         frame: FrameType | None = sys._getframe(1)

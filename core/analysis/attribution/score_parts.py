@@ -91,7 +91,11 @@ def score_parts(run: Run, kind: str, layer: int, head: int, query: int, key: int
     change without a part: for that, ablate it. Raises InputError for an attention that reads no residual stream.
     """
     model, found = run.model, run.model.spec.kind(kind)
-    if not found.layered or found.learned or model.spec.stream[0] not in ("resid_in", "features_in"):
+    if (
+        not found.layered
+        or found.has_learned_queries
+        or model.spec.stream[0] not in ("resid_in", "features_in")
+    ):
         raise InputError(
             f"The scores of {kind} in {model.name} have no earlier parts.",
             "A score is split along a residual stream, to which each layer adds.",
@@ -193,7 +197,7 @@ def reaches_words(model: Model, kind: str) -> bool:
     return (
         model.can("score_words")
         and found.layered
-        and not found.learned
+        and not found.has_learned_queries
         and found.stack == (stacks.get("decoder") or stacks.get("encoder"))
     )
 

@@ -52,8 +52,8 @@ def survey_steps(
         return [partial(score_example, model, example, kinds) for example in own_examples]
     side = "source" if model.spec.has_source else "target"
     read = [kind.name for kind in kinds if kind.queries == kind.keys == side]
-    learned = [kind for kind in kinds if kind.learned]
-    written = [kind for kind in kinds if kind.name not in read and not kind.learned]
+    learned = [kind for kind in kinds if kind.has_learned_queries]
+    written = [kind for kind in kinds if kind.name not in read and not kind.has_learned_queries]
     steps = [partial(_score_battery_sentence, model, sentence, read) for sentence in texts("battery") if read]
     pairs = texts("heads_en-es") if translates else [Example(pair.text) for pair in texts("heads_en-es")]
     for examples, asking in ((pairs, written), (texts("heads_en"), learned)):
@@ -115,10 +115,13 @@ def score_example(model: Model, example: Example, kinds: Sequence[Kind]) -> Text
             scores, controls = patch_habits.measures(run, run.attention(kind.name))
             found[kind.name] = dict(scores), dict(controls)
             continue
-        crosses = kind.queries != kind.keys and not kind.learned
+        crosses = kind.queries != kind.keys and not kind.has_learned_queries
         attention = run.attention(kind.name, by="word", writing=crosses)
         links = example.links if crosses else ()
-        found[kind.name] = dict(measures(attention, links, learned_query=kind.learned or crosses)), {}
+        found[kind.name] = (
+            dict(measures(attention, links, learned_query=kind.has_learned_queries or crosses)),
+            {},
+        )
     return found
 
 

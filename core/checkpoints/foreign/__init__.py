@@ -14,7 +14,7 @@ from core.checkpoints.files import printable
 from core.checkpoints.foreign.table import TUNED, Format, first_class
 from core.checkpoints.foreign.tensors import family_of
 from core.checkpoints.safety.config_schema import Fields
-from core.checkpoints.safety.load_plan import Plan, Take, check_names, find_mappable
+from core.checkpoints.safety.load_plan import Plan, WeightMapping, check_names, find_mappable
 from core.checkpoints.task_heads import read_head
 from core.checkpoints.weights import Weights
 from core.errors import InputError
@@ -122,7 +122,9 @@ def unwrapped(form: Format, stored: Collection[str]) -> Callable[[str], str]:
     return names.__getitem__
 
 
-def stand_ins(takes: tuple[Take, ...], stored: Collection[str], *, untied: bool) -> Callable[[str], str]:
+def stand_ins(
+    takes: tuple[WeightMapping, ...], stored: Collection[str], *, untied: bool
+) -> Callable[[str], str]:
     """Return a function that names a copy of a tied tensor as in `takes`, where only the copy is stored.
 
     The last copy is the output layer, which is none in an `untied` model.

@@ -15,7 +15,7 @@ import tokenizers
 from core.checkpoints.foreign.keys import Field, Values
 from core.checkpoints.foreign.tensors import Row, Weights, as_rows, family_of, shapes
 from core.checkpoints.safety.config_schema import Fields, build_config
-from core.checkpoints.safety.load_plan import ONE_MARK, Take, unfit
+from core.checkpoints.safety.load_plan import ONE_MARK, WeightMapping, unfit
 from core.checkpoints.task_heads import HeadSpec
 from core.errors import InputError
 
@@ -172,9 +172,9 @@ class Format:
         rows = as_rows(self.weights if isinstance(self.weights, Mapping) else self.weights(config))
         return rows | (as_rows({self.output: "to_logits"}) if self.output else {})
 
-    def takes(self, config: Any, values: Values | None = None) -> tuple[Take, ...]:
+    def takes(self, config: Any, values: Values | None = None) -> tuple[WeightMapping, ...]:
         """Return every tensor of a model of a config; some `values` are multiplied into weights."""
-        ours, takes = shapes(config), dict[str, Take]()
+        ours, takes = shapes(config), dict[str, WeightMapping]()
         untied = any(name.startswith("to_logits.") for name in ours)
         tied = self.output and not untied and writes(config)
         by_part = {part: (name, each) for name, each in self._rows(config).items() for part in each.into}

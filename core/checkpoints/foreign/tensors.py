@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
-from core.checkpoints.safety.load_plan import Take, meta_network
+from core.checkpoints.safety.load_plan import WeightMapping, meta_network
 from core.models import Family, families
 
 
@@ -41,22 +41,24 @@ class Row:
     times: str = ""
     pairs: str = ""
 
-    def take(self, config: Any, stored: str, into: tuple[str, ...], copies: tuple[str, ...]) -> Take:
+    def take(self, config: Any, stored: str, into: tuple[str, ...], copies: tuple[str, ...]) -> WeightMapping:
         """Return one tensor of a model with its shape, by the names of the parts."""
         parts = [shapes(config)[name] for name in into]
         first, turned = parts[0], self.turned and len(parts[0]) == 2
         if self.shape is not None:
-            return Take(stored, self.shape(config), into, target_shape=first)
+            return WeightMapping(stored, self.shape(config), into, target_shape=first)
         if len(parts) == 1:
             shape = first[::-1] if turned else first
             pairs = (getattr(config, self.pairs), config.d_rotary or config.d_head) if self.pairs else (0, 0)
-            return Take(stored, shape, into, turned=turned, plus=self.plus, tied_names=copies, pairs=pairs)
+            return WeightMapping(
+                stored, shape, into, turned=turned, plus=self.plus, tied_names=copies, pairs=pairs
+            )
         n_rows = sum(part[0] for part in parts)
         if self.heads is None:
-            return Take(stored, (*first[:0:-1], n_rows), into, turned=turned)
+            return WeightMapping(stored, (*first[:0:-1], n_rows), into, turned=turned)
         heads = self.heads(config)
         widths = tuple(part[0] // heads for part in parts)
-        return Take(stored, (n_rows, *first[1:]), into, heads=heads, widths=widths)
+        return WeightMapping(stored, (n_rows, *first[1:]), into, heads=heads, widths=widths)
 
 
 Weights = Mapping[str, str | Row]

@@ -31,7 +31,7 @@ ONE_MARK: Mapping[str, str] = {"start": "<|endoftext|>", "end": "<|endoftext|>"}
 
 
 @dataclass(frozen=True)
-class Take:
+class WeightMapping:
     """Stored tensor and its targets: cut into equal parts along its last axis, each transposed if `turned`; views where possible.
 
     `plus` is added to what is stored (the gains of Gemma's norms are stored less 1), and it is multiplied by `times` (Granite's sub-layers).
@@ -43,13 +43,13 @@ class Take:
     which the same numbers may be stored once more (a tied output layer, the last of several). `target_shape` is the shape here
     where the numbers of a tensor are laid out in another: a convolution's are those of a matrix.
 
-    >>> dict(Take("w", (2, 6), ("q", "k", "v"), turned=True).into_parts(torch.arange(12.0).view(2, 6)))["k"].tolist()
+    >>> dict(WeightMapping("w", (2, 6), ("q", "k", "v"), turned=True).into_parts(torch.arange(12.0).view(2, 6)))["k"].tolist()
     [[2.0, 8.0], [3.0, 9.0]]
     """
 
     name: str
     shape: tuple[int, ...]
-    into: tuple[str, ...]
+    targets: tuple[str, ...]
     turned: bool = False
     heads: int = 0
     widths: tuple[int, ...] = ()
@@ -76,8 +76,8 @@ class Take:
             rows = value.unflatten(0, (self.heads, -1)).split(self.widths, dim=1)
             parts = tuple(part.flatten(0, 1) for part in rows)
         else:
-            parts = value.chunk(len(self.into), dim=-1) if len(self.into) > 1 else (value,)
-        for ours, part in zip(self.into, parts, strict=True):
+            parts = value.chunk(len(self.targets), dim=-1) if len(self.targets) > 1 else (value,)
+        for ours, part in zip(self.targets, parts, strict=True):
             part = part + self.plus if self.plus else part
             part = part * self.times if self.times != 1.0 else part
             yield ours, part.T if self.turned else _in_order(part, self.pairs)
@@ -87,12 +87,12 @@ class Take:
         if self.plus or self.times != 1.0 or self.pairs[0]:
             state = {
                 ours: _in_order((state[ours] - self.plus) / self.times, self.pairs, back=True)
-                for ours in self.into
+                for ours in self.targets
             }
         if self.heads:
-            rows = [state[ours].unflatten(0, (self.heads, -1)) for ours in self.into]
+            rows = [state[ours].unflatten(0, (self.heads, -1)) for ours in self.targets]
             return torch.cat(rows, dim=1).flatten(0, 1)
-        whole = torch.cat([state[ours].T if self.turned else state[ours] for ours in self.into], dim=-1)
+        whole = torch.cat([state[ours].T if self.turned else state[ours] for ours in self.targets], dim=-1)
         return whole.reshape(self.shape).contiguous()
 
 
@@ -121,7 +121,7 @@ class Plan:
     spec: Family
     config: Any
     ids: Mapping[str, int]
-    takes: tuple[Take, ...]
+    takes: tuple[WeightMapping, ...]
     marks: Mapping[str, str] = field(default_factory=lambda: ONE_MARK)
     unused: tuple[str, ...] = ()
     tokenizer: tokenizers.Tokenizer | None = None
@@ -154,7 +154,7 @@ class Plan:
 
 def check_names(
     stored: Mapping[str, Entry],
-    takes: tuple[Take, ...],
+    takes: tuple[WeightMapping, ...],
     *,
     passed: re.Pattern[str] = NEVER,
     heads: re.Pattern[str] = NEVER,
@@ -225,12 +225,12 @@ def uninitialised_network(
     return network
 
 
-def find_mappable(takes: tuple[Take, ...], weights: Weights) -> Mapping[str, int]:
+def find_mappable(takes: tuple[WeightMapping, ...], weights: Weights) -> Mapping[str, int]:
     """Return the tensors that may stay in their file, with the bytes of a number: matrices in half precision, and all in float32."""
     found = {}
     for take in takes:
         stored = weights.entries[take.name].dtype
-        matrix = len(take.shape) == 2 and not any(TABLES.match(ours) for ours in take.into)
+        matrix = len(take.shape) == 2 and not any(TABLES.match(ours) for ours in take.targets)
         if weights.keeps(take.name) and not take.plus and take.times == 1.0 and (matrix or stored == "F32"):
             found[take.name] = MAPPED[stored]
     return found

@@ -136,7 +136,7 @@ def pool(model: str, kind: str) -> Pool:
                     reader.config.n_heads if found.layered else 1,
                 )
                 for found in reader.spec.kinds_of(reader.config)
-                if _space(reader, found) == space and not found.learned
+                if _space(reader, found) == space and not found.has_learned_queries
             ]
             if own_kinds:
                 _check_room(reader, sentences(Pool(tuple(own_kinds), "word", space)))

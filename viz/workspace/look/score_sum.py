@@ -23,7 +23,7 @@ print(parts.largest({bars}), parts.total, parts.score)"""
 
 def show(run: Run, place: HeadRef, query: int, key: int) -> None:
     """Draw the fold for a query and a key, both token indices; what it needs is computed once it is open."""
-    if not run.model.spec.kind(place.kind).layered or run.model.spec.kind(place.kind).learned:
+    if not run.model.spec.kind(place.kind).layered or run.model.spec.kind(place.kind).has_learned_queries:
         return
     with page_parts.fold("Why here?", "look.why") as fold:
         if fold.open:

@@ -80,7 +80,7 @@ class Recipe:
         if self.kind == "window":
             return f"mask = {window}{past}"
         if self.kind == "sparse":
-            blocks = f"block={self.block}, count={self.count}, seed={self.seed}, besides=there"
+            blocks = f"block={self.block}, count={self.count}, seed={self.seed}, occupied=there"
             return (
                 f"there = {window} | masks.global_tokens(n, range(min(n, {self.n_global})))\n"
                 f"mask = there | masks.random_blocks(n, {blocks})"
@@ -98,7 +98,7 @@ class Recipe:
     def _sparse(self, n: int) -> Tensor:
         there = self._window(n) | masks.global_tokens(n, range(min(n, self.n_global)))
         blocks = {"block": self.block, "count": self.count, "seed": self.seed}
-        return there | masks.random_blocks(n, **blocks, besides=there)
+        return there | masks.random_blocks(n, **blocks, occupied=there)
 
 
 @dataclass(frozen=True)
