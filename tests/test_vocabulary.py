@@ -419,7 +419,7 @@ OPENINGS = {
     "viz/course": 1680,
     "viz/shell": 14,
     "viz/uploads": 1,
-    "viz/workspace": 540,
+    "viz/workspace": 510,
 }
 """How many functions of a package may still have a docstring that opens with no imperative verb."""
 
