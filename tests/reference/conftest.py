@@ -9,7 +9,7 @@ from kinds import CASES, Case
 
 
 @pytest.fixture(scope="session")
-def written(tmp_path_factory):
+def case_of(tmp_path_factory):
     """Return a function that gives the folder and the model of a row, with changes of its config."""
     from test_kinds_parity import saved
 

@@ -23,7 +23,7 @@ SWAPS = {  # the path where each pair of parameters in each other's place must f
 
 
 def redraw(model):
-    """Every parameter anew, biases and norms too: with the default initialisation swapped biases would pass."""
+    """Draw every parameter, biases and norms too: with the default initialisation swapped biases would pass."""
     torch.manual_seed(7)
     with torch.no_grad():
         for weight in model.parameters():
@@ -35,7 +35,7 @@ def redraw(model):
 
 @contextmanager
 def watched():
-    """`keep(module, path)` files what a module gives, or with `before` gets, under our path in the dictionary."""
+    """Yield a dictionary, and `keep(module, path)`, which files a module's output, or with `before` its input, in it."""
     found, hooks = {}, []
 
     def keep(module, path, take=lambda out: out, before=False):
@@ -53,7 +53,7 @@ def watched():
 
 
 def of_row(found, out, row=0):
-    """The watched values of one text as arrays, with the attention patterns and hidden states of the output."""
+    """Return the watched values of one text as arrays, with the patterns and hidden states of the output."""
     arrays = {path: value[min(row, len(value) - 1)].numpy() for path, value in found.items()}
     for i, pattern in enumerate(out.attentions):
         arrays[f"layer.{i}.self_attn.pattern"] = pattern[row].numpy()
@@ -65,7 +65,7 @@ def by_head(n_heads):
 
 
 def first_divergence(run, other, tolerance=SAME):
-    """The first path in the order of the computation where the two differ, with the difference; None if nowhere."""
+    """Return the first path of the computation where two runs differ, with the difference; None if nowhere."""
     for path in run.trace.names():
         if path in other:
             if run.trace[path].shape != other[path].shape:
@@ -77,7 +77,7 @@ def first_divergence(run, other, tolerance=SAME):
 
 
 def alike(run, other, tolerance=SAME):
-    """Nothing differs at any path, and what is stacked from paths is the same too."""
+    """Check that nothing differs at any path, nor in what is stacked from paths."""
     assert first_divergence(run, other, tolerance) is None
     n = run.model.config.n_layers
     assert {path for path in run.trace.names() if path not in other and path not in AXES} == {
@@ -90,16 +90,16 @@ def alike(run, other, tolerance=SAME):
 
 
 def swapped(opened, first, second):
-    """The model with two of its parameters in each other's place."""
+    """Return the model after two of its parameters changed places."""
     state = opened.network.state_dict()
     opened.network.load_state_dict(state | {first: state[second].clone(), second: state[first].clone()})
     return opened
 
 
-def variant(written, tmp_path, weights=None, config=None):
-    """A copy of the folder with changed weights (a function of the dictionary) and config fields."""
+def variant(source, tmp_path, weights=None, config=None):
+    """Return a copy of the folder with changed weights (a function of the dictionary) and config fields."""
     folder = tmp_path / "variant"
-    shutil.copytree(written, folder)
+    shutil.copytree(source, folder)
     if weights is not None:
         state = weights(load_file(folder / "model.safetensors"))
         save_file(

@@ -71,7 +71,7 @@ def test_a_folder_gives_the_numbers_of_the_library(backend, tmp_path, attention,
 @pytest.mark.quick(1)
 @pytest.mark.parametrize("n", [98, 99, 128])
 def test_blocks_alone_give_the_numbers_of_the_library(backend, tmp_path, n):
-    """Nobody asks for a pattern: keys are gathered; with padding at the end, and without."""
+    """Compare scores where keys are gathered, because no pattern is recorded; with padding and without."""
     model = theirs(BigBirdModel, backend.get_vocab_size())
     opened = open_model(saved(model, backend, tmp_path / "model"))
     ids = torch.randint(5, opened.config.n_vocab, (2, n), generator=torch.Generator().manual_seed(n))
@@ -84,7 +84,7 @@ def test_blocks_alone_give_the_numbers_of_the_library(backend, tmp_path, n):
 
 
 def test_with_our_random_blocks_in_its_place_the_library_gives_our_numbers(backend, monkeypatch):
-    """Its own draw is put aside: in each layer it is handed the blocks that ours drew, head by head."""
+    """Give each layer of the library the random blocks of ours, head by head."""
     model = theirs(BigBirdModel, backend.get_vocab_size())
     family, n = families()["bigbird"], 99
     form = formats()["big_bird"]
@@ -111,7 +111,7 @@ def test_with_our_random_blocks_in_its_place_the_library_gives_our_numbers(backe
 
 
 def test_the_blocks_that_are_read_are_those_of_the_library():
-    """Its rules, row by row: all for the first and the last block; the second reads 0, 1, 2 and the last, and so on."""
+    """Compare row by row: the first and the last block read all, the second 0, 1, 2 and the last, and so on."""
     n_blocks = 20
     found = layout(n_blocks, draw="first").parts
     there = (found["window"] + found["global"])[0] > 0

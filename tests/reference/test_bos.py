@@ -24,7 +24,7 @@ BOS = "<|begin_of_text|>"
 
 @pytest.fixture(scope="module")
 def llama(tmp_path_factory):
-    """A random Llama as the library saves it, and a tokenizer that is put together as Llama 3's is."""
+    """Return a random Llama, its library model, and a tokenizer made like Llama 3's."""
     backend = learn_byte_level_bpe([TEXT, SHORT] * 3, 277, [BOS, "<|end_of_text|>"])
     opens = processors.TemplateProcessing(
         single=f"{BOS} $A", pair=f"{BOS} $A {BOS} $B", special_tokens=[(BOS, 0)]
@@ -82,7 +82,7 @@ def test_the_mark_takes_room(llama):
 
 
 def test_spans_are_trimmed_whatever_stands_beside_the_mark(llama, tmp_path):
-    """A file with the mark alone, without the step that trims: the space before a word is not the word's."""
+    """Take the step that trims out of the file: the space before a word still belongs to no token."""
     from core.checkpoints.tokenizer import try_in_child
 
     held = json.loads(llama[2].to_str())

@@ -25,7 +25,7 @@ AMINO = [*("<cls>", "<pad>", "<eos>", "<unk>"), *"LAGVSERTIDPKQNFYMHWCXBUZO.-", 
 
 
 def jina(stored, ids, segments, n_heads, n_layers):
-    """The patterns and the logits of a jina v2, by the equations of its makers (Günther et al. 2023, section 2 and figure 1)."""
+    """Return patterns and logits of a jina v2 by the paper's equations (Günther et al. 2023, section 2, figure 1)."""
 
     def linear(name, x):
         return F.linear(x, stored[f"{name}.weight"], stored.get(f"{name}.bias"))

@@ -18,8 +18,8 @@ TEXT = "She has a white car."
 
 
 @pytest.fixture(scope="module")
-def llama(written, tmp_path_factory):
-    folder, model = written("llama")
+def llama(case_of, tmp_path_factory):
+    folder, model = case_of("llama")
     return variant(folder, tmp_path_factory.mktemp("ends")), model
 
 

@@ -38,7 +38,7 @@ IDS = {"gpt": {"start": 1, "end": 2, "pad": 0}, "bert": {"start": 2, "end": 3, "
 
 
 def made(folder, family="bert", **changes):
-    """A random model of a family, saved by our store and opened again."""
+    """Return a random model of a family, saved and opened again."""
     spec = families()[family]
     backend = (
         learn_wordpiece(LINES, 97)
@@ -59,7 +59,7 @@ def made(folder, family="bert", **changes):
 
 
 def theirs(kind, folder, **given):
-    """What the library's class computes of the text; every weight must have come from the folder."""
+    """Return the outputs of the library's class; every weight must come from the folder."""
     model, loaded = kind.from_pretrained(
         folder, output_loading_info=True, attn_implementation="eager", dtype=torch.float32
     )
@@ -75,7 +75,7 @@ def close(ours, other, tolerance=SAME):
 
 
 def round_trip(model, folder, **options):
-    """Our own opening gives the numbers and tokens that were exported."""
+    """Check that the folder opens here with the numbers and tokens that were exported."""
     again, run = open_model(folder), model.run(TEXT, **options)
     assert again.config == replace(model.config, dropout=0.0)
     assert {name: getattr(again.tokenizer, name) for name in IDS["bert"]} == {
@@ -195,7 +195,7 @@ def test_a_tokenizer_that_does_not_frame_is_made_to(tmp_path):
 @pytest.mark.quick(10)
 @pytest.mark.parametrize("name", formats())
 def test_the_list_of_names_covers_every_weight_once_and_turns_back(name):
-    """What is taken from a folder and what is written to it are one list, read in two directions."""
+    """Compare the tensors that are read from a folder with those that are written."""
     form = formats()[name]
     spec = families()[form.family]
     config = tiny(name)

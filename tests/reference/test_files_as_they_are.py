@@ -31,7 +31,7 @@ ROWS = BPE.get_vocab_size()
 SAME = 1e-5
 
 
-def drawn(kind: str, **changes):
+def random_model(kind: str, **changes):
     """Return a random model of the transformers library, by the name of its class."""
     made = getattr(transformers, kind)
     values = next(case.values for case in CASES.values() if case.config is made.config_class)
@@ -50,7 +50,7 @@ def folder(place: Path, model) -> Path:
 
 
 def differences(opened, model) -> float:
-    """The largest difference of any pattern, and of any logit where both have them."""
+    """Return the largest difference of patterns, and of logits where both have them."""
     run = opened.run(TEXT)
     with torch.no_grad():
         out = model(torch.tensor([run.ids]), output_attentions=True)
@@ -61,7 +61,7 @@ def differences(opened, model) -> float:
 
 
 def files_of(kind: str) -> tuple[dict, dict[str, Entry], Format]:
-    """What a tiny folder of a kind says, and its headers."""
+    """Return the config of a tiny folder of a kind, its headers and its format."""
     form, config = formats()[kind], tiny(kind)
     said = form.values(config) or formats()["bert"].values(config)
     entries = {form.full(take.name): Entry(Path("w"), "F32", take.shape) for take in form.takes(config)}
@@ -71,7 +71,7 @@ def files_of(kind: str) -> tuple[dict, dict[str, Entry], Format]:
 @pytest.mark.quick(1)
 @pytest.mark.parametrize("kind", ["GPT2LMHeadModel", "GPTNeoForCausalLM"])
 def test_tied_weights_under_the_other_name_are_read(tmp_path, kind):
-    model = drawn(kind)
+    model = random_model(kind)
     place = folder(tmp_path / "kept", model)
     (place / "model.safetensors").unlink()
     save_model(model, str(place / "model.safetensors"))
@@ -94,7 +94,7 @@ def test_any_copy_of_a_tied_tensor_may_be_the_one_that_is_kept(kind):
 
 
 def test_a_table_is_not_read_as_that_of_an_untied_model(tmp_path):
-    model = drawn("LlamaForCausalLM", tie_word_embeddings=False)
+    model = random_model("LlamaForCausalLM", tie_word_embeddings=False)
     place = folder(tmp_path / "untied", model)
     state = load_file(place / "model.safetensors")
     del state["model.embed_tokens.weight"]
@@ -171,7 +171,7 @@ HEADLESS = [
 @pytest.mark.quick(4)
 @pytest.mark.parametrize("kind", HEADLESS)
 def test_a_decoder_without_an_output_layer_opens_and_offers_no_words(tmp_path, kind):
-    model = drawn(kind)
+    model = random_model(kind)
     opened = open_model(folder(tmp_path / "it", model))
     assert "logits" not in opened.outputs
     base = getattr(model, model.base_model_prefix, model)
@@ -181,7 +181,7 @@ def test_a_decoder_without_an_output_layer_opens_and_offers_no_words(tmp_path, k
 
 
 def test_an_output_layer_that_is_cut_off_is_missing(tmp_path):
-    place = folder(tmp_path / "it", drawn("LlamaForCausalLM", tie_word_embeddings=False))
+    place = folder(tmp_path / "it", random_model("LlamaForCausalLM", tie_word_embeddings=False))
     state = load_file(place / "model.safetensors")
     del state["lm_head.weight"]
     save_file(state, place / "model.safetensors")
@@ -208,7 +208,7 @@ def test_a_name_within_that_a_compiled_layer_has_is_read():
 
 @pytest.mark.slow
 def test_compiled_and_spread_models_in_memory_are_wrapped():
-    model = drawn("GPT2LMHeadModel")
+    model = random_model("GPT2LMHeadModel")
     for network in (torch.compile(model), torch.nn.DataParallel(model)):
         assert differences(core.wrap(network, BPE), model) <= SAME
 
@@ -222,7 +222,7 @@ def test_weights_that_are_not_loaded_are_refused_in_words():
 
 
 def test_a_refusal_of_a_model_in_memory_speaks_of_no_file():
-    model = drawn("GPT2LMHeadModel", scale_attn_by_inverse_layer_idx=True)
+    model = random_model("GPT2LMHeadModel", scale_attn_by_inverse_layer_idx=True)
     with pytest.raises(InputError) as refused:
         core.wrap(model, BPE)
     assert "config.json" not in str(refused.value) and "ownload" not in str(refused.value)
@@ -256,7 +256,7 @@ def test_the_tokenizer_that_version_5_saves_for_a_deberta_is_read(tmp_path):
 
 
 def test_a_long_card_and_odd_headers_keep_nothing_from_opening(tmp_path):
-    model = drawn("GPT2LMHeadModel")
+    model = random_model("GPT2LMHeadModel")
     place = folder(tmp_path / "it", model)
     (place / "README.md").write_text("# A card\n" + "word " * 300_000)
     data = (place / "model.safetensors").read_bytes()
@@ -280,7 +280,7 @@ def test_a_token_that_has_no_row_is_left_out_and_refused_where_it_is_typed(tmp_p
     backend = tokenizers.Tokenizer.from_str(BPE.to_str())
     backend.add_tokens([tokenizers.AddedToken(word, special=False, normalized=False)])
     assert backend.token_to_id(word) == ROWS
-    model = drawn("LlamaForCausalLM")
+    model = random_model("LlamaForCausalLM")
     place = folder(tmp_path / "it", model)
     backend.save(str(place / "tokenizer.json"))
     for opened in (open_model(place), core.wrap(model, backend)):
@@ -296,7 +296,7 @@ def test_a_mark_without_a_row_that_stands_around_every_text_is_refused_when_the_
     backend = tokenizers.Tokenizer.from_str(BPE.to_str())
     backend.add_special_tokens(["<bos>"])
     backend.post_processor = tokenizers.processors.TemplateProcessing("<bos> $A", None, [("<bos>", ROWS)])
-    place = folder(tmp_path / "it", drawn("LlamaForCausalLM"))
+    place = folder(tmp_path / "it", random_model("LlamaForCausalLM"))
     backend.save(str(place / "tokenizer.json"))
     with pytest.raises(InputError, match="'<bos>' is a token that this model has no vector for"):
         open_model(place)
@@ -305,7 +305,7 @@ def test_a_mark_without_a_row_that_stands_around_every_text_is_refused_when_the_
 def test_a_vocabulary_of_another_model_is_refused(tmp_path):
     backend = tokenizers.Tokenizer.from_str(BPE.to_str())
     backend.add_tokens([f"more{i}" for i in range(4)])
-    place = folder(tmp_path / "it", drawn("LlamaForCausalLM"))
+    place = folder(tmp_path / "it", random_model("LlamaForCausalLM"))
     backend.save(str(place / "tokenizer.json"))
     with pytest.raises(InputError, match=f"{ROWS + 4} entries up to id {ROWS + 3}, the model {ROWS} rows"):
         open_model(place)

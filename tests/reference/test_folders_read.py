@@ -36,8 +36,8 @@ PAIR = "She has a [MASK] car, and the café was closed!"
 
 
 @pytest.fixture(scope="module")
-def bert(written):
-    return written("bert, pretraining")
+def bert(case_of):
+    return case_of("bert, pretraining")
 
 
 @pytest.mark.quick(2)
@@ -228,7 +228,7 @@ def test_a_tokenizer_without_marks_is_refused(bert, tmp_path):
 
 
 def test_the_loss_of_pre_training(bert):
-    """C085."""
+    """Compare with the library's loss (C085)."""
     model = open_model(bert[0])
     rows = [
         add_marks(model.tokenizer, *(np.array(model.tokenizer.encode(text).ids) for text in pair))
@@ -253,8 +253,8 @@ def test_the_loss_of_pre_training(bert):
     np.testing.assert_allclose(chances.numpy(), wanted, rtol=1e-4)
 
 
-def test_vocabulary_and_merges_without_a_tokenizer_json(written, tmp_path):
-    original, model = written("gpt2")
+def test_vocabulary_and_merges_without_a_tokenizer_json(case_of, tmp_path):
+    original, model = case_of("gpt2")
     folder = variant(original, tmp_path)
     (folder / "tokenizer.json").unlink()
     MADE["decoder"].model.save(str(folder))
@@ -263,8 +263,8 @@ def test_vocabulary_and_merges_without_a_tokenizer_json(written, tmp_path):
     same_tokens(opened.tokenizer, open_model(original).tokenizer, texts)
 
 
-def test_spans_do_not_depend_on_how_the_tokenizer_was_saved(written, tmp_path):
-    original, model = written("gpt2")
+def test_spans_do_not_depend_on_how_the_tokenizer_was_saved(case_of, tmp_path):
+    original, model = case_of("gpt2")
     folder = variant(original, tmp_path)
     held = json.loads((folder / "tokenizer.json").read_text())
     held["post_processor"] |= {"add_prefix_space": True, "trim_offsets": False}
@@ -282,8 +282,8 @@ def test_spans_do_not_depend_on_how_the_tokenizer_was_saved(written, tmp_path):
     assert opened.tokenizer.encode(TEXT) == open_model(original).tokenizer.encode(TEXT)
 
 
-def test_a_task_head_is_read_and_takes_the_place_of_words(written, tmp_path):
-    model = written("gpt2")[1]
+def test_a_task_head_is_read_and_takes_the_place_of_words(case_of, tmp_path):
+    model = case_of("gpt2")[1]
     classifier = GPT2ForSequenceClassification(copy.deepcopy(model.config))
     classifier.transformer.load_state_dict(model.transformer.state_dict())
     classifier.save_pretrained(tmp_path)
@@ -292,8 +292,8 @@ def test_a_task_head_is_read_and_takes_the_place_of_words(written, tmp_path):
     assert "logits" not in outputs and "classes" in outputs
 
 
-def test_a_snapshot_of_the_hubs_cache_is_made_of_links(written, tmp_path):
-    original, model = written("gpt2")
+def test_a_snapshot_of_the_hubs_cache_is_made_of_links(case_of, tmp_path):
+    original, model = case_of("gpt2")
     home = tmp_path / "models--owner--name"
     snapshot = home / "snapshots" / "abc123"
     snapshot.mkdir(parents=True)
@@ -303,9 +303,9 @@ def test_a_snapshot_of_the_hubs_cache_is_made_of_links(written, tmp_path):
     open_and_compare(snapshot, model, "decoder")
 
 
-def test_another_output_layer_is_refused_by_name(written, tmp_path):
+def test_another_output_layer_is_refused_by_name(case_of, tmp_path):
     def another_layer(state):
         return state | {"lm_head.weight": state["transformer.wte.weight"] + 1}
 
     with pytest.raises(ValueError, match=r"'lm_head\.weight' differs from 'wte\.weight'"):
-        open_model(variant(written("gpt2")[0], tmp_path, another_layer))
+        open_model(variant(case_of("gpt2")[0], tmp_path, another_layer))

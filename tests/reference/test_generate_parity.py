@@ -28,7 +28,7 @@ PROMPTS = ([7, 11, 3], [2], [19, 4, 23, 8, 13])
 
 
 class Numbers:
-    """A tokenizer whose tokens are numbers."""
+    """Return a tokenizer whose tokens are numbers."""
 
     start = pad = 0
     end = END
@@ -42,7 +42,7 @@ class Numbers:
 
 @cache
 def pair(seed, std=0.4, ending=0.0):
-    """Our network and theirs with the same weights; `ending` is added to the logit of END."""
+    """Return our network and the library's with the same weights; `ending` is added to the logit of END."""
     torch.manual_seed(seed)
     family = families()["gpt"]
     cfg = replace(family.config.tiny(), n_vocab=N_VOCAB, n_ctx=N_CTX)

@@ -64,7 +64,7 @@ def backend():
 
 
 def cut_as(backend, name):
-    """The tokenizer of these merges that cuts a text by the rule of that name."""
+    """Return the tokenizer of these merges that cuts a text by the rule of that name."""
     held = json.loads(backend.to_str())
     if name in RULES:
         split = {"type": "Split", "pattern": {"Regex": RULES[name]}, "behavior": "Isolated", "invert": False}
@@ -81,14 +81,14 @@ def cut_as(backend, name):
 
 
 def permuted(value, n_heads):
-    """As llama.cpp's converter lays queries and keys out: features that are turned together are neighbours."""
+    """Return rows in the order of llama.cpp: features that are rotated together are neighbours."""
     return value.reshape(n_heads, 2, value.shape[0] // n_heads // 2, -1).swapaxes(1, 2).reshape(value.shape)
 
 
 def write(
     path, model, backend, form=gguf.GGMLQuantizationType.F32, kind="llama", facts=None, tensors=None, pre=None
 ):
-    """The file that llama.cpp's converter would make of a model of the transformers library."""
+    """Write a library model as llama.cpp's converter does."""
     config, held = model.config, json.loads(backend.to_str())
     writer = gguf.GGUFWriter(path, kind)
     given = config.to_dict()
@@ -173,13 +173,13 @@ def test_a_file_opens_with_the_numbers_of_its_model(model, backend, tmp_path, fo
 
 
 @pytest.mark.quick(3)
-@pytest.mark.parametrize(("bos", "seen"), [(0, True), (10**6, False)])
-def test_the_mark_that_a_file_asks_for_stands_before_a_text(model, backend, tmp_path, bos, seen):
+@pytest.mark.parametrize(("bos", "marked"), [(0, True), (10**6, False)])
+def test_the_mark_that_a_file_asks_for_stands_before_a_text(model, backend, tmp_path, bos, marked):
     (tmp_path / "it").mkdir()
     facts = {"tokenizer.ggml.add_bos_token": True, "tokenizer.ggml.bos_token_id": bos}
     write(tmp_path / "it" / "tiny.gguf", model, backend, kind=model.config.model_type, facts=facts)
     run = open_model(tmp_path / "it").run(TEXT)
-    assert list(run.ids) == [0] * seen + backend.encode(TEXT).ids
+    assert list(run.ids) == [0] * marked + backend.encode(TEXT).ids
 
 
 @pytest.mark.quick(1)
@@ -194,7 +194,7 @@ def test_a_file_stands_in_the_list_under_its_own_name(model, backend, tmp_path, 
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory, backend):
+def example(tmp_path_factory, backend):
     torch.manual_seed(0)
     model = redraw(LlamaForCausalLM(LlamaConfig(**SHAPE, vocab_size=288)))
     return model, write(tmp_path_factory.mktemp("gguf") / "it.gguf", model, backend).read_bytes()
@@ -206,16 +206,16 @@ def opened_from(folder, data):
     return open_model(folder)
 
 
-def test_a_file_that_is_cut_off_anywhere_is_refused_in_words(whole, tmp_path):
-    _, data = whole
-    begin = read_gguf_header(_kept(tmp_path, data)).begin
+def test_a_file_that_is_cut_off_anywhere_is_refused_in_words(example, tmp_path):
+    _, data = example
+    begin = read_gguf_header(_saved(tmp_path, data)).begin
     places = [0, 3, 10, 23, 24, 30, *range(40, begin, begin // 30), begin, begin + 7, len(data) - 1]
     for at in places:
         with pytest.raises(InputError):
             opened_from(tmp_path / str(at), data[:at])
 
 
-def _kept(tmp_path, data):
+def _saved(tmp_path, data):
     (tmp_path / "whole.gguf").write_bytes(data)
     return tmp_path / "whole.gguf"
 
@@ -258,13 +258,13 @@ CRAFTED = {
 
 @pytest.mark.parametrize("name", CRAFTED)
 def test_a_crafted_header_is_refused_before_anything_is_read(name, tmp_path):
-    data, said = CRAFTED[name]
-    with pytest.raises(InputError, match=said):
+    data, refusal = CRAFTED[name]
+    with pytest.raises(InputError, match=refusal):
         opened_from(tmp_path / "it", data)
 
 
 @pytest.mark.parametrize(
-    ("facts", "tensors", "said"),
+    ("facts", "tensors", "refusal"),
     [
         ({"general.architecture": "mamba"}, {}, "kind 'mamba'"),
         ({"tokenizer.ggml.model": "bert"}, {}, "is of the kind 'bert'"),
@@ -286,13 +286,13 @@ def test_a_crafted_header_is_refused_before_anything_is_read(name, tmp_path):
         ({"general.name": "x" * 70_000}, {}, "a string has"),
     ],
 )
-def test_what_is_not_read_is_named(facts, tensors, said, whole, backend, tmp_path, monkeypatch):
-    model, _ = whole
+def test_what_is_not_read_is_named(facts, tensors, refusal, example, backend, tmp_path, monkeypatch):
+    model, _ = example
     folder = tmp_path / "it"
     folder.mkdir()
     monkeypatch.setattr(gguf.GGUFWriter, "add_key_value", _last_wins(gguf.GGUFWriter.add_key_value))
     write(folder / "it.gguf", model, backend, facts=facts, tensors=tensors)
-    with pytest.raises(InputError, match=said):
+    with pytest.raises(InputError, match=refusal):
         open_model(folder)
 
 
@@ -305,8 +305,8 @@ def _last_wins(add):
     return added
 
 
-def test_facts_that_change_nothing_are_passed_over(whole, backend, tmp_path):
-    model, _ = whole
+def test_facts_that_change_nothing_are_passed_over(example, backend, tmp_path):
+    model, _ = example
     facts = {
         "llama.rope.scale_linear": 1.0,
         "llama.rope.dimension_count": 16,
@@ -321,8 +321,8 @@ def test_facts_that_change_nothing_are_passed_over(whole, backend, tmp_path):
     assert np.abs(run.logits - logits(model, run.ids)).max() <= SAME
 
 
-def test_a_llama_with_a_window_is_a_mistral(whole, backend, tmp_path):
-    model, _ = whole
+def test_a_llama_with_a_window_is_a_mistral(example, backend, tmp_path):
+    model, _ = example
     windowed = MistralForCausalLM(MistralConfig(**SHAPE, vocab_size=288, sliding_window=4)).eval()
     windowed.load_state_dict(model.state_dict())
     write(tmp_path / "it.gguf", model, backend, facts={"llama.attention.sliding_window": 4})
@@ -347,8 +347,8 @@ def test_a_file_that_does_not_say_how_it_cuts_is_read_as_its_kind_does_and_says_
     assert "tokenizer.ggml.pre is missing" in "\n".join(report(tmp_path)[0])
 
 
-def test_a_tokenizer_beside_the_file_goes_before_its_own(whole, backend, tmp_path):
-    model, _ = whole
+def test_a_tokenizer_beside_the_file_goes_before_its_own(example, backend, tmp_path):
+    model, _ = example
     write(tmp_path / "it.gguf", model, backend, pre="tekken")
     with pytest.raises(InputError, match="'tekken'") as refused:
         open_model(tmp_path)
@@ -357,8 +357,8 @@ def test_a_tokenizer_beside_the_file_goes_before_its_own(whole, backend, tmp_pat
     assert list(open_model(tmp_path).run(HARD).ids) == cut_as(backend, "llama-bpe").encode(HARD).ids
 
 
-def test_a_tokenizer_of_pieces_with_scores_cuts_as_llama_2s(whole, tmp_path, monkeypatch):
-    model, _ = whole
+def test_a_tokenizer_of_pieces_with_scores_cuts_as_llama_2s(example, tmp_path, monkeypatch):
+    model, _ = example
     made = tokenizers.Tokenizer(tokenizers.models.BPE(unk_token="<unk>", byte_fallback=True, fuse_unk=True))
     space = tokenizers.normalizers.Replace(" ", "▁")
     made.normalizer = tokenizers.normalizers.Sequence([tokenizers.normalizers.Prepend("▁"), space])
@@ -393,17 +393,17 @@ def test_a_tokenizer_of_pieces_with_scores_cuts_as_llama_2s(whole, tmp_path, mon
     assert np.abs(run.logits - logits(model, run.ids)).max() <= SAME
 
 
-def test_a_folder_of_two_files_is_listed_with_its_reason(whole, tmp_path, monkeypatch):
+def test_a_folder_of_two_files_is_listed_with_its_reason(example, tmp_path, monkeypatch):
     (tmp_path / "shelf" / "both").mkdir(parents=True)
     for name in ("a.gguf", "b.gguf"):
-        (tmp_path / "shelf" / "both" / name).write_bytes(whole[1])
+        (tmp_path / "shelf" / "both" / name).write_bytes(example[1])
     monkeypatch.setenv("ATLAS_MODELS", str(tmp_path / "shelf"))
     (entry,) = [entry for entry in find.listing() if entry.folder.parent.name == "shelf"]
     assert not entry.ok and "holds 2 GGUF files" in entry.problem
 
 
-def test_two_files_in_a_folder_are_no_model_and_a_missing_library_is_named(whole, tmp_path, monkeypatch):
-    _, data = whole
+def test_two_files_in_a_folder_are_no_model_and_a_missing_library_is_named(example, tmp_path, monkeypatch):
+    _, data = example
     for name in ("a.gguf", "b.gguf"):
         (tmp_path / name).write_bytes(data)
     with pytest.raises(InputError, match="holds 2 GGUF files"):

@@ -28,22 +28,22 @@ from core.layers.relative_attention import RelativeBias, buckets, log_buckets
 from core.models.llama import rope_frequencies
 
 
-def same(folder, again):
-    """Both open with one config and the very same numbers."""
-    one, other = open_model(folder), open_model(again)
+def same(folder, assert_same):
+    """Check that both folders open with one config and equal numbers."""
+    one, other = open_model(folder), open_model(assert_same)
     assert one.config == other.config
     assert np.array_equal(one.run(SHORT).logits, other.run(SHORT).logits)
 
 
 BERT = "bert, pretraining"
-GONE = {"rope_parameters": "absent", "layer_types": "absent", "dtype": "absent", "torch_dtype": "float32"}
+REMOVED = {"rope_parameters": "absent", "layer_types": "absent", "dtype": "absent", "torch_dtype": "float32"}
 OLD = {
-    "llama": {**GONE, "rope_theta": 10000.0, "rope_scaling": None},
-    "gpt_neox": {**GONE, "rotary_pct": 0.25, "rotary_emb_base": 10000},
-    "gemma2": {**GONE, "rope_theta": 10000.0, "model_type": "absent"},
-    "gemma3, deep": {**GONE, "rope_theta": 1e6, "rope_local_base_freq": 1e4, "model_type": "absent"},
+    "llama": {**REMOVED, "rope_theta": 10000.0, "rope_scaling": None},
+    "gpt_neox": {**REMOVED, "rotary_pct": 0.25, "rotary_emb_base": 10000},
+    "gemma2": {**REMOVED, "rope_theta": 10000.0, "model_type": "absent"},
+    "gemma3, deep": {**REMOVED, "rope_theta": 1e6, "rope_local_base_freq": 1e4, "model_type": "absent"},
     "modernbert": {
-        **GONE,
+        **REMOVED,
         "model_type": "absent",
         "global_attn_every_n_layers": 3,
         "global_rope_theta": 160000.0,
@@ -87,8 +87,8 @@ OLD_CONFIGS = [
 
 @pytest.mark.quick(13)
 @pytest.mark.parametrize(("name", "config"), OLD_CONFIGS)
-def test_old_configs_and_such_without_a_kind_say_the_same(name, config, written, tmp_path):
-    folder, _ = written(name)
+def test_old_configs_and_such_without_a_kind_say_the_same(name, config, case_of, tmp_path):
+    folder, _ = case_of(name)
     same(folder, variant(folder, tmp_path, config=config))
 
 
@@ -143,8 +143,8 @@ def weight_alone(state):
     ],
     ids=lambda changes: ", ".join(change.__name__ for change in changes),
 )
-def test_names_of_tensors_vary(name, changes, written, tmp_path):
-    folder, _ = written(name)
+def test_names_of_tensors_vary(name, changes, case_of, tmp_path):
+    folder, _ = case_of(name)
 
     def change(state):
         for each in changes:
@@ -157,15 +157,15 @@ def test_names_of_tensors_vary(name, changes, written, tmp_path):
 @pytest.mark.quick(2)
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float64])
 @pytest.mark.parametrize("name", ["gpt2", BERT])
-def test_number_formats_vary(name, dtype, written, tmp_path):
-    folder, model = written(name)
+def test_number_formats_vary(name, dtype, case_of, tmp_path):
+    folder, model = case_of(name)
     other = variant(folder, tmp_path, lambda state: {key: value.to(dtype) for key, value in state.items()})
     open_and_compare(other, copy.deepcopy(model).to(dtype).float(), side_of(CASES[name]))
 
 
 @pytest.mark.parametrize("name", ["gpt2", BERT])
-def test_shards(name, written, tmp_path):
-    folder, model = written(name)
+def test_shards(name, case_of, tmp_path):
+    folder, model = case_of(name)
     shards = variant(folder, tmp_path)
     (shards / "model.safetensors").unlink()
     model.save_pretrained(shards, max_shard_size="40KB")
@@ -173,8 +173,8 @@ def test_shards(name, written, tmp_path):
     same(folder, shards)
 
 
-def test_the_output_layer_of_a_neox_has_an_older_name(written, tmp_path):
-    folder, _ = written("gpt_neox")
+def test_the_output_layer_of_a_neox_has_an_older_name(case_of, tmp_path):
+    folder, _ = case_of("gpt_neox")
 
     def named(state):
         return {name.replace("lm_head", "embed_out"): value for name, value in state.items()}
@@ -182,7 +182,7 @@ def test_the_output_layer_of_a_neox_has_an_older_name(written, tmp_path):
     same(folder, variant(folder, tmp_path, weights=named))
 
 
-def test_tensors_of_two_kinds_ask_for_the_name(written, tmp_path):
+def test_tensors_of_two_kinds_ask_for_the_name(case_of, tmp_path):
     def bare(state):
         return {
             name.removeprefix("roberta."): value for name, value in state.items() if "lm_head" not in name
@@ -190,7 +190,7 @@ def test_tensors_of_two_kinds_ask_for_the_name(written, tmp_path):
 
     unnamed = {"model_type": "absent", "architectures": "absent"}
     with pytest.raises(InputError, match='may be those of bert, roberta.*Write "model_type": "bert"'):
-        open_model(variant(written("roberta")[0], tmp_path, weights=bare, config=unnamed))
+        open_model(variant(case_of("roberta")[0], tmp_path, weights=bare, config=unnamed))
 
 
 def test_of_a_gemma_with_a_vision_tower_the_text_model_opens_as_the_refusal_says(tmp_path):
@@ -237,11 +237,11 @@ def test_the_body_of_a_tuned_one_gives_the_numbers_of_the_library(tuned, tmp_pat
 
 
 @pytest.mark.parametrize("name", ["roberta", "camembert", "xlm-roberta", "mpnet", "distilbert"])
-def test_a_typed_name_of_padding_counts_places_as_the_library_does(name, written):
-    """Typed with special=True, alone and beside a longer text: RoBERTa's kin leave it out when they count, DistilBERT does not."""
+def test_a_typed_name_of_padding_counts_places_as_the_library_does(name, case_of):
+    """Compare with special=True, alone and beside a longer text: RoBERTa's kin count without padding, DistilBERT does not."""
     pad = 1 if name == "mpnet" else MADE["encoder"].token_to_id("[PAD]")
     typed = MADE["encoder"].id_to_token(pad)
-    folder, model = written(name, pad_token_id=pad)
+    folder, model = case_of(name, pad_token_id=pad)
     opened = open_model(folder)
     for text in (f"She has {typed} a white car.", f"{typed} She", f"a {typed} {typed} car"):
         for run in (
@@ -254,8 +254,8 @@ def test_a_typed_name_of_padding_counts_places_as_the_library_does(name, written
             assert np.abs(run.logits - theirs).max() <= SAME
 
 
-def test_marks_and_rows_of_a_roberta_are_its_own(written, tmp_path):
-    folder = variant(written("roberta")[0], tmp_path)
+def test_marks_and_rows_of_a_roberta_are_its_own(case_of, tmp_path):
+    folder = variant(case_of("roberta")[0], tmp_path)
     text = (folder / "tokenizer.json").read_text()
     for old, new in {"[PAD]": "<pad>", "[CLS]": "<s>", "[SEP]": "</s>", "[MASK]": "<mask>"}.items():
         text = text.replace(old, new)
@@ -268,8 +268,8 @@ def test_marks_and_rows_of_a_roberta_are_its_own(written, tmp_path):
     assert np.array_equal(position, table[2 : 2 + len(position)].numpy())
 
 
-def test_an_output_layer_of_its_own_is_read_where_the_config_does_not_tie_it(written, tmp_path):
-    folder, model = written("t5")
+def test_an_output_layer_of_its_own_is_read_where_the_config_does_not_tie_it(case_of, tmp_path):
+    folder, model = case_of("t5")
     state = load_file(folder / "model.safetensors")
     own = torch.randn(state["shared.weight"].shape, generator=torch.Generator().manual_seed(3))
     change = {"tie_word_embeddings": False, "scale_decoder_outputs": False}
@@ -284,9 +284,9 @@ def test_an_output_layer_of_its_own_is_read_where_the_config_does_not_tie_it(wri
         open_model(variant(folder, tmp_path / "tied", lambda held: {**held, "lm_head.weight": own}))
 
 
-def test_what_a_translator_reads_and_writes_is_framed_as_the_library_does(written):
+def test_what_a_translator_reads_and_writes_is_framed_as_the_library_does(case_of):
     for name in ("marian", "bart", "t5"):
-        folder, model = written(name)
+        folder, model = case_of(name)
         opened, backend = open_model(folder), MADE["two"]
         run = opened.run(TEXT, target=TARGET)
         assert list(run.source.ids) == backend.encode(TEXT).ids
@@ -321,8 +321,8 @@ TERMS = {
 
 
 @pytest.mark.parametrize("name", TERMS)
-def test_a_score_is_made_of_the_terms_of_its_kind(name, written):
-    run = open_model(written(name)[0]).run(TEXT)
+def test_a_score_is_made_of_the_terms_of_its_kind(name, case_of):
+    run = open_model(case_of(name)[0]).run(TEXT)
     kind = run.model.spec.kinds[0]
     row = attention_row(run, kind.name, 1, 0, 3)
     assert [term.name for term in row.terms] == TERMS[name] and row.residue < 1e-4
@@ -332,8 +332,8 @@ def test_a_score_is_made_of_the_terms_of_its_kind(name, written):
         np.testing.assert_allclose(sum(parts), run.trace[kind.path(1, "scores")], atol=1e-5)
 
 
-def test_stretched_frequencies_are_the_librarys(written):
-    config = written("llama, stretched")[1].config
+def test_stretched_frequencies_are_the_librarys(case_of):
+    config = case_of("llama, stretched")[1].config
     theirs, factor = ROPE_INIT_FUNCTIONS["llama3"](config, torch.device("cpu"))
     ours = rope_frequencies(LLAMA.read(Fields(config.to_dict()))[0])
     assert factor == 1.0
@@ -364,8 +364,8 @@ def _wide_sight(patch):
     ("name", "fault"),
     [("gpt_neox", _thirds), ("llama", _pairs), ("t5", _flat), ("mpnet", _flat), ("gpt_neo", _wide_sight)],
 )
-def test_a_fault_in_the_arithmetic_is_seen(name, fault, written, monkeypatch):
-    folder, model = written(name)
+def test_a_fault_in_the_arithmetic_is_seen(name, fault, case_of, monkeypatch):
+    folder, model = case_of(name)
     fault(monkeypatch)
     opened = open_model(folder)
     with pytest.raises(AssertionError):

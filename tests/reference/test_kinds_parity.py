@@ -62,7 +62,7 @@ def side_of(case: Case) -> str:
 
 
 def saved(case: Case, folder):
-    """A random model of a row, and its folder as the library saves it, with a tokenizer beside; what is computed and not learned stays."""
+    """Return a random model of a row, and save its folder with a tokenizer; what is computed and not learned stays."""
     backend = MADE[side_of(case)]
     model = case.model(backend.get_vocab_size() + 9)
     fixed = {name: value.clone() for name, value in model.state_dict().items() if "embed_positions" in name}
@@ -91,7 +91,7 @@ def gap(ours, theirs) -> float:
 
 
 def agree(opened, model, runs) -> None:
-    """Every state, every pattern and the scores of runs are the library's, of each text alone and without padding."""
+    """Compare every state, pattern and score of runs with the library's, of each text alone and without padding."""
     shown = model.config._attn_implementation == "eager"
     for run in runs:
         n, ids = run.side.n_real, torch.tensor([run.side.ids[: run.side.n_real]])
@@ -136,7 +136,7 @@ def parted(opened) -> bool:
 
 
 def runs_of(opened, side):
-    """One text alone, and two of a batch of which one is padded."""
+    """Return runs of one text alone, and of a batch of which one text is padded."""
     targets = {"targets": [TARGET, "Ella."]} if side == "two" else {}
     batch = opened.run_many([TEXT, SHORT], **targets)
     assert batch[1].side.n_real < len(batch[1].side.ids)

@@ -25,8 +25,8 @@ PAIR = [30, 40]
 
 
 @pytest.fixture(scope="module")
-def written(tmp_path_factory):
-    """A random translator that would write the padding at every step, then one word, then a pair that is barred too."""
+def translator(tmp_path_factory):
+    """Return a random translator that would write padding, then one word, then a pair that is barred too."""
     backend = MADE["two"]
     torch.manual_seed(3)
     config = MarianConfig(**{**STACKS, "vocab_size": backend.get_vocab_size(), "forced_eos_token_id": END})
@@ -51,8 +51,8 @@ def theirs(model, ids, **options):
     return found[0, 1:].tolist()
 
 
-def test_greedy_and_beam_write_what_generate_writes(written):
-    folder, model = written
+def test_greedy_and_beam_write_what_generate_writes(translator):
+    folder, model = translator
     ours = open_model(folder)
     assert ours.bad_words == ((PAD,), tuple(PAIR))
     ids = ours.run(TEXT, target="x").source.ids
@@ -77,8 +77,8 @@ def test_greedy_and_beam_write_what_generate_writes(written):
     assert {step.id for step in decode(free, TEXT, Greedy(), max_new_tokens=3)} == {PAD}
 
 
-def test_neither_drawn_nor_written_by_a_run_of_its_own(written):
-    ours = open_model(written[0])
+def test_neither_drawn_nor_written_by_a_run_of_its_own(translator):
+    ours = open_model(translator[0])
     drawn = [
         [step.id for step in decode(ours, TEXT, Sample(2.0, seed=seed), max_new_tokens=N)]
         for seed in range(5)
@@ -89,8 +89,8 @@ def test_neither_drawn_nor_written_by_a_run_of_its_own(written):
     assert list(run.ids[1 : N + 1]) == [step.id for step in decode(ours, TEXT, max_new_tokens=N)]
 
 
-def test_it_is_written_with_the_model(written, tmp_path):
-    ours = open_model(written[0])
+def test_it_is_written_with_the_model(translator, tmp_path):
+    ours = open_model(translator[0])
     folder = export_model(ours, tmp_path / "out")
     assert open_model(folder).bad_words == ours.bad_words
     model = MarianMTModel.from_pretrained(folder).eval()
@@ -100,9 +100,9 @@ def test_it_is_written_with_the_model(written, tmp_path):
     assert list(greedy[-1].ids) == theirs(model, ids)
 
 
-def test_it_stands_in_either_file_and_is_judged(written, tmp_path):
-    said = json.loads((written[0] / "generation_config.json").read_text())
-    folder = variant(written[0], tmp_path)
+def test_it_stands_in_either_file_and_is_judged(translator, tmp_path):
+    generation = json.loads((translator[0] / "generation_config.json").read_text())
+    folder = variant(translator[0], tmp_path)
     (folder / "generation_config.json").unlink()
     assert open_model(folder).bad_words == ()
     config = json.loads((folder / "config.json").read_text()) | {"bad_words_ids": [[PAD]]}
@@ -117,6 +117,6 @@ def test_it_stands_in_either_file_and_is_judged(written, tmp_path):
         {"a": 1},
         [[i] for i in range(config["vocab_size"])],
     ):
-        (folder / "generation_config.json").write_text(json.dumps(said | {"bad_words_ids": wrong}))
+        (folder / "generation_config.json").write_text(json.dumps(generation | {"bad_words_ids": wrong}))
         with pytest.raises(InputError, match="bad_words_ids"):
             open_model(folder)

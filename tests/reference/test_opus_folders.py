@@ -58,7 +58,7 @@ ODD = (
 
 
 def network(folder, vocab, seed=3):
-    """A small random Marian whose marks are those of a vocabulary."""
+    """Return a small random Marian with the marks of a vocabulary."""
     marks = {"pad_token_id": vocab["<pad>"], "decoder_start_token_id": vocab["<pad>"], "eos_token_id": 0}
     config = MarianConfig(**{**STACKS, **marks, "vocab_size": len(vocab), "max_position_embeddings": 400})
     torch.manual_seed(seed)
@@ -68,8 +68,8 @@ def network(folder, vocab, seed=3):
 
 
 @pytest.fixture(scope="module")
-def written(tmp_path_factory):
-    """A folder whose two models were written piece by piece: the target's has a piece, " and", that its maker named."""
+def opus(tmp_path_factory):
+    """Return a folder whose two tokenizers were written piece by piece; the target's has a user-defined piece, " and"."""
     folder = tmp_path_factory.mktemp("opus") / "model"
     source = [*words(TEXT), ("lost", -20.0)]
     target = [*words(TARGET), ("und", 0.0, USER)]
@@ -79,8 +79,8 @@ def written(tmp_path_factory):
     return folder, vocab
 
 
-def test_each_side_is_cut_by_its_own_model_and_numbered_by_one_vocabulary(written):
-    folder, vocab = written
+def test_each_side_is_cut_by_its_own_model_and_numbered_by_one_vocabulary(opus):
+    folder, vocab = opus
     opened = open_model(folder)
     run = opened.run(TEXT, target=TARGET)
     assert list(run.source.ids) == [*(vocab[f"▁{word}"] for word in TEXT.split()), vocab["</s>"]]
@@ -91,17 +91,17 @@ def test_each_side_is_cut_by_its_own_model_and_numbered_by_one_vocabulary(writte
     assert crossed.source.ids[0] == vocab["▁She"] and vocab["▁She"] not in crossed.ids[1:4]
 
 
-def test_what_a_side_does_not_have_is_read_as_the_library_reads_it(written):
-    """A piece without a number is unknown; one that only the other side has is found by its name, letters as one."""
-    folder, vocab = written
+def test_what_a_side_does_not_have_is_read_as_the_library_reads_it(opus):
+    """Check that a piece without an id is unknown, and that one of the other side alone is found by its name."""
+    folder, vocab = opus
     reader = open_model(folder).reader
     assert reader.encode("lost").ids == (vocab["▁"], vocab["<unk>"])
     assert reader.encode("a b").ids[-2:] == (vocab["▁"], vocab["b"])  # " b": only the target has the letter
     assert reader.encode("a zz").ids[-1] == vocab["<unk>"] and reader.encode("a zz").spans[-1] == (2, 4)
 
 
-def test_a_language_code_at_the_start_is_one_token(written):
-    folder, vocab = written
+def test_a_language_code_at_the_start_is_one_token(opus):
+    folder, vocab = opus
     reader = open_model(folder).reader
     found = reader.encode(">>spa<< She has")
     assert found.ids == (vocab[">>spa<<"], vocab["▁She"], vocab["▁has"])
@@ -110,15 +110,15 @@ def test_a_language_code_at_the_start_is_one_token(written):
     assert vocab[">>spa<<"] not in reader.encode("She >>spa<<").ids
 
 
-def test_letters_are_rewritten_and_stand_where_they_were_typed(written):
-    folder, vocab = written
+def test_letters_are_rewritten_and_stand_where_they_were_typed(opus):
+    folder, vocab = opus
     found = open_model(folder).reader.encode("  \tShé  haS\t")
     assert found.ids[:2] == (vocab["▁She"], vocab["▁"]) and found.spans[0] == (3, 6)
     assert found.uncovered == () and found.spans[-1] == (10, 11)
 
 
-def test_names_of_marks_are_letters_unless_asked_for(written):
-    folder, vocab = written
+def test_names_of_marks_are_letters_unless_asked_for(opus):
+    folder, vocab = opus
     model = open_model(folder)
     assert vocab["</s>"] not in model.reader.encode("a </s>").ids
     read = model.reader.encode("She</s>has", special=True)
@@ -127,8 +127,8 @@ def test_names_of_marks_are_letters_unless_asked_for(written):
     assert model.tokenizer.decode(model.tokenizer.encode(TARGET).ids) == TARGET
 
 
-def test_what_is_written_back_is_the_same_folder(written, tmp_path):
-    folder, _ = written
+def test_what_is_written_back_is_the_same_folder(opus, tmp_path):
+    folder, _ = opus
     opened = open_model(folder)
     again = open_model(export_model(opened, tmp_path / "out"))
     for name in ("source.spm", "target.spm", "vocab.json"):
@@ -138,8 +138,8 @@ def test_what_is_written_back_is_the_same_folder(written, tmp_path):
     assert one.ids == other.ids and (one.logits == other.logits).all() and len(one.ids) > 2
 
 
-def test_inspect_says_what_it_found(written):
-    folder, vocab = written
+def test_inspect_says_what_it_found(opus):
+    folder, vocab = opus
     lines, problems = report(folder)
     said = next(line for line in lines if "SentencePiece" in line)
     n, m = len(words(TEXT)) + 1, len(words(TARGET)) + 1
@@ -150,7 +150,7 @@ def test_inspect_says_what_it_found(written):
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
-    """A folder with models that the library trained, and the library's own reading of it."""
+    """Return a folder whose tokenizers the library trained, and the library's tokenizer of it."""
     learner = pytest.importorskip(
         "sentencepiece", reason="the sentencepiece library trains and reads the models"
     )

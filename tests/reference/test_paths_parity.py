@@ -108,8 +108,8 @@ def divergence(name, opened, model):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_path_has_the_numbers_of_the_library(name, written):
-    folder, model = written(name)
+def test_every_path_has_the_numbers_of_the_library(name, case_of):
+    folder, model = case_of(name)
     opened = open_model(folder)
     batches = [[opened.run(TEXT)]]
     if name == BERT:
@@ -129,14 +129,14 @@ def test_every_path_has_the_numbers_of_the_library(name, written):
                 assert np.abs(getattr(run, output) - theirs).max() <= SAME
 
 
-def test_float32_weights_are_taken_over_bit_by_bit(written):
-    folder, model = written("gpt2")
+def test_float32_weights_are_taken_over_bit_by_bit(case_of):
+    folder, model = case_of("gpt2")
     network = open_model(folder).network
     assert torch.equal(network.embed["token"].weight, model.transformer.wte.weight)
     query = model.transformer.h[1].attn.c_attn.weight[:, :33].T
     assert torch.equal(network.layers[1].self_attn.to_q.weight, query) and not network.training
     assert all(weight.dtype == torch.float32 and not weight.requires_grad for weight in network.parameters())
-    folder, model = written(BERT)
+    folder, model = case_of(BERT)
     ours, theirs = open_model(folder).network, model.bert.encoder.layer[1]
     assert torch.equal(ours.layers[1].self_attn.to_k.weight, theirs.attention.self.key.weight)
     assert torch.equal(ours.layers[1].norm1.bias, theirs.attention.output.LayerNorm.bias)
@@ -156,22 +156,22 @@ def _other_mask(patch, name):
 
 @pytest.mark.parametrize("name", ["gpt2", BERT])
 @pytest.mark.parametrize("fault", [_unscaled, _other_mask])
-def test_a_fault_of_scores_is_seen(name, fault, written, monkeypatch):
-    folder, model = written(name)
+def test_a_fault_of_scores_is_seen(name, fault, case_of, monkeypatch):
+    folder, model = case_of(name)
     fault(monkeypatch, name)
     assert divergence(name, open_model(folder), model).startswith("layer.0.self_attn.pattern")
 
 
-def test_padding_that_is_read_is_seen(written, monkeypatch):
-    folder, model = written(BERT)
+def test_padding_that_is_read_is_seen(case_of, monkeypatch):
+    folder, model = case_of(BERT)
     monkeypatch.setattr("core.masks.not_padding", lambda real: torch.ones_like(real)[:, None, None])
     runs = open_model(folder).run_many([TEXT, SHORT], pairs=[TARGET, None])
     long, short = map(first_divergence, runs, values(BERT, model, runs))
     assert long is None and short.startswith("layer.0.self_attn.pattern")
 
 
-def test_segments_that_are_ignored_are_seen(written, monkeypatch):
-    folder, model = written(BERT)
+def test_segments_that_are_ignored_are_seen(case_of, monkeypatch):
+    folder, model = case_of(BERT)
     batch = Model.batch
     monkeypatch.setattr(Model, "batch", lambda *given: replace(batch(*given), segments=None))
     opened = open_model(folder)
@@ -196,8 +196,8 @@ MORE_SWAPS = {
 @pytest.mark.parametrize(
     ("name", "path"), [(name, path) for name, more in MORE_SWAPS.items() for path in SWAPS | more]
 )
-def test_swapped_parameters_are_seen_where_they_act(name, path, written):
-    folder, model = written(name)
+def test_swapped_parameters_are_seen_where_they_act(name, path, case_of):
+    folder, model = case_of(name)
     opened = swapped(open_model(folder), *(SWAPS | MORE_SWAPS[name])[path])
     assert divergence(name, opened, model).startswith(f"{path}:")
 
@@ -216,8 +216,8 @@ def test_swapped_parameters_are_seen_where_they_act(name, path, written):
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_a_changed_parameter_is_seen_where_it_acts(name, weight, change, path, written):
-    folder, model = written(name)
+def test_a_changed_parameter_is_seen_where_it_acts(name, weight, change, path, case_of):
+    folder, model = case_of(name)
     opened = open_model(folder)
     state = opened.network.state_dict()
     opened.network.load_state_dict(state | {weight: change(state[weight]).clone()})
@@ -232,7 +232,7 @@ def test_a_changed_parameter_is_seen_where_it_acts(name, weight, change, path, w
         (BERT, {"layer_norm_eps": 1e-12}, "embed.out"),
     ],
 )
-def test_another_setting_is_seen_where_it_acts(name, config, path, written, tmp_path):
-    folder, model = written(name)
+def test_another_setting_is_seen_where_it_acts(name, config, path, case_of, tmp_path):
+    folder, model = case_of(name)
     opened = open_model(variant(folder, tmp_path, config=config))
     assert divergence(name, opened, model).startswith(path)

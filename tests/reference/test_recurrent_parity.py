@@ -41,7 +41,7 @@ def pair(name):
 
 
 def packed(theirs, x):
-    """What torch gives for padded rows; padding comes back as zeros."""
+    """Return torch's outputs of padded rows; padding gives zeros."""
     out, last = theirs(pack_padded_sequence(x, LENGTHS, batch_first=True))
     return pad_packed_sequence(out, batch_first=True)[0], last
 
@@ -167,7 +167,7 @@ def test_gates_in_the_trace_are_those_of_the_equations(name):
 
 
 def test_parameter_counts():
-    """Input 4, state 8: nn.LSTM 4 (h (i + h) + 2 h) = 448, in two directions 896, nn.GRU 336, nn.RNN 112."""
+    """Count for input 4, state 8: nn.LSTM 4 (h (i + h) + 2 h) = 448, in two directions 896, nn.GRU 336, nn.RNN 112."""
     for name, count in (("lstm", 448), ("gru", 336), ("rnn", 112)):
         assert (
             sum(w.numel() for w in CELLS[name](4, 8).parameters())

@@ -42,7 +42,7 @@ def test_a_router_gives_tokens_to_the_experts_of_the_library(name, tmp_path, mon
 
 
 def _check_page(folder, monkeypatch, run, found):
-    """The page of Inside: one row a token, the sentence of the last one, and of OLMoE the share that is left out."""
+    """Draw Inside: a row per token, the sentence of the last one, and of OLMoE the share that is left out."""
     monkeypatch.setenv("ATLAS_MODELS", str(folder))
     last = len(run.ids) - 1
     with Engine() as engine:

@@ -69,7 +69,7 @@ def row_of(kind: str) -> Case:
     return CASES.get(kind) or CASES[kind.partition(",")[0]]
 
 
-def written(folder: Path, kind: str, task: str, **changes: Any) -> Any:
+def save_tuned(folder: Path, kind: str, task: str, **changes: Any) -> Any:
     """Return the library's model of a row with a head and random weights, and write its folder."""
     case = row_of(kind)
     rules = MADE[side_of(case)]
@@ -93,7 +93,7 @@ def theirs(made: Any, ids: Any) -> np.ndarray:
 @pytest.mark.quick(16)
 @pytest.mark.parametrize(("kind", "task"), HEADS)
 def test_a_head_gives_the_numbers_of_the_library(kind: str, task: str, tmp_path: Path) -> None:
-    made = written(tmp_path / "model", kind, task, num_labels=2 if task == TASKS["A"] else 4)
+    made = save_tuned(tmp_path / "model", kind, task, num_labels=2 if task == TASKS["A"] else 4)
     model = core.open_model(str(tmp_path / "model"))
     output = {"SequenceClassification": "classes", "TokenClassification": "tags"}.get(task, "answer")
     assert model.head is not None and model.head.output == output and "logits" not in model.outputs
@@ -131,7 +131,7 @@ ONE = ("bert", "distilbert", "roberta", "modernbert", "qwen3", "bart")
 @pytest.mark.quick(2)
 @pytest.mark.parametrize("kind", ONE)
 def test_one_label_is_a_score_of_a_text_or_of_a_pair(kind: str, tmp_path: Path) -> None:
-    made = written(tmp_path / "model", kind, TASKS["S"], num_labels=1)
+    made = save_tuned(tmp_path / "model", kind, TASKS["S"], num_labels=1)
     model = core.open_model(str(tmp_path / "model"))
     assert model.can("score_texts") and not model.can("score_classes") and model.main_output == "score"
     pair = TEXTS[1] if model.spec.framed and model.can("read_pairs") and kind != "roberta" else None
@@ -152,8 +152,8 @@ CHOOSING = (
 @pytest.mark.quick(2)
 @pytest.mark.parametrize("kind", CHOOSING)
 def test_each_answer_that_may_be_chosen_gets_the_score_of_the_library(kind: str, tmp_path: Path) -> None:
-    """Multiple choice: the question with each answer is a pair of texts, and the largest score is the choice."""
-    made = written(tmp_path / "model", kind, "MultipleChoice")
+    """Compare the scores of a question with each answer, a pair of texts; the largest is the choice."""
+    made = save_tuned(tmp_path / "model", kind, "MultipleChoice")
     model = core.open_model(str(tmp_path / "model"))
     assert model.main_output == "score" and model.can("read_pairs") and not model.can("score_words")
     runs = model.run_many([TEXTS[0]] * 2, pairs=[TEXTS[1], "Once upon a time"])
@@ -182,9 +182,9 @@ PAIRED = {
 def test_two_texts_are_framed_and_scored_as_by_the_library(
     kind: str, task: str, template: bool, tmp_path: Path
 ) -> None:
-    """With the rule of tokenizer.json for two texts, and without one, as from vocab.json and merges.txt: then it is that of the kind."""
+    """Compare with the template of tokenizer.json for two texts, and without one: then it is that of the kind."""
     rules = Tokenizer.from_str(MADE["encoder"].to_str())
-    made = written(tmp_path / "model", kind, TASKS[task], num_labels=2 if task == "A" else 1)
+    made = save_tuned(tmp_path / "model", kind, TASKS[task], num_labels=2 if task == "A" else 1)
     start, end = (rules.token_to_id(mark) for mark in ("[CLS]", "[SEP]"))
     twice = kind in ("roberta", "xlm-roberta", "camembert", "mpnet")
     kind_of = processors.RobertaProcessing if twice else processors.BertProcessing
@@ -242,9 +242,9 @@ TWO = [
 def test_encoder_decoders_and_decoders_read_two_texts_as_the_library(
     kind: str, task: str, template: str, tmp_path: Path
 ) -> None:
-    """By the template for two texts; without one the second text follows the first without a mark between them."""
+    """Compare with the template for two texts; without one no mark stands between them."""
     rules, n_out = ending(), {"A": 2, "S": 3, "T": 4}[task]
-    made = written(tmp_path / "model", kind, TASKS[task], num_labels=n_out)
+    made = save_tuned(tmp_path / "model", kind, TASKS[task], num_labels=n_out)
     marks = TEMPLATES[template]
     special = [("<s>", 0), ("</s>", 1)]
     rules.post_processor = marks and processors.TemplateProcessing(  # pyright: ignore[reportAttributeAccessIssue]
@@ -272,7 +272,7 @@ def test_encoder_decoders_and_decoders_read_two_texts_as_the_library(
 
 def test_names_and_the_sort_of_the_problem_are_read(tmp_path: Path) -> None:
     folder = tmp_path / "model"
-    written(folder, "bert", TASKS["S"], num_labels=3)
+    save_tuned(folder, "bert", TASKS["S"], num_labels=3)
     said = {"0": "good", "1": "bad", "2": "good"}
     model = core.open_model(
         changed(folder, id2label=said, problem_type="multi_label_classification", label2id={})
@@ -304,7 +304,7 @@ def test_names_and_the_sort_of_the_problem_are_read(tmp_path: Path) -> None:
 )
 def test_a_head_that_does_not_fit_is_refused(change: dict[str, Any], words: str, tmp_path: Path) -> None:
     folder = tmp_path / "model"
-    written(folder, "bert", TASKS["S"], num_labels=3)
+    save_tuned(folder, "bert", TASKS["S"], num_labels=3)
     state = load_file(folder / "model.safetensors") | change
     save_file(
         {k: v for k, v in state.items() if v is not None}, folder / "model.safetensors", {"format": "pt"}
@@ -315,7 +315,7 @@ def test_a_head_that_does_not_fit_is_refused(change: dict[str, Any], words: str,
 
 def test_a_gradient_and_an_edit_reach_a_head(tmp_path: Path) -> None:
     for kind in ("distilbert", "llama", "bart"):
-        written(tmp_path / kind, kind, TASKS["S"], num_labels=3)
+        save_tuned(tmp_path / kind, kind, TASKS["S"], num_labels=3)
         model = core.open_model(str(tmp_path / kind))
         run = model.run(TEXTS[0], grad="class:LABEL_1")
         leaf = next(path for path in run.trace.names("*embed.token"))

@@ -100,7 +100,7 @@ def test_a_planted_fault_is_seen():
 
 @pytest.mark.slow
 def test_parameter_counts_of_the_base_model():
-    """C072: encoder layer 3,152,384, decoder layer 4,204,032, 6 + 6 layers with final norms 44,140,544."""
+    """Count as C072: encoder layer 3,152,384, decoder layer 4,204,032, 6 + 6 layers with final norms 44,140,544."""
     ours = Transformer(TransformerConfig(order="pre", n_vocab=1))
 
     def count(module):

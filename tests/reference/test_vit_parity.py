@@ -69,7 +69,7 @@ def pair(request, tmp_path_factory):
 
 
 def picture(text):
-    """What the library's own image processor makes of a doodle: larger, in three channels, from -1 to 1."""
+    """Return the library's image of a doodle: larger, in three channels, from -1 to 1."""
     grey = np.kron(from_text(text), np.ones((2, 2))) / 255 * 2 - 1
     return torch.tensor(np.stack([grey] * 3), dtype=torch.float32)[None]
 
@@ -120,7 +120,7 @@ def test_what_is_exported_is_read_by_the_library_again(pair, tmp_path):
 
 
 def test_a_patch_is_where_its_name_says(pair):
-    """Painted over or hidden, it is that patch and no other, behind the tokens that are none."""
+    """Check that painting over or hiding a patch changes that patch and no other."""
     theirs, ours, _ = pair
     special = ["class token", "distillation token"][: 1 + (theirs.config.model_type == "deit")]
     text, side = ours.reader.example, ours.config.side
@@ -186,12 +186,12 @@ def test_a_masked_autoencoder_with_the_librarys_weights_gives_its_numbers(tmp_pa
 
 
 def _by_channel(pixels):
-    """The library writes the three colours of a pixel side by side where we, like the convolution, write one after the other."""
+    """Return rows in our order of colours: the library has those of a pixel side by side, we one after the other."""
     return pixels.unflatten(-1, (196, 3)).transpose(-1, -2).flatten(-2)
 
 
 def _taken(saved, cfg):
-    """Our weights of theirs, by the names that the library writes to a file."""
+    """Return our weights by the names that the library writes."""
     d, n = cfg.d_model, cfg.n_ctx
     blocks = {f"vit.encoder.layer.{i}": f"encoder.{i}" for i in range(cfg.n_layers)}
     blocks |= {f"decoder.decoder_encoder.layer.{i}": f"decoder.{i}" for i in range(cfg.n_decoder_layers)}
