@@ -1,7 +1,7 @@
-// Counts, in a page of Streamlit, what is asked of the server, what came back, what still waits and what changes; `wire.rests()` is asked once a frame.
+// Counts, in a page of Streamlit, what is asked of the server, what came back, what still waits and what changes; a look at it counts (`wire.rests()`) once a frame was drawn after the last one.
 (() => {
   const LATER = 250;   // milliseconds: whoever waits for less (a drag that pauses, an address that is written) is part of what was done; a clock is not
-  const FRAMES = 3;   // frames without a change
+  const FRAMES = 3;   // looks without a change, each after a frame
   const wire = (window.wire = { asked: 0, begun: false, running: false, changes: 0, waiting: new Set(), quiet: 0, seen: -1 });
 
   function* fields(bytes) {
@@ -81,7 +81,11 @@
     document.adoptedStyleSheets.push(ended);
   });
 
+  let framed = true;   // what a frame sets off, such as the scale of the page, has happened since the last look
   const calm = (also) => {
+    if (!framed) return false;
+    framed = false;
+    requestAnimationFrame(() => { framed = true; });
     const same = wire.changes === wire.seen && !wire.waiting.size && also;
     wire.seen = wire.changes;
     wire.quiet = same ? wire.quiet + 1 : 0;

@@ -38,9 +38,13 @@ WIRE = (
 )
 
 
+GLANCE = 50
+"""Milliseconds between two looks at a page: asked in each frame it draws 60 a second, which costs a tenth of a walk."""
+
+
 def settle(page: Any) -> None:
     """Wait until the page of a server is at rest."""
-    page.wait_for_function("window.wire?.rests()", timeout=PATIENCE)
+    page.wait_for_function("window.wire?.rests()", timeout=PATIENCE, polling=GLANCE)
 
 
 def apart(page: Any) -> None:
