@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -71,9 +72,15 @@ def test_every_size_is_judged_by_name(kind, odd):
             assert problem({**values, name: odd}, entries), name
 
 
+LATER = re.compile(r"\.[1-9]\d*\.")
+"""In the name of a tensor of a layer after the first one, whose tensors are planned alike."""
+
+
 def test_tensors_that_do_not_fit_are_named(kind):
     values, entries = folder(kind)
     for name, entry in entries.items():
+        if LATER.search(name):
+            continue
         wider = replace(entry, shape=(*entry.shape[:-1], entry.shape[-1] + 1))
         plain = formats()[kind].plain(name)
         assert f"'{plain}' has the shape" in problem(values, {**entries, name: wider})

@@ -115,7 +115,7 @@ def test_a_page_of_an_endless_text_does_bounded_work_and_says_what_it_reads(
 WORDLESS = {**PAGES, "bert_input": {"bert_input.step": "1"}, "spans_and_tags": {"spans_and_tags.step": "3"}}
 
 
-@pytest.mark.quick(5)
+@pytest.mark.quick(3)
 @pytest.mark.parametrize("case", WORDLESS)
 @pytest.mark.parametrize("text", ["\u200d" * 40, "\ue000", "\x01\x02 \x01"])
 def test_a_text_of_which_no_word_is_read_is_told_in_words(case, text):

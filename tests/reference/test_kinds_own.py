@@ -85,7 +85,7 @@ OLD_CONFIGS = [
 ]
 
 
-@pytest.mark.quick(13)
+@pytest.mark.quick(9)
 @pytest.mark.parametrize(("name", "config"), OLD_CONFIGS)
 def test_old_configs_and_such_without_a_kind_say_the_same(name, config, case_of, tmp_path):
     folder, _ = case_of(name)

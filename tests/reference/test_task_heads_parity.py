@@ -90,7 +90,7 @@ def theirs(made: Any, ids: Any) -> np.ndarray:
     return out.logits[0].numpy()
 
 
-@pytest.mark.quick(16)
+@pytest.mark.quick(11)
 @pytest.mark.parametrize(("kind", "task"), HEADS)
 def test_a_head_gives_the_numbers_of_the_library(kind: str, task: str, tmp_path: Path) -> None:
     made = save_tuned(tmp_path / "model", kind, task, num_labels=2 if task == TASKS["A"] else 4)

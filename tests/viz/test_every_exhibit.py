@@ -102,7 +102,7 @@ def told(monkeypatch: pytest.MonkeyPatch) -> Told:
             entry,
             all_of_it,
             id=f"{entry.slug}-{'all' if all_of_it else 'some'}",
-            marks=() if number % 10 == 0 and not all_of_it else pytest.mark.slow,
+            marks=() if number % 15 == 0 and not all_of_it else pytest.mark.slow,
         )
         for number, entry in enumerate(pages.exhibits())
         for all_of_it in (False, True)

@@ -24,7 +24,7 @@ EVERY = [
     for step in range(1, len(entry.steps) + 1)
     if entry.file.with_name("text.md").exists()
 ]
-EVERY_FOURTH = [case for case in EVERY if case[1] == 1][::4]
+EVERY_SIXTH = [case for case in EVERY if case[1] == 1][::6]
 BY_TOUCH = ":commit"
 ALL_THERE = {
     ("masks", 6): "its question is about a picture that is all there: what would happen to it",
@@ -60,7 +60,7 @@ def questions(test: AppTest) -> list[Any]:
     return [widget for widget in (*asked, *touched) if not widget.proto.disabled or widget in touched]
 
 
-@pytest.mark.parametrize(("slug", "step"), deep(EVERY, quick=EVERY_FOURTH))
+@pytest.mark.parametrize(("slug", "step"), deep(EVERY, quick=EVERY_SIXTH))
 def test_a_step_opens_its_folds_and_tells_nothing_before_the_guess(
     slug: str, step: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -98,7 +98,7 @@ def drawn(test: AppTest) -> bool:
     return any(test.get(kind) for kind in PICTURES)
 
 
-@pytest.mark.quick(32)
+@pytest.mark.quick(24)
 @pytest.mark.parametrize("view", list(VIEWS))
 def test_a_page_draws_or_refuses_in_words(shape: str, view: str, logged: Callable[..., list]) -> None:
     slug, query = VIEWS[view]

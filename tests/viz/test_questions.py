@@ -77,7 +77,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Asked]:
 STEPS = [(entry.slug, step) for entry in pages.exhibits() for step in range(1, 1 + len(entry.steps))]
 
 
-@pytest.mark.quick(20)
+@pytest.mark.quick(14)
 @pytest.mark.parametrize(("slug", "step"), STEPS, ids=lambda value: str(value))
 def test_a_step_asks_what_can_be_answered_and_opens_with_a_number_that_tells(
     slug: str, step: int, asked: list[Asked]

@@ -69,7 +69,7 @@ def charts() -> dict[Any, Any]:
     return {key: entry.value for key, entry in remembered._entries.items() if isinstance(entry.value, kinds)}
 
 
-@pytest.mark.quick(8)
+@pytest.mark.quick(6)
 @pytest.mark.parametrize("entry", pages.discover(), ids=lambda entry: entry.slug)
 def test_a_page_draws_and_drawn_again_makes_no_figure_and_a_room_changes_none(
     entry: pages.Entry, made: Counter[str]

@@ -99,6 +99,7 @@ def link(*changes, **more: str) -> dict[str, str]:
     return {EDITS: to_text(changes), "layer": "0", "head": "1", **more}
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize("model", MODELS)
 def test_the_pictures_are_those_of_the_two_runs(engine, model):
     text = "She has a [MASK] car." if model in ("tiny-bert", "tiny-albert", "tiny-bigbird") else TEXT

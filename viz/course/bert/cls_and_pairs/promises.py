@@ -40,13 +40,13 @@ def _top_of_gradient(params: Params, models: Models) -> str:
     return run.tokens[int(found[0].argmax())]
 
 
+@lru_cache(maxsize=4)
+def _right_share(goal: str, model: str, seed: int) -> float:
+    return maths.checked(engine_client.open(model), GOALS[goal], tuning.CHECKED, seed).right.mean()
+
+
 def _right_shares(models: Models) -> dict[str, float]:
-    return {
-        goal: maths.checked(
-            engine_client.open(models[goal].model or ""), GOALS[goal], tuning.CHECKED, models[goal].seed
-        ).right.mean()
-        for goal in TUNED
-    }
+    return {goal: _right_share(goal, models[goal].model or "", models[goal].seed) for goal in TUNED}
 
 
 def _swap(params: Params, models: Models) -> bool:

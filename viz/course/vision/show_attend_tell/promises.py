@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from functools import lru_cache
+
 from core.data.scenes.language import groups
 from viz.course.vision.show_attend_tell import features, judging, maths
 from viz.course.vision.show_attend_tell.maths import Told
@@ -10,15 +13,20 @@ from viz.course.vision.show_attend_tell.params import Params
 MOST, MANY = 0.5, 0.8
 
 
+@lru_cache(maxsize=2)
+def _hard(text: str) -> Counter[str]:
+    return maths.hard(text)
+
+
 def hard_differs(params: Params, data: Told) -> bool:
     """Whether the samples of hard attention give the soft caption sometimes, and at least two others."""
-    found = maths.hard(params.text)
+    found = _hard(params.text)
     return 0 < found[data.said] < maths.N_DRAWS and len(found) >= 3
 
 
 def sampling_follows_the_spread(params: Params, data: Told) -> bool:
     """Whether the samples of hard attention give the soft caption where the weights of each word lie on like things."""
-    found = maths.hard(params.text)
+    found = _hard(params.text)
     return found[data.said] > 0 and sum(found.values()) == maths.N_DRAWS
 
 
