@@ -155,7 +155,7 @@ class Model:
         *,
         pair: str | None = None,
         target: str | None = None,
-        keep: Sequence[str] | None = None,
+        keep: str | Sequence[str] | None = None,
         edits: Sequence[Edit] = (),
         grad: Goal | None = None,
         special: bool = False,
@@ -164,7 +164,7 @@ class Model:
         """Run `text` through the network once and return the run with every recorded value. Always computes; the engine does the caching.
 
         `target` is what an encoder-decoder writes (teacher forcing); without it the model's own greedy output is
-        used, named in `run.target_text`. `keep` lists path patterns (default: every value); `edits` change values on
+        used, named in `run.target_text`. `keep` is one or several path patterns (default: every value); `edits` change values on
         the way; `grad="logit:TOKEN"` also gives the gradient of that token's last logit for every recorded value, and
         `grad="class:NAME"` that of a class's score; a function of the scores in its place, of the number that it makes of them.
         Of several texts each has the gradient of its own goal.
@@ -188,7 +188,7 @@ class Model:
         *,
         pairs: Sequence[str | None] | None = None,
         targets: Sequence[str | None] | None = None,
-        keep: Sequence[str] | None = None,
+        keep: str | Sequence[str] | None = None,
         edits: Sequence[Edit] = (),
         grad: Goal | None = None,
         special: bool = False,
@@ -201,6 +201,11 @@ class Model:
         """
         if not texts:
             raise InputError("There is no text.", "A run needs at least one.", "Give a list of texts.")
+        if any(isinstance(each, str) for each in (texts, pairs, targets)):
+            rule = "run reads one text, run_many a list of texts."
+            raise InputError(
+                "One text is given in place of a list.", rule, "Write run(text), or run_many([text])."
+            )
         if not all(isinstance(text, str) for text in texts):
             wrong = f"A text is given as {next(type(text).__name__ for text in texts if not isinstance(text, str))}."
             rule = "run reads one text, run_many a list of texts; the tokenizer makes the ids."
@@ -211,7 +216,7 @@ class Model:
         targets, pairs = list(targets or [None] * len(texts)), list(pairs or [None] * len(texts))
         sides, sources, shown = self._sides(list(texts), pairs, targets, special, edits)
         batch = self.batch(sides, sources)
-        patterns = ("*",) if keep is None else tuple(keep)
+        patterns = ("*",) if keep is None else (keep,) if isinstance(keep, str) else tuple(keep)
         alone = len(sides) == 1 and not edits and grad is None
         goes_on = reads_on and alone and self.spec.writes and not self.spec.has_source
         cache = self.network.new_cache() if goes_on else None

@@ -314,3 +314,10 @@ def test_one_edit_needs_no_list_and_a_bare_function_is_refused_in_words(gpt):
     for wrong in (abs, "layer.0", 3):
         with pytest.raises(InputError, match="An edit is given as"):
             gpt.run(TEXT, edits=wrong)
+
+
+def test_one_pattern_needs_no_list_and_one_text_in_place_of_a_list_is_refused(gpt):
+    assert gpt.run(TEXT, keep="*.pattern").trace.names() == gpt.run(TEXT, keep=["*.pattern"]).trace.names()
+    for lists in ((TEXT,), ([TEXT, TEXT], "ab"), ([TEXT, TEXT], None, "ab")):
+        with pytest.raises(InputError, match="One text is given in place of a list"):
+            gpt.run_many(lists[0], **dict(zip(("pairs", "targets"), lists[1:], strict=False)))

@@ -208,6 +208,9 @@ def test_what_is_no_attention_is_refused_in_words(attentions, tokens, said):
 def test_a_layer_or_head_that_is_not_there_and_missing_tokens_are_named(bert):
     with pytest.raises(InputError, match=r"no head 4 .*It has 4"):
         viz.heatmap(bert, TOKENS, head=4)
+    for wrong in ("mean of all", 1.0, [0]):
+        with pytest.raises(InputError, match=r"no layer .*It has 3"):
+            viz.heatmap(bert, TOKENS, layer=wrong)
     with pytest.raises(InputError, match=r"no row 2"):
         viz.heatmap(bert, TOKENS, row=2)
     with pytest.raises(InputError, match=r"Call viz\.head_view\(attentions, tokens\)"):

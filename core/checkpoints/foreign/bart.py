@@ -31,7 +31,7 @@ COMMON = (
     ),
     keys.decoder_layers("decoder_layers"),
     keys.only(
-        "",
+        "Both stacks are of one width here.",
         "Open a model of this kind whose encoder and decoder are equally wide, as in facebook/bart-base and the Opus-MT translators.",
         decoder_attention_heads=lambda values: values["n_heads"],
         decoder_ffn_dim=lambda values: values["d_ff"],

@@ -14,6 +14,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from core.errors import InputError
 from core.run.external_attention import ExternalAttention
 from viz.instruments.kit.component import Instrument, page
@@ -112,15 +114,20 @@ def counted(run: Run, attention: Attention, layer: int, *heads: int) -> list[int
     n_layers, n_heads = attention.weights.shape[:2]
     places = [("layer", layer, n_layers), *(("head", head, n_heads) for head in heads)]
     for name, index, count in places:
-        if not -count <= index < count:
+        if not _counts(index, count):
             wrong = f"There is no {name} {index} in the {attention.kind} attention of {run.model.name}."
             raise InputError(wrong, f"It has {count}, counted from 0.", f"Choose 0 to {count - 1}.")
     return [index % count for _, index, count in places]
 
 
+def _counts(index: object, count: int) -> bool:
+    """Return whether a value counts one of `count` things, from 0 or from the end."""
+    return isinstance(index, int | np.integer) and -count <= index < count
+
+
 def position(noun: str, index: int, count: int) -> int:
     """Return an index counted from 0; a negative one counts from the end. Raises InputError for one that does not exist."""
-    if not -count <= index < count:
+    if not _counts(index, count):
         raise InputError(
             f"There is no {noun} {index}.",
             f"The run has {count}, counted from 0.",
