@@ -87,6 +87,11 @@ def layers(figure: alt.TopLevelMixin) -> list[list[dict[str, Any]]]:
     return [layer.get("data", tree.get("data", {}))["values"] for layer in tree["layer"]]
 
 
+def bar_labels(test: AppTest, place: int = 0) -> list[str]:
+    """Return the labels of the bars that a page draws with viz.charts.marks."""
+    return [bar["label"] for bar in chart(test, place)[0]]
+
+
 def bar_values(figure: alt.TopLevelMixin) -> list[float]:
     """Return the lengths of the bars of a chart of viz.charts.marks."""
     return [bar["value"] for bar in figure.to_dict()["data"]["values"]]

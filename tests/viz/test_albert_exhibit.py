@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import tiny_models
-from exhibit_pages import chart, drawn, said
+from exhibit_pages import bar_labels, chart, drawn, said
 from streamlit.testing.v1 import AppTest
 
 import core.serving.engine
@@ -80,7 +80,7 @@ def test_four_choices_with_counts_and_the_same_memory(shared):
     """C098."""
     before = page(2, shared=shared)
     assert not before.exception and "7,087,872" not in said(before)
-    assert [row["said"] for row in chart(before, 1)[0]] == ["85,054,464"]
+    assert bar_labels(before, 1) == ["85,054,464"]
     cells = chart(before)[0]
     for part, of in (("attention", "self_attn"), ("feed-forward", "ffn")):
         row = [cell for cell in cells if cell["of"].endswith(part)]
@@ -93,7 +93,7 @@ def test_four_choices_with_counts_and_the_same_memory(shared):
     layers, whole, theirs = maths.counted(shared)
     assert f"The layers have {layers:,} parameters, the whole network {whole:,}" in said(told)
     assert f"{theirs / whole:.2f} times as many" in said(told) and theirs == 109_482_240
-    bars = [row["said"] for row in chart(told, 1)[0]]
+    bars = bar_labels(told, 1)
     assert bars == [f"{maths.counted(choice)[0]:,}" for choice in NAMES]
     assert f"{12 * (4 * 768**2 + 2 * 768 * 3072):,} multiplications" in said(told)
 

@@ -44,7 +44,7 @@ def page(**link: str) -> AppTest:
 
 
 def bars(test: AppTest) -> list[str]:
-    return [bar["said"] for bar in chart(test)[0]]
+    return [bar["label"] for bar in chart(test)[0]]
 
 
 def said(test: AppTest) -> str:

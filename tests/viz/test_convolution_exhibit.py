@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 import torch
-from exhibit_pages import chart, drawn, layers, said
+from exhibit_pages import bar_labels, chart, drawn, layers, said
 from packets import opened, packets_of
 
 import core
@@ -56,14 +56,13 @@ def test_the_text_itself_says_what_is_right():
 def test_the_bars_are_the_probabilities_of_three_runs(text):
     right = maths.truth(maths.signs_of(text)).answer
     hidden = page(1, known=False, own=text)
-    rows = chart(hidden)[0]
-    assert [row["said"] for row in rows][1:] == ["?", "?"]
+    assert bar_labels(hidden)[1:] == ["?", "?"]
     whole = chances(text)[right]
     alone = chances(text, convolves=True, attends=False)[right]
     attention = chances(text, convolves=False, attends=True)[right]
     assert percent(alone) not in said(hidden).replace(percent(whole), "")
     rows = chart(page(1, own=text))[0]
-    assert [row["chance"] for row in rows] == pytest.approx([whole, alone, attention], abs=1e-5)
+    assert [row["value"] for row in rows] == pytest.approx([whole, alone, attention], abs=1e-5)
 
 
 def test_off_means_that_a_kind_of_block_puts_zeros_beside_its_input():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from exhibit_pages import chart, drawn, lanes, said
+from exhibit_pages import bar_labels, chart, drawn, lanes, said
 from streamlit.testing.v1 import AppTest
 
 import core
@@ -68,8 +68,7 @@ def test_the_page_opens_with_a_question_and_tells_no_weight_before():
     assert "Guess first" in said(test) and not test.get("vega_lite_chart")
     told = page(1, "first", found.names[found.heaviest])
     assert "Right." in said(told)
-    rows = chart(told)[0]
-    assert [row["said"] for row in rows] == [f"{weight:.1%}" for weight in found.sentences]
+    assert bar_labels(told) == [f"{weight:.1%}" for weight in found.sentences]
     assert f"Output: {found.classes[found.told]} ({percent(found.chances[found.told], 2)})" in said(told)
 
 
@@ -142,7 +141,7 @@ def test_the_record_is_told_beside_its_baselines_and_our_texts_as_they_come_out(
     told = button.click().run()
     assert percent(held[maths.MODEL], 2) in said(told)
     shown = [*maths.left_out().values(), *(value for name, value in found.items() if name != maths.MODEL)]
-    assert [row["said"] for row in chart(told)[0]] == [f"{value:.1%}" for value in shown]
+    assert bar_labels(told) == [f"{value:.1%}" for value in shown]
     assert maths.left_out()["test"] == held[maths.MODEL] and len(maths.left_out()) == 3
     wrong = [one for one in maths.ours() if not one.kept]
     assert all(one.says in said(told) for one in wrong) and wrong, "a case where it is wrong is told"

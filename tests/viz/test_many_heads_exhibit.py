@@ -9,7 +9,6 @@ import pytest
 from exhibit_pages import chart, drawn, said, said_and_set
 
 from viz import theme
-from viz.course.self_attention.charts.bar_pairs import bar_pairs
 from viz.course.self_attention.charts.head_grids import ABOVE, head_grid, per_head
 from viz.course.self_attention.many_heads import exhibit, maths, why
 from viz.course.self_attention.many_heads.params import WORDS, Params
@@ -151,14 +150,14 @@ def test_head_1_drawn_anew_and_only_head_1_changes():
 def test_one_against_several():
     test = page(step="6", wanted="4")
     assert (
-        [(bar["value"], bar["said"]) for bar in chart(test)[0]] == [(0.0, "?")] * 8
+        [(bar["value"], bar["label"]) for bar in chart(test)[0]] == [(0.0, "?")] * 8
         and "75" not in said(test)
         and "have 288; with d = 512 both have 1,050,624" in said(test)
     )
     test = page(step="6", wanted="4", state={"predict:many_heads.several": why.SPREADS[-1]})
     assert "Right." in said(test) and "One head loses 75%, 4 heads lose 0%" in said(test)
     assert all(percent(loss, 1) in said(test) for loss in maths.spreads(4).values())
-    assert [bar["said"] for bar in chart(test)[0]][::2] == ["0.750", "0.500", "0.250", "0.000"]
+    assert [bar["label"] for bar in chart(test)[0]][::2] == ["0.750", "0.500", "0.250", "0.000"]
     np.testing.assert_allclose(
         [bar["value"] for bar in chart(test)[0]][1::2], [maths.measured_loss(4, m) for m in range(1, 5)]
     )
@@ -226,10 +225,6 @@ def test_figures_as_data():
         ("datum.value >= 0", "left"),
         ("datum.value < 0", "right"),
     ]
-    with pytest.raises(ValueError, match="to one side only"):
-        bar_pairs(np.array([[-0.1]]), ["a"], ["b"], "t")
-    pairs = bar_pairs(np.array([[0.2, 0.05]]), ["a"], ["b", "c"], "t", least=0.1).to_dict()
-    assert [(bar["column"], bar["said"]) for bar in pairs["data"]["values"]] == [("b", "0.20"), ("c", "")]
     assert exhibit.thumbnail().count("<rect") == 3 * 6
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from exhibit_pages import chart, drawn, layers, said
+from exhibit_pages import bar_labels, chart, drawn, layers, said
 from packets import opened, packets_of, unpacked
 
 import core
@@ -83,8 +83,7 @@ def test_the_map_on_the_picture_is_the_class_tokens_row(head, layer):
     best = model.config.classes[int(chances.argmax())]
     assert f"“{best}”, with a probability of {percent(chances.max())}" in said(test)
     assert f"the class token gives {percent(wanted[0, 0])} to itself" in said(test)
-    bars = chart(test, 0)[0]
-    assert [bar["said"] for bar in bars] == [percent(chance) for chance in chances]
+    assert bar_labels(test) == [percent(chance) for chance in chances]
 
 
 @pytest.mark.parametrize(("share", "draw"), [(75, 0), (40, 3)])

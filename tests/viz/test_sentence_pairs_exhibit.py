@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 import tiny_models
-from exhibit_pages import chart, drawn, said
+from exhibit_pages import bar_labels, chart, drawn, said
 from streamlit.testing.v1 import AppTest
 
 import core.serving.engine
@@ -58,9 +58,9 @@ def test_what_cls_says_is_covered_until_one_guessed():
     assert [cell["exact"] for cell in cells] == list(run.tokens) and [cell["text"] for cell in cells] == [
         "AB"[s] for s in run.segments
     ]
-    assert {row["said"] for row in chart(before, 1)[0]} == {"?"} and f"{percent(chance)}" not in said(before)
+    assert set(bar_labels(before, 1)) == {"?"} and f"{percent(chance)}" not in said(before)
     told = page(guess=("one", game.SAYS[int(chance < 0.5)]))
-    assert [row["chance"] for row in chart(told, 1)[0]] == pytest.approx(
+    assert [row["value"] for row in chart(told, 1)[0]] == pytest.approx(
         [chance, 1 - chance]
     ) and f"P(IsNext) = {percent(chance)}" in said(told)
     answers = {asked(page(a=row.first, b=row.second), "one")[2] for row in next_pairs.judged()[:3]}
@@ -198,8 +198,8 @@ def test_the_order_of_the_texts_and_their_vectors():
     found = next_sentence.ways(bert(), A, B)
     most = max(next_sentence.WAYS[1:], key=lambda way: abs(found[way] - found["as trained"]))
     before, told = page(6), page(6, guess=("swap", most))
-    assert asked(before, "swap")[2] == most and [row["said"] for row in chart(before)[0]][1:] == ["?"] * 3
-    assert [row["chance"] for row in chart(told)[0]] == pytest.approx(
+    assert asked(before, "swap")[2] == most and bar_labels(before)[1:] == ["?"] * 3
+    assert [row["value"] for row in chart(told)[0]] == pytest.approx(
         list(found.values())
     ) and "Right." in said(told)
     told.button(key=SLUG + "turn").click().run()

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from exhibit_pages import chart, drawn, figure
+from exhibit_pages import bar_labels, chart, drawn, figure
 from exhibit_pages import said_and_set as said
 from packets import opened
 from streamlit.testing.v1 import AppTest
@@ -99,7 +99,7 @@ def test_a_sum_of_ones_own_is_the_nearest_by_brute_force(three):
     name = model.tokenizer.token(best)
     test = page(2, guess={"trained": name}, **dict(zip("abc", three, strict=True)))
     assert "Right." in said(test) and f"“{name}”, cosine {cosine[best]:.3f}" in said(test)
-    assert chart(test)[0][0]["said"] == f"{cosine[best]:.3f}"
+    assert bar_labels(test)[0] == f"{cosine[best]:.3f}"
 
 
 def test_the_bars_are_covered_before_the_guess_and_the_answer_follows_the_words():

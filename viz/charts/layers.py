@@ -15,7 +15,7 @@ import numpy as np
 from viz import theme
 from viz.charts.parts import vega
 from viz.charts.parts.figures import draw_once
-from viz.labels import percent, shorten, visible
+from viz.labels import shorten, visible
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Chart = alt.LayerChart | alt.FacetChart
@@ -292,39 +292,3 @@ def _legend(title: str | None, *, present: Sequence[str] = (), **options: Any) -
 def _sized(chart: Chart, n_rows: int, step: int, around: int) -> Chart:
     """Return the chart with so many pixels a row, and the space that axes and legend need."""
     return chart.properties(height=n_rows * step + around)
-
-
-@draw_once
-def word_bars(words: Sequence[str], chances: Array) -> Chart:
-    """Return a few words with their probabilities, one bar each on a scale from 0 to 1, best first.
-
-    >>> word_bars(["was"], np.array([0.5])).to_dict()["layer"][0]["mark"]["type"]
-    'bar'
-    """
-    rows = [
-        {
-            "place": i,
-            "word": shorten(visible(name), LETTERS),
-            "chance": float(chance),
-            "said": percent(chance),
-        }
-        for i, (name, chance) in enumerate(zip(words, chances, strict=True))
-    ]
-    base = vega.rows(rows).encode(
-        x=alt.X("chance:Q", title=None, axis=None, scale=alt.Scale(domain=[0, 1.25])),
-        y=alt.Y(
-            "place:O",
-            title=None,
-            axis=alt.Axis(
-                labelExpr=_looked_up([row["word"] for row in rows]),
-                labelLimit=90,
-                labelPadding=7,
-                domain=False,
-                ticks=False,
-            ),
-        ),
-        tooltip=vega.tooltip("word:N", ("chance:Q", "probability", ".2%")),
-    )
-    bars = base.mark_bar(height=14, cornerRadius=2, color=theme.CATEGORICAL[0])
-    said = base.mark_text(fontSize=12, align="left", dx=4, color=theme.MUTED).encode(text="said:N")
-    return _sized(alt.layer(bars, said), len(rows), 24, 10)

@@ -1,11 +1,13 @@
-"""Standard charts of a table: bars, columns and points, each covered by question marks where its numbers are to be guessed first.
+"""Standard charts of a table: bars, lines and points, each covered by question marks where its numbers are to be guessed first.
 
 A table has its names in its index. What is covered is not in the chart: neither the numbers nor their labels.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import math
+from collections.abc import Callable, Collection, Sequence
+from textwrap import wrap
 from typing import Any
 
 import altair as alt
@@ -17,54 +19,153 @@ from viz.charts.parts.figures import draw_once
 from viz.labels import phrase
 
 COVER = "?"
-Labels = str | Sequence[str]
-"""A format for the numbers, or a label for each of them."""
+LETTERS = 24
+"""Letters of a name in one line: a phone has no room for more beside the bars."""
+SIDES = (("align", "'right'", "'left'"), ("dx", "-5", "5"))
+"""The place of a label at the end of a bar below 0, and of one above."""
+Labels = str | Callable[[float], str] | Sequence[str]
+"""A format for the numbers, a function of a module that writes one, or a label for each of them."""
 
 
 @draw_once
 def bars(
-    values: pd.Series,
+    values: pd.Series | pd.DataFrame,
     labels: Labels = "{:,}",
     *,
     title: str = "",
     hues: Sequence[int] = (),
-    pale: Collection[str] = (),
+    highlighted: Collection[str] = (),
+    end: float | None = None,
+    level: float | None = None,
     covered: bool = False,
-    row: int = 38,
+    row: float = 0,
 ) -> vega.Layers:
-    """Return horizontal bars from 0, a row each of so many pixels, with its name at the left (a new line is one) and its label behind it.
+    """Return horizontal bars from 0 with their names at the left and a label at the end of each; of a table each row is a group, each column a colour.
 
-    hues: the colour of each by number. pale: the names of bars in the background.
+    A value that is not a number is covered. hues: the colour of each row by number, else a second one below 0. highlighted: the names of rows
+    before a pale background.
+    end: the end of the scale, else the largest value. level: a dashed line. row: the pixels of a row.
 
-    >>> [bar["label"] for bar in bars(pd.Series({"BERT": 1100})).to_dict()["data"]["values"]]
-    ['1,100']
+    >>> [bar["label"] for bar in bars(pd.Series({"BERT": 1100, "GPT": None})).to_dict()["data"]["values"]]
+    ['1,100.0', '?']
     """
-    names = [[phrase(line) for line in str(name).split("\n")] for name in values.index]
-    texts = _labels(values, labels)
-    rows = [
-        {
-            "place": place,
-            "value": 0.0 if covered else float(value),
-            "label": COVER if covered else phrase(texts[place]),
-            "colour": theme.SEQUENTIAL[3]
-            if values.index[place] in pale
-            else theme.CATEGORICAL[hues[place] if hues else 0],
-        }
-        for place, value in enumerate(values)
+    groups = [phrase(str(name)) for name in values.columns] if isinstance(values, pd.DataFrame) else []
+    numbers = values.to_numpy(float, na_value=math.nan).reshape(len(values), -1)
+    names = [
+        [part for line in str(name).split("\n") for part in wrap(phrase(line), LETTERS) or [""]]
+        for name in values.index
     ]
-    base = vega.Chart().encode(
-        x=alt.X("value:Q", axis=None, scale=vega.exact_scale(0, 1.5 * (float(values.max()) or 1.0))),
+    front = [place for place, name in enumerate(values.index) if name in highlighted]
+    texts = iter(_labels(values, labels))
+    rows: list[dict[str, Any]] = []
+    for place, each in enumerate(numbers.tolist()):
+        for group, value in zip(groups or [""], each, strict=True):
+            text, known = phrase(next(texts)), not (covered or math.isnan(value))
+            bar = {
+                "place": place,
+                "name": " ".join(names[place]),
+                "value": value if known else 0,
+                "label": text if known else COVER,
+            }
+            hue = theme.CATEGORICAL[hues[place] if hues else int(known and value < 0)]
+            pale = front and place not in front
+            look = {"group": group} if groups else {"colour": theme.SEQUENTIAL[3] if pale else hue}
+            rows.append(bar | look)
+    ends = [0.0, *(bar["value"] for bar in rows)]
+    low, high = min(ends), max([end or 0.0, *ends]) or 1.0
+    lines, room = (
+        max(map(len, names), default=1),
+        12 + 12 * max((len(bar["label"]) for bar in rows), default=0),
+    )
+    more: dict[str, Any] = {}
+    if front:
+        more["labelFontWeight"] = {
+            "condition": {"test": f"indexof({front}, datum.value) >= 0", "value": "bold"},
+            "value": "normal",
+        }
+    if lines > 1:
+        more["labelOffset"] = alt.expr(f"-9 * ({[len(each) - 1 for each in names]}[datum.value])")
+    n = max(1, len(groups))
+    pixels = row or (12 + 26 * n + 18 * (lines - 1))
+    away: dict[str, Any] = {"align": "left", "dx": 5}
+    if low < 0:
+        away = {name: alt.expr(f"datum.value < 0 ? {first} : {second}") for name, first, second in SIDES}
+    hue = _group_colours(groups) if groups else vega.raw_channel()
+    text = vega.Chart().mark_text(fontSize=min(14, round(0.66 * pixels / n)), color=theme.TEXT, **away)
+    layers = [
+        vega.Chart().mark_bar().encode(color=hue, tooltip=_tooltip("label")),
+        text.encode(text="label:N"),
+    ]
+    if level is not None:
+        rule = vega.rows([{"value": level}], y=alt.value(0), y2=alt.value("height"))
+        layers.insert(1, rule.mark_rule(color=theme.MUTED, strokeDash=[4, 4]))
+    span = [f"min({room}, width / 4)" if low < 0 else "0", f"max(width / 2, width - {room})"]
+    chart = vega.frame(*layers, height=8 + pixels * len(values), data=rows).encode(
+        x=alt.X(
+            "value:Q",
+            axis=None,
+            scale=alt.Scale(domain=[low, high], nice=False, range=[alt.ExprRef(edge) for edge in span]),
+        ),
         y=vega.row_axis(
-            [lines if len(lines) > 1 else lines[0] for lines in names],
-            scale=alt.Scale(paddingInner=0.34, paddingOuter=0.17),
+            [each if len(each) > 1 else each[0] for each in names],
+            spacing=(0.34, 0.17),
             labelLimit=240,
-            labelOffset=-9 * (max(map(len, names)) - 1),
             labelOverlap=False,
+            **more,
         ),
     )
-    bar = base.mark_bar().encode(color=vega.raw_channel())
-    label = base.mark_text(fontSize=14, align="left", dx=5, color=theme.TEXT).encode(text="label:N")
-    return _titled(vega.frame(bar, label, height=12 + row * len(rows), data=rows), title)
+    if groups:
+        chart = chart.encode(yOffset=alt.YOffset("group:N", sort=groups))
+    return _titled(chart, title)
+
+
+@draw_once
+def lines(
+    table: pd.DataFrame,
+    *,
+    x: str = "steps",
+    title: str = "",
+    form: str = "~g",
+    ends: tuple[float, float] | None = None,
+    level: float | None = None,
+    hues: Sequence[int] = (),
+    logarithmic: bool = False,
+    height: float = 260,
+) -> vega.Layers:
+    """Return a line for each column over the numbers in the index, with a dot at each number that the column has.
+
+    x: the title of the index. form: the format of the values. ends: the least and the largest value of the axis, else from 0. level: a dashed line.
+    hues: the colour of each column by number. logarithmic: both axes.
+
+    >>> chart = lines(pd.DataFrame({"loss": [4.0, None], "own": [None, 2.0]}, [0, 10])).to_dict()
+    >>> [(dot["line"], dot["x"], dot["y"]) for dot in chart["data"]["values"]]
+    [('loss', 0, 4.0), ('own', 10, 2.0)]
+    """
+    names, share = [phrase(str(name)) for name in table.columns], form.endswith("%")
+    rows = [
+        {"line": name, "x": at, "y": value}
+        for name, values in zip(names, table.to_numpy(float).T.tolist(), strict=True)
+        for at, value in zip(table.index.tolist(), values, strict=True)
+        if not math.isnan(value)
+    ]
+    bare: dict[str, Any] = {"domain": False, "ticks": False, "labelPadding": 6, "tickCount": 5}
+    across, up = alt.Scale(zero=True), vega.exact_scale(*ends) if ends else alt.Scale(zero=True)
+    if logarithmic:
+        across, up = alt.Scale(type="log", base=2), alt.Scale(type="log")
+    told = vega.tooltip(("line:N", " "), ("x:Q", x, ","), ("y:Q", title or " ", ".1%" if share else ",.4~g"))
+    layers = [
+        vega.Chart().mark_line(strokeWidth=2),
+        vega.Chart().mark_circle(size=42, opacity=1).encode(tooltip=told),
+    ]
+    if level is not None:
+        rule = vega.rows([{"y": level}], x=alt.value(0), x2=alt.value("width"), color=alt.value(theme.MUTED))
+        layers.append(rule.mark_rule(strokeDash=[4, 4]))
+    chart = vega.frame(*layers, height=height, data=rows).encode(
+        x=alt.X("x:Q", title=x, scale=across, axis=alt.Axis(format="~s", grid=False, **bare)),
+        y=alt.Y("y:Q", title=None, scale=up, axis=alt.Axis(format=form, **bare)),
+        color=_group_colours(names, hues, "line:N"),
+    )
+    return _titled(chart, title)
 
 
 @draw_once
@@ -141,9 +242,32 @@ def points(
     )
 
 
-def _labels(values: pd.Series, labels: Labels) -> list[str]:
-    """Return a label for each value."""
-    return [labels.format(value) for value in values] if isinstance(labels, str) else list(labels)
+def _labels(values: pd.Series | pd.DataFrame, labels: Labels) -> list[str]:
+    """Return a label for each value, row by row."""
+    numbers = values.to_numpy().ravel().tolist()
+    if isinstance(labels, str):
+        return [labels.format(each).replace("-", "−") for each in numbers]
+    return [labels(each) for each in numbers] if callable(labels) else list(labels)
+
+
+def _group_colours(groups: Sequence[str], hues: Sequence[int] = (), field: str = "group:N") -> alt.Color:
+    """Return the colours of groups with a legend, which is a column where there is no room for a row; one group has none."""
+    fits = alt.ExprRef(f"width < {9 * sum(map(len, groups)) + 40 * len(groups)} ? 1 : {len(groups)}")
+    legend = vega.legend(
+        orient="bottom", symbolType="square", symbolStrokeWidth=0, columns=fits, labelLimit=460, offset=6
+    )
+    colours = [theme.CATEGORICAL[hue % len(theme.CATEGORICAL)] for hue in hues or range(len(groups))]
+    return vega.colour_channel(
+        field,
+        dict(zip(groups, colours, strict=True)),
+        legend if len(groups) > 1 else None,
+        sort=list(groups),
+    )
+
+
+def _tooltip(label: str) -> list[alt.Tooltip]:
+    """Return the name of a row and its label."""
+    return vega.tooltip(("name:N", " "), (f"{label}:N", "  "))
 
 
 def _titled(chart: alt.LayerChart, title: str) -> alt.LayerChart:

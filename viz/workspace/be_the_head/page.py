@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from core.layers.score_terms import columns
-from viz.charts.label_reveal import label_bars
+from viz.charts import marks
 from viz.instruments import heatmap
 from viz.labels import bare_token, distinct, head_name, literal, percent, visible
 from viz.shell import errors, state
@@ -91,14 +91,12 @@ def _played(bench: toolbar.Bench) -> None:
             row.controls(found, shares)
             _rows(found, shares if alone or not put else None, put, room)
         with right:
-            own = (
-                ("uniform attention", found.even, False),
-                *([("the room", room.said, True)] if room else []),
-                *([("you", yours, True)] if alone or not put else []),
-                (f"the head itself, {found.place}", found.true if put else None, False),
-            )
+            rows: dict[str, float | None] = {"uniform attention": found.even}
+            rows |= {"the room": room.said} if room else {}
+            rows |= {"you": yours} if alone or not put else {}
+            rows[f"the head itself, {found.place}"] = found.true if put else None
             page_parts.show(
-                label_bars(own),
+                marks.bars(pd.Series(rows, dtype=float), percent, highlighted=("the room", "you")),
                 "be_the_head.bars",
                 f"How probable “{visible(found.word)}” is: with uniform attention, with yours, with the head's own",
             )

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 
-from viz.charts.scores import bars
+from viz.charts import marks
 from viz.instruments import heatmap
 from viz.instruments.kit import origin
-from viz.labels import literal, percent, visible
+from viz.labels import distinct, literal, percent, visible
 from viz.shell import state
 from viz.widgets import controls, page_parts
 from viz.workspace.compare.compared import LETTERS, Compared, Pair, Pane
@@ -83,20 +84,14 @@ def show(found: Compared, pair: Pair) -> None:
             "Jensen-Shannon divergence of each row, bits"
             + (f": the {BARS} that differ most" if len(pair.order) > BARS else "")
         )
-        drawn = bars(
-            [
-                (
-                    found.word("queries", place, pair.a),
-                    float(pair.likeness.rows[place]),
-                    place == pair.order[0],
-                )
-                for place in shown
-            ],
-            "{:.2f}",
-            end=1.0,
-        )
+        names = distinct(found.word("queries", place, pair.a) for place in shown)
         page_parts.show(
-            drawn,
+            marks.bars(
+                pd.Series(pair.likeness.rows[shown], names),
+                "{:.2f}",
+                highlighted=[names[shown.index(pair.order[0])]],
+                end=1.0,
+            ),
             key="compare.bits",
             alt="Bars: Jensen-Shannon divergence of each row, from 0 (the same) to 1 bit (no word in common).",
         )

@@ -12,7 +12,8 @@ import streamlit as st
 from core.analysis.attribution.target_token import default_row
 from core.analysis.residual.logit_lens import LensResult, logit_lens
 from core.run import Run
-from viz.charts.layers import PICKED, lens_table, word_bars
+from viz.charts import marks
+from viz.charts.layers import PICKED, lens_table
 from viz.instruments import heatmap
 from viz.labels import distinct, literal, percent
 from viz.shell import state
@@ -92,7 +93,7 @@ def show(page: Page, params: Any, run: Run) -> None:
         st.caption(_where(run, place, layer))
         top = [target_picker.named(run, int(index)) for index in lens.ids[layer, place]]
         page_parts.show(
-            word_bars(top, lens.chances[layer, place]),
+            marks.bars(pd.Series(lens.chances[layer, place], top), percent, end=1.0, row=24),
             "inside.top",
             "The most probable of the chosen cell with their probabilities",
         )

@@ -7,10 +7,10 @@ import streamlit as st
 
 from core.analysis.attribution.score_parts import Part, ScoreParts, needed_for_parts, score_parts
 from core.run import Run
+from viz.charts import marks
 from viz.labels import bare_token, head_name, literal
 from viz.shell import links
 from viz.widgets import engine_client, page_parts
-from viz.workspace.look import charts
 from viz.workspace.shared.attention_kinds import SHORT
 from viz.workspace.shared.head_ref import HeadRef
 
@@ -54,7 +54,13 @@ def _parts(run: Run, place: HeadRef, query: int, key: int) -> None:
         "why",
     )
     page_parts.show(
-        charts.signed_bars(labels, [*values, *parts.added.values(), others], "query part × key part", rest=1),
+        marks.bars(
+            pd.Series([*values, *parts.added.values(), others], labels),
+            "{:.2f}",
+            title="query part × key part",
+            highlighted=labels[:-1],
+            row=30,
+        ),
         "look.why.bars",
         "Parts of the score, the largest first: "
         + ", ".join(f"{label} {value:.2f}" for label, value in zip(names, values, strict=True)),

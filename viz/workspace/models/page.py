@@ -18,7 +18,7 @@ from core.checkpoints.scores import Score, read_scores
 from core.models import families
 from core.serving.engine import Listing
 from core.tools.card_sections import part_sentences
-from viz.charts.scores import bars
+from viz.charts import marks
 from viz.instruments.kit import origin
 from viz.labels import literal
 from viz.memo import remembered
@@ -164,8 +164,10 @@ def _scores(model: ModelCard) -> None:
             best = sorted(rows, key=lambda score: score.value, reverse=how.more)
             st.caption(f"{how.words} on {literal(split)}: {'higher' if how.more else 'lower'} is better")
             page_parts.show(
-                bars(
-                    [(score.subject, score.value, score.subject == model.name) for score in best], how.number
+                marks.bars(
+                    pd.Series({score.subject: score.value for score in best}),
+                    how.number,
+                    highlighted=[model.name],
                 ),
                 f"models.{model.name}.{measure}.{split}",
                 f"{how.words} on {split}: "

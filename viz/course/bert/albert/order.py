@@ -9,7 +9,7 @@ from core.checkpoints.manifest import shipped_folder
 from core.checkpoints.scores import read_scores
 from core.maths import softmax
 from core.serving.engine import RunRequest, default
-from viz.charts.label_reveal import label_bars
+from viz.charts import marks
 from viz.course.bert.albert import charts, pairs
 from viz.course.bert.albert.params import MODEL, SLUG, Params
 from viz.course.bert.albert.steps import here
@@ -53,8 +53,8 @@ def side_by_side(params: Params, _: object) -> Folds:
             )
     if not room:
         page_parts.show(
-            label_bars(
-                [(task, measured[task] if known else None, task == pairs.ORDER) for task in pairs.TASKS]
+            marks.bars(
+                pd.Series(measured)[[*pairs.TASKS]], percent, highlighted=[pairs.ORDER], covered=not known
             ),
             SLUG + "bag",
             "; ".join(f"{task}: {percent(value)} right" for task, value in measured.items())

@@ -10,7 +10,7 @@ import pandas as pd
 
 from core.errors import InputError
 from core.serving.engine import default
-from viz.charts.scores import bars
+from viz.charts import marks
 from viz.course.bert.albert import charts, maths
 from viz.course.bert.albert.params import BERT, MODEL, NAMES, SLUG, Params
 from viz.course.lesson import Folds
@@ -106,9 +106,9 @@ def sharing(params: Params, _: object) -> Folds:
     )
     shown = layers if known else {"none": layers["none"]}
     page_parts.show(
-        bars(
-            [(NAMES[choice], count, choice == shared) for choice, count in shown.items()],
-            "{:,.0f}",
+        marks.bars(
+            pd.Series(shown).rename(NAMES),
+            highlighted=[NAMES[shared]] if known else [],
             end=float(layers["none"]),
         ),
         SLUG + "counts",

@@ -57,35 +57,6 @@ def _shapes(order: Sequence[str], shapes: Sequence[str], **more: Any) -> alt.Sha
 
 
 @draw_once
-def bars(
-    rows: Sequence[tuple[str, float, str]], order: Sequence[str], *, covered: bool = False, high: int = 26
-) -> alt.TopLevelMixin:
-    """Cosines as bars from 0 (name, value, kind), each kind in its colour; covered: "?".
-
-    >>> bars([("river", 0.4, "river")], ["money", "river"]).to_dict()["layer"][0]["mark"]["type"]
-    'bar'
-    """
-    shown = [(0.0 if covered else value, kind) for _, value, kind in rows]
-    cells = [
-        {"place": at, "value": value, "kind": kind, "said": "?" if covered else f"{value:.2f}"}
-        for at, (value, kind) in enumerate(shown)
-    ]
-    low = 0.0 if covered else min([0.0, *(value for _, value, _ in rows)])
-    base = vega.rows(
-        cells,
-        x=alt.X("value:Q", title=None, scale=vega.exact_scale(low, 1), axis=alt.Axis(tickCount=5)),
-        y=vega.row_axis([shorten(phrase(name), 44) for name, _, _ in rows], labelLimit=260),
-        tooltip=vega.tooltip(("said:N", "cosine"), ("kind:N", "meaning")),
-    )
-    hues = vega.colour_channel(
-        "kind:N", dict(zip(order, theme.CATEGORICAL, strict=False)), vega.legend(orient="bottom")
-    )
-    bar = base.mark_bar(height=high * 0.62, cornerRadius=2).encode(color=hues)
-    said = base.mark_text(align="left", dx=5, fontSize=13).encode(text="said:N")
-    return alt.layer(bar, said).properties(view=vega.BARE, height=high * len(rows) + 56)
-
-
-@draw_once
 def nearer(
     texts: Sequence[str],
     partners: Sequence[tuple[str, str]],

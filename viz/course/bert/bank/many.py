@@ -10,7 +10,7 @@ import streamlit as st
 
 from core.errors import InputError
 from core.serving.engine import default
-from viz.charts.scores import bars
+from viz.charts import marks
 from viz.course.bert.bank import charts, topics
 from viz.course.bert.bank.params import MODEL, SLUG, Params, names_of, shown
 from viz.course.bert.bank.words import check
@@ -173,29 +173,15 @@ def whole(params: Params, held: senses.Word) -> Folds:
     texts, partners = [row.text for row in triples], [(row.same, row.alike) for row in triples]
     left, right = st.columns([2, exhibit_parts.by_mode(3, 4)], gap=exhibit_parts.column_gap("medium"))
     with left:
-        rows = [
-            (shown(how), each_way.right / each_way.n, how == params.how)
-            for how, each_way in classified.items()
-        ]
+        rows = pd.Series(
+            {shown(how): each_way.right / each_way.n for how, each_way in classified.items()}
+            | {"by chance": topics.chance()}
+        )
         st.markdown("**Trained classifier, correct**")
         page_parts.show(
-            bars(
-                [
-                    (
-                        exhibit_parts.by_mode(
-                            name, name.removeprefix("mean of all ").removeprefix("mean of ")
-                        ),
-                        value if told else 0.0,
-                        own,
-                    )
-                    for name, value, own in rows
-                ]
-                + [("by chance", topics.chance(), False)],
-                "{:.0%}" if told else "?",
-                1.0,
-            ),
+            marks.bars(rows, "{:.0%}", highlighted=[shown(params.how)], end=1.0, covered=not told),
             SLUG + "classified",
-            "; ".join(f"{name}: {percent(value)}" for name, value, _ in rows) + "."
+            "; ".join(f"{name}: {percent(value)}" for name, value in rows.items()) + "."
             if told
             else "Bars, covered until you guess.",
         )

@@ -7,7 +7,7 @@ import pandas as pd
 
 from core.errors import InputError
 from core.serving.engine import default
-from viz.course.bert.bank import charts
+from viz.charts import marks
 from viz.course.bert.bank.params import MODEL, SLUG, TABLE, Params, names_of
 from viz.course.bert.charts.by_layer import by_layer
 from viz.course.bert.maths import in_context, senses
@@ -93,11 +93,11 @@ def static(params: Params, held: senses.Word) -> Folds:
         f"Mean cosine {means[0]:.3f} with words of “{meanings[0]}”, {means[1]:.3f} with words of "
         f"“{meanings[1]}”.",
     )
-    bars = [(near, cosine, meanings[kind]) for near, kind, cosine in rows]
+    bars = pd.Series({f"{near} ({meanings[kind]})": cosine for near, kind, cosine in rows})
     page_parts.show(
-        charts.bars(bars, meanings, covered=not told, high=28),
+        marks.bars(bars, "{:.2f}", hues=[kind for _, kind, _ in rows], end=1.0, covered=not told, row=28),
         SLUG + "static",
-        "Cosines: " + ", ".join(f"{near} {cosine:.2f}" for near, cosine, _ in bars)
+        "Cosines: " + ", ".join(f"{near} {cosine:.2f}" for near, cosine in bars.items())
         if told
         else "Bars, covered until you guess.",
     )

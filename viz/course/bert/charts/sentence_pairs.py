@@ -15,7 +15,7 @@ from viz import theme
 from viz.charts.parts import vega
 from viz.charts.parts.figures import draw_once
 from viz.course.bert.charts.squares import named
-from viz.labels import percent, phrase, shorten, visible
+from viz.labels import phrase, shorten, visible
 
 Array = np.ndarray[Any, np.dtype[Any]]
 ACROSS, HIGH = 7, 34
@@ -66,44 +66,6 @@ def tokens(
         text="name:N", color=alt.condition("datum.quiet", alt.value(theme.MUTED), alt.value(theme.TEXT))
     )
     return alt.layer(rect, text).properties(view=vega.BARE, height=high * (line + 1))
-
-
-@draw_once
-def chances(
-    rows: Sequence[tuple[str, float | None]], *, high: int = 40, middle: bool = True
-) -> alt.TopLevelMixin:
-    """Probabilities as bars on an axis from 0 to 1, None: covered; a line at one half.
-
-    >>> chances([("follows", 0.6), ("elsewhere", None)]).to_dict()["layer"][2]["mark"]["type"]
-    'text'
-    """
-    cells = [
-        {
-            "place": place,
-            "name": name,
-            "chance": value or 0.0,
-            "said": "?" if value is None else percent(value),
-        }
-        for place, (name, value) in enumerate(rows)
-    ]
-    base = vega.rows(cells).encode(
-        y=_rows([name for name, _ in rows]),
-        tooltip=vega.tooltip("name:N", ("said:N", "probability")),
-    )
-    across = alt.X(
-        "chance:Q",
-        title=None,
-        scale=alt.Scale(domain=[0, 1]),
-        axis=alt.Axis(format="%", values=[0, 0.25, 0.5, 0.75, 1]),
-    )
-    bars = base.mark_bar(cornerRadius=3, height=high * 0.52, color=theme.PRIMARY).encode(x=across)
-    half = (
-        vega.rows([{"at": 0.5}] if middle else [])
-        .mark_rule(color=theme.MUTED, strokeDash=[4, 4])
-        .encode(x="at:Q")
-    )
-    said = base.mark_text(fontSize=15, fontWeight=600, align="left", dx=6).encode(x=across, text="said:N")
-    return alt.layer(bars, half, said).properties(view=vega.BARE, height=high * len(rows) + 26)
 
 
 @draw_once

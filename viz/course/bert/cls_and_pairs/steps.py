@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from viz.charts import marks
 from viz.charts.curves import number
-from viz.charts.tuned import shares, terms
 from viz.course.bert import tuning_live
 from viz.course.bert.cls_and_pairs import read
 from viz.course.bert.cls_and_pairs.params import ALL_HEADS, CLASSES, SLUG, Params
@@ -159,11 +159,11 @@ def arithmetic(params: Params, used: Using) -> Folds:
     rows = {f"h{i} · W{i}": float(added[i]) for i in few}
     rows |= {f"{n - len(few)} more": rest, "bias b": float(said.bias[label])}
     page_parts.show(
-        terms(
-            list(rows),
-            list(rows.values()),
+        marks.bars(
+            pd.Series(rows),
+            "{:+.3f}",
             title=f"added to the score of “{name}”",
-            height=exhibit_parts.by_mode(290, 320),
+            row=exhibit_parts.by_mode(290, 320) / len(rows),
         ),
         SLUG + "terms",
         f"The terms of the score of {name}: " + list_values(rows, "{:+.3f}") + f"; together {z[label]:.3f}.",
@@ -207,7 +207,7 @@ def beside(
             if found is None:
                 covered(name, height)
                 continue
-            picture = shares(classes, found.tolist(), title=name, height=height)
+            picture = marks.bars(pd.Series(found, list(classes)), percent, title=name, end=1.0)
             said = list_values(zip(classes, found, strict=True))
             page_parts.show(picture, f"{key}.{name[:letters]}", f"{name}: {said}.")
 

@@ -13,9 +13,8 @@ from core.checkpoints.store import shipped_folder
 from core.errors import InputError
 from core.serving.engine import default
 from core.training.finetune.mixing import MIXED, N_CHECKED, SPLIT
-from viz.charts.scores import bars
+from viz.charts import marks
 from viz.charts.tensors import Panel, tensors
-from viz.charts.tuned import shares
 from viz.course.bert.charts.by_layer import by_layer
 from viz.course.bert.elmo.maths import mixed
 from viz.course.bert.elmo.maths.chains import Chains
@@ -127,11 +126,11 @@ def learned(params: Params, found: object) -> Folds:
     with left:
         if told:
             page_parts.show(
-                shares(
-                    [exhibit_parts.by_mode(name, _short(name)) for name in floors],
-                    s,
+                marks.bars(
+                    pd.Series(s, [*map(_in_mode, floors)]),
+                    percent,
                     title=exhibit_parts.by_mode(f"s, learned for {task}", "s"),
-                    height=210,
+                    end=1.0,
                 ),
                 SLUG + "s",
                 f"The learned shares: {list_values(list(zip(floors, s, strict=True)), '{:.2f}')}.",
@@ -142,13 +141,11 @@ def learned(params: Params, found: object) -> Folds:
     with right:
         if told:
             page_parts.show(
-                bars(
-                    [
-                        (exhibit_parts.by_mode(name, _short(name)), value, name == MIXED)
-                        for name, value in rows.items()
-                    ],
+                marks.bars(
+                    pd.Series(rows).rename(_in_mode),
                     "{:.1%}",
-                    1.0,
+                    highlighted=[_in_mode(MIXED)],
+                    end=1.0,
                 ),
                 SLUG + "accuracy",
                 f"Right: {list_values(list(rows.items()), '{:.3f}')}.",
@@ -246,6 +243,10 @@ def _kept(found: in_context.Uses, kinds: list[int]) -> tuple[np.ndarray, np.ndar
     """The mean cosine with sentences of the same meaning and of the other, layer by layer."""
     both = [in_context.kept_apart(found.cosines(layer), kinds) for layer in range(len(found.vectors))]
     return np.array([same for same, _ in both]), np.array([other for _, other in both])
+
+
+def _in_mode(name: str) -> str:
+    return exhibit_parts.by_mode(name, _short(name))
 
 
 def _short(name: str) -> str:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import streamlit as st
 
 from core.training.finetune.tuning import BODY
+from viz.charts import marks
 from viz.course.bert.frozen_or_full import read
-from viz.course.bert.frozen_or_full.charts import COVERED, FROZEN, FULL, WAYS, grouped
+from viz.course.bert.frozen_or_full.charts import FROZEN, FULL, WAYS
 from viz.course.bert.frozen_or_full.params import NAMES, SLUG, TWO, Params
 from viz.course.bert.frozen_or_full.steps import listed, missing
 from viz.course.lesson import Folds
@@ -37,16 +40,13 @@ def how_far(params: Params, task: read.Task) -> Folds:
         f"{most.capitalize()} by {percent(by_name[most], 2)}, {least} least by {percent(by_name[least], 2)}; "
         f"the whole body by {body}.",
     )
-    rows = []
-    for at, name in reversed([*enumerate(names)]):
-        for way in WAYS:
-            value, known = shares[way][at], told or way == FROZEN
-            said = COVERED if not known else percent(value, 2) if value else "0"
-            rows.append((name, way, value if known else None, said))
+    table, label = pd.DataFrame(shares, names)[::-1], partial(percent, places=2)
+    if not told:
+        table[FULL] = np.nan
     page_parts.show(
-        grouped(rows, title="|W − W₀| / |W₀|", ends=None if told else (0, 1), shares=True, height=350),
+        marks.bars(table, label, title="|W − W₀| / |W₀|", row=48),
         SLUG + "far.picture",
-        listed(rows),
+        listed(table, label),
     )
     stays = went[FROZEN].body
     same = "the same in every bit" if stays == 0 else f"moved by {percent(stays, 2)}"

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+import numpy as np
 import pandas as pd
 
 from core.training.finetune.finetune_tasks import GOALS
 from core.training.finetune.tuning import CHECKED, TUNINGS
+from viz.charts import marks
 from viz.course.bert import tuning_live
 from viz.course.bert.frozen_or_full import read
-from viz.course.bert.frozen_or_full.charts import COVERED, FROZEN, FULL, WAYS, courses, grouped
+from viz.course.bert.frozen_or_full.charts import FROZEN, FULL, WAYS, courses
 from viz.course.bert.frozen_or_full.params import NAMES, SLUG, TASKS, TRAINED, Params
 from viz.course.lesson import Folds
 from viz.labels import percent
 from viz.widgets import exhibit_parts, page_parts
+
+FIRST = "before the first step"
 
 
 def enough(params: Params, task: read.Task) -> Folds:
@@ -33,17 +39,15 @@ def enough(params: Params, task: read.Task) -> Folds:
         max(gaps, key=lambda title: gaps[title]),
         measured + ".",
     )
-    rows = []
-    for found in whole:
-        for way in WAYS:
-            right = found.right(way) if told or way == FULL else None
-            rows.append((found.title, way, right, share(right)))
-    marks = {found.title: found.ways[FULL].reports[0].right for found in whole}
-    title = "accuracy on synthetic texts (line: before the first step)"
+    table = pd.DataFrame(
+        {way: {found.title: found.right(way) for found in whole} for way in WAYS}
+        | {FIRST: {found.title: found.ways[FULL].reports[0].right for found in whole}}
+    )
+    shown = table if told else table.assign(**{FROZEN: np.nan})
     page_parts.show(
-        grouped(rows, title=title, ends=(0, 1), shares=True, at_first=marks, height=330),
+        marks.bars(shown, percent, title="accuracy on synthetic texts", end=1.0, row=78),
         SLUG + "enough.picture",
-        listed(rows),
+        listed(shown, percent),
     )
     now = task if task.whole else whole[0]
     page_parts.summary(
@@ -52,13 +56,7 @@ def enough(params: Params, task: read.Task) -> Folds:
         + (f", frozen {share(now.right(FROZEN))}." if told else ". How many with a frozen body?")
     )
     return Folds(
-        lambda: pd.DataFrame(
-            [
-                (found.title, *(share(found.right(way)) for way in WAYS), share(marks[found.title]))
-                for found in whole
-            ],
-            columns=["task", *WAYS, "before the first step"],
-        ),
+        lambda: table.map(percent).rename_axis("task").reset_index(),
         {way: [found.right(way) for found in whole] for way in WAYS},
         known=told,
         equations={"tuning.frozen": {}, "tuning.full": {}},
@@ -81,14 +79,15 @@ def what_learns(params: Params, task: read.Task) -> Folds:
         f"{d} × {labels} = {d * labels:,} weights and {labels} biases: {head:,}. "
         f"The body below has {body:,}, {body / head:,.0f} times as many.",
     )
-    rows = []
-    for part in reversed(found):
-        for way in WAYS:
-            covered, learns = part is found[-1] and not told, way in part.taught
-            said = COVERED if covered else f"{part.size:,}" if learns else "stays"
-            rows.append((part.name, way, float(part.size) if learns and not covered else None, said))
+    learning = pd.DataFrame(
+        {way: {part.name: part.size * float(way in part.taught) for part in found} for way in WAYS}
+    )[::-1]
+    if not told:
+        learning.loc[found[-1].name] = np.nan
     page_parts.show(
-        grouped(rows, title="weights that learn", height=370), SLUG + "parts.picture", listed(rows)
+        marks.bars(learning, weights, title="weights that learn", row=48),
+        SLUG + "parts.picture",
+        listed(learning, weights),
     )
     all_of_it = f"With full fine-tuning {body + head:,} weights learn; frozen "
     page_parts.summary(
@@ -158,13 +157,33 @@ def course(params: Params, task: read.Task) -> Folds:
 
 
 def share(right: float | None) -> str:
-    """Return a share as it is written; covered where there is none."""
-    return COVERED if right is None else percent(right)
+    """Return a share in per cent; covered where there is none."""
+    return marks.COVER if right is None else percent(right)
 
 
-def listed(rows: list[tuple[str, str, float | None, str]]) -> str:
-    """What a picture of bars says, for who cannot see it."""
-    return "; ".join(f"{group}, {way}: {said}" for group, way, _, said in rows) + "."
+def weights(count: float) -> str:
+    """Return a number of weights that learn in words.
+
+    >>> weights(1200.0), weights(0.0)
+    ('1,200', 'stays')
+    """
+    return f"{count:,.0f}" if count else "stays"
+
+
+def listed(table: pd.DataFrame, label: Callable[[float], str]) -> str:
+    """Return the bars of a table in words.
+
+    >>> listed(pd.DataFrame({"frozen": [0.5], "full": [None]}, ["tags"]), percent)
+    'tags, frozen: 50%; tags, full: ?.'
+    """
+    return (
+        "; ".join(
+            f"{group}, {way}: {label(value) if pd.notna(value) else marks.COVER}"
+            for group, row in table.iterrows()
+            for way, value in row.items()
+        )
+        + "."
+    )
 
 
 def _cost(way: str, used: tuning_live.Using) -> str:

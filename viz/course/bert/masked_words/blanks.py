@@ -12,8 +12,8 @@ from core.checkpoints.record import trained
 from core.model import Model
 from core.serving.engine import default
 from core.training.recipes import bert_mini
+from viz.charts import marks
 from viz.charts.bar_lanes import Lane, bar_lanes
-from viz.charts.label_reveal import label_bars
 from viz.course.bert.charts.token_rows import Row, token_rows
 from viz.course.bert.masked_words.params import MODEL, SLUG, WRITER, Params
 from viz.course.bert.maths import hidden_words
@@ -47,14 +47,12 @@ def blank(params: Params, text: Text) -> Folds:
     marked = [0 if at == place else None for at in range(len(text.tokens))]
     picture = token_rows([Row("reads", read, marked)], across=6, high=26, room=exhibit_parts.by_mode(0, 110))
     page_parts.show(picture, SLUG + "reads", "The sentence with one word hidden.")
-    rows = [(name, chance, name == truth) for name, chance in chances.items()]
-    if truth not in chances:
-        rows.append((truth, found.wanted, True))
+    rows = pd.Series(chances | {truth: found.wanted})
     if not told:
-        rows = sorted((name, None, False) for name, _, _ in rows)
+        rows = rows.sort_index()
     every = f": {list_values(chances)}."
     page_parts.show(
-        label_bars(rows),
+        marks.bars(rows, percent, highlighted=[truth] if told else [], covered=not told),
         SLUG + "said",
         "Probabilities at the blank" + (every if told else ", covered until you guess."),
     )

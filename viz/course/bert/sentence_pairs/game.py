@@ -13,6 +13,7 @@ from core.checkpoints.record import trained
 from core.checkpoints.scores import Score, read_scores
 from core.run import Run
 from core.serving.engine import default
+from viz.charts import marks
 from viz.course.bert.charts import sentence_pairs
 from viz.course.bert.sentence_pairs import next_pairs, next_sentence
 from viz.course.bert.sentence_pairs.params import EXAMPLES, HALF, MODEL, MOST, SLUG, START, Params
@@ -50,9 +51,7 @@ def one(params: Params, run: Run) -> Folds:
     )
     answers = f"P(IsNext) {percent(chance)}, P(NotNext) {percent(1 - chance)}."
     page_parts.show(
-        sentence_pairs.chances(
-            [(name, value if told else None) for name, value in zip(ANSWERS, both.values(), strict=True)]
-        ),
+        marks.bars(pd.Series([*both.values()], ANSWERS), percent, end=1.0, level=0.5, covered=not told),
         SLUG + "chances",
         answers if told else "Two bars, covered until you guess.",
     )

@@ -10,6 +10,7 @@ import streamlit as st
 
 from core.run import Run
 from core.serving.engine import default
+from viz.charts import marks
 from viz.course.bert.charts import sentence_pairs
 from viz.course.bert.charts.squares import squares
 from viz.course.bert.sentence_pairs import next_pairs, next_sentence
@@ -188,9 +189,12 @@ def swapped(params: Params, run: Run) -> Folds:
     )
     every = list_values(found)
     page_parts.show(
-        sentence_pairs.chances(
-            [(way, value if told or way == WAYS[0] else None) for way, value in found.items()],
-            high=exhibit_parts.by_mode(48, 84),
+        marks.bars(
+            pd.Series(found if told else {**dict.fromkeys(found), WAYS[0]: usual}, dtype=float),
+            percent,
+            end=1.0,
+            level=0.5,
+            row=exhibit_parts.by_mode(48, 84),
         ),
         SLUG + "ways",
         f"P(IsNext): {every}."

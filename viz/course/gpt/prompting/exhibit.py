@@ -17,9 +17,8 @@ from core.checkpoints.scores import read_scores
 from core.data.tasks import PROMPT_LENGTHS, PROMPTS
 from core.errors import InputError
 from core.serving.engine import default
-from viz.charts import by_length, thumbs
+from viz.charts import by_length, marks, thumbs
 from viz.charts.copy_accuracy import Row, letters
-from viz.charts.scores import bars
 from viz.course.gpt.prompting.data import (
     CANDIDATES,
     MOST,
@@ -257,14 +256,17 @@ def described(p: Params, _: object) -> View:
             st.caption(f"The prompt: {TEMPLATES[asked.template].title.lower()}")
             st.code(asked.prompt, language=None, wrap_lines=True)
         origin.tell(model=MODEL, text=asked.prompt)
-        rows = [
-            (name, each.share if revealed else 0.0, revealed and each is right)
-            for name, each in zip(names, ranked, strict=True)
-        ]
-        words = ", ".join(f"{name} {percent(share, 2)}" for name, share, _ in rows)
+        shares = pd.Series([each.share for each in ranked], names)
+        words = ", ".join(f"{name} {percent(share, 2)}" for name, share in shares.items())
         with last:
             show_chart(
-                bars(rows, "{:.1%}" if revealed else "?", 1.0),
+                marks.bars(
+                    shares,
+                    "{:.1%}",
+                    highlighted=[right.text.strip()] if revealed else [],
+                    end=1.0,
+                    covered=not revealed,
+                ),
                 "prompting.shares",
                 "Shares of the candidates",
                 words if revealed else None,
@@ -343,17 +345,22 @@ def examples(p: Params, _: object) -> View:
 
     def picture(revealed: bool) -> None:
         left, last = st.columns(2, gap="medium")
-        rows = [
-            (f"{k} examples" if k != 1 else "1 example", float(count) if revealed else 0.0, True)
-            for k, count in right.items()
-        ]
+        rows = pd.Series(
+            {f"{k} examples" if k != 1 else "1 example": float(count) for k, count in right.items()}
+        )
+        by_chance = pd.Series({"by chance": chance})
         origin.tell(model=MODEL)
         with last:
             show_chart(
-                bars([*rows, ("by chance", chance, False)], "{:g} of " + str(n) if revealed else "?", n),
+                marks.bars(
+                    pd.concat([rows if revealed else rows * np.nan, by_chance]),
+                    "{:g} of " + str(n),
+                    highlighted=list(rows.index),
+                    end=n,
+                ),
                 "prompting.shots",
                 "Right answers by the number of examples",
-                ", ".join(f"{name} {value:g}" for name, value, _ in rows) if revealed else None,
+                ", ".join(f"{name} {value:g}" for name, value in rows.items()) if revealed else None,
             )
         with left:
             own_question()

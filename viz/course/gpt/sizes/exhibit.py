@@ -173,7 +173,7 @@ def variants(p: Params, models: Data) -> View:
         return marks.bars(
             rows["parameters"].rename(screen_name),
             hues=[int(each == BASE) for each in rows.index],
-            pale=[screen_name(each) for each in rows.index if each not in (name, BASE)],
+            highlighted=(screen_name(name), screen_name(BASE)),
             title="Parameters of BERT and its variants",
             covered=not revealed,
             row=30,
@@ -235,10 +235,9 @@ def four_sizes(p: Params, models: Data) -> View:
         table,
         lambda revealed: marks.bars(
             table["parameters"].rename(names),
-            pale=[long for each, long in names.items() if each not in (name, SMALL)],
+            highlighted=(names[name], names[SMALL]),
             title="The models named GPT-2",
             covered=not revealed,
-            row=46,
         ),
         "The models named GPT-2, by their parameters",
         f"“GPT-2 has 1.5 billion parameters” holds for {len(close)} of {len(GPT2)}: {', '.join(close)} with {models.total(close[0]):,}.",
@@ -339,7 +338,6 @@ def calculator(p: Params, models: Data) -> View:
             title="Memory of the weights",
             hues=[2] * len(memory),
             covered=not revealed,
-            row=56,
         )
         said = (describe(table), ", ".join(map(" ".join, zip(memory.index, labels, strict=True))))
         for place, chart, name, numbers in zip(

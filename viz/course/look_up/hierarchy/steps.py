@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from core.analysis.arithmetic.cell import cell_arithmetic
-from viz.charts import scores
+from viz.charts import marks
 from viz.charts.bar_lanes import Lane, bar_lanes
 from viz.course.lesson import Folds
 from viz.course.look_up.hierarchy import maths
@@ -127,8 +127,8 @@ def kinds(params: Params, data: maths.Data) -> Folds:
         f"{percent(data.chances[order[1]], 2)}.",
     )
     if told:
-        rows = [(data.classes[i], float(data.chances[i]), i == best) for i in order]
-        _chart(scores.bars(rows, SHARE, 1.0), f"{SLUG}.kinds", "The probability of each kind of book.")
+        names = [data.classes[i] for i in order]
+        _bars(names, data.chances[order], 0, f"{SLUG}.kinds", "The probability of each kind of book.")
     else:
         _text(data, None)
     return _told(
@@ -187,10 +187,10 @@ def measured(params: Params, _: object) -> Folds:
         + (f"; on test {percent(found[own], 2)}, {best} {percent(found[best], 2)}." if best else "."),
     )
     if told:
-        rows = [(f"this network, {name}", value, True) for name, value in books.items()]
-        rows += [(f"{name}, test", found[name], False) for name in others]
+        network = {f"this network, {name}": value for name, value in books.items()}
+        rows = pd.Series(network | {f"{name}, test": found[name] for name in others})
         _chart(
-            scores.bars(rows, SHARE, 1.0),
+            marks.bars(rows, SHARE, highlighted=list(network), end=1.0),
             f"{SLUG}.right",
             "The share of pages that are classified correctly, by classifier and books.",
         )
@@ -240,7 +240,8 @@ def _text(data: maths.Data, row: int | None) -> None:
 
 
 def _bars(names: Sequence[str], values: np.ndarray, top: int, key: str, alt: str) -> None:
-    _chart(scores.bars(scores.lit(names, values, top), SHARE, 1.0), key, alt)
+    rows = pd.Series(values, list(names))
+    _chart(marks.bars(rows, SHARE, highlighted=[names[top]], end=1.0), key, alt)
 
 
 def _chart(figure: Any, key: str, alt: str, room: int = ROOM) -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 
 from core.errors import InputError
 from core.model import Model
 from core.run import Run
 from core.serving.engine import RunRequest, default
-from viz.charts.scores import bars, lit
+from viz.charts import marks
 from viz.course.lesson import Folds
 from viz.course.look_up.word_vectors.charts import heads
 from viz.course.look_up.word_vectors.params import READER, SENTENCES, SLUG, Params
@@ -43,10 +44,10 @@ def one_vector(params: Params, data: Model) -> Folds:
     )
     names = ["embedding matrix", "with position", *(f"after layer {i}" for i in range(layers))]
     origin.tell(model=READER, text=params.one, second_text=params.two)
-    rows = lit(names, same)
+    rows = pd.Series(same, names)
     alt = f"Cosine of the two vectors of {word}, layer by layer."
     page_parts.show(
-        bars(rows if told else rows[:1], "{:.3f}", end=1.0),
+        marks.bars(rows if told else rows[:1], "{:.3f}", highlighted=names[:1], end=1.0),
         f"{SLUG}.alike",
         alt if told else "Only the first bar is shown before the guess.",
     )
@@ -92,11 +93,11 @@ def remember(params: Params, data: Model) -> Folds:
         options: dict[str, Any] = {"allowed": allowed, "mode": mode, "selected": row}
         strip(attention.weights[layer, head], names, key=f"{SLUG}.lines", **options)
     if not told:
-        covered = [(name, 0.0, False) for name in said]
-        page_parts.show(bars(covered, "?", end=1.0), f"{SLUG}.weights", "Not shown before the guess.")
+        rows = pd.Series(np.nan, said)
+        page_parts.show(marks.bars(rows, end=1.0), f"{SLUG}.weights", "Not shown before the guess.")
     elif not exhibit_parts.presenting():  # before a room the sentence itself shows the weights
-        rows = lit(said, found.weights, best)
-        page_parts.show(bars(rows, "{:.3f}", end=1.0), f"{SLUG}.weights", f"Weights from {names[row]}.")
+        picture = marks.bars(pd.Series(found.weights, said), "{:.3f}", highlighted=[said[best]], end=1.0)
+        page_parts.show(picture, f"{SLUG}.weights", f"Weights from {names[row]}.")
     near = int(found.near.argmax())
     page_parts.summary(
         f"The weighted sum at “{names[row]}” has {percent(float(found.weights[best]))} “{said[best]}”; of the words "

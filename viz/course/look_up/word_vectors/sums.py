@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from core.model import Model
-from viz.charts.scores import bars, lit
+from viz.charts import marks
 from viz.course.lesson import Folds
 from viz.course.look_up import vectors_link
 from viz.course.look_up.word_vectors.charts import word_map
@@ -86,11 +86,9 @@ def trained(params: Params, data: Model) -> Folds:
         near[0],
         f"Its cosine with the sum is {found.cosines[0]:.3f}, that of “{near[1]}” {found.cosines[1]:.3f}.",
     )
-    rows = (
-        lit(near, found.cosines[:SHOWN]) if told else [("?" + " " * i, 0.0, False) for i in range(len(near))]
-    )
+    rows = pd.Series(found.cosines[:SHOWN], near) if told else pd.Series(np.nan, ["?"] * len(near))
     alt = f"The words nearest to {_terms(found)}, by cosine." if told else "Not shown before the guess."
-    page_parts.show(bars(rows, "{:.3f}" if told else "", end=1.0), f"{SLUG}.bars", alt)
+    page_parts.show(marks.bars(rows, "{:.3f}", highlighted=near[:1], end=1.0), f"{SLUG}.bars", alt)
     with_all = "it is nearest even with the three words included"
     if found.place > 1:
         first = f"with the three words included, “{visible(found.first)}” is first"

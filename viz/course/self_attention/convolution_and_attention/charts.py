@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import altair as alt
@@ -18,16 +17,6 @@ Array = NDArray[Any]
 UP = 26
 """Pixels of a level."""
 GROUP = 0.8
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What is said with some blocks on: the probability of the right sign, None while covered, and the best guess with its own."""
-
-    name: str
-    chance: float | None
-    best: str
-    best_chance: float
 
 
 @draw_once
@@ -131,54 +120,6 @@ def field(
         .encode(x2="right:Q", y2="bottom:Q"),
     ]
     return vega.frame(*layers, height=up * (tall + 2.4))
-
-
-@draw_once
-def answers(rows: Sequence[Answer], right: str, *, height: float = 44, end: float = 1.7) -> vega.Layers:
-    """A bar a row: the probability of the right sign, and behind it what is said where that is another one.
-
-    The axis goes on to `end`, so that the words have room.
-
-    >>> rows = [Answer("both", 0.9, "F", 0.9), Answer("half", None, "", 0)]
-    >>> [row["said"] for row in answers(rows, "F").to_dict()["data"]["values"]]
-    ['“F” 90%', '?']
-    """
-    bars = [
-        {
-            "place": i,
-            "from": 0,
-            "chance": row.chance or 0.0,
-            "said": _said(row, right),
-            "name": row.name,
-            "exact": "" if row.chance is None else percent(row.chance, 2),
-        }
-        for i, row in enumerate(rows)
-    ]
-    across = alt.X(
-        "from:Q",
-        title=f"probability of “{visible(right)}”",
-        scale=vega.exact_scale(0, end),
-        axis=vega.bare_axis(values=[0, 0.25, 0.5, 0.75, 1], format=".0%"),
-    )
-    down = vega.row_axis([row.name for row in rows], spacing=(0.35, 0.2), labelLimit=260)
-    base = vega.rows(bars).encode(y=down)
-    layers = [
-        base.mark_bar(color=theme.SURFACE).encode(x=across, x2=alt.datum(1.0)),
-        base.mark_bar(color=theme.CATEGORICAL[0]).encode(
-            x=across, x2="chance:Q", tooltip=vega.tooltip(("name:N", " "), ("exact:N", "probability"))
-        ),
-        base.mark_text(align="left", dx=6, fontSize=14, color=theme.TEXT).encode(
-            x=panels.with_field(across, "chance:Q"), text="said:N"
-        ),
-    ]
-    return vega.frame(*layers, height=height * len(rows) + 10)
-
-
-def _said(row: Answer, right: str) -> str:
-    if row.chance is None:
-        return "?"
-    said = f"“{visible(right)}” {percent(row.chance)}"
-    return said if row.best == right else f"{said}; output “{visible(row.best)}” {percent(row.best_chance)}"
 
 
 @draw_once

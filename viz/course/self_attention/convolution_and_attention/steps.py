@@ -11,9 +11,9 @@ import pandas as pd
 import streamlit as st
 
 from core.scoring.episodes import PLACES, range_name
+from viz.charts import marks
 from viz.course.lesson import Folds
 from viz.course.self_attention.convolution_and_attention import charts, maths
-from viz.course.self_attention.convolution_and_attention.charts import Answer
 from viz.course.self_attention.convolution_and_attention.params import SLUG, Params
 from viz.instruments import heatmap
 from viz.labels import distinct, percent, visible
@@ -44,6 +44,23 @@ class Data:
         return self.truth.answer if self.truth else self.halves["both"].best[0][0]
 
 
+def answer_bars(
+    readings: Mapping[str, maths.Reading], right: str, *, known: bool = True, row: float
+) -> marks.vega.Layers:
+    """Return the probability of the right symbol in each reading, with the output where that is another one; not `known`: of the first alone."""
+    chances = pd.Series({name: reading.chance(right) for name, reading in readings.items()})
+    labels = [
+        f"“{visible(right)}” {percent(chance)}"
+        + ("" if best == right else f"; output “{visible(best)}” {percent(best_chance)}")
+        for chance, (best, best_chance) in zip(
+            chances, (reading.best[0] for reading in readings.values()), strict=True
+        )
+    ]
+    first = chances.index == next(iter(readings))
+    title = f"probability of “{visible(right)}”"
+    return marks.bars(chances if known else chances.where(first), labels, title=title, end=1.0, row=row)
+
+
 def guess(params: Params, data: Data) -> Folds:
     """Is the answer still found when the network has its convolutions alone?"""
     whole, half, right = data.halves["both"], data.halves["convolutions"], data.right
@@ -57,13 +74,9 @@ def guess(params: Params, data: Data) -> Folds:
         f"“{visible(instead)}”, with a probability of {percent(half.best[0][1])}; “{visible(says)}” has {percent(half.chance(says))}. "
         f"{_distance(data)}",
     )
-    rows = [
-        Answer(name, found.chance(right) if known or part == "both" else None, *found.best[0])
-        for part, name in NAMES.items()
-        if (found := data.halves[part])
-    ]
+    readings = {name: data.halves[part] for part, name in NAMES.items()}
     page_parts.show(
-        charts.answers(rows, right, height=exhibit_parts.by_mode(56, 100)),
+        answer_bars(readings, right, known=known, row=exhibit_parts.by_mode(56, 100)),
         f"{SLUG}.answers",
         f"Probability of {visible(right)} with both kinds of block and with each alone.",
     )
@@ -167,12 +180,9 @@ def together(params: Params, data: Data) -> Folds:
     at = n - 1
     moves = _moved(data.signs, at, params.convolves, params.attends)
     levels = maths.tree(steps, at) if params.convolves else [(at,)] * (len(steps) + 1)
-    rows = [Answer(f"now: {_on(params)}", data.now.chance(right), *data.now.best[0])]
-    rows += [
-        Answer(name, found.chance(right), *found.best[0])
-        for part, name in NAMES.items()
-        if name != _on(params) and (found := data.halves[part])
-    ]
+    readings = {f"now: {_on(params)}": data.now} | {
+        name: data.halves[part] for part, name in NAMES.items() if name != _on(params)
+    }
     left, beside = st.columns(2, gap="medium")
     with left:
         page_parts.show(
@@ -188,7 +198,7 @@ def together(params: Params, data: Data) -> Folds:
             "The positions that reach the last one through the convolutions, and how much each symbol changes it.",
         )
         page_parts.show(
-            charts.answers(rows, right, height=exhibit_parts.by_mode(44, 40), end=2.0),
+            answer_bars(readings, right, row=exhibit_parts.by_mode(44, 40)),
             f"{SLUG}.both.answers",
             f"Probability of {visible(right)} as the switches stand, and for the others.",
         )

@@ -12,8 +12,8 @@ from core.analysis.heads.habits import HABIT_NAMES
 from core.edits import ZeroHead
 from core.errors import InputError
 from core.serving.engine import RunRequest, default
+from viz.charts import marks
 from viz.course.lesson import Folds
-from viz.course.self_attention.charts.bar_pairs import bar_pairs
 from viz.course.self_attention.charts.head_grids import per_head
 from viz.course.self_attention.heads_compared.maths import Layer, Removal, removal
 from viz.course.self_attention.heads_compared.params import SLUG, Params
@@ -63,13 +63,15 @@ def kinds(params: Params, data: Layer) -> Folds:
         options: dict[str, Any] = {"numbers": True, "axis": ("habit", "head"), "height": 210 if room else 330}
         heatmap(values, called, heads(data), key=f"{SLUG}kinds", title=title, **options)
     with right:
-        figure = bar_pairs(
-            np.stack([data.weights[:, data.row, key], habit], 1),
-            heads(data),
-            (f"here: “{names[data.row]}” at “{names[key]}”", "in the test: pronouns on what they mean"),
-            "One sentence against all pronouns of the synthetic test sentences",
-            height=450 if room else 460,
-            least=0.1 if room else 0.0,  # numbers of two short bars would overlap
+        weights = {
+            f"here: “{names[data.row]}” at “{names[key]}”": data.weights[:, data.row, key],
+            "in the test: pronouns on what they mean": habit,
+        }
+        figure = marks.bars(
+            pd.DataFrame(weights, heads(data)),
+            "{:.2f}",
+            title="One sentence against all pronouns of the synthetic test sentences",
+            row=370 / n,
         )
         told = "For each head the weight on one word of this sentence, and the mean weight of pronouns on what they mean."
         page_parts.show(figure, f"{SLUG}kinds.bars", told)

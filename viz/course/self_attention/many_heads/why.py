@@ -9,9 +9,9 @@ import pandas as pd
 import streamlit as st
 
 from core.maths import max_difference
+from viz.charts import marks
 from viz.charts.curves import number
 from viz.course.lesson import Folds
-from viz.course.self_attention.charts.bar_pairs import bar_pairs
 from viz.course.self_attention.charts.head_grids import per_head
 from viz.course.self_attention.many_heads import maths
 from viz.course.self_attention.many_heads.grids import grids
@@ -93,14 +93,16 @@ def several(params: Params, data: Ways) -> Folds:
         f"One part of {k} is kept, however the attention is divided. Lost, measured on 4,000 random words: "
         f"{', '.join(f'{percent(loss, 1)} with {name}' for name, loss in spread.items())}.",
     )
-    figure = bar_pairs(
-        values,
-        [f"{m} head{'s' * (m > 1)}" for m in heads],
-        ["closed form: (k − heads) / k", "measured, least squares"],
-        f"What is lost of {k} parts",
-        places=3,
+    figure = marks.bars(
+        pd.DataFrame(
+            values,
+            [f"{m} head{'s' * (m > 1)}" for m in heads],
+            ["closed form: (k − heads) / k", "measured, least squares"],
+        ),
+        "{:.3f}",
+        title=f"What is lost of {k} parts",
         covered=not known,
-        height=min(94 + 52 * k, 302) if room else 0,
+        row=min(52, 208 / k) if room else 0,
     )
     told = "The share that is lost with 1 head, 2 heads and so on."
     page_parts.show(figure, f"{SLUG}.several.picture", told if known else COVERED)

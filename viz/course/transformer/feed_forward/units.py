@@ -6,9 +6,9 @@ import pandas as pd
 import streamlit as st
 
 from core.serving.engine import default
+from viz.charts import marks
 from viz.charts.bar_lanes import Lane, bar_lanes
 from viz.charts.curves import number
-from viz.charts.scores import bars
 from viz.course.lesson import Folds
 from viz.course.transformer.feed_forward import charts, maths
 from viz.course.transformer.feed_forward.maths import Inner
@@ -33,9 +33,8 @@ def one_unit(params: Params, data: Inner) -> Folds:
     key = ("feed_forward.unit", params.text, params.model, layer, unit, lot)
     found = engine_client.submit(key, lambda: maths.written(model, layer, data, unit, lot=lot), 20_000)
     written = [visible(model.tokenizer.decode([row]).strip()) for row, _ in found.nearest]
-    rows = [
-        (say, max(cosine, 0.0), True) for say, (_, cosine) in zip(written, found.nearest, strict=True)
-    ] + [("best by chance", found.chance, False)]
+    cosines = [max(cosine, 0.0) for _, cosine in found.nearest]
+    rows = pd.Series([*cosines, found.chance], [*written, "best by chance"])
     left, right = st.columns([3, 2], gap="medium")
     tall = exhibit_parts.by_mode(340, 250)
     low, high = min(0.0, float(found.share.min())), float(found.share.max())
@@ -54,9 +53,9 @@ def one_unit(params: Params, data: Inner) -> Folds:
         )
     with right:
         st.markdown("Tokens nearest to its output vector (cosine)")
-        nearest = ", ".join(f"{say} {cosine:.2f}" for say, cosine, _ in rows)
+        nearest = ", ".join(f"{say} {cosine:.2f}" for say, cosine in rows.items())
         page_parts.show(
-            bars(rows, "{:.2f}"),
+            marks.bars(rows, "{:.2f}", highlighted=written),
             SLUG + "unit.writes",
             f"The tokens nearest to the unit's output vector: {nearest}.",
         )

@@ -175,48 +175,6 @@ def pyramid(shapes: Mapping[str, tuple[int, int]], *, height: float = 240) -> ve
     return vega.frame(*layers, height=height)
 
 
-@draw_once
-def rates(found: Sequence[tuple[str, float | None, str]], *, height: float = 44) -> vega.Layers:
-    """A bar a row: (name, share of letters wrong or None while covered, what was written of one sound).
-
-    >>> [row["said"] for row in rates([("none", 0.0, "one"), ("loud", None, "")]).to_dict()["data"]["values"]]
-    ['0%  one', '?']
-    """
-    bars = [
-        {
-            "place": i,
-            "from": 0,
-            "share": min(rate or 0.0, 1.0),
-            "said": "?" if rate is None else f"{percent(rate)}  {said}",
-            "name": name,
-            "exact": "" if rate is None else percent(rate, 2),
-        }
-        for i, (name, rate, said) in enumerate(found)
-    ]
-    across = alt.X(
-        "from:Q",
-        title="letter error (synthetic speech)",
-        scale=vega.exact_scale(0, END),
-        axis=vega.bare_axis(values=[0, 0.25, 0.5, 0.75, 1], format=".0%"),
-    )
-    down = vega.row_axis([name for name, *_ in found], spacing=(0.35, 0.2), labelLimit=200)
-    base = vega.rows(bars).encode(y=down)
-    layers = [
-        base.mark_bar(color=theme.SURFACE).encode(x=across, x2=alt.datum(1.0)),
-        base.mark_bar(color=theme.CATEGORICAL[0]).encode(
-            x=across, x2="share:Q", tooltip=vega.tooltip(("name:N", " "), ("exact:N", "letter error"))
-        ),
-        base.mark_text(
-            align="left",
-            dx=6,
-            fontSize=14,
-            color=theme.TEXT,
-            limit=alt.ExprRef(f"width * (1 - datum.share / {END}) - 12"),
-        ).encode(x=panels.with_field(across, "share:Q"), text="said:N"),
-    ]
-    return vega.frame(*layers, height=height * len(found) + 10)
-
-
 def _png(mel: Array) -> str:
     """A spectrogram (frame, band) as a small picture, deep pitches below: the louder, the less transparent."""
     low, high = float(mel.min()), float(mel.max())

@@ -8,8 +8,9 @@ import numpy as np
 import pandas as pd
 
 from core.data.speech.clips import HELD_OUT_VOICES
+from viz.charts import marks
 from viz.course.lesson import Folds
-from viz.course.vision.letters_over_frames import charts, maths, own_voice
+from viz.course.vision.letters_over_frames import maths, own_voice
 from viz.course.vision.letters_over_frames.params import SLUG, Params
 from viz.labels import percent, shorten
 from viz.widgets import engine_client, exhibit_parts, page_parts
@@ -59,12 +60,18 @@ def _bars(
         near=0.03,
     )
     last = len(names) - 1
-    bars = [
-        (name, rate if known or i < last else None, shorten(said, 40))
-        for i, (name, rate, said) in enumerate(zip(names, found.rates, found.written, strict=True))
+    rates = pd.Series(found.rates, list(names))
+    labels = [
+        f"{percent(rate)}  {shorten(said, 40)}" for rate, said in zip(found.rates, found.written, strict=True)
     ]
     page_parts.show(
-        charts.rates(bars, height=exhibit_parts.by_mode(48, 62)),
+        marks.bars(
+            rates if known else rates.where(rates.index != names[last]),
+            labels,
+            title="letter error (synthetic speech)",
+            end=1.0,
+            row=exhibit_parts.by_mode(48, 62),
+        ),
         f"{SLUG}.{of}.rates",
         f"Share of letters wrong by {of}, and the output for one sound.",
     )

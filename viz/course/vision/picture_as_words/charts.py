@@ -15,7 +15,6 @@ from PIL import Image
 from viz import theme
 from viz.charts.parts import panels, vega
 from viz.charts.parts.figures import draw_once
-from viz.labels import percent
 
 Array = NDArray[Any]
 GAP = 0.14
@@ -83,31 +82,6 @@ def tiles(
         .encode(text="number:N"),
     ]
     return vega.frame(*layers, height=height)
-
-
-@draw_once
-def classes(names: Sequence[str], chances: Array, *, height: float = 34) -> vega.Layers:
-    """A bar a class: its probability, from 0 to 1.
-
-    >>> chart = classes(["cat", "eye"], np.array([0.75, 0.25])).to_dict()
-    >>> [row["said"] for row in chart["data"]["values"]]
-    ['75%', '25%']
-    """
-    bars = [
-        {"place": i, "from": 0, "chance": float(chance), "said": percent(chance), "name": name}
-        for i, (name, chance) in enumerate(zip(names, chances, strict=True))
-    ]
-    across = alt.X("from:Q", title=None, scale=vega.exact_scale(0, 1.18), axis=None)
-    base = vega.rows(bars).encode(y=vega.row_axis(list(names), spacing=(0.3, 0.2), labelLimit=160))
-    layers = [
-        base.mark_bar(color=theme.CATEGORICAL[0]).encode(
-            x=across, x2="chance:Q", tooltip=vega.tooltip(("name:N", "class"), ("said:N", "probability"))
-        ),
-        base.mark_text(align="left", dx=6, fontSize=13, color=theme.TEXT).encode(
-            x=panels.with_field(across, "chance:Q"), text="said:N"
-        ),
-    ]
-    return vega.frame(*layers, height=height * len(bars) + 8)
 
 
 def coloured(image: Array) -> Array:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from viz.charts import marks
 from viz.charts import patches as pictures
 from viz.course.lesson import Folds
 from viz.course.vision.picture_as_words import charts, maths
@@ -119,7 +120,7 @@ def looks(params: Params, data: Seen) -> Folds:
     if known:
         with present_layout.side_area():
             page_parts.show(
-                charts.classes(data.classes, data.chances, height=exhibit_parts.by_mode(30, 34)),
+                marks.bars(pd.Series(data.chances, data.classes), percent, end=1.0, row=32),
                 f"{SLUG}.classes",
                 "The probability of each class: "
                 + ", ".join(

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from core.data.scenes.language import groups
-from viz.charts import scores
+from viz.charts import marks
 from viz.course.lesson import Folds
 from viz.course.texts import data as words_of
 from viz.course.vision.show_attend_tell import charts, maths
@@ -87,15 +87,19 @@ def gates(params: Params, data: Told) -> Folds:
         "The program with which Xu et al. drew these pictures puts the selector, called β in the paper, in brackets behind each word. "
         "Their maps have 14 × 14 cells; a weight of 0.98 would leave one of them bright and all others black.",
     )
-    height_end = 1.0
     page_parts.show(
-        scores.bars(scores.lit(list(PRINTED), PRINTED.values(), -1), "{:.2f}", height_end),
+        marks.bars(pd.Series(PRINTED), "{:.2f}", end=1.0),
         f"{SLUG}.theirs",
         f"As printed on the slides: {said}.",
     )
     if known:
         page_parts.show(
-            scores.bars(scores.lit(names, data.gates, int(data.gates.argmax())), "{:.2f}", height_end),
+            marks.bars(
+                pd.Series(data.gates, names),
+                "{:.2f}",
+                highlighted=[names[int(data.gates.argmax())]],
+                end=1.0,
+            ),
             f"{SLUG}.ours",
             "The gate of each word in this run: "
             + ", ".join(f"{name} {gate:.2f}" for name, gate in zip(names, data.gates, strict=True)),
