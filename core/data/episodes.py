@@ -1,7 +1,7 @@
 """Tasks whose rules are new in each text, so that they can be solved from the text alone: pairs to recall, and classes shown by one example.
 
 Both are written alike. Small letters and digits are an item, a capital is its answer, `?` asks for one:
-`k3F m7Q k3?` goes on with `F`. Pure: the same generator draws the same texts.
+`k3F m7Q k3?` goes on with `F`. The same generator gives the same texts.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Episode:
 def recall_episode(rng: np.random.Generator, n: int, n_queries: int) -> Episode:
     """Sample an episode that pairs n keys, a letter and a digit each, with a capital letter, and asks for `n_queries` of them.
 
-    The letters and the digits are few, so that neither says which pair is meant: only both together do.
+    The letters and the digits are few, so that neither identifies a pair: only both together do.
 
     >>> recall_episode(np.random.default_rng(0), 3, 1).text
     't4H t5L e4V e4?'
@@ -77,8 +77,8 @@ def recall_episode(rng: np.random.Generator, n: int, n_queries: int) -> Episode:
 def class_episode(rng: np.random.Generator, n: int, n_queries: int) -> Episode:
     """Sample an episode of n random patterns of five letters: an example of each with its capital, then `n_queries` other examples to classify.
 
-    Two patterns differ in all places, and an example has one sign that its pattern has not: of two examples of a class
-    at most two signs differ, of two classes at least three.
+    Two patterns differ at all positions, and an example differs from its pattern at one: so two examples of a class differ
+    in at most two symbols, examples of two classes in at least three.
 
     >>> class_episode(np.random.default_rng(0), 2, 1).text
     'kzesgG eutgyY pgtgy?'

@@ -1,7 +1,7 @@
 """A picture as a sequence of patches, some of them hidden, read from a doodle's text.
 
-Place 0 is the class token's, in DeiT place 1 the distillation token's, then come the patches row by row. An id below the
-number of places is a place that is seen; the same id plus that number is the same place hidden.
+Position 0 is the class token, in DeiT position 1 the distillation token, then come the patches row by row. An id below the
+number of positions is a visible position; the same id plus that number is the same position hidden.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ def hidden_positions(text: str, n: int, first: int = 1) -> tuple[int, ...] | Non
     >>> hidden_positions("doodle:Y2AYBaNgFMAAAA hidden:a", 49), hidden_positions("doodle:Y2AYBaNgFMAAAA", 49)
     ((1, 3), None)
 
-    Raises InputError for a place that the picture does not have.
+    Raises InputError for a position that the picture does not have.
     """
     found = _MARK.search(text.rstrip())
     if found is None:
@@ -159,7 +159,7 @@ class PatchReader:
     """A reader of doodle texts: the class token and the patches of a picture of `image` pixels each way.
 
     A larger picture than a doodle shows each of its pixels as a square, in all `channels` alike. `share` of the patches
-    are hidden where the text does not say which. The patches begin at place `first`: behind the class token, or behind the
+    are hidden where the text names none. The patches begin at position `first`: after the class token, or after the
     distillation token too.
 
     >>> PatchReader(28, 4, 1).encode(PatchReader(28, 4, 1).example).tokens[:3]

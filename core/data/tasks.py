@@ -1,7 +1,7 @@
 """Toy tasks: randomly sampled strings and the right answer to each. The same generator gives the same strings.
 
-A string belongs to train or to test by its own hash (`core.data.grammar.split_of`): what is tested cannot have been
-trained on, however much is drawn.
+A string belongs to train or to test by its own hash (`core.data.grammar.split_of`): a test string cannot have been
+trained on, however many are sampled.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ YEARS = range(1900, 2100)
 class TaskLine:
     """A line of a small task, symbol by symbol; its answer begins at index `first`.
 
-    `source[i]` is the place of the sign that sign i of the answer is made from, None where no single place has it.
+    `source[i]` is the index of the symbol that symbol i of the answer is made from, None where there is no single one.
     """
 
     signs: tuple[str, ...]
@@ -97,8 +97,8 @@ def sample_question(rng: np.random.Generator, length: int, split: Split) -> tupl
 def sample_repeat(rng: np.random.Generator, length: int, split: Split) -> tuple[str, int]:
     """Sample a text of some symbols, then a string of others twice, and return it with the index at which the second copy begins.
 
-    Every sign of the second copy stood there once before, so there is one place that tells how it goes on; and as many
-    signs stand before as it happens, so no position tells how far back that is.
+    Every symbol of the second copy occurred exactly once before, so one position shows how it continues; the number of
+    symbols before the first copy is random, so no position shows how far back that is.
 
     >>> sample_repeat(np.random.default_rng(0), 4, "test")
     ('s0ue84ce84c', 7)

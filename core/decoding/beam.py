@@ -82,7 +82,7 @@ class _Search:
         """Take one step from log p (row, vocab): return the row and the node of the best continuation, and the rows that are continued.
 
         The rows are the open texts of the groups that go on, group after group; in the first step all share row 0.
-        What a group writes costs those behind it `diversity` for each of its texts.
+        A token that a group writes costs later groups `diversity` for each of its texts that took it.
         """
         cost = np.zeros(log_p.shape[1])
         tops, rows, first = [], [], 0

@@ -1,6 +1,6 @@
 """An example in two steps in which the most probable first word does not begin the most probable sentence.
 
-First step .5 / .4 / .1; then at best .4 behind the first word, .9 behind the second: always taking the most probable
+First step .5 / .4 / .1; then at best .4 after the first word, .9 after the second: always taking the most probable
 word gives .5 * .4 = 0.20, the best sentence has .4 * .9 = 0.36. Several documents take the word of largest
 probability for the next word; that is one choice among others.
 """

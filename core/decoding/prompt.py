@@ -32,8 +32,8 @@ class Names(Protocol):
 class Prompt:
     """The beginning of a decoding: `ids` as the network reads them; the first `hidden` of them (START) are no text.
 
-    `source`, `source_tokens` and the places of its marks belong to a model that reads another sequence; all are empty for one that continues.
-    `values` (token number) are the numbers behind the source's tokens, where these are no words.
+    `source`, `source_tokens` and `source_marks`, the positions of its special tokens, belong to a model that reads another sequence; all are empty for one that continues.
+    `values` (token, number) are the numbers of the source's tokens, where these are no words.
     `room` is how many tokens the network reads at most; `end` ends a text, and so do `ends`; `bad_words` is what may not be written, `first` is always written first.
     """
 

@@ -16,12 +16,11 @@ class Step:
     """A record of one generated token.
 
     token, id: what was written (END is named so). chosen_by: "argmax", "draw" (then `draw` says how), "forced", "rule" (always written first) or
-    "beam". candidates: the most probable tokens, the chosen one among them; `n_kept` tokens were left by the
-    filters, `cuts` says what each filter took. logprob: ln p of the token as the model gives it, before any filter;
+    "beam". candidates: the most probable tokens, the chosen one among them; `n_kept` tokens remained after the
+    filters, `cuts` are the effects of each filter. logprob: ln p of the token as the model gives it, before any filter;
     surprise: the same in bits; entropy: of that distribution, in nats; log_total: ln sum exp of the logits; log_kept:
     the same of what the `filters` made of them, None where there was none.
-    attention: for each kind the pattern (layer, head, key) of the row that wrote the token; allowed: where it might
-    look; keys: the keys' labels. A model without attention has none of the three.
+    attention: for each kind the pattern (layer, head, key) of the row that wrote the token; allowed: the mask of the same shape; keys: the keys' labels. A model without attention has none of the three.
     ids: all that was written, END included. text: all text so far; `pending` are bytes of a character that is not
     complete yet and not in the text. note: what the reader should know before the first step.
     done: nothing follows; reason: "end" (the model wrote END), "limit" (as many tokens as asked for), "context" (the

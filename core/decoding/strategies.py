@@ -34,7 +34,7 @@ class Sample:
     `top_k` keeps the k most probable (0 or None: all), then `top_p` the fewest that together have at least
     that probability (1: all, 0: only the first) (Holtzman et al. 2020), then `min_p` those at least that many times
     as probable as the first (0: all) (Nguyen et al. 2024). Before all this `repetition_penalty` lowers the scores of
-    tokens that stand in the text already (1: nothing) (Keskar et al. 2019): what is being written and its given
+    tokens that the text already has (1: nothing) (Keskar et al. 2019): what is being written and its given
     beginning, not the source of a translator. Temperature 0 takes the largest of the penalised scores, without a
     penalty it is greedy. Step t of a decoding draws with a generator seeded by (seed, t), so a replay gives the same
     tokens.
@@ -100,8 +100,8 @@ class Beam:
     """The strategy of keeping the `width` best beginnings at once; the best text has the largest sum of log p / length ** length_penalty.
 
     The length counts END; 0 prefers short texts, 1 is the mean a token. With `early_stopping` the search ends when
-    `width` texts are finished, without it when no open one can pass the worst of them any more (guessed, as everybody
-    does, at the present length).
+    `width` texts are finished, without it when no open one can still pass the worst of them (estimated, as usual, at the present
+    length).
 
     Diverse beam search (Vijayakumar et al. 2018, with Hamming diversity): the width is divided into `groups`
     that search one after the other within each step, each a beam of its own. What the earlier groups have just

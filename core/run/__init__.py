@@ -30,7 +30,7 @@ NONE = np.empty(0, dtype=np.float32)
 class Attention:
     """The attention patterns of one kind: weights (layer, head, query, key), the labels of both axes, and the mask of allowed cells.
 
-    `paths[layer]` names the tensor each layer's weights come from. `marks` are the places of the queries and of the keys that the
+    `paths[layer]` names the tensor each layer's weights come from. `marks` are the positions of the queries and of the keys that the
     model added to the text ([CLS], START), whatever the words of the text are called. `n_rows` counts the rows of a text: END, where rows
     are named by what they write, and padding come after them.
     """
@@ -65,7 +65,7 @@ def by_word(
     """Return the patterns of `tokens` by word, see `Attention.join_words`, from the weights (head, query, key) of each
     layer; one head at a time, to need little memory.
 
-    `tokens` says the rest of them, by token; its weights are not read.
+    The labels and the mask come from `tokens`, by token; its weights are not read.
     """
     allowed = tokens.allowed
     queries, keys = _picked(query_words), _picked(key_words)

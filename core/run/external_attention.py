@@ -31,9 +31,9 @@ class ExternalAttention:
     """Attention patterns from another program, with the part of the interface of `Run` that instruments of patterns need.
 
     `attentions` is a tuple of a tensor (batch, head, query, key) a layer, of which `row` is taken, or an array (layer, head,
-    query, key). `tokens` label the queries, and the keys too unless `keys` does: then one text looks at another (cross-attention).
+    query, key). `tokens` label the queries, and the keys too unless `keys` are given: then one text attends to another (cross-attention).
     `mask` is the attention_mask of what is read, 1 for a token and 0 for padding, for `row` or for all rows: padding is left out. Without it
-    only padding in front of a text is known, by its rows: they are even, and nothing attends to them. Patterns that never look ahead count as causal.
+    only padding in front of a text is known, by its rows: they are even, and nothing attends to them. Patterns without weight on later keys count as causal.
 
     Raises InputError: no such array, numbers that are no weights, labels that are too many or too few.
 
@@ -100,7 +100,7 @@ class ExternalAttention:
         return self.source if name == "source" and self.source is not None else self.side
 
     def attention(self, kind: str | None = None, by: str = "token", *, writing: bool = False) -> Attention:
-        """Return the patterns by token, whatever `by` says: only their own tokenizer knows which tokens make a word."""
+        """Return the patterns by token, whatever `by` is: the words of another tokenizer are not known here."""
         if kind not in (None, *self.kinds):
             wrong = f"There is no attention '{kind}' in {self.model.name}."
             raise InputError(wrong, f"It has {self.kinds[0]}.", "Choose that.")

@@ -33,7 +33,7 @@ def check_finite(value: Tensor, model: str) -> Tensor:
 class Outputs:
     """The outputs of one text, each computed on first access, with the values on the way to it.
 
-    `hidden` (1 pos d_model) is what the network gave, `real` (1 pos) says where it is no padding; `early` holds outputs,
+    `hidden` (1, pos, d_model) is the output of the network, `real` (1, pos) is False at padding; `early` holds outputs,
     batch axis included, that were computed during the run itself: their paths are in its trace.
     """
 

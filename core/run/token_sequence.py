@@ -20,8 +20,8 @@ from core.text.tokenizer import Span
 class TokenSequence:
     """A sequence of a run, read or written: its text, its tokens (padding included) and their spans in the text.
 
-    `one_word_each` says that its tokens are more than words, and none is a piece of another: the sentences of a text.
-    `values` (token number) are the numbers behind its real tokens, where they are no words: `Encoded.values`.
+    With `one_word_each` every token is a word of its own, as the sentences of a text are.
+    `values` (token, number) are the numbers of its real tokens, where they are no words: `Encoded.values`.
     """
 
     text: str
@@ -112,7 +112,7 @@ def tensors(sides: Sequence[TokenSequence]) -> tuple[Tensor, Tensor]:
 
 
 def values(sides: Sequence[TokenSequence]) -> Tensor | None:
-    """Return the numbers behind the tokens (batch pos number), zero at padding; None where tokens are words."""
+    """Return the numbers of the tokens, (batch, pos, number), zero at padding; None where tokens are words."""
     if sides[0].values is None:
         return None
     own = [torch.from_numpy(side.values) for side in sides]

@@ -23,7 +23,7 @@ class Scoring:
     """The measurement of one kind of model.
 
     `families` are measured by `measure(model, path, limit)` on a file that ends in `suffix` (or that and `.xz`).
-    What it returns goes to the screen as JSON: `items` first, then the metrics; under `baselines` by their names the metrics
+    What it returns goes to the screen as JSON: `items` first, then the metrics; under the key "beside" by their names the metrics
     of baselines that need no file of their own. `beside(model, train, path)`, where given, is what simpler readers reach on
     the same file that learn from `train`, by their names.
     """

@@ -1,6 +1,6 @@
 """Bags of words: two baselines that learn to classify from counted words, without their order.
 
-Naive Bayes (McCallum and Nigam 1998) adds up what each word says by itself. The linear classifier weighs words and pairs of
+Naive Bayes (McCallum and Nigam 1998) adds up the evidence of each word by itself. The linear classifier weighs words and pairs of
 neighbouring words by their tf-idf (Salton and Buckley 1988), its weights learned by logistic regression.
 """
 

@@ -1,7 +1,7 @@
 """Language models in both directions: the metrics of `core.scoring.language`, for each direction of one network.
 
 Read from its end a text is a text: the backward direction is measured as any language model is, on the tokens of each
-text in reverse, behind the end token, which is not scored. So each token is scored once by each, in windows of n_ctx
+text in reverse, after the end token, which is not scored. So each token is scored once by each, in windows of n_ctx
 tokens that move by half their length, and both are divided by the same bytes.
 """
 

@@ -5,11 +5,11 @@ never gave to its kind.
 
     exact_match              the sentence of the grammar, word for word
     exact_match_unseen       of scenes with a thing in a colour that is new to its kind
-    exact_match_by_relation  by how the two groups stand to each other
+    exact_match_by_relation  by the relation of the two groups
     noun_on_object           the cell with the largest weight holds one of the things that the noun names
 
-Beside it stand the same network with all weights equal, which sees the mean of all cells at each word, and a cell taken at
-random: the share of cells that hold what is named.
+The baselines are the same network with all weights equal, which reads the mean of all cells at each word, and a random
+cell: the share of cells that hold a thing that the noun names.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Each text has its own random pairs, classes, letters and answers. What helps is 
 
     accuracy            the mean of the tasks
     accuracy_by_task    of each task by itself
-    accuracy_by_place   by how many signs before the `?` the answer was shown
+    accuracy_by_place   by how many symbols before the `?` the answer occurred
 """
 
 from __future__ import annotations

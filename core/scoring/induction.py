@@ -1,12 +1,12 @@
 """Models of strings that occur twice: how much attention a head pays to the continuation of the first copy.
 
-Each row is drawn: some signs, a string of others, the same string again. On the rows of each length
+Each row is sampled: some symbols, a string of others, the same string again. On the rows of each length
 
-    induction_score = the mean weight on the one place behind the first copy of the present sign
+    induction_score = the mean weight on the one position after the first copy of the present symbol
                       (`core.analysis.attention.measures.induction`), of the head where that is largest over all rows
-    copied          = how often the best guess is the sign that comes, from the second sign of the second copy on
+    copied          = how often the best guess is the next symbol, from the second symbol of the second copy on
 
-Row lengths differ and the signs before are so many as it happens: no place tells how far back the first copy is.
+Row lengths and the number of symbols before the string are random: no position shows how far back the first copy is.
 """
 
 from __future__ import annotations

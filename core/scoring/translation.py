@@ -34,7 +34,7 @@ class Decode(Protocol):
 def measure(model: Any, path: Path, limit: int | None = None) -> Metrics:
     """Measure a translator on `source TAB reference` lines (its first `limit` different sources).
 
-    All references of a source count, wherever they stand in the file; `items` are the different sources. BLEU and
+    All references of a source count, wherever they are in the file; `items` are the different sources. BLEU and
     chrF are sacrebleu's with their defaults, cased. `bleu_by_length` is the BLEU of the beam search on thirds of the
     sources by their number of words; sentences of the same length stay together.
     Raises InputError for a line that is no pair, a file without any, a source longer than the model reads.

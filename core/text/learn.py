@@ -59,8 +59,8 @@ def learn_wordpiece(lines: Iterable[str], n_vocab: int, *, n_letters: int = 1000
 def learn_word_list(lines: Iterable[str], n_vocab: int, *, first: Sequence[str] = ()) -> tokenizers.Tokenizer:
     """Learn a vocabulary of the most frequent words in lower case, without accents; every other word is [UNK], id 0.
 
-    Words are cut as BERT cuts them, numbers and signs by themselves; the more frequent has the smaller id. Those of
-    `first` have the ids 1, 2, .. however often they stand there.
+    Words are cut as BERT cuts them, numbers and punctuation by themselves; the more frequent has the smaller id. Those of
+    `first` have the ids 1, 2, .. however often they occur.
 
     >>> learn_word_list(["The cat sat.", "The cat?"], 3).encode("A cat, the cat!").ids
     [0, 1, 0, 2, 1, 0]
@@ -86,7 +86,7 @@ def character_tokenizer(
 ) -> tokenizers.Tokenizer:
     """Return a tokenizer in which each symbol is a token. White space separates tokens and is none itself, unless a space is one of the symbols.
 
-    `special` come first and get the ids 0, 1, ..; one of them is `unknown`, the token of every other sign. A word
+    `special` come first and get the ids 0, 1, ..; one of them is `unknown`, the token of every other symbol. A word
     of `words` is one token where `ends_word` follows it.
 
     >>> character_tokenizer("abcopy:", ("<unk>",), words=("copy",)).encode("copy: a copy?").tokens

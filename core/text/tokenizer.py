@@ -33,7 +33,7 @@ class Encoded:
     """The tokens of one text. `spans[i]` is the (start, end) of token i in the text as typed, None for an added token.
 
     The pieces of one character share its span. `uncovered` lists the spans of characters that no token covers.
-    `values` (token number) are the numbers behind each token where it is no word of a table: a patch's, a frame's.
+    `values` (token, number) are the numbers of each token where it is no word of a table: of a patch, or of a frame.
     """
 
     ids: tuple[int, ...]
@@ -386,7 +386,7 @@ def _extended(text: str, tokens: Sequence[str], spans: tuple[Span, ...], unknown
 
 
 def _in_order(text: str, tokens: Sequence[str], spans: tuple[Span, ...]) -> tuple[Span, ...]:
-    """Return the spans of tokens whose letters stand in the text in this order, and others between them; else the given ones.
+    """Return the spans of tokens whose letters occur in the text in this order, with others between them; else the given ones.
 
     A vocabulary without an unknown token drops what it has no token for, and the library counts on without it.
 
@@ -412,7 +412,7 @@ def _in_order(text: str, tokens: Sequence[str], spans: tuple[Span, ...]) -> tupl
 
 
 def _same_letters(token: str, letters: str) -> bool:
-    """Return whether a token spells these letters, but for case, accents, spaces and the sign of a piece within a word."""
+    """Return whether a token spells these letters, ignoring case, accents, spaces and the mark of a piece within a word."""
     token, letters = (
         "".join(char for char in unicodedata.normalize("NFKD", some.casefold()) if char.isalnum())
         for some in (token, letters)

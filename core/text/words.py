@@ -111,7 +111,7 @@ def words_of(text: str, tokens: Sequence[str], spans: Sequence[Span]) -> list[Wo
 
 
 def _units(text: str, spans: Sequence[Span]) -> Sequence[tuple[int, int]]:
-    """Return the places of the words of a text, and of the letters of what is too long to be a word (see `MANY`)."""
+    """Return the spans of the words of a text, or of the letters of a run that is too long to be a word (see `MANY`)."""
     words = word_spans(text)
     begins = sorted({span[0] for span in spans if span and span[0] < span[1]})
     counts = [bisect_left(begins, end) - bisect_left(begins, begin) for begin, end in words]

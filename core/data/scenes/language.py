@@ -177,7 +177,7 @@ def caption(scene: Sequence[Thing]) -> str | None:
 def named_things(scene: Sequence[Thing], words: Sequence[str]) -> list[list[Thing] | None]:
     """Return for each word of a caption the things that it names, where it is a noun and there are such things, else None.
 
-    The nouns stand in the order of `groups`: a first noun is of the first group of that kind that no noun before named.
+    The nouns are in the order of `groups`: each is the first group of its kind that no earlier noun named.
 
     >>> [None if group is None else len(group) for group in named_things(read(EXAMPLE), "a red cat is above two blue houses".split())]
     [None, None, 1, None, None, None, None, 2]

@@ -110,7 +110,7 @@ def synthesize(spoken: Spoken) -> tuple[Wave, list[tuple[float, float]]]:
 def network_input(wave: Wave, n_frames: int, n_bands: int = N_BANDS, hop: int = HOP) -> NDArray[np.float32]:
     """Return the input of a network for a sound: (position, n_frames * band), the frames of each position one after another.
 
-    The last place is filled up with silence.
+    The last position is filled up with silence.
 
     >>> network_input(np.zeros(RATE, dtype=np.float32), 4).shape
     (13, 96)
@@ -131,8 +131,8 @@ def seconds(n_places: int, n_frames: int) -> float:
 class SpeechReader:
     """A reader of texts that describe a sound: a token is a position of `n_frames` frames, named by its second.
 
-    `n_ctx` places are read at most. The span of a token is the word that is heard at its middle,
-    in a pause the nearest one: so by word there is a column for each word that is typed.
+    At most `n_ctx` positions are read. The span of a token is the word spoken at its middle, in a pause the nearest one:
+    so attention by word has a column for each word that was typed.
     """
 
     n_frames: int

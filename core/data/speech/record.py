@@ -1,7 +1,7 @@
 """The script that made the clips with espeak-ng: `python -m core.data.speech.record WORK` (Debian: apt-get install espeak-ng).
 
 Writes WORK/clips.npz for the training, many clips of each word in many voices, speeds, pitches and accents, and
-assets/sounds/words.npz, what ships: each word once in six voices, three of which no training hears. What a program under
+assets/sounds/words.npz, which ships: each word once in six voices, three of which are in no training. What a program under
 the GPL speaks is not under the GPL: the clips are ours.
 """
 

@@ -111,8 +111,8 @@ def log_mel(wave: Wave, hop: int = HOP, n_bands: int = N_BANDS) -> NDArray[np.fl
 def stretch(wave: Wave, speed: float) -> Wave:
     """Return the sound at `speed` times its speed and the same pitch: overlapping pieces of it, placed where they fit best.
 
-    Waveform similarity overlap-add (Verhelst and Roelands 1993): each piece of 40 ms is looked for within 10 ms of where
-    it ought to be, so that it goes on as the piece before it would have gone on.
+    Waveform similarity overlap-add (Verhelst and Roelands 1993): each piece of 40 ms is taken within 10 ms of
+    its ideal start, where it best continues the piece before it.
 
     >>> len(stretch(np.zeros(4000, dtype=np.float32), 2.0))
     2000
