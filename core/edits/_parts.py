@@ -12,8 +12,10 @@ from torch import Tensor
 from core.errors import InputError
 
 
-def checked(index: int, size: int, word: str, where: str) -> int:
-    """Return the index counted from 0; a negative one counts from the end. Raises InputError if it is outside."""
+def check_index(index: int, size: int, word: str, where: str) -> int:
+    """Return the index counted from 0; a negative one counts from the end. `word` and `where` name it in the error.
+    Raises InputError if it is outside.
+    """
     if not -size <= index < size:
         raise InputError(
             f"There is no {word} {index} at '{where}'.",
@@ -23,12 +25,12 @@ def checked(index: int, size: int, word: str, where: str) -> int:
     return index % size
 
 
-def tensor(value: Tensor | NDArray[np.float32]) -> Tensor:
-    """Return the value as a tensor: a trace gives sealed arrays, which are copied."""
+def to_tensor(value: Tensor | NDArray[np.float32]) -> Tensor:
+    """Return the value as a tensor. The read-only arrays of a trace are copied."""
     return value if isinstance(value, Tensor) else torch.from_numpy(np.array(value))
 
 
-def replaced(value: Tensor, index: Any, new: Tensor | float | bool) -> Tensor:
+def replace_at(value: Tensor, index: Any, new: Tensor | float | bool) -> Tensor:
     """Return a copy of the value with new numbers at an index."""
     copy = value.clone()
     copy[index] = new

@@ -1,4 +1,4 @@
-"""Edits of who may look where, and how much: masks, scores and patterns of attention."""
+"""Edits of single cells of attention: of masks, scores and patterns."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from core.edits._parts import checked, replaced
+from core.edits._parts import check_index, replace_at
 from core.errors import InputError
 
 
 @dataclass(frozen=True)
 class SetAllowed:
-    """Put a whole mask in place. At `*_attn.allowed` (batch head query key); True = may attend.
+    """An edit that replaces the whole mask. At `*_attn.allowed` (batch head query key); True = may attend.
 
     `rows` is the query x key matrix as a tuple of tuples of bool.
     """
@@ -45,7 +45,7 @@ class SetAllowed:
 
 @dataclass(frozen=True)
 class Forbid:
-    """Forbid one cell, a row (`key=None`) or a column (`query=None`). At `*_attn.allowed`."""
+    """An edit that masks one cell, a row (`key=None`) or a column (`query=None`). At `*_attn.allowed`."""
 
     leaf: ClassVar[str] = "allowed"
     where: str
@@ -57,16 +57,16 @@ class Forbid:
         _, n_heads, n_queries, n_keys = allowed.shape
         index = (
             slice(None),
-            slice(None) if self.head is None else checked(self.head, n_heads, "head", self.where),
-            slice(None) if self.query is None else checked(self.query, n_queries, "query", self.where),
-            slice(None) if self.key is None else checked(self.key, n_keys, "key", self.where),
+            slice(None) if self.head is None else check_index(self.head, n_heads, "head", self.where),
+            slice(None) if self.query is None else check_index(self.query, n_queries, "query", self.where),
+            slice(None) if self.key is None else check_index(self.key, n_keys, "key", self.where),
         )
-        return replaced(allowed, index, False)
+        return replace_at(allowed, index, False)
 
 
 @dataclass(frozen=True)
 class DropToken:
-    """Nobody may look at one key, in any head: for attention the word is not there. At `*.allowed`.
+    """An edit that masks one key for every query, in every head: attention proceeds as if the token were not there. At `*.allowed`.
 
     The others keep their places and the word its own row, so this is not the text without the word: that is another
     text. In an encoder-decoder "encoder.*.allowed|*.cross_attn.allowed" drops a word of the source.
@@ -77,12 +77,12 @@ class DropToken:
     key: int
 
     def __call__(self, allowed: Tensor) -> Tensor:
-        return replaced(allowed, (..., checked(self.key, allowed.shape[-1], "key", self.where)), False)
+        return replace_at(allowed, (..., check_index(self.key, allowed.shape[-1], "key", self.where)), False)
 
 
 @dataclass(frozen=True)
 class ForceCell:
-    """One query gives everything to one key, in one head or in all. At `*_attn.allowed`.
+    """An edit that gives all of a query's attention to one key, in one head or in all. At `*_attn.allowed`.
 
     It forbids the query all other keys, so the weight is exactly 1 and the mask is still obeyed.
     Raises InputError for a key that the mask forbids.
@@ -99,10 +99,10 @@ class ForceCell:
 
     def __call__(self, allowed: Tensor) -> Tensor:
         _, n_heads, n_queries, n_keys = allowed.shape
-        head = slice(None) if self.head is None else checked(self.head, n_heads, "head", self.where)
+        head = slice(None) if self.head is None else check_index(self.head, n_heads, "head", self.where)
         query, key = (
-            checked(self.query, n_queries, "query", self.where),
-            checked(self.key, n_keys, "key", self.where),
+            check_index(self.query, n_queries, "query", self.where),
+            check_index(self.key, n_keys, "key", self.where),
         )
         row = allowed[:, head, query]
         only = torch.zeros_like(row)
@@ -113,12 +113,12 @@ class ForceCell:
                 "A row can be forced only onto a key that its mask allows.",
                 "Choose an allowed key.",
             )
-        return replaced(allowed, (slice(None), head, query), row & only)
+        return replace_at(allowed, (slice(None), head, query), row & only)
 
 
 @dataclass(frozen=True)
 class SetPattern:
-    """Put one row of weights in place. At `*_attn.pattern`; the weights are >= 0 and sum to 1."""
+    """An edit that replaces one row of weights. At `*_attn.pattern`; the weights are >= 0 and sum to 1."""
 
     leaf: ClassVar[str] = "pattern"
     where: str
@@ -141,27 +141,33 @@ class SetPattern:
                 "A row has one weight per key.",
                 "Give as many weights as there are tokens.",
             )
-        query = checked(self.query, pattern.shape[2], "query", self.where)
-        head = slice(None) if self.head is None else checked(self.head, pattern.shape[1], "head", self.where)
-        return replaced(pattern, (slice(None), head, query), torch.tensor(self.weights, dtype=pattern.dtype))
+        query = check_index(self.query, pattern.shape[2], "query", self.where)
+        head = (
+            slice(None) if self.head is None else check_index(self.head, pattern.shape[1], "head", self.where)
+        )
+        return replace_at(
+            pattern, (slice(None), head, query), torch.tensor(self.weights, dtype=pattern.dtype)
+        )
 
 
 @dataclass(frozen=True)
 class Uniform:
-    """One head, or all, looks evenly at everything it may look at: every score is 0. At `*_attn.scores`."""
+    """An edit that spreads the attention of one head, or of all, evenly over the allowed keys: every score is 0. At `*_attn.scores`."""
 
     leaf: ClassVar[str] = "scores"
     where: str
     head: int | None = None
 
     def __call__(self, scores: Tensor) -> Tensor:
-        head = slice(None) if self.head is None else checked(self.head, scores.shape[1], "head", self.where)
-        return replaced(scores, (slice(None), head), 0.0)
+        head = (
+            slice(None) if self.head is None else check_index(self.head, scores.shape[1], "head", self.where)
+        )
+        return replace_at(scores, (slice(None), head), 0.0)
 
 
 @dataclass(frozen=True)
 class Temperature:
-    """The softmax temperature T: scores are divided by it. At `*_attn.scores`.
+    """An edit that divides the scores by a softmax temperature T. At `*_attn.scores`.
 
     Below 1 rows grow sharper, above 1 more even; 1 is the model as it is.
 
@@ -183,13 +189,17 @@ class Temperature:
             )
 
     def __call__(self, scores: Tensor) -> Tensor:
-        head = slice(None) if self.head is None else checked(self.head, scores.shape[1], "head", self.where)
-        return replaced(scores, (slice(None), head), scores[:, head] / self.temperature)
+        head = (
+            slice(None) if self.head is None else check_index(self.head, scores.shape[1], "head", self.where)
+        )
+        return replace_at(scores, (slice(None), head), scores[:, head] / self.temperature)
 
 
 @dataclass(frozen=True)
 class NoScale:
-    """Scores without 1 / sqrt(d_head) (Vaswani et al. 2017, section 3.2.1): larger, so rows grow sharper. At `*_attn.scores`."""
+    """An edit that leaves out the factor 1 / sqrt(d_head) of the scores (Vaswani et al. 2017, section 3.2.1): they are
+    larger, so rows grow sharper. At `*_attn.scores`.
+    """
 
     leaf: ClassVar[str] = "scores"
     where: str

@@ -11,12 +11,12 @@ from core.trace import Edit
 SIDES = (("cross_attn", "cross-attention "), ("encoder", "encoder "), ("decoder", "decoder "))
 
 
-def in_words(edit: Edit, words: Sequence[str] = (), keys: Sequence[str] | None = None) -> str:
-    """Return the edit as a sentence; `words` are those of the rows, `keys` those of the columns where they are others.
+def describe(edit: Edit, words: Sequence[str] = (), keys: Sequence[str] | None = None) -> str:
+    """Return a sentence about the edit; `words` name the rows of its value, `keys` the columns where they are others.
 
-    >>> in_words(edits.ZeroHead("layer.1.self_attn.heads", 3))
+    >>> describe(edits.ZeroHead("layer.1.self_attn.heads", 3))
     'Layer 1, head 3 zero-ablated'
-    >>> in_words(edits.Forbid("layer.1.self_attn.allowed", query=2, key=0), ["the", "old", "cat"])
+    >>> describe(edits.Forbid("layer.1.self_attn.allowed", query=2, key=0), ["the", "old", "cat"])
     'Layer 1: “the” masked for “cat”'
     """
     keys = words if keys is None else keys
@@ -26,7 +26,7 @@ def in_words(edit: Edit, words: Sequence[str] = (), keys: Sequence[str] | None =
 
 
 class _Where:
-    """The place of an edit: 'Layer 3, head 5', 'All layers', 'The encoder's layers'."""
+    """A readable name of an edit's target: 'Layer 3, head 5', 'All layers', 'The encoder's layers'."""
 
     def __init__(self, edit: Edit) -> None:
         place = edit.where

@@ -10,13 +10,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from core.edits._parts import checked, replaced, tensor
+from core.edits._parts import check_index, replace_at, to_tensor
 from core.errors import InputError
 
 
 @dataclass(frozen=True)
 class ScaleHead:
-    """Multiply the output of one head by `factor`.
+    """An edit that multiplies the output of one head by `factor`.
 
     >>> ScaleHead("layer.0.self_attn.heads", head=1, factor=0.5)(torch.ones(1, 2, 1, 1)).flatten().tolist()
     [1.0, 0.5]
@@ -29,13 +29,13 @@ class ScaleHead:
 
     def __call__(self, heads: Tensor) -> Tensor:
         weight = torch.ones(heads.shape[1], dtype=heads.dtype, device=heads.device)
-        weight[checked(self.head, heads.shape[1], "head", self.where)] = self.factor
+        weight[check_index(self.head, heads.shape[1], "head", self.where)] = self.factor
         return heads * weight[None, :, None, None]
 
 
 @dataclass(frozen=True)
 class ZeroHead:
-    """Switch one head off."""
+    """An edit that sets the output of one head to 0."""
 
     leaf: ClassVar[str] = "heads"
     where: str
@@ -67,21 +67,21 @@ class MeanHead:
     over: str = ""
 
     def __call__(self, heads: Tensor) -> Tensor:
-        head = checked(self.head, heads.shape[1], "head", self.where)
+        head = check_index(self.head, heads.shape[1], "head", self.where)
         if self.vector is None:
-            return replaced(heads, (slice(None), head), heads[:, head].mean(1, keepdim=True))
+            return replace_at(heads, (slice(None), head), heads[:, head].mean(1, keepdim=True))
         if len(self.vector) != heads.shape[-1]:
             raise InputError(
                 f"The mean has {len(self.vector)} numbers, a head at '{self.where}' has {heads.shape[-1]}.",
                 "A mean belongs to one head of one model.",
                 "Compute it again for this model.",
             )
-        return replaced(heads, (slice(None), head), torch.tensor(self.vector, dtype=heads.dtype))
+        return replace_at(heads, (slice(None), head), torch.tensor(self.vector, dtype=heads.dtype))
 
 
 @dataclass(frozen=True)
 class PatchHead:
-    """Replace the output of one head by its output in another run: (query, d_head), row by row.
+    """An edit that replaces the output of one head by its output in another run: (query, d_head), row by row.
 
     Equality and hash go by `where`, `head` and `recipe` (how the source was made), never by the bytes of the tensor.
     Raises InputError where this run has another number of rows.
@@ -94,11 +94,11 @@ class PatchHead:
     recipe: tuple[object, ...] = ()
 
     def __call__(self, heads: Tensor) -> Tensor:
-        head = checked(self.head, heads.shape[1], "head", self.where)
+        head = check_index(self.head, heads.shape[1], "head", self.where)
         if self.value.shape != heads.shape[2:]:
             raise InputError(
                 f"The other text has {self.value.shape[0]} rows at '{self.where}', this one {heads.shape[2]}.",
                 "A patch goes row by row.",
                 "Choose a text of as many tokens.",
             )
-        return replaced(heads, (slice(None), head), tensor(self.value).to(heads.dtype))
+        return replace_at(heads, (slice(None), head), to_tensor(self.value).to(heads.dtype))

@@ -18,11 +18,11 @@ from urllib.parse import quote, unquote
 from torch import Tensor
 
 from core import edits
-from core.edits.describe import in_words
+from core.edits.describe import describe
 from core.errors import InputError
 from core.trace import Edit
 
-__all__ = ["NAMES", "Source", "from_text", "in_words", "to_text"]
+__all__ = ["NAMES", "Source", "describe", "from_text", "to_text"]
 
 NAMES: dict[str, type[Any]] = {
     "zero": edits.ZeroHead,
@@ -69,7 +69,7 @@ def to_text(changes: Sequence[Edit]) -> str:
 
 
 def from_text(text: str, source: Source | None = None) -> tuple[Any, ...]:
-    """Return the edits of a compact text. Raises InputError naming the part that cannot be read.
+    """Return the edits of a compact text. Raises InputError that names the part which cannot be read.
 
     `source` gives the numbers of edits that name them only: patches, replaced words, means over other texts.
 
@@ -141,7 +141,7 @@ def _read(part: str, source: Source | None) -> Any:
 
 
 def _needed(kind: type[Any], name: str) -> bool:
-    """Return whether an argument is required; a recipe is, since it says where the numbers come from."""
+    """Return whether an argument is required; a recipe is, since it names the origin of the numbers."""
     return name == "recipe" or name not in kind.__dict__  # a default is an attribute of the class
 
 

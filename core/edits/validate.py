@@ -14,8 +14,8 @@ from core.trace import Edit, apply_edit, matches, ready
 Shape = tuple[int, ...]
 
 
-def fitting(edits: Sequence[Edit], run: Run) -> tuple[tuple[Edit, ...], tuple[InputError, ...]]:
-    """Return the edits that can be made in this run, in their order, and why the others cannot.
+def split_by_fit(edits: Sequence[Edit], run: Run) -> tuple[tuple[Edit, ...], tuple[InputError, ...]]:
+    """Return the edits that can be made in this run, in their order, and an error for each of the others.
 
     Each is tried on a stand-in of the right shape, masks on the run's own mask (it must have kept its patterns), behind
     the edits before it: a cell that was forbidden cannot be forced.

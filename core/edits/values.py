@@ -1,4 +1,4 @@
-"""Edits of whole values: the residual stream, the embeddings of words and of places, anything that was recorded."""
+"""Edits of whole values: the residual stream, the embeddings of tokens and of positions, anything that was recorded."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from core.edits._parts import checked, replaced, tensor
+from core.edits._parts import check_index, replace_at, to_tensor
 from core.errors import InputError
 
 
 @dataclass(frozen=True)
 class Scale:
-    """Multiply a whole value, e.g. the scores by 2 (a softmax temperature of one half)."""
+    """An edit that multiplies a whole value, e.g. the scores by 2 (a softmax temperature of one half)."""
 
     where: str
     factor: float
@@ -28,7 +28,7 @@ class Scale:
 
 @dataclass(frozen=True)
 class Patch:
-    """Replace a value by one of another run, a tensor or the array that `other.trace[where]` gives.
+    """An edit that replaces a value by that of another run, a tensor or the array that `other.trace[where]` gives.
 
     Equality and hash go by `where` and `recipe` (how the source was made, e.g. the other run's request),
     never by the bytes of the tensor.
@@ -39,12 +39,12 @@ class Patch:
     recipe: tuple[object, ...] = ()
 
     def __call__(self, value: Tensor) -> Tensor:
-        return tensor(self.value).to(value.dtype).expand_as(value)
+        return to_tensor(self.value).to(value.dtype).expand_as(value)
 
 
 @dataclass(frozen=True)
 class AddVector:
-    """Add a vector to the residual stream at one position (None: at all). At `resid_*` (batch pos d_model)."""
+    """An edit that adds a vector to the residual stream at one position (None: at all). At `resid_*` (batch pos d_model)."""
 
     where: str
     vector: Sequence[float]
@@ -63,13 +63,13 @@ class AddVector:
             )
         if self.position is None:
             return resid + vector
-        position = checked(self.position, resid.shape[1], "position", self.where)
-        return replaced(resid, (slice(None), position), resid[:, position] + vector)
+        position = check_index(self.position, resid.shape[1], "position", self.where)
+        return replace_at(resid, (slice(None), position), resid[:, position] + vector)
 
 
 @dataclass(frozen=True)
 class NoPositions:
-    """Set the position vectors to 0, so that no word's place is known. At `*embed.position` (pos d_model)."""
+    """An edit that sets the position vectors to 0, so that the network does not know the order of the tokens. At `*embed.position` (pos d_model)."""
 
     leaf: ClassVar[str] = "position"
     where: str
@@ -80,7 +80,7 @@ class NoPositions:
 
 @dataclass(frozen=True)
 class SwapPositions:
-    """Two words keep their places in the row but carry each other's position vector. At `*embed.position` (pos d_model).
+    """An edit that swaps the position vectors of two tokens, which stay in their rows. At `*embed.position` (pos d_model).
 
     >>> SwapPositions("embed.position", 0, 2)(torch.tensor([[1.0], [2.0], [3.0]])).flatten().tolist()
     [3.0, 2.0, 1.0]
@@ -93,7 +93,8 @@ class SwapPositions:
 
     def __call__(self, positions: Tensor) -> Tensor:
         a, b = (
-            checked(place, positions.shape[-2], "position", self.where) for place in (self.first, self.second)
+            check_index(place, positions.shape[-2], "position", self.where)
+            for place in (self.first, self.second)
         )
         order = torch.arange(positions.shape[-2])
         order[a], order[b] = b, a
@@ -102,7 +103,7 @@ class SwapPositions:
 
 @dataclass(frozen=True)
 class ReplaceToken:
-    """Put another token at one position. At `*embed.token` (batch pos d_model).
+    """An edit that puts another token at one position. At `*embed.token` (batch pos d_model).
 
     `token` is its text, with the space in front where it has one (" young"). `vector` is the row of a table for it, unless given that of
     the model that runs; equality and hash go by the token. The run is that of the text with this token in the place, but keeps its tokens
@@ -120,16 +121,16 @@ class ReplaceToken:
         return self if self.vector is not None else replace(self, vector=model.token_vector(self.token))
 
     def __call__(self, words: Tensor) -> Tensor:
-        position = checked(self.position, words.shape[1], "position", self.where)
+        position = check_index(self.position, words.shape[1], "position", self.where)
         if self.vector is None:
             wrong, rule = f"“{self.token}” has no vector here.", "It is a row of the table of a model."
             raise InputError(wrong, rule, "Give the edit to model.run, or give its vector.")
-        return replaced(words, (slice(None), position), tensor(self.vector).to(words.dtype))
+        return replace_at(words, (slice(None), position), to_tensor(self.vector).to(words.dtype))
 
 
 @dataclass(frozen=True, eq=False)
 class Function:
-    """Any function of a value, for notebooks: it cannot be compared, kept or written in a link, so pages refuse it.
+    """An edit by any function of a value, for notebooks: it cannot be compared, stored or written in a link, so pages refuse it.
 
     >>> Function("layer.*.self_attn.scores", lambda scores: scores.clamp(max=0.0)).where
     'layer.*.self_attn.scores'

@@ -1,1 +1,1 @@
-"""Models that come of what visitors do (trainings, uploads, downloads from the Hub), and the names that open them."""
+"""Models that visitors make: trainings, uploads, downloads from the Hub; and the names that open them."""

@@ -1,4 +1,4 @@
-"""Downloads of models from the Hub that visitors ask for: one at a time, in a thread; anybody sees how far it is and may end it.
+"""Downloads of models from the Hub that visitors start: one at a time, in a thread; every visitor sees the progress and may stop it.
 
 A model of the Hub is public, so it is everybody's here. A download that was ended continues where it stopped.
 """
@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Fetching:
-    """The state of a download: its bytes so far, the model once it is here, or what went wrong."""
+    """The state of a download: its bytes so far, the finished model, or the error that ended it."""
 
     offer: Offer
     bytes_here: int = 0
@@ -30,12 +30,12 @@ class Fetching:
 
     @property
     def over(self) -> bool:
-        """Return whether it ended, well or not."""
+        """Return whether the download has ended, with success or an error."""
         return self.model is not None or self.problem is not None
 
 
 class Fetcher:
-    """Fetches one model at a time; `fetch` is how (`core.checkpoints.hub.fetch`).
+    """A queue-free downloader: one model at a time, with the function `fetch` (`core.checkpoints.hub.fetch`).
 
     >>> Fetcher().now is None
     True
@@ -49,11 +49,11 @@ class Fetcher:
 
     @property
     def now(self) -> Fetching | None:
-        """Return the fetching that runs, or the last one."""
+        """Return the state of the present download, or of the last one."""
         return self._now
 
     def begin(self, offer: Offer) -> None:
-        """Begin to fetch, or continue. Raises InputError while another model is being fetched."""
+        """Start or continue a download. Raises InputError while another model is being fetched."""
         with self._lock:
             if self._now and not self._now.over:
                 raise InputError(
@@ -66,7 +66,7 @@ class Fetcher:
         threading.Thread(target=self._run, args=(offer,), name=f"fetching {offer.name}", daemon=True).start()
 
     def stop(self) -> None:
-        """End it with the next bytes that come."""
+        """Stop the download; what has arrived stays for a later `begin`."""
         self._stop.set()
 
     def _run(self, offer: Offer) -> None:

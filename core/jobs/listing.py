@@ -1,4 +1,4 @@
-"""One line of the list of models."""
+"""One entry of the list of models."""
 
 from __future__ import annotations
 

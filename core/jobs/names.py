@@ -1,4 +1,4 @@
-"""Names that open a model though no list has them: moments of a training, and what visitors train or bring here.
+"""Names that open unlisted models: steps of a training, and models that visitors trained, uploaded or fetched.
 
     gpt-twin at step 437        the weights of that moment (`core.checkpoints.history`)
     recorded: reverse           the last weights of a recorded run (`core.training.toy.toy_training`, `core.training.finetune.tuning`)
@@ -29,7 +29,7 @@ RECORDED = "recorded: "
 
 
 def resolve_name(name: str, session: str = "") -> Listing | None:
-    """Return the listing of a name that no list has; None for a name that does not open.
+    """Return the listing of an unlisted name; None for a name that does not open.
 
     `session` is the visit that asks; "" is the server, which may open everything. Raises InputError for a step
     that was not kept, naming the nearest ones, and for a model of another visit.
@@ -57,7 +57,7 @@ def resolve_name(name: str, session: str = "") -> Listing | None:
 
 @functools.lru_cache(64)
 def _moment(name: str, model: str, step: int) -> Listing | None:
-    """Return the listing of a moment of a model, whose files are verified once and not again with every run of a page."""
+    """Return the listing of a step of a model; its files are verified once, not with every run of a page."""
     place = next((place for place in model_folders() if place.name == model), None)
     if place is None:
         return None
@@ -84,7 +84,7 @@ def open_model(name: str, session: str = "") -> Model:
 
 
 def is_unlisted(name: str) -> bool:
-    """Return whether a name has the form of those that open a model though no list has them.
+    """Return whether a name has the form of an unlisted model's, whether it opens or not.
 
     >>> is_unlisted("gpt-twin at step 437"), is_unlisted("gpt-twin")
     (True, False)
@@ -93,7 +93,7 @@ def is_unlisted(name: str) -> bool:
 
 
 def task_of(name: str) -> str | None:
-    """Return the small task that a model of this name learned here; None for models that learned something else, or were tuned.
+    """Return the small task that a model of this name was trained on here; None for models that learned something else, or were fine-tuned.
 
     >>> task_of("yours: reverse (5f0c22e1)"), task_of("recorded: copy at step 10"), task_of("recorded: tags-full"), task_of("gpt-mini")
     ('reverse', 'copy', None, None)

@@ -1,4 +1,4 @@
-"""Trainings that visitors start: one at a time for the whole server, each in a process of its own, the others in a row.
+"""Trainings that visitors start: one at a time for the whole server, each in a process of its own, the others in a queue.
 
 A training ends when it is done, when it is stopped, after a limit of time, or when nobody has asked about it for a
 while: the tab is closed. What it reported until then is kept, and its weights with it, for the visitor who started it.
@@ -47,7 +47,7 @@ State = Literal["waiting", "running", "done", "stopped", "failed"]
 
 @dataclass(frozen=True)
 class Training:
-    """The state of a training: `place` in the row (0: it runs or is over), what it reported, and for one that is over, why.
+    """The state of a training: its `place` in the queue (0: it runs or is over), its reports, and the reason of its end.
 
     `seed` is what its draws begin with: the same one gives the same training again, to the last step that time allows.
     """
@@ -66,11 +66,11 @@ class Training:
         return self.state not in ("waiting", "running")
 
     def weights(self, step: int) -> Mapping[str, Tensor]:
-        """Return the weights of a step that was reported; of a fine-tuning always the last."""
+        """Return the weights of a reported step; of a fine-tuning always the last."""
         return load_file(self.folder / jobs.weights_file(JOBS[self.task], step))
 
     def model(self, step: int | None = None) -> Model:
-        """Return the model as it was last reported, or at this step. Raises InputError before the first report."""
+        """Return the model at its last report, or at this step. Raises InputError before the first report."""
         if not self.reports:
             raise InputError(
                 f"{self.name} has learned nothing yet.",
@@ -100,7 +100,8 @@ class _Job:
 
 
 class Trainer:
-    """The row of trainings. `command(task, folder)` is what a training runs, with `--seed N` behind it; a session has one training at a time.
+    """The queue of trainings. `command(task, folder)` is the command line of a training, to which `--seed N` is
+    appended; a session has one training at a time.
 
     >>> trainer = Trainer()
     >>> trainer.progress("nobody") is None
@@ -122,7 +123,7 @@ class Trainer:
         self._worker: threading.Thread | None = None
 
     def start(self, session: str, task: str, seed: int | None = None) -> str:
-        """Begin a training, or take a place in the row, and return its name; one of this session that is not over ends.
+        """Start a training or queue it, and return its name; an unfinished one of this session ends.
 
         Without a seed it draws one. Raises InputError for an unknown task, or when too many wait.
         """
@@ -155,7 +156,7 @@ class Trainer:
         return name
 
     def stop(self, session: str) -> None:
-        """End the training of this session, if one runs or waits; what it has learned so far is kept."""
+        """Stop the training of this session, if one runs or waits; its weights so far are kept."""
         with self._lock:
             job = self._job(session)
             if job is None:
@@ -165,7 +166,7 @@ class Trainer:
                 job.state, job.reason = "stopped", "You stopped it before it began."
 
     def progress(self, session: str) -> Training | None:
-        """Return the training of this session, None where it has none. To ask is to show that somebody is there."""
+        """Return the training of this session; None where it has none. Asking keeps it alive: it ends when the page is gone."""
         with self._lock:
             job = self._job(session)
             if job is None:
@@ -174,7 +175,7 @@ class Trainer:
             return self._training(job)
 
     def latest(self, session: str, task: str) -> Training | None:
-        """Return the last training of this task in this session, over or not; None where it has none. To ask is to show that somebody is there."""
+        """Return the last training of this task in this session, over or not; None where it has none. Asking keeps it alive."""
         with self._lock:
             job = next(
                 (job for job in reversed(self._jobs.values()) if (job.session, job.task) == (session, task)),
@@ -186,7 +187,7 @@ class Trainer:
             return self._training(job)
 
     def find(self, name: str, session: str = "") -> Training:
-        """Return a training by its name, for the session that started it ("" may have all).
+        """Return a training by its name, for the session that started it ("" may open all).
 
         Raises InputError for one that is gone, or of another visitor.
         """
@@ -248,7 +249,7 @@ class Trainer:
                 job.state, job.reason = state, reason
 
     def _train(self, job: _Job) -> tuple[State, str]:
-        """Run the process of a job to its end, one way or another."""
+        """Run the process of a job to its end and return its final state and reason."""
         folder = Path(job.folder.name)
         try:
             with (folder / "errors.txt").open("wb") as errors:
@@ -283,7 +284,7 @@ class Trainer:
         return "failed", f"The process of the training {how}. What it had learned until then is shown."
 
     def _watch(self, job: _Job, process: subprocess.Popen[bytes]) -> tuple[State, str] | None:
-        """Wait for the process; say why it must end before it is done."""
+        """Wait for the process; return the state and the reason where it must be stopped early."""
         begun = time.monotonic()
         while process.poll() is None:
             now = time.monotonic()

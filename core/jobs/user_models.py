@@ -1,4 +1,4 @@
-"""Models that come while the server runs: what a visitor uploads, for that visitor only, and what is fetched from the Hub, for everybody.
+"""Models that are added while the server runs: uploads, each for its visitor only, and models fetched from the Hub, for everybody.
 
 The shelf knows their folders and who may open them; `core.checkpoints` reads them.
 """
@@ -20,7 +20,9 @@ UPLOAD = "upload: "
 
 
 def no_longer_here() -> InputError:
-    """Return the refusal of a name that opens nothing; a new one each time, for a raised error keeps the frames that it passed, and a model in them."""
+    """Return the error for the name of a user model that is gone; a new one each time, for a raised error keeps its
+    frames, and a model in them, alive.
+    """
     return InputError(
         "This model is no longer here.",
         "An uploaded model lives as long as the visit, and for its visitor only; one of the Hub is fetched by name first.",
@@ -30,7 +32,7 @@ def no_longer_here() -> InputError:
 
 @dataclass(frozen=True)
 class UserModel:
-    """A model by name: its folder, the session that may open it ("" for everybody), and its line in a picker."""
+    """A model with its name, its folder, the session that may open it ("" for everybody), and its entry in a picker."""
 
     name: str
     folder: Path
@@ -48,7 +50,7 @@ def is_user_model(name: str) -> bool:
 
 
 class Shelf:
-    """Models of visitors by name. Safe to use from many threads.
+    """The models of visitors, by name. Safe to use from many threads.
 
     >>> Shelf().all("Ana")
     ()
@@ -59,7 +61,7 @@ class Shelf:
         self._models: dict[str, UserModel] = {}
 
     def put(self, name: str, folder: Path, session: str = "") -> UserModel:
-        """Add a folder by the name that opens it: of the Hub as it is, else `upload: NAME (SIGNS)` that nobody guesses.
+        """Add a model folder and return its entry; its name is that of the Hub, or for an upload `upload: NAME (RANDOM)`, which cannot be guessed.
 
         Raises InputError where its config and the headers of its weights say that it does not open.
         """
@@ -76,23 +78,25 @@ class Shelf:
         return found
 
     def find(self, name: str, session: str = "") -> UserModel:
-        """Return a model by name, for a session that may open it ("": the server, which may open all). Raises InputError for one that is gone, or another visitor's."""
+        """Return a model by name, for a session that may open it ("": the server, which may open all). Raises InputError
+        for one that is gone or of another visitor.
+        """
         found = self._models.get(name)
         if found is None or (found.session and session not in ("", found.session)):
             raise no_longer_here()
         return found
 
     def listings(self, session: str) -> dict[str, Listing]:
-        """Return the lines of what this session may open, by name."""
+        """Return the entries of all models that this session may open, by name."""
         return {one.name: one.listing for one in self.all(session)}
 
     def all(self, session: str) -> tuple[UserModel, ...]:
-        """Return what this session may open, in the order in which it came."""
+        """Return all models that this session may open, in the order in which they were added."""
         with self._lock:
             return tuple(one for one in self._models.values() if one.session in ("", session))
 
     def drop(self, name: str) -> UserModel | None:
-        """Remove a model; its folder stays."""
+        """Remove a model and return its entry, None where it is not there; its folder stays."""
         with self._lock:
             return self._models.pop(name, None)
 

@@ -1,4 +1,4 @@
-"""How much of a text is read where much is made of it: the work is bounded by tokens before any of it is done."""
+"""Bounds on the length of texts, in tokens, so that the work of a page is limited before any of it is done."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ LEAST = 16
 
 
 def affordable(model: Model, runs: float, tokens: int) -> bool:
-    """Return whether so many runs of so many tokens stay within `WORK`, and the patterns of one within `PATTERNS`.
+    """Return whether `runs` runs of `tokens` tokens stay within the limit of work, `WORK`, and the patterns of one
+    within the limit of memory, `PATTERNS`.
 
     >>> import core
     >>> affordable(core.open_model("gpt-mini"), runs=48, tokens=100), affordable(core.open_model("gpt-mini"), runs=480, tokens=100)
@@ -31,25 +32,25 @@ def affordable(model: Model, runs: float, tokens: int) -> bool:
     return runs * (tokens + FIXED) * model.n_parameters <= WORK and patterns <= PATTERNS
 
 
-def marks(model: Model) -> int:
-    """Return the tokens of its context that a text of this model does not have for itself: those put before and behind it.
+def n_special(model: Model) -> int:
+    """Return the number of special tokens that the model puts before and after a text, which take up part of its context.
 
     >>> import core
-    >>> marks(core.open_model("gpt-mini")), marks(core.open_model("bert-mini"))
+    >>> n_special(core.open_model("gpt-mini")), n_special(core.open_model("bert-mini"))
     (0, 2)
     """
     before, behind = model.tokenizer.frame_ids
     return 2 if model.spec.framed else len(before) + len(behind) * model.spec.has_source
 
 
-def most(model: Model, *, runs: float = 1, each: float = 0) -> int:
-    """Return the tokens of a text that a page may read which makes `runs` runs of it, and `each` more for every token.
+def token_limit(model: Model, *, runs: float = 1, each: float = 0) -> int:
+    """Return how many tokens of a text a page may read that runs the model `runs` times, and `each` times more for every token.
 
     >>> import core
-    >>> [most(core.open_model("gpt-mini"), runs=1, each=each) for each in (0, 1, 6)]
+    >>> [token_limit(core.open_model("gpt-mini"), runs=1, each=each) for each in (0, 1, 6)]
     [512, 61, 16]
     """
-    room = model.config.n_ctx - marks(model)
+    room = model.config.n_ctx - n_special(model)
     if model.spec.has_source and not provenance.is_foreign(model.name):
         room = min(room, SOURCE)
     fitting = (n for n in range(room, 0, -1) if _fits(model, runs + each * n, n))
@@ -57,7 +58,7 @@ def most(model: Model, *, runs: float = 1, each: float = 0) -> int:
 
 
 def _fits(model: Model, runs: float, n: int) -> bool:
-    """Return whether so many runs of a text of `n` tokens are affordable, with what is written to it, first of all token by token."""
+    """Return whether so many runs of a text of `n` tokens are affordable, counting the output that the model writes for it."""
     if not model.spec.has_source:
         return affordable(model, runs, n)
     if not provenance.is_foreign(model.name):
@@ -66,8 +67,9 @@ def _fits(model: Model, runs: float, n: int) -> bool:
     return affordable(model, runs + STEP * written / (n + written + FIXED), n + written)
 
 
-def part(model: Model, text: str, first: int, n: int) -> str:
-    """Return at most `n` tokens of a text, from its token `first` on, cut where tokens begin and end.
+def slice_tokens(model: Model, text: str, first: int, n: int) -> str:
+    """Return at most `n` tokens of a text as text, from its token `first` on, cut where tokens begin and end. A part of
+    a text may have more tokens than it had in the whole; it is then shortened.
 
     A part may be more tokens by itself than it was in the whole: then it is as much shorter.
     """

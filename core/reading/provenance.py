@@ -1,4 +1,4 @@
-"""The provenance of a model: ours, with texts and promises made for it, or somebody's."""
+"""The provenance of a model: shipped, with texts and presets made for it, or brought by a visitor."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from core.jobs import names, user_models
 
 
 def is_foreign(name: str) -> bool:
-    """Return whether somebody brought the model of this name: then no text and no promise was made for it.
+    """Return whether the model of this name was brought by a visitor or fetched: no text and no preset was made for it.
 
     >>> is_foreign("upload: mine (5f0c22e1)"), is_foreign("gpt-mini"), is_foreign("recorded: copy at step 10")
     (True, False, False)

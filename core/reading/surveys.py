@@ -1,4 +1,4 @@
-"""The habits of the heads of a foreign model, measured once, beside the pages: a thread asks the engine text by text, so nobody waits for it.
+"""Surveys of the heads of a foreign model: measured once, in a thread that asks the engine text by text, so that no page waits.
 
 They are saved beside the weights as heads.json where that folder may be written, else they last as long as the model is open.
 """
@@ -46,8 +46,9 @@ BREATH = 1.0
 
 
 @dataclass(frozen=True)
-class Standing:
-    """The state of a survey: texts read of all, then the heads by kind of attention; whether they are saved beside the weights; what went wrong.
+class SurveyProgress:
+    """The state of a survey: texts read of all, then the heads by kind of attention; whether they are saved beside the
+    weights; the error that ended it.
 
     `unread` is the share of unknown tokens in the texts; `texts` is the hash of a visitor's own texts, "" for ours; `left_out` counts texts that could not be read.
     """
@@ -63,12 +64,12 @@ class Standing:
 
     @property
     def over(self) -> bool:
-        """Return whether it ended, well or not."""
+        """Return whether the survey has ended, with success or an error."""
         return bool(self.heads or self.problem)
 
 
 class Surveys:
-    """One survey a model, begun once; it goes with its model.
+    """The surveys of all models, one for each, started once; a survey is dropped with its model.
 
     >>> import core
     >>> Surveys().heads(core.open_model("gpt-mini")) is None
@@ -77,46 +78,50 @@ class Surveys:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._standings: weakref.WeakKeyDictionary[Model, Standing] = weakref.WeakKeyDictionary()
-        self._visitors: weakref.WeakKeyDictionary[Model, OrderedDict[str, Standing]] = (
+        self._standings: weakref.WeakKeyDictionary[Model, SurveyProgress] = weakref.WeakKeyDictionary()
+        self._visitors: weakref.WeakKeyDictionary[Model, OrderedDict[str, SurveyProgress]] = (
             weakref.WeakKeyDictionary()
         )
 
     def begin(
         self, model: Model, folder: Path, examples: Sequence[Example] = (), *, keep: bool = True
-    ) -> Standing:
-        """Begin the survey of a model, once, and return its state. `examples`: its texts where it reads no sentences; `keep`: save the heads beside the weights, if one may."""
+    ) -> SurveyProgress:
+        """Start the survey of a model, once, and return its state. `examples`: its texts where it reads no sentences;
+        `keep`: save the heads beside the weights, if that is allowed.
+        """
         with self._lock:
             if model in self._standings:
                 return self._standings[model]
-            self._standings[model] = Standing()
+            self._standings[model] = SurveyProgress()
         threading.Thread(
             target=self._survey,
             args=(model, folder, examples, keep),
             name=f"survey of {model.name}",
             daemon=True,
         ).start()
-        return Standing()
+        return SurveyProgress()
 
     def heads(self, model: Model, visitor: str = "") -> Mapping[str, HeadHabits] | None:
-        """Return the heads once all are measured: on the visitor's own texts, else on ours."""
+        """Return the heads by kind of attention once all are measured, on the visitor's own texts if there are any, else
+        on the shipped ones; None before that.
+        """
         own = self.for_visitor(model, visitor)
         found = own if own and own.heads else self._standings.get(model)
         return found.heads if found and found.heads else None
 
-    def for_visitor(self, model: Model, visitor: str) -> Standing | None:
-        """Return the state of the survey on this visitor's own texts, None without one."""
+    def for_visitor(self, model: Model, visitor: str) -> SurveyProgress | None:
+        """Return the state of the survey on this visitor's own texts; None without one."""
         return self._visitors.get(model, {}).get(visitor)
 
     def forget(self, model: Model, visitor: str) -> None:
-        """Go back to the names that our texts gave."""
+        """Discard the survey on this visitor's own texts; the names that the shipped texts gave apply again."""
         self._visitors.get(model, OrderedDict()).pop(visitor, None)
 
-    def name_on(self, model: Model, lines: Sequence[str], visitor: str) -> Standing:
-        """Measure the heads on texts of a visitor's own, a line each, for this visitor alone; a new call ends the one before."""
+    def name_on(self, model: Model, lines: Sequence[str], visitor: str) -> SurveyProgress:
+        """Measure the heads on a visitor's own texts, one a line, for this visitor only, and return the state; a new call ends the one before."""
         texts = [line.strip()[:LETTERS] for line in lines if line.strip()][:LINES]
         texts_hash = hashlib.sha256("\n".join(texts).encode(errors="replace")).hexdigest()
-        standing = Standing(total=len(texts), texts=texts_hash)
+        standing = SurveyProgress(total=len(texts), texts=texts_hash)
         with self._lock:
             visitors = self._visitors.setdefault(model, OrderedDict())
             visitors.pop(visitor, None)
@@ -130,7 +135,7 @@ class Surveys:
         return standing
 
     def _survey_own(self, model: Model, texts: Sequence[str], visitor: str, texts_hash: str) -> None:
-        def tell(standing: Standing) -> bool:
+        def tell(standing: SurveyProgress) -> bool:
             with self._lock:
                 visitors = self._visitors.get(model, OrderedDict())
                 wanted = visitor in visitors and visitors[visitor].texts == texts_hash
@@ -139,23 +144,26 @@ class Surveys:
                 return wanted
 
         try:
-            most = bounds.most(model)
-            own = [Example(part) for text in texts if (part := bounds.part(model, text, 0, most))]
+            most = bounds.token_limit(model)
+            own = [Example(part) for text in texts if (part := bounds.slice_tokens(model, text, 0, most))]
             if not own:
                 raise InputError(
                     "There is no text to read.", "A text stands on a line of its own.", "Type a line."
                 )
             steps = survey_steps(model, own)
             heads, left_out = self._read(
-                model, steps, lambda done: tell(Standing(done, len(steps), texts=texts_hash)), texts_hash
+                model,
+                steps,
+                lambda done: tell(SurveyProgress(done, len(steps), texts=texts_hash)),
+                texts_hash,
             )
             heads, share = with_readability(heads, model, texts)
-            found = Standing(heads=heads, unread=share, texts=texts_hash, left_out=left_out)
+            found = SurveyProgress(heads=heads, unread=share, texts=texts_hash, left_out=left_out)
         except InputError as error:
-            found = Standing(problem=str(error), texts=texts_hash)
+            found = SurveyProgress(problem=str(error), texts=texts_hash)
         except Exception as error:  # as with our texts
             log.warning("The survey of %s failed.", model.name, exc_info=True)
-            found = Standing(problem=type(error).__name__, texts=texts_hash)
+            found = SurveyProgress(problem=type(error).__name__, texts=texts_hash)
         tell(found)
 
     def _survey(self, model: Model, folder: Path, examples: Sequence[Example], keep: bool) -> None:
@@ -167,19 +175,19 @@ class Surveys:
             share = 0.0
             if not examples:
                 heads, share = with_readability(heads, model, survey_texts(model))
-            found = Standing(heads=heads, saved=saved, unread=share, left_out=left_out)
+            found = SurveyProgress(heads=heads, saved=saved, unread=share, left_out=left_out)
         except InputError as error:
-            found = Standing(problem=str(error))
+            found = SurveyProgress(problem=str(error))
         except Exception as error:  # the page says so; everything else of the model works
             log.warning("The survey of %s failed.", model.name, exc_info=True)
-            found = Standing(problem=type(error).__name__)
+            found = SurveyProgress(problem=type(error).__name__)
         self._standings[model] = found
 
     def _measure(self, model: Model, examples: Sequence[Example]) -> tuple[Mapping[str, HeadHabits], int]:
         steps = survey_steps(model, examples, translates=False)
 
         def tell(done: int) -> bool:
-            self._standings[model] = Standing(done, len(steps))
+            self._standings[model] = SurveyProgress(done, len(steps))
             return True
 
         return self._read(model, steps, tell)
@@ -191,10 +199,12 @@ class Surveys:
         tell: Callable[[int], bool],
         texts_hash: str = "",
     ) -> tuple[Mapping[str, HeadHabits], int]:
-        """Read text by text through the engine while `tell`, called with the number read, returns True; return the heads, and how many texts were left out."""
+        """Read text by text through the engine while `tell`, called with the number read, returns True; return the
+        heads, and the number of texts left out.
+        """
         engine, notes = core.serving.engine.default(), list[TextScores | str]()
         while len(notes) < len(steps):
-            if not engine.holds(model):
+            if not engine.is_current(model):
                 raise InputError(
                     f"{model.name} was closed.", "A survey ends with its model.", "Open it again."
                 )
@@ -213,7 +223,7 @@ class Surveys:
 
 
 def _read_saved(folder: Path, model: Model) -> Mapping[str, HeadHabits] | None:
-    """Return the heads saved beside the weights, if they are of these weights and fit the model; a file of a foreign folder may say anything."""
+    """Return the heads saved beside the weights, if they are of these weights and fit the model; else None."""
     try:
         found = read_heads(folder)
     except InputError:
@@ -230,7 +240,9 @@ def _read_saved(folder: Path, model: Model) -> Mapping[str, HeadHabits] | None:
 
 
 def _save(folder: Path, heads: Mapping[str, HeadHabits], *, foreign: bool) -> bool:
-    """Write the heads beside the weights; return False where that is not allowed. `foreign`: of texts that are not ours."""
+    """Write the heads beside the weights and return True, or False where that is not allowed. `foreign`: they were
+    measured on other than the shipped texts.
+    """
     if not os.access(folder, os.W_OK):
         return False
     try:

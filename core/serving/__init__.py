@@ -1,1 +1,1 @@
-"""The parts of the engine: the scheduler (who computes next), the cache (what is kept), the registry (which models)."""
+"""The parts of the engine: the scheduler of computations, the cache of results, the registry of models."""

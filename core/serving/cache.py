@@ -1,4 +1,4 @@
-"""Results of everybody in one cache with a budget in bytes: what was used last, and first of all what was asked for again."""
+"""A cache of results for all visitors with a budget in bytes; results requested repeatedly stay longest."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _PASSED_OVER = (
 
 
 class _Kind(NamedTuple):
-    """How to look into the objects of a class."""
+    """The way to look into the objects of a class."""
 
     passed_over: bool
     mapping: bool
@@ -56,7 +56,7 @@ def _kind(cls: type) -> _Kind:
 
 
 def parts(value: object) -> Iterator[Any]:
-    """Yield every object that a result keeps alive, each once: into containers, attributes and slots.
+    """Yield every object that a result keeps alive, each once, looking into containers, attributes and slots.
 
     Networks, and models that own one, are passed over: the registry holds those, whatever the cache does.
     """
@@ -130,7 +130,7 @@ def seal(value: object) -> None:
 
 
 class ByteCache:
-    """Keeps what was used last, as long as all entries together weigh at most `budget` bytes; first of all what was asked for again.
+    """A cache of at most `budget` bytes that keeps the most recently used values, first of all those requested again.
 
     Segmented least-recently-used (Karedla, Love and Wherry, "Caching strategies to improve disk system performance", 1994): a
     new value is among those that were asked for once, and the oldest of these goes first. Asked for again, more than
@@ -166,7 +166,7 @@ class ByteCache:
         return self._once.nbytes + self._again.nbytes
 
     def keys(self) -> tuple[Hashable, ...]:
-        """Return the keys, in the order in which they would go; that of a value heavier than the budget last."""
+        """Return the keys in the order in which they would be dropped; that of a value heavier than the budget comes last."""
         with self._lock:
             return (
                 *self._once.entries,
@@ -175,7 +175,7 @@ class ByteCache:
             )
 
     def get(self, key: Hashable) -> object:
-        """Return the value, now the most recently used, or `MISSING`."""
+        """Return the value of a key, which becomes the most recently used, or `MISSING`."""
         with self._lock:
             if self._heavy_entry and self._heavy_entry[0] == key:
                 return self._heavy_entry[1].value
@@ -193,7 +193,7 @@ class ByteCache:
             return entry.value
 
     def put(self, key: Hashable, value: object) -> bool:
-        """Keep a value as the most recently used; False if it alone is too heavy."""
+        """Store a value as the most recently used; return False if it alone is too heavy."""
         entry = _Entry(value, ENTRY_BYTES + weigh(key) + weigh(value), self._now())
         with self._lock:
             if self._heavy_entry and self._heavy_entry[0] == key:
@@ -212,7 +212,7 @@ class ByteCache:
             return True
 
     def drop(self, name: str) -> None:
-        """Forget what was asked of a model: every entry whose key has its name in it.
+        """Drop the results of a model: every entry whose key contains its name.
 
         >>> cache = ByteCache(10_000)
         >>> [cache.put(key, 0) for key in (("heads", "a"), ("heads", "ab"))], cache.drop("a"), cache.keys()
@@ -227,7 +227,7 @@ class ByteCache:
                         self._heavy_entry = None
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Drop all entries."""
         with self._lock:
             self._once, self._again, self._heavy_entry = _Segment(), _Segment(), None
 
@@ -239,7 +239,7 @@ class _Entry(NamedTuple):
 
 
 class _Segment:
-    """Entries, the least recently used first, and what they weigh."""
+    """A part of the cache: entries, the least recently used first, and their weight."""
 
     def __init__(self) -> None:
         self.entries: OrderedDict[Hashable, _Entry] = OrderedDict()

@@ -1,4 +1,4 @@
-"""The one door to computing for many people at once: models, a scheduler and a cache, one of each a process.
+"""The single entry to computation for all visitors of a process: its models, scheduler and cache.
 
 Pages ask here and nowhere else. Equal questions share one forward, a new question of a visitor replaces the
 visitor's older one, nobody is starved, and what was answered is kept within a budget of bytes.
@@ -33,7 +33,7 @@ LAYERS_UNKNOWN, CONTEXT_UNKNOWN = 6, 512
 
 @dataclass(frozen=True)
 class RunRequest:
-    """A question to a model, as data: equal requests have equal answers, so one forward serves all who ask.
+    """A request for a run, as data: equal requests have equal answers, so one forward pass serves all of them.
 
     Lists are taken as tuples. Raises InputError for a `Patch` without a recipe: patches are compared by their
     recipe, so two different ones without would be taken for equal; and for an `edits.Function`, which cannot be compared.
@@ -82,7 +82,7 @@ class RunRequest:
 
 
 class Engine:
-    """Models that a browser cannot clear, one running forward, one budget of bytes.
+    """The models, the scheduler and the cache of a process: one forward pass at a time, results within a budget of bytes.
 
     `opener(name)` loads a model, `listing()` says which there are, and `unlisted(name, session)` what else this session can open by name;
     without them, those of `core`. The rules of the order are those of `core.serving.scheduler.Scheduler`. `on_slow_open(name)` is called
@@ -144,7 +144,7 @@ class Engine:
         session: str = "",
         on_wait: Callable[[int], None] | None = None,
     ) -> Any:
-        """Return the value of any pure function through the same scheduler and cache: same key, same value.
+        """Return the value of any pure function, computed by the scheduler and cached under `key`: same key, same value.
 
         `cost` is in characters times layers of a forward (about 50 units a millisecond). The function may itself
         call `run` and `submit`: they then compute on the spot.
@@ -158,7 +158,7 @@ class Engine:
         return self._ask(("value", key), fn, cost, session, on_wait)
 
     def cached(self, key: Hashable) -> Any | None:
-        """Return the value of a key of `submit` that was computed before and is still here, None for none: its parts need not be asked for again.
+        """Return the value of a key of `submit` if it is still cached, else None.
 
         >>> with Engine() as engine:
         ...     before = engine.cached("square"), engine.submit("square", lambda: 12 * 12, cost=1)
@@ -169,7 +169,7 @@ class Engine:
         return None if value is MISSING else value
 
     def models(self) -> tuple[Listing, ...]:
-        """Return every model of the store, the ones that cannot be used with their problem."""
+        """Return every listed model; one that cannot be used has its problem."""
         return self._registry.models()
 
     def entry(self, name: str, session: str = "") -> Any | None:
@@ -181,14 +181,14 @@ class Engine:
         return self._registry.entry(name, session)
 
     def open(self, name: str, session: str = "") -> Any:
-        """Return the frozen model of a name that opens (`entry`), loaded once for the process.
+        """Return the frozen model of a name that opens (see `entry`), loaded once for the process.
 
         Raises InputError for a name that does not open (a path never does) and whatever loading raises.
         """
         return self._registry.open(name, session, lambda: self.on_slow_open(name))
 
     def warm(self, names: Iterable[str] | None = None) -> tuple[Listing, ...]:
-        """Load models (None: all that are in order) and run each once, so that no visitor pays for the first time.
+        """Load models (None: all that are in order) and run each once, so that no visitor waits for the first time.
 
         A model that fails does not keep the others from loading: it is listed with its problem.
         """
@@ -200,24 +200,24 @@ class Engine:
         return self.models()
 
     def place(self, session: str) -> int | None:
-        """Return the place of the session's request: 0 running, 1 next, and so on; None if it has none."""
+        """Return the position of the session's request in the queue: 0 running, 1 next, and so on; None if it has none."""
         return self._scheduler.place(session)
 
     @property
     def cached_bytes(self) -> int:
-        """Return the bytes of the cache now."""
+        """Return the bytes that the cache holds now."""
         return self._cache.nbytes
 
-    def holds(self, model: Any) -> bool:
-        """Return whether this very model is still the one of its name: a dropped one must not be kept alive by what is computed of it."""
+    def is_current(self, model: Any) -> bool:
+        """Return whether this object is still the open model of its name: results of a dropped one must not keep it alive."""
         return self._registry.loaded(model.name) is model
 
-    def room(self, free: Callable[[], float]) -> None:
-        """Open foreign models only into so many free bytes, see `core.serving.registry.Registry`."""
+    def set_memory_budget(self, free: Callable[[], float]) -> None:
+        """Set the function that returns the bytes free for foreign models, see `core.serving.registry.Registry`."""
         self._registry.room = free
 
     def fits(self, entry: Listing) -> None:
-        """Raise InputError where no room can be made for one more foreign model; nothing goes yet."""
+        """Check that one more foreign model can be opened. Raises InputError where no memory can be freed for it; drops nothing yet."""
         self._registry.fits(entry)
 
     def drop(self, name: str) -> None:
@@ -226,11 +226,11 @@ class Engine:
         self._cache.drop(name)
 
     def forget(self) -> None:
-        """Empty the cache. The models stay."""
+        """Empty the cache; the models stay."""
         self._cache.clear()
 
     def close(self) -> None:
-        """End the worker thread. Whoever waits gets RuntimeError."""
+        """End the worker thread. Threads that wait for a result get RuntimeError."""
         self._scheduler.close()
 
     def __enter__(self) -> Engine:
@@ -278,7 +278,7 @@ _making = threading.Lock()
 
 
 def default() -> Engine:
-    """Return the engine of this process, made at the first call. Sets nothing else: threads of torch are the app's affair.
+    """Return the engine of this process, made at the first call.
 
     >>> default() is default()
     True

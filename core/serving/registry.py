@@ -1,4 +1,4 @@
-"""Frozen models, each loaded once for the whole process; nothing a browser sends can clear them."""
+"""Frozen models, each loaded once for the whole process; no request from a browser can drop the shipped ones."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PATIENCE = 0.5
 
 
 class Model(Protocol):
-    """The engine's view of a model: its shape, and a pure `run` (nothing is stored on the model)."""
+    """The interface of a model that the engine needs: its shape, and a pure `run` (nothing is stored on the model)."""
 
     @property
     def config(self) -> Any: ...
@@ -86,7 +86,7 @@ class Registry:
         return self._entries().get(name) or self._unlisted(name, session)
 
     def check(self, name: str, session: str = "") -> None:
-        """Raise InputError unless the name is listed, or opens for this session, and its files were found in order."""
+        """Check that the name is listed, or opens for this session, and that its files were found in order. Raises InputError where not."""
         entry = self.entry(name, session)
         if entry is not None and entry.ok:
             return
@@ -101,7 +101,7 @@ class Registry:
         return self._open.get(name)
 
     def open(self, name: str, session: str = "", on_wait: Callable[[], None] = lambda: None) -> Any:
-        """Return the one frozen model of this name, loaded if nobody asked for it before.
+        """Return the one frozen model of this name, loaded at the first request.
 
         It is loaded in a thread of its own, whoever asks first: no model waits for another, and `on_wait()` is called in
         the caller's thread every half second until it is there.
@@ -127,7 +127,7 @@ class Registry:
         return opening.result()
 
     def drop(self, name: str) -> None:
-        """Drop a model: it is read again when it is asked for, if it still opens."""
+        """Drop a model from memory; the next request reads it again, if it still opens."""
         with self._lock:
             model = self._open.pop(name, None)
             self._used.pop(name, None)
@@ -165,7 +165,7 @@ class Registry:
         opening.set_result(model)
 
     def fits(self, entry: Listing) -> list[str]:
-        """Return the foreign models that would have to go for one more, those used longest ago first.
+        """Return the foreign models that would have to be dropped for one more, those used longest ago first.
 
         Raises InputError where all of them together are too small.
         """
@@ -194,7 +194,7 @@ class Registry:
         self._foreign[entry.name] = entry.memory
 
     def _make_room(self, name: str) -> None:
-        """Drop unlisted models, those opened first, until the others are small enough: there may be one a second of a training."""
+        """Drop unlisted models, those opened first, until the others are small enough: a training may open one each second."""
         self._open_unlisted.append(name)
         while (
             len(self._open_unlisted) > 1
@@ -212,7 +212,7 @@ class Registry:
         return self._listed
 
     def _list_again(self) -> None:
-        """List the models where it was not done yet, or where one has come or gone; those that have gone leave the memory."""
+        """List the models again where a folder has appeared or disappeared, and drop those whose folder is gone."""
         seen = self._state()
         if self._listed is None or seen != self._listed_state:
             before, self._listed = (
@@ -237,7 +237,7 @@ class Registry:
 
 
 def _sentence(error: BaseException) -> str:
-    """Return a sentence for the page: our own errors are shown, others may hold paths and stay in the log."""
+    """Return a sentence about the error for the page: our own errors are shown, others may hold paths and stay in the log."""
     if isinstance(error, InputError):
         return str(error)
     return f"Its files could not be read ({type(error).__name__}); the log of the server says more."

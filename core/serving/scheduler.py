@@ -1,4 +1,4 @@
-"""The order of work: one rule for the pages that are drawn and for the computations that they request.
+"""The order of work: one rule for drawing pages and for the computations that they request.
 
 A request is due at its arrival plus the seconds that its work is expected to take, and the first one due goes first. So
 short work passes long work, long work ages meanwhile, so that no stream of short work keeps it waiting for ever, and among
@@ -41,11 +41,11 @@ NOTICE = 0.5
 
 
 class Superseded(Exception):
-    """A newer request of the same session took this one's place: its answer is of no interest to anybody."""
+    """The error of a request that a newer one of the same session replaced."""
 
 
 class Busy(InputError):
-    """Too much is waiting already. Worded like any InputError, so that a page shows it in the same calm way."""
+    """The error of a request beyond the limit of waiting ones. Worded like any InputError, so that a page shows it in the same way."""
 
 
 @dataclass(order=True, slots=True)
@@ -57,12 +57,13 @@ class _Place:
     called: threading.Event = field(default_factory=threading.Event, compare=False)
 
     def wait(self, until: float) -> bool:
-        """Wait for the turn until then at most; return whether it came."""
+        """Wait for the turn, at most until this time; return whether it came."""
         return self.called.wait(until - time.monotonic())
 
 
 class Turns:
-    """Turns of threads: a courtesy, no lock. A thread that holds its turn longer than `patience` seconds goes on beside the next, so nothing blocks.
+    """Turns of threads that draw or compute. They are a courtesy, no lock: after `patience` seconds the next thread runs
+    beside the holder, so nothing blocks.
 
     A thread that gives its turn up for a while comes back with its old due time: work that is half done is finished before
     something new is begun.
@@ -86,7 +87,7 @@ class Turns:
 
     @contextmanager
     def take(self, after: float = 0.0) -> Iterator[None]:
-        """Compute the block alone, if possible; due `after` seconds from now (`-math.inf`: before all). Within a turn a second one is nothing."""
+        """Run the block in a turn of its own, due `after` seconds from now (`-math.inf`: before all). Within a turn it does nothing."""
         if self._mine:
             yield
             return
@@ -98,7 +99,7 @@ class Turns:
 
     @contextmanager
     def draw(self, visitor: str) -> Iterator[None]:
-        """Draw a visitor's page, or a part of it, in turn; expected to take as long as the visitor's last one. Nobody's ("") takes no turn."""
+        """Run the block that draws a visitor's page in a turn, expected to take as long as that visitor's last one. The visitor "" takes no turn."""
         if not visitor or self._mine:
             yield
             return
@@ -114,14 +115,14 @@ class Turns:
                         self._last.popitem(last=False)
 
     def lag(self, visitor: str, now: float) -> float:
-        """Return the seconds by which a visitor who comes now lets others go first; none for a newcomer."""
+        """Return the seconds by which a visitor who comes now lets others go first, more for one who reruns often; 0 for a newcomer."""
         with self._lock:
             begun, ended = self._last.get(visitor, (now, now))
         return min((self.LAG if now - ended < self.AGAIN else 1.0) * (ended - begun), self.MOST)
 
     @contextmanager
     def give_up(self) -> Iterator[None]:
-        """Wait for something within the block without keeping anybody from a turn."""
+        """Release the turn while the block waits for something else, and take it again after it."""
         mine = self._mine
         self._end()
         try:
@@ -150,7 +151,7 @@ class Turns:
         self._thread.place = place
 
     def _call(self) -> None:
-        """Call the next thread, if nobody holds the turn or its holder has held it for long."""
+        """Call the next thread, if no thread has the turn or its holder has had it for long."""
         now = time.monotonic()
         if self._waiting and (self._holder is None or now >= self._until):
             self._holder, self._until = heapq.heappop(self._waiting), now + self._patience
@@ -177,7 +178,7 @@ TURNS = Turns()
 
 @dataclass(eq=False, slots=True)
 class _Job:
-    """One computation, shared by all who ask for its key."""
+    """A computation, shared by all requests for its key."""
 
     key: Hashable
     fn: Callable[[], Any]
@@ -190,7 +191,7 @@ class _Job:
 
 @dataclass(eq=False, slots=True)
 class _Waiter:
-    """One caller. `bell` receives at most a few (worked, answer or error) pairs; the first one counts."""
+    """A caller that waits. `bell` receives (worked, answer or error) pairs; the first one counts."""
 
     session: str
     since: float = 0.0
@@ -200,7 +201,7 @@ class _Waiter:
 
 
 class Scheduler:
-    """Runs functions one at a time in a thread of its own, the first one due first, and keeps what they return in `cache`.
+    """A queue that runs functions one at a time in a thread of its own, the first one due first, and stores their results in `cache`.
 
     - One waiting place a session: a newer request takes the older one's place, whose thread gets Superseded at once;
       a request that runs already ends and goes to the cache. The session "" is nobody's: never replaced.
@@ -265,13 +266,13 @@ class Scheduler:
                 self._leave(waiter)
 
     def place(self, session: str) -> int | None:
-        """Return the place of the session's request in the queue: 0 running, 1 next, and so on; None if it has none."""
+        """Return the position of the session's request in the queue: 0 running, 1 next, and so on; None if it has none."""
         with self._lock:
             waiter = self._sessions.get(session)
             return self._place(waiter) if waiter else None
 
     def close(self) -> None:
-        """End the worker after what it runs now; whoever waits gets RuntimeError."""
+        """End the worker after its present job; threads that wait get RuntimeError."""
         with self._lock:
             self._closed = True
             for job in self._waiting.values():
@@ -357,7 +358,7 @@ class Scheduler:
             waiter.bell.put(outcome)
 
     def _next(self) -> _Job | None:
-        """Return the job that is due first, now running; wait for one; None when this worker is to end."""
+        """Return the job that is due first, now marked as running; wait for one; None when this worker is to end."""
         while not self._waiting and not self._closed:
             self._ready.wait()
         if self._closed or self._worker is not threading.current_thread():
@@ -373,13 +374,13 @@ class Scheduler:
         self._tell(job, outcome)
 
     def _seconds(self, cost: float) -> float:
-        """Return the seconds that work of this cost takes, by what was measured."""
+        """Return the seconds that work of this cost is expected to take, from measured jobs."""
         return cost * self._spent / self._served
 
     # Below: without the lock.
 
     def _value(self, key: Hashable, fn: Callable[[], Any]) -> Any:
-        """Return the value from the cache, or compute and keep it."""
+        """Return the value from the cache, or compute and store it."""
         value = self._cache.get(key)
         if value is MISSING:
             value = fn()
@@ -420,7 +421,7 @@ class Scheduler:
 
 
 def _rounded(cost: float) -> float:
-    """Return the cost rounded up to a power of 4: among sentences of like length arrival decides.
+    """Return the cost rounded up to a power of 4, so that among texts of similar length the order of arrival decides.
 
     >>> _rounded(700), _rounded(1000), _rounded(1025)
     (1024.0, 1024.0, 4096.0)

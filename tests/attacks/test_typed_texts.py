@@ -41,7 +41,7 @@ def test_more_letters_than_the_longest_never_reach_the_library(monkeypatch):
 def test_a_part_is_never_more_tokens_than_asked_for(name, case):
     reader, text = core.open_model(name), TEXTS[case][:LONGEST]
     for first, n in ((0, 16), (3, 17), (1000, 48)):
-        found = bounds.part(reader, text, first, n)
+        found = bounds.slice_tokens(reader, text, first, n)
         assert found in text
         assert len(reader.tokenizer.encode(found).ids) <= n
 
@@ -50,7 +50,7 @@ def test_a_part_is_never_more_tokens_than_asked_for(name, case):
 def test_what_a_page_reads_is_within_the_bound(name):
     reader = core.open_model(name)
     for runs, each in ((1, 0), (4, 1), (52, 0), (4, reader.config.n_layers)):
-        n = bounds.most(reader, runs=runs, each=each)
+        n = bounds.token_limit(reader, runs=runs, each=each)
         written = model.WRITES if reader.spec.has_source else 0
         assert 1 <= n <= reader.config.n_ctx
         assert (
@@ -129,7 +129,9 @@ def test_a_text_of_which_no_word_is_read_is_told_in_words(case, text):
 def test_the_words_after_each_layer_take_little_room():
     """Of a text as long as the model reads: less than the probabilities of all words after every layer by far."""
     reader = core.open_model("gpt-mini")
-    run = reader.run(bounds.part(reader, "The cat sat on a mat. " * 100, 0, reader.config.n_ctx), keep=KEEP)
+    run = reader.run(
+        bounds.slice_tokens(reader, "The cat sat on a mat. " * 100, 0, reader.config.n_ctx), keep=KEEP
+    )
     tracemalloc.start()
     try:
         logit_lens(run)

@@ -307,9 +307,9 @@ def test_who_sleeps_or_trickles_is_given_up(sender: Sender, monkeypatch) -> None
 def test_what_no_disk_and_no_memory_holds_is_refused_before_it_is_sent(sender: Sender, monkeypatch) -> None:
     monkeypatch.setattr(routes, "read_tokenizer", lambda *_: None)
     engine = core.serving.engine.default()
-    engine.room(lambda: 1000)
+    engine.set_memory_budget(lambda: 1000)
     refused(sender.all(CONFIG, TOKENIZER, HEAD), "This gpt2 needs", "can be had")
-    engine.room(lambda: 1e9)
+    engine.set_memory_budget(lambda: 1e9)
     assert sender.send(HEAD)[0] == 200
     monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=1000))
     refused(sender.send(HEAD), "disk of this server has no room")

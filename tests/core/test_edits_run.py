@@ -12,7 +12,7 @@ import torch.nn.functional as F
 
 from core import InputError, edits
 from core.decoding import decode
-from core.edits.validate import fitting
+from core.edits.validate import split_by_fit
 from core.serving.engine import RunRequest
 from tests.bert_helpers import build as build_bert
 from tests.core.engine_helpers import serving, tiny_model
@@ -138,7 +138,7 @@ def test_a_replaced_token_is_the_run_of_the_other_text(gpt):
     by_text = [edits.ReplaceToken("embed.token", at, other.tokens[at]) for at in places]
     assert by_text == new
     assert np.array_equal(gpt.run("She has a white car.", edits=by_text).logits, other.logits)
-    assert fitting(by_text, one)[0] == tuple(by_text), "pages take it, too"
+    assert split_by_fit(by_text, one)[0] == tuple(by_text), "pages take it, too"
     steps = [
         next(decode(gpt, "She has a white car.", max_new_tokens=1, edits=change)) for change in (new, by_text)
     ]
@@ -247,7 +247,7 @@ def test_edits_that_do_not_fit_a_run_are_told_apart(gpt):
         edits.SetPattern(PATTERN, 0, (1.0,)),
         edits.PatchHead(HEADS, 0, torch.zeros(2, 11), ("x",)),
     ]
-    kept, errors = fitting([*good, *bad], run)
+    kept, errors = split_by_fit([*good, *bad], run)
     assert list(kept) == good and len(errors) == len(bad)
     gpt.run(TEXT, edits=kept)
 

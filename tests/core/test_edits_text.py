@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from core import InputError, edits
-from core.edits.serialize import NAMES, from_text, in_words, to_text
+from core.edits.serialize import NAMES, describe, from_text, to_text
 
 WHERE = "layer.1.self_attn.heads"
 ALL = [
@@ -110,21 +110,21 @@ def test_what_is_no_data_cannot_be_written():
 
 def test_each_is_said_in_words():
     words = ["The", " old", " cat", " sat", " down", " here"]
-    said = [in_words(edit, words) for edit in ALL]
+    said = [describe(edit, words) for edit in ALL]
     assert all(line and line[-1] != "." for line in said)
     assert said[0] == "Layer 1, head 3 zero-ablated"
-    assert in_words(
+    assert describe(
         edits.Forbid("decoder.layer.0.cross_attn.allowed", 1, 0, 2), ["START", "Ella"], ["She"]
     ) == ("Cross-attention layer 0, head 2: “She” masked for “Ella”")
     assert (
-        in_words(edits.SwapPositions("embed.position", 1, 3), words)
+        describe(edits.SwapPositions("embed.position", 1, 3), words)
         == "The positions of “old” and “sat” are swapped"
     )
-    assert in_words(edits.ForceCell("encoder.layer.2.self_attn.allowed", 9, 0), words).startswith(
+    assert describe(edits.ForceCell("encoder.layer.2.self_attn.allowed", 9, 0), words).startswith(
         "Encoder layer 2: row 9 looks at “The” alone"
     )
     assert (
-        in_words(edits.Uniform("decoder.layer.*.cross_attn.scores"))
+        describe(edits.Uniform("decoder.layer.*.cross_attn.scores"))
         == "All cross-attention layers: uniform attention to all unmasked keys"
     )
-    assert "Function" in in_words(edits.Function("x", lambda value: value))
+    assert "Function" in describe(edits.Function("x", lambda value: value))

@@ -114,7 +114,7 @@ def test_a_long_text_is_read_from_its_end(gpt):
 
 def test_what_a_round_reads_is_bounded_by_what_it_costs(mini):
     game = Round(mini, "The cat sat on a mat. " * 200)
-    assert game.window.tokens == bounds.most(mini, runs=READS) < mini.config.n_ctx - 12
+    assert game.window.tokens == bounds.token_limit(mini, runs=READS) < mini.config.n_ctx - 12
     assert len(game.prompt.ids) - game.prompt.hidden == game.window.tokens and game.text.endswith(
         game.window.text + " "
     )

@@ -35,7 +35,7 @@ def engine():
 
     with Engine(opener=load, listing=lambda: (Listing("ours", True, memory=9**9), *listed)) as made:
         held = made._registry._open
-        made.room(lambda: (300 - sum(SIZES[name] for name in held if name in SIZES)) * MB)
+        made.set_memory_budget(lambda: (300 - sum(SIZES[name] for name in held if name in SIZES)) * MB)
         yield made, held, loaded
 
 
@@ -61,7 +61,7 @@ def test_what_does_not_fit_is_refused_in_words_and_nothing_goes_for_it(engine) -
     assert [*held] == ["a"] and "huge" not in loaded
     with pytest.raises(InputError, match="This one needs 400 MB"):
         made.fits(Listing("This one", True, memory=400 * MB))
-    made.room(lambda: 10**9)
+    made.set_memory_budget(lambda: 10**9)
     assert made.open("huge"), "the next one who asks gets it, once there is room"
 
 

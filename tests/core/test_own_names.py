@@ -19,7 +19,7 @@ from core.analysis.heads.head_survey import (
 )
 from core.data.readable import unknown_share
 from core.data.texts import Example, texts
-from core.reading.surveys import LINES, Standing, Surveys
+from core.reading.surveys import LINES, SurveyProgress, Surveys
 from core.serving.engine import Engine, Listing
 from core.text import Tokenizer
 from core.text.learn import learn_byte_level_bpe, learn_word_list, learn_wordpiece
@@ -38,7 +38,7 @@ def protein(monkeypatch):
         yield made
 
 
-def ended(survey: Surveys, of, visitor: str) -> Standing:
+def ended(survey: Surveys, of, visitor: str) -> SurveyProgress:
     end = time.monotonic() + 60
     while not (found := survey.for_visitor(of, visitor)).over and time.monotonic() < end:
         time.sleep(0.01)

@@ -96,5 +96,5 @@ def test_spans_are_trimmed_whatever_stands_beside_the_mark(llama, tmp_path):
 
 def test_a_page_counts_the_mark_to_the_context(llama):
     opened, _, _ = llama
-    assert bounds.marks(opened) == 1
-    assert bounds.most(opened) == opened.config.n_ctx - 1
+    assert bounds.n_special(opened) == 1
+    assert bounds.token_limit(opened) == opened.config.n_ctx - 1

@@ -109,10 +109,10 @@ def test_an_empty_text_is_asked_for_without_a_word_of_translation(titles):
 def test_it_reads_as_much_as_its_context_and_the_work_allow(kind, n_ctx, monkeypatch):
     made = replace(writer(kind), config=replace(writer(kind).config, n_ctx=n_ctx))
     monkeypatch.setattr(provenance, "is_foreign", lambda name: True)
-    assert bounds.most(made) == n_ctx - bounds.marks(made)
+    assert bounds.token_limit(made) == n_ctx - bounds.n_special(made)
     work = bounds.FIXED + 20 + 64 + bounds.STEP * 64  # of 20 tokens, and 64 written to them one by one
     monkeypatch.setattr(bounds, "WORK", made.n_parameters * (work + 0.5))
-    fewer = bounds.most(made)
+    fewer = bounds.token_limit(made)
     assert fewer == 20
     for _ in served(made, monkeypatch):
         assert f"up to {fewer} tokens here, of {n_ctx} at once" in reading_hints.hint(made, "A text")
@@ -120,7 +120,7 @@ def test_it_reads_as_much_as_its_context_and_the_work_allow(kind, n_ctx, monkeyp
 
 def test_ours_keep_their_bound_and_promise():
     ours = core.open_model("translator-en-es")
-    assert bounds.most(ours) == bounds.SOURCE
+    assert bounds.token_limit(ours) == bounds.SOURCE
     assert tasks.asked_of(ours.name, ours.spec) is tasks.TRANSLATE
     assert presets.chosen(ours.name, ours.spec, "She has a white car.") is not None
     assert pictures.is_shipped(ours.name)

@@ -20,7 +20,7 @@ from core.checkpoints import manifest
 from core.checkpoints.load import inspect
 from core.data.texts import Example
 from core.model import Model
-from core.reading.surveys import Standing
+from core.reading.surveys import SurveyProgress
 from core.serving.engine import Engine
 from viz.shell import errors
 from viz.widgets.pins import View
@@ -75,7 +75,7 @@ def shape(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         patch.setenv("ATLAS_MODELS", str(folder))
         patch.setattr(core.serving.engine, "_default", engine)
         patch.setattr("viz.workspace.shared.head_survey.survey", lambda name: _unmeasured(engine.open(name)))
-        patch.setattr(data, "survey", lambda model, _: Standing(heads=_unmeasured(model)))
+        patch.setattr(data, "survey", lambda model, _: SurveyProgress(heads=_unmeasured(model)))
         patch.setattr(work, "SENTENCES", 2)
         pairs = (Example("The cat sat.", "El gato."),) * 3
         patch.setattr(pool, "sentences", lambda found: pool.own(found.models[0])[:2] or pairs)

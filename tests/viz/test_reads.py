@@ -64,7 +64,7 @@ def button(test: AppTest, label: str):
 @pytest.mark.parametrize("name", ["look", "decode", "compare", "what_if"])
 def test_what_the_model_reads_is_said_where_one_types(name):
     test = page(name, model="gpt-twin", text="The cat sat.")
-    n = bounds.most(core.open_model("gpt-twin"))
+    n = bounds.token_limit(core.open_model("gpt-twin"))
     assert f"Reads English: old children's books and everyday sentences, up to {n:,} tokens." in captions(
         test
     )

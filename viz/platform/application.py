@@ -84,7 +84,7 @@ async def lifespan(_: st.App) -> AsyncIterator[dict[str, object]]:
     schemapi.disable_debug_mode()  # the tests hold every chart against Vega-Lite's schema: 0.2 s a chart that no visitor has to wait for again
     limits.raise_files()
     core.layers.linear.PACKED_WEIGHTS.capacity_bytes = 0  # copies of weights in the processor's own layout: 240 MB of a class of thirty, and no bar needs them
-    core.serving.engine.default().room(limits.free_bytes)
+    core.serving.engine.default().set_memory_budget(limits.free_bytes)
     server = shutdown.web_server()
     shutdown.limit_the_wait(server)
     start.REPORT.failures += streamlit_patches.apply()

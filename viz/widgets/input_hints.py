@@ -54,9 +54,9 @@ def hint(model: str, most: str = "") -> str:
     ('Reads English: short everyday sentences, up to 24 tokens. Writes Spanish.', 'Reads up to 256 tokens; this page draws up to 9.')
     """
     found, opened = training_texts(model), engine_client.open(model)
-    most = most or f"up to {bounds.most(opened):,} tokens"
+    most = most or f"up to {bounds.token_limit(opened):,} tokens"
     if found is None:
-        whole = f"up to {opened.config.n_ctx - bounds.marks(opened):,} tokens"
+        whole = f"up to {opened.config.n_ctx - bounds.n_special(opened):,} tokens"
         return (
             f"Reads {whole}."
             if most == whole

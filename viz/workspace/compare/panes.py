@@ -14,7 +14,7 @@ from torch import Tensor
 
 from core.data.patches import without_hidden_mark
 from core.edits import ReplaceToken
-from core.edits.serialize import from_text, in_words
+from core.edits.serialize import describe, from_text
 from core.errors import InputError
 from viz.instruments import heatmap
 from viz.instruments.kit.component import stored
@@ -336,7 +336,7 @@ def _aside(one: Asked, now: Sequence[View]) -> str:
     view = one.now
     model = "" if data.alike(now, "model") else view.model
     how = f"written on, {written.said(view.strategy)}" if view.strategy and one.pane else ""
-    changed = ", ".join(map(in_words, from_text(view.edits, _unknown))) if view.edits and one.pane else ""
+    changed = ", ".join(map(describe, from_text(view.edits, _unknown))) if view.edits and one.pane else ""
     if one.pane and one.pane.drawn:
         known = {text: f"our {name}" for name, text in doodle.samples().items()}
         text = "" if data.alike(now, "text") else known.get(without_hidden_mark(view.text), "your drawing")

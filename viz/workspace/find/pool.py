@@ -165,7 +165,7 @@ def chosen(model: str) -> tuple[str, ...]:
 
 def _check_room(reader: Model, read: Sequence[Example]) -> None:
     """Raise InputError where one of the texts is longer than the model reads."""
-    room = reader.config.n_ctx - bounds.marks(reader)
+    room = reader.config.n_ctx - bounds.n_special(reader)
     if reader.spec.reads is not None:
         return
     sides = [(reader.reader, row.text) for row in read]

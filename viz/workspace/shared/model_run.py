@@ -33,7 +33,7 @@ def readable_part(model: str, text: str, *, runs: float = 1, each: float = 0) ->
     the part, and `each` more for every token of it.
     """
     reader = open_model(model)
-    most = bounds.most(reader, runs=runs, each=each)
+    most = bounds.token_limit(reader, runs=runs, each=each)
     if patches.reads_patches(reader) or (text.isascii() and len(text) < most):
         return text  # every picture has as many patches; a token is a letter at least
     if (n := len(reader.reader.encode(text).ids)) <= most:
@@ -43,7 +43,7 @@ def readable_part(model: str, text: str, *, runs: float = 1, each: float = 0) ->
     state.seed_widget(key, first)
     limit = (
         f"{model} reads {most:,} at once"
-        if most == reader.config.n_ctx - bounds.marks(reader)
+        if most == reader.config.n_ctx - bounds.n_special(reader)
         else f"this page reads {most:,} of them with {model}, so that it answers in a moment"
     )
     st.slider(
@@ -54,4 +54,4 @@ def readable_part(model: str, text: str, *, runs: float = 1, each: float = 0) ->
         key=key,
         on_change=lambda: state.write(**{"look.from": st.session_state[key]}),
     )
-    return bounds.part(reader, text, first, most)
+    return bounds.slice_tokens(reader, text, first, most)

@@ -21,8 +21,8 @@ def hint(model: Model, box: str) -> str:
 
 def _most(model: Model) -> str:
     """How much is read, and whether it is the page that reads no more."""
-    most = bounds.most(model)
-    page = not input_hints.is_shipped(model.name) and most < model.config.n_ctx - bounds.marks(model)
+    most = bounds.token_limit(model)
+    page = not input_hints.is_shipped(model.name) and most < model.config.n_ctx - bounds.n_special(model)
     return f"up to {most:,} tokens" + (f" here, of {model.config.n_ctx:,} at once" if page else "")
 
 

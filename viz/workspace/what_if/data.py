@@ -20,7 +20,7 @@ from core.analysis.residual.delta import PredictionChange, prediction_change, ta
 from core.decoding import Greedy, decode
 from core.edits import MeanHead, PatchHead, ScaleHead, ZeroHead
 from core.edits.serialize import from_text, to_text
-from core.edits.validate import fitting
+from core.edits.validate import split_by_fit
 from core.errors import InputError
 from core.model import WRITES, Model
 from core.models import ENTERS, LEAVES, Kind
@@ -141,7 +141,7 @@ def readable(raw: str, before: Run) -> tuple[tuple[Edit, ...], tuple[InputError,
             found += from_text(part, partial(_numbers, before))
         except InputError as error:
             errors.append(error)
-    kept, unfit = fitting(found, before)
+    kept, unfit = split_by_fit(found, before)
     return kept, (*errors, *unfit)
 
 

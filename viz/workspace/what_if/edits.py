@@ -11,7 +11,7 @@ import streamlit as st
 
 from core.analysis.attribution.erasing import BLANK
 from core.edits import MeanHead, PatchHead, ReplaceToken, ScaleHead, ZeroHead
-from core.edits.serialize import in_words, to_text
+from core.edits.serialize import describe, to_text
 from core.run import Run, TokenSequence
 from core.trace import Edit
 from viz.instruments.picture import patches
@@ -69,11 +69,11 @@ def said(edit: Edit, run: Run) -> str:
     for kind in run.model.spec.kinds_of(run.model.config):
         if f"{kind.stack}." in edit.where and kind.leaf in edit.where:
             rows = sides[kind.queries].next_tokens() if kind.name == "cross" else sides[kind.queries]
-            return in_words(edit, names(run, rows), names(run, sides[kind.keys]))
+            return describe(edit, names(run, rows), names(run, sides[kind.keys]))
     side = sides["source"] if edit.where.startswith("encoder") else sides["target"]
     if isinstance(edit, ReplaceToken) and edit.token == BLANK and patches.reads_patches(run.model):
         return f"{names(run, side)[edit.position].capitalize()} painted over"
-    return in_words(edit, names(run, side))
+    return describe(edit, names(run, side))
 
 
 def mode(change: Change) -> str:

@@ -18,7 +18,7 @@ from core.jobs import user_models
 from core.jobs.listing import Listing
 from core.model import Model
 from core.reading import surveys
-from core.reading.surveys import Standing
+from core.reading.surveys import SurveyProgress
 from viz.memo import remembered
 from viz.widgets import engine_client
 from viz.widgets.pins import View
@@ -67,10 +67,10 @@ def _reads_words(model: Model) -> bool:
     return model.spec.reads is None
 
 
-def survey(model: Model, folder: Path) -> Standing:
+def survey(model: Model, folder: Path) -> SurveyProgress:
     """How the survey of its heads stands, on the visitor's own texts where there are any; the first visitor who asks begins it. Nothing is written into an installed package."""
     if not engine_client.visited():
-        return Standing()
+        return SurveyProgress()
     if named := naming.standing(model):
         return named
     own = () if _reads_words(model) else head_survey.sentences_for(model)

@@ -6,7 +6,7 @@ import streamlit as st
 
 from core.analysis.heads.habits import HABIT_NAMES, NOT_NAMED, HeadHabits
 from core.model import Model
-from core.reading.surveys import Standing
+from core.reading.surveys import SurveyProgress
 from viz.instruments.kit import origin
 from viz.labels import head_name, literal
 from viz.shell import errors, links, state
@@ -68,7 +68,7 @@ def _survey(name: str, model: Model, text: str, over: bool) -> None:
         _standing(model, standing, text)
 
 
-def _standing(model: Model, standing: Standing, text: str) -> None:
+def _standing(model: Model, standing: SurveyProgress, text: str) -> None:
     st.header("What its heads do", anchor=False)
     if standing.problem:
         st.text(f"The heads could not be measured: {standing.problem}")
@@ -79,7 +79,7 @@ def _standing(model: Model, standing: Standing, text: str) -> None:
         _heads(model, standing, text)
 
 
-def _heads(model: Model, standing: Standing, text: str) -> None:
+def _heads(model: Model, standing: SurveyProgress, text: str) -> None:
     kinds = [kind for kind in standing.heads if standing.heads[kind].shape != (1, 1)] or list(standing.heads)
     kind = kinds[0]
     if len(kinds) > 1:
@@ -98,7 +98,7 @@ def _heads(model: Model, standing: Standing, text: str) -> None:
     _ways(model, str(kind), heads, text)
 
 
-def sentence(model: Model, heads: HeadHabits, standing: Standing) -> str:
+def sentence(model: Model, heads: HeadHabits, standing: SurveyProgress) -> str:
     """How many heads have a clear habit, on how many texts, and where the survey is kept."""
     places = [(layer, head) for layer in range(heads.shape[0]) for head in range(heads.shape[1])]
     clear = sum(heads.kind(*place) not in CLEAR for place in places)

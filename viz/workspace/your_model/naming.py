@@ -6,7 +6,7 @@ import streamlit as st
 
 from core.model import Model
 from core.reading import surveys
-from core.reading.surveys import LINES, Standing
+from core.reading.surveys import LINES, SurveyProgress
 from viz.labels import literal, percent
 from viz.widgets import engine_client, page_parts
 
@@ -15,7 +15,7 @@ MOST_BYTES = 2**20
 """Of a file so much is read."""
 
 
-def standing(model: Model) -> Standing | None:
+def standing(model: Model) -> SurveyProgress | None:
     """How the survey on this visitor's texts stands; None without one."""
     return surveys.default().for_visitor(model, engine_client.session())
 
@@ -69,7 +69,7 @@ def _lines(data: bytes) -> list[str]:
     return data.decode("utf-16" if wide else "utf-8-sig", errors="replace").splitlines()
 
 
-def unread(model: Model, found: Standing) -> str:
+def unread(model: Model, found: SurveyProgress) -> str:
     """That the texts name no head, where the model does not know their tokens; "" where they do."""
     if all(heads.readable for heads in found.heads.values()):
         return ""

@@ -19,7 +19,7 @@ from core.decoding.stepper import Stepper
 from core.errors import InputError
 from core.maths import softmax
 from core.model import Model
-from core.reading.bounds import most
+from core.reading.bounds import token_limit
 from core.text import Tokenizer
 
 Array = np.ndarray
@@ -102,7 +102,7 @@ class Round:
     @cached_property
     def window(self) -> Window:
         """What is read: the end of the text, with room for a word, and no more than is answered in a moment."""
-        room = min(self.model.config.n_ctx - MOST_PIECES, most(self.model, runs=READS))
+        room = min(self.model.config.n_ctx - MOST_PIECES, token_limit(self.model, runs=READS))
         return fit_prompt(self.model, self.text.removesuffix(" "), room)
 
     @cached_property
