@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from torch import Tensor, nn
 
@@ -15,6 +15,9 @@ from core.layers.score_terms import Terms
 from core.layers.task_head import Head, Pooling
 from core.text import Reader
 from core.trace import OFF, Tap
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float, Int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,20 +36,20 @@ class Batch:
     segments: Tensor | None = None
     values: Tensor | None = None
 
-    def read(self) -> Tensor:
-        """Return the ids of the source sentence (batch pos). Raises ValueError where there is none."""
+    def read(self) -> Int[Tensor, "batch pos"]:
+        """Return the ids of the source sentence. Raises ValueError where there is none."""
         if self.source is None:
             raise ValueError("This network needs Batch.source, the sentence to read.")
         return self.source
 
-    def read_values(self) -> Tensor:
-        """Return the numbers behind the tokens of the input (batch pos number). Raises ValueError where there are none."""
+    def read_values(self) -> Float[Tensor, "batch pos number"]:
+        """Return the numbers behind the tokens of the input. Raises ValueError where there are none."""
         if self.values is None:
             raise ValueError("This network needs Batch.values, the numbers behind the tokens that it reads.")
         return self.values
 
-    def read_real(self) -> Tensor:
-        """Return True at the source's tokens that are not padding (batch pos); at all of them where no mask is given."""
+    def read_real(self) -> Bool[Tensor, "batch pos"]:
+        """Return True at the source's tokens that are not padding; at all of them where no mask is given."""
         return self.read() >= 0 if self.source_real is None else self.source_real
 
 
@@ -123,8 +126,15 @@ class Output:
     task: bool = False
     pooling: Pooling | None = None
 
-    def compute(self, name: str, network: Any, value: Tensor, real: Tensor, tap: Tap = OFF) -> Tensor:
-        """Return this output of a network, from what it reads; `real` (batch pos) is true at tokens that are no padding."""
+    def compute(
+        self,
+        name: str,
+        network: Any,
+        value: Float[Tensor, "..."],
+        real: Bool[Tensor, "batch pos"],
+        tap: Tap = OFF,
+    ) -> Float[Tensor, "..."]:
+        """Return this output of a network, from what it reads; `real` is True at tokens that are not padding."""
         if self.pooling is not None:
             mapped = getattr(network, "pooled_maps", None)
             return tap(name, self.pooling.sentence_vector(value, real, mapped), "batch feature")

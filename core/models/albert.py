@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
@@ -26,6 +26,10 @@ from core.models import Batch, Family, Kind, Output
 from core.models.bert import RESID, MaskedLM, Reader, absent
 from core.models.transformer import PostNormEncoderBlock
 from core.trace import OFF, Tap
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+
 
 EMBED = "batch pos d_embed"
 SHARED: Mapping[str, tuple[str, ...]] = {
@@ -82,9 +86,9 @@ class ALBERTConfig:
 class ALBERT(Reader):
     """Token + segment + learned position embeddings of width E, normed, mapped to H; one block L times; two heads.
 
-    `forward` gives the last layer's output (batch pos d_model); `logits` (batch pos vocab), row i scores the word at
-    position i; `pooled` tanh(W x_0 + b) of the first token (batch d_model); `sentence_order` (batch 2) reads that and
-    scores "in their order" (index 0) against "swapped". Layers that share a part hold the same module in it, and
+    `forward` returns the last layer's output. Row i of `logits` scores the word at position i; `pooled` is tanh(W x_0 + b) of
+    the first token; `sentence_order` reads that and scores "in their order" (index 0) against "swapped". Layers that share
+    a part have the same module in it, and
     `state_dict` names its weights once, as those of the first layer.
 
     >>> net = ALBERT(ALBERTConfig.tiny())
@@ -116,7 +120,7 @@ class ALBERT(Reader):
         self.register_state_dict_post_hook(_named_once)
         self.register_load_state_dict_pre_hook(_named_again)
 
-    def forward(self, batch: Batch, tap: Tap = OFF) -> Tensor:
+    def forward(self, batch: Batch, tap: Tap = OFF) -> Float[Tensor, "batch pos d_model"]:
         segments = torch.zeros_like(batch.ids) if batch.segments is None else batch.segments
         token = tap("embed.token", self.embed["token"](batch.ids), EMBED)
         segment = tap("embed.segment", self.embed["segment"](segments), EMBED)
@@ -130,14 +134,16 @@ class ALBERT(Reader):
             x = block(x, allowed, tap / f"layer.{i}")
         return x
 
-    def sentence_order(self, pooled: Tensor, tap: Tap = OFF) -> Tensor:
+    def sentence_order(
+        self, pooled: Float[Tensor, "*batch d_model"], tap: Tap = OFF
+    ) -> Float[Tensor, "*batch class"]:
         if self.to_sentence_order is None:
             raise absent("head for the order of sentences", "run.hidden()")
         return tap("sentence_order", self.to_sentence_order(pooled), "batch class")
 
 
 def shared_layers(cfg: Any) -> nn.ModuleList:
-    """BERT's blocks, of which those parts that `cfg.shared` names are the first one's in all of them."""
+    """Return BERT's blocks; all of them share the parts of the first that `cfg.shared` names."""
     layers = nn.ModuleList(PostNormEncoderBlock(cfg) for _ in range(cfg.n_layers))
     for block in layers[1:]:
         for part in SHARED[cfg.shared]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -28,6 +28,10 @@ from core.layers.positions import LearnedPositions, position_rows
 from core.models import Batch, Family, Kind, Output
 from core.models.transformer import PostNormEncoderBlock
 from core.trace import OFF, Tap
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float
+
 
 RESID = "batch pos d_model"
 
@@ -89,7 +93,7 @@ class BERTConfig:
 class MaskedLM(nn.Module):
     """Scores over the vocabulary at each position: norm(act(W x + b)), then the token table and a bias a word.
 
-    hidden (batch pos d_model) -> (batch pos vocab). `width`: that of the table's rows, named by the last of `axes`.
+    `width` is that of the table's rows, named by the last of `axes`.
     Without `biases` the map and the norm have none.
     """
 
@@ -101,13 +105,17 @@ class MaskedLM(nn.Module):
         self.bias = nn.Parameter(torch.zeros(cfg.n_vocab))
         self.axes = axes
 
-    def transformed(self, hidden: Tensor, tap: Tap = OFF) -> Tensor:
+    def transformed(
+        self, hidden: Float[Tensor, "*batch d_model"], tap: Tap = OFF
+    ) -> Float[Tensor, "*batch d_embed"]:
         """Return the vectors that are compared with the token table: dense, activation and norm of hidden, the same shape."""
         pre = tap("pre", self.to_hidden(hidden), self.axes)
         act = tap("act", self.activation(pre), self.axes)
         return tap("norm.out", self.norm(act), self.axes)
 
-    def forward(self, hidden: Tensor, tokens: TokenEmbedding, tap: Tap = OFF) -> Tensor:
+    def forward(
+        self, hidden: Float[Tensor, "*batch d_model"], tokens: TokenEmbedding, tap: Tap = OFF
+    ) -> Float[Tensor, "*batch vocab"]:
         return tokens.scores(self.transformed(hidden, tap / "masked_lm")) + self.bias
 
 
@@ -118,12 +126,16 @@ class Reader(nn.Module):
     masked_lm: MaskedLM | None
     pooler: Linear | None
 
-    def logits(self, hidden: Tensor, tap: Tap = OFF) -> Tensor:
+    def logits(
+        self, hidden: Float[Tensor, "*batch d_model"], tap: Tap = OFF
+    ) -> Float[Tensor, "*batch vocab"]:
         if self.masked_lm is None:
             raise absent("head for hidden words", "run.hidden() and run.attention()")
         return tap("logits", self.masked_lm(hidden, self.embed["token"], tap), "batch pos vocab")
 
-    def pooled(self, hidden: Tensor, tap: Tap = OFF) -> Tensor:
+    def pooled(
+        self, hidden: Float[Tensor, "batch pos d_model"], tap: Tap = OFF
+    ) -> Float[Tensor, "batch d_model"]:
         if self.pooler is None:
             raise absent("pooled output", "run.hidden()")
         pre = tap("pooler.pre", self.pooler(hidden[:, 0]), "batch d_model")
@@ -133,10 +145,9 @@ class Reader(nn.Module):
 class BERT(Reader):
     """Token + segment (where there are any) + learned position embeddings, normed; post-norm encoder blocks; three heads.
 
-    `forward` gives the last layer's output (batch pos d_model); `logits` (batch pos vocab), row i scores the word at
-    position i; `pooled` tanh(W x_0 + b) of the first token (batch d_model); `next_sentence` (batch 2) reads that and
-    scores "the second text follows" (index 0) against "it comes from elsewhere". Of a tuned network `classes` (batch
-    class) reads the first token, `tags` (batch pos tag) each token, and `answer` (batch pos edge) scores each token as
+    `forward` returns the last layer's output. Row i of `logits` scores the word at position i; `pooled` is tanh(W x_0 + b) of
+    the first token; `next_sentence` reads that and scores "the second text follows" (index 0) against "it comes from
+    elsewhere". In a fine-tuned network `classes` reads the first token, `tags` each token, and `answer` scores each token as
     the first (index 0) and as the last (index 1) of the answer.
 
     >>> net = BERT(BERTConfig.tiny())
@@ -166,7 +177,7 @@ class BERT(Reader):
         self.to_tags = Linear(cfg.d_model, cfg.n_tags) if cfg.n_tags else None
         self.to_answer = Linear(cfg.d_model, 2) if cfg.answers else None
 
-    def forward(self, batch: Batch, tap: Tap = OFF) -> Tensor:
+    def forward(self, batch: Batch, tap: Tap = OFF) -> Float[Tensor, "batch pos d_model"]:
         total = tap("embed.token", self.embed["token"](batch.ids), RESID)
         if self.cfg.n_segments:
             segments = torch.zeros_like(batch.ids) if batch.segments is None else batch.segments
@@ -180,26 +191,36 @@ class BERT(Reader):
             x = block(x, allowed, tap / f"layer.{i}")
         return x
 
-    def layer_masks(self, real: Tensor) -> Sequence[Tensor | BlockMask]:
+    def layer_masks(
+        self, real: Bool[Tensor, "batch pos"]
+    ) -> Sequence[Bool[Tensor, "batch one one key"] | BlockMask]:
         """Return the mask of each layer: here every token may attend to every one that is not padding."""
         return [masks.not_padding(real)] * self.cfg.n_layers
 
-    def next_sentence(self, pooled: Tensor, tap: Tap = OFF) -> Tensor:
+    def next_sentence(
+        self, pooled: Float[Tensor, "*batch d_model"], tap: Tap = OFF
+    ) -> Float[Tensor, "*batch class"]:
         if self.to_next_sentence is None:
             raise absent("head for the next sentence", "run.hidden()")
         return tap("next_sentence", self.to_next_sentence(pooled), "batch class")
 
-    def classes(self, hidden: Tensor, tap: Tap = OFF) -> Tensor:
+    def classes(
+        self, hidden: Float[Tensor, "batch pos d_model"], tap: Tap = OFF
+    ) -> Float[Tensor, "batch class"]:
         if self.to_classes is None:
             raise absent("head for classes", "a model that was tuned to classify")
         return tap("classes", self.to_classes(hidden[:, 0]), "batch class")
 
-    def tags(self, hidden: Tensor, tap: Tap = OFF) -> Tensor:
+    def tags(
+        self, hidden: Float[Tensor, "batch pos d_model"], tap: Tap = OFF
+    ) -> Float[Tensor, "batch pos tag"]:
         if self.to_tags is None:
             raise absent("head for tags", "a model that was tuned to tag words")
         return tap("tags", self.to_tags(hidden), "batch pos tag")
 
-    def answer(self, hidden: Tensor, tap: Tap = OFF) -> Tensor:
+    def answer(
+        self, hidden: Float[Tensor, "batch pos d_model"], tap: Tap = OFF
+    ) -> Float[Tensor, "batch pos edge"]:
         if self.to_answer is None:
             raise absent("head for answers", "a model that was tuned to find answers")
         return tap("answer", self.to_answer(hidden), "batch pos edge")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from torch import Tensor
 
@@ -16,6 +17,9 @@ from core import masks
 from core.layers.block_sparse import DRAWS, BlockMask, BlockSparseAttention, Layout, everything, layout
 from core.layers.config_checks import check_whole
 from core.models import Family, Kind, bert
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,7 +89,9 @@ class BigBird(bert.BERT):
 
     attention = BlockSparseAttention
 
-    def layer_masks(self, real: Tensor) -> Sequence[Tensor | BlockMask]:
+    def layer_masks(
+        self, real: Bool[Tensor, "batch pos"]
+    ) -> Sequence[Bool[Tensor, "batch one one key"] | BlockMask]:
         """Return the mask of each layer in blocks; that of padding alone where everything is read."""
         lengths = [max(1, n) for n in real.sum(1).tolist()]
         if self.cfg.layout == "full" or max(lengths) <= self.cfg.full_up_to:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from torch import Tensor, nn
 
@@ -24,6 +24,10 @@ from core.layers.relative_attention import RelativeAttention
 from core.layers.score_terms import ALIBI
 from core.models import Batch, Family, Kind
 from core.trace import OFF, Tap
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float
+
 
 RESID = "batch pos d_model"
 
@@ -76,8 +80,13 @@ class BloomBlock(nn.Module):
         self.drop = dropout(cfg.dropout)
 
     def forward(
-        self, x: Tensor, allowed: Tensor, bias: Tensor, tap: Tap = OFF, store: Store = NO_STORE
-    ) -> Tensor:
+        self,
+        x: Float[Tensor, "batch pos d_model"],
+        allowed: Bool[Tensor, "... #pos key"],
+        bias: Float[Tensor, "... #pos key"],
+        tap: Tap = OFF,
+        store: Store = NO_STORE,
+    ) -> Float[Tensor, "batch pos d_model"]:
         x = tap("resid_in", x, RESID)
         y = tap("norm1.out", self.norm1(x), RESID)
         seen = self.self_attn(y, y, allowed, bias, tap / "self_attn", store)
@@ -89,8 +98,8 @@ class BloomBlock(nn.Module):
 class Bloom(nn.Module):
     """Token embeddings, causal blocks whose scores fall with the distance, a last norm, output scores from the token table (tied).
 
-    `forward` gives the hidden states that the output layer reads (batch pos d_model); `logits` (batch pos vocab): row i
-    scores the token after position i. With a cache the batch holds only the new positions.
+    `forward` returns the hidden states that the output layer reads; row i of `logits` scores the token after position i. With
+    a cache the batch has only the new positions.
 
     >>> import torch
     >>> net, ids = Bloom(BloomConfig.tiny()), torch.tensor([[1, 2, 3]])
@@ -119,7 +128,9 @@ class Bloom(nn.Module):
     def new_cache(self) -> Cache:
         return Cache(self.cfg.n_layers)
 
-    def forward(self, batch: Batch, tap: Tap = OFF, cache: Cache | None = None) -> Tensor:
+    def forward(
+        self, batch: Batch, tap: Tap = OFF, cache: Cache | None = None
+    ) -> Float[Tensor, "batch pos d_model"]:
         past = cache.n_read if cache else 0
         n, device = batch.ids.shape[1], batch.ids.device
         allowed = masks.causal(n, past=past).to(device)
@@ -132,7 +143,9 @@ class Bloom(nn.Module):
             x = block(x, allowed, bias, tap / f"layer.{i}", cache.self_attn[i] if cache else NO_STORE)
         return tap("final_norm.out", self.final_norm(x), RESID)
 
-    def logits(self, hidden: Tensor, tap: Tap = OFF) -> Tensor:
+    def logits(
+        self, hidden: Float[Tensor, "*batch d_model"], tap: Tap = OFF
+    ) -> Float[Tensor, "*batch vocab"]:
         return tap("logits", self.embed["token"].scores(hidden), "batch pos vocab")
 
 

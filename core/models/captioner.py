@@ -1,4 +1,4 @@
-"""A captioner: a convolution makes a vector of each cell of a picture, a recurrent decoder looks at them word by word.
+"""A captioner: a convolution makes a vector of each cell of a picture, a recurrent decoder attends to them word by word.
 
 Xu et al. 2015, "Show, attend and tell: neural image caption generation with visual attention". What Bahdanau's decoder
 does over the words of a source this one does over the cells of a grid (Ghojogh and Ghodsi 2020, Eqs. (4)-(6) with h_j
@@ -8,7 +8,7 @@ the features of cell j).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -25,6 +25,10 @@ from core.layers.scores import Additive
 from core.models import Batch, Family, Kind
 from core.models.seq2seq import Decoder
 from core.trace import OFF, Tap
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+
 
 SIDE = PATCH + 2 * MARGIN
 """Pixels on each side of what is seen of a cell."""
@@ -83,8 +87,7 @@ class CaptionerConfig:
 class Grid(nn.Module):
     """a_i = W relu(K * picture)_i + p_i: the vector of each cell (Xu et al. 2015, 3.1.1), by two convolutions.
 
-    `windows` (batch pos number) are the pixels of each cell with its margin, as `core.data.scenes.pixels.windows` cuts them;
-    the result is (batch pos d_model). Reading cell by cell gives what `F.conv2d` gives over the whole picture, padded by
+    `windows` are the pixels of each cell with its margin, as `core.data.scenes.pixels.windows` cuts them. Reading cell by cell gives what `F.conv2d` gives over the whole picture, padded by
     the margin. p_i is a learned vector of the place: the same thing in another cell is another vector.
 
     >>> import torch
@@ -100,17 +103,23 @@ class Grid(nn.Module):
         self.to_out = Linear(cfg.d_model, cfg.d_model)
         self.position = nn.Parameter(normal(cfg.n_ctx, cfg.d_model, std=1.0))
 
-    def forward(self, windows: Tensor, tap: Tap = OFF) -> Tensor:
+    def forward(
+        self, windows: Float[Tensor, "batch pos number"], tap: Tap = OFF
+    ) -> Float[Tensor, "batch pos d_model"]:
         return self.placed(self.features(windows, tap), tap)
 
-    def features(self, windows: Tensor, tap: Tap = OFF) -> Tensor:
-        """Return the features that the convolutions compute of each window, independent of its place: (batch pos number) -> (batch pos d_model)."""
+    def features(
+        self, windows: Float[Tensor, "batch pos number"], tap: Tap = OFF
+    ) -> Float[Tensor, "batch pos d_model"]:
+        """Return the features that the convolutions compute of each window, independent of its place."""
         windows = tap("pixels", windows, "batch pos number")
         maps = F.relu(self.first(windows.reshape(-1, 3, SIDE, SIDE)))
         maps = tap("maps", maps.unflatten(0, windows.shape[:2]), "batch pos filter row column")
         return tap("features", self.to_out(F.relu(self.second(maps.flatten(2)))), "batch pos d_model")
 
-    def placed(self, features: Tensor, tap: Tap = OFF) -> Tensor:
+    def placed(
+        self, features: Float[Tensor, "batch pos d_model"], tap: Tap = OFF
+    ) -> Float[Tensor, "batch pos d_model"]:
         """Return the features of the cells of a picture, each with the vector of its place."""
         place = tap("embed.position", self.position[: features.shape[1]], "pos d_model")
         return tap("annotations", features + place, "batch pos d_model")
@@ -119,7 +128,7 @@ class Grid(nn.Module):
 class Captioner(nn.Module):
     """Convolutions over a picture (`Batch.values`, one row a cell of `Batch.source`), and a decoder that attends to them.
 
-    `encode` gives the vectors of the cells (batch pos d_model); `forward` and `logits` are as those of `Seq2Seq`, whose
+    `encode` returns the vectors of the cells; `forward` and `logits` are as those of `Seq2Seq`, whose
     decoder this is: c_t by h_{t-1}, then h_t = LSTM(h_{t-1}, [y_{t-1}; c_t]); it begins with the mean of all cells.
 
     >>> import torch
@@ -141,12 +150,16 @@ class Captioner(nn.Module):
     def new_cache(self) -> States:
         return States()
 
-    def encode(self, batch: Batch, tap: Tap = OFF) -> Tensor:
+    def encode(self, batch: Batch, tap: Tap = OFF) -> Float[Tensor, "batch key d_model"]:
         return self.encoder(batch.read_values(), tap / "encoder")
 
     def forward(
-        self, batch: Batch, tap: Tap = OFF, cache: States | None = None, memory: Tensor | None = None
-    ) -> Tensor:
+        self,
+        batch: Batch,
+        tap: Tap = OFF,
+        cache: States | None = None,
+        memory: Float[Tensor, "batch key d_model"] | None = None,
+    ) -> Float[Tensor, "batch pos d_model"]:
         cells = self.encode(batch, tap) if memory is None else memory
         tap, real, last = tap / "decoder", batch.read_real(), cache is None
         cache = States() if cache is None else cache
@@ -158,7 +171,9 @@ class Captioner(nn.Module):
             cache.values = self.decoder.start(mean.expand(n, -1), cells.expand(n, -1, -1), tap)
         return self.decoder(x, real, cache, tap, last=last)
 
-    def logits(self, hidden: Tensor, tap: Tap = OFF) -> Tensor:
+    def logits(
+        self, hidden: Float[Tensor, "*batch d_model"], tap: Tap = OFF
+    ) -> Float[Tensor, "*batch vocab"]:
         return tap("logits", self.embed["token"].scores(hidden), "batch pos vocab")
 
 

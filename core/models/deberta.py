@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -24,6 +24,10 @@ from core.layers.relative_attention import DisentangledAttention, log_buckets
 from core.models import Batch, Family, Kind, Output
 from core.models.bert import MaskedLM, Reader
 from core.trace import OFF, Tap
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float
+
 
 RESID = "batch pos d_model"
 FLAGS = ("to_place", "from_place", "shared", "places_normed", "absolute", "masked_lm")
@@ -101,7 +105,13 @@ class DebertaBlock(nn.Module):
         self.norm1, self.norm2 = (LayerNorm(cfg.d_model, eps=cfg.eps) for _ in range(2))
         self.drop = dropout(cfg.dropout)
 
-    def forward(self, x: Tensor, places: Tensor, allowed: Tensor, tap: Tap = OFF) -> Tensor:
+    def forward(
+        self,
+        x: Float[Tensor, "batch pos d_model"],
+        places: Float[Tensor, "distance d_model"],
+        allowed: Bool[Tensor, "... #pos key"],
+        tap: Tap = OFF,
+    ) -> Float[Tensor, "batch pos d_model"]:
         x = tap("resid_in", x, RESID)
         x = tap("resid_mid", x + self.drop(self.self_attn(x, places, allowed, tap / "self_attn")), RESID)
         x = tap("norm1.out", self.norm1(x), RESID)
@@ -112,7 +122,7 @@ class DebertaBlock(nn.Module):
 class Deberta(Reader):
     """Token embeddings (and segments and positions, where there are any), normed; blocks that share a vector for each distance.
 
-    `forward` gives the last layer's output (batch pos d_model); `logits` (batch pos vocab), row i scores the word at position i.
+    `forward` returns the last layer's output; `logits`, row i scores the word at position i.
 
     >>> net = Deberta(DebertaConfig.tiny())
     >>> ids = torch.tensor([[1, 2, 3]])
@@ -136,15 +146,15 @@ class Deberta(Reader):
         self.masked_lm = MaskedLM(cfg, cfg.d_model) if cfg.masked_lm else None
         self.pooler = None
 
-    def places(self, n: int) -> Tensor:
-        """Return the vectors of the distances 1 - n to n - 1, query minus key: (2 n - 1, d_model)."""
+    def places(self, n: int) -> Float[Tensor, "distance d_model"]:
+        """Return the vectors of the distances 1 - n to n - 1, query minus key."""
         away = torch.arange(1 - n, n, device=self.distance.weight.device)
         if self.cfg.n_buckets:
             away = log_buckets(away, n=self.cfg.n_buckets, furthest=self.cfg.furthest)
         reach = self.cfg.reach
         return self.distance_norm(self.distance((away + reach).clamp(0, 2 * reach - 1)))
 
-    def forward(self, batch: Batch, tap: Tap = OFF) -> Tensor:
+    def forward(self, batch: Batch, tap: Tap = OFF) -> Float[Tensor, "batch pos d_model"]:
         n = batch.ids.shape[1]
         total = tap("embed.token", self.embed["token"](batch.ids), RESID)
         if self.cfg.n_segments:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -21,6 +21,10 @@ from core.layers.linear import Linear
 from core.layers.recurrent import LSTMCell, unroll
 from core.models import Batch, Family, Output
 from core.trace import OFF, Tap
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float
+
 
 HALF = "batch pos d_half"
 
@@ -75,8 +79,10 @@ class Chain(nn.Module):
         self.cells = nn.ModuleList(LSTMCell(cfg.d_half, cfg.d_hidden) for _ in range(cfg.n_layers))
         self.project = nn.ModuleList(Linear(cfg.d_hidden, cfg.d_half) for _ in range(cfg.n_layers))
 
-    def forward(self, i: int, x: Tensor, real: Tensor, tap: Tap = OFF) -> Tensor:
-        """Layer i: x (batch pos d_half) -> (batch pos d_half)."""
+    def forward(
+        self, i: int, x: Float[Tensor, "batch pos d_half"], real: Bool[Tensor, "batch pos"], tap: Tap = OFF
+    ) -> Float[Tensor, "batch pos d_half"]:
+        """Return the output of layer `i` of the chain."""
         cell: Any = self.cells[i]
         hidden = unroll(cell, x, real, tap, f"layer.{i}", backward=self.backward)
         out = tap(f"layer.{i}.projected", self.project[i](hidden), HALF)
@@ -86,8 +92,7 @@ class Chain(nn.Module):
 class Mixture(nn.Module):
     """ELMo_k = gamma * sum_j s_j h_kj with s = softmax(w), over the L + 1 layers (Peters et al. 2018, Eq. (1)).
 
-    layers (.. layer d_model) -> (.. d_model). w and gamma belong to a task; before one is learned every layer counts
-    alike and gamma is 1.
+    w and gamma belong to a task; before one is learned every layer has the same weight and gamma is 1.
 
     >>> mixture = Mixture(3)
     >>> mixture(torch.eye(3))
@@ -98,7 +103,9 @@ class Mixture(nn.Module):
         super().__init__()
         self.w, self.gamma = nn.Parameter(torch.zeros(n)), nn.Parameter(torch.ones(()))
 
-    def forward(self, layers: Tensor, tap: Tap = OFF) -> Tensor:
+    def forward(
+        self, layers: Float[Tensor, "*batch layer d_model"], tap: Tap = OFF
+    ) -> Float[Tensor, "*batch d_model"]:
         weights = tap("weights", self.w.softmax(0), "layer")
         return tap("out", self.gamma * torch.einsum("j,...jd->...d", weights, layers), "batch pos d_model")
 
@@ -106,10 +113,10 @@ class Mixture(nn.Module):
 class ELMo(nn.Module):
     """One token table for both directions and the output, a chain of LSTM layers each way, a mixture of the layers.
 
-    `forward` gives a word's vectors on all floors (batch pos layer d_model): the table's row twice, then [forward;
-    backward] of each LSTM layer. `logits` (batch pos vocab): row i scores the token after position i, from the top of
-    the forward chain; `backward_logits`: row i scores the token before position i; `log_probs` and `backward_log_probs`
-    are their log-softmax. `mixture` (batch pos d_model) is ELMo_k.
+    `forward` returns a word's vectors in all layers: the table's row twice, then [forward; backward] of each LSTM layer. Row i
+    of `logits` scores the token after position i, from the top of the forward chain, row i of `backward_logits` the token
+    before it; `log_probs` and `backward_log_probs`
+    are their log-softmax. `mixture` is ELMo_k.
 
     The loss of both is -sum_i (log p(x_i | x_<i) + log p(x_i | x_>i)).
 
@@ -129,7 +136,7 @@ class ELMo(nn.Module):
         self.ahead, self.back = Chain(cfg, backward=False), Chain(cfg, backward=True)
         self.mix = Mixture(cfg.n_layers + 1)
 
-    def forward(self, batch: Batch, tap: Tap = OFF) -> Tensor:
+    def forward(self, batch: Batch, tap: Tap = OFF) -> Float[Tensor, "batch pos layer d_model"]:
         token = tap("embed.token", self.embed["token"](batch.ids), HALF)
         both = torch.cat((token, token), dim=-1)
         floors = [both]
@@ -147,34 +154,46 @@ class ELMo(nn.Module):
             floors.append(both)
         return tap("layers", torch.stack(floors, dim=-2), "batch pos layer d_model")
 
-    def one_way(self, batch: Batch, direction: int) -> Tensor:
-        """Return the top of one chain alone, 0 forward and 1 backward: what `top` gives of both (batch pos d_half)."""
+    def one_way(self, batch: Batch, direction: int) -> Float[Tensor, "batch pos d_half"]:
+        """Return the top of one chain alone, 0 forward and 1 backward, as `top` does for both."""
         chain, x = (self.ahead, self.back)[direction], self.embed["token"](batch.ids)
         for i in range(self.cfg.n_layers):
             x = chain(i, self.drop(x), batch.real)
         return self.drop(x)
 
-    def logits(self, hidden: Tensor, tap: Tap = OFF) -> Tensor:
+    def logits(
+        self, hidden: Float[Tensor, "batch pos layer d_model"], tap: Tap = OFF
+    ) -> Float[Tensor, "batch pos vocab"]:
         return tap("logits", self.scores(self.top(hidden, 0)), "batch pos vocab")
 
-    def backward_logits(self, hidden: Tensor, tap: Tap = OFF) -> Tensor:
+    def backward_logits(
+        self, hidden: Float[Tensor, "batch pos layer d_model"], tap: Tap = OFF
+    ) -> Float[Tensor, "batch pos vocab"]:
         return tap("backward_logits", self.scores(self.top(hidden, 1)), "batch pos vocab")
 
-    def log_probs(self, logits: Tensor, tap: Tap = OFF) -> Tensor:
+    def log_probs(
+        self, logits: Float[Tensor, "batch pos vocab"], tap: Tap = OFF
+    ) -> Float[Tensor, "batch pos vocab"]:
         return tap("log_probs", logits.log_softmax(-1), "batch pos vocab")
 
-    def backward_log_probs(self, logits: Tensor, tap: Tap = OFF) -> Tensor:
+    def backward_log_probs(
+        self, logits: Float[Tensor, "batch pos vocab"], tap: Tap = OFF
+    ) -> Float[Tensor, "batch pos vocab"]:
         return tap("backward_log_probs", logits.log_softmax(-1), "batch pos vocab")
 
-    def mixture(self, hidden: Tensor, tap: Tap = OFF) -> Tensor:
+    def mixture(
+        self, hidden: Float[Tensor, "batch pos layer d_model"], tap: Tap = OFF
+    ) -> Float[Tensor, "batch pos d_model"]:
         return self.mix(hidden, tap / "mixture")
 
-    def top(self, hidden: Tensor, direction: int) -> Tensor:
-        """Return the top layer's states of one direction, 0 forward and 1 backward, as the output layer reads them: (.. layer d_model) -> (.. d_half)."""
+    def top(
+        self, hidden: Float[Tensor, "*batch layer d_model"], direction: int
+    ) -> Float[Tensor, "*batch d_half"]:
+        """Return the top layer's states of one direction, 0 forward and 1 backward, as the output layer reads them."""
         return self.drop(hidden[..., -1, :].chunk(2, dim=-1)[direction])
 
-    def scores(self, top: Tensor) -> Tensor:
-        """Return the output layer of both directions: (.. d_half) -> (.. vocab)."""
+    def scores(self, top: Tensor) -> Float[Tensor, "*batch vocab"]:
+        """Return the output layer's scores, which both directions share."""
         return self.embed["token"].scores(top) + self.bias
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -25,6 +25,10 @@ from core.layers.norm import RMSNorm
 from core.layers.positions import frequencies, rotate_pairs, waves
 from core.models import Batch, Family, Kind
 from core.trace import OFF, Tap
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float
+
 
 RESID = "batch pos d_model"
 
@@ -123,8 +127,13 @@ class GemmaBlock(nn.Module):
         self.drop = dropout(cfg.dropout)
 
     def forward(
-        self, x: Tensor, allowed: Tensor, turn: Turn, tap: Tap = OFF, store: Store = NO_STORE
-    ) -> Tensor:
+        self,
+        x: Float[Tensor, "batch pos d_model"],
+        allowed: Bool[Tensor, "... #pos key"],
+        turn: Turn,
+        tap: Tap = OFF,
+        store: Store = NO_STORE,
+    ) -> Float[Tensor, "batch pos d_model"]:
         x = tap("resid_in", x, RESID)
         y = tap("norm1.out", self.norm1(x), RESID)
         y = self.self_attn(y, allowed, turn, tap / "self_attn", store)
@@ -149,7 +158,9 @@ class GemmaBody(nn.Module):
         self.layers = nn.ModuleList(GemmaBlock(cfg) for _ in range(cfg.n_layers))
         self.final_norm = RMSNorm(cfg.d_model, eps=cfg.eps)
 
-    def forward(self, batch: Batch, tap: Tap = OFF, cache: Cache | None = None) -> Tensor:
+    def forward(
+        self, batch: Batch, tap: Tap = OFF, cache: Cache | None = None
+    ) -> Float[Tensor, "batch pos d_model"]:
         past, cfg = cache.n_read if cache else 0, self.cfg
         n, device = batch.ids.shape[1], batch.ids.device
         everywhere, through = (mask.to(device) for mask in self.masks(n, past))
@@ -170,7 +181,7 @@ class GemmaBody(nn.Module):
             x = block(x, allowed, lambda each, by=angle: rotate_pairs(each, by), tap / f"layer.{i}", store)
         return tap("final_norm.out", self.final_norm(x), RESID)
 
-    def masks(self, n: int, past: int) -> tuple[Tensor, Tensor]:
+    def masks(self, n: int, past: int) -> tuple[Bool[Tensor, "query key"], Bool[Tensor, "query key"]]:
         """Return the mask (query key) of the layers that look everywhere, and of those with a window."""
         everywhere = masks.causal(n, past=past)
         return everywhere, everywhere.triu(past - self.cfg.window + 1)
@@ -179,8 +190,8 @@ class GemmaBody(nn.Module):
 class Gemma(GemmaBody):
     """Token embeddings times the root of the width, causal blocks with and without a window, output scores that may be capped.
 
-    `forward` gives the hidden states that the output layer reads (batch pos d_model); `logits` (batch pos vocab): row i
-    scores the token after position i. With a cache the batch holds only the new positions.
+    `forward` returns the hidden states that the output layer reads; row i of `logits` scores the token after position i. With
+    a cache the batch has only the new positions.
 
     >>> net = Gemma(GemmaConfig.tiny())
     >>> ids = torch.tensor([[1, 2, 3]])
@@ -196,7 +207,9 @@ class Gemma(GemmaBody):
     def new_cache(self) -> Cache:
         return Cache(self.cfg.n_layers)
 
-    def logits(self, hidden: Tensor, tap: Tap = OFF) -> Tensor:
+    def logits(
+        self, hidden: Float[Tensor, "*batch d_model"], tap: Tap = OFF
+    ) -> Float[Tensor, "*batch vocab"]:
         found = self.embed["token"].scores(hidden) if self.to_logits is None else self.to_logits(hidden)
         return tap("logits", soft_cap(found, self.logit_cap), "batch pos vocab")
 

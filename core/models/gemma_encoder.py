@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from torch import Tensor
 
 from core import masks
 from core.models import Family, Kind
 from core.models.gemma import GemmaBody, GemmaConfig
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +40,7 @@ class GemmaEncoderConfig(GemmaConfig):
 
 
 class GemmaEncoder(GemmaBody):
-    """The blocks of a Gemma without its mask: the hidden states of a whole text (batch pos d_model).
+    """The blocks of a Gemma without its mask: the hidden states of a whole text.
 
     >>> import torch
     >>> from core.models import Batch
@@ -45,7 +49,7 @@ class GemmaEncoder(GemmaBody):
     torch.Size([1, 3, 30])
     """
 
-    def masks(self, n: int, past: int) -> tuple[Tensor, Tensor]:
+    def masks(self, n: int, past: int) -> tuple[Bool[Tensor, "query key"], Bool[Tensor, "query key"]]:
         """Return the mask (query key) of the layers that look everywhere, and of those with a window."""
         return masks.full(n), masks.window(n, self.cfg.window - 1)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
@@ -26,6 +26,9 @@ from core.layers.packed_attention import PackedAttention
 from core.layers.positions import LearnedPositions
 from core.models import Batch, Family, Kind, Output, next_word_output
 from core.trace import OFF, Tap
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,7 +86,13 @@ class PreNormBlock(nn.Module):
         self.ffn = FeedForward(cfg.d_model, cfg.d_ff, activation=cfg.activation)
         self.drop = dropout(cfg.dropout)
 
-    def forward(self, x: Tensor, allowed: Tensor, tap: Tap = OFF, store: Store = NO_STORE) -> Tensor:
+    def forward(
+        self,
+        x: Float[Tensor, "batch pos d_model"],
+        allowed: Bool[Tensor, "... #pos key"],
+        tap: Tap = OFF,
+        store: Store = NO_STORE,
+    ) -> Float[Tensor, "batch pos d_model"]:
         x = tap("resid_in", x, "batch pos d_model")
         y = tap("norm1.out", self.norm1(x), "batch pos d_model")
         x = tap(
@@ -105,7 +114,13 @@ class PostNormBlock(nn.Module):
         self.norm1, self.norm2 = (LayerNorm(cfg.d_model, eps=cfg.eps) for _ in range(2))
         self.drop = dropout(cfg.dropout)
 
-    def forward(self, x: Tensor, allowed: Tensor, tap: Tap = OFF, store: Store = NO_STORE) -> Tensor:
+    def forward(
+        self,
+        x: Float[Tensor, "batch pos d_model"],
+        allowed: Bool[Tensor, "... #pos key"],
+        tap: Tap = OFF,
+        store: Store = NO_STORE,
+    ) -> Float[Tensor, "batch pos d_model"]:
         x = tap("resid_in", x, "batch pos d_model")
         x = tap(
             "resid_mid",
@@ -126,7 +141,13 @@ class AttentionBlock(nn.Module):
         self.self_attn = PackedAttention(cfg.d_model, cfg.n_heads)
         self.drop = dropout(cfg.dropout)
 
-    def forward(self, x: Tensor, allowed: Tensor, tap: Tap = OFF, store: Store = NO_STORE) -> Tensor:
+    def forward(
+        self,
+        x: Float[Tensor, "batch pos d_model"],
+        allowed: Bool[Tensor, "... #pos key"],
+        tap: Tap = OFF,
+        store: Store = NO_STORE,
+    ) -> Float[Tensor, "batch pos d_model"]:
         x = tap("resid_in", x, "batch pos d_model")
         y = tap("norm1.out", self.norm1(x), "batch pos d_model")
         x = tap(
@@ -143,10 +164,9 @@ BLOCKS = {"pre": PreNormBlock, "post": PostNormBlock}
 class GPT(nn.Module):
     """Token + learned position embeddings, causal blocks, output scores from the token table (tied).
 
-    `forward` gives the hidden states that the output layer reads, (batch pos d_model), after the final norm where
-    there is one; `logits` gives (batch pos vocab): row i scores the token after position i. Of a tuned network `classes`
-    (batch pos class) is what its head says at each position: what it learned to say at the last.
-    With a cache the batch holds only the new positions.
+    `forward` returns the hidden states that the output layer reads, after the final norm where there is one; row i of
+    `logits` scores the token after position i. In a fine-tuned network `classes` are the scores of its head at each
+    position; it was trained at the last. With a cache the batch has only the new positions.
 
     >>> net = GPT(GPTConfig.tiny())
     >>> ids = torch.tensor([[1, 2, 3]])
@@ -172,7 +192,9 @@ class GPT(nn.Module):
     def new_cache(self) -> Cache:
         return Cache(self.cfg.n_layers)
 
-    def forward(self, batch: Batch, tap: Tap = OFF, cache: Cache | None = None) -> Tensor:
+    def forward(
+        self, batch: Batch, tap: Tap = OFF, cache: Cache | None = None
+    ) -> Float[Tensor, "batch pos d_model"]:
         past = cache.n_read if cache else 0
         n = batch.ids.shape[1]
         allowed = masks.causal(n, past=past).to(batch.ids.device)
@@ -188,10 +210,14 @@ class GPT(nn.Module):
             x if self.final_norm is None else tap("final_norm.out", self.final_norm(x), "batch pos d_model")
         )
 
-    def logits(self, hidden: Tensor, tap: Tap = OFF) -> Tensor:
+    def logits(
+        self, hidden: Float[Tensor, "*batch d_model"], tap: Tap = OFF
+    ) -> Float[Tensor, "*batch vocab"]:
         return tap("logits", self.embed["token"].scores(hidden), "batch pos vocab")
 
-    def classes(self, hidden: Tensor, tap: Tap = OFF) -> Tensor:
+    def classes(
+        self, hidden: Float[Tensor, "batch pos d_model"], tap: Tap = OFF
+    ) -> Float[Tensor, "batch *pos class"]:
         if self.to_classes is None:
             raise InputError(
                 "This checkpoint has no head for classes.",

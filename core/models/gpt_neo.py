@@ -6,7 +6,7 @@ Black et al. 2021; the TinyStories models (Eldan and Li 2023) are of this kind.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -22,6 +22,10 @@ from core.layers.positions import LearnedPositions
 from core.layers.relative_attention import RelativeAttention
 from core.models import Batch, Family, Kind
 from core.trace import OFF, Tap
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float
+
 
 RESID = "batch pos d_model"
 
@@ -73,7 +77,13 @@ class GPTNeoBlock(nn.Module):
         self.ffn = FeedForward(cfg.d_model, cfg.d_ff, activation=cfg.activation)
         self.drop = dropout(cfg.dropout)
 
-    def forward(self, x: Tensor, allowed: Tensor, tap: Tap = OFF, store: Store = NO_STORE) -> Tensor:
+    def forward(
+        self,
+        x: Float[Tensor, "batch pos d_model"],
+        allowed: Bool[Tensor, "... #pos key"],
+        tap: Tap = OFF,
+        store: Store = NO_STORE,
+    ) -> Float[Tensor, "batch pos d_model"]:
         x = tap("resid_in", x, RESID)
         y = tap("norm1.out", self.norm1(x), RESID)
         seen = self.self_attn(y, y, allowed, None, tap / "self_attn", store)
@@ -85,8 +95,8 @@ class GPTNeoBlock(nn.Module):
 class GPTNeo(nn.Module):
     """Token + learned position embeddings, causal blocks with and without a window, output scores from the token table (tied).
 
-    `forward` gives the hidden states that the output layer reads (batch pos d_model); `logits` (batch pos vocab): row i
-    scores the token after position i. With a cache the batch holds only the new positions.
+    `forward` returns the hidden states that the output layer reads; row i of `logits` scores the token after position i. With
+    a cache the batch has only the new positions.
 
     >>> net = GPTNeo(GPTNeoConfig.tiny())
     >>> ids = torch.tensor([[1, 2, 3]])
@@ -110,7 +120,9 @@ class GPTNeo(nn.Module):
     def new_cache(self) -> Cache:
         return Cache(self.cfg.n_layers)
 
-    def forward(self, batch: Batch, tap: Tap = OFF, cache: Cache | None = None) -> Tensor:
+    def forward(
+        self, batch: Batch, tap: Tap = OFF, cache: Cache | None = None
+    ) -> Float[Tensor, "batch pos d_model"]:
         past = cache.n_read if cache else 0
         n, device = batch.ids.shape[1], batch.ids.device
         everywhere = masks.causal(n, past=past).to(device)
@@ -127,7 +139,9 @@ class GPTNeo(nn.Module):
             x = block(x, through if i in self.cfg.local else everywhere, tap / f"layer.{i}", store)
         return tap("final_norm.out", self.final_norm(x), RESID)
 
-    def logits(self, hidden: Tensor, tap: Tap = OFF) -> Tensor:
+    def logits(
+        self, hidden: Float[Tensor, "*batch d_model"], tap: Tap = OFF
+    ) -> Float[Tensor, "*batch vocab"]:
         return tap("logits", self.embed["token"].scores(hidden), "batch pos vocab")
 
 

@@ -6,7 +6,7 @@ OpenAI 2025; positions are stretched by YaRN (Peng et al. 2023).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -22,6 +22,10 @@ from core.layers.norm import RMSNorm
 from core.layers.positions import rotate_pairs, yarn
 from core.models import Batch, Family, Kind
 from core.trace import OFF, Tap
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float
+
 
 RESID = "batch pos d_model"
 
@@ -107,8 +111,13 @@ class GptOssBlock(nn.Module):
         self.ffn = Experts(cfg.d_model, cfg.d_ff, n_experts=cfg.n_experts, n_active=cfg.n_active)
 
     def forward(
-        self, x: Tensor, allowed: Tensor, turn: Turn, tap: Tap = OFF, store: Store = NO_STORE
-    ) -> Tensor:
+        self,
+        x: Float[Tensor, "batch pos d_model"],
+        allowed: Bool[Tensor, "... #pos key"],
+        turn: Turn,
+        tap: Tap = OFF,
+        store: Store = NO_STORE,
+    ) -> Float[Tensor, "batch pos d_model"]:
         x = tap("resid_in", x, RESID)
         y = tap("norm1.out", self.norm1(x), RESID)
         x = tap("resid_mid", x + self.self_attn(y, allowed, turn, tap / "self_attn", store), RESID)
@@ -119,8 +128,8 @@ class GptOssBlock(nn.Module):
 class GptOss(nn.Module):
     """Token embeddings, causal blocks with and without a window, a last norm, output scores of their own or from the token table.
 
-    `forward` gives the hidden states that the output layer reads (batch pos d_model); `logits` (batch pos vocab): row i
-    scores the token after position i. With a cache the batch holds only the new positions.
+    `forward` returns the hidden states that the output layer reads; row i of `logits` scores the token after position i. With
+    a cache the batch has only the new positions.
 
     >>> net = GptOss(GptOssConfig.tiny())
     >>> ids = torch.tensor([[1, 2, 3]])
@@ -139,7 +148,9 @@ class GptOss(nn.Module):
     def new_cache(self) -> Cache:
         return Cache(self.cfg.n_layers)
 
-    def forward(self, batch: Batch, tap: Tap = OFF, cache: Cache | None = None) -> Tensor:
+    def forward(
+        self, batch: Batch, tap: Tap = OFF, cache: Cache | None = None
+    ) -> Float[Tensor, "batch pos d_model"]:
         past, cfg = cache.n_read if cache else 0, self.cfg
         n, device = batch.ids.shape[1], batch.ids.device
         everywhere = masks.causal(n, past=past).to(device)
@@ -164,7 +175,9 @@ class GptOss(nn.Module):
             x = block(x, allowed, lambda each: rotate_pairs(each, by), tap / f"layer.{i}", store)
         return tap("final_norm.out", self.final_norm(x), RESID)
 
-    def logits(self, hidden: Tensor, tap: Tap = OFF) -> Tensor:
+    def logits(
+        self, hidden: Float[Tensor, "*batch d_model"], tap: Tap = OFF
+    ) -> Float[Tensor, "*batch vocab"]:
         found = self.embed["token"].scores(hidden) if self.to_logits is None else self.to_logits(hidden)
         return tap("logits", found, "batch pos vocab")
 

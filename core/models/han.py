@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -24,6 +24,9 @@ from core.layers.summary import Summary
 from core.models import Batch, Family, Kind, Output
 from core.models.seq2seq import Encoder
 from core.trace import OFF, Tap
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,7 +73,7 @@ class HAN(nn.Module):
     """Word vectors, an encoder and a `Summary` for each sentence; then an encoder of the sentences and a `Summary` of them.
 
     `Batch.segments` (batch pos) is the number of each token's sentence, from 0 on and without a gap; without it all
-    is one sentence. `forward` gives the document's vector v (batch d_model), `classes` W v + b (batch class): their
+    is one sentence. `forward` returns the document's vector v, `classes` W v + b: their
     softmax are the probabilities of the classes (Eq. (11)).
 
     >>> net = HAN(HANConfig.tiny())
@@ -88,7 +91,7 @@ class HAN(nn.Module):
         self.summaries: Any = nn.ModuleDict({level: Summary(cfg.d_model) for level in ("words", "sentences")})
         self.to_classes = Linear(cfg.d_model, len(cfg.classes))
 
-    def forward(self, batch: Batch, tap: Tap = OFF) -> Tensor:
+    def forward(self, batch: Batch, tap: Tap = OFF) -> Float[Tensor, "batch d_model"]:
         parts = torch.zeros_like(batch.ids) if batch.segments is None else batch.segments
         belongs = part_masks(parts, batch.real)
         token = tap("embed.token", self.embed["token"](batch.ids), "batch pos d_model")
@@ -100,7 +103,9 @@ class HAN(nn.Module):
         whole = self.summaries["sentences"](sentences, there[:, None], above / "attn")
         return tap("document", self.drop(whole.squeeze(1)), "batch d_model")
 
-    def classes(self, document: Tensor, tap: Tap = OFF) -> Tensor:
+    def classes(
+        self, document: Float[Tensor, "batch d_model"], tap: Tap = OFF
+    ) -> Float[Tensor, "batch class"]:
         return tap("classes", self.to_classes(document), "batch class")
 
 

@@ -7,7 +7,7 @@ reads two states of the level below as one, so that what attention looks at is a
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
@@ -25,6 +25,9 @@ from core.layers.scores import SCORES
 from core.layers.trace_loops import steps
 from core.models import Batch, Family, Kind
 from core.trace import OFF, Tap
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float, Shaped
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,7 +71,7 @@ class LasConfig:
 
     @property
     def n_frames(self) -> int:
-        """Frames that become one state: 2 to the number of levels."""
+        """Return how many frames become one state: 2 to the number of levels."""
         return 2**self.n_levels
 
     @classmethod
@@ -76,10 +79,10 @@ class LasConfig:
         return cls(n_layers=2, n_levels=2, n_bands=3, d_model=34, d_ff=13, n_vocab=29, n_ctx=19)
 
 
-def paired(x: Tensor) -> Tensor:
-    """Return two neighbours side by side, [h_2i; h_2i+1] (Chan et al. 2016, Eq. (5)): (batch pos d) -> (batch pos/2 2d).
+def pair_frames(x: Shaped[Tensor, "batch pos d_model"]) -> Shaped[Tensor, "batch pos//2 2*d_model"]:
+    """Return every two neighbours concatenated, [h_2i; h_2i+1] (Chan et al. 2016, Eq. (5)).
 
-    >>> paired(torch.tensor([[[1.0], [2.0], [3.0], [4.0]]])).tolist()
+    >>> pair_frames(torch.tensor([[[1.0], [2.0], [3.0], [4.0]]])).tolist()
     [[[1.0, 2.0], [3.0, 4.0]]]
     """
     return x.unflatten(1, (-1, 2)).flatten(2)
@@ -88,8 +91,8 @@ def paired(x: Tensor) -> Tensor:
 class Listener(nn.Module):
     """h_i^j = BLSTM(h_i-1^j, [h_2i^j-1; h_2i+1^j-1]) (Chan et al. 2016, Eq. (5)), above a BLSTM of the frames.
 
-    values (batch pos number), the frames of each place behind each other, real (batch pos) -> (batch pos d_model), zero
-    at padding. Level 0 has `n_frames` states a place, each level half as many as the one below, the top one a place.
+    `values` are the frames of each position, one after the other; the result is zero at padding. Level 0 has `n_frames`
+    states per position, each level half as many as the one below, the top level one.
     """
 
     def __init__(self, cfg: LasConfig) -> None:
@@ -102,11 +105,13 @@ class Listener(nn.Module):
 
         self.forward_cells, self.backward_cells, self.drop = cells(), cells(), dropout(cfg.dropout)
 
-    def forward(self, values: Tensor, real: Tensor, tap: Tap = OFF) -> Tensor:
+    def forward(
+        self, values: Float[Tensor, "batch pos number"], real: Bool[Tensor, "batch pos"], tap: Tap = OFF
+    ) -> Float[Tensor, "batch pos d_model"]:
         x = tap("frames", values.unflatten(-1, (-1, self.n_bands)).flatten(1, 2), "batch frame band")
         for i, (ahead, behind) in enumerate(zip(self.forward_cells, self.backward_cells, strict=True)):
             axis = self.axis(i)
-            x = tap(f"layer.{i}.inputs", self.drop(paired(x)) if i else x, f"batch {axis} d_input")
+            x = tap(f"layer.{i}.inputs", self.drop(pair_frames(x)) if i else x, f"batch {axis} d_input")
             here = real.repeat_interleave(x.shape[1] // real.shape[1], dim=1)
             back = unroll(behind, x, here, tap / "backward", f"layer.{i}", backward=True, axis=axis)
             front = unroll(ahead, x, here, tap / "forward", f"layer.{i}", axis=axis)
@@ -122,8 +127,7 @@ class Listener(nn.Module):
 class Speller(nn.Module):
     """s_t = LSTM(s_t-1, [y_t-1; c_t-1]), c_t = attention of s_t over the states, out_t = tanh(W [c_t; s_t]).
 
-    Chan et al. 2016, Eqs. (6) to (8): the context is asked for by the state that has read the letter before and the
-    context before. x (batch pos d_model), real (batch key) of the source -> (batch pos d_model).
+    Chan et al. 2016, Eqs. (6) to (8): the query of a context is the state that has read the letter and the context before.
     """
 
     def __init__(self, cfg: LasConfig) -> None:
@@ -134,14 +138,22 @@ class Speller(nn.Module):
         self.attend = Global(SCORES[cfg.score](d, d, cfg.d_ff, cfg.n_ctx))
         self.mix, self.drop = Linear(2 * d, d), dropout(cfg.dropout)
 
-    def start(self, memory: Tensor, tap: Tap = OFF) -> dict[str, Tensor]:
-        """Before the first letter states and context are zero; keys and values of the source are made ready."""
+    def start(
+        self, memory: Float[Tensor, "batch key d_model"], tap: Tap = OFF
+    ) -> dict[str, Float[Tensor, "batch ..."]]:
+        """Return the values before the first letter, by name: states and context of zeros, keys and values of the source."""
         zero = memory.new_zeros(memory.shape[0], memory.shape[-1], dtype=torch.float32)
         keys, values = prepare_source(self.attend.score, memory, tap / "attn")
         states = {f"layer.{i}.{name}": zero for i, cell in enumerate(self.cells) for name in cell.states}
         return {**states, "context": zero, "keys": keys, "values": values}
 
-    def forward(self, x: Tensor, real: Tensor, cache: States, tap: Tap = OFF) -> Tensor:
+    def forward(
+        self,
+        x: Float[Tensor, "batch pos d_model"],
+        real: Bool[Tensor, "#batch key"],
+        cache: States,
+        tap: Tap = OFF,
+    ) -> Float[Tensor, "batch pos d_model"]:
         x = tap("layer.0.inputs", x, "batch pos d_model")
         held, n = cache.values, x.shape[1]
         source, context = Source(held["keys"], held["values"], real), held["context"]
@@ -170,9 +182,9 @@ class Speller(nn.Module):
 class Las(nn.Module):
     """The listener, the speller, and one table of letters for what is read back and for what is written.
 
-    `encode` gives the states of the sound (batch pos d_model); `forward` what the output layer reads, for a batch with
-    `source` and `values`; `logits` (batch pos vocab), row i scores the letter after decoder input i. With a cache
-    (`new_cache`) the batch holds only the new letters and `memory` is what `encode` gave.
+    `encode` returns the states of the sound; `forward` what the output layer reads, for a batch with `source` and `values`; row
+    i of `logits` scores the letter after decoder input i. With a cache (`new_cache`) the batch has only the new letters, and
+    `memory` is the result of `encode`.
 
     >>> net = Las(LasConfig.tiny())
     >>> ids, sound = torch.tensor([[1, 2, 3]]), torch.zeros(1, 5, 12)
@@ -189,12 +201,16 @@ class Las(nn.Module):
     def new_cache(self) -> States:
         return States()
 
-    def encode(self, batch: Batch, tap: Tap = OFF) -> Tensor:
+    def encode(self, batch: Batch, tap: Tap = OFF) -> Float[Tensor, "batch key d_model"]:
         return self.encoder(batch.read_values(), batch.read_real(), tap / "encoder")
 
     def forward(
-        self, batch: Batch, tap: Tap = OFF, cache: States | None = None, memory: Tensor | None = None
-    ) -> Tensor:
+        self,
+        batch: Batch,
+        tap: Tap = OFF,
+        cache: States | None = None,
+        memory: Float[Tensor, "batch key d_model"] | None = None,
+    ) -> Float[Tensor, "batch pos d_model"]:
         states = self.encode(batch, tap) if memory is None else memory
         tap, real = tap / "decoder", batch.read_real()
         cache = States() if cache is None else cache
@@ -203,7 +219,9 @@ class Las(nn.Module):
             cache.values = self.decoder.start(states.expand(len(batch.ids), -1, -1), tap)
         return self.decoder(x, real, cache, tap)
 
-    def logits(self, hidden: Tensor, tap: Tap = OFF) -> Tensor:
+    def logits(
+        self, hidden: Float[Tensor, "*batch d_model"], tap: Tap = OFF
+    ) -> Float[Tensor, "*batch vocab"]:
         return tap("logits", self.embed["token"].scores(hidden), "batch pos vocab")
 
 

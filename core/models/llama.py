@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -30,6 +30,10 @@ from core.layers.norm import LayerNorm, RMSNorm
 from core.layers.positions import Waves, frequencies, rotate_pairs, waves
 from core.models import Batch, Family, Kind
 from core.trace import OFF, Tap
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float
+
 
 RESID = "batch pos d_model"
 NUMBERS = ("rope_base", "rope_size", "rope_factor", "rope_low", "rope_high", "embed_scale", "output_scale")
@@ -150,7 +154,7 @@ class LlamaConfig:
         return cls(n_layers=2, n_heads=6, n_kv_heads=3, d_model=30, d_head=8, d_ff=13, n_vocab=29, n_ctx=17)
 
 
-def rope_frequencies(cfg: LlamaConfig) -> Tensor:
+def rope_frequencies(cfg: LlamaConfig) -> Float[Tensor, " pair"]:
     """Return the angle a position turns each pair of features by, (d_head / 2) in float64: base^(-2j / d_head), stretched as the config says.
 
     >>> rope_frequencies(LlamaConfig.tiny())
@@ -208,8 +212,13 @@ class LlamaBlock(nn.Module):
         self.drop = dropout(cfg.dropout)
 
     def forward(
-        self, x: Tensor, allowed: Tensor, turn: Turn, tap: Tap = OFF, store: Store = NO_STORE
-    ) -> Tensor:
+        self,
+        x: Float[Tensor, "batch pos d_model"],
+        allowed: Bool[Tensor, "... #pos key"],
+        turn: Turn,
+        tap: Tap = OFF,
+        store: Store = NO_STORE,
+    ) -> Float[Tensor, "batch pos d_model"]:
         x = tap("resid_in", x, RESID)
         y = tap("norm1.out", self.norm1(x), RESID)
         out = self.self_attn(y, allowed, turn, tap / "self_attn", store)
@@ -226,8 +235,8 @@ class LlamaBlock(nn.Module):
 class Llama(nn.Module):
     """Token embeddings, causal blocks with rotary positions, a last norm, output scores of their own or from the token table.
 
-    `forward` gives the hidden states that the output layer reads (batch pos d_model); `logits` (batch pos vocab): row i
-    scores the token after position i. With a cache the batch holds only the new positions.
+    `forward` returns the hidden states that the output layer reads; row i of `logits` scores the token after position i. With
+    a cache the batch has only the new positions.
 
     >>> net = Llama(LlamaConfig.tiny())
     >>> ids = torch.tensor([[1, 2, 3]])
@@ -253,7 +262,9 @@ class Llama(nn.Module):
     def new_cache(self) -> Cache:
         return Cache(self.cfg.n_layers)
 
-    def forward(self, batch: Batch, tap: Tap = OFF, cache: Cache | None = None) -> Tensor:
+    def forward(
+        self, batch: Batch, tap: Tap = OFF, cache: Cache | None = None
+    ) -> Float[Tensor, "batch pos d_model"]:
         past = cache.n_read if cache else 0
         n, device = batch.ids.shape[1], batch.ids.device
         allowed = masks.causal(n, past=past)
@@ -279,7 +290,9 @@ class Llama(nn.Module):
             )
         return tap("final_norm.out", self.final_norm(x), RESID)
 
-    def logits(self, hidden: Tensor, tap: Tap = OFF) -> Tensor:
+    def logits(
+        self, hidden: Float[Tensor, "*batch d_model"], tap: Tap = OFF
+    ) -> Float[Tensor, "*batch vocab"]:
         hidden = hidden if self.output_scale == 1.0 else hidden * self.output_scale
         found = self.embed["token"].scores(hidden) if self.to_logits is None else self.to_logits(hidden)
         found = found if self.logits_bias is None else found + self.logits_bias[0]

@@ -1,4 +1,4 @@
-"""MAE: a ViT that reads the few patches it is shown, and a decoder that fills in those that are hidden (He et al. 2022).
+"""MAE: a ViT over the few visible patches, and a decoder that predicts the hidden ones (He et al. 2022).
 
 The encoder sees a quarter of the picture and nothing of the rest; the decoder has a vector of its own, the same at each
 hidden place, and the place's position. No label is needed: the picture itself is the answer.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
@@ -23,6 +23,9 @@ from core.models import Batch, Family, Kind, Output
 from core.models.transformer import RESID, PreNormEncoderBlock
 from core.models.vit import PictureConfig, PictureEncoder
 from core.trace import OFF, Tap
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,9 +45,9 @@ class MAEConfig(PictureConfig):
 
 
 class MAE(PictureEncoder):
-    """`encode` reads what is seen, `decode` puts the mask's vector where something is hidden and looks at all of it.
+    """A masked autoencoder: `encode` reads the visible patches, `decode` puts the mask's vector at the hidden ones and reads all.
 
-    `forward` gives the decoder's last states (batch pos d_model), `patches` the numbers of each patch (batch pos number).
+    `forward` returns the decoder's last states, `patches` the numbers of each patch.
 
     >>> net = MAE(MAEConfig.tiny())
     >>> ids = torch.arange(17)[None] + 17 * (torch.arange(17) > 4)
@@ -61,11 +64,13 @@ class MAE(PictureEncoder):
         self.decoder_norm = LayerNorm(cfg.d_model, eps=cfg.eps)
         self.to_patches = Linear(cfg.d_model, cfg.n_numbers)
 
-    def forward(self, batch: Batch, tap: Tap = OFF) -> Tensor:
+    def forward(self, batch: Batch, tap: Tap = OFF) -> Float[Tensor, "batch pos d_model"]:
         return self.decode(batch, self.encode(batch, tap), tap)
 
-    def decode(self, batch: Batch, encoded: Tensor, tap: Tap = OFF) -> Tensor:
-        """Return the decoder's output (batch pos d_model) for `encoded` of that shape, of which only visible places are read."""
+    def decode(
+        self, batch: Batch, encoded: Float[Tensor, "batch pos d_model"], tap: Tap = OFF
+    ) -> Float[Tensor, "batch pos d_model"]:
+        """Return the decoder's output for `encoded`, of which only visible places are read."""
         tap = tap / "decoder"
         hidden = (batch.ids >= self.cfg.n_ctx)[..., None]
         known = tap("read", self.to_decoder(encoded), RESID)
@@ -76,7 +81,9 @@ class MAE(PictureEncoder):
             x = block(x, allowed, tap / f"layer.{i}")
         return tap("final_norm.out", self.decoder_norm(x), RESID)
 
-    def patches(self, hidden: Tensor, tap: Tap = OFF) -> Tensor:
+    def patches(
+        self, hidden: Float[Tensor, "batch pos d_model"], tap: Tap = OFF
+    ) -> Float[Tensor, "batch pos number"]:
         return tap("patches", self.to_patches(hidden), "batch pos number")
 
 
@@ -87,7 +94,7 @@ class _Mask(nn.Module):
         super().__init__()
         self.token = nn.Parameter(normal(d_model, std=0.02))
 
-    def forward(self, visible: Tensor, hidden: Tensor) -> Tensor:
+    def forward(self, visible: Tensor, hidden: Tensor) -> Float[Tensor, "batch pos d_model"]:
         return torch.where(hidden, self.token, visible)
 
 

@@ -12,7 +12,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -31,6 +31,10 @@ from core.layers.score_terms import ALIBI
 from core.models import Batch, Family, Kind, Output
 from core.models.bert import MaskedLM, Reader
 from core.trace import OFF, Tap
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float
+
 
 RESID = "batch pos d_model"
 CHOICES: Mapping[str, tuple[str, ...]] = {
@@ -101,7 +105,7 @@ class ModernBERTConfig:
 
     @property
     def order(self) -> str:
-        """Where norms stand, as other families say it."""
+        """Return the position of the norms, in the words of other families."""
         return "pre" if self.block == "before" else "post"
 
     @property
@@ -151,8 +155,14 @@ class ModernBERTBlock(nn.Module):
         )
         self.drop = dropout(cfg.dropout)
 
-    def forward(self, x: Tensor, allowed: Tensor, by: Turn | Tensor, tap: Tap = OFF) -> Tensor:
-        """`by` is what turns queries and keys, or what is added to the scores."""
+    def forward(
+        self,
+        x: Float[Tensor, "batch pos d_model"],
+        allowed: Bool[Tensor, "... #pos key"],
+        by: Turn | Float[Tensor, "... #pos key"],
+        tap: Tap = OFF,
+    ) -> Float[Tensor, "batch pos d_model"]:
+        """Return the stream after the block; `by` rotates queries and keys, or is a bias that is added to the scores."""
         x = tap("resid_in", x, RESID)
         y = tap("norm1.out", self.norm1(x), RESID) if self.before else x
         sides = (y, y) if isinstance(by, Tensor) else (y,)
@@ -166,7 +176,7 @@ class ModernBERTBlock(nn.Module):
 class ModernBERT(Reader):
     """Token embeddings, normed; pre-norm blocks that look everywhere or near by; a last norm; a head for hidden words.
 
-    `forward` gives what the head reads (batch pos d_model); `logits` (batch pos vocab), row i scores the word at position i.
+    `forward` returns what the head reads; row i of `logits` scores the word at position i.
 
     >>> net = ModernBERT(ModernBERTConfig.tiny())
     >>> ids = torch.tensor([[1, 2, 3]])
@@ -200,7 +210,7 @@ class ModernBERT(Reader):
         """Return the table of each kind of attention that has one."""
         return {} if self.alibi is None else {"self": self.alibi}
 
-    def forward(self, batch: Batch, tap: Tap = OFF) -> Tensor:
+    def forward(self, batch: Batch, tap: Tap = OFF) -> Float[Tensor, "batch pos d_model"]:
         cfg, device = self.cfg, batch.ids.device
         n = batch.ids.shape[1]
         places = torch.arange(n, dtype=torch.float64, device=device)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from torch import Tensor, nn
 
@@ -24,6 +24,10 @@ from core.layers.score_terms import DISTANCE
 from core.models import Batch, Family, Kind, Output
 from core.models.bert import MaskedLM, Reader
 from core.trace import OFF, Tap
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float
+
 
 RESID = "batch pos d_model"
 
@@ -94,7 +98,13 @@ class MPNetBlock(nn.Module):
         self.norm1, self.norm2 = (LayerNorm(cfg.d_model, eps=cfg.eps) for _ in range(2))
         self.drop = dropout(cfg.dropout)
 
-    def forward(self, x: Tensor, allowed: Tensor, bias: Tensor, tap: Tap = OFF) -> Tensor:
+    def forward(
+        self,
+        x: Float[Tensor, "batch pos d_model"],
+        allowed: Bool[Tensor, "... #pos key"],
+        bias: Float[Tensor, "... #pos key"],
+        tap: Tap = OFF,
+    ) -> Float[Tensor, "batch pos d_model"]:
         x = tap("resid_in", x, RESID)
         x = tap("resid_mid", x + self.drop(self.self_attn(x, x, allowed, bias, tap / "self_attn")), RESID)
         x = tap("norm1.out", self.norm1(x), RESID)
@@ -105,8 +115,8 @@ class MPNetBlock(nn.Module):
 class MPNet(Reader):
     """Token + learned position embeddings, normed; blocks that share one table of biases; two heads.
 
-    `forward` gives the last layer's output (batch pos d_model); `logits` (batch pos vocab), row i scores the word at
-    position i; `pooled` tanh(W x_0 + b) of the first token (batch d_model).
+    `forward` returns the last layer's output; row i of `logits` scores the word at position i; `pooled` is tanh(W x_0 + b) of
+    the first token.
 
     >>> import torch
     >>> net = MPNet(MPNetConfig.tiny())
@@ -136,7 +146,7 @@ class MPNet(Reader):
         """Return the table of each kind of attention that has one."""
         return {"self": self.bias}
 
-    def forward(self, batch: Batch, tap: Tap = OFF) -> Tensor:
+    def forward(self, batch: Batch, tap: Tap = OFF) -> Float[Tensor, "batch pos d_model"]:
         n = batch.ids.shape[1]
         token = tap("embed.token", self.embed["token"](batch.ids), RESID)
         places = position_rows(batch.ids, batch.real, self.cfg.first_place)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -24,6 +24,10 @@ from core.layers.norm import LayerNorm
 from core.layers.positions import frequencies, rotate_pairs, waves
 from core.models import Batch, Family, Kind
 from core.trace import OFF, Tap
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float
+
 
 RESID = "batch pos d_model"
 
@@ -98,8 +102,13 @@ class NeoXBlock(nn.Module):
         self.parallel = cfg.parallel
 
     def forward(
-        self, x: Tensor, allowed: Tensor, turn: Turn, tap: Tap = OFF, store: Store = NO_STORE
-    ) -> Tensor:
+        self,
+        x: Float[Tensor, "batch pos d_model"],
+        allowed: Bool[Tensor, "... #pos key"],
+        turn: Turn,
+        tap: Tap = OFF,
+        store: Store = NO_STORE,
+    ) -> Float[Tensor, "batch pos d_model"]:
         x = tap("resid_in", x, RESID)
         y = tap("norm1.out", self.norm1(x), RESID)
         mid = tap(
@@ -112,8 +121,8 @@ class NeoXBlock(nn.Module):
 class NeoX(nn.Module):
     """Token embeddings, blocks with partly rotary positions, a last norm, output scores of their own or from the token table.
 
-    `forward` gives the hidden states that the output layer reads (batch pos d_model); `logits` (batch pos vocab): row i
-    scores the token after position i. With a cache the batch holds only the new positions.
+    `forward` returns the hidden states that the output layer reads; row i of `logits` scores the token after position i. With
+    a cache the batch has only the new positions.
 
     >>> net = NeoX(NeoXConfig.tiny())
     >>> ids = torch.tensor([[1, 2, 3]])
@@ -133,7 +142,9 @@ class NeoX(nn.Module):
     def new_cache(self) -> Cache:
         return Cache(self.cfg.n_layers)
 
-    def forward(self, batch: Batch, tap: Tap = OFF, cache: Cache | None = None) -> Tensor:
+    def forward(
+        self, batch: Batch, tap: Tap = OFF, cache: Cache | None = None
+    ) -> Float[Tensor, "batch pos d_model"]:
         past = cache.n_read if cache else 0
         n, device = batch.ids.shape[1], batch.ids.device
         allowed = masks.causal(n, past=past).to(device)
@@ -149,7 +160,9 @@ class NeoX(nn.Module):
             x = block(x, allowed, lambda each: rotate_pairs(each, by), tap / f"layer.{i}", store)
         return tap("final_norm.out", self.final_norm(x), RESID)
 
-    def logits(self, hidden: Tensor, tap: Tap = OFF) -> Tensor:
+    def logits(
+        self, hidden: Float[Tensor, "*batch d_model"], tap: Tap = OFF
+    ) -> Float[Tensor, "*batch vocab"]:
         found = self.embed["token"].scores(hidden) if self.to_logits is None else self.to_logits(hidden)
         return tap("logits", found, "batch pos vocab")
 

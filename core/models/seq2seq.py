@@ -7,7 +7,7 @@ Sutskever et al. 2014 (one context vector), Bahdanau et al. 2015 (attention by t
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
@@ -23,6 +23,10 @@ from core.layers.scores import SCORES
 from core.layers.trace_loops import steps
 from core.models import Batch, Family, Kind
 from core.trace import OFF, Tap
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float, Int
+
 
 ATTENTIONS = ("none", "bahdanau", "luong-global", "luong-local-m", "luong-local-p")
 
@@ -88,9 +92,8 @@ class Seq2SeqConfig:
 class Encoder(nn.Module):
     """h_i = f(h_{i-1}, x_i), and with two directions h_i = [forward; backward] (Bahdanau et al. 2015, section 3.2).
 
-    x (batch pos d_model), real (batch pos) -> (batch pos d_model), zero at padding. `cfg` says n_layers, d_model, cell,
-    dropout, and whether it is bidirectional. For `parts`, sections that are read for themselves, and `axis`, the name of the
-    sequence's axis, see `unroll`.
+    The states are zero at padding. `cfg` has n_layers, d_model, cell, dropout, and whether it is bidirectional. For `parts`,
+    sections that are read one by one, and `axis`, the name of the sequence's axis, see `unroll`.
     """
 
     def __init__(self, cfg: Any) -> None:
@@ -105,8 +108,14 @@ class Encoder(nn.Module):
         self.drop = dropout(cfg.dropout)
 
     def forward(
-        self, x: Tensor, real: Tensor, tap: Tap = OFF, *, parts: Tensor | None = None, axis: str = "pos"
-    ) -> Tensor:
+        self,
+        x: Float[Tensor, "batch pos d_model"],
+        real: Bool[Tensor, "batch pos"],
+        tap: Tap = OFF,
+        *,
+        parts: Int[Tensor, "batch pos"] | None = None,
+        axis: str = "pos",
+    ) -> Float[Tensor, "batch pos d_model"]:
         axes = f"batch {axis} d_model"
         for i, ahead in enumerate(self.forward_cells):
             x, part = tap(f"layer.{i}.inputs", x, axes), f"layer.{i}"
@@ -120,8 +129,10 @@ class Encoder(nn.Module):
             x = self.drop(hidden)
         return x
 
-    def context(self, memory: Tensor, real: Tensor) -> Tensor:
-        """Return the one context vector (batch d_model): what each direction holds when it has read everything."""
+    def context(
+        self, memory: Float[Tensor, "batch pos d_model"], real: Bool[Tensor, "batch pos"]
+    ) -> Float[Tensor, "batch d_model"]:
+        """Return the one context vector: the state of each direction after the whole source."""
         last = (real.sum(1) - 1).clamp(min=0)[:, None, None].expand(-1, 1, memory.shape[-1])
         ahead = memory.gather(1, last).squeeze(1)
         if self.backward_cells is None:
@@ -152,7 +163,12 @@ class Decoder(nn.Module):
         self.mix: Any = Linear(2 * d, d) if cfg.attends else None
         self.drop = dropout(cfg.dropout)
 
-    def start(self, context: Tensor, memory: Tensor, tap: Tap = OFF) -> dict[str, Tensor]:
+    def start(
+        self,
+        context: Float[Tensor, "batch d_model"],
+        memory: Float[Tensor, "batch key d_model"],
+        tap: Tap = OFF,
+    ) -> dict[str, Float[Tensor, "batch ..."]]:
         """Return the decoder's values before the first word, by name: states made of the context vector, keys and values of the source."""
         context = tap("start.context", context, "batch d_model")
         n_states = len(self.cells[0].states)
@@ -169,11 +185,17 @@ class Decoder(nn.Module):
         return held
 
     def forward(
-        self, x: Tensor, real: Tensor, cache: States, tap: Tap = OFF, *, last: bool = False
-    ) -> Tensor:
-        """x (batch pos d_model), real (batch key) of the source -> (batch pos d_model).
+        self,
+        x: Float[Tensor, "batch pos d_model"],
+        real: Bool[Tensor, "#batch key"],
+        cache: States,
+        tap: Tap = OFF,
+        *,
+        last: bool = False,
+    ) -> Float[Tensor, "batch pos d_model"]:
+        """Return the decoder's output at each position of `x`; `real` is that of the source.
 
-        `cache` moves on behind x; it need not where x is the `last` to be read.
+        The states of `cache` are then those after `x`; with `last` they need not be, because nothing follows.
         """
         x = tap("layer.0.inputs", x, "batch pos d_model")
         states = [
@@ -193,7 +215,7 @@ class Decoder(nn.Module):
                 at(t),
                 given[:, t],
                 out,
-            )  # what came before: Luong feeds it, Bahdanau asks anew
+            )  # the step before: Luong feeds it in, Bahdanau computes a new one
             if self.asks_before:
                 context = self._context(states, source, cache.n_read + t, step)
             if self.from_context is not None:
@@ -212,7 +234,7 @@ class Decoder(nn.Module):
         return self.drop(together)
 
     def _read(self, word: Tensor, states: list[State], step: Tap) -> None:
-        """One step of every layer; `word` is what the first layer is given."""
+        """Take one step in every layer; `word` is the input of the first."""
         for i, cell in enumerate(self.cells):
             layer = step / f"layer.{i}"
             if i:
@@ -220,7 +242,7 @@ class Decoder(nn.Module):
             states[i] = cell.step(word, states[i], layer)
 
     def _context(self, states: list[State], source: Source | None, t: int, step: Tap) -> Tensor:
-        """c_t (batch d_model), asked for by the top layer's state."""
+        """Return the context c_t, with the top layer's state as query."""
         return self.attend(states[-1][0][:, None], source, t, step / "attn")[:, 0]
 
     def _mixed(self, context: Any, hidden: Tensor) -> Tensor:
@@ -236,7 +258,7 @@ class Decoder(nn.Module):
         cache.n_read += n
 
     def _at_once(self, x: Tensor, states: list[State], source: Source | None) -> Tensor:
-        """Return the same while learning, where no step waits for a context: each layer in one go, all words look together."""
+        """Return the same in training where no step depends on a context: each layer over the whole sequence, one attention for all words."""
         hidden = x
         for i, (cell, state) in enumerate(zip(self.cells, states, strict=True)):
             hidden = cell.fused(self.drop(hidden) if i else x, state)
@@ -257,9 +279,9 @@ def _attention(cfg: Seq2SeqConfig) -> Global | Local | None:
 class Seq2Seq(nn.Module):
     """One token table for both sides and the output, an encoder, a decoder.
 
-    `encode` gives the states of the source (batch pos d_model); `forward` what the output layer reads, for a batch with
-    `source`; `logits` (batch pos vocab), row i scores the token after decoder input i. With a cache (`new_cache`) the
-    batch holds only the new target positions and `memory` is what `encode` gave.
+    `encode` returns the states of the source; `forward` what the output layer reads, for a batch with `source`; row i of
+    `logits` scores the token after decoder input i. With a cache (`new_cache`) the batch has only the new target positions,
+    and `memory` is the result of `encode`.
 
     >>> net = Seq2Seq(Seq2SeqConfig.tiny())
     >>> ids = torch.tensor([[1, 2, 3]])
@@ -277,13 +299,17 @@ class Seq2Seq(nn.Module):
     def new_cache(self) -> States:
         return States()
 
-    def encode(self, batch: Batch, tap: Tap = OFF) -> Tensor:
+    def encode(self, batch: Batch, tap: Tap = OFF) -> Float[Tensor, "batch key d_model"]:
         tap = tap / "encoder"
         return self.encoder(self._embedded(batch.read(), tap), batch.read_real(), tap)
 
     def forward(
-        self, batch: Batch, tap: Tap = OFF, cache: States | None = None, memory: Tensor | None = None
-    ) -> Tensor:
+        self,
+        batch: Batch,
+        tap: Tap = OFF,
+        cache: States | None = None,
+        memory: Float[Tensor, "batch key d_model"] | None = None,
+    ) -> Float[Tensor, "batch pos d_model"]:
         states = self.encode(batch, tap) if memory is None else memory
         tap, real, last = tap / "decoder", batch.read_real(), cache is None
         cache = States() if cache is None else cache
@@ -294,7 +320,9 @@ class Seq2Seq(nn.Module):
             cache.values = self.decoder.start(context, states.expand(n, -1, -1), tap)
         return self.decoder(x, real, cache, tap, last=last)
 
-    def logits(self, hidden: Tensor, tap: Tap = OFF) -> Tensor:
+    def logits(
+        self, hidden: Float[Tensor, "*batch d_model"], tap: Tap = OFF
+    ) -> Float[Tensor, "*batch vocab"]:
         return tap("logits", self.embed["token"].scores(hidden), "batch pos vocab")
 
     def _embedded(self, ids: Tensor, tap: Tap) -> Tensor:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -16,6 +16,9 @@ from core.layers.config_checks import check_sizes
 from core.layers.embedding import TokenEmbedding
 from core.models import Batch, Family
 from core.trace import OFF, Tap
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +50,7 @@ class SkipGramConfig:
 class SkipGram(nn.Module):
     """p(a word around | word) = softmax(u . v + b): v from the table of words, u and b from that of surroundings.
 
-    `forward` gives the vectors (batch pos d_model), each a row of the table; `logits` (batch pos vocab): row i scores
+    `forward` returns the vectors, each a row of the table; row i of `logits` scores
     the words around word i.
 
     >>> net = SkipGram(SkipGramConfig.tiny())
@@ -65,10 +68,12 @@ class SkipGram(nn.Module):
         )
         self.bias = nn.Parameter(torch.zeros(cfg.n_vocab))
 
-    def forward(self, batch: Batch, tap: Tap = OFF) -> Tensor:
+    def forward(self, batch: Batch, tap: Tap = OFF) -> Float[Tensor, "batch pos d_model"]:
         return tap("embed.token", self.embed["token"](batch.ids), "batch pos d_model")
 
-    def logits(self, hidden: Tensor, tap: Tap = OFF) -> Tensor:
+    def logits(
+        self, hidden: Float[Tensor, "*batch d_model"], tap: Tap = OFF
+    ) -> Float[Tensor, "*batch vocab"]:
         return tap("logits", self.embed["around"].scores(hidden) + self.bias, "batch pos vocab")
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
@@ -21,6 +22,10 @@ from core.layers.embedding import TokenEmbedding
 from core.layers.linear import Linear
 from core.models import Batch, Family, Kind
 from core.trace import OFF, Tap
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float
+
 
 PARTS = ("both", "convolutions", "attention")
 """The kinds of block that a network may have: both, or one kind alone."""
@@ -64,7 +69,7 @@ class SnailConfig:
 
     @property
     def dilations(self) -> tuple[int, ...]:
-        """Of the convolutions of one layer: 1, 2, 4, ..; none where it has none."""
+        """Return the dilations of the convolutions of one layer: 1, 2, 4, ..; empty where it has none."""
         return tuple(2**i for i in range(self.n_dense)) if self.parts != "attention" else ()
 
     @property
@@ -74,7 +79,7 @@ class SnailConfig:
 
     @property
     def widths(self) -> tuple[int, ...]:
-        """Features before the first layer, and behind each."""
+        """Return the numbers of features before the first layer and after each."""
         grows = len(self.dilations) * self.n_filters + self.attends * self.d_model
         return tuple(self.d_model + i * grows for i in range(self.n_layers + 1))
 
@@ -84,9 +89,9 @@ class SnailConfig:
 
 
 class SnailLayer(nn.Module):
-    """Dense blocks, then attention: each puts its features beside the others (Mishra et al. 2018, 3, Figures 1 and 2).
+    """Dense blocks, then attention: each appends its features to the others (Mishra et al. 2018, 3, Figures 1 and 2).
 
-    x (batch pos d_features) -> the same positions with more features; `allowed` is the causal mask (query key).
+    Each position comes out with more features; `allowed` is the causal mask.
     """
 
     def __init__(self, cfg: SnailConfig, d_in: int) -> None:
@@ -102,12 +107,12 @@ class SnailLayer(nn.Module):
 
     def forward(
         self,
-        x: Tensor,
-        allowed: Tensor,
+        x: Float[Tensor, "batch pos d_features"],
+        allowed: Bool[Tensor, "... #pos key"],
         tap: Tap = OFF,
         store: Store = NO_STORE,
         recent: Sequence[Past] | None = None,
-    ) -> Tensor:
+    ) -> Float[Tensor, "batch pos d_out"]:
         x = tap("features_in", x, "batch pos d_features")
         for i, block in enumerate(self.dense):
             x = block(x, tap / f"dense.{i}", recent[i] if recent else NO_PAST)
@@ -120,8 +125,8 @@ class SnailLayer(nn.Module):
 class Snail(nn.Module):
     """Token embeddings, layers of convolutions and attention, a linear map of all features to the vocabulary.
 
-    `forward` gives all features (batch pos d_features); `logits` (batch pos vocab): row i scores the token after
-    position i. With a cache the batch holds only the new positions.
+    `forward` returns all features; row i of `logits` scores the token after position i. With a cache the batch has only the
+    new positions.
 
     >>> net = Snail(SnailConfig.tiny())
     >>> ids = torch.tensor([[1, 2, 3]])
@@ -139,7 +144,9 @@ class Snail(nn.Module):
     def new_cache(self) -> ConvolvedCache:
         return ConvolvedCache(self.cfg.n_layers, self.cfg.n_layers * len(self.cfg.dilations))
 
-    def forward(self, batch: Batch, tap: Tap = OFF, cache: ConvolvedCache | None = None) -> Tensor:
+    def forward(
+        self, batch: Batch, tap: Tap = OFF, cache: ConvolvedCache | None = None
+    ) -> Float[Tensor, "batch pos d_features"]:
         past, n, each = cache.n_read if cache else 0, batch.ids.shape[1], len(self.cfg.dilations)
         allowed = masks.causal(n, past=past).to(batch.ids.device)
         if not cache:
@@ -158,7 +165,9 @@ class Snail(nn.Module):
             cache.read += n
         return x
 
-    def logits(self, hidden: Tensor, tap: Tap = OFF) -> Tensor:
+    def logits(
+        self, hidden: Float[Tensor, "*batch d_features"], tap: Tap = OFF
+    ) -> Float[Tensor, "*batch vocab"]:
         return tap("logits", self.to_vocab(hidden), "batch pos vocab")
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from torch import Tensor, nn
 
@@ -24,6 +24,10 @@ from core.layers.relative_attention import RelativeAttention, RelativeBias
 from core.layers.score_terms import DISTANCE, Term
 from core.models import Batch, Family, Kind
 from core.trace import OFF, Tap
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float
+
 
 RESID = "batch pos d_model"
 
@@ -112,7 +116,13 @@ class T5EncoderBlock(nn.Module):
         self.norm1, self.norm2 = (RMSNorm(cfg.d_model, eps=cfg.eps) for _ in range(2))
         self.drop = dropout(cfg.dropout)
 
-    def forward(self, x: Tensor, allowed: Tensor, bias: Tensor, tap: Tap = OFF) -> Tensor:
+    def forward(
+        self,
+        x: Float[Tensor, "batch pos d_model"],
+        allowed: Bool[Tensor, "... #pos key"],
+        bias: Float[Tensor, "... #pos key"],
+        tap: Tap = OFF,
+    ) -> Float[Tensor, "batch pos d_model"]:
         x = tap("resid_in", x, RESID)
         y = tap("norm1.out", self.norm1(x), RESID)
         x = tap("resid_mid", x + self.drop(self.self_attn(y, y, allowed, bias, tap / "self_attn")), RESID)
@@ -141,8 +151,13 @@ class T5DecoderBlock(nn.Module):
         self.drop = dropout(cfg.dropout)
 
     def forward(
-        self, x: Tensor, to: T5Context, tap: Tap = OFF, store: Store = NO_STORE, cross: Store = NO_STORE
-    ) -> Tensor:
+        self,
+        x: Float[Tensor, "batch pos d_model"],
+        to: T5Context,
+        tap: Tap = OFF,
+        store: Store = NO_STORE,
+        cross: Store = NO_STORE,
+    ) -> Float[Tensor, "batch pos d_model"]:
         x = tap("resid_in", x, RESID)
         y = tap("norm1.out", self.norm1(x), RESID)
         seen = self.self_attn(y, y, to.causal, to.bias, tap / "self_attn", store)
@@ -157,9 +172,9 @@ class T5DecoderBlock(nn.Module):
 class T5(nn.Module):
     """One token table for both sides, two stacks with a table of biases each, output scores from the table or of their own.
 
-    `encode` gives the memory (batch pos d_model); `forward` the decoder's hidden states for a batch with `source`; `logits`
-    (batch pos vocab), row i scores the token after decoder input i. With a cache the batch holds only the new target
-    positions and `memory` is what `encode` gave.
+    `encode` returns the memory; `forward` the decoder's hidden states for a batch with `source`; row i of
+    `logits` scores the token after decoder input i. With a cache the batch has only the new target
+    positions and `memory` is the result of `encode`.
 
     >>> import torch
     >>> net, ids = T5(T5Config.tiny()), torch.tensor([[1, 2, 3]])
@@ -190,7 +205,7 @@ class T5(nn.Module):
     def new_cache(self) -> Cache:
         return Cache(self.cfg.decoder_layers)
 
-    def encode(self, batch: Batch, tap: Tap = OFF) -> Tensor:
+    def encode(self, batch: Batch, tap: Tap = OFF) -> Float[Tensor, "batch key d_model"]:
         tap, ids = tap / "encoder", batch.read()
         x = self._embedded(ids, tap)
         allowed, bias = masks.not_padding(batch.read_real()), self.encoder_bias(ids.shape[1], ids.shape[1])
@@ -199,8 +214,12 @@ class T5(nn.Module):
         return tap("final_norm.out", self.encoder_norm(x), RESID)
 
     def forward(
-        self, batch: Batch, tap: Tap = OFF, cache: Cache | None = None, memory: Tensor | None = None
-    ) -> Tensor:
+        self,
+        batch: Batch,
+        tap: Tap = OFF,
+        cache: Cache | None = None,
+        memory: Float[Tensor, "batch key d_model"] | None = None,
+    ) -> Float[Tensor, "batch pos d_model"]:
         memory = self.encode(batch, tap) if memory is None else memory
         tap, n = tap / "decoder", batch.ids.shape[1]
         past = cache.n_read if cache else 0
@@ -215,7 +234,9 @@ class T5(nn.Module):
             x = block(x, to, tap / f"layer.{i}", *stores)
         return tap("final_norm.out", self.decoder_norm(x), RESID)
 
-    def logits(self, hidden: Tensor, tap: Tap = OFF) -> Tensor:
+    def logits(
+        self, hidden: Float[Tensor, "*batch d_model"], tap: Tap = OFF
+    ) -> Float[Tensor, "*batch vocab"]:
         hidden = hidden * self.output_scale
         found = self.embed["token"].scores(hidden) if self.to_logits is None else self.to_logits(hidden)
         return tap("logits", found, "batch pos vocab")

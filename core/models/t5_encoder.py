@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from torch import Tensor, nn
 
@@ -17,6 +17,10 @@ from core.layers.relative_attention import RelativeBias
 from core.models import Batch, Family, Kind
 from core.models.t5 import T5EncoderBlock, check_distances
 from core.trace import OFF, Tap
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+
 
 RESID = "batch pos d_model"
 
@@ -67,7 +71,7 @@ class T5EncoderConfig:
 
 
 class T5Encoder(nn.Module):
-    """A token table, a stack with a table of biases, a norm at its end: the last layer's output (batch pos d_model).
+    """A token table, a stack with a table of biases, a norm at its end: the last layer's output.
 
     >>> import torch
     >>> net, ids = T5Encoder(T5EncoderConfig.tiny()), torch.tensor([[1, 2, 3]])
@@ -89,7 +93,7 @@ class T5Encoder(nn.Module):
         """Return the table of each kind of attention that has one."""
         return {"self": self.encoder_bias}
 
-    def forward(self, batch: Batch, tap: Tap = OFF) -> Tensor:
+    def forward(self, batch: Batch, tap: Tap = OFF) -> Float[Tensor, "batch pos d_model"]:
         n, tap = batch.ids.shape[1], tap / "encoder"
         x = tap("embed.out", self.drop(tap("embed.token", self.embed["token"](batch.ids), RESID)), RESID)
         allowed, bias = masks.not_padding(batch.real), self.encoder_bias(n, n)

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 from torch import Tensor, nn
 
 from core import masks
+from core.layers.block_sparse import BlockMask
 from core.layers.cache import NO_STORE, Cache, Store
 from core.layers.config_checks import check_flags, check_shape, check_whole
 from core.layers.dropout import dropout
@@ -25,6 +26,10 @@ from core.layers.packed_attention import PackedAttention
 from core.layers.positions import LearnedPositions, Sinusoidal
 from core.models import Batch, Family, Kind
 from core.trace import OFF, Tap
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float
+
 
 RESID = "batch pos d_model"
 POSITIONS = ("sinusoidal", "halves", "spread", "learned")
@@ -104,7 +109,12 @@ class PostNormEncoderBlock(nn.Module):
         self.norm1, self.norm2 = (LayerNorm(cfg.d_model, eps=cfg.eps) for _ in range(2))
         self.drop = dropout(cfg.dropout)
 
-    def forward(self, x: Tensor, allowed: Tensor, tap: Tap = OFF) -> Tensor:
+    def forward(
+        self,
+        x: Float[Tensor, "batch pos d_model"],
+        allowed: Bool[Tensor, "... #pos key"] | BlockMask,
+        tap: Tap = OFF,
+    ) -> Float[Tensor, "batch pos d_model"]:
         x = tap("resid_in", x, RESID)
         x = tap("resid_mid", x + self.drop(self.self_attn(x, x, allowed, tap / "self_attn")), RESID)
         x = tap("norm1.out", self.norm1(x), RESID)
@@ -121,7 +131,9 @@ class PreNormEncoderBlock(nn.Module):
         self.norm1, self.norm2 = (LayerNorm(cfg.d_model, eps=cfg.eps) for _ in range(2))
         self.drop = dropout(cfg.dropout)
 
-    def forward(self, x: Tensor, allowed: Tensor, tap: Tap = OFF) -> Tensor:
+    def forward(
+        self, x: Float[Tensor, "batch pos d_model"], allowed: Bool[Tensor, "... #pos key"], tap: Tap = OFF
+    ) -> Float[Tensor, "batch pos d_model"]:
         x = tap("resid_in", x, RESID)
         y = tap("norm1.out", self.norm1(x), RESID)
         x = tap("resid_mid", x + self.drop(self.self_attn(y, y, allowed, tap / "self_attn")), RESID)
@@ -149,8 +161,13 @@ class PostNormDecoderBlock(nn.Module):
         self.drop = dropout(cfg.dropout)
 
     def forward(
-        self, x: Tensor, to: DecoderContext, tap: Tap = OFF, store: Store = NO_STORE, cross: Store = NO_STORE
-    ) -> Tensor:
+        self,
+        x: Float[Tensor, "batch pos d_model"],
+        to: DecoderContext,
+        tap: Tap = OFF,
+        store: Store = NO_STORE,
+        cross: Store = NO_STORE,
+    ) -> Float[Tensor, "batch pos d_model"]:
         x = tap("resid_in", x, RESID)
         x = tap("resid_mid", x + self.drop(self.self_attn(x, x, to.causal, tap / "self_attn", store)), RESID)
         x = tap("norm1.out", self.norm1(x), RESID)
@@ -175,8 +192,13 @@ class PreNormDecoderBlock(nn.Module):
         self.drop = dropout(cfg.dropout)
 
     def forward(
-        self, x: Tensor, to: DecoderContext, tap: Tap = OFF, store: Store = NO_STORE, cross: Store = NO_STORE
-    ) -> Tensor:
+        self,
+        x: Float[Tensor, "batch pos d_model"],
+        to: DecoderContext,
+        tap: Tap = OFF,
+        store: Store = NO_STORE,
+        cross: Store = NO_STORE,
+    ) -> Float[Tensor, "batch pos d_model"]:
         x = tap("resid_in", x, RESID)
         y = tap("norm1.out", self.norm1(x), RESID)
         x = tap("resid_mid", x + self.drop(self.self_attn(y, y, to.causal, tap / "self_attn", store)), RESID)
@@ -197,10 +219,9 @@ DECODER_BLOCKS = {"post": PostNormDecoderBlock, "pre": PreNormDecoderBlock}
 class Transformer(nn.Module):
     """Shared token table on both sides and at the output, sinusoidal positions (or learned ones, a table a side), two stacks.
 
-    `encode` gives the memory (batch pos d_model); `forward` the decoder's hidden states for a batch with `source`
-    (padding of the source is forbidden to cross-attention, of the target to nobody who is read: it comes last);
-    `logits` (batch pos vocab), row i scores the token after decoder input i. With a cache the batch holds only the
-    new target positions and `memory` is what `encode` gave.
+    `encode` returns the memory; `forward` the decoder's hidden states for a batch with `source`; row i of `logits` scores the
+    token after decoder input i. Padding of the source is masked in cross-attention; that of the target comes last and needs
+    no mask. With a cache the batch has only the new target positions, and `memory` is the result of `encode`.
     """
 
     def __init__(self, cfg: TransformerConfig) -> None:
@@ -223,7 +244,7 @@ class Transformer(nn.Module):
     def new_cache(self) -> Cache:
         return Cache(self.cfg.decoder_layers)
 
-    def encode(self, batch: Batch, tap: Tap = OFF) -> Tensor:
+    def encode(self, batch: Batch, tap: Tap = OFF) -> Float[Tensor, "batch key d_model"]:
         tap = tap / "encoder"
         x = self._embedded(batch.read(), 0, self.source_embed or self.embed, tap)
         allowed = masks.not_padding(batch.read_real())
@@ -232,8 +253,12 @@ class Transformer(nn.Module):
         return x if self.encoder_norm is None else tap("final_norm.out", self.encoder_norm(x), RESID)
 
     def forward(
-        self, batch: Batch, tap: Tap = OFF, cache: Cache | None = None, memory: Tensor | None = None
-    ) -> Tensor:
+        self,
+        batch: Batch,
+        tap: Tap = OFF,
+        cache: Cache | None = None,
+        memory: Float[Tensor, "batch key d_model"] | None = None,
+    ) -> Float[Tensor, "batch pos d_model"]:
         memory = self.encode(batch, tap) if memory is None else memory
         tap = tap / "decoder"
         past = cache.n_read if cache else 0
@@ -247,7 +272,9 @@ class Transformer(nn.Module):
             x = block(x, to, tap / f"layer.{i}", *stores)
         return x if self.decoder_norm is None else tap("final_norm.out", self.decoder_norm(x), RESID)
 
-    def logits(self, hidden: Tensor, tap: Tap = OFF) -> Tensor:
+    def logits(
+        self, hidden: Float[Tensor, "*batch d_model"], tap: Tap = OFF
+    ) -> Float[Tensor, "*batch vocab"]:
         found = self.embed["token"].scores(hidden)
         found = found if self.logits_bias is None else found + self.logits_bias
         return tap("logits", found, "batch pos vocab")

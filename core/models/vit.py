@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
@@ -26,6 +26,9 @@ from core.layers.positions import LearnedPositions
 from core.models import Batch, Family, Kind, Output
 from core.models.transformer import RESID, PreNormEncoderBlock
 from core.trace import OFF, Tap
+
+if TYPE_CHECKING:
+    from jaxtyping import Float, Int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,7 +67,7 @@ class PictureConfig:
 
     @property
     def side(self) -> int:
-        """Patches in a row of the picture."""
+        """Return the number of patches in a row of the picture."""
         return self.image // self.patch
 
     @property
@@ -83,7 +86,7 @@ class PictureConfig:
 
     @property
     def n_numbers(self) -> int:
-        """Numbers behind a patch."""
+        """Return how many numbers a patch has."""
         return self.channels * self.patch**2
 
 
@@ -133,8 +136,6 @@ class PatchEmbedding(nn.Module):
 
     With `distilled` place 1 has another learned vector.
 
-    places (batch pos), values (batch pos number) -> (batch pos d_model).
-
     >>> PatchEmbedding(16, 4)(torch.tensor([[0, 1, 2]]), torch.ones(1, 3, 16)).shape
     torch.Size([1, 3, 4])
     """
@@ -145,7 +146,9 @@ class PatchEmbedding(nn.Module):
         self.class_token = nn.Parameter(normal(d_model, std=0.02))
         self.distillation_token = nn.Parameter(normal(d_model, std=0.02)) if distilled else None
 
-    def forward(self, places: Tensor, values: Tensor) -> Tensor:
+    def forward(
+        self, places: Int[Tensor, "batch pos"], values: Float[Tensor, "batch pos number"]
+    ) -> Float[Tensor, "batch pos d_model"]:
         x = torch.where((places == 0)[..., None], self.class_token, self.project(values))
         if self.distillation_token is None:
             return x
@@ -155,7 +158,7 @@ class PatchEmbedding(nn.Module):
 class PictureEncoder(nn.Module):
     """Patches and class token, learned positions, pre-norm blocks, a norm: what ViT and MAE have in common.
 
-    `encode` gives (batch pos d_model). Who is hidden is looked at by nobody: as if it were not there.
+    No position attends to a hidden patch, as if it were not there.
     """
 
     def __init__(self, cfg: Any) -> None:
@@ -171,12 +174,12 @@ class PictureEncoder(nn.Module):
         self.encoder = nn.ModuleList(PreNormEncoderBlock(cfg) for _ in range(cfg.n_layers))
         self.encoder_norm = LayerNorm(cfg.d_model, eps=cfg.eps)
 
-    def blank(self) -> Tensor:
-        """Return the vector of a patch without a line on it: E x + b of black pixels (d_model), its position not yet added."""
+    def blank(self) -> Float[Tensor, " d_model"]:
+        """Return the vector of a patch without a line on it: E x + b of black pixels, its position not yet added."""
         weight = self.embed["token"].class_token
         return self.embed["token"].project(weight.new_full((self.cfg.n_numbers,), GROUND))
 
-    def encode(self, batch: Batch, tap: Tap = OFF) -> Tensor:
+    def encode(self, batch: Batch, tap: Tap = OFF) -> Float[Tensor, "batch pos d_model"]:
         places = batch.ids % self.cfg.n_ctx
         seen = batch.real & (batch.ids < self.cfg.n_ctx)
         token = tap("embed.token", self.embed["token"](places, batch.read_values()), RESID)
@@ -189,8 +192,8 @@ class PictureEncoder(nn.Module):
 
 
 class ViT(PictureEncoder):
-    """`forward` gives the encoder's last states (batch pos d_model), `classes` W x_class + b (batch class), with two heads the mean
-    of that and of W' x_distillation + b'.
+    """A Vision Transformer: `forward` returns the encoder's last states, `classes` W x_class + b, with two heads the mean of
+    that and of W' x_distillation + b'.
 
     >>> net = ViT(ViTConfig.tiny())
     >>> ids = torch.arange(17)[None]
@@ -203,10 +206,12 @@ class ViT(PictureEncoder):
         self.to_classes = Linear(cfg.d_model, len(cfg.classes))
         self.to_distilled = Linear(cfg.d_model, len(cfg.classes)) if cfg.two_heads else None
 
-    def forward(self, batch: Batch, tap: Tap = OFF) -> Tensor:
+    def forward(self, batch: Batch, tap: Tap = OFF) -> Float[Tensor, "batch pos d_model"]:
         return self.encode(batch, tap)
 
-    def classes(self, hidden: Tensor, tap: Tap = OFF) -> Tensor:
+    def classes(
+        self, hidden: Float[Tensor, "batch pos d_model"], tap: Tap = OFF
+    ) -> Float[Tensor, "batch class"]:
         found = self.to_classes(hidden[:, 0])
         if self.to_distilled is not None:
             own = tap("classes.class_token", found, "batch class")

@@ -98,7 +98,7 @@ class RoundedNumbers(Sequence[str]):
 
     @classmethod
     def from_values(cls, values: Float[Array, "*shape"], decimals: int) -> RoundedNumbers:
-        """Round the values (n,) as `format_number` does, halves included.
+        """Round the values as `format_number` does, halves included.
 
         >>> list(RoundedNumbers.from_values(np.array([0.5, -0.25, np.inf]), 1))
         ['0.5', '−0.2', '∞']

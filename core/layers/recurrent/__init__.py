@@ -21,7 +21,7 @@ from core.layers.trace_loops import steps
 from core.trace import OFF, Tap
 
 if TYPE_CHECKING:
-    from jaxtyping import Bool, Float, Int
+    from jaxtyping import Bool, Float, Int, Shaped
 
 
 State = tuple[Tensor, ...]
@@ -148,7 +148,7 @@ class LSTMCell(Cell):
         return LSTMSequence.apply(x, *state, *(each.weight for each in maps), *(each.bias for each in maps))  # pyright: ignore
 
     def initialise(self) -> None:
-        """As every cell; the forget gate begins open, its bias 1 (Jozefowicz et al. 2015)."""
+        """Make the recurrent matrices orthogonal and the bias of the forget gate 1, so that it begins open (Jozefowicz et al. 2015)."""
         super().initialise()
         with torch.no_grad():
             self.from_input.bias[self.d_hidden : 2 * self.d_hidden] = 1.0
@@ -264,8 +264,8 @@ def _by_part(cell: Cell, x: Tensor, real: Tensor, backward: bool, parts: Tensor)
 
 
 def reversed_rows(
-    x: Float[Tensor, "batch pos d_model"], real: Bool[Tensor, "batch pos"]
-) -> Float[Tensor, "batch pos d_model"]:
+    x: Shaped[Tensor, "batch pos d_model"], real: Bool[Tensor, "batch pos"]
+) -> Shaped[Tensor, "batch pos d_model"]:
     """Return each row's real positions in reverse order, padding left where it is.
 
     >>> reversed_rows(torch.tensor([[[1.0], [2.0], [9.0]]]), torch.tensor([[True, True, False]])).flatten().tolist()
