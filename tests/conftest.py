@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 import threadpoolctl
 import torch
+import tried_once  # noqa: F401 - a tokenizer that was accepted is not tried again
 from chromium import CHROMIUM, CHROMIUM_FLAGS
 from hypothesis import settings
 from opened_once import _all_as_they_were_opened  # noqa: F401 - a fixture

@@ -6,10 +6,17 @@ import cheap_pages
 import pytest
 from cheap_pages import _drawn_anew, _held_against_the_schema  # noqa: F401 - fixtures
 from crafting import Refusal, good_folder
+from tried_once import HONEST
 
-from core.checkpoints import open_model
+from core.checkpoints import open_model, tokenizer
 
 cheap_pages.begin()
+
+
+@pytest.fixture(autouse=True)
+def _each_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every tokenizer has a child of its own here."""
+    monkeypatch.setattr(tokenizer, "Trial", HONEST)
 
 
 @pytest.fixture
