@@ -11,8 +11,8 @@ from core import analysis
 
 QUOTED = {
     "transformer_lens": (
-        "HookedTransformer.run_with_cache",
-        "HookedTransformer.run_with_hooks",
+        "model_bridge.TransformerBridge.run_with_cache",
+        "model_bridge.TransformerBridge.run_with_hooks",
         "ActivationCache.accumulated_resid",
         "ActivationCache.logit_attrs",
         "ActivationCache.stack_head_results",

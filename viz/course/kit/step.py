@@ -138,18 +138,20 @@ def show_heatmap(
     revealed: bool = True,
     run: Run | None = None,
     kind: str = "",
+    layer: int | None = None,
+    head: int | None = None,
     changed: str = "",
     **look: Any,
 ) -> None:
     """Draw a matrix as a heatmap of an exhibit, or a cover with its title up to a colon while it is not revealed.
 
-    run, kind, changed: whose numbers these are, see viz.instruments.kit.origin. look: what `heatmap` takes.
+    run, kind, layer, head, changed: whose numbers these are, see viz.instruments.kit.origin. look: what `heatmap` takes.
     """
     if not revealed:
         show_cover(slug, title.partition(":")[0])
         return
     if run is not None:
-        origin.tell_run(run, kind, changed=changed)
+        origin.tell_run(run, kind, layer, head, changed=changed)
     heatmap(values, rows, columns, key=f"{slug}.{name}", title=title, **look)
 
 
