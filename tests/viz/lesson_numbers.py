@@ -190,6 +190,7 @@ NONE = {
 """Steps that are about no number that could be trivial, and why."""
 
 MEANT = {
+    "induction.both": "that hardly anything is left without the first layer is what was measured",
     "masks.leak": "all right, where nothing can be known, is the leak",
     "bank.whole": "that no sentence finds the one that means the same is what was measured",
     "prompting.long": "that nothing longer than what it learned from comes out right is what was measured",

@@ -8,6 +8,7 @@ import pytest
 from deep import deep
 from exhibit_pages import drawn, said
 
+from core.text.tokenizer import readable_part
 from viz.shell import pages
 
 ODD = ("x", "-3", "99", "1e9", "nan", "<b>", "", "0", "?", "63")
@@ -57,7 +58,7 @@ QUICK = [case for case in CASES if case[1] == 1][3::6]
 def typed(fields: dict[str, Any]) -> set[str]:
     """The fields that hold a visitor's text."""
     return {
-        name for name, field in fields.items() if field.metadata["control"].rule(field.default) is typed_text
+        name for name, field in fields.items() if field.metadata["control"].rule(field.default) is readable_part
     }
 
 

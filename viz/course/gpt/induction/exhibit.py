@@ -145,7 +145,7 @@ def previous_symbol(p: Params, twice: Twice) -> View:
     return View(
         Choice(
             "where",
-            f"Head {head} of the first layer: where does it attend most, the mean of all positions?",
+            f"Head {head} of the first layer: where does it attend most, the mean of all positions from the third on?",
             options,
             best,
             f"{best[0].upper()}{best[1:]} goes {percent(options[best])} of its attention.",
