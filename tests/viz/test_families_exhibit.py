@@ -9,7 +9,15 @@ import core
 from core.analysis.residual.ripple import reach
 from viz.course.gpt.families import exhibit
 from viz.course.gpt.families.data import BERT, BOTH, GPT, Data, read
-from viz.course.gpt.families.exhibit import Params, chains, masks, moved, ripple, table, who_moves_whom
+from viz.course.gpt.families.exhibit import (
+    Params,
+    chains,
+    masks,
+    measured_influence,
+    ripple,
+    table,
+    who_moves_whom,
+)
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +62,9 @@ def test_who_moves_whom_is_what_the_masks_allow(data: Data) -> None:
     np.testing.assert_array_equal(view.arrays["both"], np.concatenate([reach(run, "source"), reach(run)], 1))
     names: dict = {}
     exec(view.code, names)
-    np.testing.assert_array_equal(names["found"][:, -1].T > 0, moved(Params(), data).pattern("gpt"))
+    np.testing.assert_array_equal(
+        names["found"][:, -1].T > 0, measured_influence(Params(), data).pattern("gpt")
+    )
 
 
 def test_two_chains_hear_one_side_each(data: Data, word) -> None:

@@ -60,7 +60,7 @@ def test_the_block_is_the_transformers_without_cross_attention() -> None:
             if element.proto.bytes and "nodes" in (packet := opened(element.proto.bytes)[0])
         )
         struck = {node["name"] for node in sent["nodes"] if node["struck"]}
-        assert not test.exception and struck == (set(plan.GONE) if part else set())
+        assert not test.exception and struck == (set(plan.DROPPED) if part else set())
         if part:
             assert part.does in said(test) and bool(test.get("plotly_chart")) == bool(part.leaf)
     assert f"6 blocks of {own:,}" in said(test)

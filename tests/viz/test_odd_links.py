@@ -58,7 +58,9 @@ QUICK = [case for case in CASES if case[1] == 1][3::6]
 def typed(fields: dict[str, Any]) -> set[str]:
     """The fields that hold a visitor's text."""
     return {
-        name for name, field in fields.items() if field.metadata["control"].rule(field.default) is readable_part
+        name
+        for name, field in fields.items()
+        if field.metadata["control"].rule(field.default) is readable_part
     }
 
 

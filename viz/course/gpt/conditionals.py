@@ -36,27 +36,27 @@ class Conditionals:
 
     @property
     def total(self) -> float:
-        """L_1 of this text, the sum of the logarithms."""
+        """Return L_1 of this text, the sum of the logarithms."""
         return math.fsum(self.logprobs)
 
     @property
     def running(self) -> Array:
-        """The sum so far, at each token (n,)."""
+        """Return the sum so far, at each token (n,)."""
         return np.cumsum(self.logprobs)
 
     @property
     def product(self) -> float:
-        """The product of the probabilities; its logarithm is `total`."""
+        """Return the product of the probabilities; its logarithm is `total`."""
         return float(np.prod(np.exp(self.logprobs)))
 
     @property
     def perplexity(self) -> float:
-        """exp(-L_1 / n): as unsure as if so many tokens were equally probable each time."""
+        """Return exp(-L_1 / n): as unsure as if so many tokens were equally probable each time."""
         return math.exp(-self.total / len(self.tokens))
 
     @property
     def least_probable(self) -> int:
-        """The position of the least probable token."""
+        """Return the position of the least probable token."""
         return int(self.logprobs.argmin())
 
 

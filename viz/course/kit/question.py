@@ -27,13 +27,13 @@ class Choice(Question):
 
     options: Sequence[str] | Mapping[str, float]
     answer: str
-    why: Explanation
+    explanation: Explanation
     also: Collection[str] = ()
 
     def ask(self, slug: str) -> bool:
         """Draw the options; return True once one is chosen."""
         return exhibit_parts.predict(
-            f"{slug}.{self.name}", self.text, self.options, self.answer, self.why, **self._also()
+            f"{slug}.{self.name}", self.text, self.options, self.answer, self.explanation, **self._also()
         )
 
     def _also(self) -> dict[str, Collection[str]]:
@@ -47,14 +47,21 @@ class Estimate(Question):
     low: float
     high: float
     answer: float
-    why: Explanation
+    explanation: Explanation
     near: float
     unit: str = ""
 
     def ask(self, slug: str) -> bool:
         """Draw a slider; return True once its number is committed."""
         return exhibit_parts.predict_number(
-            f"{slug}.{self.name}", self.text, self.low, self.high, self.answer, self.why, self.near, self.unit
+            f"{slug}.{self.name}",
+            self.text,
+            self.low,
+            self.high,
+            self.answer,
+            self.explanation,
+            self.near,
+            self.unit,
         )
 
 
@@ -64,10 +71,10 @@ class Touch(Question):
 
     marked: str
     answer: str
-    why: Explanation
+    explanation: Explanation
 
     def ask(self, slug: str) -> bool:
         """Draw what is marked and the button that commits it; return True once it is committed."""
         return exhibit_parts.predict_mark(
-            f"{slug}.{self.name}", self.text, self.marked, self.answer, self.why
+            f"{slug}.{self.name}", self.text, self.marked, self.answer, self.explanation
         )

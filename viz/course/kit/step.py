@@ -40,7 +40,7 @@ LATER = "Guess first: the numbers would give the answer away."
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """What a step shows for one state of its controls.
+    """The content of a step for one state of its controls.
 
     question: asked first; None for none. table: the numbers, a row each, or what makes them once they are asked for.
     chart: draws the picture, given whether the question is answered. summary: sentences with numbers of the table; preview: in their
@@ -71,7 +71,7 @@ class View:
 
     @property
     def rows(self) -> pd.DataFrame:
-        """The table."""
+        """Return the table."""
         return self.table() if callable(self.table) else self.table
 
     def columns(self) -> Mapping[str, Any]:

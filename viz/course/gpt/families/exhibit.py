@@ -59,7 +59,7 @@ def compute(params: Params) -> Data:
     return read(params.text)
 
 
-def moved(p: Params, data: Data) -> Influence:
+def measured_influence(p: Params, data: Data) -> Influence:
     """Return what moves when each input is moved, measured once for a sentence."""
     key, cost = ("families.moved", data.text, p.draw), 60 * len(data.gpt.inputs)
     return engine_client.submit(key, lambda: move_every_input(data, p.draw), cost)
@@ -119,7 +119,7 @@ def show_map(
 
 
 def masks(p: Params, data: Data) -> View:
-    """The three masks with the real weights in them."""
+    """Show the three masks with the real weights in them."""
     counts = {name: int(getattr(data, name).allowed.sum()) for name in NAMES}
     n, b = len(data.gpt.inputs), len(data.bert.inputs)
     titles = ("BERT, encoder", "GPT, decoder", "Translator's decoder: source, own words")
@@ -162,8 +162,8 @@ def masks_hold(p: Params, data: Data) -> bool:
 
 
 def ripple(p: Params, data: Data) -> View:
-    """One word changed, layer by layer."""
-    word, found = chosen_word(data), moved(p, data)
+    """Show one word changed, layer by layer."""
+    word, found = chosen_word(data), measured_influence(p, data)
     name, own = data.words[word], data.gpt.pieces[word]
     changes = {
         "bert": found.bert[list(data.bert.pieces[word])].max(0),
@@ -210,8 +210,8 @@ def ripple(p: Params, data: Data) -> View:
     )
 
 
-def pattern_of(changed: np.ndarray, own: Sequence[int]) -> str:
-    """Return the one of CHANGES that describes which outputs changed; `own` are the positions of the changed word.
+def pattern_of(changed: np.ndarray, word_positions: Sequence[int]) -> str:
+    """Return the one of CHANGES that describes which outputs changed; `word_positions` are those of the changed word.
 
     >>> pattern_of(np.array([False, True, True]), [1])
     'its own and all after'
@@ -222,9 +222,9 @@ def pattern_of(changed: np.ndarray, own: Sequence[int]) -> str:
             CHANGES,
             (
                 set(),
-                set(own),
-                set(range(min(own, default=0), n)),
-                set(range(max(own, default=-1) + 1)),
+                set(word_positions),
+                set(range(min(word_positions, default=0), n)),
+                set(range(max(word_positions, default=-1) + 1)),
                 set(range(n)),
             ),
             strict=True,
@@ -238,13 +238,13 @@ RIPPLE = {
     "one changed word moves GPT's outputs from it on, and no earlier one": lambda p, data: (
         ripple(p, data).question.answer == "its own and all after"
     ),
-    "it moves all outputs of BERT": lambda p, data: bool((moved(p, data).bert[:, -1] > 0).all()),
+    "it moves all outputs of BERT": lambda p, data: bool((measured_influence(p, data).bert[:, -1] > 0).all()),
 }
 
 
 def who_moves_whom(p: Params, data: Data) -> View:
-    """The whole pattern of each model, each input changed in turn."""
-    found = moved(p, data)
+    """Show the whole pattern of each model, each input changed in turn."""
+    found = measured_influence(p, data)
     patterns = {name: found.pattern(name) for name in NAMES}
     m, reached = len(data.both.outputs), int((found.source[-1, -1] > 0).sum())
     titles = ("BERT", "GPT", "Translator's decoder: source, own words")
@@ -292,20 +292,21 @@ def who_moves_whom(p: Params, data: Data) -> View:
     )
 
 
-WHO = {
+INFLUENCE_PROMISES = {
     "what moves is what the masks allow, cell by cell": lambda p, data: all(
-        np.array_equal(moved(p, data).pattern(name), getattr(data, name).allowed) for name in NAMES
+        np.array_equal(measured_influence(p, data).pattern(name), getattr(data, name).allowed)
+        for name in NAMES
     ),
     "the last source token moves every position of the decoder": lambda p, data: bool(
-        (moved(p, data).source[-1, -1] > 0).all()
+        (measured_influence(p, data).source[-1, -1] > 0).all()
     ),
 }
 
 
 def chains(p: Params, data: Data) -> View:
-    """ELMo's way: two chains, one from each end, and both joined."""
+    """Show ELMo's way: two chains, one from each end, and both joined."""
     word, n, names = chosen_word(data), len(data.words), distinct(data.words)
-    reach = {side: values > 0 for side, values in moved(p, data).chains.items()}
+    reach = {side: values > 0 for side, values in measured_influence(p, data).chains.items()}
     left, right, joined = reach.values()
 
     def picture(revealed: bool) -> None:
@@ -345,7 +346,9 @@ def chains(p: Params, data: Data) -> View:
         summary=f"From the left {left.sum()}, from the right {right.sum()}, joined {joined.sum()} of {n * n} pairs. "
         "Neither half sees the other side.",
         preview="Two small chains of LSTM cells with random weights: the architecture of ELMo, not a trained one.",
-        arrays=lambda: {f"chain_{i}": values for i, values in enumerate(moved(p, data).chains.values())},
+        arrays=lambda: {
+            f"chain_{i}": values for i, values in enumerate(measured_influence(p, data).chains.values())
+        },
         code="from viz.course.gpt.families.two_chains import influence\n\n"
         f"for name, moved in influence({n}, draw={p.draw}).items():\n    print(name)\n    print((moved > 0).astype(int))",
         equations={"bahdanau.annotation": {}},
@@ -354,14 +357,14 @@ def chains(p: Params, data: Data) -> View:
 
 def triangles(p: Params, data: Data) -> bool:
     """Return whether either chain reaches one side, and both together everything."""
-    left, right, joined = (values > 0 for values in moved(p, data).chains.values())
+    left, right, joined = (values > 0 for values in measured_influence(p, data).chains.values())
     lower = np.tri(len(data.words), dtype=bool)
     return np.array_equal(left, lower) and np.array_equal(right, lower.T) and bool(joined.all())
 
 
 def table(p: Params, data: Data) -> View:
-    """The families in rows; the inputs that change the output at the chosen word are counted."""
-    word, found = chosen_word(data), moved(p, data)
+    """Show the families in rows; the inputs that change the output at the chosen word are counted."""
+    word, found = chosen_word(data), measured_influence(p, data)
     patterns = {name: found.pattern(name) for name in NAMES}
     rows = {
         "bert": patterns["bert"][data.bert.pieces[word][0]],
@@ -438,7 +441,10 @@ def table(p: Params, data: Data) -> View:
 def bert_hears_more(p: Params, data: Data) -> bool:
     """Return whether more inputs change BERT's output at the middle word than GPT's."""
     word = len(data.words) // 2
-    rows = (moved(p, data).pattern(name)[getattr(data, name).pieces[word][0]] for name in ("bert", "gpt"))
+    rows = (
+        measured_influence(p, data).pattern(name)[getattr(data, name).pieces[word][0]]
+        for name in ("bert", "gpt")
+    )
     bert, gpt = (row.sum() for row in rows)
     return bool(bert > gpt)
 
@@ -460,7 +466,7 @@ LESSON = Lesson(
             promises={"BERT may read all pairs, GPT itself and what stands before": masks_hold},
         ),
         Step(ripple, promises=RIPPLE),
-        Step(who_moves_whom, promises=WHO),
+        Step(who_moves_whom, promises=INFLUENCE_PROMISES),
         Step(chains, ("draw",), promises={"either chain is a triangle, joined they reach all": triangles}),
         Step(
             table,

@@ -1,4 +1,4 @@
-"""Which inputs influence which output: each input vector is moved, one after the other, and the outputs are compared."""
+"""Influence of each input on each output: each input vector is moved, one after the other, and the outputs are compared."""
 
 from __future__ import annotations
 

@@ -33,22 +33,22 @@ class Twice:
 
     @property
     def n(self) -> int:
-        """The number of symbols of the string."""
+        """Return the number of symbols of the string."""
         return len(self.symbols)
 
     @property
     def query(self) -> int:
-        """The position of the symbol in the second copy."""
+        """Return the position of the symbol in the second copy."""
         return self.n + self.position
 
     @property
     def second_copy(self) -> float:
-        """The mean probability of the right symbol within the second copy."""
+        """Return the mean probability of the right symbol within the second copy."""
         return float(self.probabilities[self.n :].mean())
 
     @property
     def weights(self) -> np.ndarray:
-        """The attention (layer, head, query, key)."""
+        """Return the attention (layer, head, query, key)."""
         return self.run.attention(KIND).weights
 
     def best(self, scores: np.ndarray, layer: int) -> Head:
@@ -57,12 +57,12 @@ class Twice:
 
     @property
     def previous_head(self) -> Head:
-        """The head of the first layer that attends most to the symbol before."""
+        """Return the head of the first layer that attends most to the symbol before."""
         return self.best(offset_weight(self.weights, -1), 0)
 
     @property
     def induction_head(self) -> Head:
-        """The head of the last layer that attends most to the symbol after an earlier occurrence."""
+        """Return the head of the last layer that attends most to the symbol after an earlier occurrence."""
         return self.best(induction(self.weights, self.run.tokens), -1)
 
     def products(self) -> dict[str, float]:
@@ -134,7 +134,7 @@ class TwoReadings:
 
     @property
     def best_head(self) -> Head:
-        """The head with the largest induction score."""
+        """Return the head with the largest induction score."""
         layer, head = np.unravel_index(int(self.scores.argmax()), self.scores.shape)
         return int(layer), int(head)
 

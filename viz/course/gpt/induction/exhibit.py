@@ -12,7 +12,6 @@ import pandas as pd
 from core.analysis.attention.measures import first_key_weight, offset_weight
 from core.serving.engine import default
 from viz.charts import marks, thumbs
-from viz.course.gpt.gpt_tasks.charts.token_costs import token_costs
 from viz.course.gpt.induction.data import (
     KIND,
     LANGUAGE,
@@ -26,6 +25,7 @@ from viz.course.gpt.induction.data import (
     read_text_twice,
     read_twice,
 )
+from viz.course.gpt.token_costs import token_costs
 from viz.course.kit.question import Choice, Estimate
 from viz.course.kit.step import View, columns, describe, show_chart, show_cover, show_heatmap
 from viz.course.lesson import Lesson, Step
@@ -37,7 +37,7 @@ from viz.widgets.knobs import Knobs, knob, sentence
 
 STRINGS: list[str] = data(__file__)["strings"]
 SENTENCES: list[str] = data(__file__)["sentences"]
-SHOWN = 6
+LARGEST_PARTS = 6
 """So many of the largest parts of a score are drawn."""
 
 
@@ -90,7 +90,7 @@ def show_maps(twice: Twice, heads: Sequence[tuple[int, int]], places: Sequence, 
 
 
 def twice_read(p: Params, twice: Twice) -> View:
-    """The probability of each next symbol, in both copies."""
+    """Show the probability of each next symbol, in both copies."""
     tokens, n = twice.run.tokens, twice.n
     symbol, right = twice.symbols[twice.position], twice.symbols[twice.position + 1]
     row = twice.run.logits[twice.query].astype(np.float64)
@@ -130,7 +130,7 @@ def twice_read(p: Params, twice: Twice) -> View:
 
 
 def previous_symbol(p: Params, twice: Twice) -> View:
-    """Where the heads of the first layer attend."""
+    """Show the attention of the heads of the first layer."""
     weights, head = twice.weights, twice.previous_head[1]
     means = {
         "to the symbol before": offset_weight(weights, -1)[0],
@@ -162,7 +162,7 @@ def previous_symbol(p: Params, twice: Twice) -> View:
 
 
 def look_up(p: Params, twice: Twice) -> View:
-    """The attention of the induction head, and the parts of its score."""
+    """Show the attention of the induction head, and the parts of its score."""
     layer, head = twice.induction_head
     name, symbol, right = (
         name_of((layer, head), twice),
@@ -180,7 +180,7 @@ def look_up(p: Params, twice: Twice) -> View:
     products = twice.products()
     total, largest = sum(products.values()), next(iter(products))
     table = pd.DataFrame({"query part × key part": list(products), "product": list(products.values())})
-    shown = pd.Series(products).head(SHOWN)
+    shown = pd.Series(products).head(LARGEST_PARTS)
 
     def picture(revealed: bool) -> None:
         left, right = columns((1, 1))
@@ -221,7 +221,7 @@ def look_up(p: Params, twice: Twice) -> View:
 
 
 def cut(p: Params, twice: Twice) -> View:
-    """The probability of the right symbol with heads ablated."""
+    """Show the probability of the right symbol with heads ablated."""
     shares = pd.Series(dict(ablations(twice)))
     alone = shares[shares.index.str.startswith("head 0.")]
     both = float(shares["all heads of layer 0"])
@@ -263,7 +263,7 @@ def readings(p: Params) -> TwoReadings:
 
 
 def language_model(p: Params, twice: Twice) -> View:
-    """The surprisal of each token of a text, read twice by gpt-mini."""
+    """Show the surprisal of each token of a text, read twice by gpt-mini."""
     both = readings(p)
     first, second = float(both.first.mean()), float(both.second.mean())
     words = distinct(token.removeprefix(" ") or token for token in both.tokens)

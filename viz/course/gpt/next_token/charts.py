@@ -32,7 +32,7 @@ def bars(
     marked: int | None = None,
     height: int = 380,
 ) -> Chart:
-    """ln P of each token as a bar that hangs from 0, and below it the running sum; None: covered.
+    """Draw ln P of each token as a bar that hangs from 0, and below it the running sum; None: covered.
 
     `full` draws pale bars and a dotted sum behind: the same with everything in sight. `marked` is a place in another colour. Shapes: (n,).
 
@@ -89,7 +89,7 @@ def bars(
 
 
 def _rows(tokens: Sequence[str], values: Array, kind: str, marked: int | None) -> list[dict[str, Any]]:
-    """A row for each token, as a bar and as a point of the sum."""
+    """Return a row for each token, as a bar and as a point of the sum."""
     sums = np.cumsum(values)
     return [
         {
@@ -106,7 +106,7 @@ def _rows(tokens: Sequence[str], values: Array, kind: str, marked: int | None) -
 
 
 def _covered(tokens: Sequence[str], x: alt.X, upper: alt.Scale, lower: alt.Scale) -> list[alt.Chart]:
-    """A question mark for each token, and one for the sum."""
+    """Return a question mark for each token, and one for the sum."""
     signs = [{"place": place, "token": visible(token), "said": "?"} for place, token in enumerate(tokens)]
     strips = ((signs, upper, "ln P"), (signs[len(signs) // 2 :][:1], lower, "sum so far"))
     return [
@@ -122,7 +122,7 @@ def _covered(tokens: Sequence[str], x: alt.X, upper: alt.Scale, lower: alt.Scale
 
 
 def _names(tokens: Sequence[str]) -> alt.X:
-    """The tokens above their places: upright where each has room, else slanted, and on a narrow screen not every one of many."""
+    """Return the tokens above their places: upright where each has room, else slanted, and on a narrow screen not every one of many."""
     names = [shorten(visible(token), LETTERS) for token in tokens]
     n, slanted = len(names), f"width < {len(names) * (11 * max(map(len, names), default=1) + 6)}"
     return alt.X(
@@ -165,7 +165,7 @@ def _axis(title: str, ticks: int) -> alt.Axis:
 
 
 def _hue(legend: bool) -> alt.Color:
-    """The colours of the bars; a legend where two kinds stand in one another."""
+    """Return the colours of the bars; a legend where two kinds stand in one another."""
     shown = [ALL, NOW] if legend else list(COLOURS)
     more: dict[str, Any] = {"offset": 4, "labelLimit": 300} if legend else {}
     return vega.colour_channel(
@@ -176,5 +176,5 @@ def _hue(legend: bool) -> alt.Color:
 
 
 def _share(share: float) -> alt.ExprRef:
-    """A place on the way down the picture, whose height a room changes."""
+    """Return a place on the way down the picture, whose height a room changes."""
     return alt.ExprRef(f"{share} * height")

@@ -81,7 +81,7 @@ def in_words(words: Sequence[str], logprobs: np.ndarray) -> str:
 
 
 def guess(p: Params, both: Data) -> View:
-    """The surprisal of each token, and the sum so far."""
+    """Show the surprisal of each token, and the sum so far."""
     full, words = both[0], words_of(both[0].tokens)
     n, bits, lowest, question = len(words), -full.total / math.log(2), 0, None
     if n > 2:
@@ -148,7 +148,7 @@ def dropped_part() -> str:
 
 
 def block(p: Params, both: Data) -> View:
-    """The plan of GPT with the dropped part struck out; a touched box shows what leaves it."""
+    """Show the plan of GPT with the dropped part struck out; a touched box shows what leaves it."""
     run = engine_client.run(MODEL, p.text)
     config, layers, names = run.model.config, run.model.network.layers, [part.name for part in plan.PARTS]
     layer = state.read("layer", 0, state.one_of(range(config.n_layers), 0))
@@ -246,7 +246,7 @@ def masked_cells(attention: Attention) -> int:
 
 
 def two_masks(p: Params, both: Data) -> View:
-    """The same sentence through BERT and GPT; GPT's map comes after the guess."""
+    """Show the same sentence through BERT and GPT; GPT's map comes after the guess."""
     bert, gpt = maps(p.text)
     m, n, masked = len(bert.queries), len(gpt.queries), masked_cells(gpt)
     on_sep = percent(bert.weights.mean((0, 1))[:, -1].mean())
@@ -313,7 +313,7 @@ def masks_hold(p: Params, both: Data) -> bool:
 
 
 def window(p: Params, both: Data) -> View:
-    """The conditionals given the last k tokens, those given all of them in pale behind."""
+    """Show the conditionals given the last k tokens, those given all of them in pale behind."""
     full, near = both
     words, n, question = words_of(full.tokens), len(full.tokens), None
     if n > 3:

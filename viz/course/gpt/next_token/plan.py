@@ -20,10 +20,10 @@ DISC = 2.6
 
 @dataclass(frozen=True)
 class Part:
-    """A box of the plan: what it is, the tensor that leaves it ("{}" for the layer), and what it does in words."""
+    """A box of the plan: its kind, the tensor that leaves it ("{}" for the layer), and what it does in words."""
 
     name: str
-    what: str
+    kind: str
     leaf: str
     does: str
 
@@ -48,18 +48,18 @@ PARTS = tuple(
         ("softmax", "softmax", "probabilities"),
     )
 )
-GONE = ("norm.cross", "cross", "add.cross")
+DROPPED = ("norm.cross", "cross", "add.cross")
 
 
 def heading(part: Part) -> str:
-    """Its name."""
+    """Return the name of a part."""
     return {"self": "Masked self-attention", "add": "Sum", "position": "Token + position"}.get(
-        part.what, SAID[part.what][0]
+        part.kind, SAID[part.kind][0]
     )
 
 
 def value(run: Any, part: Part, layer: int) -> np.ndarray:
-    """The tensor that leaves a box (token, ..)."""
+    """Return the tensor that leaves a box (token, ..)."""
     if part.leaf != "probabilities":
         return run.trace[part.leaf.format(layer)]
     powers = np.exp(run.logits.astype(np.float64) - run.logits.max(-1, keepdims=True))
@@ -67,22 +67,22 @@ def value(run: Any, part: Part, layer: int) -> np.ndarray:
 
 
 def plan(run: Any, layer: int, *, struck: bool) -> dict[str, Any]:
-    """What `diagram` draws. Not `struck`: the decoder layer of the Transformer, all parts alike."""
+    """Return the arguments of `diagram`; not `struck`: the decoder layer of the Transformer, all parts alike."""
     at, rows = _places()
     nodes = []
     for part in PARTS:
         small, centred = _picture(run, part, layer)
-        label = "+" if part.what in ("add", "position") else heading(part)
-        gone = struck and part.name in GONE
+        label = "+" if part.kind in ("add", "position") else heading(part)
+        gone = struck and part.name in DROPPED
         nodes.append(
             Node(
                 part.name,
                 label,
                 (X, at[part.name]),
-                (WIDE, SAID[part.what][2]),
-                SAID[part.what][1],
+                (WIDE, SAID[part.kind][2]),
+                SAID[part.kind][1],
                 part.does if struck else label,
-                part.what in ("add", "position"),
+                part.kind in ("add", "position"),
                 small,
                 centred,
                 gone,
@@ -115,20 +115,20 @@ def plan(run: Any, layer: int, *, struck: bool) -> dict[str, Any]:
 def _places() -> tuple[dict[str, float], float]:
     found, height = {}, 1.0 + GAP
     for part in PARTS:
-        tall = SAID[part.what][2]
+        tall = SAID[part.kind][2]
         found[part.name] = height + tall / 2
         height += tall + GAP
     rows = height + 1.0
     return {name: rows - y for name, y in found.items()}, rows
 
 
-def _edges(at: Mapping[str, float], rows: float, struck: bool) -> list[Edge]:
+def _edges(heights: Mapping[str, float], rows: float, struck: bool) -> list[Edge]:
     found, low = [], rows - 1.0
     for number, part in enumerate(PARTS):
-        y, tall = at[part.name], SAID[part.what][2]
+        y, tall = heights[part.name], SAID[part.kind][2]
         found.append(Edge(((X, low), (X, y + tall / 2))))
-        if part.what == "norm" and not (struck and part.name in GONE):
-            to = at[PARTS[number + 2].name]
+        if part.kind == "norm" and not (struck and part.name in DROPPED):
+            to = heights[PARTS[number + 2].name]
             found.append(
                 Edge(
                     ((X, low - GAP * 0.4), (BESIDE, low - GAP * 0.4), (BESIDE, to), (X + DISC, to)),
@@ -138,25 +138,25 @@ def _edges(at: Mapping[str, float], rows: float, struck: bool) -> list[Edge]:
         low = y - tall / 2
     found.append(Edge(((X, low), (X, low - GAP))))
     if not struck:
-        found.append(Edge(((20.0, at["cross"]), (X - WIDE / 2, at["cross"])), strong=True))
+        found.append(Edge(((20.0, heights["cross"]), (X - WIDE / 2, heights["cross"])), strong=True))
     return found
 
 
 def _picture(run: Any, part: Part, layer: int) -> tuple[Any, bool]:
-    if not part.leaf or part.what in ("add", "position"):
+    if not part.leaf or part.kind in ("add", "position"):
         return None, True
-    if part.what == "self":
+    if part.kind == "self":
         return run.trace[f"layer.{layer}.self_attn.pattern"].mean(0), False
-    return value(run, part, layer), part.what != "softmax"
+    return value(run, part, layer), part.kind != "softmax"
 
 
 def panels(run: Any, part: Part, layer: int) -> list[Panel]:
-    """What leaves a box, and for attention its weights head by head; nothing for what is struck out."""
+    """Return the tensor that leaves a box, and for attention its weights head by head; nothing for a box that is struck out."""
     if not part.leaf:
         return []
     words = distinct(plain(token) for token in run.tokens)
     found = value(run, part, layer)
-    if part.what in ("linear", "softmax"):
+    if part.kind in ("linear", "softmax"):
         found = np.stack([each.max(1) for each in np.array_split(found, 200, axis=1)], axis=1)
     weights = (
         [
@@ -167,16 +167,16 @@ def panels(run: Any, part: Part, layer: int) -> list[Panel]:
                 True,
             )
         ]
-        if part.what == "self"
+        if part.kind == "self"
         else []
     )
     return [
         *weights,
         Panel(
             "what leaves the box"
-            + (", the largest of each 200th part" if part.what in ("linear", "softmax") else ""),
+            + (", the largest of each 200th part" if part.kind in ("linear", "softmax") else ""),
             found,
             words,
-            part.what == "softmax",
+            part.kind == "softmax",
         ),
     ]

@@ -17,7 +17,7 @@ CANDIDATES = 4
 
 @dataclass(frozen=True)
 class Task:
-    """A task as pairs of question and answer; `joined` stands between the two."""
+    """A task as pairs of question and answer; `joined` is the text between the two."""
 
     name: str
     says: str
@@ -91,14 +91,14 @@ def prompt(task: Task, question: str, k: int) -> str:
     )
 
 
-def choices(task: Task, at: int) -> tuple[str, ...]:
+def choices(task: Task, index: int) -> tuple[str, ...]:
     """Return the right answer of a question first, and three answers of other questions, the same for every number of examples.
 
     >>> choices(TASKS["opposites"], 0)
     ('cold', 'bad', 'down', 'poor')
     """
     n = len(task.pairs)
-    return tuple(task.pairs[(at + step) % n][1] for step in (0, *range(n // 2, n // 2 + CANDIDATES - 1)))
+    return tuple(task.pairs[(index + step) % n][1] for step in (0, *range(n // 2, n // 2 + CANDIDATES - 1)))
 
 
 @dataclass(frozen=True)
@@ -111,12 +111,12 @@ class Score:
 
     @property
     def accuracy(self) -> float:
-        """The share of right answers."""
+        """Return the share of right answers."""
         return sum(self.right) / len(self.right)
 
     @property
     def share(self) -> float:
-        """The mean share of the right answer; by chance it is a quarter."""
+        """Return the mean share of the right answer; by chance it is a quarter."""
         return sum(self.shares) / len(self.shares)
 
 
@@ -138,7 +138,7 @@ def score(model: Model, task: Task, k: int) -> Score:
 
 
 @dataclass(frozen=True)
-class Written:
+class Continuation:
     """A greedy continuation of a prompt: its tokens, the probability of each, and whether it ended."""
 
     tokens: tuple[str, ...]
@@ -147,11 +147,11 @@ class Written:
 
     @property
     def text(self) -> str:
-        """The tokens, joined."""
+        """Return the tokens, joined."""
         return "".join(self.tokens)
 
 
-def write(model: Model, text: str, most: int = 16) -> Written:
+def write(model: Model, text: str, most: int = 16) -> Continuation:
     """Return the greedy continuation of a prompt, without END.
 
     >>> import core
@@ -161,6 +161,6 @@ def write(model: Model, text: str, most: int = 16) -> Written:
     steps = list(decode(model, text, Greedy(), max_new_tokens=most))
     ended = bool(steps) and steps[-1].reason == "end"
     steps = steps[:-1] if ended else steps
-    return Written(
+    return Continuation(
         tuple(step.token for step in steps), tuple(math.exp(step.logprob) for step in steps), ended
     )

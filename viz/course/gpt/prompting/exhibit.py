@@ -1,4 +1,4 @@
-"""Prompts: one set of weights, the task chosen by what stands in front; zero-shot, few-shot, and what a small model cannot."""
+"""Prompts: one set of weights, the task chosen by the text in front; zero-shot, few-shot, and what a small model cannot."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from viz.course.gpt.prompting.data import (
     CANDIDATES,
     MOST,
     TASKS,
+    Continuation,
     Score,
-    Written,
     prompt,
     score,
     write,
@@ -67,7 +67,7 @@ class Data:
     """The string after each of the three words, and what the model wrote, by task."""
 
     prompts: Mapping[str, Toy]
-    outputs: Mapping[str, Written]
+    outputs: Mapping[str, Continuation]
 
 
 def compute(params: Params) -> Data:
@@ -87,7 +87,7 @@ def is_right(data: Data, task: str) -> bool:
 
 
 def one_word(p: Params, data: Data) -> View:
-    """What is written after each word; only the first row before the guess."""
+    """Show the output after each word; only the first row before the guess."""
     asked, output = data.prompts[TASK], data.outputs[TASK]
     options = sorted({*(toy.answer for toy in data.prompts.values()), output.text or "nothing"})
     n = default().open(TINY).n_parameters
@@ -163,7 +163,7 @@ def shares_in_words(shares: Mapping[str, float]) -> str:
 
 
 def how_well(p: Params, _: object) -> View:
-    """The share of strings answered right by length, for each word; those longer than in training come after the guess."""
+    """Show the share of strings answered right by length, for each word; those longer than in training come after the guess."""
     longest = PROMPT_LENGTHS[-1]
     with engine_client.many() as submit:
         shares = {
@@ -224,21 +224,23 @@ def mean_share(n: int) -> float:
     return float(np.mean(list(solved(default().open(TINY), EACH, n, 0).values())))
 
 
-def candidates(at: int) -> list[Answer]:
+def candidates(index: int) -> list[Answer]:
     """Return the continuations of a described task, as gpt-mini ranks them."""
-    asked = ASKED[at]
+    asked = ASKED[index]
     return engine_client.submit(
-        ("prompting.asked", at), lambda: answers(default().open(MODEL), asked.prompt, asked.candidates), 100
+        ("prompting.asked", index),
+        lambda: answers(default().open(MODEL), asked.prompt, asked.candidates),
+        100,
     )
 
 
-def right_first(at: int) -> bool:
+def right_first(index: int) -> bool:
     """Return whether gpt-mini gives the right continuation the highest probability."""
-    return candidates(at)[ASKED[at].right].place == 1
+    return candidates(index)[ASKED[index].right].place == 1
 
 
 def described(p: Params, _: object) -> View:
-    """The documents' triple, and one prompt of ours with its candidates."""
+    """Show the documents' triple, and one prompt of ours with its candidates."""
     asked, ranked = ASKED[p.asked], candidates(p.asked)
     names = [each.text.strip() for each in ranked]
     best, right = min(ranked, key=lambda each: each.place), ranked[asked.right]
@@ -328,7 +330,7 @@ def scored(task: str, k: int) -> Score:
 
 
 def examples(p: Params, _: object) -> View:
-    """The prompt that is built, and how many of eight questions are answered right with 0, 1, 2 and 4 examples."""
+    """Show the prompt that is built, and how many of eight questions are answered right with 0, 1, 2 and 4 examples."""
     task, n = TASKS[p.task], len(TASKS[p.task].pairs)
     with engine_client.many() as submit:
         scores = {

@@ -61,7 +61,7 @@ class Shape:
 
     @property
     def d_ff(self) -> int:
-        """The width of the hidden layer, by default four times the model's."""
+        """Return the width of the hidden layer, by default four times the model's."""
         return self.inner or 4 * self.d_model
 
 
@@ -302,7 +302,7 @@ class Data:
 
     counts: Mapping[str, Mapping[str, int]]
     shape: Shape
-    own: Mapping[str, int]
+    parts: Mapping[str, int]
 
     def total(self, name: str) -> int:
         """Return all parameters of a named model."""

@@ -64,7 +64,7 @@ def ready_shapes(key: str, _: int, params: Params, names: Callable[[str], str]) 
 
 @dataclass(frozen=True)
 class Params(Knobs):
-    """What is compared at each step, and the shape in the calculator."""
+    """The models to compare at each step, and the shape in the calculator."""
 
     model: str = knob(MODELS[0], segmented("Model", MODELS, quiet=True))
     variant: str = knob("RoBERTa", pills("Compare with BERT-Base", VARIANTS, screen_name, quiet=True))
@@ -82,7 +82,7 @@ class Params(Knobs):
 
     @property
     def shape(self) -> Shape:
-        """The shape in the calculator."""
+        """Return the shape in the calculator."""
         return Shape("gpt", self.layers, self.width, self.heads, self.vocabulary, self.context)
 
 
@@ -109,13 +109,13 @@ def rule_of_thumb(shape: Shape) -> dict[str, str]:
     return {"L": str(shape.n_layers), "d": f"{shape.d_model:,}", "B": f"{block_weights(shape):,}"}
 
 
-def near(stated: float | None, counted: int, within: float) -> bool:
+def near(stated: float | None, counted: int, tolerance: float) -> bool:
     """Return whether a count is within a share of the stated billions."""
-    return stated is not None and abs(counted / 1e9 / stated - 1) < within
+    return stated is not None and abs(counted / 1e9 / stated - 1) < tolerance
 
 
 def by_part(p: Params, models: Data) -> View:
-    """One model, part by part."""
+    """Show one model, part by part."""
     counts, shape = pd.Series(models.counts[p.model]), data.ALL[p.model]
     total, most = counts.sum(), str(counts.idxmax())
     options = {part: counts[part] for part in (data.WORDS, data.PLACES, data.ATTENTION, data.NETWORK)}
@@ -162,7 +162,7 @@ BY_PART = {
 
 
 def variants(p: Params, models: Data) -> View:
-    """BERT and the models named after it."""
+    """Show BERT and the models named after it."""
     name, table = p.variant, models.table(BERTS)
     own, base, shape, first = models.total(name), models.total(BASE), BERTS[name], BERTS[BASE]
     larger = [each for each in VARIANTS if models.total(each) > base]
@@ -213,7 +213,7 @@ VARIANTS_HOLD = {
 
 
 def four_sizes(p: Params, models: Data) -> View:
-    """The sizes of GPT-2, from small to the chosen one."""
+    """Show return the sizes of GPT-2, from small to the chosen one."""
     name, shape, table = p.grown, GPT2[p.grown], models.table(GPT2)
     own, small = models.total(name), models.total(SMALL)
     close = [each for each in GPT2 if models.total(each) >= 1.45e9]
@@ -259,7 +259,7 @@ FOUR_SIZES = {
 
 
 def race(p: Params, models: Data) -> View:
-    """Sizes over the years, and how many times one model fits into the last."""
+    """Show sizes over the years, and how many times one model fits into the last."""
     own, last = models.total(p.against), models.total(LAST)
     times = last / own
     top = 10 ** len(str(int(times)))
@@ -317,8 +317,8 @@ RACED = {
 
 
 def calculator(p: Params, models: Data) -> View:
-    """Any shape: its parts, the rule 12 L d², and the memory it takes."""
-    shape, counts = models.shape, pd.Series(models.own)
+    """Show any shape: its parts, the rule 12 L d², and the memory it takes."""
+    shape, counts = models.shape, pd.Series(models.parts)
     total, rule, words = counts.sum(), block_weights(shape), counts[data.WORDS]
     memory = pd.Series(data.memory_in_gb(total))
     labels = [f"{gb:,.1f} GB" if gb >= 1 else f"{1000 * gb:,.1f} MB" for gb in memory]
@@ -369,7 +369,7 @@ def calculator(p: Params, models: Data) -> View:
 
 CALCULATED = {
     "12·L·d² is poor for a small model and good for a large one": lambda p, models: (
-        block_weights(models.shape) / sum(models.own.values()) < 0.75
+        block_weights(models.shape) / sum(models.parts.values()) < 0.75
         and block_weights(RACE[LAST]) / models.total(LAST) > 0.99
     )
 }

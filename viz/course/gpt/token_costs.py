@@ -1,4 +1,4 @@
-"""What each token of a text costs two models that were tuned differently: bars side by side, minus ln P."""
+"""The surprisal of each token for two models: bars side by side, minus ln P."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LETTERS = 11
 def token_costs(
     tokens: Sequence[str], costs: Mapping[str, Sequence[float]], *, height: int = 250
 ) -> alt.TopLevelMixin:
-    """A pair of bars a token, in nats from 0; without `costs` the tokens alone, and a question mark.
+    """Draw a pair of bars for each token, in nats from 0; without `costs` the tokens alone, and a question mark.
 
     >>> token_costs(["a"], {"λ = 0": [7.0], "λ = 0.5": [1.0]}).to_dict()["layer"][0]["mark"]["type"]
     'bar'
