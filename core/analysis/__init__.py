@@ -22,9 +22,8 @@ if TYPE_CHECKING:
     from core.analysis.attribution.score_parts import score_parts, scores_of_attending
     from core.analysis.attribution.target_token import output_target
     from core.analysis.attribution.token_importance import attention_shares, input_gradient
-    from core.analysis.heads.compare import jensen_shannon
     from core.analysis.heads.head_survey import survey_heads
-    from core.analysis.heads.likeness import compare_patterns
+    from core.analysis.heads.pattern_distance import compare_patterns, jensen_shannon
     from core.analysis.residual.delta import attention_change, prediction_change, stream_change
     from core.analysis.residual.logit_lens import logit_lens
     from core.analysis.residual.ripple import reach, ripple
@@ -69,9 +68,8 @@ _MODULES = {
     "attribution.score_parts": ("score_parts", "scores_of_attending"),
     "attribution.target_token": ("output_target",),
     "attribution.token_importance": ("attention_shares", "input_gradient"),
-    "heads.compare": ("jensen_shannon",),
     "heads.head_survey": ("survey_heads",),
-    "heads.likeness": ("compare_patterns",),
+    "heads.pattern_distance": ("compare_patterns", "jensen_shannon"),
     "residual.delta": ("attention_change", "prediction_change", "stream_change"),
     "residual.logit_lens": ("logit_lens",),
     "residual.ripple": ("reach", "ripple"),

@@ -7,7 +7,7 @@ import time
 import pytest
 
 import core.serving.engine
-from core.analysis.heads import head_embedding, similar
+from core.analysis.heads import head_embedding, head_similarity
 from core.serving.engine import Engine
 from viz.workspace.find import pool
 
@@ -29,7 +29,7 @@ def test_the_map_of_all_heads(monkeypatch):
             read = time.perf_counter()
             bits = engine.submit(
                 ("map", found, own),
-                lambda rows=rows: similar.pairwise_divergences(rows.select_heads(own)),
+                lambda rows=rows: head_similarity.pairwise_divergences(rows.select_heads(own)),
                 1.0,
             )
             plane = engine.submit(
@@ -39,7 +39,7 @@ def test_the_map_of_all_heads(monkeypatch):
             )
             took.append((read - start, time.perf_counter() - start))
         start = time.perf_counter()
-        similar.pairwise_divergences(rows)
+        head_similarity.pairwise_divergences(rows)
         every = time.perf_counter() - start
     print(
         f"\n{len(own)} heads of gpt-mini on {rows.n_texts} sentences ({rows.weights.shape[1]} rows): first {took[0][1]:.2f} s of {FIRST} "

@@ -14,7 +14,7 @@ from scipy.spatial.distance import jensenshannon
 from scipy.stats import entropy as scipy_entropy
 
 from core.analysis.attention import measures
-from core.analysis.heads import compare, habits
+from core.analysis.heads import habits, pattern_distance
 from core.run import Attention
 from core.text.words import words_in
 
@@ -145,12 +145,12 @@ def test_entropy_is_scipys(rows):
 
 @given(ROWS, ROWS)
 def test_divergence_is_scipys_and_symmetric(a, b):
-    ours = compare.jensen_shannon(a, b)
+    ours = pattern_distance.jensen_shannon(a, b)
     theirs = (
         np.nan_to_num(jensenshannon(a, b, base=2, axis=-1)) ** 2
     )  # scipy takes the root of a rounding error for equal rows
     np.testing.assert_allclose(ours, theirs, atol=1e-7)
-    np.testing.assert_allclose(ours, compare.jensen_shannon(b, a), atol=1e-12)
+    np.testing.assert_allclose(ours, pattern_distance.jensen_shannon(b, a), atol=1e-12)
 
 
 def test_mean_distance_by_hand():

@@ -9,7 +9,7 @@ import pytest
 
 from core import glossary
 from core.analysis.attention.measures import entropy
-from core.analysis.heads.compare import jensen_shannon
+from core.analysis.heads.pattern_distance import jensen_shannon
 
 GOLDEN = sorted((Path(__file__).parent.parent / "golden").glob("*.txt"))
 

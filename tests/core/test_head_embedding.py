@@ -10,7 +10,7 @@ from scipy.cluster.hierarchy import dendrogram, linkage
 from scipy.spatial.distance import pdist, squareform
 
 from core.analysis.heads import head_embedding
-from core.analysis.heads.similar import HeadRows, pairwise_divergences
+from core.analysis.heads.head_similarity import HeadRows, pairwise_divergences
 
 
 @given(st.integers(2, 23), st.integers(0, 10_000))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import jensenshannon
 
-from core.analysis.heads.similar import HeadRows, TextPatterns, stack_rows
+from core.analysis.heads.head_similarity import HeadRows, TextPatterns, stack_rows
 from core.analysis.heads.sketch import SIZE, mean_grids, named_drawings, resample, sketch_similarity
 from core.errors import InputError
 

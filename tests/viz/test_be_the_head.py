@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 from tiny_models import served
 
 from core import edits, open_model
-from core.analysis.heads.compare import jensen_shannon
+from core.analysis.heads.pattern_distance import jensen_shannon
 from core.maths import softmax
 from viz.classroom import store
 from viz.labels import percent

@@ -17,7 +17,7 @@ import core
 import core.serving.engine
 from core.analysis.attention.align import align_words, pool_patterns
 from core.analysis.attribution.means import mean_outputs
-from core.analysis.heads.likeness import compare_patterns
+from core.analysis.heads.pattern_distance import compare_patterns
 from core.serving.engine import Engine
 from viz.widgets import pins
 from viz.widgets.pins import View

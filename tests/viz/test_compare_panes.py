@@ -11,7 +11,7 @@ from test_compare_page import GPT, READER, compared, drawn, heats, linked, prese
 from test_look_page import page, said
 
 import core
-from core.analysis.heads.likeness import compare_patterns
+from core.analysis.heads.pattern_distance import compare_patterns
 from core.edits import ZeroHead
 from core.errors import InputError
 from viz.widgets import pins

@@ -11,7 +11,7 @@ from test_look_page import named, said
 from tiny_models import served
 
 from core.analysis.heads import sketch
-from core.analysis.heads.compare import jensen_shannon
+from core.analysis.heads.pattern_distance import jensen_shannon
 from core.data.texts import texts
 from viz.workspace.find import charts, pool
 from viz.workspace.find import page as find

@@ -11,7 +11,7 @@ from exhibit_pages import chart, drawn, said
 from streamlit.testing.v1 import AppTest
 
 import core
-from core.analysis.heads.likeness import compare_patterns
+from core.analysis.heads.pattern_distance import compare_patterns
 from viz import theme
 from viz.course.self_attention.heads_compared import exhibit, maths, steps, worth
 from viz.course.self_attention.heads_compared.charts import COLUMN, looks, maps

@@ -12,8 +12,8 @@ from streamlit.testing.v1 import AppTest
 
 import core.serving.engine
 import viz
-from core.analysis.heads.compare import jensen_shannon
-from core.analysis.heads.similar import TextPatterns
+from core.analysis.heads.head_similarity import TextPatterns
+from core.analysis.heads.pattern_distance import jensen_shannon
 from viz.classroom import addresses, store
 from viz.classroom.store import InMemory
 from viz.workspace.lecture_room.heads_beside import can_read, ranked, words_of

@@ -17,8 +17,7 @@ from core.analysis.attribution.importance import mean_loss
 from core.analysis.attribution.patching import KEEP, make_pair, position_patch, restored_share
 from core.analysis.attribution.target_token import OutputTarget
 from core.analysis.attribution.token_importance import input_gradient, key_mask
-from core.analysis.heads.compare import jensen_shannon
-from core.analysis.heads.likeness import compare_patterns
+from core.analysis.heads.pattern_distance import compare_patterns, jensen_shannon
 from core.data import doodles
 from core.data.doodles import as_text
 from core.data.drawings import example_drawings

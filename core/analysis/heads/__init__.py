@@ -1,9 +1,16 @@
-"""Measures of heads: the habit that names a head, and the heads that are alike.
+"""Measures of heads: the habit that names a head, and the heads that resemble each other.
 
-One head: `habits` measures the pattern of a head over a set of sentences and names it; `patch_habits` does so for pictures;
-`occasions` says which texts can show a habit, `evidence` which sentences made a score; `relative_bias` reads what a head adds by distance.
-All heads of a model: `head_survey` measures them, `head_file` keeps the result as heads.json.
-Two heads: `compare` has the Jensen-Shannon divergence of two rows, `likeness` compares two patterns over one text.
-Many heads: `similar` compares the heads of several models over several texts, `head_embedding` puts them into a plane,
-`sketch` finds those that resemble a drawing.
+The habits of heads:
+- `habits`: the measures of a pattern over words, and the name of a head that follows from their means (`HeadHabits`).
+- `patch_habits`: the same measures over the patches of a picture.
+- `head_survey`: both for all heads of a model, over our own sentences; `head_file` writes and reads the result (heads.json).
+- `evidence`: the sentences behind the score of one head, row by row.
+- `occasions`: the texts in which a habit can show.
+- `relative_bias`: the number that a head adds to its scores by distance.
+
+The distances between heads:
+- `pattern_distance`: two patterns over one text: the Jensen-Shannon divergence of their rows, correlation, cosine.
+- `head_similarity`: many heads, also of several models, over several texts: their rows by common words, and all divergences.
+- `head_embedding`: these divergences as points in the plane and as a tree.
+- `sketch`: a pattern that a visitor draws, and the heads that resemble it.
 """

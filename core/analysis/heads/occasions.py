@@ -1,4 +1,4 @@
-"""Whether a text has what a head's habit is about: "the opening quote" says nothing where nothing is quoted."""
+"""The texts in which a habit can show: "the opening quote" says nothing about a text without quotation marks."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ REQUIRED = {
 
 
 def can_show(habit: str, text: str) -> bool:
-    """Return whether a text has what the habit is about.
+    """Return whether a habit can show in a text.
 
     >>> can_show("quotes", "She has a white car."), can_show("quotes", '"Run!" cried Ruth.'), can_show("previous", "She")
     (False, True, True)

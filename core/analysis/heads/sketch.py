@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.analysis.heads.compare import jensen_shannon
-from core.analysis.heads.similar import HeadRows
+from core.analysis.heads.head_similarity import HeadRows
+from core.analysis.heads.pattern_distance import jensen_shannon
 from core.errors import InputError
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.analysis.heads.compare import jensen_shannon
+from core.analysis.heads.pattern_distance import jensen_shannon
 from core.analysis.task_outputs import activation_of, chances
 from core.maths import softmax
 from core.run import Run

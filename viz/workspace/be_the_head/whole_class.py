@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.analysis.heads.compare import jensen_shannon
+from core.analysis.heads.pattern_distance import jensen_shannon
 from viz.classroom.ask import MOST_OPTIONS, AnswerFormat, Question
 from viz.classroom.room import Room
 from viz.labels import distinct, percent, visible

@@ -11,7 +11,7 @@ import numpy as np
 
 from core.analysis.attention.align import Slot, Span
 from core.analysis.heads.habits import HeadHabits
-from core.analysis.heads.likeness import PatternComparison, compare_patterns
+from core.analysis.heads.pattern_distance import PatternComparison, compare_patterns
 from core.layers.score_terms import Terms, columns
 from core.run import Run
 from viz.instruments.kit import origin

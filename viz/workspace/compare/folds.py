@@ -30,7 +30,7 @@ CODE = """import numpy as np
 
 import core
 from core.analysis.attention.align import pool_patterns, {how}
-{joins}from core.analysis.heads.likeness import compare_patterns
+{joins}from core.analysis.heads.pattern_distance import compare_patterns
 {changes}
 {panes}
 rows = {rows}

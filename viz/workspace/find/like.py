@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from core.analysis.heads.habits import HeadHabits
-from core.analysis.heads.similar import nearest_heads
+from core.analysis.heads.head_similarity import nearest_heads
 from viz.shell import state
 from viz.widgets.export import Labelled
 from viz.workspace.find import pool, tiles
@@ -21,7 +21,7 @@ from viz.workspace.shared.toy_models import KIND
 SHOWN = 8
 EQUATION = r"d(a, b) = \frac{1}{R} \sum_{r=1}^{R} \mathrm{JSD}(a_r, b_r), \qquad \mathrm{JSD}(p, q) = H\left(\tfrac{p + q}{2}\right) - \tfrac{1}{2}\left(H(p) + H(q)\right)"
 CODE = """import core
-from core.analysis.heads import similar
+from core.analysis.heads import head_similarity
 {imports}
 
 members = {members!r}
@@ -30,10 +30,10 @@ models = {{name: core.open_model(name) for name, _ in members}}
 
 def seen(name, kind, row):
     target = (row.target or "") if models[name].spec.has_source else None
-    return similar.text_patterns(models[name].run(row.text, target=target), kind, {by!r})
+    return head_similarity.text_patterns(models[name].run(row.text, target=target), kind, {by!r})
 
 
-rows = similar.stack_rows([[seen(*member, row) for member in members] for row in {texts}])
+rows = head_similarity.stack_rows([[seen(*member, row) for member in members] for row in {texts}])
 """
 
 
@@ -86,7 +86,7 @@ def show(found: Pool, head: Head, text: str, measured: Mapping[str, HeadHabits])
         lambda: {"bits": heads_along(found, apart)},
         code(
             found,
-            f"bits = similar.divergences_from(rows, {found.index(head)})   # from {head}\nprint(similar.nearest_heads(bits, {found.index(head)})[:8])",
+            f"bits = head_similarity.divergences_from(rows, {found.index(head)})   # from {head}\nprint(head_similarity.nearest_heads(bits, {found.index(head)})[:8])",
         ),
     )
 

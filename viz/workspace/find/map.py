@@ -56,7 +56,7 @@ def show(found: Pool, head: Head, text: str) -> ViewContent:
                 "find.dendrogram",
                 "Heads joined in the order of their distance.",
             )
-    last = "from core.analysis.heads import head_embedding\n\nplane = head_embedding.classical_mds(head_embedding.js_distances(similar.pairwise_divergences(rows)))\nprint(plane.points, plane.explained_share)"
+    last = "from core.analysis.heads import head_embedding\n\nplane = head_embedding.classical_mds(head_embedding.js_distances(head_similarity.pairwise_divergences(rows)))\nprint(plane.points, plane.explained_share)"
     return ViewContent(
         _sentence(found, shown, names, bits, plane.explained_share),
         EQUATION,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import streamlit as st
 
-from core.analysis.heads.similar import nearest_heads
+from core.analysis.heads.head_similarity import nearest_heads
 from viz.labels import literal
 from viz.shell.pages import Cite, Page
 from viz.widgets import controls, page_parts

@@ -13,11 +13,11 @@ import numpy as np
 import streamlit as st
 
 import core.serving.engine
-from core.analysis.heads import evidence, similar, sketch
+from core.analysis.heads import evidence, head_similarity, sketch
 from core.analysis.heads.evidence import Evidence
 from core.analysis.heads.habits import HeadHabits
 from core.analysis.heads.head_file import FILE, read_heads
-from core.analysis.heads.similar import HeadRows, TextPatterns
+from core.analysis.heads.head_similarity import HeadRows, TextPatterns
 from core.checkpoints import manifest
 from core.data.patches import PatchReader, with_hidden_mark
 from core.data.texts import Example, texts
@@ -261,7 +261,7 @@ def gathered(found: Pool, ask: Ask, tell: Callable[[int], None]) -> HeadRows:
             )
             tell(done := done + 1)
         parts.append(each)
-    return ask(_key(found, read), lambda: similar.stack_rows(list(zip(*parts, strict=True))), 500.0)
+    return ask(_key(found, read), lambda: head_similarity.stack_rows(list(zip(*parts, strict=True))), 500.0)
 
 
 def _key(found: Pool, read: Sequence[Example]) -> tuple[object, ...]:
@@ -272,14 +272,14 @@ def _seen(model: Model, kind: str, row: Example, by: str) -> TextPatterns:
     found = model.spec.kind(kind)
     target = None if not model.spec.has_source else row.target or ""
     keep = [found.path(layer, "pattern") for layer in range(found.n_layers(model.config))]
-    return similar.text_patterns(model.run(row.text, target=target, keep=keep), kind, by)
+    return head_similarity.text_patterns(model.run(row.text, target=target, keep=keep), kind, by)
 
 
 def near(found: Pool, head: Head) -> np.ndarray:
     """How far every head of the pool is from one, in bits."""
     table, place = rows(found), found.index(head)
     return engine_client.submit(
-        ("find.near", found, place), lambda: similar.divergences_from(table, place), 2_000.0
+        ("find.near", found, place), lambda: head_similarity.divergences_from(table, place), 2_000.0
     )
 
 
@@ -288,7 +288,7 @@ def between(found: Pool, some: tuple[int, ...]) -> np.ndarray:
     table = rows(found)
     return engine_client.submit(
         ("find.between", found, some),
-        lambda: similar.pairwise_divergences(table.select_heads(some)),
+        lambda: head_similarity.pairwise_divergences(table.select_heads(some)),
         2.0 * len(some) ** 2,
     )
 

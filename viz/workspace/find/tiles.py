@@ -10,7 +10,7 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from core.analysis.heads import similar
+from core.analysis.heads import head_similarity
 from core.errors import InputError
 from core.run import Run
 from viz.instruments import heatmap
@@ -74,7 +74,7 @@ def on_text(found: Pool, text: str, wanted: Sequence[Head]) -> dict[Head, Pictur
         if found.space == pool.READ
         else model_run.run_text(wanted[0].model, text, None).target_text
     )
-    seen: dict[tuple[str, str], similar.TextPatterns] = {}
+    seen: dict[tuple[str, str], head_similarity.TextPatterns] = {}
     for model, kind in dict.fromkeys((head.model, head.place.kind) for head in wanted):
         try:
             run = model_run.run_text(
@@ -87,9 +87,9 @@ def on_text(found: Pool, text: str, wanted: Sequence[Head]) -> dict[Head, Pictur
         seen[model, kind] = remembered(
             run,
             ("seen", kind, found.by),
-            lambda run=run, kind=kind: similar.text_patterns(run, kind, found.by),
+            lambda run=run, kind=kind: head_similarity.text_patterns(run, kind, found.by),
         )
-    queries, keys = similar.common_positions(list(seen.values()))
+    queries, keys = head_similarity.common_positions(list(seen.values()))
     if not queries or not keys:
         raise InputError(
             "No word stands in this text, or in what is written to it, for all of these models.",
@@ -115,7 +115,7 @@ def on_text(found: Pool, text: str, wanted: Sequence[Head]) -> dict[Head, Pictur
             pictures[head] = Picture(
                 part[:, cut],
                 rows,
-                ([similar.MARKS] if marks else []) + columns,
+                ([head_similarity.MARKS] if marks else []) + columns,
                 allowed[:, cut] if head.place.kind == "causal" else None,
                 whole=max(len(queries), len(keys)) <= MOST,
                 text=text,

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 import core.serving.engine
-from core.analysis.heads.compare import jensen_shannon
-from core.analysis.heads.similar import TextPatterns, text_patterns
+from core.analysis.heads.head_similarity import TextPatterns, text_patterns
+from core.analysis.heads.pattern_distance import jensen_shannon
 from core.checkpoints import history
 from core.errors import InputError
 from core.run import Run

@@ -11,7 +11,7 @@ from core.analysis.attribution.ablate_heads import ablate_each_head
 from core.analysis.attribution.target_token import target_rows, true_token
 from core.analysis.heads.habits import HeadHabits
 from core.analysis.heads.head_file import shipped_habits
-from core.analysis.heads.likeness import compare_patterns
+from core.analysis.heads.pattern_distance import compare_patterns
 from core.edits import ZeroHead
 from core.errors import InputError
 from core.maths import log_softmax

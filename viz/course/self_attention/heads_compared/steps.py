@@ -10,7 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from core.analysis.attention.measures import entropy, first_key_weight, mean_distance, offset_weight
-from core.analysis.heads.likeness import compare_patterns
+from core.analysis.heads.pattern_distance import compare_patterns
 from viz.charts.curves import number
 from viz.course.lesson import Folds
 from viz.course.self_attention.heads_compared.charts import looks, maps

@@ -1,4 +1,4 @@
-"""Comparison of two attention patterns over one text, row by row and as a whole."""
+"""Distances of two attention patterns over one text: the Jensen-Shannon divergence of their rows, and their correlation."""
 
 from __future__ import annotations
 
@@ -7,26 +7,41 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.analysis.heads.compare import jensen_shannon
 from core.maths import cosine
 
 if TYPE_CHECKING:
-    from jaxtyping import Bool, Real
+    from jaxtyping import Bool, Float, Real
 
 
 Array = np.ndarray
+
+
+def jensen_shannon(a: Float[Array, "*#batch key"], b: Float[Array, "*#batch key"]) -> Float[Array, "*batch"]:
+    """Compute the Jensen-Shannon divergence of two rows, in bits: 0 for equal rows, 1 for rows that share no key.
+
+    JSD = H((a + b) / 2) - (H(a) + H(b)) / 2 with the entropy H in bits (Lin 1991). Over the last axis.
+
+    >>> jensen_shannon(np.array([1.0, 0.0]), np.array([0.0, 1.0])).item()
+    1.0
+    """
+    return np.maximum(_bits((a + b) / 2) - (_bits(a) + _bits(b)) / 2, 0.0)
+
+
+def _bits(p: Array) -> Array:
+    p = np.asarray(p, dtype=np.float64)
+    return -np.sum(p * np.log2(np.where(p > 0, p, 1.0)), axis=-1)
 
 
 @dataclass(frozen=True)
 class PatternComparison:
     """The measures by which two patterns are compared.
 
-    rows: (query,) Jensen-Shannon divergence in bits, NaN in rows that one of them lacks. bits: their mean.
-    correlation, cosine: over all cells that are compared; NaN where a pattern is the same everywhere, or zero.
-    largest: the largest difference of a cell.
+    `rows` are Jensen-Shannon divergences in bits, NaN in rows that one of them lacks, `bits` is their mean. `correlation` and
+    `cosine` are over all cells that are compared, NaN where a pattern is the same everywhere, or zero. `largest` is the
+    largest difference of a cell.
     """
 
-    rows: Array
+    rows: Float[Array, " query"]
     bits: float
     correlation: float
     cosine: float

@@ -9,8 +9,7 @@ from scipy.spatial.distance import jensenshannon
 import core
 from core.analysis.heads import evidence
 from core.analysis.heads.habits import HeadHabits
-from core.analysis.heads.head_survey import score_example, score_sentence
-from core.analysis.heads.similar import (
+from core.analysis.heads.head_similarity import (
     TextPatterns,
     common_positions,
     divergences_from,
@@ -19,6 +18,7 @@ from core.analysis.heads.similar import (
     stack_rows,
     text_patterns,
 )
+from core.analysis.heads.head_survey import score_example, score_sentence
 from core.data.texts import Sentence, texts
 from tests.bert_helpers import build
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as some
 from scipy.spatial import distance
 from scipy.stats import pearsonr
 
-from core.analysis.heads.likeness import compare_patterns
+from core.analysis.heads.pattern_distance import compare_patterns
 from core.maths import cosine
 
 

@@ -1,7 +1,7 @@
 """Similarity of heads: the patterns of many heads on the same texts, by the same words, and the distances between them.
 
 Models cut a text in different places. Words are identified by where they begin in it, so that heads of all models can be
-compared; what a model adds to a text (START, [CLS], [SEP]) is one further key for all: "the marks".
+compared; all tokens that a model adds to a text (START, [CLS], [SEP]) are one key, "the marks".
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ def stack_rows(texts: Sequence[Sequence[TextPatterns]]) -> HeadRows:
 def divergences_from(rows: HeadRows, head: int) -> Float[Array, " head"]:
     """Compute the divergence of every head from one: Jensen-Shannon, in bits, the mean over all rows.
 
-    JSD = H((a + b) / 2) - (H(a) + H(b)) / 2 (Lin 1991), as `core.analysis.heads.compare.jensen_shannon`. 0: the same pattern.
+    JSD = H((a + b) / 2) - (H(a) + H(b)) / 2 (Lin 1991), as `core.analysis.heads.pattern_distance.jensen_shannon`. 0: the same pattern.
     """
     return _divergences(rows.weights, _bits(rows.weights), head, 0)
 
