@@ -43,7 +43,7 @@ def open_model(name_or_path: str | os.PathLike[str], *, step: int | None = None)
         raise InputError(
             f"'{printable(path.name)}' is a file.",
             "A model is opened by the folder that holds its files.",
-            f"Open '{printable(str(path.absolute().parent), 200)}'.",
+            "Open the folder that it is in.",
         )
     if not there and len(path.parts) > 1:
         raise InputError(

@@ -80,7 +80,7 @@ def inspect(folder: Path) -> tuple[Plan, Weights]:
         raise InputError(
             f"{printable(folder.name)} is not a model: it holds folders of models.",
             "A model is a folder that holds its files.",
-            f"Open one of them, such as '{printable(str(within), 200)}'.",
+            f"Open one of them, such as '{printable(str(within.relative_to(folder)), 200)}' in it.",
         )
     values = json_object(folder, "config.json")
     weights = find_weights(folder)

@@ -19,6 +19,7 @@ from crafted import (
     older_vocabularies,
     packed_files,
     places,
+    shapes,
     tensors,
     vocabularies,
 )
@@ -30,7 +31,17 @@ from core.checkpoints.foreign import formats
 from core.errors import InputError
 from core.model import Model
 
-TABLES = (first_configs, configs, lists, tensors, vocabularies, older_vocabularies, packed_files, places)
+TABLES = (
+    first_configs,
+    configs,
+    lists,
+    tensors,
+    vocabularies,
+    older_vocabularies,
+    packed_files,
+    places,
+    shapes,
+)
 CASES = [
     *(Case(f"{kind}: as it is", folder(kind)) for kind in (*formats(), "own")),
     *(case for table in TABLES for case in table.CASES),

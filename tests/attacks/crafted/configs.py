@@ -139,7 +139,7 @@ LIES: dict[str, dict[str, tuple[Any, ...]]] = {
         "turned by more than all": ({"partial_rotary_factor": 1.5}, "partial_rotary_factor, is 1.5"),
         "positions for long texts": (
             {"rope_scaling": {"type": "longrope", "long_factor": [1.0], "short_factor": [1.0]}},
-            "kind 'longrope'",
+            "short_factor is [1.0]",
         ),
         "more heads that answer than are packed": ({"num_key_value_heads": 6}, "qkv_proj.weight"),
     },
@@ -158,7 +158,7 @@ LIES: dict[str, dict[str, tuple[Any, ...]]] = {
         "an odd turn": ({"rotary_dim": 3}, "rotary_dim=3"),
     },
     "falcon": {
-        "a bias of distance": ({"alibi": True}, "alibi is True"),
+        "a bias of distance": ({"alibi": True}, "new_decoder_architecture is True"),
         "key heads that do not divide": ({"num_kv_heads": 4}, "num_kv_heads=4"),
         "three norms": ({"num_ln_in_parallel_attn": 3}, "num_ln_in_parallel_attn is 3"),
         "other norms": ({"num_ln_in_parallel_attn": 2}, "missing", "ln_attn"),
@@ -227,7 +227,7 @@ LIES: dict[str, dict[str, tuple[Any, ...]]] = {
         ),
     },
     "roberta": {
-        "the blank outside the table": ({"pad_token_id": 10**6}, "pad_token_id"),
+        "the blank outside the table": ({"pad_token_id": 10**6}, "max_position_embeddings is 19"),
         "the blank elsewhere": ({"pad_token_id": 0},),
         "no rows for positions": ({"max_position_embeddings": 2}, "max_position_embeddings"),
         "positions that are none": (

@@ -111,6 +111,19 @@ LIES: dict[str, tuple[Any, ...]] = {
         ),
     )
 }
+
+
+def folder_within(kind: str) -> Callable[[Path], object]:
+    """Return how a good model is written two folders below."""
+    return lambda place: folder(kind)(place / "publisher" / "it")
+
+
+def deep(place: Path) -> None:
+    """Write a link that leads back to its own folder."""
+    place.mkdir()
+    (place / "again").symlink_to(place)
+
+
 LIES |= {
     "roberta: a link within": (folder("roberta", after=inside(WEIGHTS)),),
     "gemma: a snapshot of the Hub": (snapshot,),
@@ -135,7 +148,9 @@ LIES |= {
         ),
     ),
     "nothing": (lambda place: place.mkdir(), "config.json is missing"),
-    "a file for a folder": (lambda place: place.write_bytes(b"{}"), "There is no folder"),
+    "a file for a folder": (lambda place: place.write_bytes(b"{}"), "is a file"),
+    "a folder of folders": (folder_within("gpt2"), "it holds folders of models"),
+    "folders in folders without an end": (deep, "config.json is missing"),
     "nowhere": (lambda place: None, "There is no folder"),
     "a circle for a folder": (lambda place: place.symlink_to(place.name), "There is no folder"),
     "only a config": (only(CONFIG, good("t5")[CONFIG]), "model.safetensors is missing"),

@@ -84,9 +84,10 @@ EARLY: dict[str, tuple[Any, ...]] = {
         lambda held: {**held, "transformer.wte._orig_mod.weight": torch.ones(292, 33)},
         "stored twice",
     ),
-    "another prefix": (
+    "another prefix": ("gpt2", lambda held: {f"x.y.{n}": v for n, v in held.items()}),
+    "a prefix without an end": (
         "gpt2",
-        lambda held: {f"x.{n}": v for n, v in held.items()},
+        lambda held: {f"{'x.' * 40}{n}": v for n, v in held.items()},
         "Weights missing",
         "wte.weight",
         "more",
