@@ -42,7 +42,7 @@ def test_a_name_that_is_no_model_is_refused(tmp_path, monkeypatch, name):
 def test_a_file_is_no_model_folder(refused, tmp_path, monkeypatch):
     good_folder(tmp_path / "model")
     monkeypatch.chdir(tmp_path)
-    refused("model/config.json", "no folder 'config.json'")
+    refused("model/config.json", "'config.json' is a file")
 
 
 HUB_IDS = [
