@@ -39,7 +39,7 @@ def test_a_previous_token_head_and_an_induction_head(twice: Twice) -> None:
     assert previous_symbol(Params(), twice).question.answer == "to the symbol before"
     layer, head = twice.induction_head
     assert weights[layer, head, twice.query].argmax() == twice.position + 1
-    assert look_up(Params(), twice).question.answer == "“m”, after the first “f”"
+    assert look_up(Params(), twice).question.answer == "m, after the first f"
 
 
 def test_the_parts_of_the_score_sum_to_it(twice: Twice) -> None:

@@ -12,6 +12,7 @@ import pandas as pd
 from core.analysis.attention.measures import first_key_weight, offset_weight
 from core.serving.engine import default
 from viz.charts import marks, thumbs
+from viz.charts.curves import number
 from viz.course.gpt.induction.data import (
     KIND,
     LANGUAGE,
@@ -148,7 +149,7 @@ def previous_symbol(p: Params, twice: Twice) -> View:
             f"Head {head} of the first layer: where does it attend most, the mean of all positions from the third on?",
             options,
             best,
-            f"{best[0].upper()}{best[1:]} goes {percent(options[best])} of its attention.",
+            f"It gives {percent(options[best])} of its attention {best}.",
         ),
         table,
         picture=lambda revealed: show_maps(
@@ -171,16 +172,16 @@ def look_up(p: Params, twice: Twice) -> View:
     )
     row = twice.weights[layer, head, twice.query]
     options = {
-        f"the first “{symbol}”": float(row[twice.position]),
-        f"“{right}”, after the first “{symbol}”": float(row[twice.position + 1]),
-        f"“{twice.symbols[twice.position - 1]}”, just before it": float(row[twice.query - 1]),
-        f"“{twice.symbols[0]}”, the first symbol": float(row[0]),
+        f"{symbol}, its first occurrence": float(row[twice.position]),
+        f"{right}, after the first {symbol}": float(row[twice.position + 1]),
+        f"{twice.symbols[twice.position - 1]}, just before it": float(row[twice.query - 1]),
+        f"{twice.symbols[0]}, the first symbol": float(row[0]),
     }
     best = max(options, key=options.__getitem__)
     products = twice.products()
     total, largest = sum(products.values()), next(iter(products))
     table = pd.DataFrame({"query part × key part": list(products), "product": list(products.values())})
-    shown = pd.Series(products).head(LARGEST_PARTS)
+    shown = pd.Series(products).head(LARGEST_PARTS).rename(lambda pair: pair.replace(" embedding", ""))
 
     def picture(revealed: bool) -> None:
         left, right = columns((1, 1))
@@ -191,8 +192,8 @@ def look_up(p: Params, twice: Twice) -> View:
                 return
             bars = marks.bars(
                 shown.abs(),
-                [f"{value:.2f}" for value in shown],
-                title=f"Parts of the score of {name}, of which the largest",
+                [number(value) for value in shown],
+                title=f"The largest parts of the score of {name}",
                 hues=[int(value < 0) for value in shown],
                 row=exhibit_parts.by_mode(44, 42),
             )
