@@ -344,7 +344,7 @@ def _thirds(patch):
     patch.setattr(
         WeightMapping,
         "into_parts",
-        lambda self, value: zip(self.into, value.chunk(len(self.into)), strict=True),
+        lambda self, value: zip(self.targets, value.chunk(len(self.targets)), strict=True),
     )
 
 
