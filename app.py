@@ -9,12 +9,12 @@ import streamlit as st
 from viz.platform import versions
 
 with versions.explain():
-    from viz.platform import application
+    from viz import application
 
 application.check_settings()
 
 app = st.App(
-    Path(application.__file__).parents[1] / "frame.py",
+    Path(application.__file__).parent / "frame.py",
     lifespan=application.lifespan,
     routes=application.ROUTES,
     middleware=application.MIDDLEWARE,

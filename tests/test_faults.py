@@ -20,8 +20,8 @@ from websockets.sync.client import connect
 from tests import library_sets
 from tests.app_server import ROOT, free_port, started_app
 from tests.bench.wire import Visit
-from viz import limits
-from viz.platform import application, security, shutdown, start
+from viz import application, limits
+from viz.platform import security, shutdown, start
 from viz.shell import pages
 
 COMMAND = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.headless", "true", "--server.port"]

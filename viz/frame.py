@@ -2,7 +2,8 @@
 
 import streamlit as st
 
-from viz.shell import links, menu
+from viz import menu
+from viz.shell import links
 
 
 def main() -> None:

@@ -16,6 +16,8 @@ from typing import Any, SupportsFloat
 
 from core.maths import percent as percent
 
+SHEET = "Exercises to print"
+"""The fold and the group of homework with exercises, which the record of a lecture links, too."""
 _MARKS = {" ": "·", "\n": "↵", "\t": "⇥", "\r": "␍", "\u00a0": "⍽"}
 _ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~$:&^=\"'@/])")

@@ -11,7 +11,7 @@ from starlette.routing import Route
 
 import viz
 from core.serving import engine
-from viz.platform import application
+from viz import application
 
 FRAME = Path(viz.__file__).with_name("frame.py")
 

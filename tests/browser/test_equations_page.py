@@ -11,7 +11,7 @@ pytest.importorskip("playwright")
 
 APP = """
 import streamlit as st
-from viz.widgets import equations
+from viz.course.kit import equation_view as equations
 equations.show("attention.context", "demo.", values={"a_ij": "0.41", "h_j": ["0.2", "-0.1", "0.7"]}, marks={"a_ij": "row 2 of the matrix"})
 equations.show("self.matrix", "demo.")
 st.text(f"now {equations.convention()}")

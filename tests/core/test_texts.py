@@ -24,7 +24,7 @@ from core.data.texts import FILES, FOLDER, HEADED, Example, Neighbors, Sentence,
 from core.text.sentences import sentences_of
 from core.text.words import words_in, words_of
 from core.training.recipe import recipes
-from viz.course.sources import SOURCES
+from viz.sources import SOURCES
 
 TOYS = {"copy": COPY_LETTERS, "prompt": PROMPT_LETTERS, "repeat": REPEAT_SYMBOLS, "recall": SIGNS}
 BATTERY = texts("battery")

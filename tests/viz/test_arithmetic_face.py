@@ -23,13 +23,13 @@ from core.analysis.arithmetic.lines import CellArithmetic
 from core.analysis.arithmetic.source import source_lines, tensor_card
 from core.layers import scores
 from core.models import families
-from viz.course.sources import SOURCES
 from viz.instruments.arithmetic.arithmetic import ARITHMETIC, arithmetic_packet, source_names
 from viz.instruments.kit import component
 from viz.instruments.kit.payload import Packet
 from viz.instruments.kit.picture import Picture
 from viz.instruments.source.source import SOURCE, source_packet
 from viz.labels import visible
+from viz.sources import SOURCES
 
 FOLDER = Path(component.__file__).parents[1]
 CELL = (2, 1, 7, 3)

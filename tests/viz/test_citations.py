@@ -9,8 +9,8 @@ from test_words import drawn, said
 
 from viz.course.pages.documents import citations
 from viz.course.pages.documents import page as documents
-from viz.course.sources import SOURCES
 from viz.shell import pages
+from viz.sources import SOURCES
 from viz.widgets import exhibit_parts, page_parts
 
 

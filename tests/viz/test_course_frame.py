@@ -16,11 +16,11 @@ from streamlit.testing.v1 import AppTest
 import viz.course.why
 from viz import theme
 from viz.charts import thumbs
-from viz.course.pages.course import page as course
-from viz.course.pages.course import pages as course_pages
 from viz.shell import pages
 from viz.shell.pages import Chapter
 from viz.shell.stage import stage
+from viz.workspace.course import page as course
+from viz.workspace.course import page_cards as course_pages
 
 AROUND = """
 from viz.shell import pages

@@ -15,11 +15,11 @@ import core.serving.engine
 from core.serving.engine import Engine
 from viz.charts import evidence as pictures
 from viz.course.errata import ERRATA, KINDS, find
+from viz.course.kit import erratum_card as errata
 from viz.course.pages.errata import erratum_places
 from viz.course.pages.errata import page as page_of
-from viz.course.sources import SOURCES
 from viz.labels import formulas, has_index
-from viz.widgets import errata
+from viz.sources import SOURCES
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -176,7 +176,11 @@ def test_every_place_is_a_known_document():
 
 @pytest.mark.parametrize(
     "file",
-    ["viz/course/pages/errata/page.py", "viz/widgets/errata.py", "viz/course/pages/errata/erratum_places.py"],
+    [
+        "viz/course/pages/errata/page.py",
+        "viz/course/kit/erratum_card.py",
+        "viz/course/pages/errata/erratum_places.py",
+    ],
 )
 def test_no_number_is_typed_on_the_page(file: str):
     """C112."""

@@ -7,11 +7,11 @@ import tomllib
 import pytest
 
 from core.errors import InputError
-from viz.course.pages.course.pages import PAGES
 from viz.shell import pages
 from viz.shell.lessons import toml_format, views
 from viz.shell.lessons.plan import Plan, Stop
 from viz.shell.questions.question import Choice, Number
+from viz.workspace.course.page_cards import PAGES
 
 LESSON = """title = "Masks"
 

@@ -15,13 +15,14 @@ from viz.classroom.store import InMemory
 from viz.course.sheets.kinds import KINDS, of, sheet
 from viz.instruments.kit.picture_listener import Chart
 from viz.shell import pages
-from viz.shell.lessons import handout, player, toml_format, views
+from viz.shell.lessons import toml_format, views
 from viz.shell.lessons.plan import Plan, Stop
 from viz.shell.lessons.session import Presentation
 from viz.shell.pages import Exhibit
 from viz.shell.questions.question import Choice
 from viz.shell.room_bar import lecture
 from viz.widgets import quiz
+from viz.workspace.lessons import handout, player
 from viz.workspace.lessons.page import compute
 
 READY = compute()
@@ -54,8 +55,10 @@ PLAN = Plan(
 PAGE = """
 import streamlit as st
 from viz.shell import links, notices, pages, state
-from viz.shell.lessons import session, player
-from viz.shell.room_bar import bar, lecture
+from viz.shell.lessons import session
+from viz.shell.room_bar import lecture
+from viz.workspace.lecture_room import bar
+from viz.workspace.lessons import player
 from viz.widgets import exhibit_parts
 links.open_page = lambda slug, query: st.session_state.update(went=(slug, query))
 entry = pages.find({slug!r})

@@ -23,13 +23,13 @@ from core.models import families
 from core.serving.engine import Engine, Listing
 from core.text import Tokenizer
 from core.text.learn import learn_byte_level_bpe
+from viz.course.kit import erratum_card as errata
 from viz.course.self_attention.masks import editor, exhibit, read
 from viz.course.self_attention.masks.charts import leak
 from viz.course.self_attention.masks.read import SENTENCES, Chosen, matrices
 from viz.course.shared import masks_batch, masks_panels
 from viz.course.shared.maths import masks as lesson
 from viz.labels import percent
-from viz.widgets import errata
 
 NAMES = {"gpt-mini": "gpt", "translator-en-es": "transformer"}
 N = 5  # words of "I am a student."

@@ -13,7 +13,7 @@ def test_a_page_is_everybodys_and_says_what_streamlits_own_says():
     def app():
         import streamlit as st
 
-        from viz.shell import menu
+        from viz import menu
 
         shared = menu.shared_pages()
         own = {slug: st.Page(print, title="a", url_path=slug, default=slug == "look") for slug in shared}
@@ -33,7 +33,7 @@ def test_every_page_stands_once_in_the_menu_or_hidden_beside_it():
     def app():
         import streamlit as st
 
-        from viz.shell import menu
+        from viz import menu
 
         listed = [(heading, page) for heading, found in menu.sections().items() for page in found]
         st.json([[heading, page._url_path, page.visibility] for heading, page in listed])

@@ -12,9 +12,9 @@ from types import ModuleType
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from viz.course.sources import SOURCES
 from viz.shell import pages
 from viz.shell.pages import Chapter, Cite, Entry, Exhibit, Page, PageError
+from viz.sources import SOURCES
 from viz.workspace.decode import page as decode
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -257,7 +257,7 @@ def test_by_document_lists_each_citation_once() -> None:
 
 
 def test_the_course_shows_each_exhibit_once() -> None:
-    from viz.course.pages.course import page as course
+    from viz.workspace.course import page as course
 
     assert [entry for _, entries in course.compute() for entry in entries] == list(pages.exhibits())
     test = drawn("course")

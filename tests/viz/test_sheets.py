@@ -23,8 +23,9 @@ from core.errors import InputError
 from viz.course.equations.form import Node, read
 from viz.course.sheets import printed
 from viz.course.sheets.form import Doubtful, Exercise, agreed, rounded
-from viz.course.sheets.kinds import KINDS, MOST, NAME, of, sheet
+from viz.course.sheets.kinds import KINDS, MOST, of, sheet
 from viz.course.sheets.mathml import _Anything, prose
+from viz.labels import SHEET
 from viz.shell import pages
 
 SEEDS = range(50)
@@ -298,7 +299,7 @@ def test_the_printed_page_asks_nobody_and_tells_no_answer() -> None:
 
 def test_the_page_draws_what_the_link_names_and_keeps_the_solutions_behind_their_button() -> None:
     query = {
-        "homework.group": NAME,
+        "homework.group": SHEET,
         "homework.kinds": "mask,softmax",
         "homework.draw": "12",
         "homework.each": "2",
@@ -315,9 +316,9 @@ def test_the_page_draws_what_the_link_names_and_keeps_the_solutions_behind_their
 
 
 def test_a_link_with_a_kind_that_there_is_not_says_so_and_draws_the_others() -> None:
-    page = opened({"homework.group": NAME, "homework.kinds": "mask,<b>", "homework.draw": "3"})
+    page = opened({"homework.group": SHEET, "homework.kinds": "mask,<b>", "homework.draw": "3"})
     assert "<b>" in said(page) and framed(page) == printed.exercises(sheet(["mask"], 3), 3)
-    none = opened({"homework.group": NAME, "homework.kinds": "none"})
+    none = opened({"homework.group": SHEET, "homework.kinds": "none"})
     assert "Choose a kind above." in said(none) and framed(none) is None
 
 

@@ -13,15 +13,15 @@ from test_every_exhibit import answered
 from core import glossary
 from viz.course import errata
 from viz.course.equations import EQUATIONS, Equation
+from viz.course.kit import equation_view as equations
 from viz.course.pages.names import named, sections
 from viz.course.pages.names import page as names
-from viz.course.sources import SOURCES
 from viz.labels import has_index
-from viz.widgets import equations
+from viz.sources import SOURCES
 
 ROOT = Path(__file__).resolve().parents[2]
 
-SCRIPT = (ROOT / "viz" / "widgets" / "equations.js").read_text("utf-8")
+SCRIPT = (ROOT / "viz" / "course" / "kit" / "equation_view.js").read_text("utf-8")
 
 PAGE = "from viz.shell import pages\npages.find({slug!r}).page()"
 
@@ -73,7 +73,7 @@ def test_numbers_and_marks_belong_to_symbols_that_are_there() -> None:
 
 def test_the_convention_of_the_link_reaches_every_equation_and_nonsense_is_told() -> None:
     script = (
-        "import streamlit as st\nfrom viz.widgets import equations\nfrom viz.shell import notices\nnotices.reserve_area()\n"
+        "import streamlit as st\nfrom viz.course.kit import equation_view as equations\nfrom viz.shell import notices\nnotices.reserve_area()\n"
         "equations.show('self.matrix', 'x.')\nst.text(equations.convention())"
     )
     for linked, shown in (("rows", "rows"), ("columns", "columns"), ("diagonal", "columns")):

@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from viz.classroom.ask import Question
-from viz.course.sheets.kinds import NAME
+from viz.labels import SHEET
 
 MOST_PAGES, MOST_VOTES = 60, 60
 
@@ -54,7 +54,7 @@ class Record:
     def summary(self) -> dict[str, Any]:
         """Return the record for everybody who has the code."""
         kinds = dict.fromkeys(kind for page in self._pages for kind in page["exercises"])
-        sheet = {"homework.group": NAME, "homework.kinds": ",".join(kinds)}
+        sheet = {"homework.group": SHEET, "homework.kinds": ",".join(kinds)}
         return {
             "shown": [{name: page[name] for name in ("title", "link", "sentence")} for page in self._pages],
             "sheet": f"homework?{urlencode(sheet)}" if kinds else "",

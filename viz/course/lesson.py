@@ -34,10 +34,11 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from viz.course.kit import equation_view
 from viz.course.kit.step import LATER, View
-from viz.course.sheets.kinds import KINDS, NAME, of
-from viz.course.texts import Text, read
-from viz.labels import formulas
+from viz.course.sheets.kinds import KINDS, of
+from viz.exhibit_text import Text, read
+from viz.labels import SHEET, formulas
 from viz.shell import errors, links
 from viz.widgets import engine_client, exhibit_parts, page_parts
 from viz.widgets.knobs import Knobs
@@ -185,7 +186,7 @@ class Lesson(Generic[P, D]):
                 st.text(LATER)
             elif opened.open:
                 for key, values in folds.equations.items():
-                    exhibit_parts.equation(key, f"{slug}.", values=values)
+                    equation_view.show(key, f"{slug}.", values=values)
                 for line in folds.latex:
                     page_parts.equation(line)
                 if folds.more:
@@ -209,7 +210,7 @@ class Lesson(Generic[P, D]):
             key=slug,
         )
         if kinds := of(slug):
-            with page_parts.fold(page_parts.SHEET, f"{slug}.sheet") as opened:
+            with page_parts.fold(SHEET, f"{slug}.sheet") as opened:
                 if opened.open:
                     st.text(
                         ". ".join(KINDS[kind].title for kind in kinds)
@@ -219,7 +220,7 @@ class Lesson(Generic[P, D]):
                         "homework",
                         "Make a sheet",
                         icon=":material/print:",
-                        **{"homework.group": NAME, "homework.kinds": ",".join(kinds)},
+                        **{"homework.group": SHEET, "homework.kinds": ",".join(kinds)},
                     )
 
     def _sources(self, errata: Sequence[str], known: bool) -> None:
@@ -227,7 +228,9 @@ class Lesson(Generic[P, D]):
         if self.text.sources:
             st.markdown(formulas(self.text.sources, is_markdown=True))
         if known:
-            exhibit_parts.errata(*errata)
+            from viz.course.kit import erratum_card  # the book of errata is long: only an open fold reads it
+
+            erratum_card.show(*errata)
         elif errata:
             st.text(LATER)
 

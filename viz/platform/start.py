@@ -13,7 +13,7 @@ import logging
 import math
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
@@ -24,7 +24,6 @@ import core.serving.engine
 from core.errors import InputError
 from viz import limits
 from viz.platform import run_context, visits, warm
-from viz.shell import errors
 
 log = logging.getLogger("atlas")
 PAUSE = 0.01
@@ -70,7 +69,7 @@ def end_with(problem: str) -> None:
 def text_problem() -> str:
     """Return what is wrong with the texts that every page reads when it is imported; "" for nothing."""
     try:
-        importlib.import_module("viz.shell.menu")
+        importlib.import_module("viz.menu")
     except InputError as error:
         return str(error)
     return ""
@@ -88,28 +87,28 @@ def memory_problem() -> str:
     )
 
 
-async def first_screen() -> None:
-    """Draw what a first visitor sees, once. A failure is in the log, in the answer to `/_stcore/health`, and in About."""
-    begun, before = time.perf_counter(), errors.count()
+async def first_screen(count_errors: Callable[[], int]) -> None:
+    """Draw once what a first visitor sees; `count_errors` counts the errors shown so far. A failure is in the log, in the answer to `/_stcore/health`, and in About."""
+    begun, before = time.perf_counter(), count_errors()
     try:
         problem = await visits.first_screen_problem()
     except Exception as error:
         log.exception("the first screen")
         problem = type(error).__name__
-    if problem or errors.count() > before:
+    if problem or count_errors() > before:
         REPORT.problem = f"The first screen cannot be drawn ({problem or 'error'}): see the server's log."
         log.critical("%s", REPORT.problem)
     else:
         log.info("the first screen took %.1f s", time.perf_counter() - begun)
 
 
-def the_rest(then: Callable[[], None]) -> None:
-    """Load what the other pages need, in a thread of its own, and call `then()`."""
+def warm_up_in_background(slugs: Iterable[str], on_done: Callable[[], None]) -> None:
+    """Open the models and draw the pages `slugs` once, in a thread of its own; call `on_done()` at the end."""
     core.serving.engine.default().on_slow_open = _opening
     loop = asyncio.get_running_loop()
 
     def load() -> None:
-        for name, part in itertools.chain(_parts(), warm.jobs(loop)):
+        for name, part in itertools.chain(_parts(), warm.jobs(loop, slugs)):
             try:
                 part()
             except Exception as error:  # the other parts are served all the same
@@ -117,7 +116,7 @@ def the_rest(then: Callable[[], None]) -> None:
                 REPORT.failures += (f"{name} ({type(error).__name__})",)
             time.sleep(PAUSE)
         REPORT.over = True
-        then()
+        on_done()
         if problem := memory_problem():
             REPORT.failures += (problem,)
             log.critical("%s", problem)

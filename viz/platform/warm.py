@@ -1,23 +1,22 @@
-"""Every page drawn once behind the first screen, for nobody: what it computes first is kept for whoever opens it.
+"""Warm-up: each page is drawn once in a throw-away session, so that its first results are cached.
 
-That is what its opening state asks of a model, the figures of it, and what is read from files. A page that is drawn already
-costs some milliseconds to draw again.
+These are the runs of models and the figures of its opening state, and contents of files. Drawing a page again then costs
+some milliseconds.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
 from viz.platform.visits import visit
-from viz.shell import pages
 
 
-def jobs(loop: asyncio.AbstractEventLoop) -> Iterator[tuple[str, Callable[[], None]]]:
+def jobs(loop: asyncio.AbstractEventLoop, slugs: Iterable[str]) -> Iterator[tuple[str, Callable[[], None]]]:
     """Yield for each page its name and the function that draws it once, to be called in any thread except that of the server's `loop`."""
-    for entry in pages.discover():
-        yield f"the page {entry.slug}", partial(_wait, loop, entry.slug)
+    for slug in slugs:
+        yield f"the page {slug}", partial(_wait, loop, slug)
 
 
 def _wait(loop: asyncio.AbstractEventLoop, slug: str) -> None:

@@ -6,9 +6,8 @@ from pathlib import Path
 
 from streamlit.components import v2
 
-from viz.shell import state
+from viz.shell import answers, state
 from viz.shell.lessons import session
-from viz.widgets import answers
 
 _FOLDER = Path(__file__).parent
 _button = v2.component(

@@ -21,8 +21,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal
 
-from viz.course import texts
-from viz.course.texts import Chapter, Cite, Exhibit, PageError
+from viz import exhibit_text as texts
+from viz.exhibit_text import Chapter, Cite, Exhibit, PageError
 
 HOME = "look"
 

@@ -10,9 +10,9 @@ on the course page.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar
+from typing import Literal, TypeVar
 
 import streamlit as st
 
@@ -28,8 +28,6 @@ __all__ = [
     "Step",
     "by_mode",
     "column_gap",
-    "equation",
-    "errata",
     "predict",
     "predict_mark",
     "predict_number",
@@ -75,19 +73,3 @@ def by_mode(page: T, present: T) -> T:
 def column_gap(page: Gap) -> Gap:
     """Return the gap between columns: as given on a page, small in present mode."""
     return "small" if presenting() else page
-
-
-def equation(
-    key: str, slug: str, values: Mapping[str, Any] | None = None, marks: Mapping[str, str] | None = None
-) -> None:
-    """Draw an equation of `viz.course.equations.EQUATIONS`, whose symbols can be tapped; `values` sets this run's numbers below."""
-    from viz.widgets import equations
-
-    equations.show(key, slug, values=values, marks=marks)
-
-
-def errata(*ids: str) -> None:
-    """Draw the entries of `viz.course.errata` with these ids: the printed and the right text, and the evidence, computed now."""
-    from viz.widgets import errata as book
-
-    book.show(*ids)

@@ -22,7 +22,7 @@ from core.reading import provenance
 from core.serving.engine import default
 from viz import theme
 from viz.instruments.kit import origin, picture_listener
-from viz.labels import formulas, has_index, literal
+from viz.labels import SHEET, formulas, has_index, literal
 from viz.memo import remembered
 from viz.platform import run_context, static_files
 from viz.shell import links, notices, present_layout, state
@@ -31,7 +31,7 @@ from viz.shell.pages import Entry, Exhibit, Page
 from viz.widgets import chart_table, export
 
 EQUATION, LOOKING = "The equation with these numbers", "What am I looking at"
-DOCUMENTS, TABLE, TAKE, SHEET = "Sources", "As a table", "Export", "Exercises to print"
+DOCUMENTS, TABLE, TAKE = "Sources", "As a table", "Export"
 MORE, BEHIND_MORE = "More", (EQUATION, LOOKING, DOCUMENTS, TABLE, TAKE, SHEET)
 _TOOLS: dict[str, Any] = {"responsive": True, "displaylogo": False, "modeBarButtons": [["toImage"]]}
 """Of Plotly's own buttons the one that saves the picture, drawn by the browser, seen while the mouse is over it."""

@@ -15,10 +15,10 @@ import streamlit as st
 
 from viz.classroom.ask import AnswerFormat, Question
 from viz.labels import formulas, literal, screen_reader_label
-from viz.shell import present_layout, progress, state
+from viz.shell import answers, present_layout, progress, state
+from viz.shell.answers import STATE_SUFFIX
 from viz.shell.room_bar import lecture
-from viz.widgets import answers, page_parts
-from viz.widgets.answers import STATE_SUFFIX
+from viz.widgets import page_parts
 
 Explanation = str | Callable[[], str]
 QUESTION, OPTIONS = "atlas.question", "atlas.question.options"

@@ -7,9 +7,7 @@ from collections.abc import Sequence
 from core.errors import InputError
 from viz.course.sheets import attention, blocks, language
 from viz.course.sheets.form import MOST_SEED, Exercise, Kind
-from viz.widgets import page_parts
 
-NAME = page_parts.SHEET
 KINDS = {
     kind.key: kind
     for kind in (

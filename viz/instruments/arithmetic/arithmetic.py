@@ -16,13 +16,13 @@ from dataclasses import KW_ONLY, dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from viz.exhibit_text import Cite
 from viz.instruments.arithmetic import figures
 from viz.instruments.kit.component import Instrument, nothing, stored
 from viz.instruments.kit.paths import path_chosen
 from viz.instruments.kit.payload import Packet, identity
 from viz.instruments.kit.spec import Spec, face
 from viz.labels import visible
-from viz.shell.pages import Cite
 
 if TYPE_CHECKING:
     from core.analysis.arithmetic.lines import CellArithmetic, Line

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from viz.shell import state
+from viz.shell import answers, state
 from viz.shell.lessons.plan import Plan, Stop
-from viz.widgets import answers
 
 _OWN, _BEFORE, _TURN, _WALK, _OPENS, _CLOSES, _ADDS, _CHANGES = (
     f"atlas.lesson.{name}" for name in ("own", "before", "turn", "walk", "opens", "closes", "adds", "changes")

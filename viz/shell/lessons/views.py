@@ -21,7 +21,7 @@ from viz.shell.pages import Entry, Exhibit
 
 LONGEST = 8_000
 """Characters of a link at most."""
-SHARED = ("viz.widgets", "viz.workspace.shared", "viz.course.shared")
+SHARED = ("viz.widgets", "viz.workspace.shared", "viz.course.shared", "viz.course.kit")
 """Packages of controls that several pages share."""
 PRESENTATION_PARAMS = ("present",)
 """Parameters for the way a view is shown, which are not saved with a lesson."""

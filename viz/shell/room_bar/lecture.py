@@ -6,7 +6,7 @@ that no script can read, so that a reload goes on with the lecture.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
@@ -19,20 +19,18 @@ from viz.classroom.ask import Question
 from viz.classroom.pictures import RoomPicture
 from viz.classroom.room import Room
 from viz.classroom.seats import LEAD
-from viz.course.sheets.kinds import of
 from viz.instruments.kit import picture_listener
 from viz.instruments.kit.picture_listener import AnyPicture
 from viz.platform import run_context
-from viz.shell import selection, state
+from viz.shell import answers, selection, state
 from viz.shell.pages import HOME, Entry
 from viz.shell.room_bar import pictures
-from viz.widgets import answers
 
 _LED, _DRAWN, _ASKED, _REVEAL = "atlas.room", "atlas.room.drawn", "atlas.room.asked", "atlas.room.reveal"
 PAGE = "lecture_room"
 """The slug of the page of the room: while it is in view the wall shows how to join."""
 LISTENER = "atlas.room.looks_on"
-"""In a session that leads no room: what is called with each picture of its pages (viz.shell.lessons.handout)."""
+"""In a session that leads no room: what is called with each picture of its pages (viz.workspace.lessons.handout)."""
 
 
 def led_room() -> tuple[Room, str] | None:
@@ -69,14 +67,14 @@ def ended_code() -> str:
 
 
 @contextmanager
-def publish_page(entry: Entry) -> Iterator[None]:
-    """Publish, around a page, its pictures and its question to the room that this session leads."""
+def publish_page(entry: Entry, exercises: Sequence[str] = ()) -> Iterator[None]:
+    """Publish, around a page, its pictures, its question and the kinds of its exercises to the room that this session leads."""
     leads = led_room()
     if leads is None:
         picture_listener.set_listener(st.session_state.get(LISTENER))
         yield
         return
-    room, drawn = leads[0], _PagePictures(leads[0], entry, st.session_state.get(_DRAWN))
+    room, drawn = leads[0], _PagePictures(leads[0], entry, exercises, st.session_state.get(_DRAWN))
     st.session_state[_DRAWN], st.session_state[_ASKED] = drawn, None
     picture_listener.set_listener(drawn.see)
     yield
@@ -147,8 +145,11 @@ def _ask(room: Room, question: Question | None) -> None:
 class _PagePictures:
     """The pictures of one run of a page, updated by each part of it that is drawn again."""
 
-    def __init__(self, room: Room, entry: Entry, before: _PagePictures | None) -> None:
+    def __init__(
+        self, room: Room, entry: Entry, exercises: Sequence[str], before: _PagePictures | None
+    ) -> None:
         self.room, self.entry, self.complete, self.unseen = room, entry, False, False
+        self.exercises = list(exercises)
         self.pictures: dict[str, RoomPicture] = {}
         self._before = before.pictures if before and before.entry == entry else {}
         self._part_of: dict[str, str | None] = {}
@@ -172,21 +173,21 @@ class _PagePictures:
         elif (
             key in self._before
         ):  # the same picture of something else: nobody need wait for the rest of the page
-            self.room.show(_view(self.entry, unseen=self.unseen), {**self._before, **self.pictures})
+            self.room.show(self._view(), {**self._before, **self.pictures})
 
     def tell(self) -> None:
         """Send the room the pictures drawn so far."""
-        self.room.show(_view(self.entry, unseen=self.unseen), self.pictures)
+        self.room.show(self._view(), self.pictures)
 
-
-def _view(entry: Entry, *, unseen: bool) -> dict[str, Any]:
-    query = urlencode([(name, value) for name, value in parse_qsl(state.query()) if name != "present"])
-    return {
-        "title": entry.info.title,
-        "claim": entry.info.claim,
-        "link": (entry.slug if entry.slug != HOME else "") + (f"?{query}" if query else ""),
-        "sentence": selection.current_selection().get("text", ""),
-        "unseen": unseen,
-        "invites": entry.slug == PAGE,
-        "exercises": list(of(entry.slug)),
-    }
+    def _view(self) -> dict[str, Any]:
+        query = urlencode([(name, value) for name, value in parse_qsl(state.query()) if name != "present"])
+        slug = self.entry.slug
+        return {
+            "title": self.entry.info.title,
+            "claim": self.entry.info.claim,
+            "link": (slug if slug != HOME else "") + (f"?{query}" if query else ""),
+            "sentence": selection.current_selection().get("text", ""),
+            "unseen": self.unseen,
+            "invites": slug == PAGE,
+            "exercises": self.exercises,
+        }

@@ -10,9 +10,10 @@ import pandas as pd
 import streamlit as st
 
 from core.decoding import Beam, Step
+from viz.course.kit import erratum_card as errata
 from viz.labels import distinct, percent, visible
 from viz.shell.pages import Page
-from viz.widgets import errata, page_parts
+from viz.widgets import page_parts
 from viz.widgets.export import Labelled
 from viz.workspace.decode import pictures, player
 from viz.workspace.decode.maths.sampling_arithmetic import title, way

@@ -12,8 +12,9 @@ from viz.classroom.room import Room
 from viz.labels import fill
 from viz.shell import errors, links
 from viz.shell.pages import Page
-from viz.shell.room_bar import bar, lecture
+from viz.shell.room_bar import lecture
 from viz.widgets import page_parts
+from viz.workspace.lecture_room import bar
 
 PAGE = Page(
     title="Lecture room",

@@ -12,14 +12,15 @@ import streamlit as st
 from streamlit.components import v2
 
 from core.errors import InputError
-from viz.course.sheets.kinds import NAME, of
-from viz.labels import formulas, literal
-from viz.shell import errors, links, notices, state
-from viz.shell.lessons import form, handout, plan, session, toml_format, views
+from viz.course.sheets.kinds import of
+from viz.labels import SHEET, formulas, literal
+from viz.shell import answers, errors, links, notices, state
+from viz.shell.lessons import plan, session, toml_format, views
 from viz.shell.lessons.plan import Plan, Stop
 from viz.shell.pages import Page
-from viz.shell.room_bar import bar as room_bar
-from viz.widgets import answers, page_parts
+from viz.widgets import page_parts
+from viz.workspace.lecture_room import bar as room_bar
+from viz.workspace.lessons import form, handout
 
 PAGE = Page(
     title="Lessons",
@@ -179,7 +180,7 @@ def _sheet(lesson: Plan) -> None:
             "homework",
             "Exercises to print",
             icon=":material/print:",
-            **{"homework.group": NAME, "homework.kinds": ",".join(kinds)},
+            **{"homework.group": SHEET, "homework.kinds": ",".join(kinds)},
         )
 
 

@@ -57,11 +57,13 @@ PAGE = Page(
 
 
 @dataclass(frozen=True)
-class Params(Selection):
-    """The selection of this page; it opens with the sentence to translate."""
+class Params:
+    """One text, as it is read, through one model, with a given translation or a second text."""
 
     model: str = TRANSLATE.model
     text: str = TRANSLATE.text
+    target: str | None = None
+    pair: str | None = None
 
 
 @dataclass(frozen=True)
@@ -72,11 +74,10 @@ class Looking:
     heads: Mapping[str, HeadHabits]
 
 
-def compute(shown: Params) -> Looking:
+def compute(p: Params) -> Looking:
     """Return one forward pass (shared and cached by the engine) and the survey of the heads (once a model)."""
-    text = shown.part or shown.text
-    run = model_run.run_text(shown.model, text, shown.target or None, shown.pair or None)
-    return Looking(run, head_survey.survey(shown.model))
+    run = model_run.run_text(p.model, p.text, p.target, p.pair)
+    return Looking(run, head_survey.survey(p.model))
 
 
 def page() -> None:
@@ -93,7 +94,7 @@ def page() -> None:
         draw_page_buttons()
 
 
-def _controls() -> Params | None:
+def _controls() -> Selection | None:
     """Draw the text box, the tasks and the menus; announce and return the text and model, None while there is nothing to read."""
     models = tasks.usable()
     if not models:
@@ -112,7 +113,7 @@ def _controls() -> Params | None:
         tasks.chips(models, model)
         input_box.menu(opened, own=True)
         tasks.menu(models, model)
-    shown = Params(model, text)
+    shown = Selection(model, text)
     announce(shown)
     if not text.strip():
         st.text("Type a sentence above and press Enter: the model reads it at once.")
@@ -124,7 +125,7 @@ def _controls() -> Params | None:
     return replace(shown, part=model_run.readable_part(model, text))
 
 
-def _with_second_text(shown: Params, view: str) -> Params:
+def _with_second_text(shown: Selection, view: str) -> Selection:
     """Add what is read beside the text: a given translation, or a second text."""
     opened = model_run.open_model(shown.model)
     paired = opened.can("read_pairs")
@@ -137,13 +138,14 @@ def _with_second_text(shown: Params, view: str) -> Params:
 
 
 @st.fragment
-def _picture(shown: Params) -> None:
+def _picture(shown: Selection) -> None:
     with errors.guard():
         if blank.filled() or go_on.just_written():
             st.rerun()  # the box above holds another text now
         view = state.read("view", "", state.one_of(("", "heads", "full")))
         shown = _with_second_text(shown, view)
-        data = compute(shown)
+        read = Params(shown.model, shown.part or shown.text, shown.target or None, shown.pair or None)
+        data = compute(read)
         place = head_pills.chosen_head(data.heads, data.run) if data.heads else None
         origin.begin(PAGE.title)
         announce(shown if place is None else replace(shown, **vars(place)), data.run)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from viz.course.bert.elmo.maths.chains import LONGEST
 from viz.course.bert.elmo.maths.table import SET, WORDS
 from viz.course.bert.maths import senses
-from viz.course.texts import data
+from viz.exhibit_text import data
 from viz.widgets.knobs import Control, Knobs, knob, pills, seed_input, segmented, sentence, slider
 
 SLUG, MODEL, READER = "elmo.", "elmo-mini", "bert-mini"

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from core.serving.engine import default
-from viz.course.texts import data
+from viz.exhibit_text import data
 from viz.labels import head_name
 from viz.shell import state
 from viz.widgets import controls

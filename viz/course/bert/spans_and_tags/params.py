@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from core.text.tokenizer import readable_part
 from viz.course.bert import tuning_live
 from viz.course.bert.tuning_live import BEFORE
-from viz.course.texts import data
+from viz.exhibit_text import data
 from viz.shell import state
 from viz.widgets.knobs import Knobs, knob, segmented, sentence, url_only
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from viz.course.bert.sparse_attention.maths import LENGTHS, SHOWN, Shape
-from viz.course.texts import data
+from viz.exhibit_text import data
 from viz.widgets.knobs import Control, Knobs, knob, pills, seed_input, select_slider, sentence, slider
 
 SLUG = "sparse_attention."

@@ -27,7 +27,7 @@ from viz.course.gpt.families.data import (
 from viz.course.kit.question import Choice
 from viz.course.kit.step import View, columns, show_heatmap
 from viz.course.lesson import Lesson, Step
-from viz.course.texts import data as text_data
+from viz.exhibit_text import data as text_data
 from viz.instruments.heatmap.heatmap import FORBIDDEN
 from viz.instruments.kit import origin
 from viz.labels import distinct, literal, percent, query_and_key

@@ -22,7 +22,7 @@ from viz.course.kit.question import Choice, Estimate
 from viz.course.kit.step import View, columns, show_heatmap
 from viz.course.lesson import Lesson, Step
 from viz.course.shared.maths import cross_shapes, sizes
-from viz.course.texts import data
+from viz.exhibit_text import data
 from viz.instruments.diagram.diagram import diagram, picked_box
 from viz.instruments.kit import origin
 from viz.labels import distinct, list_values, percent, query_and_key

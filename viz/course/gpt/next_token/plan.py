@@ -10,7 +10,7 @@ import numpy as np
 
 from viz.charts.tensors import Panel, side_by_side
 from viz.course.shared.transformer_map import GAP, SAID, plain
-from viz.course.texts import data
+from viz.exhibit_text import data
 from viz.instruments.diagram.diagram import Edge, Frame, Node, Text
 from viz.labels import distinct
 

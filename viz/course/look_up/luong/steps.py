@@ -11,6 +11,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from viz.charts.curves import number
+from viz.course.kit import equation_view
 from viz.course.lesson import Folds
 from viz.course.look_up.charts.scaling import fitted
 from viz.course.look_up.luong import charts, maths
@@ -283,16 +284,14 @@ def _equations(params: Params, data: maths.Data, row: luong.Local, t: int) -> No
     shown = number(z) if math.isfinite(z) else r"-\infty" if z < 0 else r"\infty"
     p, sigma = number(row.centre), number(row.sigma)
     align, product = number(float(row.align[best]), 3), number(float(row.product[best]), 3)
-    exhibit_parts.equation(
-        "luong.weights", SLUG, values={"a_ts": number(float(data.weights[t, best])), "n": n}
-    )
-    exhibit_parts.equation(f"luong.{params.score}", SLUG)
-    exhibit_parts.equation("luong.centre", SLUG, values={"p_t": p, "n": n})
+    equation_view.show("luong.weights", SLUG, values={"a_ts": number(float(data.weights[t, best])), "n": n})
+    equation_view.show(f"luong.{params.score}", SLUG)
+    equation_view.show("luong.centre", SLUG, values={"p_t": p, "n": n})
     page_parts.equation(rf"{p} = {n} \cdot \mathrm{{sigmoid}}({shown})")
     symbols = {"a_ts": product, "p_t": p, "sigma": sigma, "s": str(best)}
-    exhibit_parts.equation("luong.gaussian", SLUG, values=symbols)
+    equation_view.show("luong.gaussian", SLUG, values=symbols)
     page_parts.equation(rf"{product} = {align} \cdot e^{{-({best} - {p})^2 / (2 \cdot {sigma}^2)}}")
-    exhibit_parts.equation("luong.width", SLUG, values={"sigma": sigma, "D": str(row.window)})
+    equation_view.show("luong.width", SLUG, values={"sigma": sigma, "D": str(row.window)})
     st.text(
         f"The last line is the source word “{distinct(data.source)[best]}” for the written word "
         f"“{distinct(data.written)[t]}”; positions count from 0."

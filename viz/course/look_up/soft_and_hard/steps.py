@@ -11,6 +11,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from viz.charts.patches import PICKED, lit, place_name, reads
+from viz.course.kit import equation_view
 from viz.course.lesson import Folds
 from viz.course.look_up.soft_and_hard import charts, maths
 from viz.course.look_up.soft_and_hard.params import Params
@@ -231,8 +232,8 @@ def _both_reads(params: Params, data: maths.Data) -> None:
         f"with β = {params.beta:g} and patch {NAMES[params.asks]} as the query."
     )
     st.text(said.replace("-", "−"))
-    exhibit_parts.equation("soft.mix", SLUG, values={"n": "24"}, marks=MARKS)
-    exhibit_parts.equation("hard.draw", SLUG, marks=MARKS)
+    equation_view.show("soft.mix", SLUG, values={"n": "24"}, marks=MARKS)
+    equation_view.show("hard.draw", SLUG, marks=MARKS)
     st.text(f"Red, green, blue of the soft read: {_three(read)}; of the mean of {n:,} draws: {_three(mean)}.")
 
 
@@ -240,8 +241,8 @@ def _both_gradients(data: maths.Data) -> None:
     learned, root = data.learning, np.sqrt(len(data.drawn))
     place = int(np.abs(learned.exact).argmax())
     plain, based = learned.plain_deviation[place], learned.based_deviation[place]
-    exhibit_parts.equation("softmax.gradient", SLUG)
-    exhibit_parts.equation("hard.gradient", SLUG)
+    equation_view.show("softmax.gradient", SLUG)
+    equation_view.show("hard.gradient", SLUG)
     page_parts.equation(
         r"\frac{\partial J}{\partial s_j} = a_j (f_j - J), \quad J = \sum_i a_i f_i, "
         r"\quad f_i = w \cdot v_i, \qquad \hat g = (f_i - b)(e_i - a), \ i \sim a"

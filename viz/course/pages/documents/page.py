@@ -10,10 +10,10 @@ import streamlit as st
 
 from viz.course.equations import EQUATIONS
 from viz.course.pages.documents import citations
-from viz.course.sources import SOURCES, Source
 from viz.labels import literal
 from viz.shell import links, pages
 from viz.shell.pages import Cite, Entry, Page
+from viz.sources import SOURCES, Source
 from viz.widgets import controls, page_parts
 
 PAGE = Page(
@@ -39,7 +39,7 @@ Rows = tuple[tuple[Cite, Entry], ...]
 
 @functools.cache
 def compute(_: Params = Params()) -> tuple[tuple[Source, Rows], ...]:
-    """Each cited document in the order of `viz.course.sources`, with its places and the pages that show them."""
+    """Each cited document in the order of `viz.sources`, with its places and the pages that show them."""
     rows = [(cite, entry) for entry in pages.discover() for cite in entry.info.cites]
     return tuple(
         (source, tuple(row for row in rows if row[0].document == key))

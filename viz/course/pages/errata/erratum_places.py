@@ -7,7 +7,7 @@ import functools
 import re
 from pathlib import Path
 
-from viz.course import texts
+from viz import exhibit_text as texts
 from viz.shell import pages
 from viz.shell.pages import Entry, Exhibit
 

@@ -9,13 +9,13 @@ import streamlit as st
 
 from viz.course import errata
 from viz.course.errata import KINDS, Erratum
+from viz.course.kit import erratum_card as drawn
 from viz.course.pages.errata.erratum_places import places
-from viz.course.sources import SOURCES
 from viz.labels import literal
 from viz.shell import errors, links, state
 from viz.shell.pages import Page
+from viz.sources import SOURCES
 from viz.widgets import controls, page_parts
-from viz.widgets import errata as drawn
 
 PAGE = Page(
     title="Errata",

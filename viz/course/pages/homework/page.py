@@ -11,8 +11,7 @@ from core.errors import InputError
 from viz.course.homework.form import Question, right, told
 from viz.course.homework.questions import DOCUMENTS, GROUPS, QUESTIONS
 from viz.course.pages.homework import to_print
-from viz.course.sheets.kinds import NAME
-from viz.labels import literal
+from viz.labels import SHEET, literal
 from viz.shell import errors, links, pages, state
 from viz.shell.pages import Cite, Page
 from viz.widgets import controls, engine_client, page_parts
@@ -46,13 +45,13 @@ def page() -> None:
     start = Params()
     group = controls.pills(
         "Questions",
-        (*GROUPS, NAME),
+        (*GROUPS, SHEET),
         f"{SLUG}group",
         start.group,
         lambda group: "From the slides" if group == DOCUMENTS else group,
         quiet=True,
     )
-    if group == NAME:
+    if group == SHEET:
         with errors.guard():
             to_print.show(SLUG)
         return

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 import streamlit as st
 
 from core.glossary import LETTERS
+from viz.course.kit import equation_view as equations
 from viz.course.pages.names import sections
 from viz.course.pages.names.sections import Line, Section
 from viz.labels import literal, shorten
 from viz.shell import links, pages
 from viz.shell.pages import Cite, Page
-from viz.widgets import controls, equations, page_parts
+from viz.widgets import controls, page_parts
 
 PAGE = Page(
     title="Names",

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from core import glossary
 from core.glossary import Term
 from viz.course.equations import EQUATIONS, Equation, Sign
+from viz.course.kit import equation_view as equations
 from viz.course.pages.names import named
 from viz.shell import pages
-from viz.widgets import equations
 
 EXPLAINED = ("surprisal", "cross_entropy", "perplexity", "bits_per_byte", "temperature")
 """The measures that the first exhibit explains with the numbers of a sentence (its second step)."""

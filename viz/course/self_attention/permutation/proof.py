@@ -6,14 +6,15 @@ import numpy as np
 import streamlit as st
 
 from viz.charts.curves import number, tiny
+from viz.course.kit import equation_view
 from viz.course.self_attention.permutation import maths
 from viz.course.self_attention.permutation.params import SLUG
-from viz.widgets import exhibit_parts, page_parts
+from viz.widgets import page_parts
 
 
 def equivariant() -> None:
     """The claim in symbols, with what they are in the picture."""
-    exhibit_parts.equation(
+    equation_view.show(
         "permutation.equivariant", SLUG, marks={"Pi": "the lines of the picture", "X": "the words"}
     )
 
@@ -40,7 +41,7 @@ def pooled(moved: maths.Moved) -> None:
     """The mean of all rows, before and after."""
     old, after = moved.pooled
     first = [number(float(value), 3) for value in old[:3]]
-    exhibit_parts.equation("permutation.pooled", SLUG, values={"m": first, "n": str(len(moved.origin))})
+    equation_view.show("permutation.pooled", SLUG, values={"m": first, "n": str(len(moved.origin))})
     st.text(f"After: {', '.join(number(float(value), 3) for value in after[:3])}, …")
 
 
@@ -57,7 +58,7 @@ def repeated(data: maths.Measured) -> None:
         "a_j": number(float(row[word]), 4),
         "n": str(n),
     }
-    exhibit_parts.equation("permutation.repeat", SLUG, values=values)
+    equation_view.show("permutation.repeat", SLUG, values=values)
     st.text(
         f"Head {data.head}, the row of “{data.names[0]}”: “{data.names[word]}” weighs {row[word]:.4f} once, "
         f"and {after[word]:.4f} with all its copies. The layer agrees, up to {tiny(data.counted)}."

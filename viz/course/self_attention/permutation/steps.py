@@ -11,6 +11,7 @@ import streamlit as st
 
 from core.maths import max_difference
 from viz.charts.curves import tiny
+from viz.course.kit import equation_view
 from viz.course.lesson import Folds
 from viz.course.self_attention.charts.reordered import reordered, share
 from viz.course.self_attention.permutation import maths, order, proof
@@ -101,7 +102,7 @@ def positions(params: Params, data: maths.Measured) -> Folds:
             f"of its length; the average is {share(float(moved.change.mean()))}."
         )
     order.choose(data)
-    return _folds(data, moved, more=lambda: exhibit_parts.equation("positions.add", SLUG))
+    return _folds(data, moved, more=lambda: equation_view.show("positions.add", SLUG))
 
 
 def mean(params: Params, data: maths.Measured) -> Folds:
@@ -174,7 +175,7 @@ def mask(params: Params, data: maths.Measured) -> Folds:
             "kept them."
         )
     order.choose(data)
-    return _folds(data, moved, known, more=lambda: exhibit_parts.equation("causal.prefix", SLUG))
+    return _folds(data, moved, known, more=lambda: equation_view.show("causal.prefix", SLUG))
 
 
 def _rows(

@@ -26,7 +26,7 @@ from viz.course.self_attention.positional_encoding.params import (
 )
 from viz.course.shared.maths import position_evidence
 from viz.course.shared.maths.positions import Formula, choose_dimensions
-from viz.course.texts import read
+from viz.exhibit_text import read
 from viz.shell import links
 from viz.widgets import controls, exhibit_parts, page_parts
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from viz.charts.curves import number
+from viz.course.kit import equation_view as equations
 from viz.course.self_attention.self_attention import link
 from viz.course.self_attention.self_attention.folds import HAND, QUESTION
 from viz.course.self_attention.self_attention.grids import Grids, inside, products
@@ -27,7 +28,7 @@ from viz.instruments.board.board import (
 from viz.instruments.kit import origin
 from viz.instruments.kit.picture import drawing
 from viz.shell import state
-from viz.widgets import equations, exhibit_parts
+from viz.widgets import exhibit_parts
 
 KEY = SLUG + "board"
 ARROW = "→"

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from core.serving.engine import default
 from viz.course.shared.masks_batch import TRANSLATOR
-from viz.course.texts import data
 from viz.course.transformer.cross_attention.maths import BEST, MODEL
+from viz.exhibit_text import data
 from viz.shell import state
 from viz.widgets.knobs import Knobs, knob, seed_input, segmented, sentence, url_only
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from viz.course.texts import data
 from viz.course.transformer.one_word import text
+from viz.exhibit_text import data
 from viz.widgets.knobs import Knobs, knob, segmented
 
 MODELS = {"bert-mini": "BERT", "translator-en-es": "Translator's encoder"}

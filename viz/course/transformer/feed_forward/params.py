@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from viz.course.texts import data
 from viz.course.transformer.one_word import OneWord, text
+from viz.exhibit_text import data
 from viz.shell import state
 from viz.widgets.knobs import Knobs, knob, models, seed_input, select_slider, slider, url_only
 

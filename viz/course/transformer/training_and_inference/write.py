@@ -9,11 +9,11 @@ import streamlit as st
 from core.serving.engine import default
 from viz.charts.curves import number
 from viz.course.lesson import Folds
-from viz.course.texts import data
 from viz.course.transformer.training_and_inference.charts import learned_task
 from viz.course.transformer.training_and_inference.maths import greedy
 from viz.course.transformer.training_and_inference.maths.parallel_decoder import AtOnce
 from viz.course.transformer.training_and_inference.params import MODEL, SLUG, Params, named, word
+from viz.exhibit_text import data
 from viz.labels import distinct, percent
 from viz.shell import links
 from viz.widgets import controls, engine_client, exhibit_parts, page_parts

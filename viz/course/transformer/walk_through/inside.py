@@ -10,8 +10,8 @@ import streamlit as st
 from core.analysis.diagram_nodes import Box, parameter_count, tensor_at
 from viz.charts.tensors import Panel, side_by_side, tensors
 from viz.course.shared.transformer_map import label, plain
-from viz.course.texts import data
 from viz.course.transformer.walk_through.maths import Station
+from viz.exhibit_text import data
 from viz.labels import distinct, formulas, percent
 from viz.shell import links, pages
 from viz.widgets import exhibit_parts, page_parts

@@ -9,7 +9,7 @@ from typing import Any
 from core.analysis.diagram_nodes import Box, boxes, count_parameters, parameter_count
 from core.errors import InputError
 from core.serving.engine import RunRequest, default
-from viz.course.texts import data
+from viz.exhibit_text import data
 from viz.shell import state
 from viz.widgets.knobs import Knobs, knob, sentence, toggle, url_only
 

@@ -7,9 +7,9 @@ import pandas as pd
 import streamlit as st
 
 from viz.course.lesson import Folds
-from viz.course.texts import data as words_of
 from viz.course.vision.show_attend_tell import charts, maths
 from viz.course.vision.show_attend_tell.params import SLUG, Params
+from viz.exhibit_text import data as words_of
 from viz.labels import percent
 from viz.widgets import engine_client, exhibit_parts, page_parts
 

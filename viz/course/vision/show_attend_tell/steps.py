@@ -11,10 +11,10 @@ import pandas as pd
 from core.data.scenes.language import groups
 from viz.charts import marks
 from viz.course.lesson import Folds
-from viz.course.texts import data as words_of
 from viz.course.vision.show_attend_tell import charts, maths
 from viz.course.vision.show_attend_tell.maths import Told
 from viz.course.vision.show_attend_tell.params import SLUG, Params
+from viz.exhibit_text import data as words_of
 from viz.instruments import picture_view
 from viz.labels import distinct, percent, visible
 from viz.shell import state

@@ -13,6 +13,7 @@ from core.analysis import preset_checks
 from core.analysis.arithmetic.cell import cell_arithmetic, cell_paths
 from core.run import Run
 from viz.charts.curves import number
+from viz.course.kit import equation_view
 from viz.course.lesson import Folds
 from viz.course.why.alignment import maths
 from viz.course.why.alignment.charts import mixing
@@ -275,10 +276,10 @@ def _equations(params: Params, data: maths.Data, row: int) -> None:
     key = controls.pills("Source word", range(len(keys)), f"{SLUG}.key", most, keys.__getitem__)
     score, weight = number(float(data.scores[row, key]), 4), number(float(data.weights[row, key]), 4)
     marks = {"a_ij": "a bar, and a cell of the matrix", "h_j": "a tile", "c_i": "the last tile"}
-    exhibit_parts.equation("attention.probability", SLUG)
-    exhibit_parts.equation("attention.context", SLUG, marks=marks)
-    exhibit_parts.equation("attention.similarity", SLUG, values={"s_ij": score})
-    exhibit_parts.equation("attention.softmax", SLUG, values={"a_ij": weight, "s_ij": score})
+    equation_view.show("attention.probability", SLUG)
+    equation_view.show("attention.context", SLUG, marks=marks)
+    equation_view.show("attention.similarity", SLUG, values={"s_ij": score})
+    equation_view.show("attention.softmax", SLUG, values={"a_ij": weight, "s_ij": score})
     asks = "s_(t-1), as in these equations" if data.before == 0 else "s_t: read l_i in place of l_(i-1)"
     page_parts.summary(
         f"The query of {data.model} is {asks}. Its largest difference from s_(t-1) is {data.before:.2g}, from s_t {data.now:.2g}."
@@ -304,8 +305,8 @@ def _split(run: Run, row: int) -> None:
         return
     gap = float(np.abs(found.stacked - found.parted).max())
     scores = ", ".join(number(float(s), 3) for s in found.stacked)
-    exhibit_parts.equation("bahdanau.score", SLUG)
-    exhibit_parts.equation("bahdanau.split", SLUG)
+    equation_view.show("bahdanau.score", SLUG)
+    equation_view.show("bahdanau.split", SLUG)
     page_parts.summary(
         f"Both formulas give these scores for this row ({found.width} hidden numbers): {scores}. Largest difference {gap:.0e}. "
         "W_2 h_j is the same for every written word, so it is computed once per sentence."

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from viz.course.kit import equation_view
 from viz.course.lesson import Folds
 from viz.course.why.autoencoder import charts
 from viz.course.why.autoencoder.maths import concepts, squeezed
@@ -65,10 +66,10 @@ def numbers(p: int) -> str:
 def equations(p: int, entry: np.ndarray, context: np.ndarray, lost: float) -> None:
     """Encoder and decoder as products, with the shapes and numbers of this run."""
     d, shown = entry.size, ", ".join(f"{value:.2f}" for value in context[:6]).replace("-", "−")
-    exhibit_parts.equation("autoencoder.code", f"{SLUG}.", marks=MARKS | {"x": "the box at the left"})
-    exhibit_parts.equation("autoencoder.decode", f"{SLUG}.", marks=MARKS | {"xhat": "what comes out"})
+    equation_view.show("autoencoder.code", f"{SLUG}.", marks=MARKS | {"x": "the box at the left"})
+    equation_view.show("autoencoder.decode", f"{SLUG}.", marks=MARKS | {"xhat": "what comes out"})
     sizes = {"p": str(p), "d": str(d)}
-    exhibit_parts.equation("autoencoder.error", f"{SLUG}.", values=sizes, marks={"p": "the slider"})
+    equation_view.show("autoencoder.error", f"{SLUG}.", values=sizes, marks={"p": "the slider"})
     st.text(
         f"x has {d} numbers, with the mean of all inputs subtracted; the encoder is {p} by {d}; "
         f"c = ({shown}{', …' if p > 6 else ''}). Of all variation {percent(lost, 2)} is lost: the sum of the "

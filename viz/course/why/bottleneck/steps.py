@@ -13,6 +13,7 @@ from viz.charts import by_length
 from viz.charts.by_length import Curve
 from viz.charts.copy_accuracy import Row, letters
 from viz.charts.curves import number
+from viz.course.kit import equation_view
 from viz.course.lesson import Folds
 from viz.course.why.bottleneck.maths import cells, copies
 from viz.course.why.bottleneck.maths.copies import CELLS
@@ -321,12 +322,12 @@ def _equations(params: Params, one: copies.Copy) -> None:
     """One state, the context and the first letters written, and what a cell costs."""
     n, width = one.read_states.shape
     if params.cell == "rnn":
-        exhibit_parts.equation("rnn.state", SLUG, marks={"h_i": "a tile of the upper lane"})
+        equation_view.show("rnn.state", SLUG, marks={"h_i": "a tile of the upper lane"})
     else:
         page_parts.equation(CELL_EQUATIONS[params.cell])
     first = [number(float(v), 3) for v in one.context[:4]]
-    exhibit_parts.equation("rnn.context", SLUG, values={"c": [*first, "…"]})
-    exhibit_parts.equation(
+    equation_view.show("rnn.context", SLUG, values={"c": [*first, "…"]})
+    equation_view.show(
         "seq2seq.probability", SLUG, marks={"c": "the framed tile", "l_i": "a tile of the decoder"}
     )
     lines = [

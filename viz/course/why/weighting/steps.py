@@ -11,6 +11,7 @@ import pandas as pd
 import streamlit as st
 
 from viz.charts.patches import PICKED, lit, place_name
+from viz.course.kit import equation_view
 from viz.course.lesson import Folds
 from viz.course.shared.maths import weighting
 from viz.course.shared.maths.scene import PORTRAIT
@@ -207,7 +208,7 @@ def _folds(params: Params, data: shares.Data, known: bool = True) -> Folds:
 def _of_a_word(data: shares.Data) -> None:
     top, powers = int(np.argmax(data.weights)), np.exp(np.asarray(data.raw))
     score, weight, power, total = data.raw[top], data.weights[top], powers[top], powers.sum()
-    exhibit_parts.equation(
+    equation_view.show(
         "weighting.softmax",
         f"{SLUG}.",
         values={"a_i": f"{weight:.4f}", "n": str(len(data.words)), "s_i": f"{score:.1f}"},
@@ -228,7 +229,7 @@ def _of_a_patch(params: Params, data: shares.Data) -> None:
     best, (row, column), width = int(data.patches.argmax()), params.at, params.width
     (i, j), weight = divmod(best, 8), data.patches[best]
     far = ((i - row) ** 2 + (j - column) ** 2) / (2 * width**2)
-    exhibit_parts.equation(
+    equation_view.show(
         "weighting.softmax",
         f"{SLUG}.",
         values={"a_i": f"{weight:.4f}", "n": "80"},

@@ -13,17 +13,19 @@ import streamlit as st
 from streamlit.components import v2
 
 from core.errors import InputError
-from viz.course.pages.course import page as course
 from viz.labels import literal
 from viz.platform import scripts
 from viz.shell import links, notices, state
-from viz.shell.lessons import form, session, toml_format, views
+from viz.shell.lessons import session, toml_format, views
 from viz.shell.lessons.plan import OF_THE_PAGE, TOLERANCE
 from viz.shell.lessons.session import Presentation
 from viz.shell.pages import Entry, Exhibit
 from viz.shell.questions.question import Choice, LecturerQuestion
-from viz.shell.room_bar import bar, lecture
+from viz.shell.room_bar import lecture
 from viz.widgets import engine_client, quiz
+from viz.workspace.course import page as course
+from viz.workspace.lecture_room import bar
+from viz.workspace.lessons import form
 
 END_PAGE = "lessons"
 """The page that a lesson ends on."""

@@ -16,7 +16,7 @@ from core.serving.engine import RunRequest, default
 from viz.charts import thumbs
 from viz.labels import shorten, visible
 from viz.shell.pages import Chapter
-from viz.workspace.shared import head_ref, head_survey
+from viz.workspace.shared import head_ref, head_survey, model_run
 from viz.workspace.shared.tasks import CONTINUE, FILL, TRANSLATE
 
 BARS = 5
@@ -41,7 +41,7 @@ def _telling(model: str) -> head_ref.HeadRef:
     """The head that Look opens with, from the habits that ship with the model; of a recurrent translator its one alignment."""
     measured = read_heads(shipped_folder() / model)
     found = head_survey.clearest_heads(measured.trained) if measured else {}
-    return next(iter(found), head_ref.HeadRef(default().open(model).spec.kinds[-1].name, 0, 0))
+    return next(iter(found), head_ref.HeadRef(model_run.open_model(model).spec.kinds[-1].name, 0, 0))
 
 
 def looking(model: str = TRANSLATE.model) -> str:

@@ -11,11 +11,11 @@ import streamlit as st
 
 from viz import theme
 from viz.charts import thumbs
-from viz.course.pages.course.pages import PAGES, Beside
 from viz.labels import literal
 from viz.shell import links, pages, progress
 from viz.shell.pages import Chapter, Entry, Exhibit, Page
 from viz.widgets import engine_client, page_parts
+from viz.workspace.course.page_cards import PAGES, Beside
 
 PAGE = Page(
     title="Course",

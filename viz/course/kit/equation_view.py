@@ -16,8 +16,8 @@ import streamlit as st
 from streamlit.components import v2
 
 from viz.course.equations import EQUATIONS, Equation, Node, glyph
-from viz.course.sources import SOURCES
 from viz.shell import state
+from viz.sources import SOURCES
 
 COLUMNS, ROWS = "columns", "rows"
 Value = str | Sequence[str]
@@ -26,8 +26,8 @@ _FOLDER = Path(__file__).parent
 _component = v2.component(
     "atlas_equation",
     html='<div class="equation"></div>',
-    css=(_FOLDER / "equations.css").read_text("utf-8"),
-    js=(_FOLDER / "equations.js").read_text("utf-8"),
+    css=(_FOLDER / "equation_view.css").read_text("utf-8"),
+    js=(_FOLDER / "equation_view.js").read_text("utf-8"),
 )
 
 

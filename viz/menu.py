@@ -9,9 +9,9 @@ from pathlib import Path
 import streamlit as st
 
 from viz.shell import errors, pages, state
-from viz.shell.lessons import player
-from viz.shell.room_bar import bar
 from viz.shell.stage import stage
+from viz.workspace.lecture_room import bar
+from viz.workspace.lessons import player
 
 MENUS = {"top": "", "lab": "Lab", "more": "More"}  # of the top bar; others are reached from the course
 HIDDEN = "course"
@@ -54,7 +54,7 @@ def sections() -> dict[str, list[SharedPage]]:
 @functools.cache
 def icon() -> str:
     """Return the icon as a data URL."""
-    drawn = Path(__file__).parents[1].joinpath("static", "favicon.svg").read_bytes()
+    drawn = Path(__file__).parent.joinpath("static", "favicon.svg").read_bytes()
     return f"data:image/svg+xml;base64,{base64.b64encode(drawn).decode()}"
 
 

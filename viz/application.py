@@ -92,9 +92,9 @@ async def lifespan(_: st.App) -> AsyncIterator[dict[str, object]]:
     if keeper.sessions.problem:
         start.REPORT.failures += (keeper.sessions.problem,)
     start.end_with(start.text_problem())
-    await start.first_screen()
+    await start.first_screen(errors.count)
     start.end_with(start.memory_problem())
-    start.the_rest(then=keeper.settle)
+    start.warm_up_in_background([entry.slug for entry in pages.discover()], on_done=keeper.settle)
     keeping = [asyncio.create_task(each) for each in (keeper.keep(), routes.keep_clean(server))]
     yield {}
     for each in keeping:

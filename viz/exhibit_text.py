@@ -1,4 +1,4 @@
-"""What an exhibit says in words: the text.md beside it, TOML between two lines of +++ and then a section a step."""
+"""The words of an exhibit: the text.md beside it, TOML between two lines of +++ and then a section a step."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from viz.course.sources import SOURCES, Source
+from viz.sources import SOURCES, Source
 
 
 class Chapter(Enum):
@@ -49,7 +49,7 @@ class PageError(ValueError):
 
 @dataclass(frozen=True)
 class Cite:
-    """Where a page's content stands: a document of `viz.course.sources`, the section, the equation or figure.
+    """Where a page's content stands: a document of `viz.sources`, the section, the equation or figure.
 
     `step` is the step of the exhibit that shows it, counted from 1; 0 where the whole exhibit does.
 
@@ -64,9 +64,7 @@ class Cite:
 
     def __post_init__(self) -> None:
         if self.document not in SOURCES:
-            raise PageError(
-                f"unknown document {self.document!r}; viz/course/sources.py has {', '.join(SOURCES)}"
-            )
+            raise PageError(f"unknown document {self.document!r}; viz/sources.py has {', '.join(SOURCES)}")
 
     @property
     def source(self) -> Source:
