@@ -15,9 +15,13 @@ from viz.sources import SOURCES, Source
 
 
 class Chapter(Enum):
-    """The chapters of the course, in order: a title and what it claims."""
+    """The chapters of the course, in order: a title, a claim, and the folder in `viz/course`."""
 
-    WHY = ("Why attention", "One vector cannot hold a sentence; weights say which part of it matters now.")
+    WHY_ATTENTION = (
+        "Why attention",
+        "One vector cannot hold a sentence; weights say which part of it matters now.",
+        "why",
+    )
     LOOK_UP = ("Look-up", "Attention is a soft look-up: a query, keys, and a mix of the values.")
     SELF_ATTENTION = (
         "Self-attention",
@@ -34,13 +38,17 @@ class Chapter(Enum):
         "A query can also attend to parts of a picture or stretches of sound.",
     )
 
-    def __init__(self, title: str, claim: str) -> None:
-        self.title, self.claim = title, claim
+    def __init__(self, title: str, claim: str, folder: str = "") -> None:
+        self.title, self.claim, self.folder = title, claim, folder or self.name.lower()
 
     @property
     def number(self) -> int:
-        """Its place in the course, from 1."""
+        """Return the number of the chapter, from 1."""
         return list(Chapter).index(self) + 1
+
+
+CHAPTERS = {chapter.folder: chapter for chapter in Chapter}
+"""The chapters by their folders."""
 
 
 class PageError(ValueError):
@@ -49,7 +57,7 @@ class PageError(ValueError):
 
 @dataclass(frozen=True)
 class Cite:
-    """Where a page's content stands: a document of `viz.sources`, the section, the equation or figure.
+    """The source of a page's content: a document of `viz.sources`, the section, the equation or figure.
 
     `step` is the step of the exhibit that shows it, counted from 1; 0 where the whole exhibit does.
 
@@ -68,17 +76,17 @@ class Cite:
 
     @property
     def source(self) -> Source:
-        """The document itself."""
+        """Return the document."""
         return SOURCES[self.document]
 
     def place(self) -> str:
-        """Document, section and item in one line."""
+        """Write document, section and item in one line."""
         return ", ".join(part for part in (self.source.short, self.section, self.item) if part)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Exhibit:
-    """An exhibit of the course: title, chapter, order in it, a claim of one sentence, where it stands, minutes."""
+    """An exhibit of the course: title, chapter, order in it, a claim of one sentence, its sources, minutes."""
 
     title: str
     chapter: Chapter
@@ -89,8 +97,8 @@ class Exhibit:
 
 
 @dataclass(frozen=True)
-class Said:
-    """The words of one step: its name, what is said at it, what one looks at, what to try, the lines of Python that make its numbers
+class StepText:
+    """The words of one step: its name, its sentence, what one looks at, what to try, the lines of Python that compute its numbers
     again; and the errata that it shows. In `look` and `code` may stand {p.FIELD} of the Params, {data} and what the step gives."""
 
     name: str
@@ -108,19 +116,19 @@ class Text:
 
     info: Exhibit
     errata: tuple[str, ...]
-    steps: tuple[Said, ...]
+    steps: tuple[StepText, ...]
     sources: str = ""
     data: Mapping[str, Any] = field(default_factory=dict)
 
 
 def data(file: str) -> Mapping[str, Any]:
-    """What [data] says in the text.md beside a module of an exhibit, which says __file__."""
+    """Return the table [data] of the text.md beside a module of an exhibit, given the module's __file__."""
     return read(Path(file).with_name("text.md")).data
 
 
 @functools.cache
 def read(file: Path) -> Text:
-    """The words of an exhibit.
+    """Read the words of an exhibit.
 
     Raises:
         PageError: no TOML between two lines of +++, a heading that is none of ##, ### Look, ### Try and ### Code, or a step without a sentence.
@@ -130,19 +138,19 @@ def read(file: Path) -> Text:
     errata = [each if isinstance(each, list) else [each] for each in about.pop("errata", ())]
     sources, own = about.pop("sources", ""), about.pop("data", {})
     cites = tuple(Cite(*cite) for cite in about.pop("cites", ()))
-    chapter = Chapter[file.parents[1].name.upper()]
+    chapter = CHAPTERS[file.parents[1].name]
     everywhere, *steps = re.split(
         r"^## ", body, flags=re.MULTILINE
     )  # ### Look and ### Try before the first step hold for those without
     _, shared = _sections(file, everywhere)
     shown = [tuple(id for id, *at in errata if not at or number in at) for number in range(1, len(steps) + 1)]
-    said = tuple(_said(file, part, shared, ids) for part, ids in zip(steps, shown, strict=True))
+    step_texts = tuple(_step_text(file, part, shared, ids) for part, ids in zip(steps, shown, strict=True))
     if not steps:
-        said = (_words("", "", shared, tuple(id for id, *_ in errata)),)
+        step_texts = (_words("", "", shared, tuple(id for id, *_ in errata)),)
     return Text(
         Exhibit(chapter=chapter, cites=cites, **about),
         tuple(dict.fromkeys(id for id, *_ in errata)),
-        said,
+        step_texts,
         sources,
         own,
     )
@@ -155,7 +163,7 @@ def _parts(file: Path) -> list[str]:
     return found
 
 
-def _said(file: Path, part: str, shared: dict[str, str], errata: tuple[str, ...]) -> Said:
+def _step_text(file: Path, part: str, shared: dict[str, str], errata: tuple[str, ...]) -> StepText:
     name, _, rest = part.partition("\n")
     says, own = _sections(file, rest)
     if not says:
@@ -165,12 +173,14 @@ def _said(file: Path, part: str, shared: dict[str, str], errata: tuple[str, ...]
     return _words(name.strip(), says, shared | own, errata)
 
 
-def _words(name: str, says: str, found: dict[str, str], errata: tuple[str, ...]) -> Said:
-    return Said(name, says, found.get("Look", ""), found.get("Try", ""), errata, found.get("Code", ""))
+def _words(name: str, says: str, sections: dict[str, str], errata: tuple[str, ...]) -> StepText:
+    return StepText(
+        name, says, sections.get("Look", ""), sections.get("Try", ""), errata, sections.get("Code", "")
+    )
 
 
 def _sections(file: Path, part: str) -> tuple[str, dict[str, str]]:
-    """What stands before the first ###, and what below each."""
+    """Return the text before the first ###, and the text below each."""
     says, *more = re.split(r"^### (.+)$", part, flags=re.MULTILINE)
     found = dict(zip(more[::2], map(str.strip, more[1::2]), strict=True))
     if not found.keys() <= {"Look", "Try", "Code"}:

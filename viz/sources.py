@@ -19,7 +19,7 @@ class Source:
     teaching: bool = False
 
     def reference(self) -> str:
-        """One line of a list of references.
+        """Write one line of a list of references.
 
         >>> SOURCES["vaswani2017"].reference()
         'Vaswani et al. (2017). Attention Is All You Need. NeurIPS'
@@ -31,7 +31,7 @@ def _paper(authors: str, year: int, title: str, where: str) -> Source:
     return Source(f"{authors.replace(' et al.', ' and others')}, {year}", authors, year, title, where)
 
 
-_FOUND = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
-SOURCES: dict[str, Source] = {key: Source(*row, teaching=True) for key, row in _FOUND["teaching"].items()} | {
-    key: _paper(*row) for key, row in _FOUND["papers"].items()
-}
+_LISTED = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+SOURCES: dict[str, Source] = {
+    key: Source(*row, teaching=True) for key, row in _LISTED["teaching"].items()
+} | {key: _paper(*row) for key, row in _LISTED["papers"].items()}

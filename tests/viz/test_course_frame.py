@@ -71,7 +71,10 @@ def said(test: AppTest) -> str:
 def test_an_exhibit_is_one_folder(blackboard: pages.Entry, capsys: pytest.CaptureFixture[str]) -> None:
     pages.main()
     assert "/blackboard" in capsys.readouterr().out.split()
-    assert blackboard in pages.exhibits(Chapter.WHY) and blackboard in dict(course.compute())[Chapter.WHY]
+    assert (
+        blackboard in pages.exhibits(Chapter.WHY_ATTENTION)
+        and blackboard in dict(course.compute())[Chapter.WHY_ATTENTION]
+    )
     card = said(shown("course"))
     assert CARD in card
     page = shown("blackboard")

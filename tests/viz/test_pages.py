@@ -239,9 +239,7 @@ def test_opening_a_page_imports_no_other() -> None:
 
 @pytest.mark.parametrize("entry", pages.exhibits(), ids=lambda entry: entry.slug)
 def test_an_exhibit_lies_in_its_chapter(entry: Entry) -> None:
-    assert (
-        isinstance(entry.info, Exhibit) and entry.package == f"viz.course.{entry.info.chapter.name.lower()}"
-    )
+    assert isinstance(entry.info, Exhibit) and entry.package == f"viz.course.{entry.info.chapter.folder}"
 
 
 def test_an_unknown_document_is_refused() -> None:

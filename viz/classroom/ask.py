@@ -157,7 +157,7 @@ class Question:
 
     @property
     def identity(self) -> tuple[str, str, AnswerFormat]:
-        """The parts that make two questions the same one."""
+        """Return the parts that make two questions the same one."""
         return self.key, self.words, self.form
 
     def state(self) -> dict[str, Any]:

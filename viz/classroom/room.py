@@ -66,12 +66,12 @@ class Room:
 
     @property
     def is_stale(self) -> bool:
-        """Whether the store does not answer, so that the room may be out of date."""
+        """Return whether the store does not answer, so that the room may be out of date."""
         return False
 
     @property
     def is_draining(self) -> bool:
-        """Whether this server ends while the room goes on at another one."""
+        """Return whether this server ends while the room goes on at another one."""
         return False
 
     def is_empty(self) -> bool:

@@ -73,12 +73,12 @@ class Seats:
 
     @property
     def joined(self) -> int:
-        """The number of connected browsers."""
+        """Return the number of connected browsers."""
         return sum(bool(one.connections) for one in self._by_name.values())
 
     @property
     def connected(self) -> bool:
-        """Whether anybody is, the lecturer included."""
+        """Return whether any browser is connected, the lecturer's included."""
         return bool(self._lecturer.connections or self.joined)
 
     def take_seat(self, seat: str, busy: Collection[str], new: str = "") -> str:

@@ -67,7 +67,7 @@ class RedisRooms(InMemory):
 
     @property
     def is_stale(self) -> bool:
-        """Whether Redis does not answer."""
+        """Return whether Redis does not answer."""
         return self._log.is_gone
 
     def sweep(self) -> None:
@@ -105,11 +105,11 @@ class RedisRooms(InMemory):
 
     @property
     def applies(self) -> bool:
-        """Whether this thread applies the log."""
+        """Return whether this thread applies the log."""
         return threading.current_thread() is self._log.thread
 
     def do(self, act: str, code: str, args: Sequence[Any] = (), more: Mapping[str, Any] | None = None) -> Any:
-        """Have all copies do it, and return the result at this one. Raises Refusal: Redis does not answer, or the act itself refuses."""
+        """Apply an act to all copies, and return its result at this one. Raises Refusal: Redis does not answer, or the act itself refuses."""
         ticket, done = f"{self.me}.{next(self._tickets)}", Future[Any]()
         self._waiting[ticket] = done
         try:

@@ -45,16 +45,16 @@ class Keeper(Protocol):
 
     @property
     def is_stale(self) -> bool:
-        """Whether Redis does not answer."""
+        """Return whether Redis does not answer."""
         ...
 
     @property
     def applies(self) -> bool:
-        """Whether this thread applies the log."""
+        """Return whether this thread applies the log."""
         ...
 
     def do(self, act: str, code: str, args: Sequence[Any] = (), more: Mapping[str, Any] | None = None) -> Any:
-        """Have all copies do it, and return the result at this one."""
+        """Apply an act to all copies, and return its result at this one."""
         ...
 
     def forget(self, code: str) -> None:

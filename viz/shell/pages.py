@@ -40,7 +40,7 @@ class Page:
 
     @property
     def menu_title(self) -> str:
-        """Its name in the menu."""
+        """Return the title in the menu, with the activity."""
         return f"{self.title}: {self.activity}" if self.activity else self.title
 
 
@@ -56,12 +56,12 @@ class Entry:
 
     @property
     def address(self) -> str:
-        """The path in the address bar, "/" for the first screen."""
+        """Return the path in the address bar, "/" for the first screen."""
         return "/" if self.slug == HOME else f"/{self.slug}"
 
     @property
     def module(self) -> ModuleType:
-        """Its module, imported at the first call.
+        """Import and return the module of the page.
 
         Raises:
             PageError: it has no `Params`, `compute` or `page` of the form that pages have.
@@ -70,12 +70,12 @@ class Entry:
 
     @property
     def page(self) -> Callable[[], None]:
-        """The function that draws it."""
+        """Return the function that draws the page."""
         return getattr(self.module, "LESSON", self.module).page
 
     @property
     def steps(self) -> tuple[str, ...]:
-        """The names of an exhibit's steps; none of any other page."""
+        """Return the names of an exhibit's steps; none of any other page."""
         if not isinstance(self.info, Exhibit):
             return ()
         named = (step.name for step in texts.read(self.file.with_name("text.md")).steps if step.name)
@@ -83,7 +83,7 @@ class Entry:
 
     @property
     def shows_subject(self) -> bool:
-        """Whether it shows one text through one model, whichever are on screen: they go along to it whole, with the head in view."""
+        """Return whether the page shows one text through one model: a link to it then takes the selection along, with the head in view."""
         return isinstance(self.info, Page) and {"model", "text"} <= self.fields
 
 
@@ -101,7 +101,7 @@ def discover() -> tuple[Entry, ...]:
     ]
     entries += [
         _entry(file, package, texts.read(file.with_name("text.md")).info)
-        for package in (f"viz.course.{chapter.name.lower()}" for chapter in Chapter)
+        for package in (f"viz.course.{chapter.folder}" for chapter in Chapter)
         for file in _files(package, "exhibit.py")
     ]
     _refuse_twins(entries, lambda entry: entry.slug, "slug")

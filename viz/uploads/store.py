@@ -43,7 +43,7 @@ class Upload:
 
     @property
     def folder(self) -> Path:
-        """The folder of the files, made when first asked for."""
+        """Return the folder of the files, made when first asked for."""
         if self.temporary is None:
             self.temporary = tempfile.TemporaryDirectory(prefix=f"{PREFIX}{os.getpid()}-")
         return Path(self.temporary.name)

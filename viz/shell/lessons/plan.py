@@ -72,7 +72,7 @@ class Stop:
 
     @property
     def words(self) -> str:
-        """The words of its question; "" where it has none, or where a page's own is not quoted."""
+        """Return the words of its question; "" where it has none, or where a page's own is not quoted."""
         return self.question.words if isinstance(self.question, LecturerQuestion) else self.asks
 
 
@@ -106,7 +106,7 @@ class Plan:
 
     @property
     def minutes(self) -> float:
-        """The minutes of all stops."""
+        """Return the minutes of all stops."""
         return math.fsum(stop.minutes for stop in self.stops)
 
     def start_minute(self, position: int) -> float:

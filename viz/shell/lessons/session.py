@@ -29,7 +29,7 @@ class Presentation:
 
     @property
     def stop(self) -> Stop:
-        """The stop on screen."""
+        """Return the stop on screen."""
         return self.plan.stops[self.position]
 
 

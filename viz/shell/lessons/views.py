@@ -36,7 +36,7 @@ class View:
 
     @property
     def link(self) -> str:
-        """The link, relative to the atlas."""
+        """Return the link, relative to the atlas."""
         return self.entry.slug + (f"?{urlencode(self.query)}" if self.query else "")
 
 

@@ -56,12 +56,12 @@ class Choice:
 
     @property
     def form(self) -> AnswerFormat:
-        """The form of its answers in a lecture room."""
+        """Return the form of its answers in a lecture room."""
         return AnswerFormat("choice", self.options)
 
     @property
     def truth(self) -> list[int] | None:
-        """The places of the right options, counted from 0; None in a poll."""
+        """Return the places of the right options, counted from 0; None in a poll."""
         return [place for place, option in enumerate(self.options) if option in self.right] or None
 
 
@@ -99,12 +99,12 @@ class Number:
 
     @property
     def form(self) -> AnswerFormat:
-        """The form of its answers in a lecture room."""
+        """Return the form of its answers in a lecture room."""
         return AnswerFormat("number", (), self.low, self.high, self.unit)
 
     @property
     def truth(self) -> float | None:
-        """The right number; None in a poll."""
+        """Return the right number; None in a poll."""
         return self.right
 
 

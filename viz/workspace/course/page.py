@@ -1,4 +1,4 @@
-"""The course: where to go on, and its chapters, each with what it claims and what there is to see in it."""
+"""The course: the way to continue, and its chapters, each with its claim and its exhibits."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from viz.labels import literal
 from viz.shell import links, pages, progress
 from viz.shell.pages import Chapter, Entry, Exhibit, Page
 from viz.widgets import engine_client, page_parts
-from viz.workspace.course.page_cards import PAGES, Beside
+from viz.workspace.course.page_cards import PAGES, PageCard
 
 PAGE = Page(
     title="Course",
@@ -34,25 +34,25 @@ class Params:
 
 
 def compute(_: Params = Params()) -> tuple[tuple[Chapter, tuple[Entry, ...]], ...]:
-    """The chapters in order, with their exhibits."""
+    """Return the chapters in order, with their exhibits."""
     return tuple((chapter, pages.exhibits(chapter)) for chapter in Chapter)
 
 
 def page() -> None:
-    """Where to go on; then a card for each chapter: its claim, its exhibits, the pages of the workspace that belong to it."""
+    """Draw the way to continue, then a card for each chapter: its claim, its exhibits, the pages of the workspace that belong to it."""
     page_parts.title(PAGE, lesson_only=True)
     with engine_client.many() as submit:
         draw = partial(_picture, submit)
         _go_on(progress.last_exhibit(), draw)
         for chapter, entries in compute():
             _chapter(chapter, entries, draw)
-    _beside()
+    _reference_pages()
     _stays()
     progress.sync_with_browser()
 
 
-def _beside() -> None:
-    """The pages for who reads along in a paper or a script."""
+def _reference_pages() -> None:
+    """Draw the links to the pages for readers of a paper or a script."""
     with st.container(border=True, key="course-beside"):
         st.header("Beside the course", anchor=False)
         for entry in pages.workspace():
@@ -98,19 +98,19 @@ def _go_on(entry: Entry | None, picture: Picture) -> None:
 
 
 def _chapter(chapter: Chapter, entries: tuple[Entry, ...], picture: Picture) -> None:
-    seen, beside = progress.opened_exhibits(), PAGES[chapter]
+    opened, beside = progress.opened_exhibits(), PAGES[chapter]
     with st.container(border=True, key=f"course-{chapter.number}"):
         with st.container(horizontal=True, vertical_alignment="bottom", horizontal_alignment="distribute"):
             st.header(chapter.title, anchor=False, width="content")
             if entries:
-                st.markdown(f":gray[:small[{_summary(entries, seen)}]]", width="content")
+                st.markdown(f":gray[:small[{_summary(entries, opened)}]]", width="content")
         st.markdown(f":gray[{chapter.claim}]")
         with st.container(horizontal=True, gap="medium", key=f"course-tiles-{chapter.number}"):
             for entry in entries:
                 _tile(
                     entry.slug,
                     entry.info.title,
-                    _minutes(entry, entry.slug in seen),
+                    _minutes(entry, entry.slug in opened),
                     partial(picture, entry.slug, _drawing(entry)),
                 )
             for other in beside:
@@ -123,25 +123,25 @@ def _chapter(chapter: Chapter, entries: tuple[Entry, ...], picture: Picture) -> 
             _also(quiet)
 
 
-def _summary(entries: tuple[Entry, ...], seen: tuple[str, ...]) -> str:
+def _summary(entries: tuple[Entry, ...], opened: tuple[str, ...]) -> str:
     minutes = sum(entry.info.minutes for entry in entries if isinstance(entry.info, Exhibit))
-    visited = sum(entry.slug in seen for entry in entries)
+    visited = sum(entry.slug in opened for entry in entries)
     count = "1 exhibit" if len(entries) == 1 else f"{len(entries)} exhibits"
     return f"{count}, {minutes} min" + (f", {visited} visited" if visited else "")
 
 
-def _minutes(entry: Entry, seen: bool) -> str:
-    return f"{getattr(entry.info, 'minutes', 5)} min" + (" :material/check:" if seen else "")
+def _minutes(entry: Entry, opened: bool) -> str:
+    return f"{getattr(entry.info, 'minutes', 5)} min" + (" :material/check:" if opened else "")
 
 
-def _tile(slug: str, title: str, aside: str, picture: Callable[[], None], key: str = "", **link: str) -> None:
-    """A picture with its name below; the whole of it is the link (stage.css)."""
+def _tile(slug: str, title: str, note: str, picture: Callable[[], None], key: str = "", **link: str) -> None:
+    """Draw a picture with its name below; all of it is the link (stage.css)."""
     with st.container(key=f"course-tile-{key or slug}", width=246, gap="small"):
         picture()
-        links.page_link(slug, f"{literal(title)} :gray[:small[{aside}]]" if aside else literal(title), **link)
+        links.page_link(slug, f"{literal(title)} :gray[:small[{note}]]" if note else literal(title), **link)
 
 
-def _also(others: list[Beside]) -> None:
+def _also(others: list[PageCard]) -> None:
     with st.container(horizontal=True, gap="medium", vertical_alignment="center"):
         st.markdown(":gray[:small[Also in the workspace]]", width="content")
         for other in others:
@@ -149,19 +149,19 @@ def _also(others: list[Beside]) -> None:
 
 
 def _picture(submit: Callable[..., str], name: str, draw: Callable[[], str]) -> None:
-    """The drawing in the visitor's colours; the picture says nothing that its name does not say."""
-    drawn = submit(*_drawn(name, draw))
+    """Show a drawing in the visitor's colours; the picture says nothing that its name does not say."""
+    drawing = submit(*_drawing_job(name, draw))
     st.image(
-        theme.svg_in_dark(drawn) if st.context.theme.type == "dark" else drawn, width=thumbs.WIDE, alt=""
+        theme.svg_in_dark(drawing) if st.context.theme.type == "dark" else drawing, width=thumbs.WIDE, alt=""
     )
 
 
-def drawn(entry: Entry) -> tuple[tuple[str, ...], Callable[[], str], float]:
-    """The drawing of an exhibit, as viz.widgets.engine_client.submit takes it."""
-    return _drawn(entry.slug, _drawing(entry))
+def drawing_job(entry: Entry) -> tuple[tuple[str, ...], Callable[[], str], float]:
+    """Return the drawing of an exhibit as the arguments of `viz.widgets.engine_client.submit`."""
+    return _drawing_job(entry.slug, _drawing(entry))
 
 
-def _drawn(name: str, draw: Callable[[], str]) -> tuple[tuple[str, ...], Callable[[], str], float]:
+def _drawing_job(name: str, draw: Callable[[], str]) -> tuple[tuple[str, ...], Callable[[], str], float]:
     return ("course", name, draw.__module__, draw.__qualname__), lambda: _safely(name, draw), 50
 
 
@@ -174,7 +174,7 @@ def _safely(name: str, draw: Callable[[], str]) -> str:
 
 
 def _drawing(entry: Entry) -> Callable[[], str]:
-    """What an exhibit says its picture is, or its number in the course."""
+    """Return the function that draws an exhibit's own picture, or its number in the course."""
     own = getattr(entry.module, "thumbnail", None)
     if own:
         return own
@@ -184,7 +184,7 @@ def _drawing(entry: Entry) -> Callable[[], str]:
 
 
 def _step(entry: Entry) -> str:
-    """Where in the exhibit the visitor is: "at step 2 of 4, Scores"."""
+    """Name the step of the exhibit where the visitor is: "at step 2 of 4, Scores"."""
     steps, at = entry.steps, progress.last_step(entry.slug)
     if not at.isdecimal() or not 0 < int(at) <= len(steps):
         return ""

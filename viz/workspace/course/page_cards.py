@@ -1,4 +1,4 @@
-"""Which pages of the workspace belong to a chapter, each with a small picture of a real run."""
+"""The pages of the workspace that belong to a chapter, each with a small picture of a real run."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ RECURRENT = "bahdanau-en-es"
 
 
 @dataclass(frozen=True)
-class Beside:
-    """A page of the workspace as the course names it: what it shows there, its link, how its picture is made (none: a sign)."""
+class PageCard:
+    """A page of the workspace as the course links to it: its title there, its link, the function that draws its picture (none: a plain link)."""
 
     slug: str
     title: str
@@ -37,16 +37,16 @@ def _run(model: str, text: str, *keep: str) -> Run:
     return default().run(RunRequest(model, text, keep=keep))
 
 
-def _telling(model: str) -> head_ref.HeadRef:
-    """The head that Look opens with, from the habits that ship with the model; of a recurrent translator its one alignment."""
+def _opening_head(model: str) -> head_ref.HeadRef:
+    """Return the head that Look opens with, from the habits that ship with the model; of a recurrent translator its one alignment."""
     measured = read_heads(shipped_folder() / model)
     found = head_survey.clearest_heads(measured.trained) if measured else {}
     return next(iter(found), head_ref.HeadRef(model_run.open_model(model).spec.kinds[-1].name, 0, 0))
 
 
 def looking(model: str = TRANSLATE.model) -> str:
-    """The most telling head of a translator on the opening sentence: what each written word looks at."""
-    run, place = _run(model, TRANSLATE.text, "*.pattern"), _telling(model)
+    """Draw the most telling head of a translator on the opening sentence: where each written word attends."""
+    run, place = _run(model, TRANSLATE.text, "*.pattern"), _opening_head(model)
     attention = run.attention(place.kind, by="word", writing=True)
     words = (attention.queries, attention.keys)
     rows, columns = (
@@ -61,13 +61,13 @@ def looking(model: str = TRANSLATE.model) -> str:
 
 
 def next_word() -> str:
-    """What gpt-mini expects after the opening sentence without its last word."""
+    """Draw the predictions of gpt-mini for the last word of its opening sentence."""
     run = _run(CONTINUE.model, CONTINUE.text.rpartition(" ")[0])
     return _expected(run, len(run.tokens) - 1)
 
 
 def blank() -> str:
-    """What bert-mini would write in the blank."""
+    """Draw the predictions of bert-mini for the blank."""
     run = _run(FILL.model, FILL.text)
     return _expected(run, blank_rows(run)[0])
 
@@ -83,18 +83,18 @@ def _expected(run: Run, row: int) -> str:
 
 
 def past() -> str:
-    """A head of gpt-mini: every word looks at itself and back, never ahead."""
+    """Draw a head of gpt-mini: every word attends to itself and back, never ahead."""
     run = _run(CONTINUE.model, CONTINUE.text, "*.pattern")
-    place = _telling(CONTINUE.model)
+    place = _opening_head(CONTINUE.model)
     attention = run.attention(place.kind)
     return thumbs.cells(
         attention.weights[place.layer, place.head], attention.allowed[place.layer, place.head]
     )
 
 
-PAGES: Mapping[Chapter, tuple[Beside, ...]] = {
-    Chapter.WHY: (
-        Beside(
+PAGES: Mapping[Chapter, tuple[PageCard, ...]] = {
+    Chapter.WHY_ATTENTION: (
+        PageCard(
             "look",
             "A translator with attention",
             {"model": RECURRENT, "text": TRANSLATE.text},
@@ -103,20 +103,20 @@ PAGES: Mapping[Chapter, tuple[Beside, ...]] = {
     ),
     Chapter.LOOK_UP: (),
     Chapter.SELF_ATTENTION: (
-        Beside("be_the_head", "Be the head", {}, past),
-        Beside("what_if", "What if"),
-        Beside("find", "Find heads"),
+        PageCard("be_the_head", "Be the head", {}, past),
+        PageCard("what_if", "What if"),
+        PageCard("find", "Find heads"),
     ),
     Chapter.TRANSFORMER: (
-        Beside("look", "Look", {"model": TRANSLATE.model, "text": TRANSLATE.text}, looking),
-        Beside("compare", "Compare"),
-        Beside("importance", "What matters"),
+        PageCard("look", "Look", {"model": TRANSLATE.model, "text": TRANSLATE.text}, looking),
+        PageCard("compare", "Compare"),
+        PageCard("importance", "What matters"),
     ),
-    Chapter.BERT: (Beside("look", "Fill a blank", {"model": FILL.model, "text": FILL.text}, blank),),
+    Chapter.BERT: (PageCard("look", "Fill a blank", {"model": FILL.model, "text": FILL.text}, blank),),
     Chapter.GPT: (
-        Beside("decode", "Decode", {"model": CONTINUE.model}, next_word),
-        Beside("inside", "Inside"),
-        Beside("growth", "While learning"),
+        PageCard("decode", "Decode", {"model": CONTINUE.model}, next_word),
+        PageCard("inside", "Inside"),
+        PageCard("growth", "While learning"),
     ),
     Chapter.VISION: (),
 }

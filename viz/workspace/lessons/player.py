@@ -111,7 +111,7 @@ def _picture(walk: Presentation) -> str:
     entry = views.parse_view(walk.plan.stops[walk.position + 1].view).entry
     if not isinstance(entry.info, Exhibit):
         return ""
-    drawn = engine_client.submit(*course.drawn(entry))
+    drawn = engine_client.submit(*course.drawing_job(entry))
     return f"data:image/svg+xml;base64,{base64.b64encode(drawn.encode()).decode()}"
 
 

@@ -56,7 +56,7 @@ def course() -> None:
         if family.framed
         else Chapter.GPT
         if not family.has_source
-        else CHAPTERS.get(now.get("kind", ""), Chapter.WHY)
+        else CHAPTERS.get(now.get("kind", ""), Chapter.WHY_ATTENTION)
     )
     first = pages.exhibits(chapter)[0].slug
     links.page_link(first, f"Open the course: {chapter.title}", icon=":material/school:", text=now["text"])
