@@ -30,7 +30,7 @@ from viz.course.gpt.token_costs import token_costs
 from viz.course.kit.question import Choice, Estimate
 from viz.course.kit.step import View, columns, describe, show_chart, show_cover, show_heatmap
 from viz.course.lesson import Lesson, Step
-from viz.course.texts import data
+from viz.exhibit_text import data
 from viz.instruments.kit import origin
 from viz.labels import distinct, percent, query_and_key
 from viz.widgets import engine_client, exhibit_parts
