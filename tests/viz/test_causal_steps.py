@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from exhibit_pages import chart, drawn, layers, said
+from exhibit_pages import bar_labels, chart, drawn, layers, said
 from packets import opened
 from streamlit.testing.v1 import AppTest
 
 import core
 from viz.course.self_attention.masks import lines, maths, read
 from viz.course.self_attention.masks import maths as leaking
-from viz.course.self_attention.masks.charts import rightness, sums
+from viz.course.self_attention.masks.charts import sums
 from viz.course.self_attention.masks.params import FBI
 from viz.course.shared.maths import masks
 from viz.labels import percent
@@ -42,20 +42,16 @@ def titles(test: AppTest) -> list[str]:
 def test_the_page_opens_with_a_question_and_only_chance_is_drawn():
     test = page()
     assert not test.exception and test.title[0].value == "Masks"
-    assert (
-        chart(test)[1] == []
-        and [line["name"] for line in chart(test)[3]] == ["chance: 10%"]
-        and "10%" in said(test)
-    )
+    assert set(bar_labels(test)) == {"?"} and chart(test)[1] == [{"value": 0.1}] and "10%" in said(test)
     found, past = leaking.learned("all", 10), leaking.learned("past", 10)
     assert f"{percent(found.inside, 2)}" not in said(test)
     told = guessed(page(*FOLDS), "leak")
-    bars = [bar["share"] for bar in chart(told)[1]]
+    bars = [bar["value"] for bar in chart(told)[0]]
     assert not told.exception and len(bars) == 16
-    np.testing.assert_allclose(bars[:8], found.right)
-    np.testing.assert_allclose(bars[8:], past.right)
+    np.testing.assert_allclose(bars[::2], found.right)
+    np.testing.assert_allclose(bars[1::2], past.right)
     assert (
-        f"{percent(found.inside)} right where the answer stands in the list, {percent(found.writing)} where it has to write"
+        f"{percent(found.inside)} right where the next digit is in the list, {percent(found.writing)} where the list ends"
         in said(told)
     )
     with_mask, without = read.surprises(read.TEXT)
@@ -81,7 +77,7 @@ def test_other_eyes_give_another_answer():
     assert f"t is {100 * round(found.inside, 2):g}%." in said(told) and "You said" not in said(told), (
         "half of two is right by chance"
     )
-    assert len({bar["name"] for bar in chart(told)[1]}) == 1
+    assert len({bar["group"] for bar in chart(told)[0]}) == 1
 
 
 def test_the_sums_are_softmax_over_the_words_so_far():
@@ -200,10 +196,3 @@ def test_figures_as_data():
     ]
     many = layers(sums(np.eye(30), ["w"] * 30, 30))
     assert len(many) == 1 and not any(cell["said"] for cell in many[0])
-    empty = layers(rightness({}, 0.5, places=8))
-    assert (
-        empty[1] == []
-        and empty[2] == []
-        and empty[3] == [{"left": -0.55, "right": 7.55, "from": 0.5, "name": "chance: 50%"}]
-    )
-    assert "'8'" in rightness({}, 0.5, places=8).to_json()

@@ -159,16 +159,16 @@ def test_the_three_networks_are_measured_on_the_same_fresh_texts():
 
 @pytest.mark.slow
 def test_the_last_step_covers_two_networks_until_one_guessed():
-    names = {bar["name"] for bar in chart(page(4, known=False))[0]}
+    names = {bar["group"] for bar in chart(page(4, known=False))[0]}
     assert names == {"both"}
     test = page(4)
     found = maths.compared(Params().draw)
-    bars = {(bar["name"], bar["place"]): bar["share"] for bar in chart(test)[0]}
+    bars = {(bar["group"], bar["name"]): bar["value"] for bar in chart(test)[0]}
     assert (
-        bars["convolutions alone", range_name(range(31, 1000))]
+        bars["convolutions alone", range_name(range(31, 1000)).removesuffix(" back")]
         == found.by_place["convolutions"]["31 and more back"]
     )
-    assert f"Of {found.n} fresh texts right: {percent(found.mean('both'))} with both" in said(test)
+    assert f"Right in {found.n} new synthetic texts: {percent(found.mean('both'))} with both" in said(test)
 
 
 @pytest.mark.quick(3)

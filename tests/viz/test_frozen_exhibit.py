@@ -131,7 +131,7 @@ def test_the_course_over_steps_and_over_seconds(runs):
         )
         first = charts(test)[0]
         points = first["tables"]["rows"]
-        assert first["layer"][0]["encoding"]["x"]["title"] == over and [point["at"] for point in points] == [
+        assert first["encoding"]["x"]["title"] == over and [point["x"] for point in points] == [
             0,
             end,
             0,

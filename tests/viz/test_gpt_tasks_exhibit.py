@@ -163,7 +163,7 @@ def test_recorded_runs():
     runs = {weight: gpt_tuning.RecordedRun.read(tuning_name(CLASSIFICATION, weight)) for weight in (0.0, 0.5)}
     half = live.halfway(runs[0.0].reports)
     before = page(5, *FOLDS, tuned=CLASSIFICATION)
-    assert {row["run"] for row in tables(before) if "run" in row} == {"λ = 0"}
+    assert {row["line"] for row in tables(before) if "line" in row} == {"λ = 0"}
     after = page(5, *FOLDS, tuned=CLASSIFICATION, guess=("helps", answered()))
     assert (
         "Right." in said(after)
@@ -190,7 +190,7 @@ def test_a_training_of_ones_own(monkeypatch):
         time.sleep(0.05)
     assert job.state == "done" and job.task == tuning_name(CLASSIFICATION, 0.5), job.reason
     assert "Yours, done: step 1 of 300" in str([bar.proto for bar in after.run().get("progress")])
-    assert "yours, λ = 0.5" in {row["run"] for row in tables(after) if "run" in row}
+    assert "yours, λ = 0.5" in {row["line"] for row in tables(after) if "line" in row}
     found = extracted(default().open(job.name), CLASSIFICATION, TEXTS[CLASSIFICATION][:1])
     after.session_state["predict:gpt_tasks.place"] = f"{len(found.tokens[0]) - 1}: Extract"
     after.query_params["gpt_tasks.step"] = "1"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 import tiny_models
-from exhibit_pages import bar_labels, chart, covers, drawn, figure, lanes, plain, said, token_rows
+from exhibit_pages import bar_labels, chart, covers, drawn, lanes, said, token_rows
 from streamlit.testing.v1 import AppTest
 
 import core.serving.engine
@@ -165,9 +165,9 @@ def test_the_recipe_and_what_bert_mini_used(monkeypatch):
         in said(test)
     )
     assert "5·10⁻⁵ at step 5,000, 1·10⁻⁴ at 10,000, 5·10⁻⁵ at 505,000, 0 at 1,000,000" in said(test)
-    assert plain(figure(test)["data"][0]["y"]).max() == 1e-4 and plain(figure(test)["data"][0]["y"])[-1] == 0
-    own = plain(figure(test, 1)["data"][0]["y"])
-    assert own.max() == pytest.approx(2e-3, rel=0.01) and own[-1] == pytest.approx(0, abs=1e-9)
+    rates, own = ([dot["y"] for dot in chart(test, place)[0]] for place in range(2))
+    assert max(rates) == 1e-4 and rates[-1] == 0
+    assert max(own) == pytest.approx(2e-3, rel=0.01) and own[-1] == pytest.approx(0, abs=1e-9)
     less = page(6, length="128", steps="500000", warm_up="100000")
     assert (
         f"256 × 128 = 32,768 tokens per step. 500,000 steps over 3.3 billion words: {32768 * 5e5 / 3.3e9:.1f} epochs."

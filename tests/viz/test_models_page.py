@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from types import SimpleNamespace
 
 import pytest
@@ -120,15 +119,17 @@ def test_two_models_are_compared_side_by_side() -> None:
 
 def test_the_card_of_a_model_is_shown_with_its_curve_and_its_heads() -> None:
     test = drawn("models", **{page.WHICH: "gpt-mini"})
-    before = len(test.get("plotly_chart"))
+    before = len(test.get("vega_lite_chart"))
     test.session_state["fold:models.gpt-mini"] = True
     test.run()
     assert not test.exception
-    figures = [json.loads(chart.proto.spec) for chart in test.get("plotly_chart")]
-    (curve,) = (figure for figure in figures if figure["data"][0]["type"] == "scatter")
+    rows = [chart(test, place)[0] for place in range(len(test.get("vega_lite_chart")))]
+    (curve,) = (dots for dots in rows if dots and "line" in dots[0])
     training, held = read_training(shipped_folder() / "gpt-mini"), read_heads(shipped_folder() / "gpt-mini")
-    assert training is not None and held is not None and len(figures) == before + 1
-    assert list(curve["data"][0]["y"]) == [value for _, value in training.curve("loss")]
+    assert training is not None and held is not None and len(rows) == before + 1
+    assert [dot["y"] for dot in curve if dot["line"] == curve[0]["line"]] == [
+        value for _, value in training.curve("loss")
+    ]
     shown = {name for table in test.table for name in table.value.get("head", [])}
     assert shown == {row.name for row in (*habits(held), *linked(held))}
     assert f"{training.steps:,} steps" in words(test) and "curve.svg" not in words(test)

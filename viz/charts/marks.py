@@ -1,4 +1,4 @@
-"""Standard charts of a table: bars, lines and points, each covered by question marks where its numbers are to be guessed first.
+"""Standard charts of a table: bars, columns, lines and points, each covered by question marks where its numbers are to be guessed first.
 
 A table has its names in its index. What is covered is not in the chart: neither the numbers nor their labels.
 """
@@ -16,7 +16,7 @@ import pandas as pd
 from viz import theme
 from viz.charts.parts import vega
 from viz.charts.parts.figures import draw_once
-from viz.labels import phrase
+from viz.labels import percent, phrase
 
 COVER = "?"
 LETTERS = 24
@@ -49,28 +49,16 @@ def bars(
     >>> [bar["label"] for bar in bars(pd.Series({"BERT": 1100, "GPT": None})).to_dict()["data"]["values"]]
     ['1,100.0', '?']
     """
-    groups = [phrase(str(name)) for name in values.columns] if isinstance(values, pd.DataFrame) else []
-    numbers = values.to_numpy(float, na_value=math.nan).reshape(len(values), -1)
     names = [
         [part for line in str(name).split("\n") for part in wrap(phrase(line), LETTERS) or [""]]
         for name in values.index
     ]
+    groups = [phrase(str(name)) for name in values.columns] if isinstance(values, pd.DataFrame) else []
+    rows = _bar_rows(values, groups, labels, covered)
     front = [place for place, name in enumerate(values.index) if name in highlighted]
-    texts = iter(_labels(values, labels))
-    rows: list[dict[str, Any]] = []
-    for place, each in enumerate(numbers.tolist()):
-        for group, value in zip(groups or [""], each, strict=True):
-            text, known = phrase(next(texts)), not (covered or math.isnan(value))
-            bar = {
-                "place": place,
-                "name": " ".join(names[place]),
-                "value": value if known else 0,
-                "label": text if known else COVER,
-            }
-            hue = theme.CATEGORICAL[hues[place] if hues else int(known and value < 0)]
-            pale = front and place not in front
-            look = {"group": group} if groups else {"colour": theme.SEQUENTIAL[3] if pale else hue}
-            rows.append(bar | look)
+    for bar in [] if groups else rows:
+        hue = theme.CATEGORICAL[hues[bar["place"]] if hues else int(bar["value"] < 0)]
+        bar["colour"] = theme.SEQUENTIAL[3] if front and bar["place"] not in front else hue
     ends = [0.0, *(bar["value"] for bar in rows)]
     low, high = min(ends), max([end or 0.0, *ends]) or 1.0
     lines, room = (
@@ -93,7 +81,7 @@ def bars(
     hue = _group_colours(groups) if groups else vega.raw_channel()
     text = vega.Chart().mark_text(fontSize=min(14, round(0.66 * pixels / n)), color=theme.TEXT, **away)
     layers = [
-        vega.Chart().mark_bar().encode(color=hue, tooltip=_tooltip("label")),
+        vega.Chart().mark_bar().encode(color=hue, tooltip=_tooltip(groups)),
         text.encode(text="label:N"),
     ]
     if level is not None:
@@ -120,12 +108,73 @@ def bars(
 
 
 @draw_once
+def columns(
+    table: pd.DataFrame,
+    labels: Labels = "{:,}",
+    *,
+    x: str = "",
+    title: str = "",
+    form: str = ",~r",
+    ends: tuple[float, float] | None = None,
+    level: float | None = None,
+    covered: bool = False,
+    height: float = 260,
+) -> vega.Layers:
+    """Return a group of vertical bars from 0 for each row, with a bar for each column and a label above it where there is room.
+
+    A value that is not a number is covered. x: the title of the rows. form: the format of the axis. ends: those of the axis, else the largest
+    value. level: a dashed line.
+
+    >>> [bar["label"] for bar in columns(pd.DataFrame({"a": [0.5, None]}, ["1", "2"]), "{:.1f}").to_dict()["data"]["values"]]
+    ['0.5', '?']
+    """
+    names = [[phrase(line) for line in str(name).split("\n")] for name in table.index]
+    groups = [phrase(str(name)) for name in table.columns]
+    rows = _bar_rows(table, groups, labels, covered)
+    letters = max((len(line) for lines in names for line in lines), default=0)
+    narrow = f"width < {(9 * letters + 8) * len(names)}"
+    wide = 13 * max((len(bar["label"]) for bar in rows), default=0)
+    scale = vega.exact_scale(*ends) if ends else alt.Scale(zero=True)
+    text = vega.Chart().mark_text(
+        baseline="bottom",
+        dy=-3,
+        color=theme.TEXT,
+        opacity=alt.expr(f"width < {wide * len(rows)} && datum.label != '{COVER}' ? 0 : 1"),
+    )
+    layers = [
+        vega.Chart().mark_bar().encode(color=_group_colours(groups), tooltip=_tooltip(groups)),
+        text.encode(text="label:N"),
+    ]
+    if level is not None:
+        rule = vega.rows([{"value": level}], x=alt.value(0), x2=alt.value("width"))
+        layers.insert(1, rule.mark_rule(color=theme.MUTED, strokeDash=[4, 4]))
+    axis = alt.Axis(
+        labelExpr=vega.name_expression([each if len(each) > 1 else each[0] for each in names]),
+        labelAngle=alt.expr(f"{narrow} ? -50 : 0"),
+        labelAlign=alt.expr(f"{narrow} ? 'right' : 'center'"),
+        labelBaseline="top",
+        labelLimit=110,
+        labelOverlap=False,
+        grid=False,
+        domain=False,
+        ticks=False,
+    )
+    bare: dict[str, Any] = {"domain": False, "ticks": False, "labelPadding": 6, "tickCount": 4}
+    chart = vega.frame(*layers, height=height, data=rows).encode(
+        x=alt.X("place:O", title=x or None, axis=axis, scale=alt.Scale(paddingInner=0.22, paddingOuter=0.1)),
+        xOffset=alt.XOffset("group:N", sort=groups),
+        y=alt.Y("value:Q", title=None, scale=scale, axis=alt.Axis(format=form, **bare)),
+    )
+    return _titled(chart, title)
+
+
+@draw_once
 def lines(
     table: pd.DataFrame,
     *,
     x: str = "steps",
     title: str = "",
-    form: str = "~g",
+    form: str = ",~r",
     ends: tuple[float, float] | None = None,
     level: float | None = None,
     hues: Sequence[int] = (),
@@ -242,6 +291,34 @@ def points(
     )
 
 
+def without_sign(share: float) -> str:
+    """Return a share in per cent as a label above a narrow bar, whose axis has the sign.
+
+    >>> without_sign(0.125)
+    '12'
+    """
+    return percent(share).removesuffix("%")
+
+
+def _bar_rows(
+    values: pd.Series | pd.DataFrame, groups: Sequence[str], labels: Labels, covered: bool
+) -> list[dict[str, Any]]:
+    """Return a row for each bar; of what is covered it holds neither the number nor its label."""
+    numbers, texts = values.to_numpy(float, na_value=math.nan).ravel().tolist(), _labels(values, labels)
+    names, n = [phrase(str(name).replace("\n", " ")) for name in values.index], max(1, len(groups))
+    rows: list[dict[str, Any]] = []
+    for number, (value, text) in enumerate(zip(numbers, texts, strict=True)):
+        known = not (covered or math.isnan(value))
+        row = {
+            "place": number // n,
+            "name": names[number // n],
+            "value": value if known else 0,
+            "label": phrase(text) if known else COVER,
+        }
+        rows.append(row | {"group": groups[number % n]} if groups else row)
+    return rows
+
+
 def _labels(values: pd.Series | pd.DataFrame, labels: Labels) -> list[str]:
     """Return a label for each value, row by row."""
     numbers = values.to_numpy().ravel().tolist()
@@ -265,9 +342,10 @@ def _group_colours(groups: Sequence[str], hues: Sequence[int] = (), field: str =
     )
 
 
-def _tooltip(label: str) -> list[alt.Tooltip]:
-    """Return the name of a row and its label."""
-    return vega.tooltip(("name:N", " "), (f"{label}:N", "  "))
+def _tooltip(groups: Sequence[str]) -> list[alt.Tooltip]:
+    """Return the name of a bar, its group and its label."""
+    fields = ("name:N", "group:N", "label:N") if groups else ("name:N", "label:N")
+    return vega.tooltip(*((field, " " * (1 + place)) for place, field in enumerate(fields)))
 
 
 def _titled(chart: alt.LayerChart, title: str) -> alt.LayerChart:

@@ -177,7 +177,7 @@ def frame(
     *layers: alt.Chart, height: float, data: Sequence[Any] | None = None, **around: float
 ) -> alt.LayerChart:
     """Return the layers over one another as one view, as wide as its place; `around` widens the usual margin, `data` are rows that all layers share."""
-    shared: dict[str, Any] = {} if data is None else {"data": alt.Data(values=list(data))}
+    shared: dict[str, Any] = {} if data is None else {"data": Rows(values=list(data))}
     return alt.LayerChart(layer=layers, **shared).properties(
         width="container", height=height, padding=AROUND | around, view=BARE
     )

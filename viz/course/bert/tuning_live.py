@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import pandas as pd
 import streamlit as st
 
 from core.jobs.names import RECORDED
@@ -21,7 +22,7 @@ from core.jobs.trainer import SEEDS, Training
 from core.training.finetune import tuning
 from core.training.finetune.tuning import LONGEST, TUNINGS, Tuning
 from core.training.records import Report
-from viz.charts.tuned import curve
+from viz.charts import marks
 from viz.course.lesson import Folds
 from viz.labels import percent
 from viz.shell import errors, state
@@ -203,10 +204,11 @@ def _curves(name: str, slug: str, used: Using, own: Training | None) -> None:
         )
         with column:
             page_parts.show(
-                curve(
-                    lines,
+                marks.lines(
+                    pd.DataFrame({whose: dict(points) for whose, points in lines.items()}),
                     title=title,
-                    hues=hues,
+                    form="%" if ends else ",~r",
+                    hues=[hues.get(whose, 0) for whose in lines],
                     ends=ends,
                     height=height,
                     level=1 / len(labels) if kind == "right" and labels else None,

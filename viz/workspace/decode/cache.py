@@ -5,12 +5,11 @@ from __future__ import annotations
 import time
 from dataclasses import astuple, fields
 
-import altair as alt
 import pandas as pd
 import streamlit as st
 
 from core.model import Model
-from viz.charts.parts import vega
+from viz.charts import marks
 from viz.widgets import engine_client, page_parts
 from viz.workspace.decode.maths.cache_cost import Products, held, products, timed
 
@@ -51,10 +50,14 @@ def show(model: Model, text: str) -> None:
     lengths = _lengths(model.config.n_ctx)
     counted = {cached: [products(model, n, cached=cached, source=source) for n in lengths] for cached in WAYS}
     page_parts.show(
-        _chart(
-            lengths,
-            {WAYS[cached]: [each.total for each in found] for cached, found in counted.items()},
-            "multiply-adds of one token",
+        marks.lines(
+            pd.DataFrame(
+                {WAYS[cached]: [each.total for each in found] for cached, found in counted.items()}, lengths
+            ),
+            title="multiply-adds of one token",
+            x="position of the token in the text",
+            form="~s",
+            logarithmic=True,
         ),
         "decode.cache.products",
         "Multiply-adds of one token by its position in the text, with the KV cache and without it.",
@@ -87,32 +90,6 @@ def _lengths(most: int) -> list[int]:
     return [*(2**i for i in range(most.bit_length()) if 2**i < most), most]
 
 
-def _chart(lengths: list[int], values: dict[str, list[float]], what: str) -> vega.Layers:
-    rows = [
-        {"place": n, "way": way, "value": value}
-        for way, row in values.items()
-        for n, value in zip(lengths, row, strict=True)
-    ]
-    lines = (
-        vega.rows(rows)
-        .mark_line(point=True)
-        .encode(
-            x=alt.X(
-                "place:Q", title="position of the token in the text", scale=alt.Scale(type="log", base=2)
-            ),
-            y=alt.Y("value:Q", title=what, scale=alt.Scale(type="log")),
-            color=alt.Color("way:N", title=None, legend=alt.Legend(orient="top")),
-            strokeDash=alt.StrokeDash("way:N", legend=None),
-            tooltip=[
-                alt.Tooltip("way:N"),
-                alt.Tooltip("place:Q", title="position of the token"),
-                alt.Tooltip("value:Q", title=what),
-            ],
-        )
-    )
-    return alt.layer(lines).properties(height=260)
-
-
 def _parts(cached: Products, anew: Products) -> pd.DataFrame:
     names = [field.name.replace("_", " ") for field in fields(Products)]
     return pd.DataFrame(
@@ -139,13 +116,17 @@ def _measured(model: Model, lengths: list[int], source: int) -> None:
         bar.empty()
     if rows := known.get(model.name):
         page_parts.show(
-            _chart(
-                [row.n for row in rows],
-                {
-                    WAYS[True]: [1e3 * row.cached for row in rows],
-                    WAYS[False]: [1e3 * row.anew for row in rows],
-                },
-                "milliseconds of one token",
+            marks.lines(
+                pd.DataFrame(
+                    {
+                        WAYS[True]: [1e3 * row.cached for row in rows],
+                        WAYS[False]: [1e3 * row.anew for row in rows],
+                    },
+                    [row.n for row in rows],
+                ),
+                title="milliseconds of one token",
+                x="position of the token in the text",
+                logarithmic=True,
             ),
             "decode.cache.times",
             "Measured milliseconds of one token by its position in the text.",

@@ -23,7 +23,7 @@ from core.analysis.attribution.token_importance import (
 )
 from core.run import Run
 from core.trace import Edit
-from viz.charts.training import learning
+from viz.charts import marks
 from viz.instruments import heatmap
 from viz.instruments.picture import patches
 from viz.labels import distinct, percent
@@ -228,11 +228,7 @@ def _erasing(params: Any, run: Run, asked: OutputTarget, kind: str, found: dict[
     lines = dict(zip(found, each(work, len(counts) * cost(run), "Erasing by reading"), strict=True))
     what = "patches painted over" if patches.reads_patches(model) else "words left out of attention"
     page_parts.show(
-        learning(
-            {name: list(zip(counts, line.tolist(), strict=True)) for name, line in lines.items()},
-            x_title=f"{what}, those that the reading puts first",
-            unit="",
-        ),
+        marks.lines(pd.DataFrame(lines, counts), x=f"{what}, those that the reading puts first"),
         "importance.words.curves",
         f"Lines: {_measure(run, asked)} while {what}, in the order of each reading.",
     )

@@ -10,7 +10,7 @@ from core.checkpoints.record import Training
 from core.tools.card_heads import habits, linked
 from core.tools.card_sections import NAMES, column_notes
 from core.tools.card_template import remove_places
-from viz.charts.training import learning
+from viz.charts import marks
 from viz.widgets import page_parts
 from viz.workspace.shared.card_text import card_text
 
@@ -32,7 +32,7 @@ def _training(name: str, training: Training) -> None:
     if lines:
         st.markdown("**The training, step by step**")
         page_parts.show(
-            learning(lines),
+            marks.lines(pd.DataFrame({words: dict(points) for words, points in lines.items()})),
             f"models.{name}.training",
             "The training, step by step: "
             + "; ".join(f"{words} {points[-1][1]:.2f} at the end" for words, points in lines.items()),

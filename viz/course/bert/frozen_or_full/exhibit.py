@@ -5,8 +5,7 @@ from __future__ import annotations
 from viz.charts import thumbs
 from viz.course.bert import tuning_live
 from viz.course.bert.frozen_or_full import moved, promises, read, steps
-from viz.course.bert.frozen_or_full.charts import WAYS
-from viz.course.bert.frozen_or_full.params import NAMES, TASKS, Params
+from viz.course.bert.frozen_or_full.params import NAMES, TASKS, WAYS, Params
 from viz.course.lesson import Lesson, Step
 
 

@@ -11,8 +11,7 @@ import streamlit as st
 from core.training.finetune.tuning import BODY
 from viz.charts import marks
 from viz.course.bert.frozen_or_full import read
-from viz.course.bert.frozen_or_full.charts import FROZEN, FULL, WAYS
-from viz.course.bert.frozen_or_full.params import NAMES, SLUG, TWO, Params
+from viz.course.bert.frozen_or_full.params import FROZEN, FULL, NAMES, SLUG, TWO, WAYS, Params
 from viz.course.bert.frozen_or_full.steps import listed, missing
 from viz.course.lesson import Folds
 from viz.instruments import heatmap

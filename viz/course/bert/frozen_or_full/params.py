@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from core.text.tokenizer import readable_part
 from core.training.finetune.finetune_tasks import GOALS
 from core.training.finetune.tuning import BODY
-from viz.course.bert.frozen_or_full.charts import FROZEN, FULL
 from viz.shell import state
 from viz.widgets import controls
 from viz.widgets.knobs import Control, Knobs, knob, segmented, url_only
 
 SLUG = "frozen_or_full."
+FROZEN, FULL = WAYS = ("frozen", "full fine-tuning")
 TASKS = tuple(GOALS)
 NAMES = {FROZEN: "frozen", FULL: "full"}
 IN_FULL = "in full"

@@ -7,9 +7,8 @@ import math
 from core.training.finetune.finetune_tasks import GOALS
 from core.training.finetune.tuning import BODY, measure_change
 from viz.course.bert.frozen_or_full import read
-from viz.course.bert.frozen_or_full.charts import FROZEN, FULL, WAYS
 from viz.course.bert.frozen_or_full.maths import attention_change
-from viz.course.bert.frozen_or_full.params import TASKS, TWO, Params
+from viz.course.bert.frozen_or_full.params import FROZEN, FULL, TASKS, TWO, WAYS, Params
 from viz.course.bert.frozen_or_full.read import Task
 from viz.widgets import engine_client
 

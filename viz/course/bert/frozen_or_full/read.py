@@ -12,9 +12,8 @@ from core.training.finetune import tuning
 from core.training.finetune.finetune_tasks import GOALS
 from core.training.finetune.tuning import BODY, TUNINGS, WeightChange, is_trainable, measure_change
 from viz.course.bert import tuning_live
-from viz.course.bert.frozen_or_full.charts import FULL, WAYS
 from viz.course.bert.frozen_or_full.maths import attention_change, said
-from viz.course.bert.frozen_or_full.params import LONGEST, NAMES, SLUG, TWO
+from viz.course.bert.frozen_or_full.params import FULL, LONGEST, NAMES, SLUG, TWO, WAYS
 from viz.labels import distinct
 from viz.widgets import engine_client
 

@@ -12,8 +12,7 @@ from core.training.finetune.tuning import CHECKED, TUNINGS
 from viz.charts import marks
 from viz.course.bert import tuning_live
 from viz.course.bert.frozen_or_full import read
-from viz.course.bert.frozen_or_full.charts import FROZEN, FULL, WAYS, courses
-from viz.course.bert.frozen_or_full.params import NAMES, SLUG, TASKS, TRAINED, Params
+from viz.course.bert.frozen_or_full.params import FROZEN, FULL, NAMES, SLUG, TASKS, TRAINED, WAYS, Params
 from viz.course.lesson import Folds
 from viz.labels import percent
 from viz.widgets import exhibit_parts, page_parts
@@ -120,7 +119,16 @@ def course(params: Params, task: read.Task) -> Folds:
     level = 1 / len(GOALS[task.name].labels) if task.name in ("opinions", "pairs") else None
     title, height = f"{task.ways[FULL].counted} right (synthetic)", exhibit_parts.by_mode(250, 390)
     page_parts.show(
-        courses(lines, over=over, title=title, ends=(0, 1), level=level, height=height),
+        marks.lines(
+            pd.DataFrame({way: dict(points) for way, points in lines.items()}),
+            x=over,
+            title=title,
+            form="%",
+            ends=(0, 1),
+            level=level,
+            hues=[WAYS.index(way) for way in lines],
+            height=height,
+        ),
         SLUG + "course.picture",
         "; ".join(
             f"{way}: from {percent(points[0][1])} to {percent(points[-1][1])} in {points[-1][0]:.0f} {over}"

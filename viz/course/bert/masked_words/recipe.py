@@ -12,8 +12,8 @@ from core.checkpoints.manifest import shipped_folder
 from core.checkpoints.record import Training, read_training
 from core.training.loop.optim import schedule
 from core.training.recipes import bert_mini
+from viz.charts import marks
 from viz.charts.curves import tiny
-from viz.charts.training import learning
 from viz.course.bert.masked_words.params import MODEL, SLUG, Params
 from viz.course.bert.maths import masking
 from viz.course.bert.maths.hidden_words import Text
@@ -46,17 +46,18 @@ def recipe(params: Params, text: Text) -> Folds:
     moments = sorted({0, own.warm_up, *np.linspace(0, own.steps, 13).astype(int).tolist()})
     left, right = st.columns(2, gap="medium")
     with left:
-        ticks = [0, PEAK / 2, PEAK]
-        picture = learning({"BERT: learning rate": rates})
         page_parts.show(
-            picture.update_yaxes(tickvals=ticks, ticktext=["0", tiny(PEAK / 2), tiny(PEAK)]),
+            marks.lines(pd.DataFrame({"BERT": dict(rates)}), title="BERT: learning rate"),
             SLUG + "rate",
             f"The learning rate rises to {PEAK:g} at step {warm_up:,} and falls in a line to 0 at step "
             f"{steps:,}.",
         )
     with right:
         page_parts.show(
-            learning({"bert-mini: learning rate": [(t, own_rate(t)) for t in moments]}),
+            marks.lines(
+                pd.DataFrame({"bert-mini": {t: own_rate(t) for t in moments}}),
+                title="bert-mini: learning rate",
+            ),
             SLUG + "own",
             f"bert-mini's learning rate rises to {own.lr:g} at step {own.warm_up} "
             f"and falls as a cosine to 0 at step {own.steps:,}.",

@@ -13,7 +13,7 @@ from core.jobs.trainer import Training
 from core.training.finetune.gpt_finetune_tasks import ANSWERS, GOALS
 from core.training.finetune.gpt_tuning import CHECKED, LAMBDAS, LONGEST, TUNINGS, RecordedRun, tuning_name
 from core.training.records import Report
-from viz.charts.tuned import curve
+from viz.charts import marks
 from viz.course.gpt.gpt_tasks import loss
 from viz.course.gpt.gpt_tasks.params import PAPER, SLUG, TITLES, Params
 from viz.course.gpt.gpt_tasks.read import Models, recorded, recorded_of
@@ -190,8 +190,14 @@ def _curves(task: str, weight: float, known: bool, own: Training | None) -> None
         } or {"": []}
         right = kind == "right"
         level = 1 / (len(GOALS[task].labels) or ANSWERS) if right else None
-        picture = curve(
-            lines, title=title, hues=hues, ends=(0, 1) if right else None, level=level, height=height
+        picture = marks.lines(
+            pd.DataFrame({name: dict(points) for name, points in lines.items()}),
+            title=title,
+            form="%" if right else ",~r",
+            hues=[hues.get(name, 0) for name in lines],
+            ends=(0, 1) if right else None,
+            level=level,
+            height=height,
         )
         told = "; ".join(
             f"{name} from {points[0][1]:.2f} to {points[-1][1]:.2f}"

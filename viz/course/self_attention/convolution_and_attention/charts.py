@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import altair as alt
@@ -16,7 +16,6 @@ from viz.labels import percent, visible
 Array = NDArray[Any]
 UP = 26
 """Pixels of a level."""
-GROUP = 0.8
 
 
 @draw_once
@@ -120,66 +119,3 @@ def field(
         .encode(x2="right:Q", y2="bottom:Q"),
     ]
     return vega.frame(*layers, height=up * (tall + 2.4))
-
-
-@draw_once
-def by_place(
-    shares: Mapping[str, Mapping[str, float]], places: Sequence[str], *, height: float = 320
-) -> vega.Layers:
-    """Groups of bars: for each group of `places` a bar a network, the share of right answers (0 to 1).
-
-    >>> chart = by_place({"both": {"near": 1.0}, "half": {"near": 0.25}}, ["near"]).to_dict()
-    >>> [bar["said"] for bar in chart["data"]["values"]]
-    ['100', '25']
-    """
-    wide = GROUP / max(1, len(shares))
-    bars = [
-        {
-            "left": at - GROUP / 2 + wide * (turn + 0.04),
-            "right": at - GROUP / 2 + wide * (turn + 0.96),
-            "middle": at - GROUP / 2 + wide * (turn + 0.5),
-            "from": 0,
-            "share": found[place],
-            "said": percent(found[place]).removesuffix("%"),
-            "exact": percent(found[place], 2),
-            "place": place,
-            "name": name,
-        }
-        for turn, (name, found) in enumerate(shares.items())
-        for at, place in enumerate(places)
-        if place in found
-    ]
-    n = len(places)
-    across = alt.X(
-        "left:Q",
-        title="distance of the answer, in symbols",
-        scale=vega.exact_scale(-0.6, n - 0.4),
-        axis=vega.bare_axis(
-            values=list(range(n)),
-            labelExpr=vega.name_expression([place.removesuffix(" back") for place in places]),
-            labelFontSize=13,
-        ),
-    )
-    up = alt.Y(
-        "from:Q",
-        title="accuracy (synthetic texts)",
-        scale=vega.exact_scale(0, 1.12),
-        axis=alt.Axis(values=[0, 0.5, 1], format=".0%", domain=False, ticks=False),
-    )
-    key = vega.legend(symbolType="square", labelFontSize=12, labelLimit=320, columnPadding=8, offset=4)
-    base = vega.rows(bars).encode(
-        x=across,
-        y=up,
-        tooltip=vega.tooltip(("name:N", "network"), ("place:N", "answer"), ("exact:N", "accuracy")),
-    )
-    layers = [
-        base.mark_rect().encode(
-            x2="right:Q",
-            y2="share:Q",
-            color=vega.colour_channel("name:N", vega.assign_colours(list(shares)), key, sort=list(shares)),
-        ),
-        base.mark_text(fontSize=13, baseline="bottom", dy=-3, color=theme.TEXT).encode(
-            x=panels.with_field(across, "middle:Q"), y=panels.with_field(up, "share:Q"), text="said:N"
-        ),
-    ]
-    return vega.frame(*layers, height=height)

@@ -248,7 +248,15 @@ def trained(params: Params, data: Data) -> Folds:
     places = [range_name(group) for group in PLACES]
     shown = {NAMES[part]: found.by_place[part] for part in NAMES if known or part == "both"}
     page_parts.show(
-        charts.by_place(shown, places, height=exhibit_parts.by_mode(320, 340)),
+        marks.columns(
+            pd.DataFrame(shown).reindex(places).rename(lambda place: place.removesuffix(" back")).dropna(),
+            marks.without_sign,
+            x="distance of the answer, in symbols",
+            title="accuracy (synthetic texts)",
+            form=".0%",
+            ends=(0, 1.12),
+            height=exhibit_parts.by_mode(320, 340),
+        ),
         f"{SLUG}.by_place",
         "Share of right answers by the distance of the answer, for three networks.",
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,96 +11,13 @@ import numpy as np
 from viz import theme
 from viz.charts.parts import panels, vega
 from viz.charts.parts.figures import draw_once
-from viz.labels import percent, phrase, shorten, visible
+from viz.labels import phrase, shorten, visible
 
 Array = np.ndarray[Any, np.dtype[Any]]
 LOW = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 MOST_NUMBERS = 14
 """Up to so many words a line's weights are written into its cells."""
-GROUP = 0.78
 """How much of a place its bars take."""
-
-
-@draw_once
-def rightness(
-    shares: Mapping[str, Array], chance: float, last: str = "writes", *, places: int = 0, height: int = 340
-) -> vega.Layers:
-    """One group of bars a place, one bar a model: the share of lists whose next digit it says right; dashed is chance.
-
-    `last` is written under the last place; `places` says how many there are while nothing is shown.
-    Shapes: each of `shares` (place,), 0 to 1.
-
-    >>> [bar["said"] for bar in rightness({"a": np.array([1.0, 0.1])}, 0.1).to_dict()["layer"][1]["data"]["values"]]
-    ['100', '10']
-    """
-    n = max([places, *map(len, shares.values())])
-    names, wide = [phrase(name) for name in shares], GROUP / max(1, len(shares))
-    bars = [
-        {
-            "left": at - GROUP / 2 + wide * (turn + 0.02),
-            "right": at - GROUP / 2 + wide * (turn + 0.98),
-            "middle": at - GROUP / 2 + wide * (turn + 0.5),
-            "from": 0,
-            "share": float(share),
-            "said": percent(share).removesuffix("%"),
-            "exact": percent(share, 2),
-            "place": at + 1,
-            "name": name,
-        }
-        for turn, (name, values) in enumerate(zip(names, shares.values(), strict=True))
-        for at, share in enumerate(values)
-    ]
-    under = f"datum.value == {n - 1} ? ['{n}', {json.dumps(phrase(last))}] : datum.value + 1 + ''"
-    across = alt.X(
-        "left:Q",
-        title="position in the list",
-        scale=vega.exact_scale(-0.55, n - 0.45),
-        axis=vega.bare_axis(values=list(range(n)), labelExpr=under, labelFontSize=14, labelPadding=6),
-    )
-    up = alt.Y(
-        "from:Q",
-        title="accuracy, next digit",
-        scale=vega.exact_scale(0, 1.12),
-        axis=alt.Axis(values=[0, 0.5, 1], format=".0%", domain=False, ticks=False, labelPadding=6),
-    )
-    told = vega.tooltip(("name:N", "model"), ("place:Q", "place"), ("exact:N", "right"))
-    drawn = vega.rows(bars).encode(x=across, y=up, tooltip=told)
-    hue = vega.colour_channel(
-        "name:N", vega.assign_colours(names), _legend(symbolType="square") if names else None, sort=names
-    )
-    by_lot = {"left": -0.55, "right": n - 0.45, "from": chance, "name": f"chance: {percent(chance)}"}
-    layers: list[alt.Chart] = [
-        vega.rows([{"left": n - 1.5, "right": n - 0.5, "from": 0, "share": 1.12}] if n else [])
-        .mark_rect(color=theme.MUTED, opacity=0.12)
-        .encode(x=across, x2="right:Q", y=up, y2="share:Q"),
-        drawn.mark_rect().encode(x2="right:Q", y2="share:Q", color=hue),
-        drawn.mark_text(fontSize=13, baseline="bottom", dy=-3, color=theme.TEXT).encode(
-            x=panels.with_field(across, "middle:Q"), y=panels.with_field(up, "share:Q"), text="said:N"
-        ),
-        vega.rows([by_lot])
-        .mark_rule(color=theme.MUTED, strokeWidth=1.5)
-        .encode(
-            x=across,
-            x2="right:Q",
-            y=up,
-            strokeDash=alt.StrokeDash(
-                "name:N",
-                scale=alt.Scale(range=[[6, 4]]),
-                legend=_legend(symbolType="stroke", symbolSize=300, symbolStrokeColor=theme.MUTED),
-            ),
-        ),
-    ]
-    if not shares:
-        layers.append(
-            vega.rows([{"text": "?"}])
-            .mark_text(fontSize=30, color=theme.MUTED)
-            .encode(x=alt.value(alt.expr("width * 0.45")), y=alt.value(alt.expr("height / 2")), text="text:N")
-        )
-    return vega.frame(*layers, height=height).resolve_scale(color="independent", strokeDash="independent")
-
-
-def _legend(**mark: Any) -> alt.Legend:
-    return vega.legend(labelFontSize=13, labelLimit=320, offset=4, **mark)
 
 
 @draw_once

@@ -7,6 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from core.maths import max_difference
+from viz.charts import marks
 from viz.charts.curves import number, tiny
 from viz.course.lesson import Folds
 from viz.course.self_attention.masks import charts, maths, read
@@ -38,13 +39,24 @@ def leak(params: Params, _: object) -> Folds:
         f"By chance (baseline): {percent(1 / digits)}; measured on {maths.FRESH:,} fresh lists: "
         f"{percent(found.inside, 2)}. {told}",
     )
-    shares = {seen if sees != "past" else BACK: found.right} if known else {}
+    shares = {seen if sees != "past" else BACK: found.right}
     if known and sees != "past":
         shares[BACK] = _learned("past", digits, draw).right
+    positions = [*map(str, range(1, maths.LENGTH)), f"{maths.LENGTH}\nwrites"]
     height = 290 if exhibit_parts.presenting() else 340
     drawn = "Accuracy of the next digit, position by position."
     page_parts.show(
-        charts.rightness(shares, 1 / digits, places=maths.LENGTH, height=height),
+        marks.columns(
+            pd.DataFrame(shares, positions),
+            marks.without_sign,
+            x="position in the list",
+            title=f"accuracy of the next digit; dashed: chance, {percent(1 / digits)}",
+            form=".0%",
+            ends=(0, 1.12),
+            level=1 / digits,
+            covered=not known,
+            height=height,
+        ),
         SLUG + "leak.picture",
         drawn if known else "Nothing but chance is drawn before the guess.",
     )

@@ -1,0 +1,45 @@
+"""Marks of viz.charts.marks: what is covered is not in the chart, and what is known is."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+
+from viz import theme
+from viz.charts import marks
+from viz.labels import percent
+
+
+def test_covered_numbers_are_not_in_the_chart() -> None:
+    table = pd.DataFrame({"a": [0.123, 0.987], "b": [0.456, 0.5]}, ["one", "two"])
+    for mark in (marks.bars, marks.columns):
+        hidden, partly = mark(table, percent, covered=True), mark(table.assign(b=np.nan), percent)
+        assert [bar["label"] for bar in hidden.to_dict()["data"]["values"]] == [marks.COVER] * 4
+        assert not any(digits in json.dumps(hidden.to_dict()) for digits in ("12%", "123", "987", "456"))
+        bars = [(bar["group"], bar["value"], bar["label"]) for bar in partly.to_dict()["data"]["values"]]
+        assert bars == [("a", 0.123, "12%"), ("b", 0, "?"), ("a", 0.987, "99%"), ("b", 0, "?")]
+
+
+def test_bars_below_zero_and_highlighted_ones() -> None:
+    bars = marks.bars(pd.Series({"up": 1.5, "down": -0.25}), "{:+.2f}").to_dict()
+    assert [bar["label"] for bar in bars["data"]["values"]] == ["+1.50", "−0.25"]
+    assert [bar["colour"] for bar in bars["data"]["values"]] == theme.CATEGORICAL[:2]
+    assert bars["encoding"]["x"]["scale"]["domain"] == [-0.25, 1.5]
+    own = marks.bars(pd.Series({"<b>": 1.0, "other": 0.5}), highlighted=["<b>"], end=2, level=0.5).to_dict()
+    assert [bar["colour"] for bar in own["data"]["values"]] == [theme.PRIMARY, theme.SEQUENTIAL[3]]
+    assert own["encoding"]["x"]["scale"]["domain"] == [0, 2] and {"value": 0.5} in [
+        row for layer in own["layer"] for row in layer.get("data", {}).get("values", [])
+    ]
+    assert not marks.bars(pd.Series(dtype=float)).to_dict()["data"]["values"]
+
+
+def test_lines_have_a_dot_at_each_number() -> None:
+    table = pd.DataFrame({"loss": {1: 4.0, 4: 2.0}, "yours": {2: 3.0}})
+    chart = marks.lines(table, hues=[2, 0], logarithmic=True, level=1.0).to_dict()
+    dots = [(dot["line"], dot["x"], dot["y"]) for dot in chart["data"]["values"]]
+    assert sorted(dots) == [("loss", 1, 4.0), ("loss", 4, 2.0), ("yours", 2, 3.0)]
+    colour = chart["encoding"]["color"]["scale"]
+    assert colour["range"] == [theme.CATEGORICAL[2], theme.CATEGORICAL[0]]
+    assert not marks.lines(pd.DataFrame({"": {}})).to_dict()["data"]["values"]
