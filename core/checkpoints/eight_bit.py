@@ -27,7 +27,7 @@ SMALLEST = 4096
 
 
 def packed(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Return the stored form of weights: of a large matrix (row column) whole numbers and `NAME.scale` (row,); all else as it is.
+    """Return the weights as they are stored in 8 bits: a large matrix (row column) as integers and `NAME.scale` (row,), all others unchanged.
 
     No number moves by more than half a step of its row, max |W_i| / 254.
 
@@ -47,7 +47,7 @@ def packed(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 
 def pack(folder: Path) -> tuple[int, int]:
-    """Store the weights of one of our folders in 8 bits, in the place of what is there; the bytes before and after."""
+    """Replace the weights of one of our folders by their 8-bit form; return the bytes before and after."""
     entries = find_weights(folder).entries
     if "I8" in {entry.dtype for entry in entries.values()}:
         raise InputError(

@@ -17,7 +17,7 @@ MB = 2**20
 
 
 def find_file(folder: Path, name: str, part: str = "") -> Path | None:
-    """Return the file of this base name in the folder, or in the folder `part` in it, None if there is none.
+    """Return the path of a file with this name in the folder, or in its subfolder `part`; None if there is none.
 
     Its real place must be in the folder: a link may not lead out. One exception: a snapshot of the Hub's cache
     (`models--OWNER--NAME/snapshots/REVISION`) holds links into its own `blobs`.

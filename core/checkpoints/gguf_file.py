@@ -244,7 +244,7 @@ def _finite(score: Any) -> bool:
 
 
 def cut_of(facts: Mapping[str, Any]) -> Any:
-    """Return the rule that cuts a text: the name that the file gives, or that of its kind."""
+    """Return the name of the rule that cuts a text: the one that the file names, or the default of its kind."""
     given = facts.get(f"{GGML}.pre")
     if given is None:
         return UNNAMED.get(str(facts.get("general.architecture")))
@@ -415,7 +415,7 @@ def _values(header: GGUFHeader, kind: str) -> dict[str, Any]:
 
 
 def _names(header: GGUFHeader) -> dict[str, Stored]:
-    """Return the tensors by the names of a Hugging Face folder; unknown ones keep their own, and are refused later."""
+    """Return the tensors under the names of a Hugging Face folder; unknown ones keep their own names, and are refused later."""
     found: dict[str, Stored] = {}
     for name, stored in header.tensors.items():
         part = LAYER.fullmatch(name)

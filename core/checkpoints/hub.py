@@ -114,7 +114,7 @@ def fetch(
 def _fetch_file(
     offer: Offer, file: str, folder: Path, tell: Callable[[int], None] | None, endpoint: str | None
 ) -> None:
-    """Fetch one file into its place, by way of a part that stays where it was broken off."""
+    """Download one file into its place through a partial file, which stays after an interruption so that the download can continue."""
     from huggingface_hub import constants
     from huggingface_hub.file_download import http_get
     from huggingface_hub.utils import build_hf_headers

@@ -42,7 +42,7 @@ def is_model(folder: Path) -> bool:
 
 
 def models_in(place: Path) -> list[Path]:
-    """Return the model folders of the first level below a folder that has any."""
+    """Return the model folders inside a folder, at the first level that has any."""
     level = [place]
     for _ in range(DEEPEST):
         level = [each for folder in level for each in _content(folder)][:MOST_FOLDERS]
@@ -92,7 +92,9 @@ def inspect(folder: Path) -> tuple[Plan, Weights]:
 
 
 def _generation(folder: Path) -> dict[str, Any]:
-    """Return the settings of generation_config.json that are read: what is not to be written, what is always written first, and what ends a text."""
+    """Return the settings that are read from generation_config.json: the sequences that may not be written, the token
+    that is always written first, and the tokens that end a text.
+    """
     if find_file(folder, GENERATION) is None:
         return {}
     given = json_object(folder, GENERATION)

@@ -85,7 +85,9 @@ def _entry(table: Mapping[str, Any]) -> Shipped:
 
 
 def write_manifest(models: Path) -> dict[str, Shipped]:
-    """Write the entries for what is in the folder now. Terms of known models are kept; returns the entries."""
+    """Write the MANIFEST.toml of a folder of models for the files that are there now, and return its entries; the
+    licence terms of known models are kept.
+    """
     known = read_manifest(models)
     folders = (
         sorted(path for path in models.iterdir() if (path / "config.json").is_file())

@@ -68,7 +68,7 @@ def read_pooling(folder: Path, width: int) -> tuple[Pooling | None, dict[str, En
 
 
 def pooled(plan: Plan, weights: Weights, folder: Path) -> tuple[Plan, Weights]:
-    """Return a plan with the pooling of its folder, and the weights with those of the maps behind it."""
+    """Return the plan with the pooling of its folder, and the weights with those of the maps that follow it."""
     pooling, entries = read_pooling(folder, plan.config.d_model)
     names = {f"pooled_maps.each.{name}": entry for name, entry in entries.items()}
     takes = tuple(WeightMapping(name, entry.shape, (name,)) for name, entry in names.items())
@@ -102,7 +102,7 @@ def _config(folder: Path, where: str) -> Any:
 
 
 def _map(folder: Path, where: str, width: int) -> tuple[Map, dict[str, Entry]]:
-    """Return one map behind a pooling, of vectors so wide, and its tensors. Raises InputError for another arithmetic."""
+    """Return one linear map that follows a pooling, for vectors of `width` numbers, and its tensors. Raises InputError for another arithmetic."""
     values = _config(folder, where)
     fields = Fields(values if isinstance(values, dict) else {}, f"{printable(where)}/config.json")
     d_in, d_out = (fields.whole_number(f"{side}_features", largest=WIDEST) for side in ("in", "out"))

@@ -152,7 +152,7 @@ def _score(row: Any, name: str) -> Score:
 
 
 def _numbers(measured: Mapping[str, Any]) -> dict[str, float]:
-    """Return the fractional numbers; those of a table with its name before theirs, `bleu_by_length, 2-5 words`."""
+    """Return the fractional numbers of the metrics by name; those of a table with its name in front, `bleu_by_length, 2-5 words`."""
     inner = {
         f"{name}, {row}": value
         for name, table in measured.items()
@@ -165,7 +165,7 @@ def _numbers(measured: Mapping[str, Any]) -> dict[str, float]:
 def record(
     folder: Path, split: str, measured: Mapping[str, Any], subject: str | None = None
 ) -> tuple[Score, ...]:
-    """Write what `core.tools.evaluate` measured on a split in the place of older rows there of the same.
+    """Write the metrics that `core.tools.evaluate` measured on a split into scores.json; they replace older rows of the same.
 
     `subject` names the measured model where it is not the one of this folder.
     """

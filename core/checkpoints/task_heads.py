@@ -128,7 +128,7 @@ def class_names(labels: Any, n: int) -> tuple[str, ...]:
 
 
 def _rows(entries: Mapping[str, Entry], name: str) -> int:
-    """Return the rows of a stored matrix; 0 for none, which `check_names` reports better."""
+    """Return the number of rows of a stored matrix; 0 where it is missing, which `check_names` reports better."""
     entry = entries.get(f"{name}.weight")
     return entry.shape[0] if entry is not None and len(entry.shape) == 2 else 0
 

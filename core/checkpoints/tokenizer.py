@@ -149,7 +149,9 @@ def _framing(tokenizer: Tokenizer, plan: Plan) -> Tokenizer:
 
 
 def given_files(folder: Path) -> tuple[str, list[Path | str]]:
-    """Return the input of the child: the name of the kind, the files and the rules of a vocab.txt. Raises InputError where there are none."""
+    """Return the input of the sandboxed child: the kind's name, the tokenizer's files, and the rules of a vocab.txt.
+    Raises InputError where there are none.
+    """
     for names in KINDS:
         paths = [path for path in (find_file(folder, name) for name in names) if path]
         if len(paths) < len(names):

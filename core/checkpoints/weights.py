@@ -81,7 +81,7 @@ class Weights:
         return _check_finite(name, value)
 
     def mapped(self, name: str) -> Tensor:
-        """Return one tensor as it is stored, mapped from its file: it is read from there when it is used, and takes no other memory.
+        """Return one tensor as it is stored, mapped from its file: its numbers are read from there when they are used, and occupy no other memory.
 
         As `read` gives it where that cannot be (float64, 8 bits, what is in no file). Raises InputError as `read` does.
         """
@@ -93,7 +93,7 @@ class Weights:
         return _check_finite(name, value)
 
     def in_order(self, names: Iterable[str]) -> list[str]:
-        """Return the names in the order of their numbers in the file, so that a file is read in one pass."""
+        """Return the names sorted by their position in the file, so that the file is read in one pass."""
         return sorted(names, key=lambda name: (self.entries[name].file, self.entries[name].begin))
 
     @property
@@ -102,7 +102,7 @@ class Weights:
         return tuple(sorted({entry.dtype for entry in self.entries.values()}))
 
     def keeps(self, name: str) -> bool:
-        """Return whether `mapped` gives a tensor as it is stored."""
+        """Return whether `mapped` can give this tensor."""
         return self.in_files and self.entries[name].dtype in MAPPED and name not in self.scales
 
     def _read_float32(self, entry: Entry, name: str) -> Tensor:

@@ -130,7 +130,7 @@ def _tokenizer(tokenizer: Any, plan: Plan) -> Tokenizer:
 
 @contextmanager
 def _in_memory(called: str) -> Iterator[None]:
-    """Reword refusals made for files for a model that is in memory."""
+    """Change the words of errors inside the block, which speak of files, to fit a model that is in memory."""
     try:
         yield
     except InputError as error:

@@ -35,7 +35,7 @@ HEADINGS = (
 
 
 def new_card(name: str, attribution: str) -> str:
-    """Return a card with every place and a note where prose belongs."""
+    """Return a new card with every computed place, and a note where prose belongs."""
     parts = [f"# {name}\n"]
     for heading, hint, places in HEADINGS:
         words = attribution if heading == "Data." and attribution else f"{UNWRITTEN} {hint}".strip()

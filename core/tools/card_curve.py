@@ -15,7 +15,7 @@ TEXT, GRID = ("#1c1b22", "#ecebe6"), ("#e0dccf", "#33353f")
 
 
 def draw_svg(lines: Mapping[str, Points], title: str) -> str:
-    """Return the picture as SVG: lines by name, each of (step, value). No background, so that it takes that of its page.
+    """Return a line chart as SVG: lines by name, each of (step, value) points. It has no background, so that it takes that of its page.
 
     >>> draw_svg({"loss": [(0, 4.0), (10, 2.0)]}, "Loss").count("<polyline")
     1
@@ -63,7 +63,7 @@ def draw_svg(lines: Mapping[str, Points], title: str) -> str:
 
 
 def ticks(low: float, high: float, most: int = 6) -> list[float]:
-    """Round numbers from at or below `low` to at or above `high`, `most` at the most.
+    """Return round numbers from at or below `low` to at or above `high`, `most` at the most.
 
     >>> ticks(0, 4000), ticks(0.96, 2.96)
     ([0, 1000, 2000, 3000, 4000], [0.5, 1.0, 1.5, 2.0, 2.5, 3.0])

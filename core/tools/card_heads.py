@@ -34,7 +34,7 @@ class HeadRow:
 
     @property
     def numbers(self) -> tuple[str, ...]:
-        """Return score, control, the untrained copy's same head and its best, as texts."""
+        """Return as texts: the score, the control, the score of the same head of the untrained copy, and the best score of that copy."""
         return tuple(
             "" if number is None else f"{number:.2f}"
             for number in (self.score, self.control, self.untrained, self.untrained_best)
@@ -60,7 +60,7 @@ def habits(surveyed: HeadMeasures) -> list[HeadRow]:
 
 
 def linked(surveyed: HeadMeasures) -> list[HeadRow]:
-    """Return for each group of linked words the head that finds them best: most above what other words give them."""
+    """Return for each group of linked words the head that attends to them most, compared with the other words."""
     return [_head_row(surveyed, kind, measure, *place) for kind, measure, place in _best_linked(surveyed)]
 
 

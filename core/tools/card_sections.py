@@ -154,7 +154,7 @@ def training_section(training: Training) -> str:
 
 
 def picture(folder: Path) -> str | None:
-    """Return the curve of the training as SVG, None where there is no log to draw."""
+    """Return the curve of the training as SVG; None where there is no log to draw."""
     training = read_training(folder)
     lines = {} if training is None else {words: training.curve(name) for name, words in NAMES.items()}
     lines = {words: points for words, points in lines.items() if points}
@@ -162,7 +162,7 @@ def picture(folder: Path) -> str | None:
 
 
 def scores_section(scores: Sequence[Score], name: str) -> str:
-    """Return a table a split, the model above its baselines, then what was measured part by part."""
+    """Return a table for each split, the model above its baselines, then the measures that have parts, one sentence each."""
     parts: list[str] = []
     for split in dict.fromkeys(score.split for score in scores):
         here = {(score.subject, score.measure): score.value for score in scores if score.split == split}
@@ -211,7 +211,7 @@ def part_sentences(scores: Sequence[Score], split: str, subject: str) -> list[st
 
 
 def heads_section(heads: HeadMeasures) -> str:
-    """Return the clearest head of each habit, then who finds the words that are linked by hand; beside each the untrained copy."""
+    """Return a table of the clearest head of each habit, then of the heads that attend to linked words, each compared with the untrained copy."""
     parts: list[str] = []
     for rows, what, control in (
         (card_heads.habits(heads), "looks at", "shuffled"),
@@ -224,7 +224,7 @@ def heads_section(heads: HeadMeasures) -> str:
 
 
 def column_notes(heads: HeadMeasures) -> str:
-    """Return the meaning of the columns of `heads_section`."""
+    """Return a sentence that explains the columns of `heads_section`."""
     return EXPLAINED["own" if heads.own_items else "battery" if card_heads.linked(heads) else "pairs"].format(
         seed=heads.seed
     )

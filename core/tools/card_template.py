@@ -21,7 +21,7 @@ MARK = re.compile(r"^\[//\]: # \(", re.MULTILINE)
 
 
 def make_place(name: str, content: str = "") -> str:
-    """Return one place with its content.
+    """Return a computed place of a card with its content, between its two marks.
 
     >>> make_place("scores", "BLEU 51.4")
     '[//]: # (computed: scores)\\n\\nBLEU 51.4\\n\\n[//]: # (end)\\n'
@@ -35,7 +35,7 @@ def make_place(name: str, content: str = "") -> str:
 
 
 def fill_places(card: str, contents: Mapping[str, str]) -> str:
-    """Return the card with these contents in their places, its prose unchanged.
+    """Return the card with the contents filled into its computed places, its prose unchanged.
 
     Raises InputError where the places of the card are not those of the contents, each once, opened and closed.
     """
@@ -50,7 +50,7 @@ def fill_places(card: str, contents: Mapping[str, str]) -> str:
 
 
 def remove_places(card: str, *names: str) -> str:
-    """Return the card without these places, for a page that draws them itself.
+    """Return the card without these computed places, for a page that draws them itself.
 
     >>> remove_places("a\\n\\n" + make_place("curve", "![](curve.svg)") + "\\nb\\n", "curve")
     'a\\n\\n\\nb\\n'

@@ -48,7 +48,7 @@ FEWEST = 8
 def evaluate(
     model: Any, data: Path | str | None = None, limit: int | None = None, seed: int | None = None
 ) -> Metrics:
-    """Return items, seconds and the metrics of the model's kind on a file; `limit` takes the first so many items.
+    """Return items, seconds and the metrics of the model's kind on a file; `limit` takes only its first items.
 
     Without a file a model whose recipe draws held-out items is measured on those; there `limit` is for each task or
     length, and another `seed` draws others. Raises InputError for a file that is missing, damaged or of another kind than this model is measured on,
@@ -66,7 +66,7 @@ def evaluate(
 
 
 def with_options(model: Any, *, tokens: int | None = None, full: bool = False, blocks: bool = False) -> Any:
-    """Return the model as it is to be measured: on passages of so many tokens, with all pairs allowed.
+    """Return the model as it is to be measured: on passages of `tokens` tokens, with all pairs allowed (`full`).
 
     Raises InputError for more tokens than it reads, and where `blocks` are meant and it has none.
     """

@@ -81,7 +81,7 @@ def export_model(model: Model, out: Path, dtype: str = "float32") -> Path:
 
 
 def _form(model: Model) -> tuple[Format, dict[str, Any]]:
-    """Return the format that can say this config, and what its config.json says."""
+    """Return the format that can express this config, and the values of its config.json."""
     for form in formats().values():
         values = form.values(model.config)
         if values is not None:

@@ -33,7 +33,7 @@ SPLIT = "books left out"
 
 
 def dealt(labels: dict[str, str], n: int, seed: int) -> dict[str, int]:
-    """Return the fold of each book, given each book's label: the books of a label, shuffled with the seed, in turn.
+    """Return the fold of each book, given each book's label: the books of each label are shuffled with the seed and dealt in turn.
 
     >>> sorted(dealt({"a": "x", "b": "x", "c": "y", "d": "y"}, 2, seed=0).values())
     [0, 0, 1, 1]
@@ -83,7 +83,7 @@ def measure_fold(
     baselines: bool = False,
     resume: bool = False,
 ) -> Metrics:
-    """Train the recipe on a fold's other books and measure it on the fold; with `baselines` those of its kind `beside`.
+    """Train the recipe on the other folds and measure it on this one; with `baselines` also the baselines of its kind.
 
     With `resume` a training goes on from its last checkpoint in the folder. Raises KeyboardInterrupt for one that was stopped.
     """

@@ -29,7 +29,7 @@ def table() -> str:
 
 
 def refusals() -> str:
-    """Return the kinds that are known and not read, those of one reason together."""
+    """Return the known kinds that are not read, as a list by reason."""
     by_reason: dict[tuple[str, str], list[str]] = {}
     for kind, reason in UNREAD.items():
         by_reason.setdefault(reason, []).append(f"`{kind}`")
@@ -48,7 +48,7 @@ def with_part(document: str, command: str, text: str) -> str:
 
 
 def updated(document: str) -> str:
-    """Return core/README.md with today's table."""
+    """Return the text of core/README.md with the table as it is now."""
     return with_part(document, COMMAND, f"{table()}\nKnown by name, and not read:\n\n{refusals()}")
 
 

@@ -31,7 +31,7 @@ def table() -> str:
 
 
 def sources() -> str:
-    """Return the training data as a list, the models of one attribution together."""
+    """Return the training data as a list, one entry for all models with the same attribution."""
     models: dict[str, list[str]] = {}
     for name, entry in read_manifest(shipped_folder()).items():
         models.setdefault(entry.attribution, []).append(name)

@@ -157,7 +157,7 @@ def save(
 
 
 def join_records(before: Training, record: dict[str, Any]) -> dict[str, Any]:
-    """Return the record of a model that went on from its own weights: both commands, what was read and how long it took in all."""
+    """Return the training record of a model that was trained further from its own weights: both commands, and the sums of tokens and time."""
     log = [
         row | {"tokens": row["tokens"] + before.tokens, "minutes": round(row["minutes"] + before.minutes, 2)}
         for row in record["log"]
@@ -181,7 +181,7 @@ def join_records(before: Training, record: dict[str, Any]) -> dict[str, Any]:
 
 
 def _portable_command(argv: list[str]) -> list[str]:
-    """Return the command as one would give it: without where its results went, and without this machine's folder of data."""
+    """Return the command without its output folder, and without this machine's folder of data."""
     shown = list(argv)
     for flag in ("--out", "--work"):
         if flag in shown:

@@ -139,7 +139,7 @@ def write(folder: Path, growth: Growth) -> None:
 
 
 def read(folder: Path) -> Growth | None:
-    """Return the content of growth.json, None where there is none. Raises InputError for a file that is not understood."""
+    """Return the content of growth.json; None where the file is missing. Raises InputError for a file that is not understood."""
     if find_file(folder, FILE) is None:
         return None
     held: dict[str, Any] = json_object(folder, FILE)

@@ -33,7 +33,7 @@ REACH = 0.8
 
 
 def more_positions(network: Any, n_old: int, n: int, *, steps: int = STEPS, seed: int = 0) -> Tensor:
-    """Return the first `n_old` rows of the position table as they are, and n - n_old fitted ones (n d_model).
+    """Return a position table (n d_model) whose first `n_old` rows are the network's and whose other rows are fitted to continue them.
 
     By position alone, the query at i and the key at j are those of x_i = mean + s (p_i - mean p), where the mean over
     texts and the share s of each feature are measured in each layer. A head's score of a distance is the mean of

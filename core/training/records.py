@@ -46,7 +46,7 @@ class Report:
 
     @classmethod
     def read(cls, row: Mapping[str, Any]) -> Report:
-        """Return the report in a row of JSON. Raises ValueError, TypeError or KeyError for anything else than a report."""
+        """Return the report in a row of JSON. Raises ValueError, TypeError or KeyError where it is none."""
         looks = tuple(tuple(float(value) for value in layer) for layer in row["looks"])
         return cls(
             int(row["step"]),
@@ -79,7 +79,7 @@ class RecordedRun(ABC, Generic[Job]):
     @classmethod
     @abstractmethod
     def keep(cls, folder: Path, job: Job, seed: int, moments: Moments) -> Sequence[Report]:
-        """Write into `folder` what was learned; the reports of what can be read back from there."""
+        """Write the trained weights into `folder` and return the reports, measured on the weights as they can be read back."""
 
     @abstractmethod
     def model(self, name: str) -> Model:
@@ -124,7 +124,7 @@ class RecordedRun(ABC, Generic[Job]):
     def record(
         cls, job: Any, folder: Path, seed: int = 0, *, steps: int | None = None, n_other_runs: int = 0
     ) -> Self:
-        """Train it and write what a page opens with, and the reports of `again` other seeds; its seconds are those of the processor."""
+        """Train the job and write the files that a page opens with, with the reports of `again` other seeds; times are in seconds of the processor."""
         first, *others = (
             list(cls.training(job, seed + more, steps=steps, longest=float("inf"), clock=time.process_time))
             for more in range(1 + n_other_runs)

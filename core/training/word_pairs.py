@@ -45,7 +45,7 @@ class MixedPairs:
         self.teacher: nn.Module | None = None
 
     def follow(self, network: nn.Module) -> None:
-        """Take the network, as it begins, for the teacher of the sentences."""
+        """Set a copy of the network, as it begins, as the teacher of the sentences."""
         self.teacher = deepcopy(network).eval().requires_grad_(False)
 
     def batch(self, step: int) -> tuple[tuple[Inputs, Inputs], int]:
@@ -93,7 +93,8 @@ def prepare(data: Path, work: Path, seed: int, device: torch.device) -> MixedPai
 def make_word_pairs(
     train: Sequence[tuple[str, str]], book: Sequence[tuple[str, str]]
 ) -> list[tuple[str, str]]:
-    """Return fragments of the pairs in lower case and with a capital, pairs of two words and the phrasebook without full stops; single words come more often.
+    """Return the phrase pairs in lower case and with a capital, pairs of two words, and the phrasebook without full
+    stops; single words are repeated more often.
 
     >>> make_word_pairs([("Thank you.", "Gracias.")], [("I miss you.", "Te echo de menos.")])[:4]
     [('Thank you', 'Gracias'), ('thank you', 'gracias'), ('I miss you', 'Te echo de menos'), ('i miss you', 'te echo de menos')]

@@ -104,7 +104,7 @@ class Fields:
         return next(iter(found.values()))
 
     def in_their_words(self, error: InputError, names: Mapping[str, tuple[str, ...]]) -> InputError:
-        """Return the same error with the names of the file in place of ours: of several the one in the file, else the first."""
+        """Return the same error with the file's own names in place of ours: of several names the one in the file, else the first."""
         said = _names(self._values)
         known = {
             ours: next((name for name in theirs if name in said), theirs[0]) for ours, theirs in names.items()
@@ -120,7 +120,7 @@ class Fields:
         return float(value)
 
     def positive(self, name: str, default: float) -> float:
-        """Return a positive number; absence gives the default, null 0."""
+        """Return a positive number; `default` if the key is absent, 0 if it is null."""
         value = self._values.get(name, default)
         value = 0.0 if value is None else value
         least = 0 if self._values.get(name) is None else SMALLEST
@@ -130,14 +130,14 @@ class Fields:
         return float(value)
 
     def flag(self, name: str, default: bool | None) -> bool | None:
-        """Return True or False; absent and null give the default."""
+        """Return True or False; `default` if the key is absent or null."""
         value = self._values.get(name)
         if value is not None and not isinstance(value, bool):
             raise self._wrong(f"{name} is {self._quote(value)}", "It must be true or false.")
         return default if value is None else value
 
     def one_of(self, name: str, choices: Mapping[str, Value], default: str) -> Value:
-        """Return the value that a word of `choices` means."""
+        """Return the value that `choices` has for the word in the file. Raises InputError for another word."""
         value = self._values.get(name) or default
         if not isinstance(value, str) or value not in choices:
             raise self._wrong(
@@ -167,7 +167,7 @@ class Fields:
         return tuple(dict.fromkeys(id for id in given if type(id) is int and 0 <= id < n_vocab))
 
     def words(self, name: str, n_vocab: int) -> tuple[tuple[int, ...], ...]:
-        """Return a list of words, each a list of the ids of its tokens; absent and null give none."""
+        """Return a list of words, each a list of token ids; an empty list if the key is absent or null."""
         value = self._values.get(name) or ()
         known = isinstance(value, (list, tuple)) and all(
             isinstance(word, list)

@@ -134,7 +134,9 @@ class Plan:
 
     @property
     def does(self) -> str:
-        """Return the output of its head, "embedding", or "states" where a framed text gives no output; "" for any other network."""
+        """Return the name of the output of its fine-tuned head, "embedding" for a sentence embedder, or "states" for a
+        framed text model without output; "" for any other network.
+        """
         if self.head is not None:
             return self.head.output
         if self.pooling is not None:
@@ -148,7 +150,7 @@ class Plan:
 
     @property
     def memory(self) -> int:
-        """Return the bytes that opening it takes: its numbers, and the largest tensor once more in float32 while it is read."""
+        """Return the bytes of memory needed to open the model: all its numbers, and the largest tensor once more in float32 while it is read."""
         return self.n_bytes + FLOAT32 * max((prod(take.shape) for take in self.takes), default=0)
 
 
@@ -159,7 +161,8 @@ def check_names(
     passed: re.Pattern[str] = NEVER,
     heads: re.Pattern[str] = NEVER,
 ) -> tuple[str, ...]:
-    """Compare what is stored with what the config asks for; returns the tensors of known task heads, unused.
+    """Compare the stored tensors with those that the config requires, and return those of known task heads, which are
+    unused. Raises InputError where they do not fit.
 
     `passed` matches old buffers without a learned number, `heads` task heads.
     Raises InputError naming the first five missing, left-over or misshapen tensors.
@@ -237,7 +240,7 @@ def find_mappable(takes: tuple[WeightMapping, ...], weights: Weights) -> Mapping
 
 
 def build(plan: Plan, weights: Weights, between: Callable[[], object] = lambda: None) -> nn.Module:
-    """Return the network with its weights: those in `plan.mapped` as they are stored, the others in float32. Reads each tensor once.
+    """Build the network with its weights: those in `plan.mapped` as they are stored, the others in float32. Each tensor is read once.
 
     `between` is called before each of them; what it raises ends the reading.
     Half precision stays where a layer multiplies with it in float32 (`core.layers.linear.multiply_by_blocks`) or looks up its rows.

@@ -62,7 +62,7 @@ class MappedFile:
             self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
 
     def tensor(self, entry: Entry) -> Tensor:
-        """Return a view of the file: its numbers are read when they are used, and take no other memory."""
+        """Return a tensor as a view of the file: its numbers are read from there when they are used, and occupy no other memory."""
         dtype, n = DTYPES[entry.dtype], prod(entry.shape)
         if not n:
             return torch.empty(entry.shape, dtype=dtype)

@@ -27,7 +27,7 @@ MARKS = {
 
 
 def once(pairs: list[tuple[str, Any]]) -> dict:
-    """Return an object whose keys occur once: of two the library might take the other."""
+    """Return an object from its (key, value) pairs. Raises Refused for a key that occurs twice, of which the library might use the other value."""
     held = dict(pairs)
     if len(held) != len(pairs):
         raise Refused("a key occurs twice in it")
@@ -145,7 +145,7 @@ def names(vocab: str) -> str:
 
 
 def cutter(path: str, longest: int) -> dict:
-    """Return the cutter of the texts of one side, from its SentencePiece model: a Unigram model as text in "model", and the rest."""
+    """Return the facts of a SentencePiece model of the kind Unigram, from which `core.text.Cutter.from_facts` makes a cutter of texts."""
     import tokenizers
     from tokenizers import models
 

@@ -269,7 +269,7 @@ def cleaned(path: str) -> tuple[str, list[dict]]:
 
 
 def tried(out: Out, text: str, added: Sequence[dict] = ()) -> dict:
-    """Load it, encode and decode with it, and say what it holds; `added` are the tokens that the file adds, whose ids count as it writes them."""
+    """Load the tokenizer, encode and decode a text with it, and return the facts about it; `added` are the tokens that the file adds, with their ids."""
     import tokenizers
 
     backend = tokenizers.Tokenizer.from_str(text)

@@ -43,7 +43,7 @@ def fit(
     max_steps: int,
     clock: Callable[[], float] = lambda: 0.0,
 ) -> list[FittedHead]:
-    """Fit logistic regression to vectors (text d_model) and labels (text,); return every state that was kept, the first of zeros.
+    """Fit logistic regression to vectors (text d_model) and labels (text,); return the states on the way, the first of zeros.
 
     It ends where no slope is above FLAT, or after `max_steps` steps.
 

@@ -60,7 +60,7 @@ def find_thing(text: str) -> str:
 
 
 def find_kind(text: str) -> str:
-    """Return whether a sentence is about food, a tale, a place or a person.
+    """Return the kind of thing that a sentence is about: "food", "tale", "place" or "person".
 
     >>> find_kind("My uncle's soup was good.")
     'food'
@@ -107,7 +107,7 @@ def _sample_entailments(n: int, seed: int, split: Split) -> list[LabelledTexts]:
 
 
 def _sample_similarities(n: int, seed: int, split: Split) -> list[LabelledTexts]:
-    """Return pairs of an opinion and a short one about anything, both good or both bad (0), or not (1)."""
+    """Return pairs of opinions about any two things, the second a short one: of the same mind (0) or not (1)."""
     rng, made = random.Random(seed), list[LabelledTexts]()
     for item in finetune_tasks.sample_opinions(n, seed, split):
         wanted, kind = rng.randrange(len(SAME)), rng.choice(sorted(lexicon.CLASSES))

@@ -187,7 +187,7 @@ def training(
     every: float = 0.0,
     clock: Callable[[], float] = time.perf_counter,
 ) -> Iterator[tuple[Report, dict[str, Tensor]]]:
-    """Tune it: a report, and a copy of all that learns, at MOMENTS even distances, the last one always.
+    """Fine-tune the model and yield a report with a copy of the trained weights at MOMENTS even distances, at the last step always.
 
     Moments lie at least `every` seconds apart. It ends after `steps` (default the tuning's)
     or after `longest` seconds of `clock`; the rate of learning is at zero then.

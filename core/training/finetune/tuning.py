@@ -331,7 +331,7 @@ class RecordedRun(records.RecordedRun[Tuning]):
 
     @classmethod
     def keep(cls, folder: Path, job: Tuning, seed: int, moments: Moments) -> Sequence[Report]:
-        """Store the change of the weights and return the reports; the last one is of the model as it is read back, so that rounding counts."""
+        """Store the change of the weights and return the reports; the last report is measured on the weights as read back, rounding included."""
         save_file(encode_delta(moments[-1][1], _base().network.state_dict()), folder / WEIGHTS)
         *before, last = (report for report, _ in moments)
         read_back = cls(job, "", seed, (), (), folder).model(job.name)

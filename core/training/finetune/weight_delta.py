@@ -17,7 +17,7 @@ MOST = 7
 
 
 def encode_delta(weights: Mapping[str, Tensor], before: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Return what is stored of weights: of a matrix with an earlier value its change in steps; anything else in half precision.
+    """Return the stored form of weights: of a matrix with an earlier value its change in quantized steps, of anything else half precision.
 
     >>> before, after = torch.zeros(3, 4), torch.tensor([[0.0, 0, 0, 0], [7, -7, 3, 0], [0, 0, 0, 0]])
     >>> kept = encode_delta({"w": after}, {"w": before})

@@ -64,7 +64,7 @@ class Outcome:
 def train(
     recipe: Recipe, task: Task, plan: Plan, device: torch.device, ranks: Ranks = SINGLE_PROCESS
 ) -> Outcome:
-    """Run a recipe. Ctrl-C ends it after the step in hand; the last checkpoint and the weights are kept.
+    """Train by a recipe. Ctrl-C ends it after the present step; the last checkpoint and the weights are kept.
 
     The length is `plan.steps` (default what is left of the recipe's), or `plan.minutes` of wall clock: the cosine ends
     where the time ends. Batch and dropout of a step depend on the seed and the step alone, so a resumed run goes on as
@@ -182,7 +182,9 @@ def _step(
     device: torch.device,
     ranks: Ranks,
 ) -> torch.Tensor:
-    """Go down the mean loss of this process's (seed, batch, number of tokens); gives its part of it, and the tokens."""
+    """Take one optimiser step on the mean loss of this process's (seed, batch, number of tokens); return its part of the
+    loss, and the number of tokens.
+    """
     learner.train()
     for optim in optims:
         optim.zero_grad(set_to_none=True)
@@ -238,7 +240,7 @@ class _State:
             self.read()
 
     def read(self) -> None:
-        """Take in the losses that are still with the device: to ask for each at once would hold up the step behind it."""
+        """Read the losses that are still on the device; reading each at once would delay the step after it."""
         learnt, self.waiting = torch.stack(self.waiting).tolist() if self.waiting else [], []
         for loss, n_tokens in learnt:
             self.counted += 1

@@ -31,7 +31,7 @@ def optimiser(network: nn.Module, heads: tuple[str, ...], *, lr: float, head_lr:
 
 
 def descend(loss: Tensor, optims: Sequence[torch.optim.Optimizer], factor: float) -> None:
-    """Take one step down `loss`, the rates times `factor`, the gradient no longer than 1."""
+    """Take one optimiser step on `loss` with the learning rates times `factor` and the gradient clipped to length 1."""
     for optim in optims:
         optim.zero_grad(set_to_none=True)
     loss.backward()

@@ -93,7 +93,7 @@ class Orders(bert_mini.Passages):
         return RECIPE.config
 
     def progress(self, step: int) -> float:
-        """Return the part of the stage that is over, 0 to 1."""
+        """Return the share of the present stage that is done, 0 to 1."""
         return step / STEPS
 
     def mix_for(self, step: int) -> Mix:
@@ -235,7 +235,7 @@ def prepare(data: Path, work: Path, seed: int, device: torch.device, kind: type[
 
 @torch.no_grad()
 def inherit(network: Any) -> None:
-    """Take over bert-mini: its tables in the directions that matter most to its words, one of its layers, its heads.
+    """Initialise from bert-mini: its tables projected to the directions that matter most to its words, one of its layers, its heads.
 
     The table of V x H is cut to V x E by its singular vectors (the best of that rank; Eckart and Young 1936), which are
     the map behind it; segments and positions go into the same directions. Only the head for the order of two texts begins untrained.

@@ -113,7 +113,7 @@ def repeat_positions(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 
 def inherit(network: nn.Module) -> None:
-    """Begin with what bert-mini has learned, and with new positions that its heads tell apart.
+    """Initialise from bert-mini, with additional positions that its heads can distinguish.
 
     On 276 passages of 512 tokens (the first 2,000 paragraphs of valid), before the first step, the full mask then guesses
     48.6% of the hidden words and the blocks 50.0%; with places used again, on 48 windows, 26% and 50%.

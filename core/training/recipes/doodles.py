@@ -118,7 +118,7 @@ def _prepared(kind: type[LabelledDrawings], config: Any) -> Any:
 
 
 def examples() -> tuple[Example, ...]:
-    """Return doodles of our own, each as it is and moved three times."""
+    """Return the example doodles, each once unchanged and three times varied."""
     return tuple(Example(doodles.as_text(pixels)) for pixels in example_drawings().pixels)
 
 

@@ -28,7 +28,7 @@ ROWS, N_EXAMPLES = 48, 32
 
 
 def prepare(data: Path, work: Path, seed: int, device: torch.device) -> SyntheticStream:
-    """Return strings that come twice (`core.data.tasks.sample_repeat`); nothing is read from `data`.
+    """Return the training strings that occur twice (`core.data.tasks.sample_repeat`); nothing is read from `data`.
 
     Every sign of a second copy but its first can be foretold, and only that counts. The rows of a step are of one length.
     """
@@ -47,7 +47,7 @@ def prepare(data: Path, work: Path, seed: int, device: torch.device) -> Syntheti
 
 
 def examples() -> tuple[Example, ...]:
-    """Return held-out strings that come twice, of many lengths."""
+    """Return held-out strings that occur twice, of many lengths."""
     rng = np.random.default_rng(0)
     return tuple(
         Example(with_spaces(sample_repeat(rng, int(length), "test")[0]))

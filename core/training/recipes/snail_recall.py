@@ -55,7 +55,7 @@ def prepare(data: Path, work: Path, seed: int, device: torch.device) -> Syntheti
 
 @torch.no_grad()
 def begin(network: Any) -> None:
-    """Set token vectors to size 1, and double the matrices of attention, where there is attention."""
+    """Scale the token vectors to size 1, and double the matrices of attention if there are any."""
     nn.init.normal_(network.embed["token"].weight)
     if network.cfg.attends:
         double_weights(network, "to_q", "to_k", "to_v")

@@ -54,7 +54,7 @@ class Sounds:
         return (batch, wanted, batch.real), int(batch.real.sum())
 
     def loss(self, network: Any, batch: tuple[Batch, Tensor, Tensor]) -> Tensor:
-        """Return the loss in nats a letter, in float32 on a processor too: matrices this small take twice as long in bfloat16 there."""
+        """Return the loss in nats per letter, in float32 on a CPU too: matrices this small take twice as long in bfloat16 there."""
         given, wanted, counts = batch
         kind = wanted.device.type
         with torch.autocast(kind, enabled=kind != "cpu" and torch.is_autocast_enabled(kind)):

@@ -53,9 +53,9 @@ def training(
     every: float = 0.0,
     clock: Callable[[], float] = time.perf_counter,
 ) -> Iterator[tuple[Report, dict[str, Tensor]]]:
-    """Train it: a report and a copy of the weights at the moments that are worth looking at, the last one always.
+    """Train the task and yield a report with a copy of the weights at selected steps, the last one always.
 
-    Moments lie at rising distances of steps, and at least `every` seconds apart. It ends after `steps` (default the task's)
+    Reports are at rising distances of steps, and at least `every` seconds apart. It ends after `steps` (default the task's)
     or after `longest` seconds of `clock`; the rate of learning is at zero then.
     """
     task = replace(task, steps=task.steps if steps is None else steps)
@@ -185,7 +185,7 @@ class RecordedRun(records.RecordedRun[Task]):
         return history.steps(self.folder)
 
     def open_step(self, step: int, name: str | None = None) -> Model:
-        """Return the model of a stored step. Raises InputError for another one."""
+        """Return the model of a stored step. Raises InputError for a step that was not stored."""
         found = history.open_step(_blank(self.job.name), self.folder, step)
         return replace(found, name=name) if name else found
 
