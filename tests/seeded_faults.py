@@ -2,7 +2,8 @@
 
     python -m tests.seeded_faults OUT.json                          300 faults by seed 0, tests of tests/core, tests/reference and core
     python -m tests.seeded_faults OUT.json --count 30 --seed 1 -- tests/core -m "not bench"
-    python -m tests.seeded_faults OUT.json --again                  those that survived, on all tests that reach them, without a limit
+    python -m tests.seeded_faults OUT.json --again                  those of OUT.json that no test noticed, on all tests that reach them, without a limit
+    python -m tests.seeded_faults OUT.json --again --only core/scoring -- tests/core/test_prompts.py
 
 A fault is one operator, comparison, sign or small number of one function that is another one. All tests run once to learn which functions
 each of them reaches; then for each fault a copy of this process, with the function's code replaced, runs the tests that reach it, the
@@ -14,8 +15,8 @@ from __future__ import annotations
 import argparse
 import ast
 import builtins
+import gc
 import importlib
-import inspect
 import json
 import os
 import random
@@ -26,7 +27,7 @@ import time
 import types
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -157,42 +158,48 @@ def seeded(count: int, seed: int) -> list[Fault]:
     return faults[:count]
 
 
-def compiled(path: str, function: str, edit: Any) -> types.CodeType:
-    """Return the code of a function of a module after `edit` of its syntax tree."""
+Codes = dict[tuple[str, int], types.CodeType]
+
+
+def compiled(path: str, function: str, edit: Any) -> Codes:
+    """Return the code of a function of a module after `edit` of its syntax tree, and of each function in it, by name and line."""
     tree = ast.parse((ROOT / path).read_text("utf-8"))
-    edit(next(node for found, node in functions(tree) if found == function))
-    pending = [compile(ast.fix_missing_locations(tree), str(ROOT / path), "exec")]
+    edit(next(node for name, node in functions(tree) if name == function))
+    pending, codes = [compile(ast.fix_missing_locations(tree), str(ROOT / path), "exec")], {}
     while pending:
         code = pending.pop()
-        if code.co_qualname == function:
-            return code
         pending += [each for each in code.co_consts if isinstance(each, types.CodeType)]
-    raise LookupError(f"{function} is not in {path}")
+        if code.co_qualname == function or code.co_qualname.startswith(f"{function}.<locals>."):
+            codes[code.co_qualname, code.co_firstlineno] = code
+    return codes
 
 
-def living(path: str, function: str) -> types.FunctionType | None:
-    """Return the function of the imported module whose code can be replaced; None where a decorator hides it."""
-    module = importlib.import_module(path.removesuffix(".py").removesuffix("/__init__").replace("/", "."))
-    holder, _, name = function.rpartition(".")
-    owner = getattr(module, holder) if holder else module
-    value = inspect.getattr_static(owner, name, None)
-    value = getattr(value, "fget", None) or getattr(value, "func", None) or getattr(value, "__func__", value)
-    value = inspect.unwrap(value) if callable(value) else None
-    same = isinstance(value, types.FunctionType) and value.__code__.co_qualname == function
-    return value if same else None
+def replace(path: str, codes: Codes) -> int:
+    """Replace the code of all functions that live; return how many. A function made by another lives on its own."""
+    gc.unfreeze()  # what is frozen is not listed
+    count = 0
+    for each in gc.get_objects():
+        if type(each) is types.FunctionType and each.__code__.co_filename == str(ROOT / path):
+            code = codes.get((each.__code__.co_qualname, each.__code__.co_firstlineno))
+            if code is not None and code.co_freevars == each.__code__.co_freevars:
+                each.__code__ = code
+                count += 1
+    return count
 
 
 def count_calls(path: str, function: str) -> bool:
-    """Let a function note that it was reached; return whether it can be replaced."""
-    target = living(path, function)
-    if target is None:
-        return False
-    note = ast.parse(f"{HITS}.add({f'{path}:{function}'!r})").body
-    code = compiled(path, function, lambda node: node.body.__setitem__(slice(0, 0), note))
-    if code.co_freevars != target.__code__.co_freevars:
-        return False
-    target.__code__ = code
-    return True
+    """Let a function and those in it note that they were reached; return whether it lives."""
+    importlib.import_module(path.removesuffix(".py").removesuffix("/__init__").replace("/", "."))
+    note = f"{HITS}.add({f'{path}:{function}'!r})"
+
+    def edit(function: ast.FunctionDef) -> None:
+        for node in ast.walk(function):
+            if isinstance(node, ast.FunctionDef):
+                node.body[:0] = ast.parse(note).body
+            elif isinstance(node, ast.Lambda):
+                node.body = ast.BoolOp(ast.Or(), [ast.parse(note, mode="eval").body, node.body])
+
+    return replace(path, compiled(path, function, edit)) > 0
 
 
 def forget_results() -> None:
@@ -240,9 +247,7 @@ class Seeding:
             name = f"{fault.path}:{fault.function}"
             tests = sorted(self.reached[name], key=self.seconds.__getitem__)
             noticed = (
-                "hidden by a decorator"
-                if name in hidden
-                else self._notice(fault, [items[test] for test in tests])
+                "no longer there" if name in hidden else self._notice(fault, [items[test] for test in tests])
             )
             rows.append(asdict(fault) | {"tests": len(tests), "noticed": noticed})
             self.out.write_text(json.dumps(rows, indent=1, ensure_ascii=False) + "\n", "utf-8")
@@ -271,11 +276,8 @@ class Seeding:
 
     def _child(self, fault: Fault, items: list[pytest.Item], write: int) -> None:
         """Run the tests with the fault until one fails, tell it, and end."""
-        target = living(fault.path, fault.function)
-        assert target is not None
-        target.__code__ = compiled(
-            fault.path, fault.function, lambda node: change(changeable(node)[fault.at])
-        )
+        codes = compiled(fault.path, fault.function, lambda node: change(changeable(node)[fault.at]))
+        replace(fault.path, codes)
         forget_results()
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         os.dup2(1, 2)
@@ -300,19 +302,19 @@ def main() -> int:
     options.add_argument("--count", type=int, default=300)
     options.add_argument("--seed", type=int, default=0)
     options.add_argument("--again", action="store_true")
+    options.add_argument("--only", default="", help="a file or folder")
     words = sys.argv[1:]
     split = words.index("--") if "--" in words else len(words)
     given, tests = options.parse_args(words[:split]), words[split + 1 :]
-    faults, limit = seeded(given.count, given.seed), float(SECONDS)
+    limit = float(SECONDS)
     if given.again:
         rows = json.loads(given.out.read_text("utf-8"))
-        old = {
-            (row["path"], row["function"], row["at"])
-            for row in rows
-            if row["noticed"].startswith(("survived", "time"))
-        }
-        faults, limit = [fault for fault in faults if (fault.path, fault.function, fault.at) in old], 1e9
-        given.out = given.out.with_suffix(".again.json")
+        names = [field.name for field in fields(Fault)]
+        faults = [Fault(*(row[name] for name in names)) for row in rows if "::" not in row["noticed"]]
+        given.out, limit = given.out.with_suffix(".again.json"), 1e9
+    else:
+        faults = seeded(given.count, given.seed)
+    faults = [fault for fault in faults if fault.path.startswith(given.only)]
     plugin = Seeding(faults, given.out, limit)
     pytest.main(["-q", "-p", "no:cacheprovider", *(tests or TESTS)], plugins=[plugin])
     rows = json.loads(given.out.read_text("utf-8"))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import torch
 
 import core
-from core.analysis.attribution.logit_attribution import KEEP, attribute
+from core.analysis.attribution.logit_attribution import KEEP, _BackwardWalk, attribute
 from core.analysis.attribution.target_token import OutputTarget
 from tests.core.test_logit_lens import CASES, TEXT, case
 from tests.core.test_run import build as build_other
@@ -31,6 +33,12 @@ def test_the_parts_add_up_to_the_logit(run, against):
         for kind, heads in found.heads.items():
             assert heads.shape == (2, run.model.config.n_heads)
             np.testing.assert_allclose(found.attention(kind), heads.sum(1) + found.biases[kind])
+
+
+def test_a_cap_leaves_a_share_of_a_logit_and_all_of_zero():
+    walk = SimpleNamespace(trace=lambda path: np.array([1.0, 0.0]))
+    shares = _BackwardWalk._cap_shares(walk, SimpleNamespace(logit_cap=2.0), np.eye(2))
+    np.testing.assert_allclose(shares, [2 * np.tanh(0.5), 1])
 
 
 def test_a_part_is_what_the_logit_loses_without_it_while_the_scale_is_held():

@@ -126,6 +126,17 @@ def test_the_rows_behind_a_score_make_the_score(name):
         )
 
 
+def test_induction_reads_the_word_behind_each_earlier_copy():
+    text = "the cat saw the dog and the cat"
+    read = core.open_model("gpt-mini").run(text, keep=["*.pattern"]).attention("causal", by="word")
+    cells, rows = evidence.measured_cells(read, "induction", evidence.Example(text))
+    behind = [
+        [key > 0 and read.keys[key - 1] == word for key in range(i)] for i, word in enumerate(read.keys)
+    ]
+    assert [row[:i].tolist() for i, row in enumerate(cells)] == behind and not np.triu(cells).any()
+    assert rows.sum() == 3 and cells.sum() == 4
+
+
 @pytest.mark.quick(3)
 @pytest.mark.parametrize(
     "name", ["induction", "duplicate", "coreference", "agreement", "questions", "lists", "quotes"]

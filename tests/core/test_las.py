@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,6 +17,7 @@ from core.data.speech.sampling import RowSampler
 from core.errors import InputError
 from core.models import Batch, families
 from core.models.las import LasConfig
+from core.scoring import spelling
 from core.scoring.spelling import edit_distance, error_rate, sample_items
 from core.text.words import words_of
 from core.trace import Recorder
@@ -202,6 +205,21 @@ def test_rows_of_the_training_are_drawn_from_the_clips_and_differ():
 def test_letters_are_counted_as_levenshtein_counts_them():
     assert [edit_distance(*pair) for pair in (("", "ab"), ("kitten", "sitting"), ("ab", "ab"))] == [2, 3, 0]
     assert error_rate(["ab", ""], ["ab", "cd"]) == 0.5
+
+
+def test_every_sound_is_counted_and_may_be_written_to_its_end(monkeypatch):
+    read, limits = [], []
+    monkeypatch.setattr(spelling, "_read", lambda _model, items: read.extend(items) or [""] * len(items))
+    monkeypatch.setattr(spelling, "baselines", lambda *_: {})
+    assert spelling.measure(None, limit=1)["items"] == len(read) == 19
+    wave = np.random.default_rng(0).standard_normal(4000).astype(np.float32)
+    np.testing.assert_array_equal(spelling._shape(wave)[:, [0, -1]], waves.log_mel(wave)[[0, -1]].T)
+    cfg, texts = LasConfig(), ["tree", "tree four"]
+    net = SimpleNamespace(cfg=cfg, parameters=lambda: iter([torch.zeros(1)]))
+    monkeypatch.setattr(spelling, "greedy", lambda *_, limit, **__: limits.extend(limit) or [[]] * len(limit))
+    spelling.transcribe(net, SimpleNamespace(start=1, end=2, decode=str), texts)
+    states = [len(waves.log_mel(reader.synthesize(reader.read(text))[0])) / cfg.n_frames for text in texts]
+    assert limits == [math.ceil(n) + 10 for n in states]
 
 
 def test_held_out_sounds_are_in_voices_that_no_training_hears():

@@ -114,6 +114,8 @@ def test_a_vit_begins_with_the_encoder_or_with_nothing_and_the_autoencoder_stays
     assert again.cfg.classes == few.classes and not any(part.requires_grad for part in again.parameters())
     known, fresh = (net.state_dict()[head] - before[head] for net in (again, other))
     assert known.abs().max() < 0.01 < fresh.abs().max()
+    torch.manual_seed(0)
+    assert (other.state_dict()[head] - ViT(other.cfg).state_dict()[head]).abs().max() < 0.01
 
 
 def test_drawings_of_other_classes_or_sizes_are_refused_in_words(path):

@@ -135,5 +135,7 @@ def test_the_prompt_word_alone_chooses_the_task():
         others = [other.answer for other in toy_prompts("hello")]
         best = min(answers(tiny, toy.prompt, others), key=lambda each: each.place)
         assert best.text == toy.answer and best.share > 0.9
-    with pytest.raises(core.InputError):
-        solved(tiny, length=15)
+    assert set(solved(tiny, n=1, length=1).values()) <= {0.0, 1.0}
+    for wrong in ({"n": 0}, {"length": 0}, {"length": 15}):
+        with pytest.raises(core.InputError):
+            solved(tiny, **wrong)

@@ -93,7 +93,8 @@ class Answering(torch.nn.Module):
                     ids[: int(batch.real[place].sum())] == row[: int(batch.real[place].sum())]
                     or ids[:7] == row[:7]
                 ):
-                    found[place, torch.arange(len(row) - 1), torch.tensor(row[1:])] = 1
+                    ahead = row[1 : len(ids) + 1]
+                    found[place, torch.arange(len(ahead)), torch.tensor(ahead)] = 1
         return found
 
     def logits(self, hidden: torch.Tensor) -> torch.Tensor:
@@ -107,6 +108,10 @@ def test_an_answer_counts_whole_and_with_its_end(tmp_path):
     model = SimpleNamespace(network=Answering(rows), tokenizer=tokenizer)
     items = [("copy: abcd =", "abcd"), ("reverse: abcd =", "dcba"), ("copy: wxyz =", "wxyz")]
     assert prompts.correct_answers(model, items) == [True, False, False]
+    asked = [SimpleNamespace(text=text, answers=(answer[0],)) for text, answer in items]
+    assert episodes.correct_answers(model, asked) == [True, True, True]
+    asked[1].answers = ("a",)
+    assert episodes.correct_answers(model, asked) == [True, False, True]
 
 
 @pytest.mark.parametrize("name", ["prompt-tiny", "copy-lstm"])

@@ -131,7 +131,11 @@ def mean_patch_distance(weights: Float[Array, "*batch query key"]) -> Float[Arra
 
 
 def _mean_of_numbers(rows: Array) -> Array:
-    """Return the mean over the last axis of what is not NaN; NaN where nothing is, as for the lines of a blank picture."""
+    """Return the mean over the last axis of what is not NaN; NaN where nothing is, as for the lines of a blank picture.
+
+    >>> _mean_of_numbers(np.array([[0.5, np.nan], [np.nan, np.nan]])).tolist()
+    [0.5, nan]
+    """
     numbers = ~np.isnan(rows)
     count = numbers.sum(-1)
     return np.where(count > 0, np.where(numbers, rows, 0).sum(-1) / np.maximum(count, 1), np.nan)
