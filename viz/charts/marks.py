@@ -85,7 +85,7 @@ def bars(
         text.encode(text="label:N"),
     ]
     if level is not None:
-        rule = vega.rows([{"value": level}], y=alt.value(0), y2=alt.value("height"))
+        rule = vega.rows([{"value": level}], y=alt.value(0), y2=alt.value("height"), yOffset=alt.value(0))
         layers.insert(1, rule.mark_rule(color=theme.MUTED, strokeDash=[4, 4]))
     span = [f"min({room}, width / 4)" if low < 0 else "0", f"max(width / 2, width - {room})"]
     chart = vega.frame(*layers, height=8 + pixels * len(values), data=rows).encode(
@@ -146,7 +146,7 @@ def columns(
         text.encode(text="label:N"),
     ]
     if level is not None:
-        rule = vega.rows([{"value": level}], x=alt.value(0), x2=alt.value("width"))
+        rule = vega.rows([{"value": level}], x=alt.value(0), x2=alt.value("width"), xOffset=alt.value(0))
         layers.insert(1, rule.mark_rule(color=theme.MUTED, strokeDash=[4, 4]))
     axis = alt.Axis(
         labelExpr=vega.name_expression([each if len(each) > 1 else each[0] for each in names]),
@@ -210,7 +210,7 @@ def lines(
         rule = vega.rows([{"y": level}], x=alt.value(0), x2=alt.value("width"), color=alt.value(theme.MUTED))
         layers.append(rule.mark_rule(strokeDash=[4, 4]))
     chart = vega.frame(*layers, height=height, data=rows).encode(
-        x=alt.X("x:Q", title=x, scale=across, axis=alt.Axis(format="~s", grid=False, **bare)),
+        x=alt.X("x:Q", title=x, scale=across, axis=alt.Axis(format=",~r", grid=False, **bare)),
         y=alt.Y("y:Q", title=None, scale=up, axis=alt.Axis(format=form, **bare)),
         color=_group_colours(names, hues, "line:N"),
     )

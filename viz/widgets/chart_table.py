@@ -13,6 +13,8 @@ from typing import Any
 
 import pandas as pd
 
+PLACES = ("x", "y", "xOffset", "yOffset")
+"""Channels that all layers may share; the layer of the table has no part in their scales."""
 TABLE, ROWS = "as a table", "rows"
 """Names of data in a chart that is sent: its table, and the rows that layers without their own share."""
 _NAME_BY_NUMBER = re.compile(r"(\[.*\])\[datum\.(\w+)\]")
@@ -26,7 +28,7 @@ def attach_table(tree: dict[str, Any]) -> dict[str, Any]:
         "data": {"name": TABLE},
         "transform": [{"filter": "false"}],
         "mark": {"type": "line"},
-        "encoding": {},
+        "encoding": {name: {"value": 0} for name in tree.get("encoding", {}) if name in PLACES},
     }
     named = {TABLE: extract_table(tree)} | tree.get("datasets", {})
     shared = tree.get("data", {})
