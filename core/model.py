@@ -120,7 +120,7 @@ class Model:
         return self.has_scores and self.main_output in ("classes", "score")
 
     def choice(self, index: int) -> str:
-        """Return the name of a column of `Run.scores`: a token, a class, a tag; of an answer's edges see `Run.choice`."""
+        """Return the name of a column of `Run.scores`: a token, a class or a tag; `Run.choice` also names the positions of an answer."""
         names = {"classes": self.class_names, "tags": self.tag_names, "score": ("score",)}.get(
             self.main_output
         )

@@ -174,7 +174,7 @@ def continuation_logits(
 
 
 def _stepwise(model: Model, prompt: Prompt, ids: Sequence[int]) -> Tensor:
-    """Compute the same logits (len(ids) + 1, vocab) of one row token by token, with a KV cache."""
+    """Compute the logits after the prompt and after each token of `ids`, (len(ids) + 1, vocab), token by token with a KV cache."""
     reader = Stepper(model, prompt)
     found = [reader.read([prompt.ids]).logits[0], *(reader.read([[index]]).logits[0] for index in ids)]
     return torch.from_numpy(np.stack(found))

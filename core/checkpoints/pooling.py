@@ -78,7 +78,9 @@ def pooled(plan: Plan, weights: Weights, folder: Path) -> tuple[Plan, Weights]:
 
 
 def _modules(folder: Path) -> list[tuple[str, str]]:
-    """Return the last word of each module's type, with the folder that it names, which must be in this one."""
+    """Return (type, folder) of each module of a sentence embedder, the type without its package; [] where the list is
+    missing or names a path outside the folder.
+    """
     path = find_file(folder, MODULES)
     given: Any = [] if path is None else strict_json(small_bytes(path, LARGEST), MODULES)
     found: list[tuple[str, str]] = []

@@ -61,7 +61,7 @@ def compare(
 ) -> Comparison:
     """Compare two texts by their steps (of a beam: those of `hypothesis_steps`), both after the same prompt.
 
-    `length_penalty` gives them the score of a beam, with what diversity cost each of them taken off.
+    With `length_penalty` both get the score of a beam; `costs` are then subtracted from their log-probabilities, for diverse beam search.
 
     >>> from core.decoding import Beam, counterexample, hypothesis_steps
     >>> from core.decoding.decode import write

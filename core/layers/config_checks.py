@@ -67,7 +67,7 @@ def check_flags(cfg: Any, *names: str) -> None:
 
 
 def check_layers(cfg: Any, name: str) -> tuple[int, ...]:
-    """Return the numbers of some of a config's layers, as a tuple. Raises a ValueError for others than its own, each once and in order."""
+    """Return the layer numbers of a config field as a tuple. Raises ValueError where they are not distinct, ascending layers of the config."""
     given, n = getattr(cfg, name), cfg.n_layers
     found = tuple(given) if isinstance(given, list | tuple) else None  # a config.json knows lists only
     if (

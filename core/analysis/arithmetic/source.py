@@ -137,7 +137,7 @@ def source_lines(run: Run, kind: str, layer: int, edits: Sequence[Edit] = ()) ->
 
 
 def source_paths(run: Run, kind: str, layer: int) -> tuple[str, ...]:
-    """Return the paths recorded by all of these lines, for `keep`: `tensor_card` can describe each."""
+    """Return the recorded paths of all source lines of an attention, for `keep`: `tensor_card` can describe each."""
     return tuple(line.path for line in source_lines(run, kind, layer) if line.path is not None)
 
 

@@ -46,7 +46,7 @@ def cautions(
     - "separator": they attend to the keys at `marks` (added to the text, as [SEP] is) other than the first.
     - "even": the row attends near-uniformly to all it may attend to: it distinguishes nothing.
     - "itself": the row attends mostly to its own position, which only attention within one text has.
-    - "few": the row may look at one place only, so its 100% says nothing.
+    - "few": the row may attend to one position only, so its weight of 100% is no evidence.
 
     >>> cautions(np.array([[1.0, 0.0], [0.9, 0.1]]), np.tri(2, dtype=bool), 0, same_text=True)
     (Caution(kind='sink', share=0.9), Caution(kind='few', share=1.0))

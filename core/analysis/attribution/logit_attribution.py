@@ -240,7 +240,7 @@ class _BackwardWalk:
         return np.divide(kept, plain, out=np.ones_like(plain), where=plain != 0)
 
     def _activation(self, layer: Any, activation: Any, norm: Any, x: Array) -> None:
-        """Go through a linear map of x, its activation, held at the share that it lets through, and the norm after it."""
+        """Follow the gradient through a linear map of x, its activation as a fixed factor per feature, and the norm after it."""
         pre = _array(layer.weight) @ x + _bias(layer)
         act = activation(torch.from_numpy(pre)).numpy()
         if norm is not None:

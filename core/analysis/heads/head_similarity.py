@@ -113,7 +113,9 @@ def common_positions(several: Sequence[TextPatterns]) -> tuple[tuple[int, ...], 
 
 
 def stack_rows(texts: Sequence[Sequence[TextPatterns]]) -> HeadRows:
-    """Stack the rows of all heads: `texts[t]` has text t as each model sees it. A text without a common word is left out."""
+    """Stack the rows of all heads over all texts: `texts[t]` has the patterns of text t for each model. A text without a
+    word that all share is left out.
+    """
     found = []
     for several in texts:
         queries, keys = common_positions(several)

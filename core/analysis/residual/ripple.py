@@ -38,7 +38,9 @@ def changed_text(model: Model, text: str, first: Sequence[str] = ()) -> str:
 
 
 def changed_texts(model: Model, text: str) -> Iterator[str]:
-    """Yield the text with one word changed into another of ours, or else of the text, with as many tokens: from the last word on, short ones only where there are no others."""
+    """Yield the text with one word replaced and the number of tokens unchanged: by words of OTHERS, then by other words
+    of the text. Words are replaced from the last on, short ones only where there are no others.
+    """
     words = changeable_spans(model, text)
     long = [(begin, end) for begin, end in words if end - begin > 2] or words
     for others in (OTHERS, tuple(dict.fromkeys(text[slice(*span)] for span in long))):

@@ -82,7 +82,7 @@ class Format:
 
     @property
     def kinds(self) -> Mapping[str, str]:
-        """Return every model type with the beginning of its classes' names."""
+        """Return the model types of the format, each with the first part of its classes' names in the transformers library."""
         return {self.model_type: self.architecture or self.model_type.capitalize(), **self.aliases}
 
     @property

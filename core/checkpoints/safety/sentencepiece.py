@@ -144,7 +144,9 @@ def _check(pieces: list[tuple[str, float, int]], trainer: dict[int, Value], rule
 
 
 def _vocab(pieces: list[tuple[str, float, int]]) -> list[list]:
-    """Return the pieces that can occur in a text: neither the unknown piece nor marks. A piece that its maker named always wins."""
+    """Return the [piece, score] pairs that can occur in a text: without the unknown piece and control symbols. A
+    user-defined piece gets a score that makes it win over all ways to cut it.
+    """
     best = max(score for _, score, kind in pieces if kind == NORMAL)
     found: list[list] = [["", best]]
     for piece, score, kind in pieces:

@@ -79,10 +79,10 @@ def windows(pixels: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def bank(names: Sequence[str], grid: int = GRID) -> tuple[NDArray[np.float32], dict[tuple[str, int], int]]:
-    """Return all different windows that these things can make, (window, number), and which of them each (thing, cell)
-    has; the thing "" is an empty cell.
+    """Return the different windows that pictures of these things have, (window, number), and the index of the window of
+    each (thing, cell); the thing "" is an empty cell.
 
-    A thing leaves the edge of its cell free, so that what is seen around a cell is paper, or the end of the picture.
+    A drawing leaves the edge of its cell free, so that the margin around any cell is paper, or the end of the picture.
 
     >>> found, where = bank(["red cat"])
     >>> found.shape, where["red cat", 6] == where["red cat", 7], where["red cat", 0] == where["red cat", 6]

@@ -170,7 +170,7 @@ class SecondStage(Orders):
         return Mix(self.config.n_ctx, windows=96, pairs=384, short=16)
 
     def order_weight(self, pull: float) -> float:
-        """Return a weight that grows as bert-mini's falls: before the order is of any use, to be right is to predict nothing."""
+        """Return the weight of the loss of sentence order, which grows as `pull`, the weight of following bert-mini, falls."""
         return 1 - pull / PULL
 
     @torch.no_grad()

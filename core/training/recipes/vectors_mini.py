@@ -45,7 +45,7 @@ class Surroundings:
         self.words = np.flatnonzero(self.train.sum(1).cpu().numpy() > 0)
 
     def batch(self, step: int) -> tuple[Tensor, int]:
-        """Return some words, each of them once a pass, and how many."""
+        """Return the words of this step, chosen so that each word occurs once per pass, and their number."""
         per_pass = -(-len(self.words) // ROWS)
         turn, part = divmod(step, per_pass)
         words = np.random.default_rng((self.seed, turn)).permutation(self.words)[part::per_pass]
