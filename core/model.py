@@ -270,7 +270,7 @@ class Model:
         return self._padded(sides), sources, [side.text for side in sides]
 
     def _repeated_source(self, source: TokenSequence, target: str | None) -> TokenSequence:
-        """Return the text as the decoder of a fine-tuned model reads it: START, then all tokens of the source but the last."""
+        """Return the decoder's input in a fine-tuned encoder-decoder: START, then the source without its last token. Raises InputError if a target is given, since it writes nothing."""
         if target is not None:
             rule = "Its decoder reads the source once more, and its head reads what that makes of it."
             raise InputError(f"{self.name} does not write, so it reads no target.", rule, "Leave target out.")

@@ -52,12 +52,15 @@ def resolve_name(name: str, session: str = "") -> Listing | None:
         task = of.removeprefix(RECORDED)
         _check(of, step, jobs.recorded_steps(task))
         return Listing(name, True, "", jobs.model_family(task))
-    return None if step is None else _moment(name, of, step)
+    return None if step is None else _step_listing(name, of, step)
 
 
 @functools.lru_cache(64)
-def _moment(name: str, model: str, step: int) -> Listing | None:
-    """Return the listing of a step of a model; its files are verified once, not with every run of a page."""
+def _step_listing(name: str, model: str, step: int) -> Listing | None:
+    """Return the listing (whether it opens, problem, family) of a model as it was saved at a training step; None for an unknown model.
+
+    Raises InputError for a step that was not saved. Cached, so that files are not verified with every run of a page.
+    """
     place = next((place for place in model_folders() if place.name == model), None)
     if place is None:
         return None

@@ -192,7 +192,9 @@ def columns(terms: Terms) -> Terms:
 
 
 def compose(terms: Terms, dots: Any, parts: Mapping[str, Any]) -> Any:
-    """Return the scores of products `dots`; `parts` holds what the trace has of each leaf that is read.
+    """Return the scores: each term applied in order to the query-key products `dots`.
+
+    `parts` has the traced value of each term that adds one, by its leaf, such as "bias". Terms that are columns (sinks) are left out.
 
     >>> compose((product(), scale(4, 4), DISTANCE), np.array([6.0]), {"bias": np.array([0.5])})
     array([3.5])

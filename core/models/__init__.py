@@ -190,7 +190,7 @@ class Family:
         return self.has_source or any(kind.name == "causal" for kind in self.kinds)
 
     def kinds_of(self, config: Any) -> tuple[Kind, ...]:
-        """Return the kinds that a network with this config has."""
+        """Return the kinds of attention with at least one layer in a network with this config."""
         return tuple(kind for kind in self.kinds if kind.n_layers(config))
 
     def depth(self, config: Any, stack: str) -> int:

@@ -22,9 +22,9 @@ CLASS, FUNCTION = "'class:NAME'", "a function of its scores"
 
 
 def goal_of(model: Any, scores: Float[Tensor, "..."], grad: Goal, row: Callable[[], int]) -> Tensor:
-    """Return the number that `grad` names among a model's scores, as a tensor; `row()` gives the position at which a token's logit is read.
+    """Return the scalar to differentiate: the logit of "logit:TOKEN" at position `row()`, the score of "class:NAME", or `grad(scores)` for a function.
 
-    Raises InputError for what this model does not score.
+    Raises InputError for a goal that this model has no score for.
     """
     if not isinstance(grad, str):
         return grad(scores)

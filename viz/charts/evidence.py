@@ -62,7 +62,7 @@ def _axes(figure: go.Figure, rows: Sequence[str], columns: Sequence[str]) -> Non
 
 
 def _places(names: Sequence[str]) -> dict[str, Any]:
-    return {"tickvals": list(range(len(names))), "ticktext": [_name(name) for name in names]}
+    return {"tickvals": list(range(len(names))), "ticktext": [_plotly_text(name) for name in names]}
 
 
 @draw_once
@@ -84,7 +84,7 @@ def bars(
                 y=list(range(len(rows))),
                 x=shown,
                 orientation="h",
-                name=_name(column),
+                name=_plotly_text(column),
                 marker={"color": theme.CATEGORICAL[place % len(theme.CATEGORICAL)]},
                 textposition="outside",
                 cliponaxis=False,
@@ -130,10 +130,15 @@ def _framed(figure: go.Figure, title: str, height: int) -> go.Figure:
         template=theme.template(),
         height=height,
         margin={"l": 8, "r": 12, "t": 40, "b": 8},
-        title={"text": _name(title), "font": {"size": 14, "family": theme.FONT, "color": theme.TEXT}},
+        title={"text": _plotly_text(title), "font": {"size": 14, "family": theme.FONT, "color": theme.TEXT}},
     )
 
 
-def _name(text: str) -> str:
-    """Return a name of ours as Plotly text: never markup except for a new line, its spaces unchanged."""
-    return "<br>".join(plotly_label(line).replace("·", " ") for line in text.split("\n"))
+def _plotly_text(text: str) -> str:
+    """Return a label as Plotly text: markup escaped, new lines as `<br>`, spaces as spaces.
+
+    >>> _plotly_text("a · <b>\\nc")
+    'a · &lt;b&gt;<br>c'
+    """
+    lines = ([plotly_label(word) if word else "" for word in line.split(" ")] for line in text.split("\n"))
+    return "<br>".join(map(" ".join, lines))

@@ -180,7 +180,7 @@ def _arrive(with_subject: bool) -> None:
 
 
 def link_chooses(name: str) -> bool:
-    """Return whether the link that this run follows chooses `name`: a link says what belongs to its text, where an older choice belongs to another."""
+    """Return whether the link that was just followed sets `name`. Such a choice belongs to the link's own text and is kept; an older one was made for another text."""
     return name in st.session_state.get(_BY_LINK, ())
 
 

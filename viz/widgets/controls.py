@@ -308,7 +308,7 @@ def _make_ready(key: str, examples: Mapping[str, Mapping[str, Any]]) -> None:
 
 
 def _bind(kind: str, name: str, default: T, parse: Callable[[str], T]) -> tuple[str, T]:
-    """Return the widget's key, and the state's value, which it is given before it is drawn."""
+    """Return a widget's session key (kind, page, name) and its value, read from the page's state by `parse`, else `default`; the widget is drawn with it."""
     key = f"{kind}:{state.page()}:{name}"  # the page's slug: one key on two pages would be two widgets
     return key, state.seed_widget(key, state.read(name, default, parse))
 

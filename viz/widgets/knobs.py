@@ -143,7 +143,10 @@ def segmented(
     wrap: bool = True,
     width: Width = 0,
 ) -> Control:
-    """Declare a choice of one of two to five that belong together, as one bar."""
+    """Declare a choice of one of two to five options as one bar; `label` and `options` may be functions of the Params.
+
+    quiet: the label is kept for screen readers alone. wrap: a bar that is too long goes on in another row, else it scrolls.
+    """
     return Control(
         lambda name, opening, p, _: controls.segmented(
             _resolve(label, p), _resolve(options, p), name, opening, format, quiet=quiet, wrap=wrap

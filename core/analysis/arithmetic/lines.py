@@ -87,8 +87,9 @@ class Line:
         return cells(self.form, term.factors)
 
     def leading_terms(self, limit: int = SHOWN_TERMS) -> tuple[int, ...]:
-        """Return the indices of the terms to show first: the largest `limit` of them, the largest first, and the
-        selected one; all terms where leaving some out saves nothing.
+        """Return the indices of the terms to show first: the `limit` largest in absolute value, then the selected one if it is not among them.
+
+        All indices, in their order, if there are at most `limit` + 1 terms.
 
         >>> Line("a", "", "", "", (), values=RoundedNumbers.from_values(np.array([0.1, -3.0, 2.0, 0.5, 0.0]), 1), selected_index=4).leading_terms(2)
         (1, 2, 4)

@@ -115,7 +115,9 @@ def mean_loss(model: Model, samples: Sequence[Sample], edits: Sequence[Edit] = (
 
 
 def head_contributions(run: Run, kind: str) -> Float[Array, "layer head query key"]:
-    """Return `contributions` of every head of one kind of a run. The run must have kept v and pattern.
+    """Return how much each key adds to each query, in every head of one kind: weight x length of v W_O (Kobayashi et al. 2020).
+
+    The run must have kept v and pattern.
 
     The alignment of a recurrent decoder has no W_O: there it is the weight times the size of the encoder's state.
     """

@@ -60,7 +60,7 @@ class HeadRows:
         return len(self.begins)
 
     def text_rows(self, text: int) -> Float[Array, "head query key"]:
-        """Return the rows of one text, the marks as the first key."""
+        """Return the attention rows of all heads over text number `text`; the first key is the sum of all tokens that models add ([CLS], START), then the words."""
         ends = (*self.begins[1:], self.weights.shape[1])
         return self.weights[:, self.begins[text] : ends[text], : 1 + self.n_keys[text]]
 

@@ -96,7 +96,7 @@ class Format:
         return re.compile("|".join(filter(None, (BUFFERS, self.passed))))
 
     def plain(self, stored: str) -> str:
-        """Return the name that `takes` uses for a stored one."""
+        """Return the name under which `takes` expects a stored tensor: without `prefix` or `wrapped`, an old ending replaced by today's; a name in `outside` keeps its beginning."""
         bare = stored.removeprefix(self.prefix)
         bare = bare.removeprefix(self.wrapped) if self.wrapped and bare == stored else bare
         bare = stored if bare.startswith(self.outside) else bare

@@ -146,7 +146,7 @@ class Fields:
         return choices[value]
 
     def only(self, name: str, value: Any, rule: str, remedy: str = ELSEWHERE) -> None:
-        """Check a switch that changes the arithmetic: absent, null, or exactly the value that is implemented."""
+        """Raise InputError unless field `name` is absent, null or exactly `value`, the one that is implemented; `rule` and `remedy` are the error's second and third sentence."""
         given = self._values.get(name)
         if given is not None and (given != value or type(given) is not type(value)):
             raise self._wrong(f"{name} is {self._quote(given)}", rule, remedy)

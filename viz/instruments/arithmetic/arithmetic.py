@@ -61,7 +61,7 @@ def in_view(key: str) -> bool:
 
 
 def show_pending(cell: Cell, *, key: str, title: str = "") -> None:
-    """Show the title without figures in place of `arithmetic(..., cell=cell)` while nobody looks; figures of another cell are removed."""
+    """Draw a placeholder for `arithmetic(...)` until it scrolls into view: the cell's title and weight, no lines. Lines of another cell are removed."""
     ARITHMETIC.show(light_packet(cell, title=title), key=key, on_path_change=nothing, on_near_change=nothing)
 
 
@@ -222,7 +222,10 @@ def _labels(labels: tuple[tuple[bool, tuple[str, ...]], ...]) -> bytes:
 
 
 def _own_parts(line: Line) -> dict[str, Any]:
-    """Return the parts of a line that are this cell's own, besides its columns; empty ones are left out."""
+    """Return what differs from cell to cell in a line, for the packet's header: expression, result, replacement, the leading terms, the sum of the rest.
+
+    Its numbers are sent as columns; `_shared_parts` has what all cells share.
+    """
     few, told = (
         line.leading_terms(),
         {"put": line.expression, "result": line.result, "used": line.replacement},

@@ -133,7 +133,10 @@ def begin(page: str) -> None:
 
 
 def tell(**fields: Any) -> None:
-    """Set the origin of the pictures that follow on this page: the fields of an `Origin`; a field that is not named is empty."""
+    """Set where the numbers of the pictures that follow come from (model, text, kind, layer, head: fields of `Origin`).
+
+    It heads saved pictures and is in their archives. A field that is not named becomes empty.
+    """
     st.session_state[_SLOT] = replace(Origin(now().page), **fields)
 
 
