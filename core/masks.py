@@ -9,43 +9,49 @@ Every mask broadcasts to `batch head query key`; masks combine with `&` and `|`.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
+if TYPE_CHECKING:
+    from jaxtyping import Bool
 
-def full(n_queries: int, n_keys: int | None = None) -> Tensor:
+
+def full(n_queries: int, n_keys: int | None = None) -> Bool[Tensor, "query key"]:
     """Return the mask (query, key) with everything allowed: that of an encoder, and of cross-attention."""
     return torch.ones(n_queries, n_queries if n_keys is None else n_keys, dtype=torch.bool)
 
 
-def causal(n: int, *, past: int = 0) -> Tensor:
-    """Return the mask with key j <= query i (query key). With `past` positions already read, query i is at past + i.
+def causal(n: int, *, past: int = 0) -> Bool[Tensor, "query key"]:
+    """Return the mask with key j <= query i. With `past` positions already read, query i is at past + i.
 
     Ghojogh and Ghodsi 2020, Eq. (29): M(i, j) = 0 where j <= i, -inf elsewhere.
     """
     return torch.ones(n, past + n, dtype=torch.bool).tril(past)
 
 
-def strict(n: int) -> Tensor:
+def strict(n: int) -> Bool[Tensor, "query key"]:
     """Return the mask with key j < query i: the word itself left out. Row 0 has nothing allowed; its weights are zeros."""
     return torch.ones(n, n, dtype=torch.bool).tril(-1)
 
 
-def window(n: int, radius: int) -> Tensor:
+def window(n: int, radius: int) -> Bool[Tensor, "query key"]:
     """Return the mask with |i - j| <= radius: sliding-window (local) attention."""
     pos = torch.arange(n)
     return (pos[:, None] - pos[None, :]).abs() <= radius
 
 
-def global_tokens(n: int, positions: Sequence[int]) -> Tensor:
+def global_tokens(n: int, positions: Sequence[int]) -> Bool[Tensor, "query key"]:
     """Return a mask of positions that attend everywhere and are attended from everywhere (BigBird, Longformer)."""
     chosen = torch.zeros(n, dtype=torch.bool)
     chosen[list(positions)] = True
     return chosen[:, None] | chosen[None, :]
 
 
-def random_blocks(n: int, *, block: int, count: int, seed: int, occupied: Tensor | None = None) -> Tensor:
+def random_blocks(
+    n: int, *, block: int, count: int, seed: int, occupied: Bool[Tensor, "query key"] | None = None
+) -> Bool[Tensor, "query key"]:
     """Return the mask (query, key) in which every block of queries attends to `count` randomly sampled blocks of keys, none twice (BigBird).
 
     `occupied` (query, key) is a mask to add to, for instance window and global tokens: a block that it touches is not
@@ -78,11 +84,11 @@ def _occupied_blocks(mask: Tensor, block: int, n_blocks: int) -> Tensor:
     return whole.view(n_blocks, block, n_blocks, block).any(3).any(1)
 
 
-def prefix(n: int, length: int) -> Tensor:
+def prefix(n: int, length: int) -> Bool[Tensor, "query key"]:
     """Return the causal mask with the first `length` positions open to all (prefix language model)."""
     return causal(n) | (torch.arange(n) < length)[None, :]
 
 
-def not_padding(real: Tensor) -> Tensor:
-    """Return the mask (batch 1 1 key) without padded keys. `real` (batch key) is True at real tokens."""
+def not_padding(real: Bool[Tensor, "batch key"]) -> Bool[Tensor, "batch one one key"]:
+    """Return the mask without padded keys; `real` is True at tokens that are not padding."""
     return real[:, None, None, :]

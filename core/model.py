@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
@@ -24,6 +24,10 @@ from core.run.token_sequence import tensors, values
 from core.text import Encoded, Reader, Tokenizer
 from core.text.sentences import sentence_numbers
 from core.trace import Edit, Recorder, Trace, matches, ready
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+
 
 KEEP_LIMIT = 256 * 2**20
 WRITES = 64
@@ -476,7 +480,7 @@ class Model:
         """Return the pattern of the masks where `patterns` keep attention patterns: masks are views, and pictures need both."""
         return () if "*" in patterns or not any(p.endswith("pattern") for p in patterns) else ("*.allowed",)
 
-    def token_vector(self, text: str) -> Tensor:
+    def token_vector(self, text: str) -> Float[Tensor, " d_model"]:
         """Return the embedding (d_model,) of the one token that a text is. Raises InputError where the text is several tokens."""
         if self.spec.reads is not None and not self.spec.has_source:
             wrong, rule = f"{self.name} has no vectors of tokens.", "It reads a picture, not words."

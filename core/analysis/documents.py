@@ -29,9 +29,9 @@ class DocumentWeights:
     token's, sum to 1 over the whole text.
     """
 
-    words: Array
+    words: Float[Array, " pos"]
     numbers: tuple[int, ...]
-    sentences: Array
+    sentences: Float[Array, " sentence"]
 
     @property
     def products(self) -> Float[Array, " pos"]:

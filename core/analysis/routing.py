@@ -11,7 +11,7 @@ from core.errors import InputError
 from core.run import Run
 
 if TYPE_CHECKING:
-    from jaxtyping import Int
+    from jaxtyping import Float, Int
 
 
 Array = np.ndarray
@@ -21,10 +21,10 @@ KEEP = ("*ffn.router|*ffn.routed",)
 
 @dataclass(frozen=True)
 class Routing:
-    """Scores of the router and weights of the experts, both (layer, position, expert); an expert that is not chosen has the weight 0."""
+    """Scores of the router and weights of the experts; an expert that is not chosen has the weight 0."""
 
-    scores: Array
-    weights: Array
+    scores: Float[Array, "layer pos expert"]
+    weights: Float[Array, "layer pos expert"]
 
     def experts_of(self, layer: int, position: int) -> list[int]:
         """Return the experts that compute a token, that of the largest weight first.

@@ -50,8 +50,8 @@ class TokenPairs:
 
     one: tuple[str, ...]
     other: tuple[str, ...]
-    cosines: Array
-    shares: Array | None
+    cosines: Float[Array, "query key"]
+    shares: Float[Array, "query key"] | None
     total: float
 
 

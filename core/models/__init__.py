@@ -22,19 +22,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Batch:
-    """The input of a network: token `ids`, and `real`, True at tokens that are not padding; both are (batch pos).
+    """The input of a network: token `ids`, and `real`, True at tokens that are not padding.
 
-    `segments` (batch pos) says to which part of the text a token belongs: the first or the second text of a pair, or the
-    number of its sentence. `values` (batch pos number) are the numbers behind the tokens of what is read where these are no
-    words of a table: of the source where there is one, else of the text itself; zero at padding.
+    `segments` is the part of the text to which a token belongs: the first or the second text of a pair, or the number of its
+    sentence. `values` are the numbers of the tokens of pictures and sounds, which are no words of a table: of the source
+    where there is one, else of the text itself; zero at padding.
     """
 
-    ids: Tensor
-    real: Tensor
-    source: Tensor | None = None
-    source_real: Tensor | None = None
-    segments: Tensor | None = None
-    values: Tensor | None = None
+    ids: Int[Tensor, "batch pos"]
+    real: Bool[Tensor, "batch pos"]
+    source: Int[Tensor, "_ source"] | None = None
+    source_real: Bool[Tensor, "_ source"] | None = None
+    segments: Int[Tensor, "batch _"] | None = None
+    values: Float[Tensor, "_ _ number"] | None = None
 
     def read(self) -> Int[Tensor, "batch pos"]:
         """Return the ids of the source sentence. Raises ValueError where there is none."""

@@ -192,7 +192,7 @@ class ELMo(nn.Module):
         """Return the top layer's states of one direction, 0 forward and 1 backward, as the output layer reads them."""
         return self.drop(hidden[..., -1, :].chunk(2, dim=-1)[direction])
 
-    def scores(self, top: Tensor) -> Float[Tensor, "*batch vocab"]:
+    def scores(self, top: Float[Tensor, "*batch d_half"]) -> Float[Tensor, "*batch vocab"]:
         """Return the output layer's scores, which both directions share."""
         return self.embed["token"].scores(top) + self.bias
 

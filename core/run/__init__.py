@@ -18,7 +18,7 @@ from core.text.tokenizer import Span
 from core.trace import Trace, contents, matches, unknown_path
 
 if TYPE_CHECKING:
-    from jaxtyping import Float
+    from jaxtyping import Bool, Float
 
 
 Array = np.ndarray
@@ -39,7 +39,7 @@ class Attention:
     weights: Array
     queries: tuple[str, ...]
     keys: tuple[str, ...]
-    allowed: Array
+    allowed: Bool[Array, "layer head query key"]
     paths: tuple[str, ...]
     marks: Marks = ((), ())
     n_rows: int | None = None

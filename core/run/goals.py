@@ -21,7 +21,9 @@ Goal = str | Callable[[Tensor], Tensor]
 CLASS, FUNCTION = "'class:NAME'", "a function of its scores"
 
 
-def goal_of(model: Any, scores: Float[Tensor, "..."], grad: Goal, row: Callable[[], int]) -> Tensor:
+def goal_of(
+    model: Any, scores: Float[Tensor, "..."], grad: Goal, row: Callable[[], int]
+) -> Float[Tensor, ""]:
     """Return the scalar to differentiate: the logit of "logit:TOKEN" at position `row()`, the score of "class:NAME", or `grad(scores)` for a function.
 
     Raises InputError for a goal that this model has no score for.
@@ -45,7 +47,7 @@ def goal_of(model: Any, scores: Float[Tensor, "..."], grad: Goal, row: Callable[
     )
 
 
-def gradients(goal: Tensor, trace: Trace) -> dict[str, Tensor]:
+def gradients(goal: Float[Tensor, ""], trace: Trace) -> dict[str, Tensor]:
     """Return the gradient of `goal` for each recorded value, by path; zeros where the goal does not depend on it."""
     paths = [path for path in trace if trace[path].requires_grad]
     found = torch.autograd.grad(goal, [trace[path] for path in paths], allow_unused=True)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from jaxtyping import Float
 
 
-def check_finite(value: Tensor, model: str) -> Tensor:
+def check_finite(value: Float[Tensor, "*shape"], model: str) -> Float[Tensor, "*shape"]:
     """Return `value` unchanged if its numbers are finite. Raises InputError where one is NaN or plus infinity; `model` is its name.
 
     A cell that was ruled out may be -inf.
@@ -50,7 +50,7 @@ class Outputs:
         self._name, self._network, self._spec, self._early = name, network, spec, {"hidden": hidden, **early}
         self._late: dict[str, tuple[Tensor, Trace]] = {}
 
-    def value(self, name: str) -> Tensor:
+    def value(self, name: str) -> Float[Tensor, "..."]:
         """Return the output of this name, without a batch axis. Raises InputError where the checkpoint has no such head."""
         if name not in self._spec:
             getattr(self._network, name)(self._early["hidden"])  # the network knows what to say

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -14,6 +14,9 @@ from torch import Tensor, nn
 
 from core.text import Word, words_of
 from core.text.tokenizer import Span
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float, Int, Shaped
 
 
 @dataclass(frozen=True)
@@ -44,7 +47,7 @@ class TokenSequence:
             self, tokens=self.tokens[:n], ids=self.ids[:n], spans=self.spans[:n], segments=self.segments[:n]
         )
 
-    def real_rows(self, rows: NDArray[Any]) -> NDArray[Any]:
+    def real_rows(self, rows: Shaped[np.ndarray, "pos ..."]) -> Shaped[np.ndarray, "row ..."]:
         """Return the rows of the text, of an array that has a row for each token of the batch; another array is returned as it is."""
         return rows[: self.n_real] if len(rows) == len(self.ids) else rows
 
@@ -105,14 +108,14 @@ class TokenSequence:
         )
 
 
-def tensors(sides: Sequence[TokenSequence]) -> tuple[Tensor, Tensor]:
-    """Return the ids of sequences of one length, and a mask that is True where they are no padding: (batch, pos) each."""
+def tensors(sides: Sequence[TokenSequence]) -> tuple[Int[Tensor, "batch pos"], Bool[Tensor, "batch pos"]]:
+    """Return the ids of sequences of one length, and a mask that is True where they are not padding."""
     ids = torch.tensor([side.ids for side in sides])
     return ids, torch.tensor([[i < side.n_real for i in range(len(side.ids))] for side in sides])
 
 
-def values(sides: Sequence[TokenSequence]) -> Tensor | None:
-    """Return the numbers of the tokens, (batch, pos, number), zero at padding; None where tokens are words."""
+def values(sides: Sequence[TokenSequence]) -> Float[Tensor, "batch pos number"] | None:
+    """Return the numbers of the tokens, zero at padding; None where tokens are words."""
     if sides[0].values is None:
         return None
     own = [torch.from_numpy(side.values) for side in sides]

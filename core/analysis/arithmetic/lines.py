@@ -8,11 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from core.analysis.arithmetic import digits
 from core.analysis.arithmetic.digits import Array, Formula, RoundedNumbers
+
+if TYPE_CHECKING:
+    from jaxtyping import Float, Int
+
 
 Citation = tuple[str, str, str]
 """Document (a key of the list of sources), section, equation: as the pages' `cites`."""
@@ -180,9 +185,9 @@ def sum_line(
     equation: str,
     cites: Sequence[Citation],
     *,
-    columns: dict[str, Array],
+    columns: dict[str, Float[Array, " item"]],
     labels: Sequence[str] = (),
-    label_indices: Array | None = None,
+    label_indices: Int[Array, " item"] | None = None,
     form: str = "{} · {}",
     recorded: float | None = None,
     axis: str = "element",

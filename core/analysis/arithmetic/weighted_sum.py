@@ -64,9 +64,9 @@ class Stream:
 
 
 def mixing_lines(
-    weights: Array,
-    values: Array,
-    heads: Array,
+    weights: Float[Array, " key"],
+    values: Float[Array, "key d_head"],
+    heads: Float[Array, " d_head"],
     key: int,
     keys: Sequence[str],
     element: int | None,
@@ -147,7 +147,12 @@ def _residual_lines(element: int, out: Array, stream: Stream, path: str) -> list
 
 
 def projection_lines(
-    module: Any, head: int, heads: Array, out: Array, stream: Stream, paths: Callable[[str], str]
+    module: Any,
+    head: int,
+    heads: Float[Array, "head d_head"],
+    out: Float[Array, " d_model"],
+    stream: Stream,
+    paths: Callable[[str], str],
 ) -> list[Line]:
     """Return the lines of this head's slice of W_O, of all heads together, of the residual stream, and of the head's
     shares of both: heads (head d_head), out (d_model).
@@ -218,8 +223,8 @@ def share_line(
     name: str,
     title: str,
     words: str,
-    part: Array,
-    total: Array,
+    part: Float[Array, " d_model"],
+    total: Float[Array, " d_model"],
     letter: str,
     cites: tuple[Citation, ...],
     path: str,
@@ -253,7 +258,11 @@ def share_line(
 
 
 def attentional_lines(
-    mix: Any, context: Array, state: Array, mixed: Array, paths: dict[str, str]
+    mix: Any,
+    context: Float[Array, " d_model"],
+    state: Float[Array, " d_model"],
+    mixed: Float[Array, " d_model"],
+    paths: dict[str, str],
 ) -> list[Line]:
     """Return the lines of tanh(W [c; s] + b), which the output layer reads: context, state, mixed (d_model each)."""
     width = len(context)

@@ -31,15 +31,15 @@ KEEP = (ENTERS, LEAVES, "*.heads", "*.out|*.gated", "*embed.*", "|".join(ASKABLE
 
 @dataclass(frozen=True)
 class Attribution:
-    """The contribution of each part to a logit: rows of the embedding by name, heads (layer, head) and the bias of W_O (layer,)
-    by kind, feed-forward (layer,), and `rest`, the biases of norms and output layer. `logit` is the run's own.
+    """The contribution of each part to a logit: rows of the embedding by name, heads and the bias of W_O by
+    kind, feed-forward, and `rest`, the biases of norms and output layer. `logit` is the run's own.
     Where a layer has another part than a feed-forward network, feed_forward is that part's contribution, and `layer_part` its name.
     """
 
     embedding: Mapping[str, float]
-    heads: Mapping[str, Array]
-    biases: Mapping[str, Array]
-    feed_forward: Array
+    heads: Mapping[str, Float[Array, "layer head"]]
+    biases: Mapping[str, Float[Array, " layer"]]
+    feed_forward: Float[Array, " layer"]
     rest: float
     logit: float
     layer_part: str = "feed-forward"

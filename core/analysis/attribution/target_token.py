@@ -61,7 +61,7 @@ class OutputTarget:
         each = self.activation == "sigmoid"
         return float(-np.logaddexp(0, -row[self.token]) if each else log_softmax(row)[self.token])
 
-    def goal(self, scores: Tensor) -> Tensor:
+    def goal(self, scores: Float[Tensor, "... choice"]) -> Float[Tensor, ""]:
         """Return the same number in torch, for `Model.run(grad=...)`; classes come as one row without a row axis."""
         row = scores if scores.ndim == 1 else scores[self.row]
         if self.against is not None:

@@ -21,7 +21,7 @@ from core.model import Model
 from core.run import Attention
 
 if TYPE_CHECKING:
-    from jaxtyping import Bool, Float
+    from jaxtyping import Bool, Float, Int
 
 
 Array = np.ndarray
@@ -61,13 +61,13 @@ BY_PATCH = (*patch_habits.CELL_MEASURES, patch_habits.FAR)
 
 @dataclass(frozen=True)
 class Evidence:
-    """One measure, text by text: scores (text, layer, head), and the rows with the largest and smallest share of each text."""
+    """One measure, text by text: the scores, and the rows with the largest and smallest share of each text."""
 
     name: str
     texts: tuple[Text, ...]
-    scores: Array
-    most: Array
-    least: Array
+    scores: Float[Array, "text layer head"]
+    most: Int[Array, "text layer head"]
+    least: Int[Array, "text layer head"]
 
     def head_scores(self, layer: int, head: int) -> Float[Array, " text"]:
         """Return the head's score on each text."""

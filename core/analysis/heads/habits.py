@@ -130,9 +130,9 @@ class HeadHabits:
     that the model can read: then no habit names a head.
     """
 
-    scores: Mapping[str, Array]
+    scores: Mapping[str, Float[Array, "layer head"]]
     n: int
-    controls: Mapping[str, Array] = field(default_factory=dict)
+    controls: Mapping[str, Float[Array, "layer head"]] = field(default_factory=dict)
     readable: bool = True
 
     def kind(self, layer: int, head: int) -> str:

@@ -18,7 +18,7 @@ Array = np.ndarray
 class Plane:
     """Points (item, 2); `explained_share` is the share of the squared distances that two dimensions reproduce, from 0 to 1."""
 
-    points: Array
+    points: Float[Array, "item 2"]
     explained_share: float
 
 

@@ -27,14 +27,14 @@ MARKS = "marks"
 
 @dataclass(frozen=True)
 class TextPatterns:
-    """The patterns of all heads of one kind over one text: weights (head, query, 1 + key), the marks first.
+    """The patterns of all heads of one kind over one text, the marks as the first key.
 
     `queries` and `keys` are where each word begins in its text. Rows of added marks are left out.
     """
 
     queries: tuple[int, ...]
     keys: tuple[int, ...]
-    weights: Array
+    weights: Float[Array, "head query key"]
 
     def regroup(self, queries: Sequence[int], keys: Sequence[int]) -> Float[Array, "head query key"]:
         """Return the weights by longer pieces of the text, which begin at these positions: mean over rows, sum over keys."""
@@ -51,7 +51,7 @@ class HeadRows:
     Row `begins[t]` is the first of text t, which has `n_keys[t]` keys; the columns behind them are zero.
     """
 
-    weights: Array
+    weights: Float[Array, "head row key"]
     begins: tuple[int, ...]
     n_keys: tuple[int, ...]
 

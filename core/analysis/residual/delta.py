@@ -48,8 +48,8 @@ class PredictionChange:
     """
 
     words: tuple[str, ...]
-    before: Array
-    after: Array
+    before: Float[Array, " choice"]
+    after: Float[Array, " choice"]
     row: int | None = None
     score: bool = False
 

@@ -30,15 +30,15 @@ CHUNK_SIZE = 64
 
 @dataclass(frozen=True)
 class LensResult:
-    """The top words after each layer: `ids` and `chances` (layer + 1, position, n), best first; row 0 is before any layer.
+    """The top words after each layer: `ids` and `chances`, best first; stage 0 is before any layer.
 
-    `final_chances` (layer + 1, position) is the probability that each layer gives to the last layer's first word. Positions are the rows of
+    `final_chances` is the probability that each layer gives to the last layer's first word. Positions are the rows of
     `Run.scores`: one of classes; of a score `chances` are the score itself.
     """
 
-    ids: Array
-    chances: Array
-    final_chances: Array
+    ids: Int[Array, "stage pos n"]
+    chances: Float[Array, "stage pos n"]
+    final_chances: Float[Array, "stage pos"]
 
     @cached_property
     def decision_layer(self) -> Int[Array, " pos"]:

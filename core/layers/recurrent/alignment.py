@@ -15,7 +15,7 @@ from core.layers.scores import Score
 from core.trace import OFF, Tap
 
 if TYPE_CHECKING:
-    from jaxtyping import Float, Real
+    from jaxtyping import Bool, Float, Real
 
 
 WEIGHTS = "batch head query key"
@@ -28,9 +28,9 @@ class Source:
     keys (batch key ..), values (batch head key d_head), real (batch key).
     """
 
-    keys: Tensor
-    values: Tensor
-    real: Tensor
+    keys: Float[Tensor, "batch key ..."]
+    values: Float[Tensor, "batch head key d_head"]
+    real: Bool[Tensor, "batch key"]
 
 
 def prepare_source(
