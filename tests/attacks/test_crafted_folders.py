@@ -19,7 +19,7 @@ from crafted import (
     older_vocabularies,
     packed_files,
     places,
-    shapes,
+    task_heads,
     tensors,
     vocabularies,
 )
@@ -40,7 +40,7 @@ TABLES = (
     older_vocabularies,
     packed_files,
     places,
-    shapes,
+    task_heads,
 )
 CASES = [
     *(Case(f"{kind}: as it is", folder(kind)) for kind in (*formats(), "own")),
