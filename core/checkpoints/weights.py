@@ -83,7 +83,7 @@ class Weights:
     def mapped(self, name: str) -> Tensor:
         """Return one tensor as it is stored, mapped from its file: its numbers are read from there when they are used, and occupy no other memory.
 
-        As `read` gives it where that cannot be (float64, 8 bits, what is in no file). Raises InputError as `read` does.
+        A tensor that cannot be mapped (float64, 8 bits, or in no file) is returned as by `read`. Raises InputError as `read` does.
         """
         if not self.keeps(name):
             return self.read(name)

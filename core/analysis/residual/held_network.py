@@ -42,7 +42,7 @@ class HeldNetwork:
             self._position = 0
 
     def hold(self, compute: Callable[[], Tensor]) -> Tensor:
-        """Return a scale or a gate: computed in the first run, of the same call in the first run in all later ones."""
+        """Return the value of a scale or a gate: computed and stored in the first run, and returned again for the same call in every later run."""
         if self._position is None:
             self._recorded.append(compute().detach())
             return self._recorded[-1]

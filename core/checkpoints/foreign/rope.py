@@ -150,7 +150,7 @@ def two_turns(keys: tuple[str, str], bases: tuple[float, float], kinds: Sequence
 
 
 def per_layer(fields: Fields, key: str, n: int, words: Sequence[Any]) -> list[Any] | None:
-    """Return a list of config.json with one of these words for each layer; None if there is none."""
+    """Return the list in config.json under `key` that names one of `words` for each of n layers; None where it is missing."""
     given = fields.raw(key)
     known = given is None or (isinstance(given, list) and len(given) == n)
     if known and all(each in words and type(each) is type(words[0]) for each in given or ()):
