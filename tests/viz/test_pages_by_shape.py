@@ -98,7 +98,7 @@ def drawn(test: AppTest) -> bool:
     return any(test.get(kind) for kind in PICTURES)
 
 
-@pytest.mark.quick(24)
+@pytest.mark.quick(len(SHAPES) + 1)  # each shape at least once, with other views
 @pytest.mark.parametrize("view", list(VIEWS))
 def test_a_page_draws_or_refuses_in_words(shape: str, view: str, logged: Callable[..., list]) -> None:
     slug, query = VIEWS[view]
