@@ -133,9 +133,9 @@ def test_a_source_word_moves_no_query_of_layer_0_and_a_target_word_no_key():
         assert before != after and np.array_equal(
             change[0] == 0, np.array([side == "source", side == "target", side == "target"])
         )
-        assert len(figure(test)["data"]) == 3
+        assert [bar["value"] for bar in chart(test)[0]] == pytest.approx(change.ravel().tolist())
     hidden = page(step="3")
-    assert not hidden.get("plotly_chart") and "exactly 0" not in said(hidden)
+    assert not hidden.get("vega_lite_chart") and "exactly 0" not in said(hidden)
 
 
 def test_the_source_is_computed_once():

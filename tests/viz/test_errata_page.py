@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 import core.serving.engine
 from core.serving.engine import Engine
 from viz.charts import evidence as pictures
-from viz.course.errata import ERRATA, KINDS, find
+from viz.course.errata import ERRATA, KINDS, Panel, find
 from viz.course.kit import erratum_card as errata
 from viz.course.pages.errata import erratum_places
 from viz.course.pages.errata import page as page_of
@@ -63,6 +63,10 @@ def test_the_page_lists_all_by_kind():
     assert counts[0] == sum(counts[1:])
 
 
+def picture_count(test: AppTest) -> int:
+    return len(test.get("plotly_chart")) + len(test.get("vega_lite_chart"))
+
+
 def test_a_closed_entry_computes_nothing(monkeypatch):
     monkeypatch.setattr(errata.engine_client, "submit", None)
     test = AppTest.from_string("from viz.course.pages.errata import page as p\np.page()", default_timeout=60)
@@ -72,7 +76,7 @@ def test_a_closed_entry_computes_nothing(monkeypatch):
 
 def test_the_page_opens_on_its_first_entry():
     test = page()
-    assert find("E1").evidence().sentence in said(test) and len(test.get("plotly_chart")) == 2
+    assert find("E1").evidence().sentence in said(test) and picture_count(test) == 2
 
 
 @pytest.mark.parametrize("id", ["E1", "E9", "E15", "E38", "E45"])
@@ -82,7 +86,7 @@ def test_an_opened_entry_shows_what_was_computed(id: str):
     told = said(test)
     assert (formulas(evidence.sentence) if has_index(evidence.sentence) else evidence.sentence) in told
     panels = [panel for entry in {"E1", id} for panel in find(entry).evidence().panels]
-    assert len(test.get("plotly_chart")) == sum(panel.form != "table" for panel in panels)
+    assert picture_count(test) == sum(panel.form != "table" for panel in panels)
     assert ("looked up" in told) is not evidence.computed
 
 
@@ -212,5 +216,6 @@ def test_pictures_show_a_weight_that_is_no_number():
     figure = pictures.weights(np.array([[np.nan, 0.9]]), ["<b>"], ["x y", "z"], "w")
     assert [note.text for note in figure.layout.annotations] == ["NaN", "0.90"]
     assert figure.layout.yaxis.ticktext == ("&lt;b&gt;",) and figure.layout.xaxis.ticktext[0] == "x y"
-    bars = pictures.bars(np.array([[-2.0, np.nan]]), ["k"], ["printed", "right"], "b", 1)
-    assert bars.data[0].text == ("−2.0",) and bars.data[1].text == ("no number",)
+    panel = Panel("b", np.array([[-2.0, np.nan]]), ("k",), ("printed", "right"), "bars", 1)
+    bars = errata.evidence_bars(panel).to_dict()["data"]["values"]
+    assert [(bar["value"], bar["label"]) for bar in bars] == [(-2.0, "−2.0"), (0.0, "no number")]

@@ -65,66 +65,6 @@ def _places(names: Sequence[str]) -> dict[str, Any]:
     return {"tickvals": list(range(len(names))), "ticktext": [_plotly_text(name) for name in names]}
 
 
-@draw_once
-def bars(
-    values: Array, rows: Sequence[str], columns: Sequence[str], title: str, places: int = 2
-) -> go.Figure:
-    """Return one group of horizontal bars a row, one bar a column, each with its number; columns have colours.
-
-    Shapes: values (row, column).
-
-    >>> [trace.name for trace in bars(np.ones((1, 2)), ["it"], ["printed", "right"], "two").data]
-    ['printed', 'right']
-    """
-    figure = go.Figure()
-    for place, column in enumerate(columns):
-        shown = values[:, place]
-        figure.add_trace(
-            go.Bar(
-                y=list(range(len(rows))),
-                x=shown,
-                orientation="h",
-                name=_plotly_text(column),
-                marker={"color": theme.CATEGORICAL[place % len(theme.CATEGORICAL)]},
-                textposition="outside",
-                cliponaxis=False,
-                constraintext="none",
-                text=["no number" if np.isnan(v) else f"{v:,.{places}f}".replace("-", "−") for v in shown],
-                textfont={"size": 13, "color": theme.TEXT},
-                hoverinfo="skip",
-                showlegend=len(columns) > 1,
-            )
-        )
-    finite = values[np.isfinite(values)]
-    low, high = min(0.0, float(finite.min(initial=0))), max(0.0, float(finite.max(initial=0)))
-    room = 0.22 * ((high - low) or 1.0)
-    figure.update_xaxes(
-        range=[low - (room if low < 0 else 0), high + room],
-        showticklabels=False,
-        showgrid=False,
-        zeroline=True,
-        fixedrange=True,
-    )
-    figure.update_yaxes(
-        **_places(rows),
-        autorange="reversed",
-        showgrid=False,
-        fixedrange=True,
-        ticks="outside",
-        ticklen=6,
-        tickcolor="rgba(0,0,0,0)",
-    )
-    figure.update_layout(
-        barmode="group",
-        bargap=0.25,
-        bargroupgap=0.08,
-        uniformtext={"minsize": 12, "mode": "show"},
-        legend={"orientation": "h", "x": 0, "y": 0, "yanchor": "top", "traceorder": "normal"},
-    )
-    more = 30 if len(columns) > 1 else 0
-    return _framed(figure, title, 64 + more + 26 * len(rows) * max(1, len(columns)))
-
-
 def _framed(figure: go.Figure, title: str, height: int) -> go.Figure:
     return figure.update_layout(
         template=theme.template(),

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
 from viz.charts import evidence as pictures
+from viz.charts import marks
 from viz.course import errata
 from viz.course.errata import KINDS, Erratum, Evidence, Panel
 from viz.course.errata.entry import shown
@@ -65,12 +67,23 @@ def _panel(key: str, panel: Panel) -> None:
             pd.DataFrame(cells, index=list(panel.rows), columns=list(panel.columns)), border="horizontal"
         )
         return
-    draw = pictures.weights if panel.form == "weights" else pictures.bars
-    places = min(panel.places, 2) if panel.form == "weights" else panel.places
     told = "; ".join(
         f"{name}: {', '.join(shown(v, panel.places) for v in row)}"
         for name, row in zip(panel.rows, panel.values, strict=True)
     )
-    page_parts.show(
-        draw(panel.values, panel.rows, panel.columns, panel.title, places), key, f"{panel.title}. {told}"
-    )
+    if panel.form == "weights":
+        picture = pictures.weights(panel.values, panel.rows, panel.columns, panel.title, min(panel.places, 2))
+    else:
+        picture = evidence_bars(panel)
+    page_parts.show(picture, key, f"{panel.title}. {told}")
+
+
+def evidence_bars(panel: Panel) -> marks.vega.Layers:
+    """Return the numbers of a panel as bars; one that is not a number is labelled so."""
+    labels = [
+        "no number" if math.isnan(value) else shown(value, panel.places)
+        for row in panel.values
+        for value in row
+    ]
+    table = pd.DataFrame(np.nan_to_num(panel.values), list(panel.rows), list(panel.columns))
+    return marks.bars(table, labels, title=panel.title)

@@ -7,7 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from core.serving.engine import default
-from viz.charts import evidence
+from viz.charts import marks
 from viz.charts.curves import number
 from viz.course.lesson import Folds
 from viz.course.shared.maths import cross_shapes, luong
@@ -136,7 +136,8 @@ def swap(params: Params, data: Data) -> Folds:
     title = f"Largest change in Q, K and V after {SIDES[side]} was exchanged"
     with st.container():
         if told:
-            page_parts.show(evidence.bars(change, rows, LEAVES, title), SLUG + "swap.picture", title)
+            picture = marks.bars(pd.DataFrame(change, rows, list(LEAVES)), "{:,.2f}", title=title)
+            page_parts.show(picture, SLUG + "swap.picture", title)
         else:
             _sentences(data, side)
     by_layer = "; ".join(f"L{i}: {_each(row)}" for i, row in enumerate(change))

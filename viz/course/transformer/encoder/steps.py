@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from viz.charts import marks
 from viz.charts.curves import number
-from viz.charts.evidence import bars
 from viz.charts.tensors import Panel, tensors
 from viz.course.lesson import Folds
 from viz.course.shared.maths import sizes
@@ -256,8 +256,7 @@ def count(params: Params, data: Data) -> Folds:
     shapes = {"own": (cfg.d_model, cfg.d_ff, cfg.n_layers), "base": (512, 2048, 6), "printed": (512, 512, 6)}
     d, f, n = shapes[params.shape]
     matrices = maths.counted(data.run.model) if own else maths.by_formula(d, f)
-    values = np.array([[count] for count in matrices.values()], float)
-    figure = bars(values, list(matrices), ["parameters"], f"One layer: d = {d}, {f:,} inner units", places=0)
+    figure = marks.bars(pd.Series(matrices), title=f"One layer: d = {d}, {f:,} inner units")
     page_parts.show_large(figure, f"{SLUG}count", "Parameters of one layer, matrix by matrix.", 400)
     total, formula = sum(matrices.values()), sizes.encoder_layer(d, f)
     page_parts.summary(
