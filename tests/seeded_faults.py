@@ -222,6 +222,7 @@ class Seeding:
         self.reached: dict[str, set[str]] = defaultdict(set)
         self.seconds: dict[str, float] = {}
         self.failed = ""
+        self.names: dict[pytest.Item, dict[str, Any]] = {}
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Note a test that fails, in its set-up too."""
@@ -235,6 +236,7 @@ class Seeding:
         wanted = {(fault.path, fault.function) for fault in self.faults}
         hidden = {f"{path}:{function}" for path, function in wanted if not count_calls(path, function)}
         items = {item.nodeid: item for item in session.items}
+        self.names = {item: dict(item.dtest.globs) for item in session.items if hasattr(item, "dtest")}
         for item, following in zip(session.items, [*session.items[1:], None], strict=True):
             hits.clear()
             self.failed, start = "", time.perf_counter()
@@ -283,6 +285,8 @@ class Seeding:
         os.dup2(1, 2)
         self.failed = ""
         for item, following in zip(items, [*items[1:], None], strict=True):
+            if item in self.names:  # a doctest forgets its names when it has run
+                item.dtest.globs = dict(self.names[item])  # type: ignore[attr-defined]
             try:
                 item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
             except BaseException as error:  # noqa: BLE001 - a fault may break anything
