@@ -155,7 +155,7 @@ def projection_lines(
     paths: Callable[[str], str],
 ) -> list[Line]:
     """Return the lines of this head's slice of W_O, of all heads together, of the residual stream, and of the head's
-    shares of both: heads (head d_head), out (d_model).
+    shares of both.
     """
     n_heads, width = heads.shape
     weight = to_numpy(module.to_out.weight)

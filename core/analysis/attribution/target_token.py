@@ -121,8 +121,8 @@ def true_token(run: Run, row: int) -> int | None:
 def default_row(run: Run) -> int:
     """Return the row to open with: a masked word; for a decoder the row before the word, with a letter in it, that it predicts best.
 
-    Of a tagger the word whose tag is the rarest in the text; of an answer where it begins; of classes the one row; of a text in which no such
-    word is, the last. Raises InputError for one of which a masked language model reads no word.
+    For a tagger, the word with the rarest tag of the text; for an answer, its beginning; for classes, the one row; for a text
+    without such a word, the last row. Raises InputError for a text without a word that a masked language model can predict.
     """
     if run.model.whole_input or run.model.main_output == "answer":
         return 0
