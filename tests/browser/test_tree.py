@@ -16,7 +16,7 @@ from small_app import Visitor
 
 APP = """
 import math, random, streamlit as st
-from viz.instruments.tree.tree import Branch, compared, tree
+from viz.instruments.tree.tree import Branch, compared_node, tree
 
 show = st.query_params.get("show", "beam")
 WORDS = [" cat", " sat", " on", " the", " mat", " dog", " ran", " to", " a", " little", " house", " and", " then", " saw", "."]
@@ -80,7 +80,7 @@ if show == "none":
 if show == "one":
     tree([Branch(-1, "", "now", 0.0)], key="t")
 if show == "two":
-    second = compared("t")
+    second = compared_node("t")
     marks = {} if second is None else {"A": 4, "B": second}
     chosen = tree(few, key="t", root="Once upon a time the", marks=marks, on_second=lambda: None)
     st.text(f"chosen {chosen.node}, compared with {second}")

@@ -44,7 +44,7 @@ def test_every_picture_is_of_the_text_that_is_followed(engine, n, node):
         unpacked(matrix), [step.attention["cross"].mean((0, 1)) for step in steps], atol=1e-6
     )
     ((bars, _),) = packets(test, "lot")
-    assert (bars["taken"], bars["step"]) == (steps[-1].id, len(steps) - 1)
+    assert (bars["taken_id"], bars["step"]) == (steps[-1].id, len(steps) - 1)
     ((line, _),) = packets(test, "moments")
     assert [moment["p"] for moment in line["moments"]] == pytest.approx(
         [np.exp(step.logprob) for step in steps]
