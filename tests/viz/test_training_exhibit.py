@@ -168,7 +168,7 @@ def test_the_bars_of_the_last_layer_add_up_and_follow_the_temperature():
         test = page(5, temperature=heat, place="1")
         z = found.logits[1] / float(heat)
         p = np.exp(z - z.max()) / np.exp(z - z.max()).sum()
-        shares = [row["p"] for row in bars(test)]
+        shares = [row["value"] for row in bars(test)]
         np.testing.assert_allclose(shares[:-1], np.sort(p)[::-1][: write.TOP], rtol=1e-5)
         assert sum(shares) == pytest.approx(1) and f"they add up to {p.sum():.6f}" in said(test)
 

@@ -7,6 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from core.serving.engine import default
+from viz.charts import marks
 from viz.charts.curves import number
 from viz.course.lesson import Folds
 from viz.course.transformer.training_and_inference.charts import learned_task
@@ -41,15 +42,15 @@ def last_layer(params: Params, data: AtOnce) -> Folds:
     tokenizer = default().open(MODEL).tokenizer
     names = ["END" if index == tokenizer.end else word(tokenizer.token(int(index))) for index in best]
     rest = float(1 - p[best].sum())
-    rows = [
-        (name, float(p[index]), index == data.ids[place]) for name, index in zip(names, best, strict=True)
-    ]
+    rows = pd.Series(p[best], names)
+    others = f"{len(p) - TOP:,} others"
+    target = names[best.tolist().index(data.ids[place])] if data.ids[place] in best else others
     with picture:
         page_parts.show_large(
-            learned_task.largest([*rows, (f"{len(p) - TOP:,} others", max(rest, 0.0), False)]),
+            marks.bars(pd.concat([rows, pd.Series({others: max(rest, 0.0)})]), percent, highlighted=[target]),
             SLUG + "bars.picture",
             "The most probable tokens: "
-            + ", ".join(f"{name} {percent(value)}" for name, value, _ in rows)
+            + ", ".join(f"{name} {percent(value)}" for name, value in rows.items())
             + ".",
             270,
         )

@@ -16,7 +16,7 @@ from viz.charts.curves import number
 from viz.charts.parts import vega
 from viz.charts.parts.figures import draw_once
 from viz.course.transformer.training_and_inference.charts.teacher_forcing import END, Chart, Rows, token_name
-from viz.labels import percent, phrase, shorten, visible
+from viz.labels import visible
 
 Array = np.ndarray[Any, np.dtype[Any]]
 BANDS = alt.Scale(type="band", padding=0)
@@ -124,36 +124,6 @@ def curve(taken: Sequence[float], most: int, places: Array | None = None, *, hei
         each = vega.rows(thin, x=x, y=y, detail="place:N")
         layers.insert(0, each.mark_line(strokeWidth=1.2, color=theme.SEQUENTIAL[3]))
     return _bare(layers, height)
-
-
-@draw_once
-def largest(rows: Sequence[tuple[str, float, bool]], *, height: int = 320) -> Chart:
-    """A few probabilities as bars (name, probability, whether it is the wanted one), in the order given.
-
-    >>> [row["said"] for row in largest([("De", 0.94, True), ("No", 0.03, False)]).to_dict()["data"]["values"]]
-    ['94%', '3.0%']
-    """
-    cells = [
-        {
-            "place": place,
-            "name": phrase(name),
-            "p": p,
-            "said": percent(p),
-            "kind": "wanted" if wanted else "another",
-        }
-        for place, (name, p, wanted) in enumerate(rows)
-    ]
-    base = vega.rows(
-        cells,
-        x=alt.X("p:Q", scale=vega.exact_scale(0, 1.22 * max(p for _, p, _ in rows)), axis=None),
-        y=vega.row_axis(
-            [shorten(cell["name"], 18) for cell in cells], scale=BANDS, labelFontSize=15, labelLimit=300
-        ),
-        tooltip=vega.tooltip(("name:N", "token"), ("p:Q", "P", ".4%")),
-    )
-    hue = vega.colour_channel("kind:N", {"wanted": theme.PRIMARY, "another": theme.SEQUENTIAL[3]})
-    bars = base.mark_bar(height={"band": 0.62}).encode(color=hue)
-    return _bare([bars, base.mark_text(fontSize=15, align="left", dx=6).encode(text="said:N")], height)
 
 
 @draw_once
