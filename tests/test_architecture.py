@@ -43,6 +43,7 @@ FLOORS = (
 
 VIZ_FLOORS = (
     "labels",
+    "number_text",
     "theme",
     "memo",
     "limits",
@@ -193,7 +194,9 @@ def test_viz_knows_no_server_and_no_oracle() -> None:
 
 def test_figures_are_pure() -> None:
     def strange(name: str) -> bool:
-        ours = name.startswith(("viz.theme", "viz.labels", "viz.memo")) or "charts" in name.split(".")
+        ours = name.startswith(
+            ("viz.theme", "viz.labels", "viz.number_text", "viz.memo")
+        ) or "charts" in name.split(".")
         return name.split(".")[0] in ("streamlit", "torch", "core", "random") or (
             name.startswith("viz.") and not ours
         )

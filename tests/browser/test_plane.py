@@ -32,7 +32,7 @@ put = moved_points("p", opening, values=4)
 points = [Point(p.name, at, p.role) for p, at in zip(opening, put[0])] if put else opening
 values = put[1] if put else values
 plane(points, key="p", values=values, scores=ALL if show == "all" else (Score("dot", 2),), blind=show == "blind", on_move=lambda: None)
-found = look_up(points[0].at, [p.at for p in points[1:]], values, sharpness=2)
+found = look_up(points[0].position, [p.position for p in points[1:]], values, sharpness=2)
 st.text("python " + " ".join(f"{v:.6f}" for v in (*found.weights, *found.mix)))
 """
 

@@ -11,11 +11,11 @@ from exhibit_pages import chart, drawn, said
 from streamlit.testing.v1 import AppTest
 
 from core.serving.engine import default
-from viz.charts.curves import number, tiny
 from viz.course.lesson import filled
 from viz.course.self_attention.charts.reordered import OTHER, SAME, reordered, share
 from viz.course.self_attention.permutation import exhibit, maths, order, steps
 from viz.course.self_attention.permutation.params import Params
+from viz.number_text import number, tiny
 
 
 def page(*folded: str, state: dict[str, object] | None = None, text: str = "", **link: str) -> AppTest:

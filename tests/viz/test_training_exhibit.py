@@ -13,13 +13,13 @@ from streamlit.testing.v1 import AppTest
 
 import core.serving.engine
 from viz import theme
-from viz.charts.curves import tiny
 from viz.course.lesson import filled
 from viz.course.transformer.training_and_inference import exhibit, learn, write
 from viz.course.transformer.training_and_inference.charts import learned_task, teacher_forcing
 from viz.course.transformer.training_and_inference.maths import greedy, teacher_forcing_steps
 from viz.course.transformer.training_and_inference.maths.parallel_decoder import at_once
 from viz.course.transformer.training_and_inference.params import FACTORS, MODEL, SLUG, named
+from viz.number_text import tiny
 
 FOLDS = [f"fold:training_and_inference.{name}" for name in ("equation", "looking", "table", "take")] + [
     f"fold:{exhibit.LESSON.text.info.title}.documents"

@@ -11,10 +11,10 @@ from typing import Any
 import altair as alt
 
 from viz import theme
-from viz.charts.curves import power_of_ten
 from viz.charts.parts import keys, panels, vega
 from viz.charts.parts.figures import draw_once
 from viz.labels import phrase, visible
+from viz.number_text import power_of_ten
 
 Points = Sequence[tuple[float, float]]
 LEAST = -8.3

@@ -11,22 +11,13 @@ import numpy as np
 from viz import theme
 from viz.charts.parts import panels, vega
 from viz.charts.parts.figures import draw_once
+from viz.number_text import number as number
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Band = tuple[Array, Array, Array, Array]
 """x, mean, low, high of one quantity; low and high equal mean where nothing varies."""
 BELOW = 46
 """Pixels that the axis below takes."""
-
-
-def number(value: float, places: int = 2) -> str:
-    """Return a number for a label, with a true minus and no "-0.00".
-
-    >>> number(-0.5), number(-0.001)
-    ('−0.50', '0.00')
-    """
-    text = f"{value:.{places}f}"
-    return (text.removeprefix("-") if float(text) == 0 else text).replace("-", "−")
 
 
 @draw_once
@@ -216,30 +207,6 @@ def profiles(
         [(strip.top, title) for strip, title in zip(strips, titles, strict=True)], size=14
     )
     return vega.frame(ribbon, base.mark_line(strokeWidth=1.8), dots, names, above, height=height)
-
-
-RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-
-
-def power_of_ten(power: int) -> str:
-    """Return 10 with its exponent in Unicode superscripts, which stay as large as the line.
-
-    >>> power_of_ten(-7)
-    '10⁻⁷'
-    """
-    return f"10{str(power).translate(RAISED)}"
-
-
-def tiny(value: float) -> str:
-    """Return a very small number as text.
-
-    >>> tiny(2.4e-16), tiny(0.0), tiny(0.25)
-    ('2·10⁻¹⁶', '0', '0.25')
-    """
-    if value == 0:
-        return "0"
-    digit, _, power = f"{value:.0e}".partition("e")
-    return f"{value:.2f}" if value > 0.005 else f"{digit}·{power_of_ten(int(power))}"
 
 
 def spread_labels(heights: Sequence[float], least: float) -> list[float]:

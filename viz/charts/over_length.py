@@ -14,19 +14,6 @@ from viz.charts.parts import vega
 from viz.charts.parts.figures import draw_once
 from viz.labels import phrase
 
-UNITS = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
-
-
-def three_digits(value: float) -> str:
-    """Return a large number in three digits.
-
-    >>> three_digits(1_280_000), three_digits(13_107_200), three_digits(8_589_934_592), three_digits(512)
-    ('1.28 M', '13.1 M', '8.59 G', '512')
-    """
-    size, unit = next(((size, unit) for size, unit in UNITS if value >= size), (1.0, ""))
-    return f"{value / size:.3g} {unit}".strip()
-
-
 COUNTS = ((12, "trillion"), (9, "billion"), (6, "million"))
 BYTES = ((12, "TB"), (9, "GB"), (6, "MB"), (3, "kB"))
 

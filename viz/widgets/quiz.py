@@ -8,13 +8,13 @@ questions of a page again. Before the commit nothing that depends on the answer 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from math import floor, log10
 from typing import Any
 
 import streamlit as st
 
 from viz.classroom.ask import AnswerFormat, Question
 from viz.labels import formulas, literal, screen_reader_label
+from viz.number_text import three_digits
 from viz.shell import answers, present_layout, progress, state
 from viz.shell.answers import STATE_SUFFIX
 from viz.shell.room_bar import lecture
@@ -141,7 +141,7 @@ def predict_number(
         )
         if guess is not None:
             close = abs(guess - answer * scale) <= near * scale + 1e-9
-            said, told = (_measured(short(value, scale), unit) for value in (guess, answer * scale))
+            said, told = (_measured(three_digits(value, scale), unit) for value in (guess, answer * scale))
             _verdict(
                 key,
                 asked,
@@ -302,20 +302,6 @@ def tied(one: float, other: float) -> bool:
     (True, False, True)
     """
     return abs(one - other) <= TIE * max(abs(one), abs(other))
-
-
-def short(value: float, total: float = 1.0) -> str:
-    """Return a number for a verdict: in three digits, and a share of `total` never rounded to nothing or to all of it.
-
-    >>> short(12.517), short(112.097), short(1200.0), short(0.9998), short(99.98, 100), short(0.0002)
-    ('12.5', '112', '1200', 'over 0.999', 'over 99.9', 'under 0.001')
-    """
-    if value == 0 or float(value).is_integer():
-        return f"{value:g}"
-    edge = total / 1000
-    if 0 < value < edge or total - edge < value < total:
-        return f"under {edge:g}" if value < edge else f"over {total - edge:g}"
-    return f"{round(value, 2 - floor(log10(abs(value)))):g}"
 
 
 def _notches(low: float, high: float) -> tuple[Any, Any, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -11,6 +10,8 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from viz.number_text import number, scientific
 
 Array = NDArray[np.float64]
 Kind = Literal["W", "D", "L", "A"]
@@ -141,25 +142,14 @@ def listed(values: ArrayLike, places: int = 3) -> str:
 
 
 def shown(value: float, places: int = 3) -> str:
-    """A number with a true minus, and never "-0.000".
-
-    >>> shown(-0.5, 1), shown(-0.0001)
-    ('−0.5', '0.000')
-    """
-    text = f"{value:,.{places}f}"
-    return (text.removeprefix("-") if float(text.replace(",", "")) == 0 else text).replace("-", "−")
+    """Write a number of an erratum: three decimals, grouped thousands."""
+    return number(value, places, grouped=True)
 
 
 def tiny(value: float) -> str:
-    """A difference that should be nothing, as a power of ten.
+    """Write a difference that should be zero, as a power of ten.
 
     >>> tiny(8.9e-16), tiny(0.0), tiny(0.25)
     ('9 × 10⁻¹⁶', '0', '0.25')
     """
-    if value == 0 or abs(value) >= 0.01:
-        return f"{value:.2g}"
-    power = math.floor(math.log10(abs(value)))
-    return f"{value / 10**power:.0f} × 10{str(power).translate(_RAISED)}".replace("10 × 10", "1.0 × 10")
-
-
-_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+    return f"{value:.2g}" if value == 0 or abs(value) >= 0.01 else scientific(value, times=" × ")

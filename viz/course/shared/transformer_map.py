@@ -8,6 +8,7 @@ from typing import Any
 from core.analysis.diagram_nodes import Box, tensor_at
 from viz.course.shared.maths import sizes
 from viz.instruments.diagram.diagram import Edge, Frame, Node, Text
+from viz.number_text import with_unit
 
 SAID = {  # label, hue, rows high
     "embed": ("Embedding", 3, 1.0),
@@ -89,7 +90,7 @@ def plan(
         small, centred = picture(run, box, upto) if pictures and counts is None else (None, True)
         name = label(box)
         if counts is not None and counts[box.name]:
-            name = f"{name.replace('self-attention', 'self-att.')} {short(counts[box.name])}"
+            name = f"{name.replace('self-attention', 'self-att.')} {with_unit(counts[box.name])}"
         _, hue, tall = SAID[box.kind]
         disc = box.kind in DISCS
         nodes.append(Node(role(box), name, at[box.name], (WIDE, tall), hue, told(box), disc, small, centred))
@@ -163,18 +164,6 @@ def told(box: Box) -> str:
 def plain(token: str) -> str:
     """A token without the space before it."""
     return token.removeprefix(" ") or token
-
-
-def short(count: int) -> str:
-    """1,050,624 as "1.05 M", 512 as "512".
-
-    >>> short(1_050_624), short(65_792), short(512), short(18_944_000)
-    ('1.05 M', '65.8 k', '512', '18.9 M')
-    """
-    for unit, letter in ((1_000_000, "M"), (1_000, "k")):
-        if count >= unit:
-            return f"{count / unit:.3g} {letter}"
-    return str(count)
 
 
 def counted(boxes: Sequence[Box], chosen: sizes.Sizes) -> dict[str, int]:

@@ -122,7 +122,7 @@ def counted(run: Run, attention: Attention, layer: int, *heads: int) -> list[int
 
 def _counts(index: object, count: int) -> bool:
     """Return whether a value counts one of `count` things, from 0 or from the end."""
-    return isinstance(index, int | np.integer) and -count <= index < count
+    return isinstance(index, int | np.integer) and bool(-count <= index < count)
 
 
 def position(noun: str, index: int, count: int) -> int:

@@ -17,6 +17,7 @@ from viz.instruments.kit.paths import path_chosen
 from viz.instruments.kit.payload import Packet
 from viz.instruments.kit.spec import Spec, face
 from viz.labels import percent
+from viz.number_text import significant
 
 if TYPE_CHECKING:
     from core.analysis.arithmetic.source import SourceLine, TensorCard
@@ -152,10 +153,12 @@ def _card(card: TensorCard) -> dict[str, Any]:
     ends = (
         []
         if card.kind == "bool"
-        else [["smallest", _figure(card.smallest)], ["largest", _figure(card.largest)]]
+        else [["smallest", significant(card.smallest)], ["largest", significant(card.largest)]]
     )
-    mean = ["share of True", percent(card.mean, 2)] if card.kind == "bool" else ["mean", _figure(card.mean)]
-    first = [str(bool(value)) if card.kind == "bool" else _figure(value) for value in card.first]
+    mean = (
+        ["share of True", percent(card.mean, 2)] if card.kind == "bool" else ["mean", significant(card.mean)]
+    )
+    first = [str(bool(value)) if card.kind == "bool" else significant(value) for value in card.first]
     odd = [["not finite", str(card.odd)]] if card.odd else []
     return {
         "path": card.path,
@@ -164,22 +167,3 @@ def _card(card: TensorCard) -> dict[str, Any]:
         "numbers": [*ends, mean, *odd],
         "first": first,
     }
-
-
-def _figure(value: float) -> str:
-    """Write four significant digits with a real minus sign.
-
-    Example:
-        >>> _figure(-0.123456), _figure(12345.6), _figure(float("nan")), _figure(0.0)
-        ('−0.1235', '12350', 'not a number', '0.000')
-    """
-    if value != value:
-        return "not a number"
-    text = (
-        f"{value:#.4g}"
-        if 1e-3 <= abs(value) < 1e4 or value == 0
-        else f"{value:.4g}"
-        if abs(value) < 1e4
-        else f"{float(f'{value:.4g}'):g}"
-    )
-    return text.replace("-", "−")

@@ -16,6 +16,7 @@ from core.run import Run
 from viz.charts.layers import PICKED, agreement_plot
 from viz.instruments import heatmap
 from viz.labels import changes, head_name
+from viz.number_text import signed
 from viz.shell import links, selection, state
 from viz.shell.pages import Page
 from viz.widgets import controls, page_parts
@@ -173,7 +174,7 @@ def _sentence(params: Any, run: Run, swept: Any, place: tuple[int, int]) -> str:
         else f"{rank} of {swept.effects.size} heads {does[1]} it more"
     )
     ranked = ranked if effect else "the head does not change it"
-    guess = f"Gradient attribution gives {target_picker.signed(swept.guesses[place], '+.2f')} where it is {target_picker.signed(effect, '+.2f')}; over all heads the two agree with r = {pearson(swept.guesses, swept.effects):.2f}."
+    guess = f"Gradient attribution gives {signed(swept.guesses[place], '+.2f')} where it is {signed(effect, '+.2f')}; over all heads the two agree with r = {pearson(swept.guesses, swept.effects):.2f}."
     return f"Without {name} {word} {moved}; {ranked}. {guess.replace('-', '−')}"
 
 

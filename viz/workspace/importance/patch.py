@@ -27,6 +27,7 @@ from core.run import Run
 from viz.instruments import heatmap
 from viz.instruments.picture import patches
 from viz.labels import head_name, literal, percent
+from viz.number_text import signed
 from viz.shell import state
 from viz.shell.pages import Page
 from viz.widgets import controls, doodle, engine_client, page_parts
@@ -244,10 +245,10 @@ def _words(pair: Pair) -> tuple[str, str]:
 def _difference(pair: Pair) -> str:
     (a, b), (clean, corrupted) = _words(pair), pair.values
     if pair.clean.model.is_classifier:
-        return f"The first {_what(pair.clean)} is classified as “{a}”, the other as “{b}” (logit difference {target_picker.signed(clean, '+.2f')} and {target_picker.signed(corrupted, '+.2f')})."
+        return f"The first {_what(pair.clean)} is classified as “{a}”, the other as “{b}” (logit difference {signed(clean, '+.2f')} and {signed(corrupted, '+.2f')})."
     if pair.clean.model.main_output == "score":
-        return f"The score of the first sentence is {target_picker.signed(clean)}, of the other {target_picker.signed(corrupted)}."
-    return f"{target_picker.begin(target_picker.behind(pair.clean, pair.output.row))} the first sentence favours “{a}”, the other “{b}” (logit difference {target_picker.signed(clean, '+.2f')} and {target_picker.signed(corrupted, '+.2f')})."
+        return f"The score of the first sentence is {signed(clean)}, of the other {signed(corrupted)}."
+    return f"{target_picker.begin(target_picker.behind(pair.clean, pair.output.row))} the first sentence favours “{a}”, the other “{b}” (logit difference {signed(clean, '+.2f')} and {signed(corrupted, '+.2f')})."
 
 
 def _places_said(pair: Pair, shares: np.ndarray, columns: list[str]) -> str:

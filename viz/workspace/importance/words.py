@@ -27,6 +27,7 @@ from viz.charts import marks
 from viz.instruments import heatmap
 from viz.instruments.picture import patches
 from viz.labels import distinct, percent
+from viz.number_text import signed
 from viz.shell.pages import Page
 from viz.widgets import engine_client, page_parts
 from viz.widgets.export import Labelled
@@ -152,7 +153,7 @@ def _sentence(found: dict[str, np.ndarray], words: list[str], drops: np.ndarray,
         f"“{word}” by {', '.join(name for name in readings if top[name] == word)}"
         for word in dict.fromkeys(top[name] for name in readings)
     )
-    said = ", ".join(f"{name} {target_picker.signed(value)}" for name, value in agree.items())
+    said = ", ".join(f"{name} {signed(value)}" for name, value in agree.items())
     costs = (
         f"“{top[taken]}” costs most ({drops.max():.2f}{unit})"
         if drops.max() > 0
@@ -236,8 +237,7 @@ def _erasing(params: Any, run: Run, asked: OutputTarget, kind: str, found: dict[
     page_parts.summary(
         f"Mean of {_measure(run, asked)} on the way from nothing to everything erased, the lowest first: "
         + ", ".join(
-            f"{name} {target_picker.signed(mean) if asked.activation == 'none' else percent(mean)}"
-            for mean, name in means
+            f"{name} {signed(mean) if asked.activation == 'none' else percent(mean)}" for mean, name in means
         )
         + ". The lower this is, the more faithful the order: the output depends on the words that it puts first."
     )

@@ -16,6 +16,7 @@ from viz.charts import marks
 from viz.charts.layers import PICKED, lens_table
 from viz.instruments import heatmap
 from viz.labels import distinct, literal, percent
+from viz.number_text import signed
 from viz.shell import state
 from viz.shell.pages import Page
 from viz.widgets import controls, engine_client, page_parts
@@ -171,7 +172,6 @@ def _score_sentence(lens: LensResult) -> str:
     values = lens.chances[:, 0, 0]
     steps = np.diff(values)
     most = int(np.abs(steps).argmax())
-    signed = target_picker.signed
     return (
         f"The score is {signed(values[0])} before any layer and {signed(values[-1])} at the end; "
         f"layer {most} changes it most, from {signed(values[most])} to {signed(values[most + 1])}."

@@ -13,6 +13,7 @@ from core.analysis.attribution.target_token import OutputTarget
 from core.run import Run
 from viz.charts.layers import PICKED, parts_of_logit
 from viz.labels import head_name, literal
+from viz.number_text import signed
 from viz.shell import links, state
 from viz.shell.pages import Page
 from viz.widgets import controls, engine_client, page_parts
@@ -95,7 +96,7 @@ def _heads(found: Attribution, kind: str, layer: int) -> None:
     total = float(found.attention(kind)[layer])
     st.caption(
         literal(
-            f"The heads of layer {layer} and the bias of their output map add up to {target_picker.signed(total, '+.2f')}, the layer's bar."
+            f"The heads of layer {layer} and the bias of their output map add up to {signed(total, '+.2f')}, the layer's bar."
         )
     )
 
@@ -116,12 +117,10 @@ def _sentence(run: Run, asked: OutputTarget, found: Attribution) -> str:
         (others, float(found.feed_forward.sum())),
         ("biases", found.rest),
     ]
-    listed = ", ".join(
-        f"{name} {target_picker.signed(value, '+.2f')}" for name, value in shares if value or name != others
-    )
+    listed = ", ".join(f"{name} {signed(value, '+.2f')}" for name, value in shares if value or name != others)
     what = f"The logit of {word}" if asked.against is None else f"The difference of logits of {word}"
     what = "The score" if asked.activation == "none" else what
-    return f"{what} is {target_picker.signed(found.logit)}: {listed}. Added up: {target_picker.signed(found.total)}."
+    return f"{what} is {signed(found.logit)}: {listed}. Added up: {signed(found.total)}."
 
 
 def _folds(page: Page, params: Any, run: Run, asked: OutputTarget, found: Attribution) -> None:

@@ -15,6 +15,7 @@ from viz import theme
 from viz.charts.parts import vega
 from viz.charts.parts.figures import draw_once
 from viz.labels import literal, shorten, visible
+from viz.number_text import number
 from viz.widgets import controls, page_parts
 from viz.workspace.shared import model_run
 
@@ -50,7 +51,7 @@ def show(run: Run) -> None:
 def _two(run: Run, other: Run) -> None:
     found = token_pairs(run, other)
     st.markdown(
-        f"Cosine similarity of the two sentences: **{_number(found.total)}** "
+        f"Cosine similarity of the two sentences: **{number(found.total)}** "
         f":gray[:small[from −1 to 1 · “{literal(shorten(run.side.text, LONG))}” and “{literal(shorten(other.side.text, LONG))}”]]",
         width="content",
     )
@@ -68,8 +69,8 @@ def _says(found: TokenPairs, values: np.ndarray, way: str) -> str:
     i, j = (int(place) for place in np.unravel_index(int(values.argmax()), values.shape))
     pair = f"“{literal(visible(found.one[i]))}” and “{literal(visible(found.other[j]))}”"
     if way == SHARES:
-        return f"{pair} carry most, {_number(values[i, j])}. All cells add up to the cosine of the sentences, {_number(found.total)}: each vector is the mean of its tokens' vectors."
-    return f"{pair} are most alike, {_number(values[i, j])}. The vectors are those of the last layer, so each already holds what its token read from its neighbours."
+        return f"{pair} carry most, {number(values[i, j])}. All cells add up to the cosine of the sentences, {number(found.total)}: each vector is the mean of its tokens' vectors."
+    return f"{pair} are most alike, {number(values[i, j])}. The vectors are those of the last layer, so each already holds what its token read from its neighbours."
 
 
 def _several(runs: Sequence[Run]) -> None:
@@ -78,7 +79,7 @@ def _several(runs: Sequence[Run]) -> None:
     apart = values - 2 * np.eye(len(runs))
     i, j = sorted(int(place) for place in np.unravel_index(int(apart.argmax()), apart.shape))
     st.markdown(
-        f"Most alike: “{literal(shorten(names[i], LONG))}” and “{literal(shorten(names[j], LONG))}”, cosine **{_number(values[i, j])}**",
+        f"Most alike: “{literal(shorten(names[i], LONG))}” and “{literal(shorten(names[j], LONG))}”, cosine **{number(values[i, j])}**",
         width="content",
     )
     numbered = tuple(f"{place + 1}. {name}" for place, name in enumerate(names))
@@ -129,7 +130,3 @@ def grid(
         shade = alt.condition(dark, alt.value(theme.BACKGROUND), alt.value(theme.TEXT))
         layers.append(base.mark_text(fontSize=12).encode(text=alt.Text("value:Q", format=".2f"), color=shade))
     return vega.frame(*layers, height=len(rows) * ROW + AROUND)
-
-
-def _number(value: float) -> str:
-    return f"{value:.2f}".replace("-", "−")

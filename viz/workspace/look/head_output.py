@@ -10,6 +10,7 @@ from core.analysis.attribution.score_parts import reaches_words, scores_of_atten
 from core.run import Run
 from viz.charts import marks
 from viz.labels import bare_token, head_name, percent, visible
+from viz.number_text import signed
 from viz.widgets import engine_client, page_parts
 from viz.workspace.shared.head_ref import HeadRef
 
@@ -51,7 +52,7 @@ def _words(run: Run, place: HeadRef, query: int, key: int) -> None:
     asks, answers = run.axis(kind.queries).tokens[query], run.axis(kind.keys).tokens[key]
     page_parts.summary(
         f"At “{bare_token(asks)}”, {head_name(place.layer, place.head)} gives {percent(weight)} to “{bare_token(answers)}”. "
-        f"Directly, that adds {signed(values[0])} to the score of “{words[0]}” and {signed(values[-1])} to that of “{words[-1]}”.",
+        f"Directly, that adds {signed(values[0], '+.2f')} to the score of “{words[0]}” and {signed(values[-1], '+.2f')} to that of “{words[-1]}”.",
         "logit",
     )
     page_parts.show(
@@ -65,12 +66,3 @@ def _words(run: Run, place: HeadRef, query: int, key: int) -> None:
         "W_O, the norms, with their scales held, and the output layer. Later layers read it, too; what they make of it is not in these numbers."
     )
     st.code(CODE.format(**vars(place), query=query, key=key, words=WORDS, weight=weight), language="python")
-
-
-def signed(value: float) -> str:
-    """Return a number with its sign and two decimals.
-
-    >>> signed(0.5), signed(-1.25)
-    ('+0.50', '−1.25')
-    """
-    return f"{value:+.2f}".replace("-", "−")

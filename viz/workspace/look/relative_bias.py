@@ -11,6 +11,7 @@ from core.run import Run
 from viz import theme
 from viz.charts.parts import vega
 from viz.charts.parts.figures import draw_once
+from viz.number_text import signed
 from viz.widgets import page_parts
 from viz.workspace.shared.head_ref import HeadRef
 
@@ -40,7 +41,7 @@ def told(found: BiasByDistance, place: HeadRef) -> str:
         )
     best, least = (found.buckets[int(place)] for place in (row.argmax(), row.argmin()))
     return (
-        f"Head {place.head} adds most, {_number(row.max())}, to a key {_where(best)}, and least, {_number(row.min())}, to one {_where(least)}, "
+        f"Head {place.head} adds most, {signed(row.max(), '+.2f')}, to a key {_where(best)}, and least, {signed(row.min(), '+.2f')}, to one {_where(least)}, "
         "whatever the words are: it is added to the score before the softmax. The numbers are the same in all layers of this stack. "
         f"Up to a distance of {found.exact_distance} each has a number of its own; farther distances share one, more of them the farther they are "
         f"(by the logarithm of the distance), and from {found.shared_from} on all share the last."
@@ -103,7 +104,3 @@ def _where(bucket: Bucket) -> str:
     ends = [abs(end) for end in (bucket.first, bucket.last) if end is not None]
     many = f"{near} or more" if len(ends) < 2 else f"{near}" if bucket.is_single else f"{near} to {max(ends)}"
     return f"{many} token{'' if many == '1' else 's'} {side}"
-
-
-def _number(value: float) -> str:
-    return f"{value:+.2f}".replace("-", "−")

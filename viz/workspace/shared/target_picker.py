@@ -70,16 +70,6 @@ def told(run: Run) -> tuple[str, str, str]:
     return run.model.name, run.source.text if run.source else "", run.side.text
 
 
-def signed(value: float, form: str = ".2f") -> str:
-    """A number as text, with a true minus; one that rounds to 0 has no sign.
-
-    >>> signed(-0.5), signed(0.5, "+.1f"), signed(-0.001, "+.2f"), signed(0.001, "+.2f")
-    ('−0.50', '+0.5', '0.00', '0.00')
-    """
-    text = format(value, form)
-    return text.replace("-", "−") if any(digit in text for digit in "123456789") else text.lstrip("+-")
-
-
 def begin(text: str) -> str:
     """A sentence from its beginning; the words in it stay as they are.
 

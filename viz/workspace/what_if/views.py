@@ -14,6 +14,7 @@ from viz.instruments.kit import origin
 from viz.instruments.picture import patches
 from viz.labels import head_name, percent, visible
 from viz.memo import remembered
+from viz.number_text import signed
 from viz.shell import state
 from viz.widgets import controls, page_parts
 from viz.workspace.shared import attention_kinds, head_survey, target_picker
@@ -116,7 +117,7 @@ def says(change: Change, found: PredictionChange | None) -> None:
         st.text(change.translation or "(nothing: it ends at once)")
         st.markdown(f":gray[How probable each token of the first {written} is]")
     words = [visible(word) for word in found.words]
-    number = partial(target_picker.signed, form=".3f") if found.score else percent
+    number = partial(signed, form=".3f") if found.score else percent
     what = "Score" if found.score else "Probabilities"
     page_parts.show(
         pairs(words, found.before, found.after, number=number),

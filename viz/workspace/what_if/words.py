@@ -7,7 +7,7 @@ import numpy as np
 from core.analysis.residual.delta import PredictionChange
 from core.edits import MeanHead, ZeroHead
 from viz.labels import bare_token, changes, percent, visible
-from viz.workspace.shared.target_picker import signed
+from viz.number_text import signed
 from viz.workspace.what_if.data import Change
 from viz.workspace.what_if.views import Moved
 

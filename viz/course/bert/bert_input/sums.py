@@ -7,12 +7,12 @@ import pandas as pd
 
 from core.serving.engine import default
 from viz.charts.bar_lanes import Lane, bar_lanes
-from viz.charts.curves import number
 from viz.course.bert.bert_input import input_sum
 from viz.course.bert.bert_input.input_sum import PARTS, Sum
 from viz.course.bert.bert_input.params import MODEL, NAMES, SLUG, Params
 from viz.course.lesson import Folds
 from viz.labels import distinct, percent, visible
+from viz.number_text import number
 from viz.widgets import controls, engine_client, exhibit_parts, page_parts
 
 SHOWN = 16

@@ -10,7 +10,6 @@ import pandas as pd
 import streamlit as st
 
 from viz.charts import marks
-from viz.charts.curves import number
 from viz.course.bert import tuning_live
 from viz.course.bert.cls_and_pairs import read
 from viz.course.bert.cls_and_pairs.params import ALL_HEADS, CLASSES, SLUG, Params
@@ -19,6 +18,7 @@ from viz.course.lesson import Folds
 from viz.instruments import heatmap
 from viz.instruments.kit import origin
 from viz.labels import distinct, list_values, percent, shorten, visible
+from viz.number_text import number
 from viz.shell import present_layout
 from viz.widgets import controls, exhibit_parts, page_parts
 

@@ -9,11 +9,11 @@ import pandas as pd
 
 from core.serving.engine import default
 from viz.charts.bar_lanes import Lane, bar_lanes
-from viz.charts.curves import number, tiny
 from viz.course.bert.elmo.maths import chains, table
 from viz.course.bert.elmo.params import MODEL, READS, SLUG, Params
 from viz.course.lesson import Folds
 from viz.labels import distinct, list_values, percent
+from viz.number_text import number, tiny
 from viz.widgets import engine_client, exhibit_parts, page_parts
 
 SIDES = ("forward", "backward")

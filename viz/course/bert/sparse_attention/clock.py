@@ -14,12 +14,13 @@ from core.checkpoints.files import json_object
 from core.data.home import assets
 from core.errors import InputError
 from core.scoring.cost import Cost
-from viz.charts.over_length import over_length, three_digits
+from viz.charts.over_length import over_length
 from viz.course.bert.sparse_attention import charts, maths
 from viz.course.bert.sparse_attention.maths import Mask, Timing
 from viz.course.bert.sparse_attention.params import SLUG, Params
 from viz.course.bert.sparse_attention.steps import equation
 from viz.course.lesson import Folds
+from viz.number_text import with_unit
 from viz.widgets import engine_client, page_parts
 
 LOT, SHOWN = SLUG + "lot", SLUG + "mine"
@@ -106,7 +107,7 @@ def _numbers(rows: Sequence[Timing]) -> str:
     faster = [row.n for row in rows if row.blocks.seconds < row.full.seconds]
     told = (
         f"n = {last.n:,}: {1e3 * last.full.seconds:.3g} ms for all pairs, {1e3 * last.blocks.seconds:.3g} ms for the blocks; "
-        f"{three_digits(last.full.nbytes)}B against {three_digits(last.blocks.nbytes)}B held at once. "
+        f"{with_unit(last.full.nbytes)}B against {with_unit(last.blocks.nbytes)}B held at once. "
     )
     return told + (
         f"The blocks were faster from n = {min(faster):,} on."

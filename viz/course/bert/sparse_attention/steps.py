@@ -8,12 +8,13 @@ import numpy as np
 import pandas as pd
 
 from core.layers.block_sparse import PARTS
-from viz.charts.over_length import over_length, three_digits
+from viz.charts.over_length import over_length
 from viz.course.bert.sparse_attention import charts, maths
 from viz.course.bert.sparse_attention.maths import SHOWN, Mask
 from viz.course.bert.sparse_attention.params import NAMES, SLUG, Params
 from viz.course.lesson import Folds
 from viz.labels import percent
+from viz.number_text import with_unit
 from viz.widgets import exhibit_parts, page_parts, quiz
 
 MIB = 2**20
@@ -106,7 +107,7 @@ def share(params: Params, data: Mask) -> Folds:
         SLUG + "share.picture",
         "Bytes of the scores of a layer over the length of the text"
         + (
-            f": at {last:,} tokens {three_digits(bytes_full[-1])}B for all pairs, {three_digits(bytes_kept[-1])}B kept."
+            f": at {last:,} tokens {with_unit(bytes_full[-1])}B for all pairs, {with_unit(bytes_kept[-1])}B kept."
             if known
             else "."
         ),

@@ -13,10 +13,10 @@ import altair as alt
 import numpy as np
 
 from viz import theme
-from viz.charts.curves import power_of_ten
 from viz.charts.parts import vega
 from viz.charts.parts.figures import draw_once
 from viz.labels import phrase
+from viz.number_text import power_of_ten, scientific, signed
 
 Array = np.ndarray[Any, np.dtype[Any]]
 CROSS = "M-1,-0.6L-0.6,-1L0,-0.4L0.6,-1L1,-0.6L0.4,0L1,0.6L0.6,1L0,0.4L-0.6,1L-1,0.6L-0.4,0Z"
@@ -144,5 +144,4 @@ def _mark(
 def _power(value: float) -> str:
     if not np.isfinite(value):
         return "∞"
-    head, _, tail = f"{value:.2g}".partition("e")
-    return (f"{head} · {power_of_ten(int(tail))}" if tail else head).replace("-", "−")
+    return scientific(value, 2) if "e" in f"{value:.2g}" else signed(value, ".2g")

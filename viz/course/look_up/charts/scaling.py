@@ -13,10 +13,11 @@ import numpy as np
 import plotly.graph_objects as go
 
 from viz import theme
-from viz.charts.curves import BELOW, number, spread_labels
+from viz.charts.curves import BELOW, spread_labels
 from viz.charts.parts import panels, vega
 from viz.charts.parts.figures import draw_once
 from viz.labels import phrase
+from viz.number_text import number
 
 Array = np.ndarray[Any, np.dtype[Any]]
 HUES = {"raw": theme.CATEGORICAL[1], "scaled": theme.CATEGORICAL[0]}

@@ -10,7 +10,6 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from viz.charts.curves import number
 from viz.course.kit import equation_view
 from viz.course.lesson import Folds
 from viz.course.look_up.charts.scaling import fitted
@@ -19,6 +18,7 @@ from viz.course.look_up.luong.params import CENTRES, SENTENCES, WIDEST, WINDOW, 
 from viz.course.shared.maths import luong
 from viz.instruments import heatmap
 from viz.labels import distinct, percent, query_and_key
+from viz.number_text import number
 from viz.shell import state
 from viz.widgets import controls, engine_client, exhibit_parts, page_parts
 

@@ -14,8 +14,8 @@ from viz.course.look_up.retrieval.editing import edited
 from viz.course.look_up.retrieval.maths import persons
 from viz.course.look_up.retrieval.maths.look_up import softmax
 from viz.course.look_up.retrieval.params import SHARPNESS, SLUG, Params, condition, pack_rows
+from viz.number_text import three_digits
 from viz.widgets import exhibit_parts, page_parts
-from viz.widgets.quiz import short
 
 CURVE = np.concatenate([np.linspace(0, 5, 61), np.linspace(5.25, 50, 180)])
 ASKED_AT = 2 * SHARPNESS
@@ -139,4 +139,4 @@ def _told(weight: float) -> str:
     """
     if 0.00005 <= weight < 0.99995:
         return f"{weight:.4f}"
-    return short(min(weight, 1 - 1e-12))  # in floats e^−46 beside 1 is lost
+    return three_digits(min(weight, 1 - 1e-12))  # in floats e^−46 beside 1 is lost

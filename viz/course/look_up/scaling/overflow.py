@@ -9,17 +9,16 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from viz.charts.curves import number
 from viz.course.lesson import Folds
 from viz.course.look_up.charts.exponentials import exponentials
 from viz.course.look_up.scaling import maths
 from viz.course.look_up.scaling.params import Params
 from viz.course.look_up.scaling.steps import SLUG, arrays, picture
+from viz.number_text import number, scientific
 from viz.shell import state
 from viz.widgets import exhibit_parts, page_parts
 
 NOT_A_NUMBER = "not a number"
-RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def overflow(params: Params, data: maths.Drawn) -> Folds:
@@ -119,13 +118,7 @@ def _exponentials(params: Params) -> pd.DataFrame:
 
 
 def _power(value: float) -> str:
-    """A large number with its power of ten.
-
-    >>> _power(3.4e38), _power(7.0)
-    ('3.4 × 10³⁸', '7.00')
-    """
-    head, _, tail = f"{value:.1e}".partition("e+")
-    return f"{head} × 10{str(int(tail)).translate(RAISED)}" if value >= 1e6 else number(value)
+    return scientific(value, 2, " × ") if value >= 1e6 else number(value)
 
 
 def _weight(value: float) -> str:

@@ -13,7 +13,6 @@ import streamlit as st
 import core.serving.engine
 from core.model import Model
 from core.trace import Edit
-from viz.charts.curves import number
 from viz.course.lesson import Folds
 from viz.course.look_up.charts import scaling
 from viz.course.look_up.scaling import maths
@@ -21,6 +20,7 @@ from viz.course.look_up.scaling.params import CHOICES, MODEL, Params
 from viz.course.shared.maths import unscaled
 from viz.instruments.kit import origin
 from viz.labels import percent
+from viz.number_text import number
 from viz.shell import state
 from viz.widgets import engine_client, exhibit_parts, page_parts
 

@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from viz.charts.curves import number
 from viz.course.lesson import Folds
 from viz.course.look_up.score_functions import maths
 from viz.course.look_up.score_functions.params import (
@@ -24,6 +23,7 @@ from viz.course.look_up.score_functions.params import (
 )
 from viz.instruments import Point, Score, heatmap, moved_points, plane
 from viz.labels import percent
+from viz.number_text import number
 from viz.shell import state
 from viz.widgets import exhibit_parts, page_parts
 

@@ -11,13 +11,13 @@ import streamlit as st
 
 from core.analysis.attention.measures import entropy, first_key_weight, mean_distance, offset_weight
 from core.analysis.heads.pattern_distance import compare_patterns
-from viz.charts.curves import number
 from viz.course.lesson import Folds
 from viz.course.self_attention.heads_compared.charts import looks, maps
 from viz.course.self_attention.heads_compared.maths import Layer, favourites
 from viz.course.self_attention.heads_compared.params import SLUG, Params
 from viz.course.shared.maps import side_by_side
 from viz.labels import head_name, literal, percent, query_and_key
+from viz.number_text import number
 from viz.shell import links
 from viz.widgets import controls, exhibit_parts, page_parts
 

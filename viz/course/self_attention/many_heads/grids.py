@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from viz.charts.curves import number
 from viz.course.self_attention.charts.head_grids import head_grid
 from viz.course.self_attention.many_heads.maths import Stage
 from viz.course.self_attention.many_heads.params import SLUG, WORDS
+from viz.number_text import number
 from viz.shell import present_layout
 from viz.widgets import exhibit_parts, page_parts
 

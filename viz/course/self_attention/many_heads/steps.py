@@ -8,13 +8,13 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from viz.charts.curves import number
 from viz.course.lesson import Folds
 from viz.course.self_attention.many_heads import maths
 from viz.course.self_attention.many_heads.grids import grids, named, shapes
 from viz.course.self_attention.many_heads.maths import Ways
 from viz.course.self_attention.many_heads.params import SLUG, WORDS, Params
 from viz.labels import percent
+from viz.number_text import number
 from viz.widgets import exhibit_parts, page_parts
 
 TENSORS = ("x", "project", "q", "k", "v", "scores", "pattern", "heads", "merged", "out", "out_unswapped")

@@ -10,7 +10,6 @@ import streamlit as st
 
 from core.maths import max_difference
 from viz.charts import marks
-from viz.charts.curves import number
 from viz.course.lesson import Folds
 from viz.course.self_attention.charts.head_grids import per_head
 from viz.course.self_attention.many_heads import maths
@@ -19,6 +18,7 @@ from viz.course.self_attention.many_heads.maths import Ways
 from viz.course.self_attention.many_heads.params import SLUG, Params
 from viz.course.self_attention.many_heads.steps import folds
 from viz.labels import percent
+from viz.number_text import number
 from viz.widgets import exhibit_parts, page_parts
 
 BEFORE, AFTER = "before", "head 1 re-initialised"

@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from viz.charts.curves import number, tiny
 from viz.course.lesson import Folds
 from viz.course.self_attention.masks import read
 from viz.course.self_attention.masks.charts import leak
@@ -20,6 +19,7 @@ from viz.course.shared import masks_batch, masks_panels
 from viz.course.shared.maths import masks
 from viz.instruments import heatmap
 from viz.labels import distinct, percent
+from viz.number_text import number, tiny
 from viz.shell import present_layout
 from viz.widgets import engine_client, exhibit_parts, page_parts
 

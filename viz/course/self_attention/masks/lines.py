@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from viz.charts.curves import number
 from viz.course.lesson import Folds
 from viz.course.self_attention.masks import read, steps
 from viz.course.self_attention.masks.params import SLUG, Params, minus
@@ -16,6 +15,7 @@ from viz.course.shared.maths import masks
 from viz.instruments import strip
 from viz.instruments.kit import origin
 from viz.labels import distinct, head_name, percent, visible
+from viz.number_text import number
 from viz.widgets import engine_client, exhibit_parts
 
 MOST_LINES = 26

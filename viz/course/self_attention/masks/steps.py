@@ -8,13 +8,13 @@ import streamlit as st
 
 from core.maths import max_difference
 from viz.charts import marks
-from viz.charts.curves import number, tiny
 from viz.course.lesson import Folds
 from viz.course.self_attention.masks import charts, maths, read
 from viz.course.self_attention.masks.params import SEES, SLUG, Params
 from viz.course.shared.maps import side_by_side
 from viz.instruments.kit import origin
 from viz.labels import distinct, percent
+from viz.number_text import number, tiny
 from viz.widgets import controls, engine_client, exhibit_parts, page_parts
 
 BACK = "only back, by a mask"

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-from viz.charts.curves import number, tiny
 from viz.course.kit import equation_view
 from viz.course.self_attention.permutation import maths
 from viz.course.self_attention.permutation.params import SLUG
+from viz.number_text import number, tiny
 from viz.widgets import page_parts
 
 

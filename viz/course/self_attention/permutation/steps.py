@@ -10,13 +10,13 @@ import pandas as pd
 import streamlit as st
 
 from core.maths import max_difference
-from viz.charts.curves import tiny
 from viz.course.kit import equation_view
 from viz.course.lesson import Folds
 from viz.course.self_attention.charts.reordered import reordered, share
 from viz.course.self_attention.permutation import maths, order, proof
 from viz.course.self_attention.permutation.params import SLUG, Order, Params, order_of
 from viz.instruments import heatmap
+from viz.number_text import tiny
 from viz.shell import links, state
 from viz.widgets import exhibit_parts, page_parts
 

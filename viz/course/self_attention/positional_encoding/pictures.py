@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from viz.charts.curves import lanes, number, profiles
+from viz.charts.curves import lanes, profiles
 from viz.course.self_attention.positional_encoding.charts import signed_matrix
 from viz.course.self_attention.positional_encoding.encoding import Data
 from viz.course.shared.maths import positions
+from viz.number_text import number
 
 LOW = 340
 """Pixels of a picture that leaves its sentence on the screen before a room."""

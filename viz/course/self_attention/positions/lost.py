@@ -9,7 +9,6 @@ import pandas as pd
 import streamlit as st
 
 from core.serving.engine import default
-from viz.charts.curves import number
 from viz.course.lesson import Folds
 from viz.course.self_attention.positions import read, without_positions
 from viz.course.self_attention.positions.params import SLUG, Params
@@ -17,6 +16,7 @@ from viz.course.self_attention.positions.steps import formulas
 from viz.instruments import heatmap
 from viz.instruments.kit import origin
 from viz.labels import distinct, head_name, literal, percent, visible
+from viz.number_text import number
 from viz.shell import links, present_layout
 from viz.widgets import engine_client, exhibit_parts, page_parts
 

@@ -7,7 +7,6 @@ import pandas as pd
 import streamlit as st
 
 from core.errors import InputError
-from viz.charts.curves import number
 from viz.course.lesson import Folds
 from viz.course.self_attention.charts.reordered import share
 from viz.course.self_attention.position_criteria import CRITERIA
@@ -17,6 +16,7 @@ from viz.course.self_attention.positions.params import RIM, SLUG, Params
 from viz.course.shared.maths.positions import Formula
 from viz.instruments.kit import origin
 from viz.labels import percent
+from viz.number_text import number
 from viz.shell import links
 from viz.widgets import engine_client, exhibit_parts, page_parts
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from viz.charts.curves import number
 from viz.course.kit import equation_view as equations
 from viz.course.self_attention.self_attention import link
 from viz.course.self_attention.self_attention.folds import HAND, QUESTION
@@ -27,6 +26,7 @@ from viz.instruments.board.board import (
 )
 from viz.instruments.kit import origin
 from viz.instruments.kit.picture import drawing
+from viz.number_text import number
 from viz.shell import state
 from viz.widgets import exhibit_parts
 

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from viz.charts.curves import number
 from viz.course.lesson import Folds
 from viz.course.self_attention.self_attention.grids import neat, products
 from viz.course.self_attention.self_attention.params import Data, Params, at_of
 from viz.labels import distinct
+from viz.number_text import number
 
 QUESTION, ONE, ALL, SCORES, MIX, HAND = range(6)
 """The steps, by what they are about."""

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from viz.charts.curves import number
 from viz.course.kit.equation_view import COLUMNS
 from viz.course.self_attention.self_attention.params import Data
 from viz.instruments.board.board import Grid
 from viz.labels import distinct
+from viz.number_text import number
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 CALLED = {"Q": "Query", "K": "Key", "V": "Value"}

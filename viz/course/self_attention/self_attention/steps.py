@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from viz.charts.curves import number
 from viz.course.lesson import Folds
 from viz.course.self_attention.self_attention import boards, folds
 from viz.course.self_attention.self_attention.folds import ALL, MIX, ONE, QUESTION, SCORES
 from viz.course.self_attention.self_attention.grids import neat, products, vector
 from viz.course.self_attention.self_attention.params import SLUG, Data, Params, at_of
 from viz.labels import distinct, percent
+from viz.number_text import number
 from viz.shell import present_layout
 from viz.widgets import exhibit_parts, page_parts
 

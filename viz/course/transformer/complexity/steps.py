@@ -6,11 +6,12 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from viz.charts.over_length import over_length, three_digits
+from viz.charts.over_length import over_length
 from viz.course.lesson import Folds
 from viz.course.transformer.complexity import charts, maths
 from viz.course.transformer.complexity.maths import Data, times
 from viz.course.transformer.complexity.params import Params
+from viz.number_text import with_unit
 from viz.widgets import exhibit_parts, page_parts
 
 SLUG = "complexity."
@@ -205,8 +206,8 @@ def memory(params: Params, data: Data) -> Folds:
     )
     twice = maths.score_bytes(2 * n)
     page_parts.summary(
-        f"n = {n:,}: {maths.HEADS} × {n:,} × {n:,} scores of 4 bytes are {three_digits(scores)}B; the n "
-        f"states of p = {p:,} are {three_digits(states)}B. A text twice as long: {three_digits(twice)}B of "
+        f"n = {n:,}: {maths.HEADS} × {n:,} × {n:,} scores of 4 bytes are {with_unit(scores)}B; the n "
+        f"states of p = {p:,} are {with_unit(states)}B. A text twice as long: {with_unit(twice)}B of "
         f"scores, {twice // scores} times as much."
     )
     lengths = (*LENGTHS, n)

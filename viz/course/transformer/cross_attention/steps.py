@@ -8,7 +8,6 @@ import streamlit as st
 
 from core.serving.engine import default
 from viz.charts import marks
-from viz.charts.curves import number
 from viz.course.lesson import Folds
 from viz.course.shared.maths import cross_shapes, luong
 from viz.course.transformer.cross_attention import charts, maths
@@ -16,6 +15,7 @@ from viz.course.transformer.cross_attention.maths import Data
 from viz.course.transformer.cross_attention.params import MODEL, SIDES, Params
 from viz.instruments import SILENT, heatmap, words_view
 from viz.labels import distinct, head_name, literal, percent, query_and_key
+from viz.number_text import number
 from viz.widgets import controls, engine_client, exhibit_parts, page_parts
 
 SLUG = "cross_attention."

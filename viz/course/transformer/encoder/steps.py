@@ -9,7 +9,6 @@ import pandas as pd
 import streamlit as st
 
 from viz.charts import marks
-from viz.charts.curves import number
 from viz.charts.tensors import Panel, tensors
 from viz.course.lesson import Folds
 from viz.course.shared.maths import sizes
@@ -20,6 +19,7 @@ from viz.course.transformer.encoder.params import Params
 from viz.instruments import grid, heatmap
 from viz.instruments.kit import origin
 from viz.labels import distinct, head_name, percent
+from viz.number_text import number
 from viz.shell import present_layout, state
 from viz.widgets import controls, exhibit_parts, page_parts
 

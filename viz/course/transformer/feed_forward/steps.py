@@ -12,7 +12,6 @@ import torch
 from core.layers.feedforward import ACTIVATIONS
 from core.serving.engine import default
 from viz.charts.bar_lanes import Lane, bar_lanes
-from viz.charts.curves import number
 from viz.course.lesson import Folds
 from viz.course.transformer.feed_forward import charts, maths
 from viz.course.transformer.feed_forward.charts import Curve, Tile
@@ -20,6 +19,7 @@ from viz.course.transformer.feed_forward.maths import Inner
 from viz.course.transformer.feed_forward.params import END, Params
 from viz.course.transformer.one_word import names_of
 from viz.labels import percent
+from viz.number_text import number
 from viz.widgets import engine_client, exhibit_parts, page_parts
 
 SLUG = "feed_forward."

@@ -8,7 +8,6 @@ import streamlit as st
 from core.serving.engine import default
 from viz.charts import marks
 from viz.charts.bar_lanes import Lane, bar_lanes
-from viz.charts.curves import number
 from viz.course.lesson import Folds
 from viz.course.transformer.feed_forward import charts, maths
 from viz.course.transformer.feed_forward.maths import Inner
@@ -16,6 +15,7 @@ from viz.course.transformer.feed_forward.params import Params
 from viz.course.transformer.feed_forward.steps import SLUG, chosen, pick_model
 from viz.course.transformer.one_word import names_of
 from viz.labels import list_values, percent, visible
+from viz.number_text import number
 from viz.shell import state
 from viz.widgets import controls, engine_client, exhibit_parts, page_parts
 

@@ -8,7 +8,6 @@ import streamlit as st
 
 from core.serving.engine import default
 from viz.charts.bar_lanes import Lane, bar_lanes
-from viz.charts.curves import number
 from viz.course.lesson import Folds
 from viz.course.transformer import depth, residuals
 from viz.course.transformer.residual_norm import maths
@@ -26,6 +25,7 @@ from viz.course.transformer.residual_norm.sums import (
 from viz.course.transformer.residuals import Sum
 from viz.instruments import heatmap
 from viz.labels import distinct, visible
+from viz.number_text import number
 from viz.widgets import engine_client, exhibit_parts, page_parts
 
 CALLED = {"post": "post-norm", "pre": "pre-norm", "worded": "as worded"}

@@ -10,13 +10,13 @@ import pandas as pd
 
 from core.serving.engine import default
 from viz.charts.bar_lanes import Lane, bar_lanes
-from viz.charts.curves import number, power_of_ten
 from viz.course.lesson import Folds
 from viz.course.transformer import depth, residuals
 from viz.course.transformer.residual_norm.charts import Panel, by_depth
 from viz.course.transformer.residual_norm.params import Params
 from viz.course.transformer.residuals import Sum
 from viz.labels import percent, visible
+from viz.number_text import number, scientific
 from viz.widgets import engine_client, exhibit_parts, page_parts
 
 SLUG = "residual_norm."
@@ -44,8 +44,7 @@ def factor(value: float) -> str:
     """
     if 1e-3 <= value < 1e4:
         return f"{float(f'{value:.2g}'):g}"
-    head, _, tail = f"{value:.1e}".partition("e")
-    return f"{head}\u00a0·\u00a0{power_of_ten(int(tail))}"
+    return scientific(value, 2, "\u00a0·\u00a0")
 
 
 def pick_model(params: Params) -> None:

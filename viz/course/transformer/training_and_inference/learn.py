@@ -9,7 +9,6 @@ import streamlit as st
 from core.checkpoints.record import trained
 from core.decoding.replay import Replay
 from core.serving.engine import default
-from viz.charts.curves import number
 from viz.course.lesson import Folds
 from viz.course.transformer.training_and_inference.charts import learned_task
 from viz.course.transformer.training_and_inference.maths.parallel_decoder import AtOnce
@@ -22,6 +21,7 @@ from viz.course.transformer.training_and_inference.maths.teacher_forcing_steps i
 )
 from viz.course.transformer.training_and_inference.params import MODEL, SLUG, Params, named
 from viz.labels import list_values
+from viz.number_text import number
 from viz.shell import state
 from viz.widgets import engine_client, exhibit_parts, page_parts
 

@@ -9,12 +9,12 @@ import pandas as pd
 import streamlit as st
 
 from core.serving.engine import default
-from viz.charts.curves import number, tiny
 from viz.course.lesson import Folds
 from viz.course.transformer.training_and_inference.charts import learned_task, teacher_forcing
 from viz.course.transformer.training_and_inference.maths.parallel_decoder import AtOnce, by_torch, losses
 from viz.course.transformer.training_and_inference.params import MODEL, SLUG, Params, named, word
 from viz.labels import list_values, percent
+from viz.number_text import number, tiny
 from viz.shell import links, present_layout
 from viz.widgets import controls, exhibit_parts, page_parts
 

@@ -8,7 +8,6 @@ import streamlit as st
 
 from core.serving.engine import default
 from viz.charts import marks
-from viz.charts.curves import number
 from viz.course.lesson import Folds
 from viz.course.transformer.training_and_inference.charts import learned_task
 from viz.course.transformer.training_and_inference.maths import greedy
@@ -16,6 +15,7 @@ from viz.course.transformer.training_and_inference.maths.parallel_decoder import
 from viz.course.transformer.training_and_inference.params import MODEL, SLUG, Params, named, word
 from viz.exhibit_text import data
 from viz.labels import distinct, percent
+from viz.number_text import number
 from viz.shell import links
 from viz.widgets import controls, engine_client, exhibit_parts, page_parts
 

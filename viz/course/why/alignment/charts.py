@@ -9,11 +9,11 @@ import altair as alt
 import numpy as np
 
 from viz import theme
-from viz.charts.curves import number
 from viz.charts.parts import panels, vega
 from viz.charts.parts.figures import draw_once
 from viz.course.why.charts.unrolled import cells
 from viz.labels import phrase
+from viz.number_text import number
 
 TILE_ROWS, WIDE, BAR = 16, 0.86, 0.62
 """Numbers below each other in a tile; the width of a tile and of a bar, of their room."""

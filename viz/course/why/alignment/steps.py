@@ -12,7 +12,6 @@ from streamlit.delta_generator import DeltaGenerator
 from core.analysis import preset_checks
 from core.analysis.arithmetic.cell import cell_arithmetic, cell_paths
 from core.run import Run
-from viz.charts.curves import number
 from viz.course.kit import equation_view
 from viz.course.lesson import Folds
 from viz.course.why.alignment import maths
@@ -22,6 +21,7 @@ from viz.course.why.charts.unrolled import Lane, unrolled
 from viz.instruments import ALIGNING, arithmetic, heatmap, words_view
 from viz.instruments.kit import origin
 from viz.labels import distinct, literal, percent, visible
+from viz.number_text import number
 from viz.shell import state
 from viz.widgets import controls, engine_client, exhibit_parts, page_parts
 

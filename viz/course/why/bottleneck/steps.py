@@ -12,7 +12,6 @@ from core.data.tasks import COPY_LENGTHS
 from viz.charts import by_length
 from viz.charts.by_length import Curve
 from viz.charts.copy_accuracy import Row, letters
-from viz.charts.curves import number
 from viz.course.kit import equation_view
 from viz.course.lesson import Folds
 from viz.course.why.bottleneck.maths import cells, copies
@@ -20,6 +19,7 @@ from viz.course.why.bottleneck.maths.copies import CELLS
 from viz.course.why.bottleneck.params import SLUG, Params
 from viz.course.why.charts.unrolled import Lane, unrolled
 from viz.labels import percent
+from viz.number_text import number, scientific
 from viz.shell import state
 from viz.widgets import controls, engine_client, exhibit_parts, page_parts
 
@@ -32,7 +32,6 @@ CELL_EQUATIONS = {
     r"\quad g = \tanh(W_g h_{i-1} + U_g x_i + b_g) \\ "
     r"m_i &= f \odot m_{i-1} + i \odot g, \quad h_i = o \odot \tanh(m_i) \end{aligned}",
 }
-RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 MORE = 4
 """Letters drawn behind the length of the word, where a model wrote on."""
 
@@ -239,8 +238,7 @@ def share(part: float) -> str:
     """
     if part >= 0.005:
         return percent(part)
-    digit, _, power = f"{100 * part:.0e}".partition("e")
-    return f"{digit} · 10{str(int(power)).translate(RAISED)}%"
+    return f"{scientific(100 * part)}%"
 
 
 def _why(copy: copies.Copy) -> str:

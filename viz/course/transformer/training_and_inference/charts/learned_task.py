@@ -12,7 +12,6 @@ import altair as alt
 import numpy as np
 
 from viz import theme
-from viz.charts.curves import number
 from viz.charts.parts import vega
 from viz.charts.parts.figures import draw_once
 from viz.course.transformer.training_and_inference.charts.teacher_forcing import END, Chart, Rows, token_name

@@ -12,10 +12,10 @@ import altair as alt
 import numpy as np
 
 from viz import theme
-from viz.charts.curves import number
 from viz.charts.parts import vega
 from viz.charts.parts.figures import draw_once
 from viz.labels import shorten, visible
+from viz.number_text import number
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Chart = alt.LayerChart | alt.FacetChart
