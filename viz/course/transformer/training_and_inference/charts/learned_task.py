@@ -16,6 +16,7 @@ from viz.charts.parts import vega
 from viz.charts.parts.figures import draw_once
 from viz.course.transformer.training_and_inference.charts.teacher_forcing import END, Chart, Rows, token_name
 from viz.labels import visible
+from viz.number_text import number
 
 Array = np.ndarray[Any, np.dtype[Any]]
 BANDS = alt.Scale(type="band", padding=0)
