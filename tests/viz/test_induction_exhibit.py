@@ -26,7 +26,7 @@ def right_symbols(run: core.Run) -> np.ndarray:
 def test_the_second_copy_is_known_and_the_first_is_not(twice: Twice) -> None:
     np.testing.assert_allclose(twice.probabilities, right_symbols(twice.run), rtol=1e-6)
     view = twice_read(Params(), twice)
-    assert view.question.answer == twice.symbols[twice.position + 1] == "m"
+    assert view.answer == twice.symbols[twice.position + 1] == "m"
     assert twice.probabilities[:5].max() < 0.01 and twice.probabilities[6:].min() > 0.99
 
 
@@ -36,10 +36,10 @@ def test_a_previous_token_head_and_an_induction_head(twice: Twice) -> None:
     np.testing.assert_allclose(
         previous_symbol(Params(), twice).table["to the symbol before"], before, rtol=1e-5
     )
-    assert previous_symbol(Params(), twice).question.answer == "to the symbol before"
+    assert previous_symbol(Params(), twice).answer == "to the symbol before"
     layer, head = twice.induction_head
     assert weights[layer, head, twice.query].argmax() == twice.position + 1
-    assert look_up(Params(), twice).question.answer == "m, after the first f"
+    assert look_up(Params(), twice).answer == "m, after the first f"
 
 
 def test_the_parts_of_the_score_sum_to_it(twice: Twice) -> None:
@@ -55,7 +55,7 @@ def test_each_layer_is_needed_and_one_head_is_not(twice: Twice) -> None:
     edits = [ZeroHead("layer.0.self_attn.heads", head) for head in range(2)]
     run = core.open_model(TINY).run(text, edits=edits)
     assert shares["all heads of layer 0"] == pytest.approx(right_symbols(run)[twice.n :].mean(), rel=1e-5)
-    assert cut(Params(), twice).question.answer == shares["all heads of layer 0"] < 0.01
+    assert cut(Params(), twice).answer == shares["all heads of layer 0"] < 0.01
     assert shares["head 0.0"] > 0.9 and shares["all heads of layer 1"] < 0.01
 
 

@@ -33,14 +33,14 @@ def test_the_bars_are_the_conditionals_and_wait_for_the_guess(text: str) -> None
     """C101."""
     full = conditionals(default().open(MODEL), text)
     view, words = guess(Params(text), compute(Params(text))), words_of(full.tokens)
-    assert view.question.answer == words[1 + int(full.logprobs[1:].argmin())]
+    assert view.answer == words[1 + int(full.logprobs[1:].argmin())]
     assert view.rows["ln P"].tolist() == full.logprobs.tolist()
     assert {row["said"] for layer in layers(view.chart(False)) for row in layer} == {"?"}
     assert not any("value" in row for layer in layers(view.chart(False)) for row in layer)
     rows = layers(view.chart(True))[0]
     np.testing.assert_allclose([row["value"] for row in rows], full.logprobs)
     np.testing.assert_allclose([row["sum"] for row in rows], np.cumsum(full.logprobs))
-    assert [row["token"] for row in rows if row["kind"] == charts.MARKED] == [view.question.answer]
+    assert [row["token"] for row in rows if row["kind"] == charts.MARKED] == [view.answer]
     mean = -full.total / len(words)
     assert f"{mean:.4f} nats" in view.summary and f"cross_entropy: {mean:.4f}" in view.summary
 
@@ -48,7 +48,7 @@ def test_the_bars_are_the_conditionals_and_wait_for_the_guess(text: str) -> None
 @pytest.mark.slow
 def test_the_block_is_the_transformers_without_cross_attention() -> None:
     """C100: the diagram, struck out after the guess; each box shows what leaves it."""
-    assert dropped_part() == block(Params(), compute(Params())).question.answer == "cross-attention"
+    assert dropped_part() == block(Params(), compute(Params())).answer == "cross-attention"
     own = sum(weight.numel() for weight in default().open(MODEL).network.layers[0].parameters())
     for part in (None, *plan.PARTS):
         state = {"predict:next_token.gone": "cross-attention"} if part else {}
@@ -71,7 +71,7 @@ def test_gpt_masks_what_is_ahead_and_bert_nothing(text: str) -> None:
     """C100: BERT and GPT masks for the same sentence."""
     n = len(default().open(MODEL).tokenizer.encode(text).ids)
     view = two_masks(Params(text), compute(Params(text)))
-    assert view.question.answer == n * (n - 1) // 2 and view.rows.to_numpy().tolist() == np.tri(n).tolist()
+    assert view.answer == n * (n - 1) // 2 and view.rows.to_numpy().tolist() == np.tri(n).tolist()
     assert np.triu(view.arrays["gpt"], 1).sum() == 0 < np.triu(view.arrays["bert"], 1).sum()
     assert "BERT masks 0 of" in view.preview and f"GPT masks {n * (n - 1) // 2} of {n * n}" in view.summary
 
@@ -82,10 +82,7 @@ def test_the_window_forgets() -> None:
     full, one = conditionals(model, Params.text), conditionals(model, Params.text, 1)
     for k in (1, 3, 40):
         near, view = conditionals(model, Params.text, k), window(Params(k=k), compute(Params(k=k)))
-        assert (
-            view.question.answer
-            == words_of(full.tokens)[2 + int((full.logprobs - one.logprobs)[2:].argmax())]
-        )
+        assert view.answer == words_of(full.tokens)[2 + int((full.logprobs - one.logprobs)[2:].argmax())]
         bars = {layer[0]["kind"]: layer for layer in layers(view.chart(True))[::2]}
         assert {row["kind"] for layer in layers(view.chart(False)) for row in layer} == {charts.ALL}
         for kind, values in ((charts.ALL, full.logprobs), (charts.NOW, near.logprobs)):

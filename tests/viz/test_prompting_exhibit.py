@@ -30,7 +30,7 @@ from viz.course.shared.maths.prompts import ASKED, answers, solved
 def test_one_set_of_weights_and_the_word_chooses_the_task(string: str) -> None:
     """C105."""
     view = one_word(Params(string), compute(Params(string)))
-    assert view.question.answer == string[::-1] and set(view.question.options) >= {string, string.upper()}
+    assert view.answer == string[::-1] and set(view.question.options) >= {string, string.upper()}
     assert (
         view.rows["output"].tolist()
         == view.rows["right answer"].tolist()
@@ -53,7 +53,7 @@ def test_new_strings_by_length_and_none_longer_than_in_training() -> None:
     view = how_well(Params(), None)
     for n in (1, PROMPT_LENGTHS[-1], TOO_LONG):
         assert view.rows.loc[n].to_dict() == solved(default().open(TINY), EACH, n, 0)
-    assert view.question.answer == pytest.approx(view.rows.loc[TOO_LONG].mean())
+    assert view.answer == pytest.approx(view.rows.loc[TOO_LONG].mean())
     assert list(view.rows.columns) == list(PROMPTS) and view.rows.index[-1] == LONGEST
 
 
@@ -62,7 +62,7 @@ def test_a_described_task_is_scored_by_its_candidates(at: int) -> None:
     """C106."""
     ranked = answers(default().open(MODEL), ASKED[at].prompt, ASKED[at].candidates)
     view = described(Params(asked=at), None)
-    assert view.question.answer == min(ranked, key=lambda each: each.place).text.strip()
+    assert view.answer == min(ranked, key=lambda each: each.place).text.strip()
     assert view.rows["share"].tolist() == pytest.approx([each.share for each in ranked])
     right = [
         answers(default().open(MODEL), each.prompt, each.candidates)[each.right].place == 1 for each in ASKED
@@ -77,9 +77,7 @@ def test_examples_in_front_are_measured() -> None:
         scores = [score(default().open(MODEL), TASKS[name], k) for k in SHOTS]
         counts = [sum(each.right) for each in scores]
         assert [tuple(view.rows[column]) for column in view.rows] == [each.shares for each in scores]
-        assert (
-            abs(counts[-1] - counts[0]) < 4 and view.question.answer == EFFECTS[1]
-        )  # two standard deviations
+        assert abs(counts[-1] - counts[0]) < 4 and view.answer == EFFECTS[1]  # two standard deviations
         assert all(f"{count} with {k}" in view.summary for k, count in zip(SHOTS, counts, strict=True))
 
 

@@ -25,9 +25,7 @@ def counts() -> data.Data:
 
 def test_bert_by_part_beside_the_stated_sizes(counts: data.Data) -> None:
     """C092, E11, E20: the answer follows the model."""
-    answers = {
-        name: by_part(Params(model=name), counts).question.answer for name in ("BERT-Base", "TinyBERT")
-    }
+    answers = {name: by_part(Params(model=name), counts).answer for name in ("BERT-Base", "TinyBERT")}
     assert answers == {"BERT-Base": data.NETWORK, "TinyBERT": data.WORDS}
     step = by_part(Params(), counts)
     assert step.table["parameters"].sum() == 109_482_240 and step.table["share"].sum() == pytest.approx(1)
@@ -37,9 +35,7 @@ def test_bert_by_part_beside_the_stated_sizes(counts: data.Data) -> None:
 
 def test_variants_of_bert(counts: data.Data) -> None:
     """C094, E21."""
-    answers = {
-        name: variants(Params(variant=name), counts).question.answer for name in ("RoBERTa", "DistilBERT")
-    }
+    answers = {name: variants(Params(variant=name), counts).answer for name in ("RoBERTa", "DistilBERT")}
     assert answers == {"RoBERTa": "larger", "DistilBERT": "smaller"}
     step = variants(Params(), counts)
     assert step.table.loc[["XLNet", "DistilBERT"], "parameters"].tolist() == [116_718_336, 66_362_880]
@@ -56,7 +52,7 @@ def test_the_sizes_of_gpt_2(counts: data.Data) -> None:
         ("GPT-2 XL", 1_557_611_200 / 124_439_808),
         ("GPT-2 medium", 354_823_168 / 124_439_808),
     ):
-        assert four_sizes(Params(grown=name), counts).question.answer == pytest.approx(times)
+        assert four_sizes(Params(grown=name), counts).answer == pytest.approx(times)
     step = four_sizes(Params(), counts)
     assert bar_values(step.chart(True))[1:] == [124_439_808, 354_823_168, 774_030_080, 1_557_611_200]
     assert "1 of 5" in step.summary and "1,557,611,200" in step.summary
@@ -64,7 +60,7 @@ def test_the_sizes_of_gpt_2(counts: data.Data) -> None:
 
 def test_the_race_on_two_axes(counts: data.Data) -> None:
     """C107, E10: GPT-3 has 112 times the parameters of GPT-2 XL."""
-    assert race(Params(), counts).question.answer == pytest.approx(174_604_259_328 / 1_557_611_200)
+    assert race(Params(), counts).answer == pytest.approx(174_604_259_328 / 1_557_611_200)
     scales = [
         race(Params(plain=plain), counts)
         .chart(True)
@@ -83,7 +79,7 @@ def test_the_calculator_and_its_memory() -> None:
     step = calculator(params, compute(params))
     total = data.count(data.Shape(n_layers=24, d_model=1024, n_heads=16, n_vocab=30_522, n_ctx=512))
     assert step.table["parameters"].sum() == total
-    assert step.question.answer == pytest.approx(12 * 24 * 1024**2 / total)
+    assert step.answer == pytest.approx(12 * 24 * 1024**2 / total)
     assert f"{total * 4 / 1e9:,.1f} GB in float32, {total * 2 / 1e6:,.1f} MB" in step.summary
 
 

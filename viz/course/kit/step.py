@@ -74,6 +74,11 @@ class View:
         """Return the table."""
         return self.table() if callable(self.table) else self.table
 
+    @property
+    def answer(self) -> Any:
+        """Return the right answer of the question; None where nothing is asked."""
+        return getattr(self.question, "answer", None)
+
     def columns(self) -> Mapping[str, Any]:
         """Return the arrays to take along."""
         if self.arrays is not None:

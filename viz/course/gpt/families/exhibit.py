@@ -236,7 +236,7 @@ def pattern_of(changed: np.ndarray, word_positions: Sequence[int]) -> str:
 
 RIPPLE = {
     "one changed word moves GPT's outputs from it on, and no earlier one": lambda p, data: (
-        ripple(p, data).question.answer == "its own and all after"
+        ripple(p, data).answer == "its own and all after"
     ),
     "it moves all outputs of BERT": lambda p, data: bool((measured_influence(p, data).bert[:, -1] > 0).all()),
 }

@@ -328,7 +328,7 @@ LESSON = Lesson(
             ("string",),
             promises={
                 "a head of the first layer attends to the symbol before": lambda p, twice: (
-                    previous_symbol(p, twice).question.answer == "to the symbol before"
+                    previous_symbol(p, twice).answer == "to the symbol before"
                 )
             },
         ),
@@ -337,7 +337,7 @@ LESSON = Lesson(
             ("string",),
             promises={
                 "the head attends to the symbol after the first occurrence": lambda p, twice: (
-                    "after the first" in look_up(p, twice).question.answer
+                    "after the first" in look_up(p, twice).answer
                 ),
                 "the largest part is the token against a head of the first layer": lambda p, twice: next(
                     iter(twice.products())

@@ -152,7 +152,7 @@ def by_part(p: Params, models: Data) -> View:
 
 BY_PART = {
     "most parameters are in the feed-forward networks": lambda p, models: (
-        by_part(p, models).question.answer == data.NETWORK
+        by_part(p, models).answer == data.NETWORK
     ),
     "110M and 340M are the counts, rounded": lambda p, models: all(
         near(BERTS[name].stated, models.total(name), 0.02) for name in (BASE, "BERT-Large")
