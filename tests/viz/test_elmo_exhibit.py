@@ -242,6 +242,8 @@ def test_odd_texts_are_told_calmly(step, text, words):
 def test_only_an_elmo_reads_both_ways():
     with pytest.raises(core.InputError, match="both ways"):
         chains.chains(core.serving.engine.default().open("bert-mini"), TEXT)
+    with pytest.raises(core.InputError, match="no text"):
+        chains.ids_of(elmo(), "  ")  # it has tokens, and nothing to read
 
 
 @pytest.mark.parametrize("slug", [entry.slug for entry in pages.workspace() if entry.shows_subject])

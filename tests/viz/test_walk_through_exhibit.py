@@ -249,6 +249,7 @@ def test_the_plan_as_data(data):
         if node.center[0] > 50
     ]
     assert all(upper[1] < lower[0] for lower, upper in pairwise(tops)), "boxes of a column do not touch"
+    assert all(edge.points[0][1] >= edge.points[1][1] for edge in here["edges"]), "every arrow begins upwards"
     packet = diagram_packet(here["nodes"], rows=here["rows"], selected="linear")
     cross = next(i for i, node in enumerate(here["nodes"]) if node.name == "decoder.cross")
     shown = np.frombuffer(packet.parts[packet.header[f"thumb.{cross}"]], np.uint8).reshape(

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import torch
 from exhibit_pages import bar_labels, chart, drawn, figure
 from exhibit_pages import said_and_set as said
 from packets import opened
@@ -14,6 +16,7 @@ from streamlit.testing.v1 import AppTest
 
 import core
 from core.serving.engine import default
+from viz.course.bert.maths import in_context
 from viz.course.look_up import vectors_link as link
 from viz.course.look_up.word_vectors import context, exhibit, sums
 from viz.course.look_up.word_vectors.params import MODEL, OPENING, READER, READY, SENTENCES, Params
@@ -203,3 +206,20 @@ WANTED = {"king": "queen", "brother": "sister", "walked": "played", "went": "cam
 @pytest.mark.parametrize("three", READY, ids=lambda three: three[0])
 def test_a_ready_made_sum_comes_out_as_it_should(three: tuple[str, str, str]):
     assert word_vectors.add(core.open_model(MODEL), *three).nearest[0] == WANTED[three[0]]
+
+
+def test_one_vector_is_compared_with_the_words_that_the_table_has():
+    ids = {"bank": [1], "river": [2], "money": [3], "zebra": [0], "piggy bank": [2, 1]}
+    weight = torch.tensor([[1.0, 1.0], [1.0, 0.0], [1.0, 1.0], [0.0, 2.0]])
+    model = SimpleNamespace(
+        name="a table",
+        network=SimpleNamespace(embed={"token": SimpleNamespace(weight=weight)}),
+        tokenizer=SimpleNamespace(encode=lambda word: SimpleNamespace(ids=ids[word])),
+    )
+    groups = [["river", "zebra"], ["piggy bank", "money"]]
+    assert in_context.belongs(model, "bank", groups) == [
+        ("river", 0, pytest.approx(0.5**0.5)),
+        ("money", 1, pytest.approx(0.0)),
+    ]
+    with pytest.raises(core.InputError, match="zebra"):
+        in_context.belongs(model, "zebra", groups)

@@ -256,6 +256,8 @@ def looks_back(patterns: Iterable[Any]) -> Array:
     >>> pattern = np.zeros((1, 2, 4, 4)); pattern[0, 1, 3, 1] = 0.75
     >>> looks_back([pattern]).tolist()
     [[0.0, 0.75]]
+    >>> looks_back([np.ones((1, 2, 3, 3))]).tolist()
+    [[0.0, 0.0]]
     """
     found = []
     for weights in map(np.asarray, patterns):

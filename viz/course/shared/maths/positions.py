@@ -94,6 +94,8 @@ def curves(source: Formula | Array, n_positions: int, dimensions: Sequence[int],
 
     >>> curves(Formula(4), 3, (0, 2)).names
     ('sin(pos)', 'sin(pos / 100)')
+    >>> curves(np.zeros((3, 2)), 3, (1,)).x.tolist()
+    []
     """
     table = source.table(n_positions) if isinstance(source, Formula) else source[:n_positions]
     width = table.shape[1]

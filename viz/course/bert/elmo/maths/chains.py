@@ -34,7 +34,11 @@ class Chains:
 
     @property
     def losses(self) -> tuple[float, float]:
-        """What each chain loses on the text, in nats: minus the sum of its logarithms."""
+        """Return the loss of each chain on the text, in nats: minus the sum of its logarithms.
+
+        >>> Chains((), (), np.array([-1.0, -2.0]), np.array([-0.5]), ((), ())).losses
+        (3.0, 0.5)
+        """
         return -math.fsum(self.forward), -math.fsum(self.backward)
 
     @property

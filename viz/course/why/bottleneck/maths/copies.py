@@ -119,7 +119,11 @@ class ByPlace:
 
     @property
     def ends(self) -> tuple[float, float]:
-        """The share of letters right among the first ENDS of a word, and among the last."""
+        """Return the share of letters right among the first ENDS of a word, and among the last.
+
+        >>> ByPlace(np.repeat([1.0, 0.0], [7, ENDS]), np.zeros(12)).ends
+        (1.0, 0.0)
+        """
         return float(self.right[:ENDS].mean()), float(self.right[-ENDS:].mean())
 
     @property
