@@ -16,6 +16,8 @@ def percent(p: SupportsFloat, places: int = 1) -> str:
     ('61%', '3.1%', '<0.1%', '>99.9%', '100%', '0%')
     >>> percent(0.614, 2), percent(0.00044, 2), percent(-0.25), percent(2.5)
     ('61.4%', '0.04%', '−25%', '250%')
+    >>> percent(0.001), percent(0.999)
+    ('0.1%', '99.9%')
     """
     p, edge = float(p), 10.0 ** -(places + 2)
     if p < 0:
@@ -47,8 +49,8 @@ def log_softmax(logits: Array) -> Array:
 def softmax(scores: Array) -> Array:
     """Return exp z / sum exp z over the last axis, in float64.
 
-    >>> softmax(np.array([0.0, -np.inf])).tolist()
-    [1.0, 0.0]
+    >>> softmax(np.array([0.0, -np.inf])).tolist(), softmax(np.array([1000.0, 0.0])).tolist()
+    ([1.0, 0.0], [1.0, 0.0])
     """
     powers = np.exp(scores.astype(np.float64) - scores.max(-1, keepdims=True))
     return powers / powers.sum(-1, keepdims=True)
@@ -70,8 +72,10 @@ TINY = 1e-12
 def cosine(one: Array, other: Array) -> float:
     """Return sum a b / (|a| |b|) over all numbers of both; NaN where one is zero. Of deviations from the means it is Pearson's correlation.
 
-    >>> cosine(np.array([3.0, 4.0]), np.array([3.0, 4.0]))
-    1.0
+    >>> cosine(np.array([3.0, 4.0]), np.array([3.0, 4.0])), cosine(np.array([TINY]), np.array([1.0]))
+    (1.0, 1.0)
+    >>> cosine(np.full(100, TINY), np.ones(100))
+    nan
     """
     sizes = float(np.linalg.norm(one)), float(np.linalg.norm(other))
     if min(sizes) < TINY * max(1, one.size):
