@@ -390,6 +390,8 @@ def test_a_depth_that_the_tensors_cannot_fill_is_refused_by_the_first_layer_that
         form, config = read(name)
         with pytest.raises(InputError, match=missing):
             form.check_depth(config, [f"model.layers.0.experts.0.{i}" for i in range(2)])
+    wrapped = [formats()["llama"].plain(f"{before}layers.0.x") for before in ("", "model.", "transformer.")]
+    assert wrapped == ["layers.0.x"] * 3
     form, config = read("albert", num_hidden_layers=12)
     form.check_depth(config, ["one", "two"])
 
