@@ -59,7 +59,7 @@ def app_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def walked(app_url: str, tmp_path_factory: pytest.TempPathFactory) -> list[Met]:
-    """Return every tenth page of the app, each opened once for all tests that judge pages."""
+    """Return every twentieth page of the app, each opened once for all tests that judge pages."""
     return met(started(), app_url, tmp_path_factory.mktemp("charts"))
 
 

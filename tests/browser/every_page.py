@@ -79,12 +79,12 @@ class Met:
     charts: list[Chart]
 
 
-TENTH = 10
+EVERY = 20
 
 
 def some_pages() -> list[pages.Entry]:
-    """Return every tenth page, and the first of them; all pages are walked in the long tests."""
-    return pages.discover()[::TENTH]
+    """Return every twentieth page, and the first of them; all pages are walked in the long tests."""
+    return pages.discover()[::EVERY]
 
 
 def walk(
@@ -159,7 +159,7 @@ def lit(page: Any, scheme: str) -> None:
 
 
 def met(browser: Any, url: str, folder: Path) -> list[Met]:
-    """Draw every tenth page once: judged by day and its charts saved, judged at night; as one was left, the next is drawn."""
+    """Draw every twentieth page once: judged by day and its charts saved, judged at night; as one was left, the next is drawn."""
     seen, schemes = [], [*SCHEMES]
     for slug, page in walk(browser, url, schemes[0], entries=some_pages()):
         wrong: dict[str, list[str]] = {}
