@@ -246,7 +246,7 @@ def test_source_lines_come_in_pieces_with_their_tensors(run: core.Run) -> None:
         lines, selected="layer.2.self_attn.scores", card=tensor_card(run, "layer.2.self_attn.scores")
     )
     told = part(packet, "lines")
-    leaves = ["q", "k", "v", "scores", "allowed", "pattern", "heads", "out"]
+    leaves = ["q", "k", "v", "heads", "out", "scores", "allowed", "pattern"]
     assert [line["path"] for line in told if line["path"]] == leaves and packet.header[
         "scope"
     ] == "layer.2.self_attn."

@@ -171,9 +171,9 @@ st.text(repr(got))
 
 def test_the_result_is_what_the_arguments_said_unless_python_asks() -> None:
     at = AppTest.from_string(ASKED.format(selected="s1", more="")).run()
-    assert at.text[0].value == "Lines(touched=('key', 1), heads=(4, 5))"
+    assert at.text[0].value == "Lines(pinned=('key', 1), heads=(4, 5))"
     asked = AppTest.from_string(ASKED.format(selected=None, more=", on_touched_change=lambda: None")).run()
-    assert asked.text[0].value == "Lines(touched=None, heads=(4, 5))"
+    assert asked.text[0].value == "Lines(pinned=None, heads=(4, 5))"
     header = opened(asked.get("bidi_component")[0].proto.bytes)[0]
     assert (header["tell"], header["echo"]) == (True, None)
 

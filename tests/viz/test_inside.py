@@ -97,7 +97,7 @@ def test_a_cell_in_the_link_is_framed_and_shows_its_five_best(engine):
     table, top = charts(test)
     (framed,) = [cell for cell in data(table) if cell["chosen"]]
     assert (framed["row"], framed["column"]) == (2, 1)
-    assert [row["chance"] for row in data(top)] == pytest.approx(lens.chances[1, 2].tolist())
+    assert [row["value"] for row in data(top)] == pytest.approx(lens.chances[1, 2].tolist())
     assert any("after layer 0" in caption.value for caption in test.caption)
 
 

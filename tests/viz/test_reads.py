@@ -23,12 +23,12 @@ NO_SENTENCE = {
     "autoencoder/params": "one word, which no model reads",
     "sparse_attention/params": "a long text for bigbird-mini",
     "bert_input/pieces": "pieces of a vocabulary",
-    "prompting/few": "one word, as its label says",
     "retrieval/params": "a query",
     "self_attention/params": "words that only name rows",
     "word_vectors/params": "words of a table",
     "bottleneck/params": "letters, as its label says",
-    "prompting/params": "letters, as its label says",
+    "induction/exhibit": "a string of symbols, as its placeholder says",
+    "prompting/exhibit": "letters, and one word, as their labels say",
 }
 """Files of exhibits whose boxes take no sentence for a model, and why; beside them only boxes of single words and wanted translations."""
 GERMAN, LOUD = "Das weiße Auto steht vor dem Haus.", "I AM VERY ANGRY WITH YOU"
@@ -139,14 +139,14 @@ def test_every_box_for_a_sentence_names_the_model_that_reads_it():
     missing = []
     for file in sorted(file for file in Path("viz/course").rglob("*.py") if "pages" not in file.parts):
         source = file.read_text("utf-8")
-        if file.stem != "params" and "controls.text(" not in source:
+        if file.stem not in ("params", "exhibit") and "controls.text(" not in source:
             continue
         for call in ast.walk(ast.parse(source)):
             if (
                 isinstance(call, ast.Call)
                 and (
                     ast.unparse(call.func) == "controls.text"
-                    or (ast.unparse(call.func) == "sentence" and file.stem == "params")
+                    or (ast.unparse(call.func) == "sentence" and file.stem in ("params", "exhibit"))
                 )
                 and not any(word.arg in ("model", None) for word in call.keywords)
             ):

@@ -147,9 +147,9 @@ def test_another_number_is_another_chart_and_a_large_one_is_drawn_each_time(
 def test_a_moment_of_a_model_is_verified_once(monkeypatch: pytest.MonkeyPatch) -> None:
     verified: list[str] = []
     monkeypatch.setattr(manifest, "verify", lambda name, models=None: verified.append(name))
-    names._moment.cache_clear()
+    names._step_listing.cache_clear()
     found = {names.resolve_name("gpt-twin at step 437") for _ in range(3)}
-    names._moment.cache_clear()
+    names._step_listing.cache_clear()
     assert [listing.ok for listing in found if listing] == [True] and verified == ["gpt-twin"]
 
 

@@ -75,6 +75,8 @@ MAY_STAND = {
     "In training 15% of the tokens are chosen": "the rule of BERT",
     "(32 bits)": "of a number",
     "32 bits hold": "of a number",
+    "1.5 billion is the count of the largest alone": "a promise, which is computed",
+    "Two steps are equally far apart": "a criterion",
     "64-bit numbers": "of a number",
     "five steps turn": "a property of sinusoids",
     "in all four steps": "of the page",
@@ -233,7 +235,7 @@ def test_a_share_is_written_by_one_function():
         ("bank/many", ":.0%"),
         ("charts/squares", ":.0%"),
         ("elmo/mixture", ":.1%"),
-        ("prompting/few", ":.1%"),
+        ("prompting/exhibit", ":.1%"),
         ("hierarchy/steps", ":.1%"),
         ("word_vectors/charts", ":.1%"),
     ], "templates of charts"

@@ -64,7 +64,7 @@ class _LineRecorder(Recorder):
         self._note(name, axes)
         return super().__call__(name, value, axes)
 
-    def planned(self, name: str, axes: str) -> Plan:
+    def plan_for(self, name: str, axes: str) -> Plan:
         self._note(name, axes)
         return super().plan_for(name, axes)
 
