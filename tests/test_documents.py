@@ -249,7 +249,7 @@ def test_every_name_is_in_the_file_that_a_page_gives_for_it() -> None:
 def test_the_readme_is_short_and_its_numbers_are_true() -> None:
     text = DOCUMENTS["README.md"]
     assert len(text.splitlines()) <= 90
-    assert "Models of more than 50 kinds" in text and len(formats()) > 50
+    assert "Models of more than 50 types" in text and len(formats()) > 50
     assert "There are more than forty." in text and len(pages.exhibits()) > 40
 
 
