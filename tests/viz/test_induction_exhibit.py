@@ -9,7 +9,14 @@ import torch
 import core
 from core.edits import ZeroHead
 from viz.course.gpt.induction.data import TINY, Twice, ablations, read_text_twice, read_twice
-from viz.course.gpt.induction.exhibit import Params, compute, cut, look_up, previous_symbol, twice_read
+from viz.course.gpt.induction.exhibit import (
+    Params,
+    ablated_heads,
+    compute,
+    look_up,
+    previous_symbol,
+    twice_read,
+)
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +62,7 @@ def test_each_layer_is_needed_and_one_head_is_not(twice: Twice) -> None:
     edits = [ZeroHead("layer.0.self_attn.heads", head) for head in range(2)]
     run = core.open_model(TINY).run(text, edits=edits)
     assert shares["all heads of layer 0"] == pytest.approx(right_symbols(run)[twice.n :].mean(), rel=1e-5)
-    assert cut(Params(), twice).answer == shares["all heads of layer 0"] < 0.01
+    assert ablated_heads(Params(), twice).answer == shares["all heads of layer 0"] < 0.01
     assert shares["head 0.0"] > 0.9 and shares["all heads of layer 1"] < 0.01
 
 

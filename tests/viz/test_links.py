@@ -35,7 +35,7 @@ ALIKE = (
     *("tiny-gpt", "tiny-llama", "tiny-t5", "prompt-tiny", "snail-recall"),
     *("tiny-albert", "tiny-bigbird"),
 )
-"""What links as tiny-translator, whose decoder is causal too, or tiny-bert does: the same kinds of attention on the same pages."""
+"""Models whose links are those of tiny-translator (its decoder is causal, too) or tiny-bert: the same kinds of attention on the same pages."""
 HEAD = {"look": {"view": "full"}, "inside": {"inside.by": "who"}}
 """What a page shows its links with."""
 

@@ -111,7 +111,7 @@ def _one_of(options: Sequence[Any]) -> Callable[[Any], Callable[[str], Any]]:
     return lambda opening: state.one_of(tuple(options), opening)
 
 
-def _among(options: OrFunction) -> Callable[[Any], Callable[[str], Any]]:
+def _choice_rule(options: OrFunction) -> Callable[[Any], Callable[[str], Any]]:
     """Return the rule of a choice; one whose options depend on other values is checked where it is drawn."""
     return (lambda opening: type(opening)) if callable(options) else _one_of(options)
 
@@ -129,7 +129,7 @@ def pills(
         lambda name, opening, p, _: controls.pills(
             _resolve(label, p), _resolve(options, p), name, opening, format, quiet=quiet
         ),
-        _among(options),
+        _choice_rule(options),
         width,
     )
 
@@ -151,7 +151,7 @@ def segmented(
         lambda name, opening, p, _: controls.segmented(
             _resolve(label, p), _resolve(options, p), name, opening, format, quiet=quiet, wrap=wrap
         ),
-        _among(options),
+        _choice_rule(options),
         width,
     )
 
@@ -169,7 +169,7 @@ def select(
         lambda name, opening, p, _: controls.select(
             _resolve(label, p), _resolve(options, p), name, opening, format, **more
         ),
-        _among(options),
+        _choice_rule(options),
         width,
     )
 

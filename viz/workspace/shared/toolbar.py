@@ -34,7 +34,7 @@ MODEL = "gpt-mini"
 
 @dataclass(frozen=True)
 class Bench:
-    """What a page of the bench shows, and the container of the links to the other pages."""
+    """The selection of a page of the bench, and the container of the links to the other pages."""
 
     shown: selection.Selection
     slug: str

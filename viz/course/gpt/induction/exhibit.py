@@ -221,7 +221,7 @@ def look_up(p: Params, twice: Twice) -> View:
     )
 
 
-def cut(p: Params, twice: Twice) -> View:
+def ablated_heads(p: Params, twice: Twice) -> View:
     """Show the probability of the right symbol with heads ablated."""
     shares = pd.Series(dict(ablations(twice)))
     alone = shares[shares.index.str.startswith("head 0.")]
@@ -345,7 +345,7 @@ LESSON = Lesson(
             },
         ),
         Step(
-            cut,
+            ablated_heads,
             ("string",),
             promises={
                 "without the last layer the look-up is gone": lambda p, twice: (

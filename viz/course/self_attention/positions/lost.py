@@ -64,7 +64,9 @@ def lost(params: Params, _: object) -> Folds:
     if not exhibit_parts.presenting():  # there the answer says it all
         looks = f"As trained, head {head_name(*found.head)} attends to the previous word"
         page_parts.summary(
-            _told(found, loss) if known else f"{looks}; its loss {OF.get(family, '')} is {trained} nats."
+            _loss_sentence(found, loss)
+            if known
+            else f"{looks}; its loss {OF.get(family, '')} is {trained} nats."
         )
 
     def table() -> pd.DataFrame:
@@ -113,7 +115,7 @@ def _before(found: without_positions.Unplaced) -> dict[str, float]:
     return {way: float(np.diagonal(each.pattern[:n, :n], -1).mean()) for way, each in found.ways.items()}
 
 
-def _told(found: without_positions.Unplaced, loss: dict[str, float]) -> str:
+def _loss_sentence(found: without_positions.Unplaced, loss: dict[str, float]) -> str:
     trained, shuffled, removed = (number(loss[way]) for way in without_positions.WAYS)
     before = _before(found)
     looked, then, last = (percent(before[way]) for way in without_positions.WAYS)
