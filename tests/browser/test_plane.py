@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from settling import settle, until
 
-from viz.course.look_up.retrieval.maths.look_up import look_up
+from viz.course.look_up.retrieval.look_up import look_up
 
 APP = """
 import streamlit as st
-from viz.course.look_up.retrieval.maths.look_up import look_up
+from viz.course.look_up.retrieval.look_up import look_up
 from viz.instruments import Point, Score, moved_points, plane
 st.set_page_config(layout="wide")
 W = ((0.4, -1.2), (0.7, 0.3))

@@ -9,7 +9,7 @@ import pytest
 from settling import settle
 
 from viz.course.look_up import vectors_link
-from viz.course.look_up.retrieval.maths.look_up import look_up
+from viz.course.look_up.retrieval.look_up import look_up
 from viz.course.look_up.retrieval.params import OPENING, VALUES
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from viz.course.shared.maths.weighting import BY_HAND, softmax
+from viz.course.shared.weighting import BY_HAND, softmax
 from viz.labels import percent
 
 

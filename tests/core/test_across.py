@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 import core
-from viz.course.shared.maths import cross_shapes
+from viz.course.shared import cross_shapes
 
 
 @pytest.fixture(scope="module")

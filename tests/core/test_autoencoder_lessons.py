@@ -8,9 +8,9 @@ import scipy.linalg
 import torch
 
 from core.errors import InputError
-from viz.course.why.autoencoder.maths import concepts
-from viz.course.why.autoencoder.maths.autoencoder import Data, head
-from viz.course.why.autoencoder.maths.glyphs import glyphs, letters, styles
+from viz.course.why.autoencoder import concepts
+from viz.course.why.autoencoder.glyphs import glyphs, letters, styles
+from viz.course.why.autoencoder.linear_autoencoder import Data, head
 
 RNG = np.random.default_rng(11)
 

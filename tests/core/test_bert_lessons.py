@@ -13,8 +13,8 @@ from tokenizers import models
 import core
 from core.errors import InputError
 from core.models import Batch
+from viz.course.bert import contextual_vectors, hidden_words, masking, senses, wordpiece
 from viz.course.bert.bert_input import input_sum
-from viz.course.bert.maths import hidden_words, in_context, masking, senses, wordpiece
 from viz.course.bert.sentence_pairs import next_pairs, next_sentence
 
 letters = st.text("abc", min_size=1, max_size=6)
@@ -262,7 +262,7 @@ def test_the_table_is_the_same_for_all_and_context_is_not():
     """C091."""
     model = core.open_model("bert-mini")
     texts = [*senses.DOCUMENTS, senses.DOCUMENTS[0], "She put her gold in the bank."]
-    found = in_context.uses(model, texts, "bank")
+    found = contextual_vectors.uses(model, texts, "bank")
     assert found.places[:3] == (5, 5, 5) and found.vectors.shape == (8, 4, 256)
     assert (found.cosines(0) == 1).all() and all(found.cosines(row)[0, 2] == 1 for row in range(8))
     assert found.by_layer()[1] == 1 and (found.by_layer()[2:] < 0.95).all() and found.cosines(1)[0, 3] < 1
@@ -273,16 +273,16 @@ def test_the_table_is_the_same_for_all_and_context_is_not():
         )
         assert found.by_layer()[layer + 1] == pytest.approx(float(wanted), abs=1e-5)
     with pytest.raises(InputError):
-        in_context.uses(model, ["No such word."], "bank")
+        contextual_vectors.uses(model, ["No such word."], "bank")
 
 
 @pytest.mark.slow
 def test_every_sentence_of_ours_holds_its_word_and_sentence_vectors_are_the_runs():
     model, table = core.open_model("bert-mini"), core.open_model("vectors-mini")
     for word in senses.WORDS.values():
-        found = in_context.uses(model, [text for text, _ in word.uses], word.word)
+        found = contextual_vectors.uses(model, [text for text, _ in word.uses], word.word)
         assert len(found.texts) == 8 and sum(kind for _, kind in word.uses) == 4
-        rows = in_context.belongs(table, word.word, word.near)
+        rows = contextual_vectors.belongs(table, word.word, word.near)
         assert {kind for _, kind, _ in rows} == {0, 1}
     name, _, cosine = rows[0]
     ids = [table.tokenizer.encode(text).ids[0] for text in (word.word, name)]
@@ -295,14 +295,14 @@ def test_every_sentence_of_ours_holds_its_word_and_sentence_vectors_are_the_runs
     text = senses.TRIPLES[0].text
     run = model.run(text)
     for how, wanted in zip(
-        in_context.HOWS,
+        contextual_vectors.HOWS,
         (run.hidden()[-1, 0], run.hidden()[-1, 1:-1].mean(0), run.trace["embed.token"][1:-1].mean(0)),
         strict=True,
     ):
         np.testing.assert_allclose(
-            in_context.sentences(model, [text, "A much longer sentence is beside it."], how)[0],
+            contextual_vectors.sentences(model, [text, "A much longer sentence is beside it."], how)[0],
             wanted,
             atol=1e-4,
         )
     with pytest.raises(InputError):
-        in_context.belongs(table, "xyzzyx", ((), ()))
+        contextual_vectors.belongs(table, "xyzzyx", ((), ()))

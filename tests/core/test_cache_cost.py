@@ -13,7 +13,7 @@ import core
 from core.decoding import decode
 from core.models import Batch, families
 from tests.core.decoding_helpers import build, recurrent
-from viz.workspace.decode.maths.cache_cost import held, products, timed
+from viz.workspace.decode.cache_cost import held, products, timed
 
 SHAPES = {
     "gpt": {},

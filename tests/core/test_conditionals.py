@@ -14,7 +14,7 @@ from core.models import Batch
 from tests.core.decoding_helpers import build
 from viz.course.gpt.conditionals import LONGEST, conditionals
 from viz.course.gpt.prompting import data as maths
-from viz.course.shared.maths.prompts import answers
+from viz.course.shared.prompts import answers
 
 TEXT = "the old cat sat"
 

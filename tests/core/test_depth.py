@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import core
-from viz.course.shared.maths import sizes
+from viz.course.shared import sizes
 from viz.course.transformer.encoder import maths
 
 TEXT = "She has a white car."

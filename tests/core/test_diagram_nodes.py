@@ -9,8 +9,8 @@ from torch import nn
 
 import core
 from core.analysis.diagram_nodes import boxes, count_parameters, parameter_count, tensor_at
-from viz.course.shared.maths import sizes
-from viz.course.shared.maths.sizes import Sizes
+from viz.course.shared import sizes
+from viz.course.shared.sizes import Sizes
 
 
 @pytest.fixture(scope="module")

@@ -22,7 +22,7 @@ from core.training.loop.side_by_side import mean_of
 from core.training.recipes import elmo_mini
 from tests.core.test_evaluate import START, model
 from tests.core.test_families import traced
-from viz.course.bert.elmo.maths.chains import exchanged
+from viz.course.bert.elmo.chains import exchanged
 
 
 @pytest.fixture

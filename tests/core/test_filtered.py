@@ -12,7 +12,7 @@ import core
 from core.decoding import Beam, Greedy, Sample, Step, decode
 from core.decoding.choose import Candidate, choose
 from core.decoding.filters import MinP, RepetitionPenalty, Temperature, TopK, TopP
-from viz.workspace.decode.maths.sampling_arithmetic import Way, ordinal, title, way
+from viz.workspace.decode.sampling_arithmetic import Way, ordinal, title, way
 
 STRATEGIES = [
     Greedy(),

@@ -11,8 +11,8 @@ import core
 from core.decoding import decode
 from core.reading import bounds
 from tests.core.decoding_helpers import build
-from viz.course.shared.maths.guessing import READS, Round, played, score, told
-from viz.workspace.decode.maths.choices import choices
+from viz.course.shared.guessing import READS, Round, played, score, told
+from viz.workspace.decode.choices import choices
 
 
 @pytest.fixture(scope="module")

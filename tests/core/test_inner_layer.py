@@ -15,7 +15,7 @@ from core.models import families
 from core.text import Tokenizer
 from core.text.learn import learn_byte_level_bpe, learn_wordpiece
 from viz.course.errata._counts import encoder_layer
-from viz.course.shared.maths.unscaled import surprise
+from viz.course.shared.unscaled_scores import surprise
 from viz.course.transformer import residuals
 from viz.course.transformer.feed_forward import maths
 

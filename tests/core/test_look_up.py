@@ -11,7 +11,7 @@ from hypothesis import strategies as some
 from scipy.optimize import linprog
 
 from core.layers import scores as layers
-from viz.course.look_up.retrieval.maths.look_up import RULES, look_up, scores, softmax
+from viz.course.look_up.retrieval.look_up import RULES, look_up, scores, softmax
 
 P, N, R = 3, 7, 5
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as some
 from core.errors import InputError
 from core.layers.recurrent.alignment import Local, Source
 from core.layers.scores import Dot
-from viz.course.shared.maths import luong
+from viz.course.shared import luong
 
 scores = some.lists(some.floats(-5, 5), min_size=1, max_size=9).map(np.array)
 

@@ -18,9 +18,9 @@ from core.models import families
 from core.text import Tokenizer
 from core.text.learn import learn_byte_level_bpe
 from viz.course import errata
-from viz.course.shared.maths import mask_evidence
-from viz.course.shared.maths import masks as lesson
-from viz.course.shared.maths.padded_batch import batch_masks, padded_content, run_batch
+from viz.course.shared import mask_evidence
+from viz.course.shared import masks as lesson
+from viz.course.shared.padded_batch import batch_masks, padded_content, run_batch
 
 TEXTS = [
     "She has a white car.",

@@ -8,8 +8,8 @@ from core.errors import InputError
 from core.layers.positions import LearnedPositions
 from viz.course import errata
 from viz.course.self_attention import position_criteria
-from viz.course.shared.maths import position_evidence
-from viz.course.shared.maths.positions import (
+from viz.course.shared import position_evidence
+from viz.course.shared.positions import (
     Formula,
     choose_dimensions,
     curves,

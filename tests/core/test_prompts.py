@@ -11,7 +11,7 @@ import core
 from core.data.tasks import PROMPT_LETTERS, PROMPTS, sample_strings
 from core.decoding import decode
 from tests.core.decoding_helpers import build
-from viz.course.shared.maths.prompts import (
+from viz.course.shared.prompts import (
     ASKED,
     DELIM,
     EXTRACT,

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 import core
-from viz.course.why.bottleneck.maths import cells, reach
+from viz.course.why.bottleneck import cell_parameters, reach
 
 CELLS = ("rnn", "lstm", "gru")
 KERNELS = {"rnn": nn.RNN, "lstm": nn.LSTM, "gru": nn.GRU}
@@ -83,7 +83,7 @@ def test_others_are_refused_in_three_parts():
 def test_the_numbers_of_a_cell_are_those_of_torch(cell, d_input, d_hidden):
     for both in (False, True):
         module = KERNELS[cell](d_input, d_hidden, bidirectional=both)
-        assert cells.parameters(cell, d_input, d_hidden, both_ways=both) == sum(
+        assert cell_parameters.parameters(cell, d_input, d_hidden, both_ways=both) == sum(
             p.numel() for p in module.parameters()
         )
 
@@ -93,4 +93,4 @@ def test_and_those_of_the_shipped_encoders(cell):
     model = core.open_model(f"copy-{cell}")
     width = model.config.d_model
     encoder = sum(p.numel() for p in model.network.encoder.parameters())
-    assert cells.parameters(cell, width, width // 2, both_ways=True) == encoder
+    assert cell_parameters.parameters(cell, width, width // 2, both_ways=True) == encoder

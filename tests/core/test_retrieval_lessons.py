@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from core.errors import InputError
-from viz.course.look_up.retrieval.maths import memory_read, persons
+from viz.course.look_up.retrieval import memory_read, persons
 
 
 def free(sql: str) -> list[tuple]:

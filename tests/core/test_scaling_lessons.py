@@ -13,7 +13,7 @@ from scipy import stats
 
 from core.errors import InputError
 from viz.course.look_up.scaling import maths
-from viz.course.shared.maths import unscaled
+from viz.course.shared import unscaled_scores
 
 
 @pytest.mark.parametrize("d_k", [4, 64, 1024])
@@ -88,14 +88,14 @@ def test_evenness_and_surprise_against_scipy_and_torch():
     pattern = draw.dirichlet(np.ones(5), size=(3, 5))
     allowed = np.ones((3, 5, 5), dtype=bool)
     np.testing.assert_allclose(
-        unscaled.evenness(pattern, allowed), stats.entropy(pattern, axis=-1, base=5).mean(-1)
+        unscaled_scores.evenness(pattern, allowed), stats.entropy(pattern, axis=-1, base=5).mean(-1)
     )
     logits, ids = draw.standard_normal((4, 7)), (1, 6, 2, 0)
     wanted = torch.nn.functional.cross_entropy(torch.from_numpy(logits[:3]), torch.tensor(ids[1:]))
-    assert unscaled.surprise(logits, ids) == pytest.approx(float(wanted))
-    assert unscaled.surprise(logits[:1], (3,)) == 0.0
+    assert unscaled_scores.surprise(logits, ids) == pytest.approx(float(wanted))
+    assert unscaled_scores.surprise(logits[:1], (3,)) == 0.0
 
 
 def test_a_row_without_a_choice_does_not_count():
     pattern, allowed = np.eye(2)[None], np.tri(2, dtype=bool)[None]
-    assert unscaled.evenness(pattern, allowed).tolist() == [0.0]
+    assert unscaled_scores.evenness(pattern, allowed).tolist() == [0.0]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from viz.course.look_up.retrieval.maths import look_up
+from viz.course.look_up.retrieval import look_up
 from viz.course.look_up.score_functions import maths
 
 Q, KEYS = (1.0, 0.6), ((0.7, 0.5), (1.7, -0.2), (-0.6, 1.4), (-1.2, -0.9))

@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 
 from core.errors import InputError
-from viz.course.shared.maths import self_attention
+from viz.course.shared import self_attention
 
 
 def run(

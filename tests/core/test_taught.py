@@ -11,11 +11,7 @@ from core.decoding import counterexample
 from core.errors import InputError
 from core.models import families
 from tests.core.decoding_helpers import build
-from viz.course.transformer.training_and_inference.maths import (
-    greedy,
-    parallel_decoder,
-    teacher_forcing_steps,
-)
+from viz.course.transformer.training_and_inference import greedy, parallel_decoder, teacher_forcing_steps
 
 SOURCE, TARGET = "the old cat sat", "el gato blanco"
 

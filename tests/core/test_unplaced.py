@@ -12,7 +12,7 @@ from core import edits
 from core.errors import InputError
 from viz.course.self_attention.position_criteria import CRITERIA, judge
 from viz.course.self_attention.positions import position_ideas, without_positions
-from viz.course.shared.maths.positions import Formula
+from viz.course.shared.positions import Formula
 
 TEXT = "The dog saw the man."
 

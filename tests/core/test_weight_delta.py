@@ -13,7 +13,7 @@ from core.training.finetune.finetune_tasks import GOALS
 from core.training.finetune.tuning import TUNINGS
 from core.training.finetune.weight_delta import MOST, ROWS, SCALE, apply_delta, encode_delta
 from viz.course.bert.frozen_or_full.maths import attention_change, said
-from viz.course.shared.maths.weighting import softmax
+from viz.course.shared.weighting import softmax
 from viz.labels import percent
 
 

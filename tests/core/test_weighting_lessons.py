@@ -10,8 +10,8 @@ from hypothesis import strategies as some
 from scipy.special import softmax as scipy_softmax
 
 from viz.course.look_up.soft_and_hard import maths
-from viz.course.shared.maths import weighting
-from viz.course.shared.maths.scene import HARBOUR, PORTRAIT, Scene, Shape
+from viz.course.shared import weighting
+from viz.course.shared.scene import HARBOUR, PORTRAIT, Scene, Shape
 
 RNG = np.random.default_rng(3)
 

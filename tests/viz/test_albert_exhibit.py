@@ -16,7 +16,7 @@ import core.serving.engine
 from core.models.albert import SHARED
 from viz.course.bert.albert import maths, pairs
 from viz.course.bert.albert.params import NAMES, Params
-from viz.course.bert.maths.stories import stories
+from viz.course.bert.stories import stories
 from viz.labels import percent
 
 SLUG = "albert."

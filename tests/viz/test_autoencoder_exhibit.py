@@ -8,10 +8,9 @@ from exhibit_pages import chart, drawn, said
 from streamlit.testing.v1 import AppTest
 
 from core.errors import InputError
-from viz.course.why.autoencoder import exhibit, pictures, words
-from viz.course.why.autoencoder.maths import concepts, squeezed
-from viz.course.why.autoencoder.maths.autoencoder import Data
-from viz.course.why.autoencoder.maths.glyphs import glyphs, letters
+from viz.course.why.autoencoder import compression, concepts, exhibit, pictures, words
+from viz.course.why.autoencoder.glyphs import glyphs, letters
+from viz.course.why.autoencoder.linear_autoencoder import Data
 from viz.course.why.autoencoder.params import TAUGHT, Params
 from viz.labels import percent
 
@@ -67,7 +66,7 @@ def test_the_picture_is_the_context_of_the_run():
         [bar["right"] - bar["left"] for bar in bars], 0.14 * data.context / data.limit, atol=1e-9
     )
     np.testing.assert_allclose([tile["value"] for tile in tiles], data.entry, atol=1e-6)
-    known = squeezed.vectors()
+    known = compression.vectors()
     rows = np.array([known[word] for word in TAUGHT])
     axes = np.linalg.svd(rows - rows.mean(0), full_matrices=False)[2][:5]
     np.testing.assert_allclose(
@@ -100,7 +99,7 @@ def test_ones_own_word_goes_through_the_same_encoder(capsys):
 
 def test_letters_come_back_as_the_truncated_decomposition_says():
     test = page(step="4", letter="S", p="6")
-    data = squeezed.letter("S", 6)
+    data = compression.letter("S", 6)
     assert list(data.exits) == ["plain", "bold", "slanted", "framed"] and data.lost == pytest.approx(FLOOR[6])
     made, entry = np.asarray(data.exits["plain"]), glyphs()[letters().index("S")].reshape(7, 5)
     wrong = int(((made > 0.5) != (entry > 0.5)).sum())
@@ -112,7 +111,7 @@ def test_letters_come_back_as_the_truncated_decomposition_says():
         atol=1e-6,
     )
     assert f"{wrong} of the S's 35 dots" in said(test) and f"{percent(FLOOR[6], 2)} is lost" in said(test)
-    whole = squeezed.letter("S", 24)
+    whole = compression.letter("S", 24)
     np.testing.assert_allclose(whole.exits["plain"], entry, atol=1e-8)
 
 
@@ -121,7 +120,7 @@ def test_the_error_is_drawn_against_the_size_and_learning_reaches_it():
     """C003."""
     test = page(step="5", p="7")
     assert not test.exception and len(test.get("vega_lite_chart")) == 1 and chart(test)[:3] == [[], [], []]
-    data = squeezed.loss(7, 0)
+    data = compression.loss(7, 0)
     np.testing.assert_allclose(data.floors["letters, 35 dots"], FLOOR, atol=1e-12)
     assert all(loss == pytest.approx(FLOOR[p], abs=2e-3) for p, loss in data.learned.items()) and set(
         data.learned
@@ -165,6 +164,6 @@ def test_the_lines_to_take_away_run(capsys):
 
 def test_that_so_many_numbers_lose_nothing_is_not_sold_as_a_finding():
     """Letters around their mean span one dimension less than there are letters, whatever they show."""
-    data = squeezed.letter_data()
+    data = compression.letter_data()
     assert len(data.floor()) - 1 <= len(data.rows) - 1
     assert "it is the concept" not in " ".join(step.says for step in exhibit.LESSON.text.steps)

@@ -11,9 +11,9 @@ from exhibit_pages import bar_labels, chart, drawn, said
 from streamlit.testing.v1 import AppTest
 
 import core.serving.engine
+from viz.course.bert import contextual_vectors, senses
 from viz.course.bert.bank import many, topics, words
 from viz.course.bert.bank.params import names_of
-from viz.course.bert.maths import in_context, senses
 from viz.labels import percent
 
 SLUG = "bank."
@@ -30,7 +30,7 @@ def engine(tmp_path_factory) -> Iterator[core.serving.engine.Engine]:
             lambda lines, size: learn([*lines, *senses.DOCUMENTS * len(lines)], size),
         )
         patch.setattr(
-            in_context,
+            contextual_vectors,
             "belongs",
             lambda model, word, near: [
                 (name, kind, 0.1 + 0.2 * kind + 0.01 * at)
@@ -73,7 +73,7 @@ def bert():
 @pytest.mark.slow
 def test_the_two_vectors_of_bank_are_covered_but_for_the_table():
     """C091."""
-    found = in_context.uses(bert(), senses.DOCUMENTS, "bank")
+    found = contextual_vectors.uses(bert(), senses.DOCUMENTS, "bank")
     values = found.by_layer()
     assert values[0] == 1 and values[1] == 1 and values[-1] < 1 and found.places[0] == found.places[1]
     before = page()
@@ -85,7 +85,7 @@ def test_the_two_vectors_of_bank_are_covered_but_for_the_table():
         told
     ) and f"end at {values[-1]:.3f}" in said(told)
     other = page(two="She put her money in the bank.")
-    again = in_context.uses(
+    again = contextual_vectors.uses(
         bert(), (senses.DOCUMENTS[0], "She put her money in the bank."), "bank"
     ).by_layer()
     assert asked(other, "two")[3] == pytest.approx(max(again[-1], 0), abs=1e-5) and again[0] == 1 > again[1]
@@ -99,21 +99,21 @@ def test_the_two_vectors_of_bank_are_covered_but_for_the_table():
 def test_the_matrix_of_many_sentences_and_the_visitors_own():
     held = senses.WORDS["bank"]
     own = "We went to the bank today."
-    found = in_context.uses(bert(), [*(text for text, _ in held.uses), own], "bank")
+    found = contextual_vectors.uses(bert(), [*(text for text, _ in held.uses), own], "bank")
     kinds = [kind for _, kind in held.uses]
-    right = in_context.agree(found.cosines(-1)[:8, :8], kinds)
+    right = contextual_vectors.agree(found.cosines(-1)[:8, :8], kinds)
     before = page(2, own=own, layer="3")
     assert asked(before, "many.bank")[3] == right and {cell["said"] for cell in chart(before)[0]} == {"?"}
     told = commit(before, "many.bank")
     np.testing.assert_allclose(
         [cell["value"] for cell in chart(told)[0]], found.cosines(3).ravel(), atol=1e-4
     )
-    same, other = in_context.kept_apart(found.cosines(3)[:8, :8], kinds)
+    same, other = contextual_vectors.kept_apart(found.cosines(3)[:8, :8], kinds)
     assert (
         f"At “after L1” {same:.3f} on average between sentences of one meaning, {other:.3f} between the two"
         in said(told)
     )
-    assert f"Yours is nearest to {in_context.nearest(found.cosines(3))[-1] + 1} " in said(
+    assert f"Yours is nearest to {contextual_vectors.nearest(found.cosines(3))[-1] + 1} " in said(
         told
     ) and "9 (yours)  We went to the bank today." in said(told)
     table = commit(page(2, layer="0"), "many.bank")
@@ -122,7 +122,7 @@ def test_the_matrix_of_many_sentences_and_the_visitors_own():
 
 def test_the_map_and_the_one_vector_of_the_table():
     held = senses.WORDS["letter"]
-    found = in_context.uses(bert(), [text for text, _ in held.uses], "letter")
+    found = contextual_vectors.uses(bert(), [text for text, _ in held.uses], "letter")
     test = page(3, which="letter", layer="2")
     places = np.array([[row["x"], row["y"]] for row in chart(test)[0]])
     shares = np.linalg.svd(found.vectors[2] - found.vectors[2].mean(0), compute_uv=False) ** 2
@@ -139,31 +139,33 @@ def test_the_map_and_the_one_vector_of_the_table():
         for meaning in held.meanings
     ]
     assert f"mean cosine {means[0]:.3f} with “post”, {means[1]:.3f} with “alphabet”" in said(told)
-    same, other = in_context.kept_apart(found.cosines(-1), [kind for _, kind in held.uses])
+    same, other = contextual_vectors.kept_apart(found.cosines(-1), [kind for _, kind in held.uses])
     assert f"{same:.3f} between uses of one meaning, {other:.3f} between the two" in said(told)
 
 
 @pytest.mark.slow
 def test_sentences_and_what_is_nearer():
     wins = {}
-    for how in in_context.HOWS:
+    for how in contextual_vectors.HOWS:
         rows = np.array(
             [
-                in_context.cosines(in_context.sentences(bert(), [row.text, row.same, row.alike], how))[0, 1:]
+                contextual_vectors.cosines(
+                    contextual_vectors.sentences(bert(), [row.text, row.same, row.alike], how)
+                )[0, 1:]
                 for row in senses.TRIPLES
             ]
         )
         wins[how] = int((rows[:, 0] > rows[:, 1]).sum())
     before = page(5)
-    classified = {how: topics.classified(how) for how in in_context.HOWS}
+    classified = {how: topics.classified(how) for how in contextual_vectors.HOWS}
     assert asked(before, "whole")[3] == classified["[CLS]"].right
     told = commit(before, "whole")
-    assert f"by cosine alone {wins[in_context.HOWS[1]]} of 10 are nearer" in said(told)
+    assert f"by cosine alone {wins[contextual_vectors.HOWS[1]]} of 10 are nearer" in said(told)
     assert all(f"{found.right} of {found.n}" in said(told) for found in classified.values())
-    mine = commit(page(5, how=in_context.HOWS[2], sentence="It was very cold!"), "whole")
+    mine = commit(page(5, how=contextual_vectors.HOWS[2], sentence="It was very cold!"), "whole")
     texts = [text for row in senses.TRIPLES for text in (row.text, row.same, row.alike)]
-    values = in_context.cosines(
-        in_context.sentences(bert(), ["It was very cold!", *texts], in_context.HOWS[2])
+    values = contextual_vectors.cosines(
+        contextual_vectors.sentences(bert(), ["It was very cold!", *texts], contextual_vectors.HOWS[2])
     )[0, 1:]
     assert f"is nearest to “{texts[int(values.argmax())]}” ({values.max():.3f})" in said(mine)
 

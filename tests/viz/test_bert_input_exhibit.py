@@ -11,9 +11,9 @@ from exhibit_pages import chart, covers, drawn, lanes, said, token_rows
 from streamlit.testing.v1 import AppTest
 
 import core.serving.engine
+from viz.course.bert import wordpiece
 from viz.course.bert.bert_input import exhibit, input_sum
 from viz.course.bert.bert_input.params import WHOSE, Params
-from viz.course.bert.maths import wordpiece
 from viz.labels import percent
 
 SLUG = "bert_input."

@@ -13,8 +13,7 @@ from streamlit.testing.v1 import AppTest
 import core
 from viz.charts.by_length import Curve, quality, slopes
 from viz.charts.copy_accuracy import Row, letters
-from viz.course.why.bottleneck import exhibit, steps
-from viz.course.why.bottleneck.maths import copies, reach
+from viz.course.why.bottleneck import copies, exhibit, reach, steps
 from viz.course.why.bottleneck.params import Params
 from viz.course.why.charts.unrolled import Lane, unrolled
 from viz.labels import percent

@@ -13,7 +13,7 @@ from viz.course.self_attention.masks import lines, maths, read
 from viz.course.self_attention.masks import maths as leaking
 from viz.course.self_attention.masks.charts import sums
 from viz.course.self_attention.masks.params import FBI
-from viz.course.shared.maths import masks
+from viz.course.shared import masks
 from viz.labels import percent
 
 FOLDS = ("masks.equation", "masks.looking", "Masks.documents", "masks.table", "masks.take")

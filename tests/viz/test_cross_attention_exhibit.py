@@ -9,8 +9,8 @@ from packets import opened
 from streamlit.testing.v1 import AppTest
 
 import core
-from viz.course.shared.maths import cross_shapes
-from viz.course.shared.maths.padded_batch import padded_content, run_batch
+from viz.course.shared import cross_shapes
+from viz.course.shared.padded_batch import padded_content, run_batch
 from viz.course.transformer.cross_attention import exhibit, maths
 from viz.course.transformer.cross_attention.charts import computed, flow
 from viz.course.transformer.cross_attention.params import MODEL, SENTENCES, Params

@@ -10,11 +10,11 @@ from test_decode import drawn, said
 from test_decode import engine as engine  # the fixture
 
 from core.analysis.forcing import compare_forcing
-from viz.course.shared.maths.guessing import Round, played, score
-from viz.course.shared.maths.prompts import ASKED, answers
+from viz.course.shared.guessing import Round, played, score
+from viz.course.shared.prompts import ASKED, answers
 from viz.workspace.decode import cache, controls, forcing, guess
-from viz.workspace.decode.maths.cache_cost import held, products
-from viz.workspace.decode.maths.choices import choices
+from viz.workspace.decode.cache_cost import held, products
+from viz.workspace.decode.choices import choices
 
 GUESS, PROMPTS, FORCING, KEPT = controls.VIEWS[1:]
 

@@ -16,10 +16,9 @@ import core.serving.engine
 from core.checkpoints.scores import Score
 from core.models import Batch
 from core.training.finetune.mixing import MIXED, SPLIT
-from viz.course.bert.elmo import mixture
-from viz.course.bert.elmo.maths import chains, mixed, table
+from viz.course.bert import contextual_vectors, senses
+from viz.course.bert.elmo import chains, factorizations, layer_mixture, mixture
 from viz.course.bert.elmo.params import FLOORS, SENTENCES
-from viz.course.bert.maths import in_context, senses
 from viz.labels import percent
 from viz.shell import pages
 
@@ -146,10 +145,10 @@ def test_in_reverse_the_backward_weights_give_the_same_and_the_forward_ones_do_n
 def test_both_products_of_a_table_are_its_probability():
     """C108: 0.0276221835 both ways."""
     for draw in range(5):
-        joint = table.joint(draw)
+        joint = factorizations.joint(draw)
         assert joint.sum() == pytest.approx(1) and (joint > 0).all()
         for text in np.ndindex(joint.shape):
-            both = table.factors(joint, text)
+            both = factorizations.factors(joint, text)
             assert both.products == pytest.approx((joint[text], joint[text]), rel=1e-12)
     after = page(4, guess=("joint", "the same"))
     assert "Right." in said(after)
@@ -157,22 +156,22 @@ def test_both_products_of_a_table_are_its_probability():
     found = chains.chains(elmo(), TEXT)
     assert f"{-found.losses[0]:.2f}".replace("-", "−") in said(after)
     other = page(4, guess=("joint", "the same"), first="dog", third="cat", table="3")
-    p = float(table.joint(3)[2, 1, 0])
+    p = float(factorizations.joint(3)[2, 1, 0])
     assert f"{p:.10f}" in said(other)
 
 
 @pytest.mark.slow
 def test_the_mixture_is_the_softmax_times_the_layers_and_one_hot_returns_one():
     """C109."""
-    layers = mixed.layers_of(elmo(), TEXT)[:, 2]
-    made = mixed.mixed(layers, (1.0, -0.5, 0.2), 1.5)
+    layers = layer_mixture.layers_of(elmo(), TEXT)[:, 2]
+    made = layer_mixture.mixed(layers, (1.0, -0.5, 0.2), 1.5)
     s = np.exp([1.0, -0.5, 0.2]) / np.exp([1.0, -0.5, 0.2]).sum()
     np.testing.assert_allclose(made.mixture, 1.5 * sum(s[j] * layers[j] for j in range(3)))
     for j in range(3):
-        assert (mixed.mixed(layers, (1.0, -0.5, 0.2), 1.0, only=j).mixture == layers[j]).all()
+        assert (layer_mixture.mixed(layers, (1.0, -0.5, 0.2), 1.0, only=j).mixture == layers[j]).all()
     run = elmo().run(TEXT)
     own = elmo().network.mix
-    whole = mixed.mixed(run.hidden()[:, 2].astype(np.float64), own.w.tolist(), float(own.gamma))
+    whole = layer_mixture.mixed(run.hidden()[:, 2].astype(np.float64), own.w.tolist(), float(own.gamma))
     np.testing.assert_allclose(run.trace["mixture.out"][2], whole.mixture, atol=1e-5)
     alone = commit(page(5, place="3", only="1"), "share")
     assert f"One-hot: the mixture is the {FLOORS[1]}, number by number." in said(alone)
@@ -185,10 +184,10 @@ def test_the_mixture_is_the_softmax_times_the_layers_and_one_hot_returns_one():
 def test_the_gradient_of_w_is_that_of_the_numbers():
     layers, slope = np.random.default_rng(0).normal(size=(3, 7)), np.random.default_rng(1).normal(size=7)
     w, gamma, step = np.array([0.3, -0.2, 0.9]), 1.3, 1e-6
-    s = mixed.mixed(layers, w, gamma).weights
+    s = layer_mixture.mixed(layers, w, gamma).weights
     closed = gamma * s * (layers @ slope - s @ (layers @ slope))
     for j in range(3):
-        up, down = (mixed.mixed(layers, w + sign * step * np.eye(3)[j], gamma) for sign in (1, -1))
+        up, down = (layer_mixture.mixed(layers, w + sign * step * np.eye(3)[j], gamma) for sign in (1, -1))
         assert ((up.mixture - down.mixture) @ slope) / (2 * step) == pytest.approx(closed[j], abs=1e-6)
 
 
@@ -213,19 +212,19 @@ def test_a_model_without_a_recorded_mixture_says_how_to_learn_one(monkeypatch):
 def test_bank_again_beside_bert():
     word = senses.WORDS["bank"]
     texts, kinds = [text for text, _ in word.uses], [kind for _, kind in word.uses]
-    ours = mixed.uses(elmo(), texts, "bank")
-    bert = in_context.uses(core.serving.engine.default().open("bert-mini"), texts, "bank")
+    ours = layer_mixture.uses(elmo(), texts, "bank")
+    bert = contextual_vectors.uses(core.serving.engine.default().open("bert-mini"), texts, "bank")
     assert ours.vectors.shape == (4, len(texts), elmo().config.d_model)
     own = elmo().network.mix
-    blend = mixed.mixed(ours.vectors[:3, 0], own.w.tolist(), float(own.gamma)).mixture
+    blend = layer_mixture.mixed(ours.vectors[:3, 0], own.w.tolist(), float(own.gamma)).mixture
     np.testing.assert_allclose(ours.vectors[3, 0], blend, atol=1e-5)
     assert ours.cosines(0) == pytest.approx(1), "one vector in the table"
-    right = [in_context.agree(each.cosines(-1), kinds) for each in (ours, bert)]
+    right = [contextual_vectors.agree(each.cosines(-1), kinds) for each in (ours, bert)]
     before = page(7)
     assert not before.exception and [row["said"] for row in chart(before)[0]] == ["1.000"]
     after = commit(before, "bank.bank")
     assert f"Nearest sentence has the same meaning: {right[0]} and {right[1]} of {len(texts)}" in said(after)
-    other = in_context.kept_apart(ours.cosines(-1), kinds)[1]
+    other = contextual_vectors.kept_apart(ours.cosines(-1), kinds)[1]
     assert chart(after)[0][-1]["said"] == f"{other:.3f}"
 
 

@@ -21,7 +21,7 @@ from viz.charts.curves import lanes, number, profiles, spread_labels
 from viz.course.self_attention.positional_encoding import encoding, exhibit, pictures
 from viz.course.self_attention.positional_encoding.charts import signed_matrix
 from viz.course.self_attention.positional_encoding.params import PRESETS, VIEWS, Params
-from viz.course.shared.maths.positions import Formula, curves, distance_profile
+from viz.course.shared.positions import Formula, curves, distance_profile
 
 table = np.random.default_rng(0).normal(size=(128, 16))
 

@@ -16,7 +16,7 @@ import core.serving.engine
 from core.checkpoints.manifest import shipped_folder
 from viz.course.look_up.luong import exhibit, maths, params, steps
 from viz.course.look_up.luong.params import Params
-from viz.course.shared.maths import luong, unscaled
+from viz.course.shared import luong, unscaled_scores
 from viz.labels import distinct
 
 SLUG = steps.SLUG
@@ -164,7 +164,7 @@ def test_the_cost_is_what_the_model_does_inside_the_windows(every):
     model = core.serving.engine.default().open(data.model)
     allowed = luong.windows(centres, 2, len(data.source))
     run = model.run(TEXT, target=data.target, edits=(luong.shut_in(allowed),))
-    assert found.surprise[1] == pytest.approx(unscaled.surprise(run.logits, run.ids), abs=1e-5)
+    assert found.surprise[1] == pytest.approx(unscaled_scores.surprise(run.logits, run.ids), abs=1e-5)
     assert found.touched[1] == allowed.sum()
     assert (run.trace["decoder.attn.pattern"][0][~allowed] == 0).all()
     test = page(4, score="concat", centre="monotonic", guess=("cost", "much more"))

@@ -11,9 +11,9 @@ from exhibit_pages import bar_labels, chart, covers, drawn, lanes, said, token_r
 from streamlit.testing.v1 import AppTest
 
 import core.serving.engine
+from viz.course.bert import hidden_words, masking
 from viz.course.bert.masked_words import blanks, draws, exhibit, recipe
 from viz.course.bert.masked_words.params import Params
-from viz.course.bert.maths import hidden_words, masking
 from viz.labels import percent
 
 SLUG = "masked_words."

@@ -27,8 +27,8 @@ from viz.course.kit import erratum_card as errata
 from viz.course.self_attention.masks import editor, exhibit, read
 from viz.course.self_attention.masks.charts import leak
 from viz.course.self_attention.masks.read import SENTENCES, Chosen, matrices
+from viz.course.shared import masks as lesson
 from viz.course.shared import masks_batch, masks_panels
-from viz.course.shared.maths import masks as lesson
 from viz.labels import percent
 
 NAMES = {"gpt-mini": "gpt", "translator-en-es": "transformer"}

@@ -12,7 +12,7 @@ from viz.charts.curves import number
 from viz.course.self_attention.charts.reordered import share
 from viz.course.self_attention.positions import exhibit, position_ideas, read, steps, without_positions
 from viz.course.self_attention.positions.params import MODELS, SENTENCES, TABLES, Params
-from viz.course.shared.maths.positions import Formula
+from viz.course.shared.positions import Formula
 from viz.labels import percent
 
 

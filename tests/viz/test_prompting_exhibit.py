@@ -23,7 +23,7 @@ from viz.course.gpt.prompting.exhibit import (
     how_well,
     one_word,
 )
-from viz.course.shared.maths.prompts import ASKED, answers, solved
+from viz.course.shared.prompts import ASKED, answers, solved
 
 
 @pytest.mark.parametrize("string", ["hello", "Lamp"])

@@ -9,9 +9,8 @@ from exhibit_pages import said_and_set as said
 from packets import opened
 from streamlit.testing.v1 import AppTest
 
-from viz.course.look_up.retrieval import charts, exhibit, params
-from viz.course.look_up.retrieval.maths import memory_read, persons
-from viz.course.look_up.retrieval.maths.look_up import look_up, softmax
+from viz.course.look_up.retrieval import charts, exhibit, memory_read, params, persons
+from viz.course.look_up.retrieval.look_up import look_up, softmax
 from viz.shell.state import Unusable
 
 

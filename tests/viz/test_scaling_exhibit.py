@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 
 import core.serving.engine
 from viz.course.look_up.scaling import exhibit, maths, overflow
-from viz.course.shared.maths import unscaled
+from viz.course.shared import unscaled_scores
 from viz.labels import percent
 
 SLUG = "scaling."
@@ -140,7 +140,8 @@ def test_the_real_model_with_and_without_the_division():
     )
     model = core.serving.engine.default().open("gpt-mini")
     runs = [
-        unscaled.reading(model.run(text, edits=edits)) for edits in ((), unscaled.without_scale(model.config))
+        unscaled_scores.reading(model.run(text, edits=edits))
+        for edits in ((), unscaled_scores.without_scale(model.config))
     ]
     assert not np.allclose(runs[0].evenness, runs[1].evenness)
     np.testing.assert_allclose(

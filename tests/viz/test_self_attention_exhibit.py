@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 
 from viz.charts.curves import number
 from viz.course.self_attention.self_attention import boards, exhibit, folds, link
-from viz.course.shared.maths import self_attention
+from viz.course.shared import self_attention
 from viz.instruments.board.board import EditedCell
 from viz.labels import percent
 

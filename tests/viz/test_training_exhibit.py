@@ -14,10 +14,9 @@ from streamlit.testing.v1 import AppTest
 import core.serving.engine
 from viz import theme
 from viz.course.lesson import filled
-from viz.course.transformer.training_and_inference import exhibit, learn, write
+from viz.course.transformer.training_and_inference import exhibit, greedy, learn, teacher_forcing_steps, write
 from viz.course.transformer.training_and_inference.charts import learned_task, teacher_forcing
-from viz.course.transformer.training_and_inference.maths import greedy, teacher_forcing_steps
-from viz.course.transformer.training_and_inference.maths.parallel_decoder import at_once
+from viz.course.transformer.training_and_inference.parallel_decoder import at_once
 from viz.course.transformer.training_and_inference.params import FACTORS, MODEL, SLUG, named
 from viz.number_text import tiny
 
@@ -31,7 +30,7 @@ def _engine(tmp_path_factory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(tiny_models.MODELS, MODEL, ("transformer", {}))
         patch.setattr(
-            "viz.course.transformer.training_and_inference.maths.parallel_decoder.LONGEST", 24
+            "viz.course.transformer.training_and_inference.parallel_decoder.LONGEST", 24
         )  # its tokenizer cuts the opening pair into more pieces
         with tiny_models.served(patch, tmp_path_factory.mktemp("models"), MODEL):
             yield

@@ -17,8 +17,7 @@ import core
 from core.analysis.diagram_nodes import tensor_at
 from viz.charts.tensors import tensors
 from viz.course.lesson import filled
-from viz.course.shared import transformer_map
-from viz.course.shared.maths import sizes
+from viz.course.shared import sizes, transformer_map
 from viz.course.transformer.walk_through import exhibit, folds, inside, params, steps
 from viz.course.transformer.walk_through.charts.shifted_targets import shifted
 from viz.course.transformer.walk_through.maths import journey, looked_at

@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from core.errors import InputError
 from viz.charts.patches import PICKED
-from viz.course.shared.maths import weighting
+from viz.course.shared import weighting
 from viz.course.why.weighting import exhibit, params, steps
 from viz.course.why.weighting.params import Params
 from viz.instruments.weighing.weighing import chosen_importances, weighing_packet

@@ -16,11 +16,11 @@ from streamlit.testing.v1 import AppTest
 
 import core
 from core.serving.engine import default
-from viz.course.bert.maths import in_context
+from viz.course.bert import contextual_vectors
 from viz.course.look_up import vectors_link as link
 from viz.course.look_up.word_vectors import context, exhibit, sums
 from viz.course.look_up.word_vectors.params import MODEL, OPENING, READER, READY, SENTENCES, Params
-from viz.course.shared.maths import word_vectors
+from viz.course.shared import word_vectors
 from viz.labels import percent
 
 
@@ -217,9 +217,9 @@ def test_one_vector_is_compared_with_the_words_that_the_table_has():
         tokenizer=SimpleNamespace(encode=lambda word: SimpleNamespace(ids=ids[word])),
     )
     groups = [["river", "zebra"], ["piggy bank", "money"]]
-    assert in_context.belongs(model, "bank", groups) == [
+    assert contextual_vectors.belongs(model, "bank", groups) == [
         ("river", 0, pytest.approx(0.5**0.5)),
         ("money", 1, pytest.approx(0.0)),
     ]
     with pytest.raises(core.InputError, match="zebra"):
-        in_context.belongs(model, "zebra", groups)
+        contextual_vectors.belongs(model, "zebra", groups)

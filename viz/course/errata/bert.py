@@ -13,7 +13,7 @@ from core.models.bert import BERT, BERTConfig
 from core.trace import Recorder
 from viz.course.errata._draws import filled, gap, normal
 from viz.course.errata.entry import Evidence, Panel, erratum, listed, tiny
-from viz.course.shared.maths.masks import softmax
+from viz.course.shared.masks import softmax
 
 
 def _read(network: BERT, ids: list[int]) -> dict[str, torch.Tensor]:

@@ -9,9 +9,9 @@ from core import masks
 from core.layers.attention import masked_softmax
 from viz.course.errata._draws import normal
 from viz.course.errata.entry import Evidence, Panel, erratum, listed, tiny
-from viz.course.shared.maths.mask_evidence import padded_source, prefix_gap, strict_first_row
-from viz.course.shared.maths.masks import softmax
-from viz.course.shared.maths.self_attention import EXAMPLES as examples
+from viz.course.shared.mask_evidence import padded_source, prefix_gap, strict_first_row
+from viz.course.shared.masks import softmax
+from viz.course.shared.self_attention import EXAMPLES as examples
 
 WORDS = ("I", "am", "a", "student")
 EXAMPLES = {name: example.weights for name, example in examples.items()}

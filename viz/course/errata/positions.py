@@ -10,8 +10,8 @@ from core.layers.positions import LearnedPositions
 from core.models.bert import BERTConfig
 from core.models.gpt import GPT, GPTConfig
 from viz.course.errata.entry import Evidence, Panel, Where, erratum, listed
-from viz.course.shared.maths.position_evidence import five_steps, worked_d4, worked_d512
-from viz.course.shared.maths.positions import Formula, share_of_variance
+from viz.course.shared.position_evidence import five_steps, worked_d4, worked_d512
+from viz.course.shared.positions import Formula, share_of_variance
 
 EQUATION_17 = (
     Where("ghojogh2023", "encoder of the transformer", "Eq. (17)"),

@@ -16,7 +16,7 @@ from core.layers.recurrent.alignment import gaussian
 from core.trace import Recorder
 from viz.course.errata._draws import filled, normal, tensor
 from viz.course.errata.entry import Array, Evidence, Panel, erratum, shown, tiny
-from viz.course.shared.maths.masks import softmax
+from viz.course.shared.masks import softmax
 
 BAHDANAU = {"α_t": {"s_{t−1}", "h"}, "c_t": {"α_t", "h"}, "s_t": {"s_{t−1}", "y_{t−1}", "c_t"}}
 PRINTED = BAHDANAU | {"α_t": {"s_t", "h"}}

@@ -10,7 +10,7 @@ import torch
 from core.layers.scores import Additive, Cosine, LinearAdditive, Score
 from viz.course.errata._draws import filled, gap, normal, tensor
 from viz.course.errata.entry import Array, Evidence, Panel, erratum, listed, shown, tiny
-from viz.course.shared.maths.masks import softmax
+from viz.course.shared.masks import softmax
 
 
 def _weights(score: Score, query: torch.Tensor, keys: torch.Tensor) -> Array:

@@ -14,8 +14,8 @@ import torch.nn.functional as F
 from core import masks
 from viz.course.errata._draws import gap, normal
 from viz.course.errata.entry import Array, Evidence, Panel, erratum, listed, shown, tiny
-from viz.course.shared.maths.mask_evidence import printed_order, toy
-from viz.course.shared.maths.masks import filled, softmax
+from viz.course.shared.mask_evidence import printed_order, toy
+from viz.course.shared.masks import filled, softmax
 
 WORDS = ("word 1", "word 2", "word 3", "word 4")
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from viz.course.shared.maths.positions import Formula
+from viz.course.shared.positions import Formula
 
 Array = NDArray[np.float64]
 Encoding = Callable[[int], Array]

@@ -6,7 +6,7 @@ import streamlit as st
 
 import core.serving.engine
 from viz.course.shared import masks_panels
-from viz.course.shared.maths.padded_batch import BatchMasks, Change, batch_masks, padded_content, run_batch
+from viz.course.shared.padded_batch import BatchMasks, Change, batch_masks, padded_content, run_batch
 from viz.instruments import heatmap
 from viz.labels import query_and_key
 from viz.shell import errors, state

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from viz.course.shared.maths import masks
+from viz.course.shared import masks
 from viz.instruments import heatmap, mask_editor
 from viz.instruments.kit import origin
 from viz.instruments.kit.picture import drawing

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from core.analysis.diagram_nodes import Box, tensor_at
-from viz.course.shared.maths import sizes
+from viz.course.shared import sizes
 from viz.instruments.diagram.diagram import Edge, Frame, Node, Text
 from viz.number_text import with_unit
 

@@ -13,7 +13,7 @@ from core.analysis.arithmetic.digits import format_number
 from core.layers.attention import masked_softmax
 from core.layers.recurrent.alignment import gaussian
 from core.layers.scores import Cosine, ScaledDot
-from viz.course.shared.maths.weighting import BY_HAND, WORDS, softmax
+from viz.course.shared.weighting import BY_HAND, WORDS, softmax
 from viz.course.sheets.form import (
     Exercise,
     Step,

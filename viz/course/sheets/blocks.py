@@ -10,7 +10,7 @@ import torch
 from core.analysis.arithmetic.digits import format_number
 from core.layers.norm import LayerNorm
 from core.layers.positions import rotary, sinusoidal_at
-from viz.course.shared.maths.sizes import attention, encoder_layer, feed_forward, norm
+from viz.course.shared.sizes import attention, encoder_layer, feed_forward, norm
 from viz.course.sheets.form import (
     Doubtful,
     Exercise,

@@ -15,7 +15,7 @@ from core.analysis.arithmetic.digits import format_number
 from core.data.texts import texts
 from core.maths import log_softmax
 from core.serving.engine import default
-from viz.course.bert.maths import hidden_words, wordpiece
+from viz.course.bert import hidden_words, wordpiece
 from viz.course.gpt.conditionals import conditionals
 from viz.course.sheets.form import (
     Doubtful,

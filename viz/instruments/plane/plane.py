@@ -48,7 +48,7 @@ class Score:
     v: Sequence[float] = ()
 
     def arguments(self) -> dict[str, Any]:
-        """Return the arguments by which viz.course.look_up.retrieval.maths.look_up computes the same: `look_up(query, keys, values, **score.arguments())`."""
+        """Return the arguments by which viz.course.look_up.retrieval.look_up computes the same: `look_up(query, keys, values, **score.arguments())`."""
         return {
             name: value
             for name, value in asdict(self).items()

@@ -1,4 +1,4 @@
-// Scores of vectors in the plane, their softmax and the mix: the arithmetic of viz/course/look_up/retrieval/maths/look_up.py once more, for every frame of a drag.
+// Scores of vectors in the plane, their softmax and the mix: the arithmetic of viz/course/look_up/retrieval/look_up.py once more, for every frame of a drag.
 
 const dot = (a, b) => a.reduce((sum, v, i) => sum + v * b[i], 0);
 const size = (a) => Math.hypot(...a);

@@ -11,7 +11,7 @@ import streamlit as st
 from core.model import Model
 from viz.charts import marks
 from viz.widgets import engine_client, page_parts
-from viz.workspace.decode.maths.cache_cost import Products, held, products, timed
+from viz.workspace.decode.cache_cost import Products, held, products, timed
 
 WAYS = {True: "with the cache", False: "without it"}
 _TIMES = "decode.cache.times"

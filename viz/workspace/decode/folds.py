@@ -16,7 +16,7 @@ from viz.shell.pages import Page
 from viz.widgets import page_parts
 from viz.widgets.export import Labelled
 from viz.workspace.decode import pictures, player
-from viz.workspace.decode.maths.sampling_arithmetic import title, way
+from viz.workspace.decode.sampling_arithmetic import title, way
 
 FILTERS = {"top_k": "top-k", "top_p": "top-p", "min_p": "min-p", "not_allowed": "The model's configuration"}
 

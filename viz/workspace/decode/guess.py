@@ -10,13 +10,13 @@ import streamlit as st
 from core.decoding.choose import largest_indices
 from core.errors import InputError
 from core.model import Model
-from viz.course.shared.maths.guessing import Played, Round, played, told
+from viz.course.shared.guessing import Played, Round, played, told
 from viz.instruments import candidates
 from viz.instruments.candidates.candidates import Bar
 from viz.labels import literal, percent, visible
 from viz.shell import notices, state
 from viz.widgets import controls, engine_client, page_parts
-from viz.workspace.decode.maths.choices import choices
+from viz.workspace.decode.choices import choices
 
 MOST = 60
 LISTED = 8

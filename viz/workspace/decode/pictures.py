@@ -19,7 +19,7 @@ from viz.instruments.timeline.timeline import Moment
 from viz.labels import literal, percent, query_and_key, visible
 from viz.shell import state
 from viz.widgets.input_hints import is_shipped
-from viz.workspace.decode.maths.sampling_arithmetic import title, way
+from viz.workspace.decode.sampling_arithmetic import title, way
 from viz.workspace.shared import one_vector
 
 ROWS, IN_A_ROOM = 10, 5

@@ -7,7 +7,7 @@ import streamlit as st
 
 from core.decoding import Greedy, decode
 from core.model import Model
-from viz.course.shared.maths.prompts import ASKED, FORMS, TEMPLATES, Answer, answers, rows, toy_prompts
+from viz.course.shared.prompts import ASKED, FORMS, TEMPLATES, Answer, answers, rows, toy_prompts
 from viz.instruments import candidates
 from viz.instruments.candidates.candidates import Bar
 from viz.labels import percent, visible

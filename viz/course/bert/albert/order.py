@@ -13,7 +13,7 @@ from viz.charts import marks
 from viz.course.bert.albert import charts, pairs
 from viz.course.bert.albert.params import MODEL, SLUG, Params
 from viz.course.bert.albert.steps import here
-from viz.course.bert.maths.stories import stories
+from viz.course.bert.stories import stories
 from viz.course.lesson import Folds
 from viz.labels import percent
 from viz.widgets import engine_client, exhibit_parts, page_parts

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from core.errors import InputError
 from core.text.words import words_in
-from viz.course.bert.maths.stories import GAP, stories
+from viz.course.bert.stories import GAP, stories
 
 Array = NDArray[np.float64]
 NEXT, ORDER = TASKS = ("next sentence", "sentence order")

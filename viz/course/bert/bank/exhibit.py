@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from core.serving.engine import default
 from viz.charts import thumbs
+from viz.course.bert import contextual_vectors, senses
 from viz.course.bert.bank import many, promises, words
 from viz.course.bert.bank.params import MODEL, Params
-from viz.course.bert.maths import in_context, senses
 from viz.course.lesson import Lesson, Step
 from viz.instruments.kit import origin
 
@@ -19,7 +19,7 @@ def compute(params: Params) -> senses.Word:
 def thumbnail() -> str:
     """The cosine of the two vectors by layer."""
     model, params = default().open(MODEL), Params()
-    values = in_context.uses(model, (params.one, params.two), params.word).by_layer()
+    values = contextual_vectors.uses(model, (params.one, params.two), params.word).by_layer()
     return thumbs.bars(values, ["table", "place", *(f"layer {i + 1}" for i in range(model.config.n_layers))])
 
 

@@ -11,13 +11,13 @@ import streamlit as st
 from core.errors import InputError
 from core.serving.engine import default
 from viz.charts import marks
+from viz.course.bert import contextual_vectors, senses
 from viz.course.bert.bank import charts, topics
 from viz.course.bert.bank.params import MODEL, SLUG, Params, names_of, shown
 from viz.course.bert.bank.words import check
 from viz.course.bert.charts.squares import squares
-from viz.course.bert.maths import in_context, senses
 from viz.course.lesson import Folds
-from viz.course.shared.maths.word_vectors import spread_out
+from viz.course.shared.word_vectors import spread_out
 from viz.labels import percent, visible
 from viz.widgets import engine_client, exhibit_parts, page_parts
 
@@ -29,7 +29,7 @@ def matrix(params: Params, held: senses.Word) -> Folds:
     found, kinds, meanings = collection(params, held)
     n, k, word = len(found.vectors), len(held.uses), params.which
     ours = kinds[:k]
-    right = in_context.agree(found.cosines(-1)[:k, :k], ours)
+    right = contextual_vectors.agree(found.cosines(-1)[:k, :k], ours)
     by_lot = sum((ours.count(kind) - 1) / (k - 1) for kind in ours)
     told = exhibit_parts.predict_number(
         SLUG + f"many.{word}",
@@ -60,14 +60,14 @@ def matrix(params: Params, held: senses.Word) -> Folds:
     if side:
         with side:
             listed(found, kinds, meanings)
-    same, other = in_context.kept_apart(now[:k, :k], ours)
+    same, other = contextual_vectors.kept_apart(now[:k, :k], ours)
     yours = ""
     if len(kinds) > k:
-        near = in_context.nearest(now)[-1]
+        near = contextual_vectors.nearest(now)[-1]
         yours = f" Yours is nearest to {near + 1} ({meanings[kinds[near]]})."
     page_parts.summary(
         f"At “{at}” {same:.3f} on average between sentences of one meaning, {other:.3f} between the two; "
-        f"for {in_context.agree(now[:k, :k], ours)} of {k} the nearest sentence has the same meaning.{yours}"
+        f"for {contextual_vectors.agree(now[:k, :k], ours)} of {k} the nearest sentence has the same meaning.{yours}"
         if told
         else f"{len(kinds)} sentences, {len(kinds) * (len(kinds) - 1) // 2} cosines. The meaning follows each number."
     )
@@ -104,7 +104,7 @@ def on_map(params: Params, held: senses.Word) -> Folds:
         )
     with side:
         listed(found, kinds, meanings)
-    agrees = in_context.agree(found.cosines(layer)[:k, :k], kinds[:k])
+    agrees = contextual_vectors.agree(found.cosines(layer)[:k, :k], kinds[:k])
     page_parts.summary(
         "table: one vector, so all points lie on each other."
         if one_point
@@ -119,13 +119,17 @@ def on_map(params: Params, held: senses.Word) -> Folds:
     )
 
 
-def collection(params: Params, held: senses.Word) -> tuple[in_context.Uses, list[int], tuple[str, ...]]:
+def collection(
+    params: Params, held: senses.Word
+) -> tuple[contextual_vectors.Uses, list[int], tuple[str, ...]]:
     """Our sentences and the visitor's own, the meaning of each (2: his), and the meanings' names."""
     check(params.own)
     own = params.own.strip()
     texts = [text for text, _ in held.uses] + ([own] if own else [])
     key = ("bank.many", params.which, own)
-    found = engine_client.submit(key, lambda: in_context.uses(default().open(MODEL), texts, held.word), 3000)
+    found = engine_client.submit(
+        key, lambda: contextual_vectors.uses(default().open(MODEL), texts, held.word), 3000
+    )
     return found, [kind for _, kind in held.uses] + ([2] if own else []), (*held.meanings, YOURS)
 
 
@@ -134,7 +138,7 @@ def own_of(params: Params) -> str:
     return f" + [{params.own.strip()!r}]" if params.own.strip() else ""
 
 
-def listed(found: in_context.Uses, kinds: list[int], meanings: tuple[str, ...]) -> None:
+def listed(found: contextual_vectors.Uses, kinds: list[int], meanings: tuple[str, ...]) -> None:
     """The sentences by number, each with its meaning."""
     rows = zip(kinds, found.texts, strict=True)
     st.text("\n".join(f"{at} ({meanings[kind]})  {_plain(text)}" for at, (kind, text) in enumerate(rows, 1)))
@@ -146,7 +150,7 @@ def whole(params: Params, held: senses.Word) -> Folds:
     if not params.sentence.strip():
         rule = "A sentence's vector is made of its words."
         raise InputError("There is no word.", rule, "Type a sentence.")
-    triples, hows = senses.TRIPLES, in_context.HOWS
+    triples, hows = senses.TRIPLES, contextual_vectors.HOWS
     each = {
         how: engine_client.submit(("bank.whole", how), partial(topics.cosines, how), 4000) for how in hows
     }
@@ -226,8 +230,8 @@ def whole(params: Params, held: senses.Word) -> Folds:
 def nearest(sentence: str, how: str) -> tuple[str, float]:
     """Which of our sentences is nearest to one, and its cosine."""
     texts = [text for text in _texts() if text != sentence]
-    made = in_context.sentences(default().open(MODEL), [sentence, *texts], how)
-    values = in_context.cosines(made)[0, 1:]
+    made = contextual_vectors.sentences(default().open(MODEL), [sentence, *texts], how)
+    values = contextual_vectors.cosines(made)[0, 1:]
     return texts[int(values.argmax())], float(values.max())
 
 

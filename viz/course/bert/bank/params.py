@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from core.serving.engine import default
-from viz.course.bert.maths.in_context import HOWS
-from viz.course.bert.maths.senses import DOCUMENTS, WORDS
+from viz.course.bert.contextual_vectors import HOWS
+from viz.course.bert.senses import DOCUMENTS, WORDS
 from viz.shell import state
 from viz.widgets import controls
 from viz.widgets.knobs import Control, Knobs, knob, pills, segmented, sentence

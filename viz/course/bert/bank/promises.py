@@ -7,11 +7,11 @@ from functools import cache
 import numpy as np
 
 from core.serving.engine import default
+from viz.course.bert import contextual_vectors, senses
 from viz.course.bert.bank import topics
 from viz.course.bert.bank.params import MODEL, TABLE, Params
-from viz.course.bert.maths import in_context, senses
-from viz.course.bert.maths.in_context import Uses
-from viz.course.shared.maths.word_vectors import spread_out
+from viz.course.bert.contextual_vectors import Uses
+from viz.course.shared.word_vectors import spread_out
 
 classified = cache(topics.classified)
 
@@ -20,22 +20,22 @@ classified = cache(topics.classified)
 def _uses(which: str) -> tuple[Uses, tuple[int, ...]]:
     """The word in its eight sentences, and what it means in each."""
     texts, kinds = zip(*senses.WORDS[which].uses, strict=True)
-    return in_context.uses(default().open(MODEL), texts, which), kinds
+    return contextual_vectors.uses(default().open(MODEL), texts, which), kinds
 
 
 def _agree(which: str, layer: int) -> int:
     found, kinds = _uses(which)
-    return in_context.agree(found.cosines(layer), kinds)
+    return contextual_vectors.agree(found.cosines(layer), kinds)
 
 
 def _pair(params: Params) -> np.ndarray:
-    return in_context.uses(default().open(MODEL), (params.one, params.two), params.word).by_layer()
+    return contextual_vectors.uses(default().open(MODEL), (params.one, params.two), params.word).by_layer()
 
 
 def _leans(which: str) -> float:
     """By how much a table's vector is nearer to words of one meaning than to those of the other."""
     word = senses.WORDS[which]
-    rows = in_context.belongs(default().open(TABLE), which, word.near)
+    rows = contextual_vectors.belongs(default().open(TABLE), which, word.near)
     means = [np.mean([cosine for _, number, cosine in rows if number == kind]) for kind in (0, 1)]
     return float(abs(means[0] - means[1]))
 
@@ -68,9 +68,9 @@ MAP = {
 STATIC = {"the table's vector leans to one meaning by 0.05": lambda params, held: _leans(params.which) > 0.05}
 WHOLE = {
     "by cosine alone at most 2 of 10 are nearest to the same meaning": lambda params, held: all(
-        topics.won(how) <= 2 for how in in_context.HOWS
+        topics.won(how) <= 2 for how in contextual_vectors.HOWS
     ),
     "a trained classifier is far above chance, whichever vector it reads": lambda params, held: all(
-        classified(how).low > 2 * topics.chance() for how in in_context.HOWS
+        classified(how).low > 2 * topics.chance() for how in contextual_vectors.HOWS
     ),
 }

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from core.serving.engine import default
+from viz.course.bert import contextual_vectors, senses
 from viz.course.bert.bank.params import MODEL
-from viz.course.bert.maths import in_context, senses
-from viz.course.bert.maths.stories import GAP, stories
-from viz.course.shared.maths.intervals import wilson
+from viz.course.bert.stories import GAP, stories
+from viz.course.shared.wilson_interval import wilson
 
 RIDGE = 100.0
 
@@ -41,14 +41,14 @@ def chance() -> float:
 
 
 def classified(how: str) -> Classified:
-    """Train the classifier on sentence vectors made in one of `in_context.HOWS`, and measure it."""
+    """Train the classifier on sentence vectors made in one of `contextual_vectors.HOWS`, and measure it."""
     rows = [
         (text, label, at < len(story) - GAP)
         for label, story in enumerate(stories().values())
         for at, text in enumerate(story)
     ]
     texts, labels, train = (np.array(column) for column in zip(*rows, strict=True))
-    vectors = in_context.sentences(default().open(MODEL), texts.tolist(), how)
+    vectors = contextual_vectors.sentences(default().open(MODEL), texts.tolist(), how)
     vectors = (vectors - vectors[train].mean(0)) / (vectors[train].std(0) + 1e-6)
     one_hot = np.eye(labels.max() + 1)[labels[train]]
     seen = vectors[train]
@@ -62,8 +62,8 @@ def classified(how: str) -> Classified:
 def cosines(how: str) -> tuple[np.ndarray, np.ndarray]:
     """Return the cosine of each sentence with the one that means the same, and with the one that looks alike."""
     texts = [text for row in senses.TRIPLES for text in (row.text, row.same, row.alike)]
-    rows = in_context.sentences(default().open(MODEL), texts, how).reshape(len(senses.TRIPLES), 3, -1)
-    found = np.array([in_context.cosines(three)[0, 1:] for three in rows])
+    rows = contextual_vectors.sentences(default().open(MODEL), texts, how).reshape(len(senses.TRIPLES), 3, -1)
+    found = np.array([contextual_vectors.cosines(three)[0, 1:] for three in rows])
     return found[:, 0], found[:, 1]
 
 

@@ -8,9 +8,9 @@ import pandas as pd
 from core.errors import InputError
 from core.serving.engine import default
 from viz.charts import marks
+from viz.course.bert import contextual_vectors, senses
 from viz.course.bert.bank.params import MODEL, SLUG, TABLE, Params, names_of
 from viz.course.bert.charts.by_layer import by_layer
-from viz.course.bert.maths import in_context, senses
 from viz.course.lesson import Folds
 from viz.instruments.kit import origin
 from viz.labels import list_values, visible
@@ -31,7 +31,7 @@ def two(params: Params, held: senses.Word) -> Folds:
     origin.tell(model=MODEL, text=params.one, second_text=params.two)
     pair, model = (params.one, params.two), default().open(MODEL)
     key, cost = ("bank.two", *pair, params.word), 30 * len(params.one + params.two)
-    found = engine_client.submit(key, lambda: in_context.uses(model, pair, params.word), cost)
+    found = engine_client.submit(key, lambda: contextual_vectors.uses(model, pair, params.word), cost)
     values, word = found.by_layer(), visible(params.word.strip())
     names = names_of(len(values))
     told = exhibit_parts.predict_number(
@@ -83,7 +83,9 @@ def two(params: Params, held: senses.Word) -> Folds:
 def static(params: Params, held: senses.Word) -> Folds:
     """The cosine of the word's one vector with words of both meanings, in a table that knows no sentence."""
     word, meanings, key = held.word, held.meanings, ("bank.static", params.which)
-    rows = engine_client.submit(key, lambda: in_context.belongs(default().open(TABLE), word, held.near), 200)
+    rows = engine_client.submit(
+        key, lambda: contextual_vectors.belongs(default().open(TABLE), word, held.near), 200
+    )
     means = [float(np.mean([cosine for _, number, cosine in rows if number == kind])) for kind in (0, 1)]
     told = exhibit_parts.predict(
         SLUG + f"static.{word}",
@@ -103,9 +105,11 @@ def static(params: Params, held: senses.Word) -> Folds:
     )
     texts, kinds = zip(*held.uses, strict=True)
     own = engine_client.submit(
-        ("bank.many", params.which, ""), lambda: in_context.uses(default().open(MODEL), texts, word), 3000
+        ("bank.many", params.which, ""),
+        lambda: contextual_vectors.uses(default().open(MODEL), texts, word),
+        3000,
     )
-    same, other = in_context.kept_apart(own.cosines(-1), kinds)
+    same, other = contextual_vectors.kept_apart(own.cosines(-1), kinds)
     page_parts.summary(
         f"One vector for all: mean cosine {means[0]:.3f} with “{meanings[0]}”, {means[1]:.3f} with "
         f"“{meanings[1]}”. bert-mini after its last layer: {same:.3f} between uses of one meaning, "

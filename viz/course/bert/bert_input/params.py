@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from core.errors import InputError
 from core.text.tokenizer import readable_part
+from viz.course.bert import wordpiece
 from viz.course.bert.bert_input import input_sum
-from viz.course.bert.maths import wordpiece
 from viz.labels import distinct, shorten
 from viz.shell import state
 from viz.widgets import controls

@@ -9,12 +9,12 @@ import pandas as pd
 import streamlit as st
 
 from core.serving.engine import default
+from viz.course.bert import wordpiece
 from viz.course.bert.bert_input.charts import MOST, cutting
 from viz.course.bert.bert_input.input_sum import Sum
 from viz.course.bert.bert_input.params import MODEL, SLUG, WHOSE, Params
 from viz.course.bert.charts.token_rows import Row, token_rows
-from viz.course.bert.maths import wordpiece
-from viz.course.bert.maths.wordpiece import UNKNOWN
+from viz.course.bert.wordpiece import UNKNOWN
 from viz.course.lesson import Folds
 from viz.labels import literal, shorten, visible
 from viz.shell import state

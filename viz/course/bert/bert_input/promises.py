@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from core.serving.engine import default
+from viz.course.bert import wordpiece
 from viz.course.bert.bert_input import input_sum
 from viz.course.bert.bert_input.input_sum import Sum
 from viz.course.bert.bert_input.params import MODEL, Params
 from viz.course.bert.bert_input.pieces import altered, row_of
-from viz.course.bert.maths import wordpiece
-from viz.course.bert.maths.wordpiece import UNKNOWN
+from viz.course.bert.wordpiece import UNKNOWN
 
 
 def _other_cut(params: Params) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from viz.course.bert.cls_and_pairs.params import CLASSES, SAYS, SLUG, TUNED, Mod
 from viz.course.bert.cls_and_pairs.steps import covered, told_beside
 from viz.course.bert.tuning_live import Using
 from viz.course.lesson import Folds
-from viz.course.shared.maths.intervals import wilson
+from viz.course.shared.wilson_interval import wilson
 from viz.instruments import heatmap
 from viz.instruments.kit import origin
 from viz.labels import distinct, literal, percent, visible

@@ -7,7 +7,7 @@ import numpy as np
 from core.serving.engine import default
 from viz.charts import thumbs
 from viz.course.bert.elmo import mixture, promises, reading
-from viz.course.bert.elmo.maths.chains import Chains, chains
+from viz.course.bert.elmo.chains import Chains, chains
 from viz.course.bert.elmo.params import MODEL, SENTENCES, Params
 from viz.course.lesson import Lesson, Step
 from viz.instruments.kit import origin

@@ -15,14 +15,14 @@ from core.serving.engine import default
 from core.training.finetune.mixing import MIXED, N_CHECKED, SPLIT
 from viz.charts import marks
 from viz.charts.tensors import Panel, tensors
+from viz.course.bert import contextual_vectors, senses
 from viz.course.bert.charts.by_layer import by_layer
-from viz.course.bert.elmo.maths import mixed
-from viz.course.bert.elmo.maths.chains import Chains
+from viz.course.bert.elmo import layer_mixture
+from viz.course.bert.elmo.chains import Chains
 from viz.course.bert.elmo.params import FLOORS, MODEL, READER, SLUG, TASKS, Params
 from viz.course.bert.elmo.reading import named
-from viz.course.bert.maths import in_context, senses
 from viz.course.lesson import Folds
-from viz.course.shared.maths.intervals import wilson
+from viz.course.shared.wilson_interval import wilson
 from viz.instruments.kit import origin
 from viz.labels import list_values, percent, visible
 from viz.widgets import controls, engine_client, exhibit_parts, page_parts
@@ -37,17 +37,17 @@ def mix(params: Params, found: Chains) -> Folds:
     place = min(params.place, len(names)) - 1
     layers = engine_client.submit(
         ("elmo.layers", params.text),
-        partial(mixed.layers_of, default().open(MODEL), params.text),
+        partial(layer_mixture.layers_of, default().open(MODEL), params.text),
         60 * len(names),
     )[:, place]
-    share = mixed.mixed(layers, ASKED, 1.0).weights
+    share = layer_mixture.mixed(layers, ASKED, 1.0).weights
     told = exhibit_parts.predict_share(
         SLUG + "share",
         f"w = ({', '.join(f'{w:g}' for w in ASKED)}): w is 2 for the {FLOORS[0]} and 0 for both LSTM layers, and s = softmax(w). Which weight s does the {FLOORS[0]} get?",
         float(share[0]),
         f"e^2 = {np.exp(2):.2f} of e^2 + 1 + 1 = {np.exp(2) + 2:.2f}: a softmax, as for attention weights, but the same for every word.",
     )
-    made = mixed.mixed(layers, params.w, params.gamma, params.alone)
+    made = layer_mixture.mixed(layers, params.w, params.gamma, params.alone)
     limit = float(np.quantile(np.abs(layers), 0.98))
     panels = [
         Panel(
@@ -79,7 +79,7 @@ def mix(params: Params, found: Chains) -> Folds:
     shares_of = {task: recorded(task)[1] for task in TASKS}
     ready = {
         f"learned for {TASKS[task]}": {
-            f"{SLUG}w{j}": round(min(4.0, max(-4.0, w)), 1) for j, w in enumerate(mixed.set_to(s))
+            f"{SLUG}w{j}": round(min(4.0, max(-4.0, w)), 1) for j, w in enumerate(layer_mixture.set_to(s))
         }
         for task, s in shares_of.items()
         if len(s) == len(layers)
@@ -186,12 +186,13 @@ def bank(params: Params, found: object) -> Folds:
         engine_client.submit(
             ("elmo.bank", of, params.which), partial(read, default().open(name), texts, word.word), 3000
         )
-        for of, name, read in (("elmo", MODEL, mixed.uses), ("bert", READER, in_context.uses))
+        for of, name, read in (("elmo", MODEL, layer_mixture.uses), ("bert", READER, contextual_vectors.uses))
     )
     n = len(texts)
     rows = {name: _kept(each, kinds) for name, each in ((MODEL, elmo), (READER, bert))}
     right = {
-        name: in_context.agree(each.cosines(-1), kinds) for name, each in ((MODEL, elmo), (READER, bert))
+        name: contextual_vectors.agree(each.cosines(-1), kinds)
+        for name, each in ((MODEL, elmo), (READER, bert))
     }
     told = exhibit_parts.predict_number(
         SLUG + f"bank.{params.which}",
@@ -239,9 +240,9 @@ def bank(params: Params, found: object) -> Folds:
     )
 
 
-def _kept(found: in_context.Uses, kinds: list[int]) -> tuple[np.ndarray, np.ndarray]:
+def _kept(found: contextual_vectors.Uses, kinds: list[int]) -> tuple[np.ndarray, np.ndarray]:
     """The mean cosine with sentences of the same meaning and of the other, layer by layer."""
-    both = [in_context.kept_apart(found.cosines(layer), kinds) for layer in range(len(found.vectors))]
+    both = [contextual_vectors.kept_apart(found.cosines(layer), kinds) for layer in range(len(found.vectors))]
     return np.array([same for same, _ in both]), np.array([other for _, other in both])
 
 
@@ -257,13 +258,13 @@ def _short(name: str) -> str:
 
 def lengths(text: str) -> tuple[float, ...]:
     """Return the mean length of a text's vectors, layer by layer."""
-    layers = mixed.layers_of(default().open(MODEL), text)
+    layers = layer_mixture.layers_of(default().open(MODEL), text)
     return tuple(np.linalg.norm(layers, axis=-1).mean(1).tolist())
 
 
 def recorded(task: str) -> tuple[dict[str, float], tuple[float, ...]]:
     """Return the recorded accuracies of a task by what the head reads, and the learned s."""
-    return mixed.learned(_scores(), MODEL, SPLIT, task)
+    return layer_mixture.learned(_scores(), MODEL, SPLIT, task)
 
 
 def interval(accuracy: float) -> tuple[float, float]:
@@ -271,5 +272,5 @@ def interval(accuracy: float) -> tuple[float, float]:
     return wilson(accuracy, N_CHECKED)
 
 
-def _scores() -> tuple[mixed.Score, ...]:
+def _scores() -> tuple[layer_mixture.Score, ...]:
     return read_scores(shipped_folder() / MODEL)

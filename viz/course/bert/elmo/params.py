@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from viz.course.bert.elmo.maths.chains import LONGEST
-from viz.course.bert.elmo.maths.table import SET, WORDS
-from viz.course.bert.maths import senses
+from viz.course.bert import senses
+from viz.course.bert.elmo.chains import LONGEST
+from viz.course.bert.elmo.factorizations import SET, WORDS
 from viz.exhibit_text import data
 from viz.widgets.knobs import Control, Knobs, knob, pills, seed_input, segmented, sentence, slider
 

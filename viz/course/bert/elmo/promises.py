@@ -8,11 +8,11 @@ from functools import cache
 import numpy as np
 
 from core.serving.engine import default
-from viz.course.bert.elmo.maths import chains, mixed, table
-from viz.course.bert.elmo.maths.chains import Chains
+from viz.course.bert import contextual_vectors, senses
+from viz.course.bert.elmo import chains, factorizations, layer_mixture
+from viz.course.bert.elmo.chains import Chains
 from viz.course.bert.elmo.mixture import interval, lengths, recorded
 from viz.course.bert.elmo.params import MODEL, READER, Params
-from viz.course.bert.maths import in_context, senses
 
 
 def _reversed(params: Params) -> chains.Reversed:
@@ -20,18 +20,18 @@ def _reversed(params: Params) -> chains.Reversed:
 
 
 def _products(params: Params) -> bool:
-    both = table.factors(table.joint(params.table), params.words)
+    both = factorizations.factors(factorizations.joint(params.table), params.words)
     one, other = both.products
     return math.isclose(one, both.joint, rel_tol=1e-9) and math.isclose(other, both.joint, rel_tol=1e-9)
 
 
 def _layers(params: Params) -> np.ndarray:
-    return mixed.layers_of(default().open(MODEL), params.text)[:, 0]
+    return layer_mixture.layers_of(default().open(MODEL), params.text)[:, 0]
 
 
 def _scaled(params: Params) -> bool:
     layers = _layers(params)
-    one, two = (mixed.mixed(layers, params.w, gamma, 1) for gamma in (1.0, 2.0))
+    one, two = (layer_mixture.mixed(layers, params.w, gamma, 1) for gamma in (1.0, 2.0))
     return bool((one.mixture == layers[1]).all() and np.allclose(one.likeness(), two.likeness()))
 
 
@@ -40,10 +40,10 @@ def _told_apart(which: str) -> dict[str, int]:
     word = senses.WORDS[which]
     texts, kinds = zip(*word.uses, strict=True)
     found = {
-        MODEL: mixed.uses(default().open(MODEL), texts, which),
-        READER: in_context.uses(default().open(READER), texts, which),
+        MODEL: layer_mixture.uses(default().open(MODEL), texts, which),
+        READER: contextual_vectors.uses(default().open(READER), texts, which),
     }
-    return {name: in_context.agree(each.cosines(-1), kinds) for name, each in found.items()}
+    return {name: contextual_vectors.agree(each.cosines(-1), kinds) for name, each in found.items()}
 
 
 EACH_WORD = {

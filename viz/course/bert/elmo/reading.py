@@ -9,7 +9,7 @@ import pandas as pd
 
 from core.serving.engine import default
 from viz.charts.bar_lanes import Lane, bar_lanes
-from viz.course.bert.elmo.maths import chains, table
+from viz.course.bert.elmo import chains, factorizations
 from viz.course.bert.elmo.params import MODEL, READS, SLUG, Params
 from viz.course.lesson import Folds
 from viz.labels import distinct, list_values, percent
@@ -202,12 +202,12 @@ def turned(params: Params, found: chains.Chains) -> Folds:
 
 def joint(params: Params, found: chains.Chains) -> Folds:
     """One true joint distribution: both products give it. Two trained chains need not agree."""
-    both = table.factors(table.joint(params.table), params.words)
-    words = [table.WORDS[at] for at in params.words]
+    both = factorizations.factors(factorizations.joint(params.table), params.words)
+    words = [factorizations.WORDS[at] for at in params.words]
     one, other = both.products
     told = exhibit_parts.predict(
         SLUG + "joint",
-        f"A table has a probability for each of the {len(table.WORDS) ** table.PLACES} texts of three words. From the left the product of the conditionals of “{' '.join(words)}” is {one:.6f}. How large is the product from the right?",
+        f"A table has a probability for each of the {len(factorizations.WORDS) ** factorizations.PLACES} texts of three words. From the left the product of the conditionals of “{' '.join(words)}” is {one:.6f}. How large is the product from the right?",
         ("smaller", "the same", "larger"),
         "the same",
         f"{other:.10f}. Both are the probability in the table, {both.joint:.10f}, factorised in another order.",
@@ -252,7 +252,7 @@ def joint(params: Params, found: chains.Chains) -> Folds:
             "from the left": both.forward,
             "from the right": both.backward,
         },
-        {"table": table.joint(params.table)},
+        {"table": factorizations.joint(params.table)},
         {"draw": params.table, "words": params.words},
         told,
         {"elmo.forward": {"n": "3"}, "elmo.backward": {"n": "3"}},

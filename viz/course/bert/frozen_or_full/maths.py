@@ -11,7 +11,7 @@ from core.data.spans import spans
 from core.errors import InputError
 from core.maths import percent
 from core.run import Run
-from viz.course.shared.maths.weighting import softmax
+from viz.course.shared.weighting import softmax
 
 Array = NDArray[np.floating]
 

@@ -14,10 +14,10 @@ from core.serving.engine import default
 from core.training.recipes import bert_mini
 from viz.charts import marks
 from viz.charts.bar_lanes import Lane, bar_lanes
+from viz.course.bert import hidden_words
 from viz.course.bert.charts.token_rows import Row, token_rows
+from viz.course.bert.hidden_words import CONTEXTS, Said, Text
 from viz.course.bert.masked_words.params import MODEL, SLUG, WRITER, Params
-from viz.course.bert.maths import hidden_words
-from viz.course.bert.maths.hidden_words import CONTEXTS, Said, Text
 from viz.course.lesson import Folds
 from viz.labels import distinct, list_values, percent, visible
 from viz.shell import present_layout

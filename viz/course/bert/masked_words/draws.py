@@ -11,10 +11,10 @@ import streamlit as st
 from core.errors import InputError
 from core.serving.engine import default
 from viz.charts.bar_lanes import Lane, bar_lanes
+from viz.course.bert import hidden_words, masking
 from viz.course.bert.charts.token_rows import Row, token_rows
+from viz.course.bert.hidden_words import Said, Text
 from viz.course.bert.masked_words.params import MODEL, SLUG, Params
-from viz.course.bert.maths import hidden_words, masking
-from viz.course.bert.maths.hidden_words import Said, Text
 from viz.course.lesson import Folds
 from viz.labels import distinct, list_values, percent, visible
 from viz.widgets import engine_client, exhibit_parts, page_parts

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from core.serving.engine import default
 from viz.charts import thumbs
+from viz.course.bert import hidden_words
 from viz.course.bert.masked_words import blanks, draws, promises, recipe
 from viz.course.bert.masked_words.params import LONGEST, MODEL, SENTENCES, Params
-from viz.course.bert.maths import hidden_words
 from viz.course.lesson import Lesson, Step
 from viz.instruments.kit import origin
 

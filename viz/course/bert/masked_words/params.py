@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from viz.course.bert.maths.masking import Rates
+from viz.course.bert.masking import Rates
 from viz.exhibit_text import data
 from viz.shell import state
 from viz.widgets.knobs import Knobs, knob, seed_input, select_slider, sentence, slider, url_only

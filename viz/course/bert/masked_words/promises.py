@@ -9,10 +9,10 @@ import numpy as np
 from core.checkpoints.record import trained
 from core.serving.engine import default
 from core.training.recipes import bert_mini
+from viz.course.bert import hidden_words, masking
+from viz.course.bert.hidden_words import Text
 from viz.course.bert.masked_words import blanks, draws
 from viz.course.bert.masked_words.params import MODEL, WRITER, Params
-from viz.course.bert.maths import hidden_words, masking
-from viz.course.bert.maths.hidden_words import Text
 
 SMALL = ("the", "a", "and", "in", "into", "by", ".")
 

@@ -13,9 +13,9 @@ from core.checkpoints.record import Training, read_training
 from core.training.loop.optim import schedule
 from core.training.recipes import bert_mini
 from viz.charts import marks
+from viz.course.bert import masking
+from viz.course.bert.hidden_words import Text
 from viz.course.bert.masked_words.params import MODEL, SLUG, Params
-from viz.course.bert.maths import masking
-from viz.course.bert.maths.hidden_words import Text
 from viz.course.lesson import Folds
 from viz.labels import percent
 from viz.number_text import tiny

@@ -22,7 +22,7 @@ from core.errors import InputError
 from core.model import Model
 from core.models import Batch
 from core.run import Run
-from viz.course.bert.maths.masking import IGNORED
+from viz.course.bert.masking import IGNORED
 
 Array = NDArray[np.float64]
 Texts = tuple[str, str]

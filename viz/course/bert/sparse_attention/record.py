@@ -11,7 +11,7 @@ from core.checkpoints.writing import write_json
 from core.data.home import assets
 from viz.course.bert.sparse_attention.clock import FOLDER, written
 from viz.course.bert.sparse_attention.maths import LENGTHS, Shape, measure
-from viz.course.shared.maths.machine import machine
+from viz.course.shared.machine import machine
 
 
 def main(argv: list[str] | None = None) -> int:

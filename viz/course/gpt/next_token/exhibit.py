@@ -21,7 +21,7 @@ from viz.course.gpt.next_token import charts, plan
 from viz.course.kit.question import Choice, Estimate
 from viz.course.kit.step import View, columns, show_heatmap
 from viz.course.lesson import Lesson, Step
-from viz.course.shared.maths import cross_shapes, sizes
+from viz.course.shared import cross_shapes, sizes
 from viz.exhibit_text import data
 from viz.instruments.diagram.diagram import diagram, picked_box
 from viz.instruments.kit import origin

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from core.decoding import Greedy, decode
 from core.errors import InputError
 from core.model import Model
-from viz.course.shared.maths.prompts import answers
+from viz.course.shared.prompts import answers
 
 MOST = 4
 CANDIDATES = 4

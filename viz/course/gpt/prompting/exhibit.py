@@ -32,7 +32,7 @@ from viz.course.gpt.prompting.data import (
 from viz.course.kit.question import Choice, Estimate
 from viz.course.kit.step import View, show_chart
 from viz.course.lesson import Lesson, Step
-from viz.course.shared.maths.prompts import ASKED, TEMPLATES, Answer, Toy, answers, solved, toy_prompts
+from viz.course.shared.prompts import ASKED, TEMPLATES, Answer, Toy, answers, solved, toy_prompts
 from viz.instruments.kit import origin
 from viz.labels import distinct, percent
 from viz.widgets import controls, engine_client

@@ -24,7 +24,7 @@ from core.errors import InputError
 from core.models.albert import ALBERT, ALBERTConfig
 from core.models.bert import BERT, BERTConfig
 from core.models.gpt import GPT, GPTConfig
-from viz.course.shared.maths.sizes import attention, feed_forward, norm
+from viz.course.shared.sizes import attention, feed_forward, norm
 
 WORDS, PLACES, ATTENTION, NETWORK, NORMS, POOLER = (
     "token embeddings",

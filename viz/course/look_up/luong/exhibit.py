@@ -8,7 +8,7 @@ from viz.charts import thumbs
 from viz.course.lesson import Lesson, Step
 from viz.course.look_up.luong import maths, steps
 from viz.course.look_up.luong.params import SENTENCES, Params
-from viz.course.shared.maths import luong
+from viz.course.shared import luong
 from viz.instruments.kit import origin
 
 

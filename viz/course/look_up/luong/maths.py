@@ -10,7 +10,7 @@ import core.serving.engine
 from core.checkpoints.manifest import shipped_folder
 from core.checkpoints.scores import read_scores
 from core.serving.engine import RunRequest
-from viz.course.shared.maths import luong, unscaled
+from viz.course.shared import luong, unscaled_scores
 
 CONCAT, GENERAL, PREDICTIVE = "bahdanau-en-es", "luong-global-en-es", "luong-local-en-es"
 OPENING = "concat"
@@ -75,7 +75,7 @@ def read(text: str, score: str) -> Data:
         scores[:, :n],
         weights[:, :n],
         run.target_text or "",
-        unscaled.surprise(run.logits, run.ids),
+        unscaled_scores.surprise(run.logits, run.ids),
     )
 
 
@@ -109,7 +109,7 @@ def cost(text: str, data: Data, centres: tuple[float, ...], widest: int) -> Cost
         edits = (luong.shut_in(allowed),)
         asked = RunRequest(data.model, text, target=data.target, keep=("logits",), edits=edits)
         run = core.serving.engine.default().run(asked)
-        return unscaled.surprise(run.logits, run.ids)
+        return unscaled_scores.surprise(run.logits, run.ids)
 
     return Cost(sizes, tuple(map(surprise, shut)), tuple(int(allowed.sum()) for allowed in shut))
 

@@ -15,7 +15,7 @@ from viz.course.lesson import Folds
 from viz.course.look_up.charts.scaling import fitted
 from viz.course.look_up.luong import charts, maths
 from viz.course.look_up.luong.params import CENTRES, SENTENCES, WIDEST, WINDOW, Params
-from viz.course.shared.maths import luong
+from viz.course.shared import luong
 from viz.instruments import heatmap
 from viz.labels import distinct, percent, query_and_key
 from viz.number_text import number

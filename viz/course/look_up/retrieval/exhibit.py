@@ -8,9 +8,8 @@ import numpy as np
 
 from viz.charts import thumbs
 from viz.course.lesson import Lesson, Step
-from viz.course.look_up.retrieval import memory, plane, table
-from viz.course.look_up.retrieval.maths import memory_read, persons
-from viz.course.look_up.retrieval.maths.look_up import Found, look_up, softmax
+from viz.course.look_up.retrieval import memory, memory_read, persons, plane, table
+from viz.course.look_up.retrieval.look_up import Found, look_up, softmax
 from viz.course.look_up.retrieval.params import CHOICES, MEMORIES, OPENING, Params, pack
 
 

@@ -7,9 +7,8 @@ import pandas as pd
 import streamlit as st
 
 from viz.course.lesson import Folds
-from viz.course.look_up.retrieval import charts
+from viz.course.look_up.retrieval import charts, memory_read
 from viz.course.look_up.retrieval.editing import edited
-from viz.course.look_up.retrieval.maths import memory_read
 from viz.course.look_up.retrieval.params import MEMORIES, SLUG, Params, pack
 from viz.shell import state
 from viz.widgets import exhibit_parts, page_parts

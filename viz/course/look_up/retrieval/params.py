@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.text.tokenizer import readable_part
-from viz.course.look_up.retrieval.maths import memory_read, persons
+from viz.course.look_up.retrieval import memory_read, persons
 from viz.course.look_up.vectors_link import LIMIT, MOST_ROWS, Vectors, pack, vectors
 from viz.shell import state
 from viz.widgets import controls

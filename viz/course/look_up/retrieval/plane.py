@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from viz.course.lesson import Folds
-from viz.course.look_up.retrieval.maths.look_up import look_up
+from viz.course.look_up.retrieval.look_up import look_up
 from viz.course.look_up.retrieval.params import (
     KEYS,
     LIMIT,
@@ -51,7 +51,7 @@ def arrows(params: Params, _: object) -> Folds:
     query, keys, values = parted(drawn)
     found = look_up(query, keys, values, rule, beta)
     code = (
-        "from viz.course.look_up.retrieval.maths.look_up import look_up\n\n"
+        "from viz.course.look_up.retrieval.look_up import look_up\n\n"
         f"query, keys, values = {query!r}, {keys!r}, {values!r}\n"
         f"print(look_up(query, keys, values, {rule!r}, {beta:g}))\n"
     )

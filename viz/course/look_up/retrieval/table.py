@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 
 from viz.course.lesson import Folds
+from viz.course.look_up.retrieval import persons
 from viz.course.look_up.retrieval.charts import look_up_table, sharpening
 from viz.course.look_up.retrieval.editing import edited
-from viz.course.look_up.retrieval.maths import persons
-from viz.course.look_up.retrieval.maths.look_up import softmax
+from viz.course.look_up.retrieval.look_up import softmax
 from viz.course.look_up.retrieval.params import SHARPNESS, SLUG, Params, condition, pack_rows
 from viz.number_text import three_digits
 from viz.widgets import exhibit_parts, page_parts

@@ -9,7 +9,7 @@ from viz.course.lesson import Lesson, Step
 from viz.course.look_up.scaling import maths, steps
 from viz.course.look_up.scaling.overflow import overflow, three
 from viz.course.look_up.scaling.params import SENTENCES, Params
-from viz.course.shared.maths.masks import softmax
+from viz.course.shared.masks import softmax
 
 
 def compute(params: Params) -> maths.Drawn:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from core.analysis.attention.measures import entropy
 from core.errors import InputError
-from viz.course.shared.maths.masks import softmax
+from viz.course.shared.masks import softmax
 
 Array = NDArray[np.float64]
 

@@ -17,7 +17,7 @@ from viz.course.lesson import Folds
 from viz.course.look_up.charts import scaling
 from viz.course.look_up.scaling import maths
 from viz.course.look_up.scaling.params import CHOICES, MODEL, Params
-from viz.course.shared.maths import unscaled
+from viz.course.shared import unscaled_scores
 from viz.instruments.kit import origin
 from viz.labels import percent
 from viz.number_text import number
@@ -157,14 +157,14 @@ def real(params: Params, data: Drawn) -> Folds:
         table=lambda: pd.DataFrame(
             {f"{name}, {what}": of(r) for name, r in columns.items() for what, of in told_rows}
         ).rename_axis("layer"),
-        code="import core\nfrom viz.course.shared.maths import unscaled\n\n"
+        code="import core\nfrom viz.course.shared import unscaled_scores\n\n"
         f"model = core.open_model({MODEL!r})\n"
-        "for edits in ((), unscaled.without_scale(model.config)):\n"
-        f"    print(unscaled.reading(model.run({text!r}, keep=unscaled.KEEP, edits=edits)))",
+        "for edits in ((), unscaled_scores.without_scale(model.config)):\n"
+        f"    print(unscaled_scores.reading(model.run({text!r}, keep=unscaled_scores.KEEP, edits=edits)))",
     )
 
 
-def _trained(found: dict[str, unscaled.UnscaledRun], told: bool) -> str:
+def _trained(found: dict[str, unscaled_scores.UnscaledRun], told: bool) -> str:
     with_, without = found["scaled"], found["raw"]
     said = (
         f"Trained, the standard deviation of its scores is {number(with_.spread.min(), 1)} to {number(with_.spread.max(), 1)} from layer to layer: 1/√d sets the scale at the start, "
@@ -188,7 +188,7 @@ def d_head() -> int:
     return core.serving.engine.default().open(MODEL).config.d_head
 
 
-def readings(text: str) -> dict[str, unscaled.UnscaledRun]:
+def readings(text: str) -> dict[str, unscaled_scores.UnscaledRun]:
     """The model's run as it was trained, and without the division. Of a run only its measures are kept: all scores of a long text are many."""
     model = core.serving.engine.default().open(MODEL)
     cost = 2.0 * len(text) * model.config.n_layers
@@ -196,12 +196,12 @@ def readings(text: str) -> dict[str, unscaled.UnscaledRun]:
         name: engine_client.submit(
             ("scaling.reading", MODEL, text, name), partial(_read, model, text, edits), cost
         )
-        for name, edits in (("scaled", ()), ("raw", unscaled.without_scale(model.config)))
+        for name, edits in (("scaled", ()), ("raw", unscaled_scores.without_scale(model.config)))
     }
 
 
-def _read(model: Model, text: str, edits: tuple[Edit, ...]) -> unscaled.UnscaledRun:
-    return unscaled.reading(model.run(text, keep=unscaled.KEEP, edits=edits))
+def _read(model: Model, text: str, edits: tuple[Edit, ...]) -> unscaled_scores.UnscaledRun:
+    return unscaled_scores.reading(model.run(text, keep=unscaled_scores.KEEP, edits=edits))
 
 
 def _drawn(params: Params, data: Drawn, known: bool = True, table: Any = None, code: str = "") -> Folds:

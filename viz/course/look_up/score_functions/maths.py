@@ -39,7 +39,7 @@ class Function:
     """One score function: its names, where it comes from, its kind in `core.layers.scores`, its numbers.
 
     `sharpness` multiplies the score. `numbers` are parameters by the names that
-    `viz.course.look_up.retrieval.maths.look_up` has for them.
+    `viz.course.look_up.retrieval.look_up` has for them.
     """
 
     name: str

@@ -8,7 +8,7 @@ from viz.charts import thumbs
 from viz.course.lesson import Lesson, Step
 from viz.course.look_up.soft_and_hard import maths, steps
 from viz.course.look_up.soft_and_hard.params import WANTED, Params
-from viz.course.shared.maths.scene import HARBOUR
+from viz.course.shared.scene import HARBOUR
 
 SIDE = 30
 

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from viz.course.shared.maths.weighting import softmax
+from viz.course.shared.weighting import softmax
 
 Array = NDArray[np.float64]
 

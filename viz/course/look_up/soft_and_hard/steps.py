@@ -15,7 +15,7 @@ from viz.course.kit import equation_view
 from viz.course.lesson import Folds
 from viz.course.look_up.soft_and_hard import charts, maths
 from viz.course.look_up.soft_and_hard.params import Params
-from viz.course.shared.maths.scene import HARBOUR
+from viz.course.shared.scene import HARBOUR
 from viz.labels import percent
 from viz.shell import state
 from viz.widgets import controls, exhibit_parts, page_parts

@@ -17,7 +17,7 @@ from viz.course.lesson import Folds
 from viz.course.look_up.word_vectors.charts import heads
 from viz.course.look_up.word_vectors.params import READER, SENTENCES, SLUG, Params
 from viz.course.look_up.word_vectors.sums import to_the_card
-from viz.course.shared.maths import masks, word_vectors
+from viz.course.shared import masks, word_vectors
 from viz.instruments import strip
 from viz.instruments.kit import origin
 from viz.labels import distinct, head_name, percent, visible

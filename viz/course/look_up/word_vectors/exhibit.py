@@ -12,7 +12,7 @@ from viz.charts import thumbs
 from viz.course.lesson import Lesson, Step
 from viz.course.look_up.word_vectors import context, sums
 from viz.course.look_up.word_vectors.params import MODEL, READER, READY, SENTENCES, Params, places
-from viz.course.shared.maths import word_vectors
+from viz.course.shared import word_vectors
 from viz.instruments.kit import origin
 
 

@@ -10,7 +10,7 @@ import streamlit as st
 
 from core.text.tokenizer import readable_part
 from viz.course.look_up import vectors_link
-from viz.course.shared.maths import word_vectors
+from viz.course.shared import word_vectors
 from viz.shell import state
 from viz.widgets import controls
 from viz.widgets.knobs import Control, Knobs, knob, sentence, url_only

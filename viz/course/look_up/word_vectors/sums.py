@@ -11,7 +11,7 @@ from viz.course.lesson import Folds
 from viz.course.look_up import vectors_link
 from viz.course.look_up.word_vectors.charts import word_map
 from viz.course.look_up.word_vectors.params import NAMES, SLUG, Params, on_plane, places
-from viz.course.shared.maths import word_vectors
+from viz.course.shared import word_vectors
 from viz.instruments import Point, moved_points, plane
 from viz.labels import percent, visible
 from viz.shell import links, state

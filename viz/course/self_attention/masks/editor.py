@@ -15,8 +15,7 @@ from viz.course.self_attention.masks.charts import leak
 from viz.course.self_attention.masks.params import KNOBS, PAST, SLUG, Params
 from viz.course.self_attention.masks.read import Chosen, Matrices
 from viz.course.self_attention.masks.steps import tell
-from viz.course.shared import masks_batch, masks_panels
-from viz.course.shared.maths import masks
+from viz.course.shared import masks, masks_batch, masks_panels
 from viz.instruments import heatmap
 from viz.labels import distinct, percent
 from viz.number_text import number, tiny

@@ -8,7 +8,7 @@ from viz.charts import thumbs
 from viz.course.lesson import Lesson, Step
 from viz.course.self_attention.masks import editor, lines, promises, read, steps
 from viz.course.self_attention.masks.params import EDITOR, READ, ROWS, SEES, SLUG, Params
-from viz.course.shared.maths.masks import Recipe
+from viz.course.shared.masks import Recipe
 from viz.shell import state
 
 

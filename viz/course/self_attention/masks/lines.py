@@ -10,8 +10,8 @@ from viz.course.lesson import Folds
 from viz.course.self_attention.masks import read, steps
 from viz.course.self_attention.masks.params import SLUG, Params, minus
 from viz.course.self_attention.masks.steps import LOW, table, tell
+from viz.course.shared import masks
 from viz.course.shared.maps import side_by_side
-from viz.course.shared.maths import masks
 from viz.instruments import strip
 from viz.instruments.kit import origin
 from viz.labels import distinct, head_name, percent, visible

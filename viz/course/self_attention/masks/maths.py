@@ -19,7 +19,7 @@ from torch import Tensor
 
 from core import masks
 from core.layers.attention import masked_softmax
-from viz.course.shared.maths.masks import row
+from viz.course.shared.masks import row
 
 Array = NDArray[np.float64]
 

@@ -11,7 +11,7 @@ from core.serving.engine import RunRequest, default
 from viz.course.self_attention.masks import lines, maths, read
 from viz.course.self_attention.masks.params import FBI, Params
 from viz.course.self_attention.masks.read import Chosen, Head
-from viz.course.shared.maths import masks
+from viz.course.shared import masks
 
 Promises = Mapping[str, Callable[[Params, Head], bool]]
 CHANCE = 0.03

@@ -12,9 +12,9 @@ from core import edits, masks
 from core.errors import InputError
 from core.model import Model
 from core.serving.engine import RunRequest, default
+from viz.course.shared import unscaled_scores
+from viz.course.shared.masks import Recipe, looks_back
 from viz.course.shared.masks_panels import labels
-from viz.course.shared.maths import unscaled
-from viz.course.shared.maths.masks import Recipe, looks_back
 from viz.widgets import engine_client
 
 MODEL = "gpt-mini"
@@ -146,5 +146,5 @@ def surprises(text: str) -> tuple[float, float]:
     """Nats a next token: with the mask, and with the mask lifted in every layer of the trained model."""
     with_mask = engine_client.run(MODEL, text, keep=())
     without = engine_client.run(MODEL, text, keep=(), edits=lifted(len(with_mask.tokens)))
-    one, other = (unscaled.surprise(run.logits, run.ids) for run in (with_mask, without))
+    one, other = (unscaled_scores.surprise(run.logits, run.ids) for run in (with_mask, without))
     return float(one), float(other)

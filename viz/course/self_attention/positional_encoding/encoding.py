@@ -17,7 +17,7 @@ from viz.course.self_attention.positional_encoding.params import (
     PRODUCTS,
     Params,
 )
-from viz.course.shared.maths import positions
+from viz.course.shared import positions
 from viz.widgets import engine_client
 
 SHORT = {"paired": "2⌊i/2⌋/d", "over_p": "2j/p", "unpaired": "i/d", "inclusive": "j to ⌊d/2⌋"}

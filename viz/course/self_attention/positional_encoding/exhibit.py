@@ -8,7 +8,7 @@ from viz.charts import thumbs
 from viz.course.lesson import Lesson, Step
 from viz.course.self_attention.positional_encoding import encoding, promises, steps
 from viz.course.self_attention.positional_encoding.params import OF_A_PRESET, PRESETS, Params
-from viz.course.shared.maths.positions import Formula
+from viz.course.shared.positions import Formula
 
 
 def compute(params: Params) -> encoding.Data:

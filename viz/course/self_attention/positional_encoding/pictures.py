@@ -9,7 +9,7 @@ import numpy as np
 from viz.charts.curves import lanes, profiles
 from viz.course.self_attention.positional_encoding.charts import signed_matrix
 from viz.course.self_attention.positional_encoding.encoding import Data
-from viz.course.shared.maths import positions
+from viz.course.shared import positions
 from viz.number_text import number
 
 LOW = 340

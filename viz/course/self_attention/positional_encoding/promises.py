@@ -8,7 +8,7 @@ import numpy as np
 
 from viz.course.self_attention.positional_encoding.encoding import encoded
 from viz.course.self_attention.positional_encoding.params import Params
-from viz.course.shared.maths import position_evidence
+from viz.course.shared import position_evidence
 
 Promises = Mapping[str, Callable[[Params, object], bool]]
 

@@ -24,8 +24,8 @@ from viz.course.self_attention.positional_encoding.params import (
     VIEWS,
     Params,
 )
-from viz.course.shared.maths import position_evidence
-from viz.course.shared.maths.positions import Formula, choose_dimensions
+from viz.course.shared import position_evidence
+from viz.course.shared.positions import Formula, choose_dimensions
 from viz.exhibit_text import read
 from viz.shell import links
 from viz.widgets import controls, exhibit_parts, page_parts
@@ -198,10 +198,10 @@ def _lines(params: Params) -> dict[str, str]:
     if params.formula == LEARNED:
         table = f'learned_table(core.open_model("gpt-mini").network)[:{params.length}]'
         return {
-            "imports": "import core\nfrom viz.course.shared.maths.positions import learned_table",
+            "imports": "import core\nfrom viz.course.shared.positions import learned_table",
             "table": table,
         }
     variant = "paired" if params.formula == "inclusive" else params.formula
     more = {"over_p": f", p={params.p}", "inclusive": ", cut=False"}.get(params.formula, "")
     table = f'Formula({params.d}, base={params.base}, variant="{variant}"{more}).table({params.length})'
-    return {"imports": "from viz.course.shared.maths.positions import Formula", "table": table}
+    return {"imports": "from viz.course.shared.positions import Formula", "table": table}

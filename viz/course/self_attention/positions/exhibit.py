@@ -9,7 +9,7 @@ from viz.course.lesson import Lesson, Step
 from viz.course.self_attention.position_criteria import judge
 from viz.course.self_attention.positions import lost, position_ideas, promises, read, steps
 from viz.course.self_attention.positions.params import MODELS, SENTENCES, TABLES, Params
-from viz.course.shared.maths.positions import Formula
+from viz.course.shared.positions import Formula
 
 
 def compute(params: Params) -> read.Judged:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viz.course.self_attention.position_criteria import CLOSE, Encoding, Verdict, encodings
-from viz.course.shared.maths.positions import Formula
+from viz.course.shared.positions import Formula
 
 Array = NDArray[np.float64]
 

@@ -11,7 +11,7 @@ from viz.course.self_attention.position_criteria import fraction, integer, judge
 from viz.course.self_attention.positions import position_ideas, read, without_positions
 from viz.course.self_attention.positions.params import RIM, Params
 from viz.course.self_attention.positions.steps import PAIRS, ROUNDING, SEEN
-from viz.course.shared.maths.positions import Formula
+from viz.course.shared.positions import Formula
 
 Promises = Mapping[str, Callable[[Params, read.Judged], bool]]
 

@@ -11,7 +11,7 @@ from core.errors import InputError
 from core.serving.engine import default
 from viz.course.self_attention.position_criteria import CRITERIA, Verdict
 from viz.course.self_attention.positions import position_ideas, without_positions
-from viz.course.shared.maths.positions import learned_table
+from viz.course.shared.positions import learned_table
 
 READER, WRITER = "bert-mini", "gpt-mini"
 WITH, WITHOUT, WRITTEN = "bert-mini with positions", "bert-mini without", "gpt-mini without"

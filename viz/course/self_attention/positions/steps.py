@@ -13,7 +13,7 @@ from viz.course.self_attention.position_criteria import CRITERIA
 from viz.course.self_attention.positions import position_ideas, read
 from viz.course.self_attention.positions.charts import codes, plane
 from viz.course.self_attention.positions.params import RIM, SLUG, Params
-from viz.course.shared.maths.positions import Formula
+from viz.course.shared.positions import Formula
 from viz.instruments.kit import origin
 from viz.labels import percent
 from viz.number_text import number

@@ -13,7 +13,7 @@ from viz.course.self_attention.self_attention import link
 from viz.course.self_attention.self_attention.folds import HAND, QUESTION
 from viz.course.self_attention.self_attention.grids import Grids, inside, products
 from viz.course.self_attention.self_attention.params import SLUG, Data, Params, at_of
-from viz.course.shared.maths.self_attention import EXAMPLES
+from viz.course.shared.self_attention import EXAMPLES
 from viz.instruments.board.board import (
     Grid,
     Item,

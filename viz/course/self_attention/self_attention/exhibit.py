@@ -9,11 +9,11 @@ from viz.course.lesson import Lesson, Step
 from viz.course.self_attention.self_attention import folds, promises
 from viz.course.self_attention.self_attention.params import SENTENCES, Data, Params
 from viz.course.self_attention.self_attention.steps import step
-from viz.course.shared.maths import self_attention
+from viz.course.shared import self_attention
 
 
 def compute(params: Params) -> Data:
-    """Draw vectors and weights, attend, and mix the example; in `viz.course.shared.maths.self_attention` words are rows."""
+    """Draw vectors and weights, attend, and mix the example; in `viz.course.shared.self_attention` words are rows."""
     words, total = self_attention.words_of(params.text, params.n)
     weights = self_attention.weight_matrices(
         params.d, params.p, params.r, params.lot, params.changes, params.tied

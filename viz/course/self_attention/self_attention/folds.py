@@ -124,7 +124,7 @@ def code(params: Params) -> str:
     )
     changes = f", changes=[{made.rstrip(', ')}]" if made else ""
     return (
-        "import torch\nimport torch.nn.functional as F\n\nfrom viz.course.shared.maths import self_attention as lessons\n\n"
+        "import torch\nimport torch.nn.functional as F\n\nfrom viz.course.shared import self_attention as lessons\n\n"
         f"words, total = lessons.words_of({params.text!r}, {params.n})\n"
         f"x = lessons.word_vectors(words, d={params.d}, lot={params.lot})  # (n, d), words are rows\n"
         f"weights = lessons.weight_matrices(d={params.d}, p={params.p}, r={params.r}, lot={params.lot}{changes}, tied={params.tied})\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from viz.course.shared.maths.self_attention import LARGEST, WEIGHTS, Change
+from viz.course.shared.self_attention import LARGEST, WEIGHTS, Change
 from viz.instruments.board.board import MOST
 from viz.shell import state
 

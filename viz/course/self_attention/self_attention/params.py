@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import streamlit as st
 
 from viz.course.self_attention.self_attention import link
-from viz.course.shared.maths import self_attention
+from viz.course.shared import self_attention
 from viz.shell import state
 from viz.widgets import controls
 from viz.widgets.knobs import Control, Knobs, knob, segmented, sentence, slider, toggle, url_only

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from viz.course.self_attention.self_attention.params import Data, Params, at_of
-from viz.course.shared.maths import self_attention
+from viz.course.shared import self_attention
 
 Promises = Mapping[str, Callable[[Params, Data], bool]]
 

@@ -25,7 +25,7 @@ from core.checkpoints.writing import write_json
 from core.data.home import assets
 from core.errors import InputError
 from core.layers.packed_attention import PackedAttention
-from viz.course.shared.maths.machine import machine
+from viz.course.shared.machine import machine
 
 HEADS = 8
 NUMBER = 4

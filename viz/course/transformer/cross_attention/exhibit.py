@@ -5,7 +5,7 @@ from __future__ import annotations
 from core.serving.engine import RunRequest, default
 from viz.charts import thumbs
 from viz.course.lesson import Lesson, Step
-from viz.course.shared.maths import cross_shapes
+from viz.course.shared import cross_shapes
 from viz.course.transformer.cross_attention import layer, maths, promises, steps
 from viz.course.transformer.cross_attention.params import LONGEST, MODEL, SENTENCES, Params
 from viz.instruments.kit import origin

@@ -7,8 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from viz.course.lesson import Folds
-from viz.course.shared import masks_batch
-from viz.course.shared.maths import cross_shapes
+from viz.course.shared import cross_shapes, masks_batch
 from viz.course.transformer.cross_attention.maths import Data
 from viz.course.transformer.cross_attention.params import Params
 from viz.course.transformer.cross_attention.steps import SLUG, choose

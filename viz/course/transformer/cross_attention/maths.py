@@ -9,7 +9,7 @@ import numpy as np
 from core.analysis.heads.head_file import shipped_habits
 from core.run import Run
 from core.serving.engine import RunRequest, default
-from viz.course.shared.maths import cross_shapes
+from viz.course.shared import cross_shapes
 
 COLOURS = {"source": {"red": " black", "white": " black"}, "target": {"roja": " negra", "blanco": " negro"}}
 OTHERS = {"source": (" black", " small", " dog"), "target": (" negro", " grande", " perro")}

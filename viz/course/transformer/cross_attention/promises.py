@@ -8,8 +8,8 @@ from functools import cache
 import numpy as np
 
 from core.serving.engine import default
-from viz.course.shared.maths import cross_shapes
-from viz.course.shared.maths.padded_batch import Change, padded_content, run_batch
+from viz.course.shared import cross_shapes
+from viz.course.shared.padded_batch import Change, padded_content, run_batch
 from viz.course.transformer.cross_attention import maths
 from viz.course.transformer.cross_attention.maths import Data
 from viz.course.transformer.cross_attention.params import MODEL, SENTENCES, Params

@@ -9,7 +9,7 @@ import streamlit as st
 from core.serving.engine import default
 from viz.charts import marks
 from viz.course.lesson import Folds
-from viz.course.shared.maths import cross_shapes, luong
+from viz.course.shared import cross_shapes, luong
 from viz.course.transformer.cross_attention import charts, maths
 from viz.course.transformer.cross_attention.maths import Data
 from viz.course.transformer.cross_attention.params import MODEL, SIDES, Params

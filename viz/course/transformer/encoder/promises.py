@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from viz.course.shared.maths import sizes
+from viz.course.shared import sizes
 from viz.course.transformer.encoder import maths, steps
 from viz.course.transformer.encoder.maths import Data
 from viz.course.transformer.encoder.params import Params

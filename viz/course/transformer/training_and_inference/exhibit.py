@@ -6,7 +6,7 @@ from core.serving.engine import default
 from viz.charts import thumbs
 from viz.course.lesson import Lesson, Step
 from viz.course.transformer.training_and_inference import learn, promises, steps, write
-from viz.course.transformer.training_and_inference.maths.parallel_decoder import AtOnce, at_once
+from viz.course.transformer.training_and_inference.parallel_decoder import AtOnce, at_once
 from viz.course.transformer.training_and_inference.params import MODEL, PAIRS, Params
 from viz.instruments.kit import origin
 

@@ -11,15 +11,15 @@ from core.decoding.replay import Replay
 from core.serving.engine import default
 from viz.course.lesson import Folds
 from viz.course.transformer.training_and_inference.charts import learned_task
-from viz.course.transformer.training_and_inference.maths.parallel_decoder import AtOnce
-from viz.course.transformer.training_and_inference.maths.teacher_forcing_steps import (
+from viz.course.transformer.training_and_inference.parallel_decoder import AtOnce
+from viz.course.transformer.training_and_inference.params import MODEL, SLUG, Params, named
+from viz.course.transformer.training_and_inference.teacher_forcing_steps import (
     MOST,
     RATES,
     Taught,
     held_bytes,
     teach,
 )
-from viz.course.transformer.training_and_inference.params import MODEL, SLUG, Params, named
 from viz.labels import list_values
 from viz.number_text import number
 from viz.shell import state

@@ -9,7 +9,7 @@ import streamlit as st
 
 from core.errors import InputError
 from core.text.tokenizer import readable_part
-from viz.course.transformer.training_and_inference.maths.teacher_forcing_steps import MOST, RATES
+from viz.course.transformer.training_and_inference.teacher_forcing_steps import MOST, RATES
 from viz.exhibit_text import data
 from viz.labels import literal, visible
 from viz.shell import state

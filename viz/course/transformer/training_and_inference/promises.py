@@ -8,12 +8,12 @@ from itertools import islice
 import numpy as np
 
 from core.serving.engine import default
+from viz.course.transformer.training_and_inference import greedy
 from viz.course.transformer.training_and_inference.learn import LITTLE
-from viz.course.transformer.training_and_inference.maths import greedy
-from viz.course.transformer.training_and_inference.maths.parallel_decoder import AtOnce, by_torch
-from viz.course.transformer.training_and_inference.maths.teacher_forcing_steps import teach
+from viz.course.transformer.training_and_inference.parallel_decoder import AtOnce, by_torch
 from viz.course.transformer.training_and_inference.params import MODEL, Params
 from viz.course.transformer.training_and_inference.steps import words_of
+from viz.course.transformer.training_and_inference.teacher_forcing_steps import teach
 
 Promises = Mapping[str, Callable[[Params, AtOnce], bool]]
 

@@ -11,7 +11,7 @@ import streamlit as st
 from core.serving.engine import default
 from viz.course.lesson import Folds
 from viz.course.transformer.training_and_inference.charts import learned_task, teacher_forcing
-from viz.course.transformer.training_and_inference.maths.parallel_decoder import AtOnce, by_torch, losses
+from viz.course.transformer.training_and_inference.parallel_decoder import AtOnce, by_torch, losses
 from viz.course.transformer.training_and_inference.params import MODEL, SLUG, Params, named, word
 from viz.labels import list_values, percent
 from viz.number_text import number, tiny

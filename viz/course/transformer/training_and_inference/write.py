@@ -9,9 +9,9 @@ import streamlit as st
 from core.serving.engine import default
 from viz.charts import marks
 from viz.course.lesson import Folds
+from viz.course.transformer.training_and_inference import greedy
 from viz.course.transformer.training_and_inference.charts import learned_task
-from viz.course.transformer.training_and_inference.maths import greedy
-from viz.course.transformer.training_and_inference.maths.parallel_decoder import AtOnce
+from viz.course.transformer.training_and_inference.parallel_decoder import AtOnce
 from viz.course.transformer.training_and_inference.params import MODEL, SLUG, Params, named, word
 from viz.exhibit_text import data
 from viz.labels import distinct, percent
@@ -174,8 +174,8 @@ def _ways_numbers(first: greedy.Way, best: greedy.Way, parting: int, name: str, 
 
 def _ways_code(where: str, text: str) -> str:
     if where == "paper":
-        return "from viz.course.transformer.training_and_inference.maths.greedy import on_paper\n\n(greedy, best), every = on_paper()\nprint(greedy.total, best.total)"
+        return "from viz.course.transformer.training_and_inference.greedy import on_paper\n\n(greedy, best), every = on_paper()\nprint(greedy.total, best.total)"
     return (
-        f"import core\nfrom viz.course.transformer.training_and_inference.maths.greedy import by_model\n\ngreedy, beam = by_model(core.open_model({MODEL!r}), {text!r})\n"
+        f"import core\nfrom viz.course.transformer.training_and_inference.greedy import by_model\n\ngreedy, beam = by_model(core.open_model({MODEL!r}), {text!r})\n"
         "print(greedy.tokens, greedy.total)\nprint(beam.tokens, beam.total)"
     )

@@ -9,7 +9,7 @@ import pandas as pd
 
 from core.analysis.diagram_nodes import Box, tensor_at
 from viz.course.lesson import Folds
-from viz.course.shared.maths import sizes
+from viz.course.shared import sizes
 from viz.course.transformer.walk_through import inside
 from viz.course.transformer.walk_through.maths import Station
 from viz.course.transformer.walk_through.params import Data

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from core.analysis.diagram_nodes import tensor_at
-from viz.course.shared.maths import sizes
+from viz.course.shared import sizes
 from viz.course.transformer.walk_through import steps
 from viz.course.transformer.walk_through.maths import journey, name
 from viz.course.transformer.walk_through.params import Data, Params

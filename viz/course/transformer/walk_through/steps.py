@@ -10,8 +10,7 @@ import streamlit as st
 
 from core.analysis.diagram_nodes import tensor_at
 from viz.course.lesson import Folds
-from viz.course.shared import transformer_map
-from viz.course.shared.maths import sizes
+from viz.course.shared import sizes, transformer_map
 from viz.course.transformer.walk_through import inside
 from viz.course.transformer.walk_through.charts.residual_trip import trip
 from viz.course.transformer.walk_through.charts.shifted_targets import shifted

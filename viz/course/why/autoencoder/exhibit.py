@@ -6,23 +6,22 @@ import numpy as np
 
 from viz.charts import thumbs
 from viz.course.lesson import Lesson, Step
-from viz.course.why.autoencoder import pictures, words
-from viz.course.why.autoencoder.maths import concepts, squeezed
+from viz.course.why.autoencoder import compression, concepts, pictures, words
 from viz.course.why.autoencoder.params import Params
 
 
-def compute(params: Params) -> squeezed.Word:
+def compute(params: Params) -> compression.Word:
     """The word in p numbers, and what every language writes from them. Errors: InputError for an unknown
     one."""
-    return squeezed.word(params.word, params.p)
+    return compression.word(params.word, params.p)
 
 
 def thumbnail() -> str:
     """An R as it comes back from eight numbers."""
-    return thumbs.cells(np.clip(squeezed.letter("R", 8).exits["plain"], 0, 1))
+    return thumbs.cells(np.clip(compression.letter("R", 8).exits["plain"], 0, 1))
 
 
-def _in_all_languages(params: Params, data: squeezed.Word) -> bool:
+def _in_all_languages(params: Params, data: compression.Word) -> bool:
     """Whether elephant is right in Spanish, French, German and Persian."""
     elephant = next(concept for concept in concepts.taught() if concept.english == "elephant")
     return params.word not in ("elephant", "elephants") or all(
@@ -30,20 +29,20 @@ def _in_all_languages(params: Params, data: squeezed.Word) -> bool:
     )
 
 
-def _fewer_are_too_few(params: Params, data: squeezed.Word) -> bool:
+def _fewer_are_too_few(params: Params, data: compression.Word) -> bool:
     """Whether half of the numbers give another French word."""
-    return squeezed.word(params.word, params.p // 2).exits["french"] != data.exits["french"]
+    return compression.word(params.word, params.p // 2).exits["french"] != data.exits["french"]
 
 
 def _learned(params: Params, _: object) -> bool:
     """Whether learning comes within a tenth of a percent of the smallest loss, at every size; p numbers lose 10 to 20%."""
-    found, floor = squeezed.loss(params.p, params.draw), squeezed.letter_data().floor()
+    found, floor = compression.loss(params.p, params.draw), compression.letter_data().floor()
     return max(abs(found.learned[p] - floor[p]) for p in found.learned) < 1e-3
 
 
 def _letter(params: Params, _: object) -> bool:
     """Whether at most 3 of the letter's 35 dots come back on the wrong side of one half."""
-    data = squeezed.letter(params.letter, params.p)
+    data = compression.letter(params.letter, params.p)
     made = data.exits["plain"]
     return int(((made > 0.5) != (data.entry.reshape(made.shape) > 0.5)).sum()) <= 3
 

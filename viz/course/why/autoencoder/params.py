@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import streamlit as st
 
 from core.text.tokenizer import readable_part
-from viz.course.why.autoencoder.maths import concepts
-from viz.course.why.autoencoder.maths.glyphs import letters
+from viz.course.why.autoencoder import concepts
+from viz.course.why.autoencoder.glyphs import letters
 from viz.labels import shorten, visible
 from viz.shell import state
 from viz.widgets import controls

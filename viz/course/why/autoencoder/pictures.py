@@ -6,8 +6,7 @@ import numpy as np
 import pandas as pd
 
 from viz.course.lesson import Folds
-from viz.course.why.autoencoder import charts
-from viz.course.why.autoencoder.maths import glyphs, squeezed
+from viz.course.why.autoencoder import charts, compression, glyphs
 from viz.course.why.autoencoder.params import SLUG, Params
 from viz.course.why.autoencoder.words import equations, numbers
 from viz.labels import percent
@@ -52,7 +51,7 @@ def letters(params: Params, _: object) -> Folds:
 
 def lost(params: Params, _: object) -> Folds:
     """How many numbers are needed for the letters? Asked before the curve is shown."""
-    floor, n = squeezed.letter_data().floor(), len(glyphs.letters())
+    floor, n = compression.letter_data().floor(), len(glyphs.letters())
     enough = int((floor <= ENOUGH).argmax())
     told = exhibit_parts.predict_number(
         f"{SLUG}.size",
@@ -68,7 +67,7 @@ def lost(params: Params, _: object) -> Folds:
         near=2,
     )
     p, draw, data = params.p, params.draw, _squeezed(params)
-    found = engine_client.submit((SLUG, "loss", p, draw), lambda: squeezed.loss(p, draw), 600)
+    found = engine_client.submit((SLUG, "loss", p, draw), lambda: compression.loss(p, draw), 600)
     here = f"; with {p} numbers {percent(data.lost, 2)} of the letters." if told else ", still covered."
     page_parts.show(
         charts.lost(found.floors, found.learned, p, covered=not told),
@@ -102,12 +101,12 @@ def lost(params: Params, _: object) -> Folds:
     )
 
 
-def _squeezed(params: Params) -> squeezed.Letter:
+def _squeezed(params: Params) -> compression.Letter:
     letter, p = params.letter, params.p
-    return engine_client.submit((SLUG, "letter", letter, p), lambda: squeezed.letter(letter, p), 30)
+    return engine_client.submit((SLUG, "letter", letter, p), lambda: compression.letter(letter, p), 30)
 
 
-def _arrays(data: squeezed.Letter) -> dict[str, np.ndarray]:
+def _arrays(data: compression.Letter) -> dict[str, np.ndarray]:
     return {"input": data.entry, "context": data.context} | {
         f"out {name}": dots for name, dots in data.exits.items()
     }
@@ -117,8 +116,8 @@ def code(params: Params) -> str:
     """The lines that make the same in a notebook."""
     p, at = params.p, glyphs.letters().index(params.letter)
     return (
-        "from viz.course.why.autoencoder.maths.autoencoder import Data\n"
-        "from viz.course.why.autoencoder.maths.glyphs import glyphs\n\n"
+        "from viz.course.why.autoencoder.linear_autoencoder import Data\n"
+        "from viz.course.why.autoencoder.glyphs import glyphs\n\n"
         f"data = Data(glyphs())  # (26, 35)\ncoder = data.best({p})\ncontext = "
         f"coder.context(data.rows[{at}])\n"
         "print(coder.back(context).reshape(7, 5).round(1))\n"

@@ -8,8 +8,7 @@ import streamlit as st
 
 from viz.course.kit import equation_view
 from viz.course.lesson import Folds
-from viz.course.why.autoencoder import charts
-from viz.course.why.autoencoder.maths import concepts, squeezed
+from viz.course.why.autoencoder import charts, compression, concepts
 from viz.course.why.autoencoder.params import SLUG, TAUGHT, WORDS, Params
 from viz.labels import percent
 from viz.widgets import exhibit_parts, page_parts
@@ -17,7 +16,7 @@ from viz.widgets import exhibit_parts, page_parts
 MARKS = {"c": "the bars in the middle"}
 
 
-def guess(params: Params, data: squeezed.Word) -> Folds:
+def guess(params: Params, data: compression.Word) -> Folds:
     """Ask for the French decoder's word before it is shown."""
     near, wanted = data.near["french"], _listed(params.word)
     nearest = "; ".join(f"{word} {cosine:.2f}" for word, cosine in near[:3])
@@ -36,14 +35,14 @@ def guess(params: Params, data: squeezed.Word) -> Folds:
     return _folds(params, data, told)
 
 
-def three_boxes(params: Params, data: squeezed.Word) -> Folds:
+def three_boxes(params: Params, data: compression.Word) -> Folds:
     """Encoder, hidden space, decoder."""
     _boxes(params, data, {"french": data.exits["french"]})
     page_parts.summary(_in_french(params, data))
     return _folds(params, data)
 
 
-def many_targets(params: Params, data: squeezed.Word) -> Folds:
+def many_targets(params: Params, data: compression.Word) -> Folds:
     """Four decoders on one context."""
     _boxes(params, data, dict(data.exits))
     right = ", ".join(f"{language.title()} {percent(share)}" for language, share in data.right.items())
@@ -88,7 +87,7 @@ def _listed(word: str) -> str | None:
     return next((concept.french for concept in concepts.taught() if concept.english == word), None)
 
 
-def _boxes(params: Params, data: squeezed.Word, exits: dict[str, str | None]) -> None:
+def _boxes(params: Params, data: compression.Word, exits: dict[str, str | None]) -> None:
     """Three boxes; a word that is None is covered."""
     covered = None in exits.values()
     page_parts.show(
@@ -105,7 +104,7 @@ def _boxes(params: Params, data: squeezed.Word, exits: dict[str, str | None]) ->
     )
 
 
-def _in_french(params: Params, data: squeezed.Word) -> str:
+def _in_french(params: Params, data: compression.Word) -> str:
     wanted, said = _listed(params.word), data.exits["french"]
     verdict = f" Right would be {wanted}." if wanted else ""
     if wanted == said:
@@ -116,7 +115,7 @@ def _in_french(params: Params, data: squeezed.Word) -> str:
     )
 
 
-def _folds(params: Params, data: squeezed.Word, known: bool = True) -> Folds:
+def _folds(params: Params, data: compression.Word, known: bool = True) -> Folds:
     """Encoder and decoder with these numbers; the nearest words of every list."""
     rows = [
         (language, word, f"{cosine:.3f}") for language, near in data.near.items() for word, cosine in near
@@ -146,8 +145,8 @@ def code(params: Params) -> str:
     vector = f"known[{word!r}]" if word in WORDS else "row / np.linalg.norm(row)"
     row = f"row = table[model.tokenizer.encode({word!r}).ids[0]].astype(float)\n"
     return (
-        "import core\nimport numpy as np\nfrom viz.course.why.autoencoder.maths import concepts\n"
-        "from viz.course.why.autoencoder.maths.autoencoder import Data\n\n"
+        "import core\nimport numpy as np\nfrom viz.course.why.autoencoder import concepts\n"
+        "from viz.course.why.autoencoder.linear_autoencoder import Data\n\n"
         'model = core.open_model("vectors-mini")\n'
         'table = model.network.get_parameter("embed.token.weight").numpy()\n'
         "words = [c.english for c in concepts.taught()] + list(concepts.UNTAUGHT)\n"

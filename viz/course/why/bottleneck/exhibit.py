@@ -6,8 +6,7 @@ import numpy as np
 
 from viz.charts import thumbs
 from viz.course.lesson import Lesson, Step
-from viz.course.why.bottleneck import steps
-from viz.course.why.bottleneck.maths import copies
+from viz.course.why.bottleneck import copies, steps
 from viz.course.why.bottleneck.params import WORDS, Params
 from viz.instruments.kit import origin
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from viz.course.why.bottleneck.maths.copies import CELLS, letters_of
+from viz.course.why.bottleneck.copies import CELLS, letters_of
 from viz.widgets.knobs import Knobs, knob, seed_input, segmented, sentence
 
 SLUG = "bottleneck"

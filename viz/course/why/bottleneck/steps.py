@@ -14,8 +14,8 @@ from viz.charts.by_length import Curve
 from viz.charts.copy_accuracy import Row, letters
 from viz.course.kit import equation_view
 from viz.course.lesson import Folds
-from viz.course.why.bottleneck.maths import cells, copies
-from viz.course.why.bottleneck.maths.copies import CELLS
+from viz.course.why.bottleneck import cell_parameters, copies
+from viz.course.why.bottleneck.copies import CELLS
 from viz.course.why.bottleneck.params import SLUG, Params
 from viz.course.why.charts.unrolled import Lane, unrolled
 from viz.labels import percent
@@ -342,10 +342,10 @@ def _equations(params: Params, one: copies.Copy) -> None:
     rows = [
         {
             "cell": name.upper(),
-            "parts": cells.PARTS[name],
-            "d = 4, p = 8": cells.parameters(name, 4, 8),
-            "the same, both directions": cells.parameters(name, 4, 8, both_ways=True),
-            "this encoder": cells.parameters(name, width, width // 2, both_ways=True),
+            "parts": cell_parameters.PARTS[name],
+            "d = 4, p = 8": cell_parameters.parameters(name, 4, 8),
+            "the same, both directions": cell_parameters.parameters(name, 4, 8, both_ways=True),
+            "this encoder": cell_parameters.parameters(name, width, width // 2, both_ways=True),
         }
         for name in ("rnn", "gru", "lstm")
     ]
@@ -359,6 +359,6 @@ def code(params: Params) -> str:
         "print(run.target_text)\n"
         "h = run.trace['encoder.layer.0.hidden']  # (letter, d)\n"
         "c = run.trace['decoder.start.context']  # (d,)\n\n"
-        "from viz.course.why.bottleneck.maths.reach import reach\n"
+        "from viz.course.why.bottleneck.reach import reach\n"
         f"slopes = reach(model, [{params.letters!r}]).whole[0]  # |d c / d x_i|"
     )

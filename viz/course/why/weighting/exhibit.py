@@ -8,7 +8,7 @@ import numpy as np
 
 from viz.charts import thumbs
 from viz.course.lesson import Lesson, Step
-from viz.course.shared.maths import weighting
+from viz.course.shared import weighting
 from viz.course.why.weighting import shares, steps
 from viz.course.why.weighting.params import PLACES, SENTENCE, Params
 

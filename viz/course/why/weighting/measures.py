@@ -10,7 +10,7 @@ import streamlit as st
 
 from core.maths import log_softmax
 from core.run import Run
-from viz.course.shared.maths import weighting
+from viz.course.shared import weighting
 from viz.course.why.weighting.params import MODEL, Params
 from viz.course.why.weighting.shares import Data
 from viz.labels import distinct, literal, percent

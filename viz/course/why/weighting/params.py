@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from viz.course.shared.maths import weighting
+from viz.course.shared import weighting
 from viz.shell import state
 from viz.widgets.knobs import Knobs, knob, pills, sentence, slider, url_only
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from core.serving.engine import RunRequest, default
-from viz.course.shared.maths import weighting
-from viz.course.shared.maths.scene import PORTRAIT
+from viz.course.shared import weighting
+from viz.course.shared.scene import PORTRAIT
 from viz.course.why.weighting.params import MODEL, Params
 from viz.labels import percent
 

@@ -13,8 +13,8 @@ import streamlit as st
 from viz.charts.patches import PICKED, lit, place_name
 from viz.course.kit import equation_view
 from viz.course.lesson import Folds
-from viz.course.shared.maths import weighting
-from viz.course.shared.maths.scene import PORTRAIT
+from viz.course.shared import weighting
+from viz.course.shared.scene import PORTRAIT
 from viz.course.why.weighting import measures, shares
 from viz.course.why.weighting.params import BETWEEN, SENTENCE, SLUG, SOURCES, TOUCHED, Params
 from viz.instruments import chosen_importances, weighing
@@ -246,7 +246,7 @@ def code(params: Params) -> str:
     """The lines that make the same weights in a notebook."""
     if params.chosen == "model":
         return (
-            "import core\nfrom viz.course.shared.maths import weighting\n\n"
+            "import core\nfrom viz.course.shared import weighting\n\n"
             f"sentence = {params.text!r}\nwords, text = weighting.words_of(sentence), '\\n' + sentence\n"
             'bits = weighting.word_bits(core.open_model("gpt-mini").run(text), words, text)\n'
             "weights = weighting.softmax(weighting.from_bits(bits))\nprint(weights)"
@@ -254,7 +254,7 @@ def code(params: Params) -> str:
     n = len(weighting.words_of(params.text))
     raw = {"hand": "weighting.BY_HAND", "equal": f"[1.0] * {n}", "own": repr(list(params.own))}[params.chosen]
     return (
-        f"from viz.course.shared.maths import weighting\n\nweights = weighting.softmax({raw})\n"
+        f"from viz.course.shared import weighting\n\nweights = weighting.softmax({raw})\n"
         f"patches = weighting.spot(10, 8, {params.at}, {params.width:g}).reshape(10, 8)\nprint(weights, "
         "patches)"
     )

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from viz.course.look_up.retrieval.maths.look_up import Array, look_up
+from viz.course.look_up.retrieval.look_up import Array, look_up
 
 THREE = ((1.0, 0.0, 0.5), (0.0, 1.0, -0.5), (-1.0, 0.5, 1.0))
 """Three rows, as on the slide."""

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from core import masks
 from core.layers.attention import masked_softmax
 from core.maths import max_difference
-from viz.course.shared.maths.masks import softmax
+from viz.course.shared.masks import softmax
 
 Array = NDArray[np.float64]
 

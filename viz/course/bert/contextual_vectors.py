@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from core.errors import InputError
 from core.maths import unit_rows
 from core.model import Model
-from viz.course.shared.maths.word_vectors import UNKNOWN, pieces_of, table_of
+from viz.course.shared.word_vectors import UNKNOWN, pieces_of, table_of
 
 Array = NDArray[np.float64]
 KEEP = ("embed.token", "layer.*.resid_in", "layer.*.resid_out")

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from core.maths import unit_rows
 from core.serving.engine import default
-from viz.course.shared.maths.word_vectors import row_of
-from viz.course.why.autoencoder.maths import autoencoder, concepts
-from viz.course.why.autoencoder.maths.glyphs import COLUMNS, ROWS, glyphs, letters, styles
+from viz.course.shared.word_vectors import row_of
+from viz.course.why.autoencoder import concepts, linear_autoencoder
+from viz.course.why.autoencoder.glyphs import COLUMNS, ROWS, glyphs, letters, styles
 
 Array = NDArray[np.float64]
 MODEL = "vectors-mini"
@@ -70,7 +70,7 @@ def word(english: str, p: int) -> Word:
     known, english = vectors(), english.strip().casefold()
     if english not in known:  # a visitor's own, brought to length 1
         known |= {english: unit_rows(_table().astype(np.float64)[row_of(default().open(MODEL), english)])}
-    rows = autoencoder.Data(np.array([known[concept.english] for concept in concepts.taught()]))
+    rows = linear_autoencoder.Data(np.array([known[concept.english] for concept in concepts.taught()]))
     book = concepts.Dictionary(rows, p)
     context = book.coder.context(known[english])
     near = {}
@@ -90,9 +90,9 @@ def word(english: str, p: int) -> Word:
 
 
 @lru_cache(1)
-def letter_data() -> autoencoder.Data:
+def letter_data() -> linear_autoencoder.Data:
     """The 26 letters, decomposed once."""
-    return autoencoder.Data(glyphs())
+    return linear_autoencoder.Data(glyphs())
 
 
 def letter(name: str, p: int) -> Letter:
@@ -102,7 +102,7 @@ def letter(name: str, p: int) -> Letter:
     contexts, context = coder.context(data.rows), coder.context(entry)
     exits: dict[str, Array] = {"plain": coder.back(context).reshape(ROWS, COLUMNS)}
     for style, targets in styles().items():
-        decoder = autoencoder.head(contexts, targets.reshape(len(targets), -1))
+        decoder = linear_autoencoder.head(contexts, targets.reshape(len(targets), -1))
         exits[style] = decoder(context).reshape(targets.shape[1:])
     return Letter(entry, context, float(np.abs(contexts).max()), exits, coder.lost(data.rows))
 
@@ -110,7 +110,7 @@ def letter(name: str, p: int) -> Letter:
 def loss(p: int, draw: int) -> Loss:
     """What is lost by the size of the context, and what learning from a random start comes to."""
     data = letter_data()
-    words = autoencoder.Data(np.array([v for w, v in vectors().items() if w not in concepts.UNTAUGHT]))
+    words = linear_autoencoder.Data(np.array([v for w, v in vectors().items() if w not in concepts.UNTAUGHT]))
     trained = {size: data.trained(size, TRAINING_STEPS, draw)[1] for size in range(1, data.rank + 1)}
     return Loss(
         floors={"letters, 35 dots": data.floor(), "words, vectors of 80 numbers": words.floor()},

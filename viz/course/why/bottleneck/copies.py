@@ -12,7 +12,7 @@ from core.checkpoints.scores import by_part, read_scores
 from core.data.tasks import COPY_LENGTHS, COPY_LETTERS, sample_strings
 from core.scoring.copying import matching_share
 from core.serving.engine import RunRequest, default
-from viz.course.why.bottleneck.maths import reach
+from viz.course.why.bottleneck import reach
 
 CELLS = {"rnn": "RNN", "lstm": "LSTM", "gru": "GRU"}
 MODELS = tuple(f"copy-{cell}{attends}" for cell in CELLS for attends in ("", "-attention"))

@@ -11,7 +11,7 @@ import numpy as np
 from core.decoding.choose import largest_indices
 from core.decoding.stepper import Stepper
 from core.maths import softmax
-from viz.course.shared.maths.guessing import Round, letters
+from viz.course.shared.guessing import Round, letters
 
 CHOICES, TRIES = 6, 4
 """Words to choose from, and tokens that are tried for each."""

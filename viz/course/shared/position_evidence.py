@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from viz.course.shared.maths.positions import Formula, distance_profile
+from viz.course.shared.positions import Formula, distance_profile
 
 PRINTED_D512: tuple[tuple[int, str], ...] = (
     (0, "0.8414"),

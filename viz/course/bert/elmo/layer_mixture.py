@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from core.checkpoints.scores import Score, by_part
 from core.maths import softmax
 from core.model import Model
-from viz.course.bert.maths.in_context import Uses, cosines
-from viz.course.shared.maths.word_vectors import pieces_of
+from viz.course.bert.contextual_vectors import Uses, cosines
+from viz.course.shared.word_vectors import pieces_of
 
 Array = NDArray[np.float64]
 KEEP = ("layer.*.inputs", "layer.*.out", "mixture.*")
@@ -71,7 +71,7 @@ def set_to(s: Sequence[float]) -> tuple[float, ...]:
 
 
 def uses(model: Model, texts: Sequence[str], word: str) -> Uses:
-    """A word in each text, as `in_context.uses` finds it: the token table, each LSTM layer, and last the mixture by the model's own w and gamma."""
+    """A word in each text, as `contextual_vectors.uses` finds it: the token table, each LSTM layer, and last the mixture by the model's own w and gamma."""
     vectors, places = [], []
     for text in texts:
         run = model.run(text, keep=KEEP)

@@ -15,7 +15,7 @@ from core.maths import softmax
 from core.model import Model
 from core.models import Batch
 from core.text import words_of
-from viz.course.shared.maths.guessing import Round
+from viz.course.shared.guessing import Round
 
 Ids = NDArray[np.int64]
 Array = NDArray[np.float64]

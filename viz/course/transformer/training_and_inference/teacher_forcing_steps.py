@@ -17,7 +17,7 @@ from core.errors import InputError
 from core.model import Model
 from core.models import Batch, families
 from core.run.batched import greedy
-from viz.course.transformer.training_and_inference.maths.parallel_decoder import shifted, wanted_ids
+from viz.course.transformer.training_and_inference.parallel_decoder import shifted, wanted_ids
 
 Array = NDArray[np.float64]
 MOST = 8

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from core.data.texts import Concept, texts
 from core.maths import unit_rows
-from viz.course.why.autoencoder.maths.autoencoder import Coder, Data, Head, head
+from viz.course.why.autoencoder.linear_autoencoder import Coder, Data, Head, head
 
 Array = NDArray[np.float64]
 

@@ -1,1 +1,0 @@
-"""The mathematics that several exhibits show: pure functions, one file a subject."""
