@@ -3,7 +3,7 @@
 For each test Streamlit's AppTest looks through the metadata of every installed package for components: once a process is enough.
 Every millisecond it takes the interpreter from the script to ask whether the script has ended: here it waits for its thread.
 Altair holds each chart against its schema each time that it is drawn, which takes
-longer than the page: here it does so where all steps and all pages are drawn (`HELD`) and in the long tests.
+longer than the page: here it does so where all steps and all pages are drawn (`HELD`) and in the long tests, not in docstrings.
 For a channel whose class it does not know Altair hashes the schemas of all its classes, 5 ms: no chart of ours may cost that
 (`viz.charts.parts.vega.Chart`), so here it fails.
 """
@@ -43,6 +43,7 @@ def _not_for_visitors(classes: object) -> None:
 @functools.cache
 def begin() -> None:
     """Spare all pages of this process what they need not repeat."""
+    schemapi.disable_debug_mode()
     schemapi._FromDict = _not_for_visitors
     manifest_scanner.scan_component_manifests = functools.cache(manifest_scanner.scan_component_manifests)
     local_script_runner.require_widgets_deltas = _ended

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import gc
 import logging
 import os
@@ -18,11 +19,16 @@ import torch
 import tried_once  # noqa: F401 - a tokenizer that was accepted is not tried again
 from chromium import CHROMIUM, CHROMIUM_FLAGS
 from hypothesis import settings
+from hypothesis.internal.conjecture import providers
 from opened_once import _all_as_they_were_opened  # noqa: F401 - a fixture
 from redis_server import REDIS, Redis, started_redis
 
 torch.set_num_threads(1)
 threadpoolctl.threadpool_limits(1, "blas")
+
+
+# Before each example in a docstring the debugger asks for the state of all files whose lines are known: a third of their time
+doctest._OutputRedirectingPdb.reset = lambda self: None
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -138,6 +144,8 @@ def logged() -> Iterator[Callable[..., list[logging.LogRecord]]]:
         end()
 
 
+# Hypothesis reads the source of every module of ours for numbers to try, for five seconds a process; those of the tests are their own
+providers._get_local_constants = lambda: providers._local_constants
 # machines are shared: no time limit an example
 settings.register_profile("atlas", deadline=None, derandomize=True, max_examples=25)
 settings.register_profile("deep", deadline=None, max_examples=500)

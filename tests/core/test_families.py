@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields, replace
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -152,8 +153,13 @@ def only(wanted):
 
 @pytest.fixture(params=CASES, ids=called)
 def case(request):
-    family, network = build(*request.param)
-    return request.param, family, network, example(family)
+    return opened(request.param)
+
+
+@cache
+def opened(case):
+    family, network = build(*case)
+    return case, family, network, example(family)
 
 
 @pytest.mark.quick(16)
@@ -229,9 +235,8 @@ def test_law_5_the_identities_hold(case):
 def test_law_6_a_score_is_what_its_attention_says():
     """Of every family, variant and kind of attention: the steps that it names make its scores, and the softmax its weights."""
     seen = set()
-    for case in CASES:
-        family, network = build(*case)
-        trace = traced(network, example(family))[1]
+    for _, family, network, batch in map(opened, CASES):
+        trace = traced(network, batch)[1]
         for kind in filter(lambda kind: kind.layered, family.kinds_of(network.cfg)):
             for layer in range(kind.n_layers(network.cfg)):
                 terms = kind.module(network, layer).score_terms()

@@ -31,7 +31,7 @@ def set_ends(folder, config, generation):
         path.write_text(json.dumps(values | ({} if ends is None else {"eos_token_id": ends})))
 
 
-@pytest.mark.quick(3)
+@pytest.mark.quick(2)
 @pytest.mark.parametrize(
     ("config", "generation", "ends"),
     [

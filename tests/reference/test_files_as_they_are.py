@@ -168,7 +168,7 @@ HEADLESS = [
 ]
 
 
-@pytest.mark.quick(4)
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("kind", HEADLESS)
 def test_a_decoder_without_an_output_layer_opens_and_offers_no_words(tmp_path, kind):
     model = random_model(kind)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
+from itertools import product
 
 import numpy as np
 import pytest
 import torch
-from deep import deep
+from deep import deep, in_turn
 
 from core.checkpoints.foreign import formats
 from core.decoding import Beam, Greedy, Sample
@@ -25,6 +26,8 @@ transformers = pytest.importorskip("transformers")
 
 END, N_VOCAB, N_CTX = 5, 29, 37
 PROMPTS = ([7, 11, 3], [2], [19, 4, 23, 8, 13])
+BEAMS = ((0, PROMPTS[0]), (4, PROMPTS[1]), (2, PROMPTS[2]))
+"""Networks, by their seed, and what each goes on from."""
 
 
 class Numbers:
@@ -91,8 +94,7 @@ def theirs(network, ids, n=15, **options):
     )
 
 
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("ids", PROMPTS)
+@pytest.mark.parametrize(("seed", "ids"), in_turn(range(3), PROMPTS))
 def test_greedy_writes_the_same_with_the_same_logits_and_attention(seed, ids):
     m, network = pair(seed)
     steps, want = ours(m, ids, Greedy()), theirs(network, ids, do_sample=False)
@@ -107,9 +109,9 @@ def test_greedy_writes_the_same_with_the_same_logits_and_attention(seed, ids):
 
 @pytest.mark.parametrize("early", [True, False])
 @pytest.mark.parametrize("penalty", deep([0.0, 0.6, 1.0, 2.0, -0.5], {0.6}))
-@pytest.mark.parametrize("width", [1, 2, 4])
+@pytest.mark.parametrize("width", deep([1, 2, 4], {2, 4}))
 def test_beam_finds_the_same_with_the_same_score(width, penalty, early):
-    for seed, ids in [(0, PROMPTS[0]), (1, PROMPTS[1]), (2, PROMPTS[2]), (3, PROMPTS[0]), (4, PROMPTS[2])]:
+    for seed, ids in BEAMS:
         m, network = pair(seed, std=0.25, ending=1.3)
         last = ours(m, ids, Beam(width, penalty, early))[-1]
         options = {"num_beams": width, "do_sample": False}
@@ -124,8 +126,8 @@ def test_beam_finds_the_same_with_the_same_score(width, penalty, early):
 
 def test_the_beams_above_meet_both_ends():
     ends = [
-        ours(pair(seed, std=0.25, ending=1.3)[0], PROMPTS[0], Beam(4, penalty))[-1].reason
-        for seed in range(5)
+        ours(pair(seed, std=0.25, ending=1.3)[0], ids, Beam(4, penalty))[-1].reason
+        for seed, ids in BEAMS
         for penalty in (0.0, 1.0)
     ]
     assert {"end", "limit"} <= set(ends)
@@ -180,8 +182,9 @@ def test_a_draw_of_ours_is_possible_under_their_filters():
         assert step.chosen_candidate.after > 0
 
 
-@pytest.mark.parametrize("penalty", deep([0.7, 1.1, 1.5, 4.0], {1.1}))
-@pytest.mark.parametrize("ids", PROMPTS)
+@pytest.mark.parametrize(
+    ("penalty", "ids"), deep(product((0.7, 1.1, 1.5, 4.0), PROMPTS), [(1.1, PROMPTS[0])])
+)
 def test_greedy_with_a_repetition_penalty_writes_the_same(penalty, ids):
     plain = 0
     for seed in range(4):

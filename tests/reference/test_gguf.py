@@ -152,7 +152,7 @@ def logits(model, ids):
         return model(torch.tensor([ids])).logits[0].numpy()
 
 
-@pytest.mark.quick(6)
+@pytest.mark.quick(4)
 @pytest.mark.parametrize(("form", "most"), [("F32", SAME), ("F16", 0.05), ("BF16", 0.5), ("Q8_0", 1.0)])
 def test_a_file_opens_with_the_numbers_of_its_model(model, backend, tmp_path, form, most):
     kind = model.config.model_type

@@ -46,9 +46,12 @@ def ending():
 
 ALIKE = (
     *("mistral", "qwen2", "phi3", "granite", "helium", "stablelm", "smollm3", "starcoder2", "phi"),
-    *("xlm-roberta", "camembert", "electra", "mt5", "flan-t5", "pegasus", "m2m_100", "mixtral", "qwen3_moe"),
+    *("qwen3", "gemma", "gpt_neox", "gpt1", "mpt", "mixtral", "qwen3_moe", "olmoe"),
+    *("bert", "roberta", "xlm-roberta", "camembert", "electra", "distilbert", "big_bird", "nomic_bert"),
+    *("bart", "pegasus", "m2m_100", "mt5", "flan-t5", "mt5 encoder"),
 )
-"""Kinds whose equations are those of another one in the quick run: of llama, gpt_neox or gptj, roberta or bert, t5, bart, olmoe."""
+"""Kinds of which nothing is new beside the others of the quick run: their equations are those of another one there, or
+have a file of their own (`test_kinds_own.py`, `test_folders_read.py`, `test_bigbird_parity.py`, `test_routing.py`)."""
 
 
 MADE = {"decoder": bpe(), "encoder": pieces(), "two": ending(), "ending": ending()}
@@ -152,14 +155,14 @@ def open_and_compare(folder, model, side="encoder"):
 
 
 @pytest.mark.parametrize("name", deep(CASES, lambda name: "," not in name and name not in ALIKE))
-def test_a_folder_gives_the_numbers_of_the_library_and_is_written(name, tmp_path):
+def test_a_folder_gives_the_numbers_of_the_library_and_is_written(name, case_of, tmp_path):
     case = CASES[name]
-    side, model = side_of(case), saved(case, tmp_path / "model")
-    opened = open_model(tmp_path / "model")
+    side, (folder, model) = side_of(case), case_of(name)
+    opened = open_model(folder)
     runs = runs_of(opened, side)
     agree(opened, model, runs)
     if side != "two":  # Marian's sines and the bias of a translator's words are no parameters there
-        stored = load_file(tmp_path / "model" / "model.safetensors")
+        stored = load_file(folder / "model.safetensors")
         twice = opened.config.n_vocab if "cls.predictions.decoder.bias" in stored else 0
         form = formats()[model.config.model_type]
         learned = sum(

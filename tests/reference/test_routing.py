@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from kinds import CASES
 from streamlit.testing.v1 import AppTest
-from test_kinds_parity import TEXT, saved
+from test_kinds_parity import TEXT
 
 from core.analysis.routing import routing
 from core.checkpoints import open_model
@@ -20,9 +19,9 @@ AMONG = {"olmoe": False, "qwen3_moe": False}
 
 
 @pytest.mark.parametrize("name", ["mixtral", "qwen3_moe", "olmoe", "gpt_oss"])
-def test_a_router_gives_tokens_to_the_experts_of_the_library(name, tmp_path, monkeypatch):
-    made = saved(CASES[name], tmp_path / "routed")
-    model = open_model(tmp_path / "routed")
+def test_a_router_gives_tokens_to_the_experts_of_the_library(name, case_of, monkeypatch):
+    folder, made = case_of(name)
+    model = open_model(folder)
     run = model.run(TEXT)
     found, n_active = routing(run), model.config.n_active
     with torch.no_grad():
@@ -37,19 +36,22 @@ def test_a_router_gives_tokens_to_the_experts_of_the_library(name, tmp_path, mon
         assert np.abs(found.weights[layer] - wanted).max() <= 1e-5
         assert found.experts_of(layer, 3) == best.indices[3].tolist()
         assert found.counts(layer).sum() == n_active * len(run.ids)
-    if name in ("olmoe", "mixtral"):
-        _check_page(tmp_path, monkeypatch, run, found)
-
-
-def _check_page(folder, monkeypatch, run, found):
-    """Draw Inside: a row per token, the sentence of the last one, and of OLMoE the share that is left out."""
-    monkeypatch.setenv("ATLAS_MODELS", str(folder))
     last = len(run.ids) - 1
+    said = experts.sentence(run, found, 1, last)
+    assert f"computed by expert {found.experts_of(1, last)[0]} (" in said
+    assert ("left out" in said) == (found.weights[1, last].sum() < 0.99)
+    if name == "olmoe":
+        _check_page(folder, monkeypatch, said)
+
+
+def _check_page(folder, monkeypatch, said):
+    """Draw Inside: a row per token, and the sentence of the last one, of OLMoE with the share that is left out."""
+    monkeypatch.setenv("ATLAS_MODELS", str(folder.parent))
     with Engine() as engine:
         monkeypatch.setattr("core.serving.engine._default", engine)
         test = AppTest.from_string("from viz.workspace.inside import page\npage.page()", default_timeout=60)
         for key, value in {
-            "model": "routed",
+            "model": folder.name,
             "text": TEXT,
             "inside.by": "experts",
             "inside.layer": "1",
@@ -57,15 +59,10 @@ def _check_page(folder, monkeypatch, run, found):
             test.query_params[key] = value
         test.run()
         assert not test.exception
-        said = experts.sentence(run, found, 1, last)
         text = " ".join(element.value for element in (*test.markdown, *test.text, *test.caption))
         assert said in text, text[-420:]
-        first = found.experts_of(1, last)[0]
-        assert f"computed by expert {first} (" in said
-        assert ("left out" in said) == (found.weights[1, last].sum() < 0.99)
 
 
-def test_a_model_with_one_network_a_layer_has_no_router(tmp_path):
-    saved(CASES["llama"], tmp_path)
+def test_a_model_with_one_network_a_layer_has_no_router(case_of):
     with pytest.raises(InputError, match="no router"):
-        routing(open_model(tmp_path).run(TEXT))
+        routing(open_model(case_of("llama")[0]).run(TEXT))

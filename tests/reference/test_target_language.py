@@ -7,7 +7,9 @@ import json
 import pytest
 import torch
 import transformers as hf
+from deep import deep
 from kinds import CASES
+from parity import variant
 from test_kinds_parity import SHORT, saved
 
 from core.checkpoints import open_model
@@ -20,7 +22,7 @@ LANGUAGE, WRITES = 65, 6
 """The number of an ordinary token that a random model would not choose."""
 
 
-@pytest.mark.parametrize("name", ["m2m_100", "mbart"])
+@pytest.mark.parametrize("name", deep(["m2m_100", "mbart"], {"m2m_100"}))
 def test_the_target_language_is_written_first(name, tmp_path):
     model = saved(CASES[name], tmp_path / "model")
     model.generation_config.forced_bos_token_id = LANGUAGE
@@ -56,8 +58,8 @@ def test_the_target_language_is_written_first(name, tmp_path):
     assert open_model(out).first == LANGUAGE
 
 
-@pytest.mark.parametrize("said", [-1, 10**9, "es_XX", [[1]], True])
-def test_a_first_token_that_is_none_is_passed_over(said, tmp_path):
-    saved(CASES["m2m_100"], tmp_path / "model")
-    (tmp_path / "model" / GENERATION).write_text(json.dumps({"forced_bos_token_id": said}))
-    assert open_model(tmp_path / "model").first is None
+def test_a_first_token_that_is_none_is_passed_over(case_of, tmp_path):
+    folder = variant(case_of("m2m_100")[0], tmp_path)
+    for odd in (-1, 10**9, "es_XX", [[1]], True):
+        (folder / GENERATION).write_text(json.dumps({"forced_bos_token_id": odd}))
+        assert open_model(folder).first is None, odd

@@ -90,7 +90,7 @@ def theirs(made: Any, ids: Any) -> np.ndarray:
     return out.logits[0].numpy()
 
 
-@pytest.mark.quick(11)
+@pytest.mark.quick(8)
 @pytest.mark.parametrize(("kind", "task"), HEADS)
 def test_a_head_gives_the_numbers_of_the_library(kind: str, task: str, tmp_path: Path) -> None:
     made = save_tuned(tmp_path / "model", kind, task, num_labels=2 if task == TASKS["A"] else 4)
@@ -176,7 +176,7 @@ PAIRED = {
 }
 
 
-@pytest.mark.quick(4)
+@pytest.mark.quick(3)
 @pytest.mark.parametrize("template", [True, False], ids=["template", "bare"])
 @pytest.mark.parametrize(("kind", "task"), PAIRED.items())
 def test_two_texts_are_framed_and_scored_as_by_the_library(
@@ -237,7 +237,7 @@ TWO = [
 ]
 
 
-@pytest.mark.quick(5)
+@pytest.mark.quick(4)
 @pytest.mark.parametrize(("kind", "task", "template"), TWO)
 def test_encoder_decoders_and_decoders_read_two_texts_as_the_library(
     kind: str, task: str, template: str, tmp_path: Path

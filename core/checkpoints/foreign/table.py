@@ -189,8 +189,8 @@ class Format:
             copies = tuple(f"{copy}{end}" for copy in each.copies)
             if name == "embed.token.weight" and tied:
                 copies += (f"{self.output}.weight",)
-            take = each.take(config, stored, into, copies)
-            takes[stored] = replace(take, times=(values or {}).get(each.times, 1.0))
+            take, times = each.take(config, stored, into, copies), (values or {}).get(each.times, 1.0)
+            takes[stored] = take if times == 1.0 else replace(take, times=times)
         return tuple(takes.values())
 
 
