@@ -12,6 +12,8 @@ import re
 from contextlib import suppress
 from pathlib import Path
 
+from viz.number_text import megabytes
+
 try:
     import resource
 except ImportError:  # Windows names no such limit
@@ -100,5 +102,5 @@ def refusal_reason(spare_files: int) -> str:
     if (most := file_limit()) and open_files() > most - spare_files:
         return f"All of its {most:,} open files are in use."
     if (most := memory_limit()) and memory_in_use() > SHARE * most:
-        return f"Its {most / 2**20:,.0f} MB of memory are in use."
+        return f"Its {megabytes(most)} of memory are in use."
     return ""

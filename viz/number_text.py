@@ -1,14 +1,38 @@
-"""Numbers as text: a true minus, no "-0.00", three digits where more mean nothing, powers of ten. Shares are `percent`."""
+"""Numbers as text: a true minus, no "-0.00", three digits where more mean nothing, powers of ten, units. Shares are `percent`."""
 
 from __future__ import annotations
 
-from math import floor, log10
+import math
+import re
+from collections.abc import Iterable
 
 from core.maths import percent as percent
 
 MINUS = "−"
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _UNITS = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+_COUNTS = ((12, "trillion"), (9, "billion"), (6, "million"))
+_BYTES = ((12, "TB"), (9, "GB"), (6, "MB"), (3, "kB"))
+MEGA, MEBI = 10**6, 2**20
+"""Bytes of a megabyte as disks and files count them, and as memory is counted."""
+
+
+def true_minus(text: str) -> str:
+    """Return a text of numbers with true minus signs; a hyphen of a word becomes one too.
+
+    >>> true_minus("(-1.5, 2)")
+    '(−1.5, 2)'
+    """
+    return text.replace("-", MINUS)
+
+
+def minus_of_numbers(text: str) -> str:
+    """Return a text with a true minus before each negative number, and with the hyphens of its words.
+
+    >>> minus_of_numbers("a-b (-1.5)")
+    'a-b (−1.5)'
+    """
+    return re.sub(r"(?<![\w-])-(?=\d)", MINUS, text)
 
 
 def number(value: float, places: int = 2, *, grouped: bool = False) -> str:
@@ -29,6 +53,43 @@ def signed(value: float, form: str = ".2f") -> str:
     text = format(value, form)
     has_sign = any(digit in text for digit in "123456789") or value != value or abs(value) == float("inf")
     return (text if has_sign else text.lstrip("+-")).replace("-", MINUS)
+
+
+def trimmed(value: float, places: int = 4) -> str:
+    """Return a number as one writes it by hand: at most so many decimals, and no zeros at its end.
+
+    >>> trimmed(-1.0), trimmed(0.25), trimmed(-0.00001), trimmed(120), trimmed(float("-inf"))
+    ('−1', '0.25', '0', '120', '−∞')
+    """
+    text = number(value, places).replace("inf", "∞")
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def row_of_numbers(values: Iterable[float], places: int = 2) -> str:
+    """Return numbers with fixed decimals and commas between them.
+
+    >>> row_of_numbers([1, -0.25])
+    '1.00, −0.25'
+    """
+    return ", ".join(number(float(value), places) for value in values)
+
+
+def whole_from(value: float, limit: float, form: str) -> str:
+    """Return a number in a format, and from a limit on as a whole number with its thousands separated.
+
+    >>> whole_from(3.32, 9.95, ".1f"), whole_from(12345.6, 9.95, ".1f")
+    ('3.3', '12,346')
+    """
+    return f"{value:,.0f}" if value >= limit else format(value, form)
+
+
+def or_exactly_zero(value: float, text: str) -> str:
+    """Return the text of a difference, and where it is none "exactly 0".
+
+    >>> or_exactly_zero(1e-9, "1e-09"), or_exactly_zero(0.0, "0e+00")
+    ('1e-09', 'exactly 0')
+    """
+    return "exactly 0" if value == 0 else text
 
 
 def significant(value: float) -> str:
@@ -55,7 +116,7 @@ def three_digits(value: float, total: float = 1.0) -> str:
     edge = total / 1000
     if 0 < value < edge or total - edge < value < total:
         return f"under {edge:g}" if value < edge else f"over {total - edge:g}"
-    return f"{round(value, 2 - floor(log10(abs(value)))):g}"
+    return f"{round(value, 2 - math.floor(math.log10(abs(value)))):g}"
 
 
 def with_unit(value: float) -> str:
@@ -66,6 +127,54 @@ def with_unit(value: float) -> str:
     """
     size, unit = next(((size, unit) for size, unit in _UNITS if value >= size), (1.0, ""))
     return f"{value / size:.3g} {unit}".strip()
+
+
+def megabytes(size: float, places: int = 0, unit: int = MEBI) -> str:
+    """Return a number of bytes in megabytes.
+
+    >>> megabytes(3 * MEBI), megabytes(1_250_000, 2, MEGA), megabytes(2048 * MEBI)
+    ('3 MB', '1.25 MB', '2,048 MB')
+    """
+    return f"{size / unit:,.{places}f} MB"
+
+
+def in_minutes(value: float) -> str:
+    """Return minutes with their unit.
+
+    >>> in_minutes(2.5), in_minutes(1.0)
+    ('2.5 min', '1 min')
+    """
+    return f"{value:g} min"
+
+
+def ordinal(n: int) -> str:
+    """Return a rank as one says it.
+
+    >>> [ordinal(n) for n in (1, 2, 3, 11, 57, 112, 1021)]
+    ['1st', '2nd', '3rd', '11th', '57th', '112th', '1,021st']
+    """
+    ending = {1: "st", 2: "nd", 3: "rd"}.get(n % 10, "th") if n % 100 not in (11, 12, 13) else "th"
+    return f"{n:,}{ending}"
+
+
+def without_percent_sign(share: float) -> str:
+    """Return a share in per cent as a label above a narrow bar, whose axis has the sign.
+
+    >>> without_percent_sign(0.125)
+    '12'
+    """
+    return percent(share).removesuffix("%")
+
+
+def decade(power: int, unit: str = "") -> str:
+    """Return a power of ten in words, which can be read from afar where an exponent cannot.
+
+    >>> decade(4), decade(8), decade(4, "bytes"), decade(-1, "ms")
+    ('10,000', '100 million', '10 kB', '0.1')
+    """
+    names = _BYTES if unit == "bytes" else _COUNTS
+    size, name = next(((size, name) for size, name in names if power >= size), (0, ""))
+    return f"{10.0 ** (power - size):,g} {name}".strip()
 
 
 def power_of_ten(power: int) -> str:
@@ -87,6 +196,24 @@ def scientific(value: float, digits: int = 1, times: str = " · ") -> str:
     return f"{head}{times}{power_of_ten(int(power))}".replace("-", MINUS)
 
 
+def or_scientific(
+    value: float,
+    form: str,
+    low: float = 0.0,
+    high: float = math.inf,
+    digits: int = 1,
+    times: str = " · ",
+) -> str:
+    """Return a number in a format, and below `low` or from `high` on in digits times a power of ten; 0 is written in the format.
+
+    >>> or_scientific(0.25, ".2g", low=0.01), or_scientific(8.9e-16, ".2g", low=0.01), or_scientific(2.5e7, ".2f", high=1e6, digits=2)
+    ('0.25', '9 · 10⁻¹⁶', '2.5 · 10⁷')
+    """
+    if value == 0 or low <= abs(value) < high:
+        return signed(value, form)
+    return scientific(value, digits, times)
+
+
 def tiny(value: float, times: str = "·") -> str:
     """Return a very small number as text.
 
@@ -96,3 +223,45 @@ def tiny(value: float, times: str = "·") -> str:
     if value == 0:
         return "0"
     return f"{value:.2f}" if value > 0.005 else scientific(value, times=times)
+
+
+def small_difference(value: float) -> str:
+    """Return a difference that should be zero, in two digits or as a power of ten.
+
+    >>> small_difference(8.9e-16), small_difference(0.0), small_difference(0.25)
+    ('9 × 10⁻¹⁶', '0', '0.25')
+    """
+    return or_scientific(value, ".2g", low=0.01, times=" × ")
+
+
+def percent_or_power(share: float) -> str:
+    """Return a share in per cent, a small one with its power of ten.
+
+    >>> percent_or_power(0.67), percent_or_power(8e-12)
+    ('67%', '8 · 10⁻¹⁰%')
+    """
+    return percent(share) if share >= 0.005 else f"{scientific(100 * share)}%"
+
+
+def fine_percent(share: float) -> str:
+    """Return a share in per cent that is never rounded to nothing, free of the rounding of a sum of floats.
+
+    >>> fine_percent(0.125), fine_percent(0.00002), fine_percent(1e-9), fine_percent(1e-17)
+    ('12.5%', '0.0020%', 'less than 0.0001%', '0%')
+    """
+    share = round(share, 12)
+    if share >= 0.0005 or share == 0:
+        return percent(share, 2)
+    return f"{number(100 * share, 4)}%" if share >= 1e-6 else "less than 0.0001%"
+
+
+def percent_of_change(share: float) -> str:
+    """Return a change in per cent of what it changes; what is only rounding is 0.
+
+    >>> percent_of_change(3e-16), percent_of_change(0.0004), percent_of_change(0.213), percent_of_change(1.26)
+    ('0%', '0.04%', '21%', '126%')
+    """
+    if share < 1e-9:
+        return "0%"
+    size = 100 * share
+    return f"{size:{'.0f' if size >= 9.5 else '.1f' if size >= 0.095 else '.2g'}}%"

@@ -12,7 +12,8 @@ import core
 from core.decoding import Beam, Greedy, Sample, Step, decode
 from core.decoding.choose import Candidate, choose
 from core.decoding.filters import MinP, RepetitionPenalty, Temperature, TopK, TopP
-from viz.workspace.decode.sampling_arithmetic import Way, ordinal, title, way
+from viz.number_text import ordinal
+from viz.workspace.decode.sampling_arithmetic import Way, title, way
 
 STRATEGIES = [
     Greedy(),

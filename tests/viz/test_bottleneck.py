@@ -17,6 +17,7 @@ from viz.course.why.bottleneck import copies, exhibit, reach, steps
 from viz.course.why.bottleneck.params import Params
 from viz.course.why.charts.unrolled import Lane, unrolled
 from viz.labels import percent
+from viz.number_text import percent_or_power
 
 SCRIPT = "from viz.shell import errors\nfrom viz.course.why.bottleneck import exhibit as e\nwith errors.guard():\n    e.LESSON.page()"
 WORD = "attention"
@@ -175,7 +176,7 @@ def test_the_slopes_are_those_of_autograd():
     """C005."""
     test = page(6, cell="rnn")
     sizes = copies.fading("rnn")
-    assert f"RNN {steps.share(sizes[9] / sizes[0])}" in said(test)
+    assert f"RNN {percent_or_power(sizes[9] / sizes[0])}" in said(test)
     place = reach.reach(core.open_model("copy-rnn"), [WORD]).whole[0]
     kept = copies.by_place("rnn")
     begins, ends = percent(kept.right[:5].mean()), percent(kept.right[-5:].mean())

@@ -12,10 +12,10 @@ from streamlit.testing.v1 import AppTest
 
 from core.serving.engine import default
 from viz.course.lesson import filled
-from viz.course.self_attention.charts.reordered import OTHER, SAME, reordered, share
+from viz.course.self_attention.charts.reordered import OTHER, SAME, reordered
 from viz.course.self_attention.permutation import exhibit, maths, order, steps
 from viz.course.self_attention.permutation.params import Params
-from viz.number_text import number, tiny
+from viz.number_text import number, percent_of_change, tiny
 
 
 def page(*folded: str, state: dict[str, object] | None = None, text: str = "", **link: str) -> AppTest:
@@ -90,8 +90,9 @@ def test_rows_move_along_change_with_positions_and_the_mean_stays():
     far = np.linalg.norm(data.placed.after - data.placed.before[list(data.order)], axis=1) / np.linalg.norm(
         data.placed.before[list(data.order)], axis=1
     )
-    assert f"by {share(float(far.max()))} of its length; the average is {share(float(far.mean()))}" in said(
-        placed
+    assert (
+        f"by {percent_of_change(float(far.max()))} of its length; the average is {percent_of_change(float(far.mean()))}"
+        in said(placed)
     )
     mean = page(step="4")
     assert (
@@ -121,7 +122,7 @@ def test_both_homework_questions_are_answered_with_numbers():
     twice = page(step="5", state={"predict:permutation.set": steps.SET_CHANGES})
     assert (
         "Right." in said(twice)
-        and f"“dog” repeated: the 6 original rows change by up to {share(float(data.said.change[:6].max()))}"
+        and f"“dog” repeated: the 6 original rows change by up to {percent_of_change(float(data.said.change[:6].max()))}"
         in said(twice)
     )
     assert lines(twice) == {"the same numbers": 0, "other numbers": 7}

@@ -9,11 +9,11 @@ from streamlit.testing.v1 import AppTest
 
 from core.serving.engine import default
 from viz.charts.curves import number
-from viz.course.self_attention.charts.reordered import share
 from viz.course.self_attention.positions import exhibit, position_ideas, read, steps, without_positions
 from viz.course.self_attention.positions.params import MODELS, SENTENCES, TABLES, Params
 from viz.course.shared.positions import Formula
 from viz.labels import percent
+from viz.number_text import percent_of_change
 
 
 def page(*folded: str, state: dict[str, object] | None = None, text: str = "", **link: str) -> AppTest:
@@ -45,7 +45,7 @@ def test_one_word_in_two_places_looks_the_same_without_positions():
     for name, heights in lines(told).items():
         np.testing.assert_allclose(heights, found[name], atol=1e-9)
     assert (
-        f"{share(float(found['bert-mini with positions'][-1]))} of their length apart with positions"
+        f"{percent_of_change(float(found['bert-mini with positions'][-1]))} of their length apart with positions"
         in said(told)
     )
     again = page(text=SENTENCES[1], state={"predict:positions.first": steps.FAR})

@@ -14,6 +14,7 @@ from viz import theme
 from viz.charts.parts import panels, vega
 from viz.charts.parts.figures import draw_once
 from viz.labels import phrase, shorten, visible
+from viz.number_text import signed
 
 Array = np.ndarray[Any, np.dtype[Any]]
 LETTERS = 10
@@ -85,7 +86,7 @@ def bar_lanes(
         if lane.band:
             around.append(edges | {"y": strip.position(lane.band[0]), "y2": strip.position(lane.band[1])})
         for value in panels.steps(*ends, 4) if free or lane.limits else (0.0,):
-            text = f"{value:,g}".replace("-", "−")
+            text = signed(value, ",g")
             widest = max(widest, len(text)) if begin == 0 else widest
             lines.append(edges | {"y": strip.position(value), "text": text, "zero": value == 0})
         of_lane = {"colour": theme.CATEGORICAL[lane.hue]}

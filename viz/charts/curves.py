@@ -12,6 +12,7 @@ from viz import theme
 from viz.charts.parts import panels, vega
 from viz.charts.parts.figures import draw_once
 from viz.number_text import number as number
+from viz.number_text import signed
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Band = tuple[Array, Array, Array, Array]
@@ -153,7 +154,7 @@ def profiles(
     ]
     strips = panels.stacked(ranges, title=line / (height - BELOW), gap=0.02)
     ticks = {
-        strip.position(value): f"{value:g}".replace("-", "−")
+        strip.position(value): signed(value, "g")
         for strip, found in zip(strips, ends, strict=True)
         for value in panels.steps(min(found), max(found))
     }

@@ -16,6 +16,7 @@ from viz import theme
 from viz.charts.parts import vega
 from viz.charts.parts.figures import draw_once
 from viz.labels import shorten, visible
+from viz.number_text import signed
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Chart = alt.LayerChart | alt.FacetChart
@@ -137,7 +138,7 @@ def parts_of_logit(
             "value": float(value),
             "hue": hue,
             "chosen": name in selected,
-            "said": f"{value:+.2f}".replace("-", "−"),
+            "said": signed(value, "+.2f"),
         }
         for place, (name, value, hue) in enumerate(zip(names, values, hues, strict=True))
     ]

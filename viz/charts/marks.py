@@ -16,7 +16,8 @@ import pandas as pd
 from viz import theme
 from viz.charts.parts import vega
 from viz.charts.parts.figures import draw_once
-from viz.labels import percent, phrase
+from viz.labels import phrase
+from viz.number_text import true_minus
 
 COVER = "?"
 LETTERS = 24
@@ -291,15 +292,6 @@ def points(
     )
 
 
-def without_sign(share: float) -> str:
-    """Return a share in per cent as a label above a narrow bar, whose axis has the sign.
-
-    >>> without_sign(0.125)
-    '12'
-    """
-    return percent(share).removesuffix("%")
-
-
 def _bar_rows(
     values: pd.Series | pd.DataFrame, groups: Sequence[str], labels: Labels, covered: bool
 ) -> list[dict[str, Any]]:
@@ -323,7 +315,7 @@ def _labels(values: pd.Series | pd.DataFrame, labels: Labels) -> list[str]:
     """Return a label for each value, row by row."""
     numbers = values.to_numpy().ravel().tolist()
     if isinstance(labels, str):
-        return [labels.format(each).replace("-", "−") for each in numbers]
+        return [true_minus(labels.format(each)) for each in numbers]
     return [labels(each) for each in numbers] if callable(labels) else list(labels)
 
 

@@ -13,21 +13,7 @@ from viz import theme
 from viz.charts.parts import vega
 from viz.charts.parts.figures import draw_once
 from viz.labels import phrase
-
-COUNTS = ((12, "trillion"), (9, "billion"), (6, "million"))
-BYTES = ((12, "TB"), (9, "GB"), (6, "MB"), (3, "kB"))
-
-
-def decade(power: int, unit: str = "") -> str:
-    """Return a power of ten in words, which can be read from afar where an exponent cannot.
-
-    >>> decade(4), decade(8), decade(4, "bytes"), decade(-1, "ms")
-    ('10,000', '100 million', '10 kB', '0.1')
-    """
-    size, name = next(
-        ((size, name) for size, name in (BYTES if unit == "bytes" else COUNTS) if power >= size), (0, "")
-    )
-    return f"{10.0 ** (power - size):,g} {name}".strip()
+from viz.number_text import decade
 
 
 @draw_once

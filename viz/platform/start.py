@@ -23,6 +23,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 import core.serving.engine
 from core.errors import InputError
 from viz import limits
+from viz.number_text import megabytes
 from viz.platform import run_context, visits, warm
 
 log = logging.getLogger("atlas")
@@ -82,7 +83,7 @@ def memory_problem() -> str:
         return ""
     needed = math.ceil((now / limits.SHARE + VISITORS) / 2**20 / 100) * 100
     return (
-        f"{limits.VARIABLE} allows {most / 2**20:,.0f} MB, and the app alone takes {now / 2**20:,.0f} MB: nobody could be let in. "
+        f"{limits.VARIABLE} allows {megabytes(most)}, and the app alone takes {megabytes(now)}: nobody could be let in. "
         f"Set it to {needed}M or more, or leave it out."
     )
 

@@ -12,8 +12,9 @@ from core.models import Batch
 from core.models.bert import BERT, BERTConfig
 from core.trace import Recorder
 from viz.course.errata._draws import filled, gap, normal
-from viz.course.errata.entry import Evidence, Panel, erratum, listed, tiny
+from viz.course.errata.entry import Evidence, Panel, erratum, listed
 from viz.course.shared.masks import softmax
+from viz.number_text import small_difference
 
 
 def _read(network: BERT, ids: list[int]) -> dict[str, torch.Tensor]:
@@ -34,7 +35,7 @@ def top_predicts() -> Evidence:
     numbers = {f"block_{i}": value for i, value in enumerate(apart, start=1)}
     sentence = (
         f"A BERT of {len(apart)} blocks drawn once. The head on the output of block {len(apart)} differs from the model's own logits by "
-        f"{tiny(apart[-1])}, on the output of the first block by up to {apart[0]:.2f}."
+        f"{small_difference(apart[-1])}, on the output of the first block by up to {apart[0]:.2f}."
     )
     return Evidence(
         numbers,

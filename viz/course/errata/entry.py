@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from viz.number_text import number, scientific
+from viz.number_text import number, row_of_numbers
 
 Array = NDArray[np.float64]
 Kind = Literal["W", "D", "L", "A"]
@@ -132,24 +132,9 @@ def listed(values: ArrayLike, places: int = 3) -> str:
     >>> listed([1, 0.25], 2)
     '(1.00, 0.25)'
     """
-    return (
-        "("
-        + ", ".join(
-            shown(float(v), places).replace(",", "") for v in np.ravel(np.asarray(values, dtype=np.float64))
-        )
-        + ")"
-    )
+    return f"({row_of_numbers(np.ravel(np.asarray(values, dtype=np.float64)), places)})"
 
 
 def shown(value: float, places: int = 3) -> str:
     """Write a number of an erratum: three decimals, grouped thousands."""
     return number(value, places, grouped=True)
-
-
-def tiny(value: float) -> str:
-    """Write a difference that should be zero, as a power of ten.
-
-    >>> tiny(8.9e-16), tiny(0.0), tiny(0.25)
-    ('9 × 10⁻¹⁶', '0', '0.25')
-    """
-    return f"{value:.2g}" if value == 0 or abs(value) >= 0.01 else scientific(value, times=" × ")

@@ -9,7 +9,8 @@ from core import masks
 from core.layers.attention import MultiHeadAttention
 from core.trace import Recorder
 from viz.course.errata._draws import filled, gap, tensor
-from viz.course.errata.entry import Array, Evidence, Panel, erratum, tiny
+from viz.course.errata.entry import Array, Evidence, Panel, erratum
+from viz.number_text import small_difference
 
 N_WORDS, N_HEADS, HEAD, PAIR = 5, 4, 1, (2, 4)
 """The head that is drawn anew and the two words whose score is followed, counted from 1."""
@@ -52,8 +53,8 @@ def side_by_side() -> Evidence:
         "layer_2": float(touched[1]),
     }
     sentence = (
-        f"{N_HEADS} heads, {n} words: drawing head {HEAD} anew changes it by {first:.2f} and the other heads by {tiny(rest)}. "
-        f"Putting the heads in another order, together with their columns of W_O, changes the output by {tiny(permuted)}. Each head has "
+        f"{N_HEADS} heads, {n} words: drawing head {HEAD} anew changes it by {first:.2f} and the other heads by {small_difference(rest)}. "
+        f"Putting the heads in another order, together with their columns of W_O, changes the output by {small_difference(permuted)}. Each head has "
         f"{n} × {n} weights; pairs would need {pairs} × {pairs}. The score of words {PAIR[0]} and {PAIR[1]} "
         f"depends on {touched[0]} words in the first layer and on {touched[1]} in the layer above it."
     )

@@ -9,7 +9,8 @@ import numpy as np
 from core.decoding import Beam, Greedy
 from core.decoding.counterexample import best_sentence, write_sentence
 from core.models.gpt import GPTConfig
-from viz.course.errata.entry import Array, Evidence, Panel, erratum, tiny
+from viz.course.errata.entry import Array, Evidence, Panel, erratum
+from viz.number_text import small_difference
 
 N_WORDS = 4
 
@@ -49,7 +50,7 @@ def two_directions() -> Evidence:
     }
     sentence = (
         f"One table of probabilities of texts of {joint.ndim} words, drawn once: for one text the product from left to right is "
-        f"{forward:.10f}, from right to left {backward:.10f}; they differ by {tiny(numbers['gap'])}."
+        f"{forward:.10f}, from right to left {backward:.10f}; they differ by {small_difference(numbers['gap'])}."
     )
     return Evidence(numbers, sentence)
 

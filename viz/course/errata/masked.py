@@ -8,10 +8,11 @@ import torch
 from core import masks
 from core.layers.attention import masked_softmax
 from viz.course.errata._draws import normal
-from viz.course.errata.entry import Evidence, Panel, erratum, listed, tiny
+from viz.course.errata.entry import Evidence, Panel, erratum, listed
 from viz.course.shared.mask_evidence import padded_source, prefix_gap, strict_first_row
 from viz.course.shared.masks import softmax
 from viz.course.shared.self_attention import EXAMPLES as examples
+from viz.number_text import small_difference
 
 WORDS = ("I", "am", "a", "student")
 EXAMPLES = {name: example.weights for name, example in examples.items()}
@@ -55,7 +56,7 @@ def whose_padding() -> Evidence:
     }
     sentence = (
         f"{target} target words, {source} source positions of which {int((~mask).sum())} are padding. Other content there moves "
-        f"the output by up to {without:.3f} without a mask over the source, with it by {tiny(with_mask)}. The mask has "
+        f"the output by up to {without:.3f} without a mask over the source, with it by {small_difference(with_mask)}. The mask has "
         f"{mask.shape[-1]} entries, one for each source position, not {target}."
     )
     return Evidence(
@@ -80,6 +81,6 @@ def strictly_above() -> Evidence:
     numbers = {"nan": float(np.isnan(elsewhere).sum()), "prefix": apart}
     sentence = (
         f"With the diagonal hidden the first row is {'NaN' if np.isnan(elsewhere).all() else listed(elsewhere)} in "
-        f"{int(np.isnan(elsewhere).sum())} of {len(elsewhere)} cells. Without it the sum up to i and the mask agree to {tiny(apart)}."
+        f"{int(np.isnan(elsewhere).sum())} of {len(elsewhere)} cells. Without it the sum up to i and the mask agree to {small_difference(apart)}."
     )
     return Evidence(numbers, sentence)

@@ -9,7 +9,8 @@ from torch import Tensor
 
 from core.layers.norm import LayerNorm
 from viz.course.errata._draws import gap, tensor
-from viz.course.errata.entry import Evidence, Panel, erratum, listed, tiny
+from viz.course.errata.entry import Evidence, Panel, erratum, listed
+from viz.number_text import small_difference
 
 
 @erratum("E6")
@@ -31,7 +32,7 @@ def sigma() -> Evidence:
     sentence = (
         f"{h} numbers drawn once: the variance afterwards is {numbers['printed']:.6f} as printed, one over {h}, and "
         f"{numbers['right']:.3f} with the right σ; the printed σ is {numbers['factor']:.3f} times too large (√{h} = {math.sqrt(h):.3f}). "
-        f"torch's layer norm is {tiny(numbers['to_torch'])} from the right form, which is what ε does."
+        f"torch's layer norm is {small_difference(numbers['to_torch'])} from the right form, which is what ε does."
     )
     return Evidence(
         numbers,

@@ -9,8 +9,9 @@ import torch
 
 from core.layers.scores import Additive, Cosine, LinearAdditive, Score
 from viz.course.errata._draws import filled, gap, normal, tensor
-from viz.course.errata.entry import Array, Evidence, Panel, erratum, listed, shown, tiny
+from viz.course.errata.entry import Array, Evidence, Panel, erratum, listed, shown
 from viz.course.shared.masks import softmax
+from viz.number_text import small_difference
 
 
 def _weights(score: Score, query: torch.Tensor, keys: torch.Tensor) -> Array:
@@ -29,7 +30,7 @@ def linear_additive() -> Evidence:
     numbers = {name: gap(found[0], found[1]) for name, found in rows.items()}
     sentence = (
         f"{len(queries)} queries drawn once, the same {len(keys)} keys: as printed their weights differ by "
-        f"{tiny(numbers['linear'])}, with tanh by up to {numbers['tanh']:.3f}."
+        f"{small_difference(numbers['linear'])}, with tanh by up to {numbers['tanh']:.3f}."
     )
     names, keys_ = ("query 1", "query 2"), tuple(f"key {i + 1}" for i in range(len(keys)))
     return Evidence(
@@ -162,7 +163,7 @@ def of_the_keys() -> Evidence:
     looked = [_looked(query, k, v) for k, v in ((keys, values), (keys, fresh), (fresh, values))]
     numbers = {"values": gap(looked[0], looked[1]), "keys": gap(looked[0], looked[2])}
     sentence = (
-        f"Drawing all values anew changes the weights by {tiny(numbers['values'])}, drawing the keys anew by up to "
+        f"Drawing all values anew changes the weights by {small_difference(numbers['values'])}, drawing the keys anew by up to "
         f"{numbers['keys']:.2f}."
     )
     names = tuple(f"key {i + 1}" for i in range(keys.shape[1]))

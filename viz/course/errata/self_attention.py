@@ -13,9 +13,10 @@ import torch.nn.functional as F
 
 from core import masks
 from viz.course.errata._draws import gap, normal
-from viz.course.errata.entry import Array, Evidence, Panel, erratum, listed, shown, tiny
+from viz.course.errata.entry import Array, Evidence, Panel, erratum, listed, shown
 from viz.course.shared.mask_evidence import printed_order, toy
 from viz.course.shared.masks import filled, softmax
+from viz.number_text import small_difference
 
 WORDS = ("word 1", "word 2", "word 3", "word 4")
 
@@ -46,9 +47,9 @@ def transpose() -> Evidence:
     p, n = data.q.shape
     sentence = (
         f"{n} words drawn once (p = {p}, r = {len(data.v)}): as printed the result is {numbers['printed']:.2f} away from "
-        f"torch's attention, with the transpose {tiny(numbers['right'])}. As printed the weights that reach the {n} words "
+        f"torch's attention, with the transpose {small_difference(numbers['right'])}. As printed the weights that reach the {n} words "
         f"sum to {listed(weights.sum(0))}. With softmax over columns the result is {numbers['columns']:.2f} away, and "
-        f"{tiny(numbers['exchanged'])} from attention in which queries and keys have changed places."
+        f"{small_difference(numbers['exchanged'])} from attention in which queries and keys have changed places."
     )
     return Evidence(
         numbers,
@@ -77,10 +78,10 @@ def looks_ahead() -> Evidence:
     } | {f"first_{i}": float(w) for i, w in enumerate(found.first, start=1)}
     n = len(found.first)
     sentence = (
-        f"With the transpose {tiny(found.gap_right)} from torch's is_causal=True, as printed {found.gap_printed:.2f}. As "
+        f"With the transpose {small_difference(found.gap_right)} from torch's is_causal=True, as printed {found.gap_printed:.2f}. As "
         f"printed the first of {n} words is made of all {n} with weights {listed(found.first)}: it sees the future, "
         f"and the last word keeps only {found.own:.3f} of itself. Softmax over columns is no cure: {listed(found.by_column)}. "
-        f"M under the 1/√p is harmless for −∞; {shown(fill, 0)} with p = {p} leaks {inside:.3f} there, {tiny(outside)} beside it."
+        f"M under the 1/√p is harmless for −∞; {shown(fill, 0)} with p = {p} leaks {inside:.3f} there, {small_difference(outside)} beside it."
     )
     return Evidence(
         numbers,
@@ -112,7 +113,7 @@ def convention() -> Evidence:
         f"With d_k = {len(q)} and {q.shape[1]} words Q is {q.shape[0]} × {q.shape[1]}, so QKᵀ is "
         f"{printed.shape[0]} × {printed.shape[1]}, a weight for every pair of features, not {q.shape[1]} × {q.shape[1]}. "
         f"The result is {numbers['gap']:.2f} away from attention. Writing the words in reverse order changes these weights "
-        f"by {tiny(moved)}: they do not depend on which word is which."
+        f"by {small_difference(moved)}: they do not depend on which word is which."
     )
     features = tuple(f"feature {i + 1}" for i in range(len(q)))
     return Evidence(
@@ -187,8 +188,8 @@ def like_a_kernel() -> Evidence:
     sentence = (
         f"Weights drawn once: two cells that mirror each other differ by up to {asymmetry[0]:.1f}, and {negative} of "
         f"{len(w_q)} eigenvalues of the symmetric part are negative, the least {shown(eigenvalues[0].min(), 1)}. With W_K "
-        f"equal to W_Q they differ by {tiny(asymmetry[1])} and the least eigenvalue is {shown(eigenvalues[1].min(), 2)}: a "
-        f"kernel. With W_K equal to W_Q S, S drawn symmetric and positive, by {tiny(asymmetry[2])}, and the least is {shown(eigenvalues[2].min(), 2)}: a kernel too."
+        f"equal to W_Q they differ by {small_difference(asymmetry[1])} and the least eigenvalue is {shown(eigenvalues[1].min(), 2)}: a "
+        f"kernel. With W_K equal to W_Q S, S drawn symmetric and positive, by {small_difference(asymmetry[2])}, and the least is {shown(eigenvalues[2].min(), 2)}: a kernel too."
     )
     names = tuple(f"eigenvalue {i + 1}" for i in range(len(w_q)))
     return Evidence(

@@ -22,11 +22,11 @@ from viz.course.sheets.form import (
     below,
     inside,
     listed,
-    put,
     rounded,
     total,
     vector,
 )
+from viz.number_text import trimmed
 
 
 def tenths(chance: random.Random, low: float, high: float) -> float:
@@ -41,16 +41,16 @@ def _shares(scores: Sequence[float]) -> tuple[list[float], float, list[Step]]:
     steps = [
         Step(
             "The exponential of each score:",
-            below(*(f"e ^{{ {put(s)} }} = {put(p)}" for s, p in zip(scores, powers, strict=True))),
+            below(*(f"e ^{{ {trimmed(s)} }} = {trimmed(p)}" for s, p in zip(scores, powers, strict=True))),
         ),
-        Step("Their sum:", total([put(power) for power in powers], put(whole))),
+        Step("Their sum:", total([trimmed(power) for power in powers], trimmed(whole))),
     ]
     return powers, whole, steps
 
 
 def _divided(powers: Sequence[float], whole: float, weights: Sequence[float]) -> Step:
     lines = (
-        f"frac{{ {put(p)} }}{{ {put(whole)} }} = {format_number(w, 3)}"
+        f"frac{{ {trimmed(p)} }}{{ {trimmed(whole)} }} = {format_number(w, 3)}"
         for p, w in zip(powers, weights, strict=True)
     )
     return Step("Each exponential divided by the sum:", below(*lines))
@@ -69,7 +69,7 @@ def softmax_row(chance: random.Random) -> Exercise:
         {"scores": tuple(scores)},
         weights,
         ("word", *(WORDS[place] for place in places)),
-        (("score $s_i$", *map(put, scores)), ("weight $a_i$", *[""] * 4)),
+        (("score $s_i$", *map(trimmed, scores)), ("weight $a_i$", *[""] * 4)),
         room=5,
     )
 
@@ -84,22 +84,24 @@ def scaled_score(chance: random.Random) -> Exercise:
     answer = agreed(raw / root, score.item(), 3)
     return Exercise(
         f"A query and a key have $d = {d}$ numbers each. What is their dot product, and what is the scaled score $s = frac{{ q ^T k }}{{ sqrt{{ d }} }}$? Three decimals.",
-        f"Dot product {put(raw)}; score {listed([answer], 3)}.",
+        f"Dot product {trimmed(raw)}; score {listed([answer], 3)}.",
         (
             Step(
                 "The products of the numbers, added:",
                 below(
                     "q ^T k = "
-                    + total([f"{inside(a)} · {inside(b)}" for a, b in zip(q, k, strict=True)], put(raw)),
+                    + total([f"{inside(a)} · {inside(b)}" for a, b in zip(q, k, strict=True)], trimmed(raw)),
                 ),
             ),
-            Step("The divisor:", f"sqrt{{ {d} }} = {put(root)}"),
-            Step("Divided:", f"s = frac{{ {put(raw)} }}{{ {put(root)} }} = {format_number(answer, 3)}"),
+            Step("The divisor:", f"sqrt{{ {d} }} = {trimmed(root)}"),
+            Step(
+                "Divided:", f"s = frac{{ {trimmed(raw)} }}{{ {trimmed(root)} }} = {format_number(answer, 3)}"
+            ),
         ),
         {"q": tuple(q), "k": tuple(k)},
         (raw, answer),
         ("", *(str(i) for i in range(1, d + 1))),
-        (("query $q$", *map(put, q)), ("key $k$", *map(put, k))),
+        (("query $q$", *map(trimmed, q)), ("key $k$", *map(trimmed, k))),
         room=4,
     )
 
@@ -149,7 +151,7 @@ def masked_row(chance: random.Random) -> Exercise:
         {"mask": kind, "row": row, "scores": tuple(scores)},
         (*(bool(one) for one in allowed), *weights),
         ("key", *words),
-        (("score", *map(put, scores)), ("weight", *[""] * 5)),
+        (("score", *map(trimmed, scores)), ("weight", *[""] * 5)),
         room=5,
     )
 
@@ -165,7 +167,7 @@ def weighted_sum(chance: random.Random) -> Exercise:
     lines = [
         f"z_{i + 1} = "
         + total(
-            [f"{put(a)} · {inside(v[i])}" for a, v in zip(weights, values, strict=True)],
+            [f"{trimmed(a)} · {inside(v[i])}" for a, v in zip(weights, values, strict=True)],
             format_number(result[i], 2),
         )
         for i in range(2)
@@ -178,8 +180,8 @@ def weighted_sum(chance: random.Random) -> Exercise:
         result,
         ("key", "1", "2", "3"),
         (
-            ("weight $a_j$", *map(put, weights)),
-            *((f"value, number {i + 1}", *(put(v[i]) for v in values)) for i in range(2)),
+            ("weight $a_j$", *map(trimmed, weights)),
+            *((f"value, number {i + 1}", *(trimmed(v[i]) for v in values)) for i in range(2)),
         ),
         room=4,
     )
@@ -200,26 +202,26 @@ def cosine(chance: random.Random) -> Exercise:
             Step(
                 "The dot product:",
                 "q ^T k = "
-                + total([f"{inside(a)} · {inside(b)}" for a, b in zip(q, k, strict=True)], put(dot)),
+                + total([f"{inside(a)} · {inside(b)}" for a, b in zip(q, k, strict=True)], trimmed(dot)),
             ),
             Step(
                 "The lengths:",
                 below(
                     *(
-                        f"|| {name} || = sqrt{{ {' + '.join(f'{inside(a)} ^2' for a in side)} }} = sqrt{{ {put(square)} }} = {put(length)}"
+                        f"|| {name} || = sqrt{{ {' + '.join(f'{inside(a)} ^2' for a in side)} }} = sqrt{{ {trimmed(square)} }} = {trimmed(length)}"
                         for name, side, square, length in zip("qk", (q, k), squares, lengths, strict=True)
                     )
                 ),
             ),
             Step(
                 "Divided:",
-                f"s = frac{{ {put(dot)} }}{{ {put(lengths[0])} · {put(lengths[1])} }} = {format_number(answer, 3)}",
+                f"s = frac{{ {trimmed(dot)} }}{{ {trimmed(lengths[0])} · {trimmed(lengths[1])} }} = {format_number(answer, 3)}",
             ),
         ),
         {"q": tuple(q), "k": tuple(k)},
         (answer,),
         ("", "1", "2", "3"),
-        (("query $q$", *map(put, q)), ("key $k$", *map(put, k))),
+        (("query $q$", *map(trimmed, q)), ("key $k$", *map(trimmed, k))),
         room=5,
     )
 
@@ -239,16 +241,16 @@ def local(chance: random.Random) -> Exercise:
     factor, answer = agreed(bell, exact, 3), agreed(weight * bell, weight * exact, 3)
     power = rounded(gap * gap / (2 * sigma**2))
     return Exercise(
-        f"Local attention predicts the position $p = {put(centre)}$ with a window of $D = {half}$ on each side, so $sigma = frac{{ D }}{{ 2 }}$. The alignment gives position $s = {place}$ the weight {put(weight)}. By which factor $e ^{{ - ( s - p ) ^2 / ( 2 sigma ^2 ) }}$ does the Gaussian multiply it, and what is the new weight? Three decimals.",
+        f"Local attention predicts the position $p = {trimmed(centre)}$ with a window of $D = {half}$ on each side, so $sigma = frac{{ D }}{{ 2 }}$. The alignment gives position $s = {place}$ the weight {trimmed(weight)}. By which factor $e ^{{ - ( s - p ) ^2 / ( 2 sigma ^2 ) }}$ does the Gaussian multiply it, and what is the new weight? Three decimals.",
         f"Factor {listed([factor], 3)}; weight {listed([answer], 3)}.",
         (
-            Step("The standard deviation:", f"sigma = frac{{ {half} }}{{ 2 }} = {put(sigma)}"),
+            Step("The standard deviation:", f"sigma = frac{{ {half} }}{{ 2 }} = {trimmed(sigma)}"),
             Step(
                 "The exponent:",
-                f"frac{{ ( {place} - {put(centre)} ) ^2 }}{{ 2 · {put(sigma)} ^2 }} = frac{{ {put(gap * gap)} }}{{ {put(2 * sigma**2)} }} = {put(power)}",
+                f"frac{{ ( {place} - {trimmed(centre)} ) ^2 }}{{ 2 · {trimmed(sigma)} ^2 }} = frac{{ {trimmed(gap * gap)} }}{{ {trimmed(2 * sigma**2)} }} = {trimmed(power)}",
             ),
-            Step("The factor:", f"e ^{{ - {put(power)} }} = {put(bell)}"),
-            Step("The product:", f"{put(weight)} · {put(bell)} = {format_number(answer, 3)}"),
+            Step("The factor:", f"e ^{{ - {trimmed(power)} }} = {trimmed(bell)}"),
+            Step("The product:", f"{trimmed(weight)} · {trimmed(bell)} = {format_number(answer, 3)}"),
         ),
         {"p": centre, "D": half, "s": place, "weight": weight},
         (factor, answer),

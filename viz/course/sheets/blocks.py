@@ -20,11 +20,11 @@ from viz.course.sheets.form import (
     below,
     inside,
     listed,
-    put,
     rounded,
     total,
     vector,
 )
+from viz.number_text import trimmed
 
 BASE = 10_000
 
@@ -36,7 +36,7 @@ def position(chance: random.Random) -> Exercise:
     angles = [at * 1.0, at / 100]
     vector_ = agreed_all([f(angle) for angle in angles for f in (math.sin, math.cos)], exact, 3)
     lines = [
-        f"{name} ( {put(angle)} ) = {format_number(vector_[2 * j + i], 3)}"
+        f"{name} ( {trimmed(angle)} ) = {format_number(vector_[2 * j + i], 3)}"
         for j, angle in enumerate(angles)
         for i, name in enumerate(("sin", "cos"))
     ]
@@ -51,8 +51,8 @@ def position(chance: random.Random) -> Exercise:
             Step(
                 "The angles:",
                 below(
-                    f"{at} · theta_0 = {put(angles[0])}",
-                    f"{at} · theta_1 = {put(angles[1])}",
+                    f"{at} · theta_0 = {trimmed(angles[0])}",
+                    f"{at} · theta_1 = {trimmed(angles[1])}",
                 ),
             ),
             Step("Sine and cosine of each:", below(*lines)),
@@ -74,10 +74,10 @@ def rotated(chance: random.Random) -> Exercise:
         made = [rounded(a * cos - b * sin), rounded(a * sin + b * cos)]
         return (
             made,
-            below(f"cos ( {angle} ) = {put(cos)}", f"sin ( {angle} ) = {put(sin)}"),
+            below(f"cos ( {angle} ) = {trimmed(cos)}", f"sin ( {angle} ) = {trimmed(sin)}"),
             below(
-                f"{inside(a)} · {c} - {inside(b)} · {s} = {put(made[0])}",
-                f"{inside(a)} · {s} + {inside(b)} · {c} = {put(made[1])}",
+                f"{inside(a)} · {c} - {inside(b)} · {s} = {trimmed(made[0])}",
+                f"{inside(a)} · {s} + {inside(b)} · {c} = {trimmed(made[1])}",
             ),
         )
 
@@ -124,7 +124,7 @@ def layer_norm(chance: random.Random) -> Exercise:
         exact = LayerNorm(4).double()(torch.tensor(summed, dtype=torch.float64)).tolist()
     result = agreed_all([one / deviation for one in away], exact, 3)
     quotients = (
-        f"frac{{ {put(a)} }}{{ {put(deviation)} }} = {format_number(y, 3)}"
+        f"frac{{ {trimmed(a)} }}{{ {trimmed(deviation)} }} = {format_number(y, 3)}"
         for a, y in zip(away, result, strict=True)
     )
     return Exercise(
@@ -132,13 +132,13 @@ def layer_norm(chance: random.Random) -> Exercise:
         f"$[ {' ; '.join(format_number(one, 3) for one in result)} ]$.",
         (
             Step("The residual sum:", f"x + z = {vector(summed)}"),
-            Step("The mean:", f"mu = frac{{ {' + '.join(map(inside, summed))} }}{{ 4 }} = {put(mean)}"),
+            Step("The mean:", f"mu = frac{{ {' + '.join(map(inside, summed))} }}{{ 4 }} = {trimmed(mean)}"),
             Step("The deviations from the mean:", vector(away)),
             Step(
                 "The variance and its root:",
                 below(
-                    f"sigma ^2 = frac{{ {' + '.join(f'{inside(one)} ^2' for one in away)} }}{{ 4 }} = {put(variance)}",
-                    f"sigma = sqrt{{ {put(variance)} }} = {put(deviation)}",
+                    f"sigma ^2 = frac{{ {' + '.join(f'{inside(one)} ^2' for one in away)} }}{{ 4 }} = {trimmed(variance)}",
+                    f"sigma = sqrt{{ {trimmed(variance)} }} = {trimmed(deviation)}",
                 ),
             ),
             Step("Each deviation divided by it:", below(*quotients)),
@@ -146,7 +146,7 @@ def layer_norm(chance: random.Random) -> Exercise:
         {"x": tuple(x), "z": tuple(z)},
         result,
         ("", "1", "2", "3", "4"),
-        (("stream $x$", *map(put, x)), ("sublayer $z$", *map(put, z))),
+        (("stream $x$", *map(trimmed, x)), ("sublayer $z$", *map(trimmed, z))),
         room=6,
     )
 

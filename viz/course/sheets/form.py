@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from core.analysis.arithmetic import digits
+from viz.number_text import row_of_numbers, trimmed
 
 MIDDLE = 4
 """Decimals of a number in between."""
@@ -117,23 +117,13 @@ def agreed_all(by_hand: Sequence[float], exact: Sequence[float], decimals: int) 
     return tuple(agreed(one, other, decimals) for one, other in zip(by_hand, exact, strict=True))
 
 
-def put(value: float, decimals: int = MIDDLE) -> str:
-    """A number as it is printed: no zeros at its end, a real minus sign.
-
-    >>> put(-1.50), put(3.0), put(0.00004)
-    ('−1.5', '3', '0')
-    """
-    text = digits.format_number(value, decimals)
-    return text.rstrip("0").rstrip(".") if "." in text else text
-
-
 def inside(value: float, decimals: int = MIDDLE) -> str:
     """The same in the middle of a product or a difference: a negative number stands in brackets.
 
     >>> inside(-1.5), inside(2)
     ('( −1.5 )', '2')
     """
-    return f"( {put(value, decimals)} )" if value < 0 else put(value, decimals)
+    return f"( {trimmed(value, decimals)} )" if value < 0 else trimmed(value, decimals)
 
 
 def vector(values: Sequence[float], decimals: int = MIDDLE) -> str:
@@ -142,7 +132,7 @@ def vector(values: Sequence[float], decimals: int = MIDDLE) -> str:
     >>> vector([1, -2.5])
     '[ 1 ; −2.5 ]'
     """
-    return "[ " + " ; ".join(put(value, decimals) for value in values) + " ]"
+    return "[ " + " ; ".join(trimmed(value, decimals) for value in values) + " ]"
 
 
 def total(terms: Sequence[str], result: str) -> str:
@@ -161,4 +151,4 @@ def listed(values: Sequence[float], decimals: int) -> str:
     >>> listed([0.5, 0.25], 3)
     '0.500, 0.250'
     """
-    return ", ".join(digits.format_number(value, decimals) for value in values)
+    return row_of_numbers(values, decimals)

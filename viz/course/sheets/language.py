@@ -25,9 +25,9 @@ from viz.course.sheets.form import (
     below,
     inside,
     listed,
-    put,
     rounded,
 )
+from viz.number_text import trimmed
 
 WRITER, FILLER = "gpt-mini", "bert-mini"
 TRANSLATORS = ("rnn-en-es", "bahdanau-en-es", "translator-en-es")
@@ -101,15 +101,17 @@ def perplexity(chance: random.Random) -> Exercise:
         (
             Step(
                 "The surprisal of each token:",
-                below(*(f"- ln ( {put(p)} ) = {put(c)}" for p, c in zip(chances, costs, strict=True))),
+                below(
+                    *(f"- ln ( {trimmed(p)} ) = {trimmed(c)}" for p, c in zip(chances, costs, strict=True))
+                ),
             ),
-            Step("Their mean:", f"frac{{ {' + '.join(map(put, costs))} }}{{ {n} }} = {put(mean)}"),
-            Step("Its exponential:", f"e ^{{ {put(mean)} }} = {format_number(answer, 1)}"),
+            Step("Their mean:", f"frac{{ {' + '.join(map(trimmed, costs))} }}{{ {n} }} = {trimmed(mean)}"),
+            Step("Its exponential:", f"e ^{{ {trimmed(mean)} }} = {format_number(answer, 1)}"),
         ),
         {"p": tuple(chances)},
         (loss, answer),
         ("token", *(token.strip() or token for token in tokens[first : first + n])),
-        (("probability $p$", *map(put, chances)),),
+        (("probability $p$", *map(trimmed, chances)),),
         room=5,
     )
 
@@ -141,15 +143,15 @@ def masked_loss(chance: random.Random) -> Exercise:
     bits = agreed(nats / rounded(math.log(2)), -math.log2(p), 2)
     rank = sum(q > wanted for _, q in best)
     return Exercise(
-        f"One word of a text is masked: “{word}”. {FILLER} gives it the probability {put(p)}. What does this word add to the loss, in nats ($- ln p$, three decimals) and in bits ($- log_2 p$, two decimals)? What would it add if the {len(best)} most probable tokens were equally probable?",
+        f"One word of a text is masked: “{word}”. {FILLER} gives it the probability {trimmed(p)}. What does this word add to the loss, in nats ($- ln p$, three decimals) and in bits ($- log_2 p$, two decimals)? What would it add if the {len(best)} most probable tokens were equally probable?",
         f"{listed([loss], 3)} nats, {listed([bits], 2)} bits. With equal probabilities: {listed([math.log(len(best))], 3)} nats"
         + (" (the masked word is not among them)." if rank == len(best) else "."),
         (
-            Step("In nats:", f"- ln ( {put(p)} ) = {put(nats)}"),
-            Step("In bits:", f"frac{{ {put(nats)} }}{{ ln ( 2 ) }} = {format_number(bits, 2)}"),
+            Step("In nats:", f"- ln ( {trimmed(p)} ) = {trimmed(nats)}"),
+            Step("In bits:", f"frac{{ {trimmed(nats)} }}{{ ln ( 2 ) }} = {format_number(bits, 2)}"),
             Step(
                 "With equal probabilities:",
-                f"- ln frac{{ 1 }}{{ {len(best)} }} = {put(rounded(math.log(len(best)), 3), 3)}",
+                f"- ln frac{{ 1 }}{{ {len(best)} }} = {trimmed(rounded(math.log(len(best)), 3), 3)}",
             ),
         ),
         {"p": p, "n": len(best)},
@@ -188,14 +190,14 @@ def beam_step(chance: random.Random) -> Exercise:
         raise Doubtful
     kept = [f"{rows[one][0]} {rows[one][1]}" for one in order[:2]]
     return Exercise(
-        f"Beam search of width 2 keeps two texts, A (“… {beams[0][0].strip()}”, log-probability {put(beams[0][1])}) and B (“… {beams[1][0].strip()}”, {put(beams[1][1])}). The table has the most probable next tokens of each, with $ln p$ by {WRITER}. Which two texts are kept next, and with which log-probabilities? Which text would greedy search keep?",
-        f"{kept[0]} ({put(sums[order[0]])}) and {kept[1]} ({put(sums[order[1]])}). Greedy search keeps A {rows[0][1]} ({put(sums[0])}).",
+        f"Beam search of width 2 keeps two texts, A (“… {beams[0][0].strip()}”, log-probability {trimmed(beams[0][1])}) and B (“… {beams[1][0].strip()}”, {trimmed(beams[1][1])}). The table has the most probable next tokens of each, with $ln p$ by {WRITER}. Which two texts are kept next, and with which log-probabilities? Which text would greedy search keep?",
+        f"{kept[0]} ({trimmed(sums[order[0]])}) and {kept[1]} ({trimmed(sums[order[1]])}). Greedy search keeps A {rows[0][1]} ({trimmed(sums[0])}).",
         (
             Step(
                 "The log-probabilities are added:",
                 below(
                     *(
-                        f'"{row[0]} {row[1]}:" {put(beams["AB".index(row[0])][1])} + {inside(row[2])} = {put(one)}'
+                        f'"{row[0]} {row[1]}:" {trimmed(beams["AB".index(row[0])][1])} + {inside(row[2])} = {trimmed(one)}'
                         for row, one in zip(rows, sums, strict=True)
                     )
                 ),
@@ -207,7 +209,7 @@ def beam_step(chance: random.Random) -> Exercise:
         {"beams": tuple(logp for _, logp in beams), "rows": tuple(rows)},
         (*kept, sums[order[0]], sums[order[1]]),
         ("text", *(row[0] for row in rows)),
-        (("next token", *(row[1] for row in rows)), ("$ln p$", *(put(row[2]) for row in rows))),
+        (("next token", *(row[1] for row in rows)), ("$ln p$", *(trimmed(row[2]) for row in rows))),
         room=5,
     )
 
@@ -250,16 +252,18 @@ def bleu(chance: random.Random) -> Exercise:
                 "Words and pairs of words of the translation that occur in the reference:",
                 below(
                     *(
-                        f"p_{n} = frac{{ {hits} }}{{ {all_} }} = {put(part)}"
+                        f"p_{n} = frac{{ {hits} }}{{ {all_} }} = {trimmed(part)}"
                         for n, (hits, all_), part in zip((1, 2), counts, parts, strict=True)
                     )
                 ),
             ),
             Step(
                 f"The translation has {c} words, the reference {r}:",
-                f"BP = e ^{{ 1 - {r} / {c} }} = {put(brief)}" if c < r else "BP = 1",
+                f"BP = e ^{{ 1 - {r} / {c} }} = {trimmed(brief)}" if c < r else "BP = 1",
             ),
-            Step("Together:", f"{put(brief)} · sqrt{{ {put(product)} }} = {format_number(answer, 3)}"),
+            Step(
+                "Together:", f"{trimmed(brief)} · sqrt{{ {trimmed(product)} }} = {format_number(answer, 3)}"
+            ),
         ),
         {"candidate": " ".join(candidate), "reference": " ".join(reference)},
         (answer,),

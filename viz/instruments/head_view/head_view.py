@@ -21,6 +21,7 @@ from viz.instruments.kit.forms import Layer
 from viz.instruments.kit.head_stack import HeadContext
 from viz.instruments.kit.payload import OVERHEAD, Packet, Places, as_allowed, as_matrix, as_places, labels
 from viz.instruments.kit.spec import Spec, face
+from viz.number_text import MEGA, megabytes
 
 HEAD_VIEW = Instrument("attention_atlas_head_view", "head_view/head_view")
 LAYOUTS = ("auto", "columns", "rows")
@@ -143,8 +144,8 @@ class HeadView(Spec):
         total = sum(map(len, packet.parts.values()))
         if total > MOST:
             raise ValueError(
-                f"{len(names)} heads of {rows} x {columns} tokens are {total / 1e6:.1f} MB; one view carries "
-                f"{MOST / 1e6:.1f} MB: give it {max(1, MOST * len(names) // total)} heads, or a window of the tokens"
+                f"{len(names)} heads of {rows} x {columns} tokens are {megabytes(total, 1, MEGA)}; one view carries "
+                f"{megabytes(MOST, 1, MEGA)}: give it {max(1, MOST * len(names) // total)} heads, or a window of the tokens"
             )
         return packet
 

@@ -143,12 +143,3 @@ def require_length(words: str, subject: str, longest: int) -> str:
             "Shorten it." if words.strip() else "Write some words.",
         )
     return words
-
-
-def format_minutes(many: float) -> str:
-    """Return minutes as they are written.
-
-    >>> format_minutes(2.5), format_minutes(1.0)
-    ('2.5 min', '1 min')
-    """
-    return f"{many:g} min"

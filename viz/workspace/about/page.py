@@ -15,6 +15,7 @@ import core
 from core.checkpoints.manifest import read_manifest, shipped_folder
 from viz import limits
 from viz.labels import literal
+from viz.number_text import megabytes
 from viz.platform import start
 from viz.shell.pages import Page
 from viz.widgets import page_parts
@@ -142,7 +143,7 @@ def running() -> list[str]:
     if now := limits.memory_in_use():
         cap = limits.memory_limit()
         lines.append(
-            f"It uses {now / 2**20:,.0f} MB of memory"
+            f"It uses {megabytes(now)} of memory"
             + (f" of {cap / 2**20:,.0f}." if cap else f"; {limits.VARIABLE} can set a limit.")
         )
     return lines

@@ -12,6 +12,7 @@ from viz.charts import marks
 from viz.instruments import heatmap
 from viz.instruments.kit import origin
 from viz.labels import distinct, literal, percent, visible
+from viz.number_text import true_minus
 from viz.shell import state
 from viz.widgets import controls, page_parts
 from viz.workspace.compare.compared import LETTERS, Compared, Pair, Pane
@@ -171,9 +172,7 @@ def _looks(found: Compared, pane: int, row: int) -> str:
 
 def _figures(pair: Pair) -> str:
     named = {"correlation": pair.likeness.correlation, "cosine": pair.likeness.cosine}
-    return "".join(
-        f", {name} {value:.2f}".replace("-", "\u2212") for name, value in named.items() if np.isfinite(value)
-    )
+    return "".join(true_minus(f", {name} {value:.2f}") for name, value in named.items() if np.isfinite(value))
 
 
 def notes(found: Compared, pair: Pair) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -15,6 +14,7 @@ from core.decoding import Beam, Ranked, Step, Tree, compare, hypothesis_steps, n
 from viz.instruments import tree
 from viz.instruments.tree.tree import Branch
 from viz.labels import visible
+from viz.number_text import minus_of_numbers
 from viz.shell import state
 from viz.widgets import page_parts
 from viz.workspace.decode import compare as comparison
@@ -84,7 +84,7 @@ def branches(
     fates, ends, opened = found.node_fates(), dict(found.finished), set(found.open)
     rows = []
     for place, one in enumerate(found.nodes):
-        says = ("put in by you; " if one.step in forced else "") + _minus(
+        says = ("put in by you; " if one.step in forced else "") + minus_of_numbers(
             _reason(found, place, fates[place], ends, opened, strategy)
         )
         fate = "now" if place == node else fates[place]
@@ -100,15 +100,6 @@ def branches(
             )
         )
     return rows
-
-
-def _minus(text: str) -> str:
-    """A hyphen before a number is a minus.
-
-    >>> _minus("a-b (-1.5)")
-    'a-b (−1.5)'
-    """
-    return re.sub(r"(?<![\w-])-(?=\d)", "\u2212", text)
 
 
 def _probability(logprob: float) -> float:
@@ -146,7 +137,7 @@ def sentence(data: Any, strategy: Beam) -> str:
         f"{kind} of {strategy.width}: “{visible(best.text).replace('·', ' ')}”, ({best.logprob:.2f}{less}) / "
         f"{best.length}^{strategy.length_penalty:g} = {best.score:.3f}."
     )
-    return _minus(said) + (
+    return minus_of_numbers(said) + (
         " Its score is the sum of ln p over its tokens, divided by a power of their number."
         if data.last.done
         else ""

@@ -10,6 +10,7 @@ import streamlit as st
 
 from core.decoding import ComparedText, Comparison, ScoredToken
 from viz.labels import percent, visible
+from viz.number_text import number, whole_from
 from viz.widgets import page_parts
 from viz.workspace.decode.pictures import bare, tail
 
@@ -79,7 +80,7 @@ def caution(found: Comparison, length_penalty: float | None) -> str:
     if one.score is not None and other.score is not None:
         ahead = "A" if one.score >= other.score else "B"
         less = " less what diversity cost" if one.cost or other.cost else ""
-        return f"By the beam's score, sum of ln p{less} / length^{length_penalty:g}, {ahead} is ahead: A {_figure(one.score, 3)}, B {_figure(other.score, 3)}."
+        return f"By the beam's score, sum of ln p{less} / length^{length_penalty:g}, {ahead} is ahead: A {number(one.score, 3)}, B {number(other.score, 3)}."
     if one.length == other.length:
         return ""
     return (
@@ -98,7 +99,7 @@ def times(log_ratio: float) -> str:
     if size > math.log(1e6):
         return f"about 10^{round(size / math.log(10))} times"
     factor = math.exp(size)
-    return f"{factor:.1f} times" if factor < 9.95 else f"{factor:,.0f} times"
+    return f"{whole_from(factor, 9.95, '.1f')} times"
 
 
 def continuations(found: Comparison) -> pd.DataFrame:
@@ -117,9 +118,9 @@ def sums(found: Comparison, length_penalty: float | None) -> pd.DataFrame:
     """What the two add up to, common beginning included."""
 
     def column(side: ComparedText) -> list[str]:
-        score = [_figure(side.score, 3)] if side.score is not None else []
-        cost = [_figure(side.cost)] if length_penalty is not None and (found.a.cost or found.b.cost) else []
-        return [_figure(side.logprob), *cost, *score, f"{side.bits:.2f}", str(side.length)]
+        score = [number(side.score, 3)] if side.score is not None else []
+        cost = [number(side.cost)] if length_penalty is not None and (found.a.cost or found.b.cost) else []
+        return [number(side.logprob), *cost, *score, f"{side.bits:.2f}", str(side.length)]
 
     names = ["sum of ln p"]
     if length_penalty is not None:
@@ -131,11 +132,7 @@ def sums(found: Comparison, length_penalty: float | None) -> pd.DataFrame:
 
 
 def _sum(written: Sequence[ScoredToken]) -> str:
-    return _figure(math.fsum(one.logprob for one in written))
-
-
-def _figure(value: float, digits: int = 2) -> str:
-    return f"{value:.{digits}f}".replace("-", "\u2212")
+    return number(math.fsum(one.logprob for one in written))
 
 
 def _tokens(n: int) -> str:

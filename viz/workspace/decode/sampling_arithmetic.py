@@ -15,6 +15,7 @@ from core.analysis.arithmetic.digits import format_number, parse_number
 from core.decoding.choose import Candidate, Choice
 from core.decoding.filters import Filter, NotAllowed
 from core.decoding.step import Step
+from viz.number_text import ordinal
 
 FEWEST, MOST = 3, 10
 """Decimals of a score: as few as give the probability that is shown."""
@@ -237,16 +238,6 @@ def logarithm(text: str) -> float:
         if float(number)
         else -math.inf
     )
-
-
-def ordinal(n: int) -> str:
-    """A rank as one says it.
-
-    >>> [ordinal(n) for n in (1, 2, 3, 11, 57, 112, 1021)]
-    ['1st', '2nd', '3rd', '11th', '57th', '112th', '1,021st']
-    """
-    ending = {1: "st", 2: "nd", 3: "rd"}.get(n % 10, "th") if n % 100 not in (11, 12, 13) else "th"
-    return f"{n:,}{ending}"
 
 
 def _half(text: str) -> float:

@@ -16,7 +16,7 @@ from core.run import Run
 from viz.charts.layers import PICKED, agreement_plot
 from viz.instruments import heatmap
 from viz.labels import changes, head_name
-from viz.number_text import signed
+from viz.number_text import signed, true_minus
 from viz.shell import links, selection, state
 from viz.shell.pages import Page
 from viz.widgets import controls, page_parts
@@ -165,7 +165,7 @@ def _sentence(params: Any, run: Run, swept: Any, place: tuple[int, int]) -> str:
         before, after = np.exp(swept.before), np.exp(swept.before + effect)
         moved = changes(float(before), float(after))
     else:
-        moved = f"goes from {swept.before:.2f} to {swept.before + effect:.2f}".replace("-", "−")
+        moved = true_minus(f"goes from {swept.before:.2f} to {swept.before + effect:.2f}")
     rank = int((swept.effects < effect).sum() if effect < 0 else (swept.effects > effect).sum())
     does = ("raises", "raise") if effect < 0 else ("lowers", "lower")
     ranked = (
@@ -175,7 +175,7 @@ def _sentence(params: Any, run: Run, swept: Any, place: tuple[int, int]) -> str:
     )
     ranked = ranked if effect else "the head does not change it"
     guess = f"Gradient attribution gives {signed(swept.guesses[place], '+.2f')} where it is {signed(effect, '+.2f')}; over all heads the two agree with r = {pearson(swept.guesses, swept.effects):.2f}."
-    return f"Without {name} {word} {moved}; {ranked}. {guess.replace('-', '−')}"
+    return f"Without {name} {word} {moved}; {ranked}. {true_minus(guess)}"
 
 
 def _folds(page: Page, params: Any, run: Run, swept: Any, place: tuple[int, int]) -> None:
@@ -184,8 +184,8 @@ def _folds(page: Page, params: Any, run: Run, swept: Any, place: tuple[int, int]
             page_parts.equation(EFFECT)
             effect = float(swept.effects[place])
             st.text(
-                f"{head_name(*place)}: {swept.before + effect:.4f} − ({swept.before:.4f}) = {effect:+.4f}; the gradient gives {swept.guesses[place]:+.4f}.".replace(
-                    "-", "−"
+                true_minus(
+                    f"{head_name(*place)}: {swept.before + effect:.4f} − ({swept.before:.4f}) = {effect:+.4f}; the gradient gives {swept.guesses[place]:+.4f}."
                 )
             )
     with page_parts.fold(page_parts.LOOKING, "importance.heads.looking") as fold:

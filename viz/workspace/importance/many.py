@@ -16,6 +16,7 @@ from core.run import Run
 from viz.instruments.kit import origin
 from viz.instruments.picture import patches
 from viz.labels import head_name
+from viz.number_text import true_minus
 from viz.shell.pages import Page
 from viz.widgets import page_parts
 from viz.workspace.importance import heads
@@ -99,8 +100,8 @@ def _folds(
         if fold.open:
             page_parts.equation(RISE)
             st.text(
-                f"{head_name(*place)}: {plain + rises[place]:.4f} − {plain:.4f} = {rises[place]:+.4f} nats per {_each(model_run.open_model(params.model))}.".replace(
-                    "-", "−"
+                true_minus(
+                    f"{head_name(*place)}: {plain + rises[place]:.4f} − {plain:.4f} = {rises[place]:+.4f} nats per {_each(model_run.open_model(params.model))}."
                 )
             )
     with page_parts.fold(page_parts.LOOKING, "importance.many.looking") as fold:

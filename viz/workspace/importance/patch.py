@@ -27,7 +27,7 @@ from core.run import Run
 from viz.instruments import heatmap
 from viz.instruments.picture import patches
 from viz.labels import head_name, literal, percent
-from viz.number_text import signed
+from viz.number_text import signed, true_minus
 from viz.shell import state
 from viz.shell.pages import Page
 from viz.widgets import controls, doodle, engine_client, page_parts
@@ -281,8 +281,8 @@ def _folds(
             page_parts.equation(RESTORED)
             clean, corrupted = pair.values
             st.text(
-                f"d in the first {_what(run)} {clean:.4f}, in the other {corrupted:.4f}: 100% is the way of {clean - corrupted:.4f} between them.".replace(
-                    "-", "−"
+                true_minus(
+                    f"d in the first {_what(run)} {clean:.4f}, in the other {corrupted:.4f}: 100% is the way of {clean - corrupted:.4f} between them."
                 )
             )
     with page_parts.fold(page_parts.LOOKING, "importance.patch.looking") as fold:

@@ -13,7 +13,7 @@ from core.analysis.attribution.target_token import OutputTarget
 from core.run import Run
 from viz.charts.layers import PICKED, parts_of_logit
 from viz.labels import head_name, literal
-from viz.number_text import signed
+from viz.number_text import signed, true_minus
 from viz.shell import links, state
 from viz.shell.pages import Page
 from viz.widgets import controls, engine_client, page_parts
@@ -128,8 +128,8 @@ def _folds(page: Page, params: Any, run: Run, asked: OutputTarget, found: Attrib
         if fold.open:
             page_parts.equation(SUM if run.model.spec.stream[0] != "features_in" else BESIDE)
             st.text(
-                f"{' '.join(f'{value:+.2f}' for value in bars(found)[1])} = {found.total:.2f}; the run gives {found.logit:.4f}, the parts add up to {found.total:.4f}.".replace(
-                    "-", "−"
+                true_minus(
+                    f"{' '.join(f'{value:+.2f}' for value in bars(found)[1])} = {found.total:.2f}; the run gives {found.logit:.4f}, the parts add up to {found.total:.4f}."
                 )
             )
     with page_parts.fold(page_parts.LOOKING, "inside.who.looking") as fold:

@@ -10,6 +10,7 @@ import streamlit as st
 
 from core.errors import InputError
 from viz.labels import formulas, literal
+from viz.number_text import in_minutes
 from viz.shell import notices, state
 from viz.shell.lessons import plan, session, views
 from viz.shell.lessons.plan import Ask, Plan, Stop
@@ -120,7 +121,7 @@ def _open(title: str, stop: Stop, done: Callable[[Stop], None]) -> None:
 def _extent(lesson: Plan) -> str:
     """Return how long a lesson is."""
     many = "1 stop" if len(lesson.stops) == 1 else f"{len(lesson.stops)} stops"
-    return f"{many}, {plan.format_minutes(lesson.minutes)}"
+    return f"{many}, {in_minutes(lesson.minutes)}"
 
 
 def show_result() -> None:

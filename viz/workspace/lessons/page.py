@@ -14,6 +14,7 @@ from streamlit.components import v2
 from core.errors import InputError
 from viz.course.sheets.kinds import of
 from viz.labels import SHEET, formulas, literal
+from viz.number_text import in_minutes
 from viz.shell import answers, errors, links, notices, state
 from viz.shell.lessons import plan, session, toml_format, views
 from viz.shell.lessons.plan import Plan, Stop
@@ -143,7 +144,7 @@ def _card(lesson: Plan, key: str) -> None:
 
 def _many(lesson: Plan) -> str:
     count = "1 stop" if len(lesson.stops) == 1 else f"{len(lesson.stops)} stops"
-    return f"{count}, {plan.format_minutes(lesson.minutes)}"
+    return f"{count}, {in_minutes(lesson.minutes)}"
 
 
 def _begin(lesson: Plan, key: str) -> None:
@@ -163,7 +164,7 @@ def _line(lesson: Plan, at: int, stop: Stop) -> None:
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
             links.page_link(view.entry.slug, f"**{at + 1}. {literal(stop.name)}**", **view.query)
             st.markdown(
-                f":gray[:small[minute {lesson.start_minute(at):g}, {plan.format_minutes(stop.minutes)}]]",
+                f":gray[:small[minute {lesson.start_minute(at):g}, {in_minutes(stop.minutes)}]]",
                 width="content",
             )
         if stop.note:

@@ -64,7 +64,7 @@ def picture(found: BiasByDistance, head: int) -> vega.Layers:
         for i in range(heads)
         for j, bucket in enumerate(found.buckets)
     ]
-    near = [f"{bucket.nearest:+d}".replace("-", "−") if bucket.nearest else "0" for bucket in found.buckets]
+    near = [signed(bucket.nearest, "+d") if bucket.nearest else "0" for bucket in found.buckets]
     ends = [
         f"≤ {near[0]}" if found.endless else near[0],
         *near[1:-1],

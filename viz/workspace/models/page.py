@@ -22,6 +22,7 @@ from viz.charts import marks
 from viz.instruments.kit import origin
 from viz.labels import literal
 from viz.memo import remembered
+from viz.number_text import MEGA, megabytes
 from viz.shell import links, notices, state
 from viz.shell.pages import Page
 from viz.widgets import controls, engine_client, page_parts
@@ -252,5 +253,5 @@ def _facts(model: Any, terms: Shipped | None) -> tuple[tuple[str, str], ...]:
         ("Parameters", f"{model.n_parameters:,}"),
     ]
     if terms:
-        facts.append(("On disk", f"{sum(file.bytes for file in terms.files.values()) / 1e6:.1f} MB"))
+        facts.append(("On disk", megabytes(sum(file.bytes for file in terms.files.values()), 1, MEGA)))
     return tuple(facts)

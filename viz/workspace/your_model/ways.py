@@ -9,6 +9,7 @@ import streamlit as st
 from core.checkpoints import find
 from core.checkpoints.foreign import formats
 from viz import limits
+from viz.number_text import megabytes
 from viz.workspace.your_model import hub, upload
 
 FOLDER = "ATLAS_MODELS=/path/to/the/folder streamlit run app.py"
@@ -59,7 +60,7 @@ def _upload() -> None:
     st.subheader("An upload", anchor=False)
     if most := limits.upload_limit():
         st.markdown(
-            f"Three files of a Hugging Face folder, weights up to {most / 2**20:,.0f} MB. They are for you alone, and go when you go."
+            f"Three files of a Hugging Face folder, weights up to {megabytes(most)}. They are for you alone, and go when you go."
         )
         upload.draw()
         return

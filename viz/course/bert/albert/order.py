@@ -16,6 +16,7 @@ from viz.course.bert.albert.steps import here
 from viz.course.bert.stories import stories
 from viz.course.lesson import Folds
 from viz.labels import percent
+from viz.number_text import signed
 from viz.widgets import engine_client, exhibit_parts, page_parts
 
 BEFORE_A_ROOM = 78
@@ -100,7 +101,7 @@ def own_pair(params: Params) -> None:
     params.show("albert", "a", "b")
     two = pairs.own(params.a, params.b)
     found = _learned(pairs.NEXT)
-    score = [f"{value:+.3f}".replace("-", "−") for value in found.score(two)]
+    score = [signed(value, "+.3f") for value in found.score(two)]
     known = sorted(word for word in two[0].words if word in found.known)
     total = len(two[0].words)
     same = "the same" if two[0].words == two[1].words else "different"

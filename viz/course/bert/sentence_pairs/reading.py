@@ -19,6 +19,7 @@ from viz.course.bert.sentence_pairs.next_sentence import GROUPS, WAYS
 from viz.course.bert.sentence_pairs.params import BLOCKS, MODEL, SLUG, Params, heads
 from viz.course.lesson import Folds
 from viz.labels import head_name, list_values, percent, visible
+from viz.number_text import true_minus
 from viz.shell import state
 from viz.widgets import engine_client, exhibit_parts, page_parts
 
@@ -185,7 +186,7 @@ def swapped(params: Params, run: Run) -> Folds:
         f"P(IsNext) is {percent(usual)} as trained. Which of these three changes alters it most?",
         moved,
         max(moved, key=lambda way: moved[way]),
-        points.replace("-", "−") + ".",
+        true_minus(points) + ".",
     )
     every = list_values(found)
     page_parts.show(

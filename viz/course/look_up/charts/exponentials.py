@@ -16,7 +16,7 @@ from viz import theme
 from viz.charts.parts import vega
 from viz.charts.parts.figures import draw_once
 from viz.labels import phrase
-from viz.number_text import power_of_ten, scientific, signed
+from viz.number_text import or_scientific, power_of_ten
 
 Array = np.ndarray[Any, np.dtype[Any]]
 CROSS = "M-1,-0.6L-0.6,-1L0,-0.4L0.6,-1L1,-0.6L0.4,0L1,0.6L0.6,1L0,0.4L-0.6,1L-1,0.6L-0.4,0Z"
@@ -144,4 +144,4 @@ def _mark(
 def _power(value: float) -> str:
     if not np.isfinite(value):
         return "∞"
-    return scientific(value, 2) if "e" in f"{value:.2g}" else signed(value, ".2g")
+    return or_scientific(value, ".2g", 1e-4, 99.5, digits=2)

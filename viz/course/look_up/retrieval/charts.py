@@ -12,6 +12,7 @@ from viz import theme
 from viz.charts.parts import keys, panels, vega
 from viz.charts.parts.figures import draw_once
 from viz.labels import phrase, shorten
+from viz.number_text import signed
 
 Array = np.ndarray[Any, np.dtype[Any]]
 SHADE, LETTER, ROW = 62.0, 7.3, 40
@@ -199,7 +200,7 @@ def memory(
         *([] if key is None else [(asks, key)]),
     ]
     cells = [
-        _word(c, y, "?" if blind and y == read else f"{value:.2f}".replace("-", "−"), ink, "center", size)
+        _word(c, y, "?" if blind and y == read else signed(value, ".2f"), ink, "center", size)
         | _box(c, y, 0.49, 0.47, colour)
         for y, values in lines
         for c, value in enumerate(values)

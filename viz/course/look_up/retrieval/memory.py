@@ -10,6 +10,7 @@ from viz.course.lesson import Folds
 from viz.course.look_up.retrieval import charts, memory_read
 from viz.course.look_up.retrieval.editing import edited
 from viz.course.look_up.retrieval.params import MEMORIES, SLUG, Params, pack
+from viz.number_text import true_minus
 from viz.shell import state
 from viz.widgets import exhibit_parts, page_parts
 
@@ -29,7 +30,7 @@ def reading(params: Params, _: object) -> Folds:
         f"{SLUG}.share",
         f"With β = 1, how large is the weight of the best match among {rows} rows?",
         round(largest, 3),
-        why.replace("-", "−"),
+        true_minus(why),
     )
     row = min(params.row, rows)
     read = memory_read.read_row(table, key, row - 1) if row else memory_read.read(table, key, beta)
@@ -40,7 +41,7 @@ def reading(params: Params, _: object) -> Folds:
         of += f"; weights {read.weights.round(3).tolist()}"
         with_ = f"row {row} alone" if row else f"β = {beta:g}"
         span = f"{read.weights.min():.4f} to {read.weights.max():.4f}"
-        said = f"Read with {with_}: weights from {span}, r = ({vector}).".replace("-", "−")
+        said = true_minus(f"Read with {with_}: weights from {span}, r = ({vector}).")
     else:
         figure = charts.memory(table, np.zeros(rows), np.zeros(len(key)), key, blind=True)
         said = "Choose a share, and the weights appear."

@@ -20,6 +20,7 @@ from viz.course.look_up.retrieval.params import (
 from viz.instruments import Point, Score, moved_points, plane
 from viz.instruments.kit import origin
 from viz.instruments.kit.picture import drawing
+from viz.number_text import true_minus
 from viz.shell import state
 from viz.widgets import exhibit_parts, page_parts
 
@@ -45,7 +46,7 @@ def arrows(params: Params, _: object) -> Folds:
         f"Which key gets the largest weight from the query at ({at})?",
         dict(zip(names, first.weights.tolist(), strict=True)),
         names[best],
-        why.replace("-", "−"),
+        true_minus(why),
     )
     drawn = params.placed if told else asked
     query, keys, values = parted(drawn)
@@ -75,7 +76,7 @@ def arrows(params: Params, _: object) -> Folds:
     x, y = found.mix
     weights = f"{', '.join(f'{w:.3f}' for w in found.weights)}, together {found.weights.sum():.3f}"
     page_parts.summary(
-        f"Weights {weights}; the weighted sum is ({x:.3f}, {y:.3f}).".replace("-", "−")
+        true_minus(f"Weights {weights}; the weighted sum is ({x:.3f}, {y:.3f}).")
         if told
         else "There are four keys and one query. Choose the key with the largest weight, then drag the query."
     )

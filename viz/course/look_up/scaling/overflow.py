@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,7 +13,7 @@ from viz.course.look_up.charts.exponentials import exponentials
 from viz.course.look_up.scaling import maths
 from viz.course.look_up.scaling.params import Params
 from viz.course.look_up.scaling.steps import SLUG, arrays, picture
-from viz.number_text import number, scientific
+from viz.number_text import number, or_scientific, row_of_numbers
 from viz.shell import state
 from viz.widgets import exhibit_parts, page_parts
 
@@ -29,7 +28,7 @@ def overflow(params: Params, data: maths.Drawn) -> Folds:
     first = [_weight(found.weights[0]) for found in (plain, safe)]
     told = exhibit_parts.predict(
         f"{SLUG}overflow",
-        f"Three scores, {_listed(scores)}, in 32-bit numbers. e^s / Σ e^s, computed as written: what is the first weight?",
+        f"Three scores, {row_of_numbers(scores, 0)}, in 32-bit numbers. e^s / Σ e^s, computed as written: what is the first weight?",
         (number(float(safe.weights[0])), "1.00", "0.00", NOT_A_NUMBER),
         first[0],
         f"The largest number that 32 bits hold is {_power(maths.LARGEST)}, reached at s = {maths.OVERFLOW:.2f}. "
@@ -79,7 +78,7 @@ def _summed(scores: tuple[float, ...], found: maths.Softmax, *, safe: bool) -> s
     weights = ", ".join(_weight(w) for w in found.weights)
     if safe:
         return (
-            f"{_listed(found.inputs)} go into exp: none above 0, so none above 1, and the sum is {number(found.total)}. The weights are {weights}. "
+            f"{row_of_numbers(found.inputs, 0)} go into exp: none above 0, so none above 1, and the sum is {number(found.total)}. The weights are {weights}. "
             f"Mathematically nothing changes: e^−m cancels in numerator and denominator."
         )
     total = (
@@ -89,7 +88,7 @@ def _summed(scores: tuple[float, ...], found: maths.Softmax, *, safe: bool) -> s
         if math.isfinite(found.total)
         else "infinite"
     )
-    return f"{_listed(scores)} go into exp; the sum is {total}, the weights are {weights}." + (
+    return f"{row_of_numbers(scores, 0)} go into exp; the sum is {total}, the weights are {weights}." + (
         " Switch the subtraction on."
         if found.broken
         else f" It breaks above {maths.OVERFLOW:.2f}: move the slider."
@@ -118,12 +117,8 @@ def _exponentials(params: Params) -> pd.DataFrame:
 
 
 def _power(value: float) -> str:
-    return scientific(value, 2, " × ") if value >= 1e6 else number(value)
+    return or_scientific(value, ".2f", high=1e6, digits=2, times=" × ")
 
 
 def _weight(value: float) -> str:
     return number(float(value)) if math.isfinite(value) else NOT_A_NUMBER
-
-
-def _listed(values: Any) -> str:
-    return ", ".join(number(float(v), 0) for v in values)

@@ -12,6 +12,7 @@ from viz import theme
 from viz.charts.parts import panels, vega
 from viz.charts.parts.figures import draw_once
 from viz.labels import phrase
+from viz.number_text import true_minus
 
 Array = np.ndarray[Any, np.dtype[Any]]
 TICK = "M-0.13,-1H0.13V1H-0.13Z"
@@ -92,7 +93,7 @@ def guesses(
     said = [phrase(name) for name in names]
 
     def dot(place: int, value: float, size: int, told: str) -> dict[str, Any]:
-        return {"x": float(value), "size": size, "of": said[place], "said": told.replace("-", "−")}
+        return {"x": float(value), "size": size, "of": said[place], "said": true_minus(told)}
 
     bars, dots = [], []
     for row, (kind, value, error) in enumerate(rows):

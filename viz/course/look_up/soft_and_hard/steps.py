@@ -17,6 +17,7 @@ from viz.course.look_up.soft_and_hard import charts, maths
 from viz.course.look_up.soft_and_hard.params import Params
 from viz.course.shared.scene import HARBOUR
 from viz.labels import percent
+from viz.number_text import true_minus
 from viz.shell import state
 from viz.widgets import controls, exhibit_parts, page_parts
 
@@ -118,7 +119,7 @@ def learning(params: Params, data: maths.Data) -> Folds:
         f"{learned.based[best]:.4f}. The baseline, {learned.baseline:.3f}, divides the variance of a draw by "
         f"{learned.saved:.1f}."
     )
-    page_parts.summary(said.replace("-", "−"))
+    page_parts.summary(true_minus(said))
     options = (
         "The same gradient as for the soft read",
         "Zero for every score",
@@ -231,7 +232,7 @@ def _both_reads(params: Params, data: maths.Data) -> None:
         f"Patch {NAMES[top]}: s = {data.scores[top]:.3f}, a = {data.weights[top]:.4f}, "
         f"with β = {params.beta:g} and patch {NAMES[params.asks]} as the query."
     )
-    st.text(said.replace("-", "−"))
+    st.text(true_minus(said))
     equation_view.show("soft.mix", SLUG, values={"n": "24"}, marks=MARKS)
     equation_view.show("hard.draw", SLUG, marks=MARKS)
     st.text(f"Red, green, blue of the soft read: {_three(read)}; of the mean of {n:,} draws: {_three(mean)}.")
@@ -253,7 +254,7 @@ def _both_gradients(data: maths.Data) -> None:
         f"The standard deviation of one draw is {plain:.4f} without a baseline and {based:.4f} with it; "
         f"that of the mean of {len(data.drawn):,} is {plain / root:.5f} and {based / root:.5f}."
     )
-    st.text(said.replace("-", "−"))
+    st.text(true_minus(said))
 
 
 def _three(colour: maths.Array) -> str:

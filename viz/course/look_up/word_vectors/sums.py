@@ -14,6 +14,7 @@ from viz.course.look_up.word_vectors.params import NAMES, SLUG, Params, on_plane
 from viz.course.shared import word_vectors
 from viz.instruments import Point, moved_points, plane
 from viz.labels import percent, visible
+from viz.number_text import true_minus
 from viz.shell import links, state
 from viz.widgets import engine_client, exhibit_parts, page_parts
 from viz.widgets.quiz import tied
@@ -36,7 +37,7 @@ def by_hand(params: Params, data: Model) -> Folds:
         "king − man + woman: which word is nearest to the result?",
         [NAMES[i] for i in OTHERS],
         best,
-        f"{king} − {man} + {woman} = ({x:g}, {y:g}).".replace("-", "−"),
+        true_minus(f"{king} − {man} + {woman} = ({x:g}, {y:g})."),
     )
     drawn = places(params.points) if told else asked
     best, (x, y) = answer(drawn)
@@ -59,7 +60,7 @@ def by_hand(params: Params, data: Model) -> Folds:
     )
     said = f"king − man + woman = ({x:.2f}, {y:.2f}); the nearest of the other words is “{best}”."
     page_parts.summary(
-        said.replace("-", "−")
+        true_minus(said)
         if told
         else "Each of the seven words has two numbers. Choose the word that the sum leads to."
     )

@@ -13,6 +13,7 @@ from viz import theme
 from viz.charts.parts import vega
 from viz.charts.parts.figures import draw_once
 from viz.labels import phrase, visible
+from viz.number_text import true_minus
 
 Array = np.ndarray[Any, np.dtype[Any]]
 TINT = 0.45
@@ -192,7 +193,7 @@ def per_head(
             "place": place,
             "name": phrase(name),
             "value": float(value),
-            "said": number.format(value).replace("-", "−"),
+            "said": true_minus(number.format(value)),
             "colour": colour(head),
         }
         for place, (name, value, head) in enumerate(zip(names, values, known, strict=True))

@@ -12,7 +12,7 @@ from viz import theme
 from viz.charts.parts import vega
 from viz.charts.parts.figures import draw_once
 from viz.labels import phrase, visible
-from viz.number_text import number
+from viz.number_text import number, percent_of_change
 
 Array = np.ndarray[Any, np.dtype[Any]]
 ROW, GAP = 34, 0.45
@@ -59,7 +59,7 @@ def reordered(
     limit = max(float(np.abs(before).max(initial=0)), float(np.abs(after).max(initial=0)), 1e-9)
     rows: list[list[Array]] = [list(before), list(after)]
     places = [[_middle(i, row) for i in range(len(side))] for side in rows]
-    moved = ["" if covered else f"{SPACE}{share(value)}" for value in change]
+    moved = ["" if covered else f"{SPACE}{percent_of_change(value)}" for value in change]
     ends = [
         [visible(word) for word in words],
         [f"{visible(words[i])}{by}" for i, by in zip(origin, moved, strict=True)],
@@ -72,7 +72,7 @@ def reordered(
             rows[side].append(mean)
             places[side].append(_middle(last, row))
         ends[0].append("mean of all rows")
-        ends[1].append("mean" if covered else f"mean{SPACE}{share(means[2])}")
+        ends[1].append("mean" if covered else f"mean{SPACE}{percent_of_change(means[2])}")
         pairs.append((places[0][-1], places[1][-1], means[3]))
     bottom = _middle(last + 0.6, row)
     ys = vega.exact_scale(bottom + BELOW, 0)
@@ -96,18 +96,6 @@ def reordered(
         height=round(bottom + BELOW) + AROUND["top"] + AROUND["bottom"],
         padding=AROUND,
     )
-
-
-def share(value: float) -> str:
-    """A change as a percentage; what is only rounding is 0.
-
-    >>> share(3e-16), share(0.0004), share(0.213), share(1.26)
-    ('0%', '0.04%', '21%', '126%')
-    """
-    if value < 1e-9:
-        return "0%"
-    percent = 100 * value
-    return f"{percent:{'.0f' if percent >= 9.5 else '.1f' if percent >= 0.095 else '.2g'}}%"
 
 
 def _middle(place: float, row: int) -> float:

@@ -17,6 +17,7 @@ from viz.course.self_attention.convolution_and_attention import charts, maths
 from viz.course.self_attention.convolution_and_attention.params import SLUG, Params
 from viz.instruments import heatmap
 from viz.labels import distinct, percent, visible
+from viz.number_text import without_percent_sign
 from viz.shell import state
 from viz.widgets import controls, engine_client, exhibit_parts, page_parts
 
@@ -250,7 +251,7 @@ def trained(params: Params, data: Data) -> Folds:
     page_parts.show(
         marks.columns(
             pd.DataFrame(shown).reindex(places).rename(lambda place: place.removesuffix(" back")).dropna(),
-            marks.without_sign,
+            without_percent_sign,
             x="distance of the answer, in symbols",
             title="accuracy (synthetic texts)",
             form=".0%",

@@ -8,14 +8,14 @@ import streamlit as st
 
 from viz.course.lesson import Folds
 from viz.course.self_attention.masks import read, steps
-from viz.course.self_attention.masks.params import SLUG, Params, minus
+from viz.course.self_attention.masks.params import SLUG, WHOLE, Params
 from viz.course.self_attention.masks.steps import LOW, table, tell
 from viz.course.shared import masks
 from viz.course.shared.maps import side_by_side
 from viz.instruments import strip
 from viz.instruments.kit import origin
 from viz.labels import distinct, head_name, percent, visible
-from viz.number_text import number
+from viz.number_text import fine_percent
 from viz.widgets import engine_client, exhibit_parts
 
 MOST_LINES = 26
@@ -86,15 +86,15 @@ def edges(params: Params, data: read.Head) -> Folds:
     left_over = np.exp(fill / np.sqrt(p))
     known = exhibit_parts.predict_share(
         SLUG + "leaks",
-        f"M = {minus(fill)} in place of −∞, added before the division by √{p}, as Eq. (28) of Ghojogh and "
+        f"M = {WHOLE(fill)} in place of −∞, added before the division by √{p}, as Eq. (28) of Ghojogh and "
         "Ghodsi 2020 prints it. How much weight do the masked words get in the line with the largest leak?",
         round(most, 2),
-        f"“{names[worst]}” gives {share(most)} to masked words: the number is divided by √{p} as well, so e^(M/√{p}) = "
+        f"“{names[worst]}” gives {fine_percent(most)} to masked words: the number is divided by √{p} as well, so e^(M/√{p}) = "
         f"{left_over:.3g} is left of each masked term. Look, like PyTorch, adds the mask after the division: "
-        f"then e^M = {np.exp(fill):.3g} is left, and the largest leak is {share(beside)}.",
+        f"then e^M = {np.exp(fill):.3g} is left, and the largest leak is {fine_percent(beside)}.",
     )
     weights = loose.weights if known else np.zeros_like(loose.weights)
-    title = f"M = {minus(fill)}" if known else "Guess first"
+    title = f"M = {WHOLE(fill)}" if known else "Guess first"
     closed = np.where(may, np.nan_to_num(exact.weights), 0.0)
     shown = {
         f"{SLUG}edge.loose.{known}": (weights, {"title": title, "numbers": known}),
@@ -130,14 +130,6 @@ def blind(n: int) -> int:
     return n // 2
 
 
-def share(part: float) -> str:
-    """Return a share in percent that never rounds something to nothing, free of the rounding of a sum of floats."""
-    part = round(part, 12)
-    if part >= 0.0005 or part == 0:
-        return percent(part, 2)
-    return f"{number(100 * part, 4)}%" if part >= 1e-6 else "less than 0.0001%"
-
-
 def _leaks(
     names: list[str],
     may: np.ndarray,
@@ -149,15 +141,15 @@ def _leaks(
     """How much leaks, and what becomes of a row with nothing."""
     row, most = loose.worst
     said = (
-        f"With M = {minus(fill)} “{names[row]}” puts {share(most)} on masked words; "
-        f"added after the division {share(beside)}; with −∞ exactly 0. "
+        f"With M = {WHOLE(fill)} “{names[row]}” puts {fine_percent(most)} on masked words; "
+        f"added after the division {fine_percent(beside)}; with −∞ exactly 0. "
     )
     nothing = np.flatnonzero(~may.any(1))
     if len(nothing):
         at = int(nothing[0])
         said += (
             f"“{names[at]}” is masked everywhere: the same number added to every score changes no weight, "
-            f"so it leaks {share(float(loose.leaks[at]))} whatever M is. "
+            f"so it leaks {fine_percent(float(loose.leaks[at]))} whatever M is. "
         )
     return said + _empty(names, may, exact)
 

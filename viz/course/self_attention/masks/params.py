@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from viz.course.self_attention.masks import read
 from viz.course.self_attention.masks.read import LONGEST, MODEL, SENTENCES, TEXT
 from viz.course.shared import masks_panels
+from viz.number_text import number
 from viz.shell import state
 from viz.widgets import controls
 from viz.widgets.knobs import Control, Knobs, knob, pills, seed_input, segmented, sentence, slider, toggle
@@ -48,9 +50,7 @@ EDITOR = (
 """The names in the link that only the editor reads."""
 
 
-def minus(value: float) -> str:
-    """A negative whole number as one writes it."""
-    return f"−{-value:,}"
+WHOLE = partial(number, places=0, grouped=True)
 
 
 def _pick(label: str) -> Control:
@@ -86,7 +86,7 @@ class Params(Knobs):
     digits: int = knob(10, pills("Digits in the lists", DIGITS))
     draw: int = knob(0, seed_input(99))
     lifted: bool = knob(False, toggle("Take the mask away, in every layer"))
-    m: int = knob(-5, segmented("M of a masked cell", NUMBERS, minus, width=1))
+    m: int = knob(-5, segmented("M of a masked cell", NUMBERS, WHOLE, width=1))
     edge: str = knob("causal", segmented("The mask", tuple(ROWS), ROWS.__getitem__, width=1))
     kind: str = knob(
         "causal", pills("Mask", tuple(masks_panels.PILLS), masks_panels.PILLS.__getitem__, quiet=True)
@@ -99,7 +99,15 @@ class Params(Knobs):
     length: int = knob(3, slider("Words of the prefix", 0, 24, width=340))
     past_only: bool = knob(True, toggle("Hide the future as well (& causal)"))
     everywhere: bool = knob(False, toggle("The same mask in every layer (otherwise in this one only)"))
-    fill: int = knob(-5, segmented("The number M of a masked cell", NUMBERS, minus, width="stretch"))
+    fill: int = knob(
+        -5,
+        segmented(
+            "The number M of a masked cell",
+            NUMBERS,
+            WHOLE,
+            width="stretch",
+        ),
+    )
     where: str = knob(
         "inside", segmented("Where it is added", tuple(WHERE), WHERE.__getitem__, width="stretch")
     )

@@ -14,7 +14,7 @@ from viz.course.self_attention.masks.params import SEES, SLUG, Params
 from viz.course.shared.maps import side_by_side
 from viz.instruments.kit import origin
 from viz.labels import distinct, percent
-from viz.number_text import number, tiny
+from viz.number_text import number, or_exactly_zero, tiny, without_percent_sign
 from viz.widgets import controls, engine_client, exhibit_parts, page_parts
 
 BACK = "only back, by a mask"
@@ -48,7 +48,7 @@ def leak(params: Params, _: object) -> Folds:
     page_parts.show(
         marks.columns(
             pd.DataFrame(shares, positions),
-            marks.without_sign,
+            without_percent_sign,
             x="position in the list",
             title=f"accuracy of the next digit; dashed: chance, {percent(1 / digits)}",
             form=".0%",
@@ -188,7 +188,7 @@ def mask(params: Params, data: read.Head) -> Folds:
 
 
 def _apart(gap: float) -> str:
-    return "exactly 0" if gap == 0 else f"at most {gap:.2g}"
+    return or_exactly_zero(gap, f"at most {gap:.2g}")
 
 
 def tell(text: str, at: read.Head, changed: str = "") -> None:

@@ -12,11 +12,11 @@ import streamlit as st
 from core.maths import max_difference
 from viz.course.kit import equation_view
 from viz.course.lesson import Folds
-from viz.course.self_attention.charts.reordered import reordered, share
+from viz.course.self_attention.charts.reordered import reordered
 from viz.course.self_attention.permutation import maths, order, proof
 from viz.course.self_attention.permutation.params import SLUG, Order, Params, order_of
 from viz.instruments import heatmap
-from viz.number_text import tiny
+from viz.number_text import percent_of_change, tiny
 from viz.shell import links, state
 from viz.widgets import exhibit_parts, page_parts
 
@@ -98,8 +98,8 @@ def positions(params: Params, data: maths.Measured) -> Folds:
     else:
         page_parts.summary(
             f"{kept} of {n} rows keep their numbers; without positions it was {int(data.plain.kept.sum())} "
-            f"of {n}. “{data.names[moved.origin[at]]}” changes most, by {share(float(moved.change.max()))} "
-            f"of its length; the average is {share(float(moved.change.mean()))}."
+            f"of {n}. “{data.names[moved.origin[at]]}” changes most, by {percent_of_change(float(moved.change.max()))} "
+            f"of its length; the average is {percent_of_change(float(moved.change.mean()))}."
         )
     order.choose(data)
     return _folds(data, moved, more=lambda: equation_view.show("positions.add", SLUG))
@@ -125,7 +125,7 @@ def as_set(params: Params, data: maths.Measured) -> Folds:
     """A word that is said twice: is it there once?"""
     moved, n, every = data.said, len(data.order), data.twice == len(data.order)
     said = "Every word" if every else f"“{data.names[data.twice]}”"
-    stay, most = bool(moved.kept[:n].all()), share(float(moved.change[:n].max()))
+    stay, most = bool(moved.kept[:n].all()), percent_of_change(float(moved.change[:n].max()))
     known = exhibit_parts.predict(
         SLUG + "set",
         f"{said} is repeated once. What happens to the original rows?",
@@ -171,7 +171,7 @@ def mask(params: Params, data: maths.Measured) -> Folds:
         kept = [f"“{data.names[i]}”" for i, keeps in zip(moved.origin, moved.kept, strict=True) if keeps]
         page_parts.summary(
             f"{len(kept)} of {n} rows keep their numbers: {', '.join(kept) or 'none'}. The largest change "
-            f"is {share(float(moved.change.max()))}. Without the mask {int(data.plain.kept.sum())} of {n} "
+            f"is {percent_of_change(float(moved.change.max()))}. Without the mask {int(data.plain.kept.sum())} of {n} "
             "kept them."
         )
     order.choose(data)

@@ -8,7 +8,6 @@ import streamlit as st
 
 from core.errors import InputError
 from viz.course.lesson import Folds
-from viz.course.self_attention.charts.reordered import share
 from viz.course.self_attention.position_criteria import CRITERIA
 from viz.course.self_attention.positions import position_ideas, read
 from viz.course.self_attention.positions.charts import codes, plane
@@ -16,7 +15,7 @@ from viz.course.self_attention.positions.params import RIM, SLUG, Params
 from viz.course.shared.positions import Formula
 from viz.instruments.kit import origin
 from viz.labels import percent
-from viz.number_text import number
+from viz.number_text import number, percent_of_change
 from viz.shell import links
 from viz.widgets import engine_client, exhibit_parts, page_parts
 
@@ -41,8 +40,8 @@ def guess(params: Params, _: object) -> Folds:
         "layers?",
         (SAME, NEAR, FAR),
         SAME if far == 0 else NEAR if far < 0.1 else FAR,
-        f"Their distance is {share(far)} of their length, after every layer; with positions it is "
-        f"{share(float(with_[-1]))}. Nothing in the model distinguishes the two.",
+        f"Their distance is {percent_of_change(far)} of their length, after every layer; with positions it is "
+        f"{percent_of_change(float(with_[-1]))}. Nothing in the model distinguishes the two.",
     )
     origin.tell(model=read.READER, text=text)
     lines = found.lines if known else {read.WITH: with_}
@@ -54,10 +53,10 @@ def guess(params: Params, _: object) -> Folds:
     )
     written, gpt = found.lines.get(read.WRITTEN), ""
     if written is not None:
-        gpt = f" In gpt-mini, which attends to earlier words only, they are {share(float(written[-1]))} apart even so."
-    begin, end = (share(float(with_[at])) for at in (0, -1))
+        gpt = f" In gpt-mini, which attends to earlier words only, they are {percent_of_change(float(written[-1]))} apart even so."
+    begin, end = (percent_of_change(float(with_[at])) for at in (0, -1))
     page_parts.summary(
-        f"“{word}” at positions {first + 1} and {second + 1}: {end} of their length apart with positions, {share(far)} without.{gpt}"
+        f"“{word}” at positions {first + 1} and {second + 1}: {end} of their length apart with positions, {percent_of_change(far)} without.{gpt}"
         if known
         else f"With positions the two vectors of “{word}” are {begin} of their length apart at the input and {end} after the last layer."
     )

@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 
 from viz.course.lesson import Folds
-from viz.course.self_attention.self_attention.grids import neat, products
+from viz.course.self_attention.self_attention.grids import products
 from viz.course.self_attention.self_attention.params import Data, Params, at_of
 from viz.labels import distinct
-from viz.number_text import number
+from viz.number_text import number, trimmed
 
 QUESTION, ONE, ALL, SCORES, MIX, HAND = range(6)
 """The steps, by what they are about."""
@@ -29,7 +29,7 @@ Told = tuple[Mapping[str, Mapping[str, Any]], tuple[str, ...]]
 
 
 def _listed(values: np.ndarray) -> list[str]:
-    return [neat(value) for value in values]
+    return [trimmed(value) for value in values]
 
 
 def _question(data: Data, at: int) -> Told:

@@ -12,24 +12,15 @@ from viz.course.kit.equation_view import COLUMNS
 from viz.course.self_attention.self_attention.params import Data
 from viz.instruments.board.board import Grid
 from viz.labels import distinct
-from viz.number_text import number
+from viz.number_text import number, trimmed
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 CALLED = {"Q": "Query", "K": "Key", "V": "Value"}
 
 
-def neat(value: float) -> str:
-    """A number as one writes it by hand: whole where it is whole, else at most four decimals.
-
-    >>> neat(-1.0), neat(0.25), neat(-0.0)
-    ('−1', '0.25', '0')
-    """
-    return f"{round(value, 4) + 0.0:g}".replace("-", "−")
-
-
 def inside(value: float, places: int | None = None) -> str:
     """The same as a factor, in brackets where it is negative."""
-    text = neat(value) if places is None else number(value, places)
+    text = trimmed(value) if places is None else number(value, places)
     return f"({text})" if text.startswith("−") else text
 
 
@@ -48,7 +39,7 @@ def vector(values: Array, places: int | None = None) -> str:
     >>> vector(np.array([1.0, -1.0]))
     '(1, −1)'
     """
-    return "(" + ", ".join(neat(v) if places is None else number(v, places) for v in values) + ")"
+    return "(" + ", ".join(trimmed(v) if places is None else number(v, places) for v in values) + ")"
 
 
 class Grids:
@@ -78,7 +69,7 @@ class Grids:
         told = [
             [
                 f"{CALLED[name]} of “{self.names[i]}”, number {c + 1}: the word times column {c + 1} of W_{name}: "
-                f"{products(self.found.x[i], weights[:, c])} = {neat(values[i, c])}"
+                f"{products(self.found.x[i], weights[:, c])} = {trimmed(values[i, c])}"
                 for c in range(values.shape[1])
             ]
             for i in range(self.n)
@@ -95,7 +86,7 @@ class Grids:
 
         def told(i: int, j: int) -> str:
             return (
-                f"Score of “{self.names[j]}” for “{self.names[i]}”: query · key = {products(q[i], k[j])} = {neat(self.found.dots[i, j])}, "
+                f"Score of “{self.names[j]}” for “{self.names[i]}”: query · key = {products(q[i], k[j])} = {trimmed(self.found.dots[i, j])}, "
                 f"divided by √{p} = {math.sqrt(p):.3f}: {number(self.found.scores[i, j])}"
             )
 

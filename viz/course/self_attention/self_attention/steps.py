@@ -7,10 +7,10 @@ import numpy as np
 from viz.course.lesson import Folds
 from viz.course.self_attention.self_attention import boards, folds
 from viz.course.self_attention.self_attention.folds import ALL, MIX, ONE, QUESTION, SCORES
-from viz.course.self_attention.self_attention.grids import neat, products, vector
+from viz.course.self_attention.self_attention.grids import products, vector
 from viz.course.self_attention.self_attention.params import SLUG, Data, Params, at_of
 from viz.labels import distinct, percent
-from viz.number_text import number
+from viz.number_text import number, trimmed
 from viz.shell import present_layout
 from viz.widgets import exhibit_parts, page_parts
 
@@ -55,7 +55,7 @@ def _which(data: Data, params: Params) -> bool:
         (*(name for name, allowed in zip(names, may, strict=True) if allowed), TIE),
         answer,
         ". ".join(
-            f"“{names[j]}”: {products(data.found.q[at], data.found.k[j])} = {neat(dots[j])}" for j in best
+            f"“{names[j]}”: {products(data.found.q[at], data.found.k[j])} = {trimmed(dots[j])}" for j in best
         )
         + ". No other product is larger.",
     )
@@ -112,12 +112,12 @@ def _scored(data: Data, names: list[str], at: int) -> str:
         return f"“{names[at]}” is the only word and may not attend to itself: there is no key left, so all its weights are 0."
     best = int(found.weights[at].argmax())
     mirror = (
-        f" S is symmetric, like a kernel: with W_K = W_Q two scores on opposite sides of the diagonal differ by {neat(data.kernel.asymmetry)}."
+        f" S is symmetric, like a kernel: with W_K = W_Q two scores on opposite sides of the diagonal differ by {trimmed(data.kernel.asymmetry)}."
         if not data.kernel.asymmetry
         else ""
     )
     return (
-        f"“{names[at]}” scores “{names[best]}” highest, {neat(found.dots[at, best])} / √{found.q.shape[1]} = {number(found.scores[at, best])}, and gives it "
+        f"“{names[at]}” scores “{names[best]}” highest, {trimmed(found.dots[at, best])} / √{found.q.shape[1]} = {number(found.scores[at, best])}, and gives it "
         f"{percent(found.weights[at, best])} of its attention; its row sums to {number(found.weights[at].sum())}.{mirror}"
     )
 

@@ -26,6 +26,7 @@ from core.data.home import assets
 from core.errors import InputError
 from core.layers.packed_attention import PackedAttention
 from viz.course.shared.machine import machine
+from viz.number_text import whole_from
 
 HEADS = 8
 NUMBER = 4
@@ -108,7 +109,7 @@ def times(ratio: float) -> str:
     if ratio == 1:
         return "both the same"
     factor, said = max(ratio, 1 / ratio), "cheaper" if ratio > 1 else "more expensive"
-    return f"self-attention is {f'{factor:.2g}' if factor < 100 else f'{factor:,.0f}'} times {said}"
+    return f"self-attention is {whole_from(factor, 100, '.2g')} times {said}"
 
 
 @dataclass(frozen=True)

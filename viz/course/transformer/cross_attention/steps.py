@@ -15,7 +15,7 @@ from viz.course.transformer.cross_attention.maths import Data
 from viz.course.transformer.cross_attention.params import MODEL, SIDES, Params
 from viz.instruments import SILENT, heatmap, words_view
 from viz.labels import distinct, head_name, literal, percent, query_and_key
-from viz.number_text import number
+from viz.number_text import number, or_exactly_zero
 from viz.widgets import controls, engine_client, exhibit_parts, page_parts
 
 SLUG = "cross_attention."
@@ -157,7 +157,10 @@ def swap(params: Params, data: Data) -> Folds:
 
 
 def _each(change: np.ndarray) -> str:
-    return ", ".join(f"{name} {_size(value)}" for name, value in zip(LEAVES, change, strict=True))
+    return ", ".join(
+        f"{name} {or_exactly_zero(value, number(float(value)))}"
+        for name, value in zip(LEAVES, change, strict=True)
+    )
 
 
 def _sentences(data: Data, side: str) -> None:
@@ -234,7 +237,3 @@ def choose() -> None:
             controls.pills("Layer", range(config.n_layers), "layer", best[0])
         with st.container(width="content"):
             controls.pills("Head", range(config.n_heads), "head", best[1])
-
-
-def _size(value: float) -> str:
-    return "exactly 0" if value == 0 else number(float(value))

@@ -19,7 +19,7 @@ from viz.course.transformer.encoder.params import Params
 from viz.instruments import grid, heatmap
 from viz.instruments.kit import origin
 from viz.labels import distinct, head_name, percent
-from viz.number_text import number
+from viz.number_text import number, or_exactly_zero
 from viz.shell import present_layout, state
 from viz.widgets import controls, exhibit_parts, page_parts
 
@@ -75,11 +75,6 @@ def drawn_to(first: np.ndarray, last: np.ndarray, rows: Sequence[int]) -> int:
 def word_of(data: Data) -> int:
     """The word of the link, or the telling one."""
     return state.read(f"{SLUG}word", telling(data), state.whole_number(0, len(data.words) - 1))
-
-
-def exactly(gap: float) -> str:
-    """A difference of floats: nothing at all, or its size."""
-    return "exactly 0" if gap == 0 else f"{gap:.0e}"
 
 
 def _choose_word(data: Data) -> None:
@@ -170,7 +165,9 @@ def layer(params: Params, data: Data) -> Folds:
         f"adds a vector of length {np.linalg.norm(attention):.2f}, the feed-forward network one of {np.linalg.norm(network):.2f}; it leaves with {np.linalg.norm(found[-1].vector):.2f}."
     )
     _choose_word(data)
-    return _folds(data, checks=f"x + attention and the recorded sum differ by {exactly(gap)}.")
+    return _folds(
+        data, checks=f"x + attention and the recorded sum differ by {or_exactly_zero(gap, f'{gap:.0e}')}."
+    )
 
 
 def stack(params: Params, data: Data) -> Folds:
@@ -195,7 +192,8 @@ def stack(params: Params, data: Data) -> Folds:
     )
     controls.slider("N, number of layers applied", 0, n, f"{SLUG}N", n)  # up to the layers of this model
     return _folds(
-        data, checks=f"x ← layer(x), {n} times in a plain loop, and the run differ by {exactly(data.off)}."
+        data,
+        checks=f"x ← layer(x), {n} times in a plain loop, and the run differ by {or_exactly_zero(data.off, f'{data.off:.0e}')}.",
     )
 
 

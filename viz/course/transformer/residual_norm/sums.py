@@ -16,7 +16,7 @@ from viz.course.transformer.residual_norm.charts import Panel, by_depth
 from viz.course.transformer.residual_norm.params import Params
 from viz.course.transformer.residuals import Sum
 from viz.labels import percent, visible
-from viz.number_text import number, scientific
+from viz.number_text import number, or_scientific
 from viz.widgets import engine_client, exhibit_parts, page_parts
 
 SLUG = "residual_norm."
@@ -42,9 +42,7 @@ def factor(value: float) -> str:
     >>> factor(0.0123), factor(12.3), factor(2.345e-10), factor(39471.0)
     ('0.012', '12', '2.3\\xa0·\\xa010⁻¹⁰', '3.9\\xa0·\\xa010⁴')
     """
-    if 1e-3 <= value < 1e4:
-        return f"{float(f'{value:.2g}'):g}"
-    return scientific(value, 2, "\u00a0·\u00a0")
+    return or_scientific(float(f"{value:.2g}"), "g", 1e-3, 1e4, digits=2, times="\u00a0·\u00a0")
 
 
 def pick_model(params: Params) -> None:

@@ -12,6 +12,7 @@ from core.data.speech.clips import WORDS
 from core.data.speech.waves import Wave
 from core.errors import InputError
 from viz.course.vision.letters_over_frames import charts, maths
+from viz.number_text import MEGA, megabytes
 from viz.shell import errors
 from viz.widgets import page_parts
 
@@ -26,7 +27,7 @@ def samples(data: bytes) -> tuple[Wave, int]:
     """
     if len(data) > MOST:
         raise InputError(
-            f"The recording has {len(data) / 1e6:.0f} MB.",
+            f"The recording has {megabytes(len(data), unit=MEGA)}.",
             f"At most {MOST / 1e6:.0f} are opened.",
             "Record a few words.",
         )

@@ -11,6 +11,7 @@ from viz.course.lesson import Folds
 from viz.course.why.autoencoder import charts, compression, concepts
 from viz.course.why.autoencoder.params import SLUG, TAUGHT, WORDS, Params
 from viz.labels import percent
+from viz.number_text import row_of_numbers
 from viz.widgets import exhibit_parts, page_parts
 
 MARKS = {"c": "the bars in the middle"}
@@ -64,7 +65,7 @@ def numbers(p: int) -> str:
 
 def equations(p: int, entry: np.ndarray, context: np.ndarray, lost: float) -> None:
     """Encoder and decoder as products, with the shapes and numbers of this run."""
-    d, shown = entry.size, ", ".join(f"{value:.2f}" for value in context[:6]).replace("-", "−")
+    d, shown = entry.size, row_of_numbers(context[:6])
     equation_view.show("autoencoder.code", f"{SLUG}.", marks=MARKS | {"x": "the box at the left"})
     equation_view.show("autoencoder.decode", f"{SLUG}.", marks=MARKS | {"xhat": "what comes out"})
     sizes = {"p": str(p), "d": str(d)}

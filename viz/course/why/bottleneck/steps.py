@@ -19,7 +19,7 @@ from viz.course.why.bottleneck.copies import CELLS
 from viz.course.why.bottleneck.params import SLUG, Params
 from viz.course.why.charts.unrolled import Lane, unrolled
 from viz.labels import percent
-from viz.number_text import number, scientific
+from viz.number_text import number, percent_or_power
 from viz.shell import state
 from viz.widgets import controls, engine_client, exhibit_parts, page_parts
 
@@ -208,7 +208,7 @@ def slope(params: Params, data: copies.Data) -> Folds:
         f"{SLUG}.slope",
         "How strongly the first letter moves the context vector, over length; and each letter of the word.",
     )
-    left = ", ".join(f"{CELLS[cell]} {share(sizes[9] / sizes[0])}" for cell, sizes in over.items())
+    left = ", ".join(f"{CELLS[cell]} {percent_or_power(sizes[9] / sizes[0])}" for cell, sizes in over.items())
     begins, ends = map(percent, kept.ends)
     n, few, longest = copies.N_WORDS, copies.ENDS, max(COPY_LENGTHS)
     return _told(
@@ -228,17 +228,6 @@ def share_in_words(right: int, n: int) -> str:
     ('all of them', 'more than half, not all', 'half or fewer')
     """
     return ANSWERS[0] if right == n else ANSWERS[1] if 2 * right > n else ANSWERS[2]
-
-
-def share(part: float) -> str:
-    """Return a share in percent, a small one with its power of ten.
-
-    >>> share(0.67), share(8e-12)
-    ('67%', '8 · 10⁻¹⁰%')
-    """
-    if part >= 0.005:
-        return percent(part)
-    return f"{scientific(100 * part)}%"
 
 
 def _why(copy: copies.Copy) -> str:
