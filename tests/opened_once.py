@@ -6,6 +6,7 @@ Opening itself is tested on folders that tests write (core/test_store.py). A shi
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +16,9 @@ import torch
 from core.checkpoints import find, manifest
 from core.model import Model
 
+COMPILERS = ("torch._dynamo", "torch._inductor", "transformers")
+IMPORTED_BY_CORE = [name for name in COMPILERS if name in sys.modules]
+"""Compilers that are there before any test is read: the checkpoints of core alone brought them."""
 SHIPPED = Path(__file__).parents[1] / "assets/models"
 HONEST, HONEST_VERIFY = find.load_model, manifest.verify
 OPENED: list[tuple[Model, list[int]]] = []

@@ -23,6 +23,7 @@ def opened(place: Path, **changes: Any) -> Any:
     return open_model(place)
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize(
     "change",
     [
@@ -55,6 +56,7 @@ def test_a_file_of_words_cuts_as_bert_does(tmp_path: Path) -> None:
     assert model.run("The cats [MASK].").tokens == ("[CLS]", "the", "cat", "##s", "[MASK]", ".", "[SEP]")
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize(
     "name", ["gpt-mini", "bert-mini", "translator-en-es", "prompt-tiny", "induction-tiny", "vectors-mini"]
 )
@@ -62,6 +64,7 @@ def test_our_own_are_among_the_known_ones(name: str) -> None:
     assert "tokenizer" in try_in_child([shipped_folder() / name / TOKENIZER], TOKENIZER)
 
 
+@pytest.mark.quick(5)
 @pytest.mark.parametrize("regex", sorted(tokenizer_sandbox.REGEXES))
 def test_every_known_expression_stands_every_run_of_letters(regex: str) -> None:
     """None of them meets the library's limit of steps, or leaves a letter out, whatever is repeated."""

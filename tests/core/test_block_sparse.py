@@ -51,9 +51,8 @@ def test_of_4096_blocks_622_are_kept(seed):
     found = layout(64, 3, window=3, n_global=2, n_random=3, seed=seed)
     assert found.times.sum((1, 2)).tolist() == [622] * 3 and found.n_blocks**2 == 4096
     assert round(100 * 622 / 4096, 1) == 15.2
-    cells = BlockMask((found,), 64, torch.ones(1, 4096, dtype=torch.bool)).dense()[0]
-    assert cells.sum((1, 2)).tolist() == [622 * 64**2] * 3
-    assert (cells.float().mean((1, 2)) * 100).round(decimals=1).tolist() == [pytest.approx(15.2)] * 3
+    cells = BlockMask((found,), 8, torch.ones(1, 512, dtype=torch.bool)).dense()[0]
+    assert cells.shape[1:] == (512, 512) and cells.sum((1, 2)).tolist() == [622 * 8**2] * 3
 
 
 def test_scores_of_4096_words_fill_768_mib_and_of_512_words_12():

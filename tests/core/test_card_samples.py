@@ -133,6 +133,7 @@ def test_strings_are_gone_on_with_as_the_card_says() -> None:
     )
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("name", ["bert-mini", "bigbird-mini", "albert-mini"])
 def test_blanks_are_filled_as_the_card_says(name: str) -> None:
     model, told = core.open_model(name), []

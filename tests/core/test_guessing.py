@@ -157,7 +157,7 @@ TEXTS = (
 )
 
 
-@pytest.mark.quick(3)
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("text", TEXTS)
 def test_choices_are_words_of_different_ranks_the_models_own_among_them(mini, text):
     game = Round(mini, text)

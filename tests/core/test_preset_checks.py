@@ -53,7 +53,7 @@ def judged(name: str, *kinds: str) -> dict[str, bool]:
     }
 
 
-@pytest.mark.quick(4)
+@pytest.mark.quick(3)
 @pytest.mark.parametrize("name", KINDS)
 def test_the_model_that_opens_keeps_every_promise(name: str):
     found = judged(name, *KINDS[name])

@@ -27,7 +27,7 @@ def test_the_slopes_are_those_of_finite_differences(cell):
     model, step = core.open_model(f"copy-{cell}"), 1e-2
     found = reach.reach(model, ["hope", "ha"])
     x = model.network.embed["token"](torch.tensor([model.tokenizer.encode("hope").ids]))[0].detach()
-    for place in range(4):
+    for place in (0, 3):
         columns = []
         for element in range(x.shape[1]):
             more, less = x.clone(), x.clone()

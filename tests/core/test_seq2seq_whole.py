@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 from decoding_helpers import LINES, ids_of, tokenizer
-from deep import deep
+from deep import deep, in_turn
 from test_seq2seq import build, example
 
 import core
@@ -36,8 +36,7 @@ def opened(attention="bahdanau", **changes):
     return core.Model("tiny", FAMILY, network.cfg, network, names)
 
 
-@pytest.mark.parametrize("cell", ["rnn", "lstm", "gru"])
-@pytest.mark.parametrize("attention", ATTENTIONS)
+@pytest.mark.parametrize(("attention", "cell"), in_turn(ATTENTIONS, ("rnn", "lstm", "gru")))
 def test_torchs_kernels_while_learning_give_what_the_steps_give(attention, cell):
     network, batch = build(attention, cell=cell), example()
     with torch.no_grad():
@@ -64,7 +63,7 @@ def test_gradients_reach_every_parameter(attention, score):
         assert weight.grad.abs().max() < 1e-3 if silent else (weight.grad != 0).any(), name
 
 
-@pytest.mark.parametrize("attention", ATTENTIONS)
+@pytest.mark.parametrize("attention", deep(ATTENTIONS, {"none", "luong-global", "luong-local-p"}))
 def test_writing_step_by_step_gives_the_logits_and_patterns_of_the_whole_pass(attention):
     m = opened(attention, input_feeding=attention == "luong-local-p")
     run, steps = m.run(SOURCE), list(decode(m, SOURCE, core.Greedy(), max_new_tokens=12))
@@ -81,7 +80,7 @@ def test_writing_step_by_step_gives_the_logits_and_patterns_of_the_whole_pass(at
             )
 
 
-@pytest.mark.parametrize("attention", ATTENTIONS)
+@pytest.mark.parametrize("attention", deep(ATTENTIONS, {"bahdanau", "luong-local-p"}))
 def test_beams_carry_their_states_along(attention):
     """Cached states follow their rows: the same as reading every beginning anew (which a harmless edit asks for)."""
     m = opened(attention)
@@ -158,6 +157,7 @@ def test_gradients_belong_to_the_steps():
         run.trace.grad("decoder.attn.pattern")
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("attention", ATTENTIONS)
 def test_a_saved_model_comes_back(tmp_path, attention):
     m = opened(attention)

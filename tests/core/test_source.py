@@ -69,6 +69,7 @@ def taps(lines: tuple[SourceLine, ...]) -> dict[str, SourceLine]:
     return {line.path: line for line in lines if line.path is not None}
 
 
+@pytest.mark.quick(14)
 @pytest.mark.parametrize(
     ("family", "changes"),
     CASES,

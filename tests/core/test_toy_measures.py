@@ -141,6 +141,7 @@ def run(monkeypatch, capsys, model: Model, *argv: str) -> tuple[int, str, str]:
     return code, out.out, out.err
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize(
     ("name", "said"),
     [

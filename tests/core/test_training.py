@@ -117,7 +117,7 @@ def test_same_seed_same_losses_other_seed_others(tmp_path):
     for number, seed in enumerate((3, 3, 4)):
         task, work = Copies(), tmp_path / str(number)
         work.mkdir()
-        outcome = train(recipe(), task, plan(work, steps=8, seed=seed), CPU)
+        outcome = train(recipe(), task, plan(work, steps=4, seed=seed), CPU)
         runs.append((task.losses, weights_of(outcome)))
     assert runs[0][0] == runs[1][0]
     assert_same(runs[0][1], runs[1][1])
@@ -129,12 +129,12 @@ def test_a_resumed_run_equals_one_that_was_not_interrupted(tmp_path):
     whole, parts = tmp_path / "whole", tmp_path / "parts"
     whole.mkdir()
     parts.mkdir()
-    straight = train(recipe(), Copies(), plan(whole, steps=12), CPU)
-    stopped = train(recipe(), Copies(interrupt_at=5), plan(parts, steps=12), CPU)
+    straight = train(recipe(), Copies(), plan(whole, steps=8), CPU)
+    stopped = train(recipe(), Copies(interrupt_at=5), plan(parts, steps=8), CPU)
     assert (stopped.stopped, stopped.steps) == (True, 5)
     torch.manual_seed(12345)  # whatever happened in between
-    resumed = train(recipe(), Copies(), plan(parts, steps=12, resume=True), CPU)
-    assert (resumed.stopped, resumed.steps, resumed.tokens) == (False, 12, straight.tokens)
+    resumed = train(recipe(), Copies(), plan(parts, steps=8, resume=True), CPU)
+    assert (resumed.stopped, resumed.steps, resumed.tokens) == (False, 8, straight.tokens)
     assert_same(weights_of(resumed), weights_of(straight))
     assert resumed.log[-1]["valid_nats"] == straight.log[-1]["valid_nats"]
 
@@ -168,12 +168,12 @@ def test_ctrl_c_ends_after_the_step_in_hand(tmp_path):
 
     before = signal.getsignal(signal.SIGINT)
     (tmp_path / "a").mkdir()
-    outcome = train(recipe(), Pressed(), plan(tmp_path, steps=12), CPU)
+    outcome = train(recipe(), Pressed(), plan(tmp_path, steps=6), CPU)
     assert (outcome.stopped, outcome.steps) == (True, 3)
     assert signal.getsignal(signal.SIGINT) is before
-    resumed = train(recipe(), Copies(), plan(tmp_path, steps=12, resume=True), CPU)
+    resumed = train(recipe(), Copies(), plan(tmp_path, steps=6, resume=True), CPU)
     assert_same(
-        weights_of(resumed), weights_of(train(recipe(), Copies(), plan(tmp_path / "a", steps=12), CPU))
+        weights_of(resumed), weights_of(train(recipe(), Copies(), plan(tmp_path / "a", steps=6), CPU))
     )
 
 
@@ -205,7 +205,7 @@ def test_a_checkpoint_is_written_on_the_way(tmp_path, monkeypatch):
 
 def test_given_weights_are_the_beginning(tmp_path):
     (tmp_path / "b").mkdir()
-    first = train(recipe(), Copies(), plan(tmp_path, steps=40), CPU)
+    first = train(recipe(), Copies(), plan(tmp_path, steps=15), CPU)
     task = Copies(seed=1)
     train(recipe(lr=0.0, matrix_lr=0.0), task, plan(tmp_path / "b", steps=1, weights=weights_of(first)), CPU)
     fresh = Copies(seed=1)

@@ -73,6 +73,7 @@ def test_one_step_equals_the_cell_of_torch(name):
         torch.testing.assert_close(ours, his, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.quick(12)
 @pytest.mark.parametrize("learnt", [False, True], ids=["steps", "kernel"])
 @pytest.mark.parametrize("n_layers", [1, 2])
 @pytest.mark.parametrize("bidirectional", [False, True], ids=["one", "two"])
