@@ -5,9 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from api_reference import write_reference
+from api_reference import check_docstrings, write_reference
 
 
+def test_every_public_function_and_class_has_a_docstring() -> None:
+    pytest.importorskip("pdoc")
+    check_docstrings()
+
+
+@pytest.mark.slow
 def test_the_reference_is_written_without_a_warning(tmp_path: Path) -> None:
     pytest.importorskip("pdoc")
     write_reference(tmp_path)

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from test_vocabulary import all_statements
 
 ROOT = Path(__file__).resolve().parents[1]
 PYTHON = sorted([*(ROOT / "core").rglob("*.py"), *(ROOT / "viz").rglob("*.py"), ROOT / "app.py"])
@@ -77,11 +78,16 @@ def _name(path: Path) -> str:
 
 
 @functools.cache
+def _text(path: Path) -> str:
+    return path.read_text("utf-8")
+
+
+@functools.cache
 def _statements(path: Path) -> list[ast.Import | ast.ImportFrom | ast.Assign]:
     """Return what a file imports and what it gives to an attribute, wherever it stands; each file is parsed once for all tests."""
     return [
         node
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        for node in all_statements(ast.parse(_text(path)).body)
         if isinstance(node, ast.Import | ast.ImportFrom)
         or (
             isinstance(node, ast.Assign) and any(isinstance(target, ast.Attribute) for target in node.targets)
@@ -295,7 +301,7 @@ def test_the_inside_of_streamlit_is_known_to_the_platform_alone() -> None:
 
 
 def test_nobody_searches_the_heap_or_replaces_names_of_others() -> None:
-    searched = {_name(path) for path in PYTHON if "get_objects" in path.read_text("utf-8")}
+    searched = {_name(path) for path in PYTHON if "get_objects" in _text(path)}
     assert not searched
     alien = re.compile(r"(streamlit|altair|plotly|uvicorn|starlette)\b")
     replaced = []
@@ -322,7 +328,7 @@ def test_free_work_opens_models_for_its_session_only() -> None:
     """A link may name what another visitor trained or uploaded."""
     asks = re.compile(r"^(?!\s*>>>).*\bdefault\(\)\.(open|entry)\((?!\w+, session)", re.MULTILINE)
     homes = (ROOT / "viz" / "workspace", ROOT / "viz" / "widgets")
-    texts = {_name(path): path.read_text("utf-8") for path in PYTHON if {*homes} & {*path.parents}}
+    texts = {_name(path): _text(path) for path in PYTHON if {*homes} & {*path.parents}}
     assert len(texts) > 100 and [name for name, text in texts.items() if asks.search(text)] == []
 
 
@@ -346,7 +352,7 @@ def test_the_formatter_lays_out_every_line_and_an_exception_says_why() -> None:
     found = [
         f"{_name(path)}:{number}"
         for path in sorted([*PYTHON, *(ROOT / "tests").rglob("*.py"), ROOT / "setup.py"])
-        for number, line in enumerate(path.read_text("utf-8").splitlines(), 1)
+        for number, line in enumerate(_text(path).splitlines(), 1)
         if unsaid.search(line)
     ]
     assert not found
@@ -355,10 +361,9 @@ def test_the_formatter_lays_out_every_line_and_an_exception_says_why() -> None:
 @pytest.mark.parametrize("pattern", NEVER)
 def test_never_written(pattern: str) -> None:
     found = [
-        f"{_name(path)}:{number}"
+        f"{_name(path)}:{_text(path).count(chr(10), 0, match.start()) + 1}"
         for path in PYTHON + BROWSER
-        for number, line in enumerate(path.read_text("utf-8").splitlines(), 1)
-        if re.search(pattern, line)
+        for match in re.finditer(pattern, _text(path))
     ]
     assert not found, NEVER[pattern]
 
@@ -366,12 +371,12 @@ def test_never_written(pattern: str) -> None:
 def test_percent_has_one_form() -> None:
     spaced = re.compile(r"[\d}][ \u00a0]%(?=[^\w( ]|\s[a-z]{2}|$)", re.MULTILINE)
     texts = [*PYTHON, *BROWSER, *(ROOT / "viz").rglob("*.md"), *(ROOT / "viz").rglob("*.toml")]
-    assert not [_name(path) for path in texts if spaced.search(path.read_text("utf-8"))], "82.8%, no space"
+    assert not [_name(path) for path in texts if spaced.search(_text(path))], "82.8%, no space"
 
 
 def test_components_are_registered_with_constant_code() -> None:
-    for path in (path for path in PYTHON if "component(" in path.read_text("utf-8")):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    for path in (path for path in PYTHON if "component(" in _text(path)):
+        for node in ast.walk(ast.parse(_text(path))):
             if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("component"):
                 inside = [
                     part

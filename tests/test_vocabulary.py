@@ -106,17 +106,33 @@ def docstrings(body: list[ast.stmt]) -> Iterator[tuple[str, int]]:
 
 def openings(tree: ast.Module) -> Iterator[tuple[str, int]]:
     """Yield the first word of each function's docstring, and the line of the function."""
-    for node in ast.walk(tree):
+    for node in all_statements(tree.body):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and (text := ast.get_docstring(node)):
             yield text.split()[0].rstrip(".,:;"), node.lineno
 
 
+def all_statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """Yield these statements and those inside them, without a look into their expressions.
+
+    >>> source = "try:\\n    a = 1\\nexcept E:\\n    b = 2\\nelse:\\n    for c in d:\\n        import e"
+    >>> sorted(type(node).__name__ for node in all_statements(ast.parse(source).body))
+    ['Assign', 'Assign', 'For', 'Import', 'Try']
+    """
+    pending = list(body)
+    while pending:
+        node = pending.pop()
+        yield node
+        for block in blocks(node):
+            pending += block
+
+
 def blocks(node: ast.stmt) -> Iterator[list[ast.stmt]]:
     """Yield the lists of statements inside a statement."""
-    for part in ("body", "orelse", "finalbody"):
-        yield getattr(node, part, [])
-    for part in ("handlers", "cases"):
-        yield from (branch.body for branch in getattr(node, part, []))
+    for part in node._fields:
+        if part in ("body", "orelse", "finalbody"):
+            yield getattr(node, part)
+        elif part in ("handlers", "cases"):
+            yield from (branch.body for branch in getattr(node, part))
 
 
 def bare(source: str) -> list[tuple[str, int]]:

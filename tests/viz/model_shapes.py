@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -31,10 +32,12 @@ LINES = [
 ]
 
 
+@cache
 def _pieces() -> tokenizers.Tokenizer:
     return learn_wordpiece(LINES * 2, 300)
 
 
+@cache
 def _renamed() -> tokenizers.Tokenizer:
     rules = _pieces().to_str()
     for name, other in (("[MASK]", "<mask>"), ("[CLS]", "<s>"), ("[SEP]", "</s>")):
@@ -42,15 +45,18 @@ def _renamed() -> tokenizers.Tokenizer:
     return tokenizers.Tokenizer.from_str(rules)
 
 
+@cache
 def _bpe() -> tokenizers.Tokenizer:
     return learn_byte_level_bpe(LINES * 2, 320, MARKS, prefix_space=True)
 
 
+@cache
 def _bytes() -> tokenizers.Tokenizer:
     """No piece but the 256 bytes."""
     return learn_byte_level_bpe(LINES, 256 + len(MARKS), MARKS, prefix_space=False)
 
 
+@cache
 def _letters() -> tokenizers.Tokenizer:
     """Small letters alone: no token for anything unknown, which is dropped, and none for a space."""
     vocab = {piece: index for index, piece in enumerate((*MARKS, *LETTERS, "."))}

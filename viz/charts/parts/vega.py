@@ -46,6 +46,10 @@ class Chart(alt.Chart):
         """Return a copy of this chart with these channels."""
         return super().encode(*args, **{name: _channel(name, said) for name, said in channels.items()})
 
+    def copy(self, deep: bool | Iterable[Any] = True, ignore: list[str] | None = None) -> Chart:
+        """Return a copy; a deep one, as Altair takes two of each layer, shares the parts of this chart, which nobody changes."""
+        return super().copy(deep is not True and deep, ignore)
+
 
 def _channel(name: str, value: Any) -> Any:
     """Return the channel of this name for a field, a value or a condition; a finished channel, or one without content, is returned unchanged."""

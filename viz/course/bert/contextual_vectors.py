@@ -110,7 +110,12 @@ def sentences(model: Model, texts: Sequence[str], how: str) -> Array:
 
     how: "[CLS]" is the first place, "mean of all places" leaves [CLS] and [SEP] out, "mean of table vectors" has no context.
     """
-    found = []
+    return in_all_ways(model, texts)[how]
+
+
+def in_all_ways(model: Model, texts: Sequence[str]) -> dict[str, Array]:
+    """Read the vectors of the sentences in each of HOWS from the same runs."""
+    found: dict[str, list[Array]] = {how: [] for how in HOWS}
     for at in range(0, len(texts), AT_ONCE):
         for run in model.run_many(list(texts[at : at + AT_ONCE]), keep=KEEP):
             inside = [place for place, span in enumerate(run.spans) if span is not None]
@@ -118,9 +123,10 @@ def sentences(model: Model, texts: Sequence[str], how: str) -> Array:
                 raise InputError(
                     "There is no word.", "A sentence's vector is made of its words.", "Type a sentence."
                 )
-            rows = np.asarray(run.trace["embed.token"]) if how == HOWS[2] else run.hidden()[-1]
-            found.append(rows[0] if how == HOWS[0] else rows[inside].mean(0))
-    return np.stack(found).astype(np.float64)
+            table, last = np.asarray(run.trace["embed.token"]), run.hidden()[-1]
+            for how, row in zip(HOWS, (last[0], last[inside].mean(0), table[inside].mean(0)), strict=True):
+                found[how].append(row)
+    return {how: np.stack(rows).astype(np.float64) for how, rows in found.items()}
 
 
 def belongs(model: Any, word: str, groups: Sequence[Sequence[str]]) -> list[tuple[str, int, float]]:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 import dataclasses
 import functools
 import importlib
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +24,10 @@ SHARED = ("viz.widgets", "viz.workspace.shared", "viz.course.shared", "viz.cours
 """Packages of controls that several pages share."""
 PRESENTATION_PARAMS = ("present",)
 """Parameters for the way a view is shown, which are not saved with a lesson."""
+_TEXT = re.compile(r"""(?<=["'}])[a-z_.]{1,60}(?=["'{])""")
+"""A text in a source that may be a name, between its quotes; of an f-string what is between its braces."""
+_PARAMS = re.compile(r"^class Params\b.*\n((?:[ \t]+.*\n|\n)*)", re.MULTILINE)
+_FIELD = re.compile(r"^    (\w+): ", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -131,20 +134,10 @@ def _names(entry: Entry) -> frozenset[str]:
 @functools.cache
 def _words(path: Path) -> frozenset[str]:
     """Return every word in a file that may be the name of a parameter: `masks.drawn`, `{slug}.step`, a field of `Params`."""
-    return frozenset(_names_in(path))
-
-
-def _names_in(path: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            if re.fullmatch(r"[a-z_.]{1,60}", node.value):
-                yield from node.value.split(".")
-        elif isinstance(node, ast.ClassDef) and node.name == "Params":
-            yield from (
-                part.target.id
-                for part in node.body
-                if isinstance(part, ast.AnnAssign) and isinstance(part.target, ast.Name)
-            )
+    source = path.read_text("utf-8")  # to parse all files of a chapter takes seconds
+    texts = _TEXT.findall(source)
+    fields = (field for params in _PARAMS.findall(source) for field in _FIELD.findall(params))
+    return frozenset((*(word for text in texts for word in text.split(".")), *fields))
 
 
 def _shorten_visibly(text: str) -> str:

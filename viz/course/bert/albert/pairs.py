@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 import torch
@@ -45,13 +45,14 @@ class Pair:
         return Counter(words(self.first)) + Counter(words(self.second))
 
 
-def words(text: str) -> list[str]:
+@lru_cache(2048)
+def words(text: str) -> tuple[str, ...]:
     """Return the words of a text in lower case, without punctuation marks.
 
     >>> words("He said: no!")
-    ['he', 'said', 'no']
+    ('he', 'said', 'no')
     """
-    return [word.lower() for word in words_in(text) if word[0].isalnum()]
+    return tuple(word.lower() for word in words_in(text) if word[0].isalnum())
 
 
 @cache

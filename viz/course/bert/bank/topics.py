@@ -15,6 +15,7 @@ from viz.course.bert import contextual_vectors, senses
 from viz.course.bert.bank.params import MODEL
 from viz.course.bert.stories import GAP, stories
 from viz.course.shared.wilson_interval import wilson
+from viz.memo import remembered
 
 RIDGE = 100.0
 
@@ -48,7 +49,7 @@ def classified(how: str) -> Classified:
         for at, text in enumerate(story)
     ]
     texts, labels, train = (np.array(column) for column in zip(*rows, strict=True))
-    vectors = contextual_vectors.sentences(default().open(MODEL), texts.tolist(), how)
+    vectors = _in_all_ways(tuple(texts.tolist()))[how]
     vectors = (vectors - vectors[train].mean(0)) / (vectors[train].std(0) + 1e-6)
     one_hot = np.eye(labels.max() + 1)[labels[train]]
     seen = vectors[train]
@@ -59,10 +60,16 @@ def classified(how: str) -> Classified:
     return Classified(int((best == labels[~train]).sum()), int((~train).sum()))
 
 
+def _in_all_ways(texts: tuple[str, ...]) -> dict[str, np.ndarray]:
+    """The vectors of our sentences, made once for all ways of reading them."""
+    model = default().open(MODEL)
+    return remembered(model, texts, lambda: contextual_vectors.in_all_ways(model, texts))
+
+
 def cosines(how: str) -> tuple[np.ndarray, np.ndarray]:
     """Return the cosine of each sentence with the one that means the same, and with the one that looks alike."""
     texts = [text for row in senses.TRIPLES for text in (row.text, row.same, row.alike)]
-    rows = contextual_vectors.sentences(default().open(MODEL), texts, how).reshape(len(senses.TRIPLES), 3, -1)
+    rows = _in_all_ways(tuple(texts))[how].reshape(len(senses.TRIPLES), 3, -1)
     found = np.array([contextual_vectors.cosines(three)[0, 1:] for three in rows])
     return found[:, 0], found[:, 1]
 
