@@ -123,7 +123,7 @@ def unfold(patch: pytest.MonkeyPatch) -> None:
 def states(slug: str) -> list[dict[str, str]]:
     """What is chosen in turn so that all boxes of a page are seen: each step of an exhibit, each view by each kind of model."""
     entry = next(entry for entry in pages.discover() if entry.slug == slug)
-    if isinstance(entry.info, pages.Exhibit):
+    if isinstance(entry.info, pages.ExhibitInfo):
         return [{f"{slug}.step": str(step)} for step in range(1, len(entry.steps) + 1)]
     models = MODELS if "model" in entry.fields else ("",)
     return [view | ({"model": model} if model else {}) for view in VIEWS.get(slug, ({},)) for model in models]

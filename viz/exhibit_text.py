@@ -85,7 +85,7 @@ class Cite:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Exhibit:
+class ExhibitInfo:
     """An exhibit of the course: title, chapter, order in it, a claim of one sentence, its sources, minutes."""
 
     title: str
@@ -114,7 +114,7 @@ class Text:
     """A text.md: what the exhibit says of itself, the errata that it shows, the words of each step (one without a name where there are
     no steps), `sources`, what its documents show and what is ours, and `data`: its example sentences, the words of its pictures."""
 
-    info: Exhibit
+    info: ExhibitInfo
     errata: tuple[str, ...]
     steps: tuple[StepText, ...]
     sources: str = ""
@@ -148,7 +148,7 @@ def read(file: Path) -> Text:
     if not steps:
         step_texts = (_words("", "", shared, tuple(id for id, *_ in errata)),)
     return Text(
-        Exhibit(chapter=chapter, cites=cites, **about),
+        ExhibitInfo(chapter=chapter, cites=cites, **about),
         tuple(dict.fromkeys(id for id, *_ in errata)),
         step_texts,
         sources,

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from viz.charts import thumbs
-from viz.course.lesson import Folds, Lesson, Step
+from viz.course.exhibit import Exhibit, Folds, Step
 from viz.instruments import heatmap
 from viz.widgets import exhibit_parts, page_parts
 from viz.widgets.knobs import Knobs, knob, sentence
@@ -62,4 +62,4 @@ def draw(params: Params, data: tuple[list[str], np.ndarray]) -> Folds:
     )
 
 
-LESSON = Lesson(__file__, Params, compute, [Step(draw)] * 3, controls=("text",))
+EXHIBIT = Exhibit(__file__, Params, compute, [Step(draw)] * 3, controls=("text",))

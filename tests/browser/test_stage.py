@@ -42,7 +42,7 @@ def page(chromium: Any) -> Iterator[Any]:
     context.close()
 
 
-def visit(page: Any, address: str, selector: str = ".st-key-lesson-steps button") -> None:
+def visit(page: Any, address: str, selector: str = ".st-key-exhibit-steps button") -> None:
     page.goto(address)
     page.wait_for_selector(selector)
     settle(page)
@@ -60,17 +60,17 @@ def press(page: Any, *keys: str) -> str:
 @pytest.mark.slow
 def test_the_keys_walk_through_the_steps_and_on_to_the_next_exhibit(page: Any, app_url: str) -> None:
     visit(page, f"{app_url}/masks")
-    title, asked = (page.locator(place).inner_text() for place in ("h1", ".st-key-lesson-says"))
+    title, asked = (page.locator(place).inner_text() for place in ("h1", ".st-key-exhibit-says"))
     assert press(page, "ArrowRight") == "/masks?masks.step=2"
     assert press(page, " ") == "/masks?masks.step=3"
     assert press(page, "1") == "/masks?masks.step=1"
-    assert page.locator(".st-key-lesson-says").inner_text() == asked
+    assert page.locator(".st-key-exhibit-says").inner_text() == asked
     assert press(page, "3", "ArrowLeft") == "/masks?masks.step=2"
     assert press(page, "9") == "/masks?masks.step=2", "there is no ninth step"
     page.get_by_role("textbox").first.click()
     assert press(page, "3", "ArrowRight") == "/masks?masks.step=2", "in a box a key is a letter"
     page.locator("h1").click()
-    following = page.locator(".st-key-lesson-next a").get_attribute("href")
+    following = page.locator(".st-key-exhibit-next a").get_attribute("href")
     assert press(page, "6", "ArrowRight").partition("?")[0] == "/" + urlsplit(following).path.lstrip("/")
     page.go_back()
     settle(page)
@@ -85,7 +85,7 @@ def test_present_is_large_and_quiet_and_travels_and_escape_leaves_it(page: Any, 
     for hidden in (
         '[data-testid="stHeader"]',
         '[data-testid="stExpander"]',
-        ".st-key-lesson-foot",
+        ".st-key-exhibit-foot",
         ".st-key-restore",
     ):
         assert not page.locator(hidden).first.is_visible(), hidden
@@ -121,7 +121,7 @@ WORST = ["scaling-4", "weighting-1", "alignment-4", "score_functions-1", "retrie
 def test_question_and_picture_are_on_one_screen(page: Any, app_url: str, at: str) -> None:
     slug, step = at.split("-")
     page.goto(f"{app_url}/{slug}?present=1&{slug}.step={step}")
-    page.locator(".st-key-lesson-says").wait_for()
+    page.locator(".st-key-exhibit-says").wait_for()
     page.wait_for_function(f"{LAST.removeprefix('() => ')} > 250")
     settle(page)
     assert page.evaluate(LAST) <= 720, "asked"

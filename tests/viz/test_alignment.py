@@ -31,7 +31,7 @@ KINDS = {
     "luong-global-en-es": {"attention": "luong-global", "score": "general", "input_feeding": True},
     "rnn-en-es": {"attention": "none", "bidirectional": False},
 }
-SCRIPT = "from viz.shell import errors\nfrom viz.course.why.alignment import exhibit as e\nwith errors.guard():\n    e.LESSON.page()"
+SCRIPT = "from viz.shell import errors\nfrom viz.course.why.alignment import exhibit as e\nwith errors.guard():\n    e.EXHIBIT.page()"
 TEXT = "She has a white car."
 
 
@@ -125,7 +125,7 @@ def test_who_asks_is_a_matter_of_the_model():
 # ------------------------------------------------------------------ the page
 
 
-@pytest.mark.parametrize("step", range(1, len(exhibit.LESSON.steps) + 1))
+@pytest.mark.parametrize("step", range(1, len(exhibit.EXHIBIT.steps) + 1))
 @pytest.mark.parametrize("asks", deep(maths.ASKERS, list(maths.ASKERS)[1:]))
 def test_every_step_has_a_picture_and_a_sentence_of_numbers(step, asks):
     test = page(step, asks=asks)
@@ -138,7 +138,7 @@ def test_every_step_has_a_picture_and_a_sentence_of_numbers(step, asks):
 
 @pytest.mark.quick(2)
 @pytest.mark.parametrize("engine", [("bahdanau-en-es",)], indirect=True)
-@pytest.mark.parametrize("step", range(1, len(exhibit.LESSON.steps) + 1))
+@pytest.mark.parametrize("step", range(1, len(exhibit.EXHIBIT.steps) + 1))
 def test_one_model_is_enough_and_the_page_says_what_is_missing(step):
     test = page(step, asks="now")
     assert "luong-global-en-es is not here yet" in said(test)

@@ -33,7 +33,7 @@ def notes(test: AppTest) -> list[str]:
 def test_the_page_opens_with_a_question_whose_answer_is_covered():
     test = page()
     data = exhibit.compute(Params())
-    assert not test.exception and test.title[0].value == exhibit.LESSON.text.info.title
+    assert not test.exception and test.title[0].value == exhibit.EXHIBIT.text.info.title
     assert "?" in notes(test) and data.exits["french"] not in notes(test)
     told = page(state={"predict:autoencoder.first": data.exits["french"]})
     assert "Right." in said(told) and data.exits["french"] in notes(told)
@@ -151,7 +151,7 @@ def test_the_last_question_has_the_runs_answer():
 def test_the_words_name_the_list_as_it_is():
     assert (
         f"the {len(TAUGHT)} words of our list; words outside it ({', '.join(concepts.UNTAUGHT[:4])} and others)"
-        in exhibit.LESSON.text.steps[1].look
+        in exhibit.EXHIBIT.text.steps[1].look
     )
 
 
@@ -166,4 +166,4 @@ def test_that_so_many_numbers_lose_nothing_is_not_sold_as_a_finding():
     """Letters around their mean span one dimension less than there are letters, whatever they show."""
     data = compression.letter_data()
     assert len(data.floor()) - 1 <= len(data.rows) - 1
-    assert "it is the concept" not in " ".join(step.says for step in exhibit.LESSON.text.steps)
+    assert "it is the concept" not in " ".join(step.says for step in exhibit.EXHIBIT.text.steps)

@@ -19,7 +19,7 @@ from viz.course.why.charts.unrolled import Lane, unrolled
 from viz.labels import percent
 from viz.number_text import percent_or_power
 
-SCRIPT = "from viz.shell import errors\nfrom viz.course.why.bottleneck import exhibit as e\nwith errors.guard():\n    e.LESSON.page()"
+SCRIPT = "from viz.shell import errors\nfrom viz.course.why.bottleneck import exhibit as e\nwith errors.guard():\n    e.EXHIBIT.page()"
 WORD = "attention"
 
 
@@ -74,10 +74,10 @@ def test_the_context_is_what_each_direction_holds_at_its_end(cell):
 # ------------------------------------------------------------------ the page
 
 
-@pytest.mark.parametrize("step", deep(range(1, len(exhibit.LESSON.steps) + 1), {1}))
+@pytest.mark.parametrize("step", deep(range(1, len(exhibit.EXHIBIT.steps) + 1), {1}))
 def test_every_step_is_drawn_before_a_room(step):
     test = AppTest.from_string(
-        "from viz.course.why.bottleneck import exhibit as e\ne.LESSON.page()", default_timeout=120
+        "from viz.course.why.bottleneck import exhibit as e\ne.EXHIBIT.page()", default_timeout=120
     )
     test.query_params["bottleneck.step"], test.query_params["present"] = str(step), "1"
     assert not test.run().exception and len(test.get("vega_lite_chart")) == 1

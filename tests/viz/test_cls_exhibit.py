@@ -25,7 +25,7 @@ from viz.course.bert.cls_and_pairs.params import CLASSES, PAIRS, SLUG
 from viz.labels import literal, percent
 
 FOLDS = [f"fold:cls_and_pairs.{name}" for name in ("equation", "looking", "table", "take")] + [
-    f"fold:{exhibit.LESSON.text.info.title}.documents"
+    f"fold:{exhibit.EXHIBIT.text.info.title}.documents"
 ]
 TEXT = "The soup was not awful."
 SINGLE, PAIRED = "recorded: opinions-full", "recorded: pairs-full"
@@ -70,7 +70,7 @@ def of(model: str, text: str, pair: str | None = None, edits=()) -> maths.Said:
 @pytest.mark.parametrize("step", range(1, 7))
 def test_every_step_has_a_picture_and_a_question(step):
     test = page(step)
-    assert not test.exception and test.title[0].value == exhibit.LESSON.text.info.title
+    assert not test.exception and test.title[0].value == exhibit.EXHIBIT.text.info.title
     assert test.get("vega_lite_chart") or test.get("bidi_component")
     assert "went wrong" not in said(test) and "Predict, then look" in said(test)
 

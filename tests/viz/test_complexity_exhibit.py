@@ -12,7 +12,7 @@ from viz.course.transformer.complexity.params import N, P, Params
 
 SLUG = "complexity."
 FOLDS = [f"fold:complexity.{name}" for name in ("equation", "looking", "table", "take")] + [
-    f"fold:{exhibit.LESSON.text.info.title}.documents"
+    f"fold:{exhibit.EXHIBIT.text.info.title}.documents"
 ]
 RIGHT = ("more", "recurrence")
 

@@ -95,7 +95,7 @@ def test_the_exhibit_stands_between_its_neighbours(blackboard: pages.Entry) -> N
 def test_the_foot_comes_even_where_the_page_fails(
     blackboard: pages.Entry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(blackboard.module, "LESSON", SimpleNamespace(page=lambda: 1 / 0))
+    monkeypatch.setattr(blackboard.module, "EXHIBIT", SimpleNamespace(page=lambda: 1 / 0))
     assert "Something went wrong" in said(shown("blackboard")) and "→](/" in said(shown("blackboard"))
 
 

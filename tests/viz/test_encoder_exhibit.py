@@ -9,7 +9,7 @@ from packets import opened, unpacked
 from streamlit.testing.v1 import AppTest
 
 from viz.charts.curves import number
-from viz.course.lesson import filled
+from viz.course.exhibit import filled
 from viz.course.transformer.encoder import exhibit, maths, steps
 from viz.course.transformer.encoder.params import MODELS, SENTENCES, SHAPES, Params
 from viz.number_text import or_exactly_zero
@@ -146,6 +146,6 @@ def test_the_parameters_stand_below_the_equation():
 
 def test_the_lines_to_take_away_make_the_same_numbers(data):
     names: dict[str, object] = {}
-    exec(filled(exhibit.LESSON.text.steps[0].code, {}, Params(model=data.run.model.name)), names)
+    exec(filled(exhibit.EXHIBIT.text.steps[0].code, {}, Params(model=data.run.model.name)), names)
     np.testing.assert_allclose(names["found"].kept, data.depth.kept, atol=1e-5)
     np.testing.assert_allclose(names["states"], data.states, atol=1e-4)

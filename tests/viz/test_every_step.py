@@ -14,7 +14,7 @@ from exhibit_pages import drawn, said
 from exhibit_visits import answered, well
 from streamlit.testing.v1 import AppTest
 
-from viz.course.lesson import LATER, Lesson
+from viz.course.exhibit import LATER, Exhibit
 from viz.shell import pages
 from viz.widgets import export
 
@@ -36,12 +36,12 @@ ALL_THERE = {
 """Steps whose question covers nothing, and why."""
 
 
-def folds(lesson: Lesson[Any, Any], slug: str) -> dict[str, bool]:
+def folds(exhibit: Exhibit[Any, Any], slug: str) -> dict[str, bool]:
     """All folds of a page, open."""
     return dict.fromkeys(
         (
             *(f"fold:{slug}.{name}" for name in ("equation", "looking", "table", "take")),
-            f"fold:{lesson.text.info.title}.documents",
+            f"fold:{exhibit.text.info.title}.documents",
         ),
         True,
     )
@@ -64,10 +64,10 @@ def questions(test: AppTest) -> list[Any]:
 def test_a_step_opens_its_folds_and_tells_nothing_before_the_guess(
     slug: str, step: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lesson = pages.find(slug).module.LESSON
+    exhibit = pages.find(slug).module.EXHIBIT
     taken: list[Mapping[str, np.ndarray]] = []
     monkeypatch.setattr(export, "npz", lambda arrays: taken.append(arrays) or b"-")
-    test = drawn(slug, {f"{slug}.step": str(step)}, folds(lesson, slug))
+    test = drawn(slug, {f"{slug}.step": str(step)}, folds(exhibit, slug))
     well(test, "before")
     own = set(taken[-1])
     asked = [] if (slug, step) in ALL_THERE else questions(test)
@@ -88,7 +88,7 @@ def test_a_step_opens_its_folds_and_tells_nothing_before_the_guess(
     table = test.dataframe[-1].value
     assert table.size and not table.isna().all(axis=None)
     assert all(np.asarray(values).size for values in taken[-1].values())
-    for id in lesson.text.steps[step - 1].errata:
+    for id in exhibit.text.steps[step - 1].errata:
         assert id in said(test)
     with contextlib.redirect_stdout(io.StringIO()) as printed:
         exec(compile(test.code[-1].value, f"{slug} {step}", "exec"), {})

@@ -231,7 +231,7 @@ def test_without_the_model_learned_positions_say_what_is_missing(monkeypatch):
 
 def _open(**choices: object) -> AppTest:
     at = AppTest.from_string(
-        "from viz.course.self_attention.positional_encoding import exhibit as e\ne.LESSON.page()",
+        "from viz.course.self_attention.positional_encoding import exhibit as e\ne.EXHIBIT.page()",
         default_timeout=60,
     )
     for name, value in choices.items():

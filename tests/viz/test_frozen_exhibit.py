@@ -26,7 +26,7 @@ from viz.labels import percent
 SLUG = "frozen_or_full"
 FOLDS = (
     *(f"{SLUG}.{name}" for name in ("equation", "looking", "table", "take")),
-    f"{exhibit.LESSON.text.info.title}.documents",
+    f"{exhibit.EXHIBIT.text.info.title}.documents",
 )
 RIGHT = {"opinions": (0.52, 0.96), "pairs": (0.4, 0.71), "answers": (0.05, 0.6), "tags": (0.91, 0.98)}
 TITLES = {"opinions": "Opinions", "tags": "Tags"}

@@ -27,7 +27,7 @@ from viz.course.gpt.gpt_tasks.params import RIGHT, TEXTS, Example
 from viz.labels import percent
 
 FOLDS = [f"fold:gpt_tasks.{name}" for name in ("equation", "looking", "table", "take")] + [
-    f"fold:{exhibit.LESSON.text.info.title}.documents"
+    f"fold:{exhibit.EXHIBIT.text.info.title}.documents"
 ]
 
 

@@ -18,7 +18,7 @@ from viz.shell import pages
 from viz.shell.lessons import toml_format, views
 from viz.shell.lessons.plan import Plan, Stop
 from viz.shell.lessons.session import Presentation
-from viz.shell.pages import Exhibit
+from viz.shell.pages import ExhibitInfo
 from viz.shell.questions.question import Choice
 from viz.shell.room_bar import lecture
 from viz.widgets import quiz
@@ -83,7 +83,7 @@ def test_five_lessons_ship_as_long_as_they_say_and_with_a_note_at_every_stop() -
             assert len(stop.note) > 60 and view.link == stop.view, (
                 "a shipped link is written as the atlas writes it"
             )
-            assert stop.question != "page" or isinstance(view.entry.info, Exhibit)
+            assert stop.question != "page" or isinstance(view.entry.info, ExhibitInfo)
             assert bool(stop.asks) == (stop.question == "page"), "the list quotes the question"
     longest = {views.parse_view(stop.view).entry.slug for stop in READY[-1].stops}
     assert longest >= NEWEST
@@ -136,7 +136,7 @@ def test_a_handout_has_the_sentence_the_note_and_the_question_of_each_stop(
     assert visits == [("masks", "masks.step=2"), ("scaling", ""), ("masks", "masks.step=3")]
     assert [stop["asks"] for stop in made["stops"]] == ["", "*Which* one?", "How many?"]
     assert [stop["options"] for stop in made["stops"]] == [[], ["one", "two"], ["one", "two"]]
-    steps = pages.find("masks").module.LESSON.text.steps
+    steps = pages.find("masks").module.EXHIBIT.text.steps
     assert [made["stops"][at]["says"] for at in (0, 2)] == [steps[1].says, steps[2].says]
     keys = [picture["key"] for stop in made["stops"] for picture in stop["pictures"]]
     assert len(keys) == len(set(keys)) == 3, "two stops of one exhibit have pictures of their own"

@@ -41,7 +41,7 @@ def told(name: str, answer: object) -> dict[str, object]:
 @pytest.mark.slow
 def test_the_page_opens_with_a_question_and_covers_the_projection():
     test = page()
-    assert not test.exception and test.title[0].value == exhibit.LESSON.text.info.title
+    assert not test.exception and test.title[0].value == exhibit.EXHIBIT.text.info.title
     assert not test.get("plotly_chart") and len(test.get("vega_lite_chart")) == 2
     covered = chart(test, 1)
     assert (

@@ -60,9 +60,9 @@ def _engine() -> Iterator[Engine]:
 
 def page(*folded: str, state: dict[str, object] | None = None, **link: str) -> AppTest:
     """The editor, the page's last step, with a link's values, some folds open."""
-    link = {"step": str(len(exhibit.LESSON.steps))} | link
+    link = {"step": str(len(exhibit.EXHIBIT.steps))} | link
     test = AppTest.from_string(
-        "from viz.course.self_attention.masks import exhibit as e\ne.LESSON.page()", default_timeout=60
+        "from viz.course.self_attention.masks import exhibit as e\ne.EXHIBIT.page()", default_timeout=60
     )
     for name, value in link.items():
         test.query_params[name if name in ("text", "layer", "head") else f"masks.{name}"] = value

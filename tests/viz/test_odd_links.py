@@ -66,7 +66,7 @@ def typed(fields: dict[str, Any]) -> set[str]:
 
 def links(slug: str) -> list[dict[str, str]]:
     """Links that set everything that can be set to something odd, and those of this exhibit alone."""
-    fields = pages.find(slug).module.LESSON.params._fields()
+    fields = pages.find(slug).module.EXHIBIT.params._fields()
     texts = typed(fields)
     every = [
         {name: (TYPED if name in texts else ODD)[(n + i) % 7] for i, name in enumerate(fields)}
@@ -78,7 +78,7 @@ def links(slug: str) -> list[dict[str, str]]:
 @pytest.mark.parametrize(("slug", "step"), deep(CASES, quick=QUICK))
 def test_an_odd_link_leaves_a_page(slug: str, step: int, request: pytest.FixtureRequest) -> None:
     """Of the quick run: what is odd in every way taken in turn by the exhibits, each link at one step; of the slow one: all links at all steps."""
-    params, found = pages.find(slug).module.LESSON.params, links(slug)
+    params, found = pages.find(slug).module.EXHIBIT.params, links(slug)
     n_steps, fields = len(pages.find(slug).steps), params._fields()
     chosen = fields.keys() - typed(fields)
     slow = request.node.get_closest_marker("slow")

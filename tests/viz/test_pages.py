@@ -13,7 +13,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from viz.shell import pages
-from viz.shell.pages import Chapter, Cite, Entry, Exhibit, Page, PageError
+from viz.shell.pages import Chapter, Cite, Entry, ExhibitInfo, Page, PageError
 from viz.sources import SOURCES
 from viz.workspace.decode import page as decode
 
@@ -81,7 +81,7 @@ def test_a_page_survives_a_nonsense_link(entry: Entry) -> None:
 )
 def test_a_page_is_thin(entry: Entry) -> None:
     source = entry.file.read_text("utf-8")
-    if hasattr(entry.module, "LESSON"):
+    if hasattr(entry.module, "EXHIBIT"):
         return
     page = next(n for n in ast.parse(source).body if isinstance(n, ast.FunctionDef) and n.name == "page")
     assert (page.end_lineno or 0) - page.lineno < 60
@@ -191,7 +191,7 @@ def test_a_page_that_does_not_say_what_it_is_is_named(tmp_path: Path, source: st
 
 
 def test_twins_are_refused() -> None:
-    info = Exhibit(title="T", chapter=Chapter.BERT, order=1, claim="C.")
+    info = ExhibitInfo(title="T", chapter=Chapter.BERT, order=1, claim="C.")
     one, two = (
         Entry(slug, info, frozenset(), "viz.course.bert", Path(f"{slug}/exhibit.py"))
         for slug in ("one", "two")
@@ -207,8 +207,8 @@ def test_a_module_says_what_its_source_was_read_to_say(entry: Entry) -> None:
             field.name for field in dataclasses.fields(entry.module.Params)
         }
     else:
-        assert entry.info == entry.module.LESSON.text.info and len(entry.steps) == len(
-            entry.module.LESSON.steps
+        assert entry.info == entry.module.EXHIBIT.text.info and len(entry.steps) == len(
+            entry.module.EXHIBIT.steps
         )
 
 
@@ -239,7 +239,7 @@ def test_opening_a_page_imports_no_other() -> None:
 
 @pytest.mark.parametrize("entry", pages.exhibits(), ids=lambda entry: entry.slug)
 def test_an_exhibit_lies_in_its_chapter(entry: Entry) -> None:
-    assert isinstance(entry.info, Exhibit) and entry.package == f"viz.course.{entry.info.chapter.folder}"
+    assert isinstance(entry.info, ExhibitInfo) and entry.package == f"viz.course.{entry.info.chapter.folder}"
 
 
 def test_an_unknown_document_is_refused() -> None:

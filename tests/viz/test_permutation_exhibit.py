@@ -11,7 +11,7 @@ from exhibit_pages import chart, drawn, said
 from streamlit.testing.v1 import AppTest
 
 from core.serving.engine import default
-from viz.course.lesson import filled
+from viz.course.exhibit import filled
 from viz.course.self_attention.charts.reordered import OTHER, SAME, reordered
 from viz.course.self_attention.permutation import exhibit, maths, order, steps
 from viz.course.self_attention.permutation.params import Params
@@ -46,7 +46,7 @@ def rows_of(layer: list[dict[str, Any]], d: int = steps.DRAWN) -> np.ndarray:
 @pytest.mark.slow
 def test_it_opens_with_the_homework_question_and_hides_what_comes_out():
     test = page()
-    assert not test.exception and test.title[0].value == exhibit.LESSON.text.info.title
+    assert not test.exception and test.title[0].value == exhibit.EXHIBIT.text.info.title
     data = exhibit.compute(Params())
     layers = chart(test)
     assert (
@@ -195,7 +195,7 @@ def test_the_proof_stands_below_the_equation_and_the_lines_make_the_same_numbers
     assert not test.exception and any("P S P" in each.value for each in test.latex)
     params = Params("A rose is a rose.", (3, 4, 2, 0, 1, 5))
     data, names = exhibit.compute(params), {}
-    exec(filled(exhibit.LESSON.text.steps[0].code, {}, params, data), names)
+    exec(filled(exhibit.EXHIBIT.text.steps[0].code, {}, params, data), names)
     np.testing.assert_allclose(names["plain"].after, data.plain.after)
     np.testing.assert_allclose(names["placed"].change, data.placed.change)
     assert data.plain.kept.all()

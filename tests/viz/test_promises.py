@@ -8,30 +8,32 @@ from typing import Any
 import pytest
 from deep import deep
 
-from viz.course.lesson import Lesson
+from viz.course.exhibit import Exhibit
 from viz.shell import pages
 
-EXHIBITS = {entry.slug: entry.module.LESSON for entry in pages.exhibits()}
-STATES = [(slug, preset) for slug, lesson in EXHIBITS.items() for preset in range(len(lesson.presets) + 1)]
+EXHIBITS = {entry.slug: entry.module.EXHIBIT for entry in pages.exhibits()}
+STATES = [(slug, preset) for slug, exhibit in EXHIBITS.items() for preset in range(len(exhibit.presets) + 1)]
 QUICK = {(slug, 0) for slug in EXHIBITS} | set([state for state in STATES if state[1]][::20])
 """Every exhibit as it opens, and every twentieth preset."""
 PLACEHOLDER = re.compile(r"\{[a-z_]+(\.[a-z_]+)*\}")
 
 
-def claims(lesson: Lesson[Any, Any]) -> list[tuple[int, str]]:
-    return [(number, claim) for number, step in enumerate(lesson.steps, 1) for claim in step.promises]
+def claims(exhibit: Exhibit[Any, Any]) -> list[tuple[int, str]]:
+    return [(number, claim) for number, step in enumerate(exhibit.steps, 1) for claim in step.promises]
 
 
 @pytest.mark.parametrize(("slug", "preset"), deep(STATES, quick=QUICK))
 def test_the_claims_of_every_step_hold(slug: str, preset: int) -> None:
-    lesson = EXHIBITS[slug]
-    params = lesson.params(**(lesson.presets[preset - 1] if preset else {}))
-    data = lesson.compute(params) if any(not step.alone and step.promises for step in lesson.steps) else None
+    exhibit = EXHIBITS[slug]
+    params = exhibit.params(**(exhibit.presets[preset - 1] if preset else {}))
+    data = (
+        exhibit.compute(params) if any(not step.alone and step.promises for step in exhibit.steps) else None
+    )
     broken = [
         (number, claim)
-        for number, claim in claims(lesson)
-        if not lesson.steps[number - 1].promises[claim](
-            params, None if lesson.steps[number - 1].alone else data
+        for number, claim in claims(exhibit)
+        if not exhibit.steps[number - 1].promises[claim](
+            params, None if exhibit.steps[number - 1].alone else data
         )
     ]
     assert broken == []

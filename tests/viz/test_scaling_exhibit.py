@@ -51,7 +51,7 @@ def titles(test: AppTest) -> list[str]:
 )
 def test_every_step_shows_its_picture(step, guess):
     test = page(step, guess=guess)
-    assert not test.exception and test.title[0].value == exhibit.LESSON.text.info.title
+    assert not test.exception and test.title[0].value == exhibit.EXHIBIT.text.info.title
     assert not test.get("plotly_chart") and len(test.get("vega_lite_chart")) == 1
     assert f'"title": "{ACROSS[step - 1]}' in json.dumps(
         json.loads(test.get("vega_lite_chart")[0].proto.spec), ensure_ascii=False

@@ -88,7 +88,7 @@ def test_a_page_draws_and_drawn_again_makes_no_figure_and_a_room_changes_none(
     assert made == Counter() and core.serving.engine.default().forwards == before, (
         "nothing is asked of a model"
     )
-    if isinstance(entry.info, pages.Exhibit):
+    if isinstance(entry.info, pages.ExhibitInfo):
         before = {key: figure.to_json() for key, figure in charts().items()}
         test.query_params["present"] = "1"
         assert not test.run().exception

@@ -12,7 +12,7 @@ from PIL import Image
 from streamlit.testing.v1 import AppTest
 
 from viz.charts.patches import PICKED, VEIL, lit, reads
-from viz.course.lesson import filled
+from viz.course.exhibit import filled
 from viz.course.look_up.soft_and_hard import exhibit, maths, steps
 from viz.course.look_up.soft_and_hard.charts import guesses
 from viz.course.look_up.soft_and_hard.params import Params
@@ -42,7 +42,7 @@ def pixels(address: str) -> np.ndarray:
 @pytest.mark.slow
 def test_the_page_opens_with_a_question_and_covers_what_is_read():
     test = page()
-    assert not test.exception and test.title[0].value == exhibit.LESSON.text.info.title
+    assert not test.exception and test.title[0].value == exhibit.EXHIBIT.text.info.title
     seen, covered = chart(test, 1)[:2]
     assert not seen and len(covered) == 3 and not test.get("plotly_chart")
     told = page(state={"predict:soft_and_hard.first": SOFTLY})
@@ -180,7 +180,7 @@ def test_the_gradient_stands_with_its_numbers_in_the_equation():
 def test_the_lines_to_take_away_make_the_same_numbers():
     params = Params(asks=9, beta=12, draws=50, draw=4)
     names: dict[str, object] = {}
-    exec(filled(exhibit.LESSON.text.steps[0].code, {}, params), names)
+    exec(filled(exhibit.EXHIBIT.text.steps[0].code, {}, params), names)
     data = exhibit.compute(params)
     np.testing.assert_allclose(names["weights"], data.weights)
     assert np.array_equal(names["drawn"], data.drawn)

@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 import core.serving.engine
 from viz import theme
-from viz.course.lesson import filled
+from viz.course.exhibit import filled
 from viz.course.transformer.training_and_inference import exhibit, greedy, learn, teacher_forcing_steps, write
 from viz.course.transformer.training_and_inference.charts import learned_task, teacher_forcing
 from viz.course.transformer.training_and_inference.parallel_decoder import at_once
@@ -21,7 +21,7 @@ from viz.course.transformer.training_and_inference.params import FACTORS, MODEL,
 from viz.number_text import tiny
 
 FOLDS = [f"fold:training_and_inference.{name}" for name in ("equation", "looking", "table", "take")] + [
-    f"fold:{exhibit.LESSON.text.info.title}.documents"
+    f"fold:{exhibit.EXHIBIT.text.info.title}.documents"
 ]
 
 
@@ -207,7 +207,7 @@ def test_the_lines_to_take_away_make_the_same_numbers(monkeypatch):
     monkeypatch.setattr("core.open_model", lambda name: model())
     names: dict[str, object] = {}
     params = exhibit.Params("You are welcome.", "De nada.")
-    first, *_, learnt, last, _ = (step.code for step in exhibit.LESSON.text.steps)
+    first, *_, learnt, last, _ = (step.code for step in exhibit.EXHIBIT.text.steps)
     values = {"model": MODEL, "most": learn.MOST, "place": 1, "heat": 2.0, "top": write.TOP}
     for code in (
         *(filled(lines, values, params) for lines in (first, learnt, last)),

@@ -18,7 +18,7 @@ from viz.course.transformer.residual_norm import norms, sums
 
 def tries(exhibit: ModuleType) -> list[str]:
     """What is invited to at each step."""
-    return [step.tries for step in exhibit.LESSON.text.steps]
+    return [step.tries for step in exhibit.EXHIBIT.text.steps]
 
 
 @pytest.mark.parametrize("lot", range(4))

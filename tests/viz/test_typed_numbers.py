@@ -213,7 +213,7 @@ def test_numbers_that_stand_hold():
     assert toy_training.LONGEST == 2 * 60 and 2 * weight_delta.MOST + 1 == 15
     assert (
         core.open_model("vectors-mini").config.d_model == 80
-        and "each has 80 numbers" in exhibit.LESSON.text.steps[1].says
+        and "each has 80 numbers" in exhibit.EXHIBIT.text.steps[1].says
     )
     assert len(grammar.TAGS) == 12
 

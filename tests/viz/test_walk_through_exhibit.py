@@ -16,7 +16,7 @@ from streamlit.testing.v1 import AppTest
 import core
 from core.analysis.diagram_nodes import tensor_at
 from viz.charts.tensors import tensors
-from viz.course.lesson import filled
+from viz.course.exhibit import filled
 from viz.course.shared import sizes, transformer_map
 from viz.course.transformer.walk_through import exhibit, folds, inside, params, steps
 from viz.course.transformer.walk_through.charts.shifted_targets import shifted
@@ -202,7 +202,7 @@ def test_each_fold_opens(data):
     every = (
         "walk_through.equation",
         "walk_through.looking",
-        f"{exhibit.LESSON.text.info.title}.documents",
+        f"{exhibit.EXHIBIT.text.info.title}.documents",
         "walk_through.table",
         "walk_through.take",
     )
@@ -231,7 +231,7 @@ def test_the_lines_to_take_away_make_the_same_numbers(data):
         steps.sizes_of(data),
     )
     names: dict[str, object] = {}
-    lines = exhibit.LESSON.text.steps[2].code
+    lines = exhibit.EXHIBIT.text.steps[2].code
     exec(filled(lines, folds.folds(data, told).code, params.Params()), names)
     np.testing.assert_allclose(names["out"], tensor_at(data.run, "decoder.layer.1.cross_attn.out"), atol=1e-5)
     np.testing.assert_allclose(

@@ -39,7 +39,7 @@ def words(test: AppTest) -> dict:
 
 def test_the_page_opens_with_a_question_and_gives_nothing_away():
     test = page()
-    assert not test.exception and test.title[0].value == exhibit.LESSON.text.info.title
+    assert not test.exception and test.title[0].value == exhibit.EXHIBIT.text.info.title
     assert words(test)["covered"] and words(test)["raw"] == list(weighting.BY_HAND)
     assert "%" not in "".join(text.value for text in test.text)
     shares, answer = steps.shares.offered(exhibit.compute(Params()))

@@ -210,7 +210,7 @@ def test_mathematics_is_set_or_said_in_plain_words():
         == []
     )
     test = AppTest.from_string(
-        "from viz.course.look_up.luong import exhibit as e\ne.LESSON.page()", default_timeout=120
+        "from viz.course.look_up.luong import exhibit as e\ne.EXHIBIT.page()", default_timeout=120
     )
     test.session_state["fold:Global and local attention.documents"] = True
     told = [line.value for line in answered(test.run()).markdown]
@@ -221,7 +221,7 @@ def test_mathematics_is_set_or_said_in_plain_words():
 
 def test_pictures_of_an_erratum_are_its_own_and_the_pages_are_the_pages():
     test = AppTest.from_string(
-        "from viz.course.look_up.luong import exhibit as e\ne.LESSON.page()", default_timeout=120
+        "from viz.course.look_up.luong import exhibit as e\ne.EXHIBIT.page()", default_timeout=120
     )
     test.session_state["fold:Global and local attention.documents"] = True
     shown = answered(test.run())

@@ -2,7 +2,7 @@
 
 A page for free work is a folder in `viz/workspace` with a file `page.py` that has `PAGE`, a frozen dataclass `Params`,
 `compute(params)` and `page()` (those that teach lie in `viz/course/pages`); an exhibit of the course a folder in its chapter,
-`viz/course/CHAPTER`, with a text.md and an `exhibit.py` that has a `LESSON` (viz.course.lesson). The folder's name is the slug:
+`viz/course/CHAPTER`, with a text.md and an `exhibit.py` that has a `EXHIBIT` (viz.course.exhibit). The folder's name is the slug:
 address, test id and prefix of the page's own names. `python -m viz.pages` prints every address, one a line.
 
 What a page says about itself is read from its source; the module is imported when somebody opens the page. So the first
@@ -22,7 +22,7 @@ from types import ModuleType
 from typing import Any, Literal
 
 from viz import exhibit_text as texts
-from viz.exhibit_text import Chapter, Cite, Exhibit, PageError
+from viz.exhibit_text import Chapter, Cite, ExhibitInfo, PageError
 
 HOME = "look"
 
@@ -49,7 +49,7 @@ class Entry:
     """A page that was found: its slug, what it says about itself, the fields of its `Params` (its own, or of a module beside it), its package and file."""
 
     slug: str
-    info: Page | Exhibit
+    info: Page | ExhibitInfo
     fields: frozenset[str]
     package: str
     file: Path
@@ -71,12 +71,12 @@ class Entry:
     @property
     def page(self) -> Callable[[], None]:
         """Return the function that draws the page."""
-        return getattr(self.module, "LESSON", self.module).page
+        return getattr(self.module, "EXHIBIT", self.module).page
 
     @property
     def steps(self) -> tuple[str, ...]:
         """Return the names of an exhibit's steps; none of any other page."""
-        if not isinstance(self.info, Exhibit):
+        if not isinstance(self.info, ExhibitInfo):
             return ()
         named = (step.name for step in texts.read(self.file.with_name("text.md")).steps if step.name)
         return tuple(named) or (self.info.title,)
@@ -128,7 +128,7 @@ def exhibits(chapter: Chapter | None = None) -> tuple[Entry, ...]:
     return tuple(
         entry
         for entry in discover()
-        if isinstance(entry.info, Exhibit) and chapter in (None, entry.info.chapter)
+        if isinstance(entry.info, ExhibitInfo) and chapter in (None, entry.info.chapter)
     )
 
 
@@ -138,7 +138,7 @@ def shows_subject(slug: str) -> bool:
 
 
 def _rank(entry: Entry) -> tuple[int, int]:
-    return (entry.info.chapter.number if isinstance(entry.info, Exhibit) else 0, entry.info.order)
+    return (entry.info.chapter.number if isinstance(entry.info, ExhibitInfo) else 0, entry.info.order)
 
 
 def _files(package: str, name: str) -> list[Path]:
@@ -149,7 +149,7 @@ def _files(package: str, name: str) -> list[Path]:
     )
 
 
-def _entry(file: Path, package: str, info: Page | Exhibit) -> Entry:
+def _entry(file: Path, package: str, info: Page | ExhibitInfo) -> Entry:
     """Return a page by its source, without running it."""
     fields: set[str] = set()
     for node in _source(file):
@@ -222,7 +222,7 @@ def _check(module: ModuleType) -> ModuleType:
     ]
     if missing:
         raise PageError(f"{file}: Params has no default for {', '.join(missing)}")
-    for where, function in ((module, "compute"), (getattr(module, "LESSON", module), "page")):
+    for where, function in ((module, "compute"), (getattr(module, "EXHIBIT", module), "page")):
         if not callable(getattr(where, function, None)):
             raise PageError(f"{file}: has no function {function}")
     return module

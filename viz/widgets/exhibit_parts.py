@@ -50,7 +50,7 @@ def steps(STEPS: Sequence[Step], slug: str) -> int:
 
     The keys (right, left, space, 1 to 9) press these pills: see stage.js.
     """
-    with present_layout.head_area(), st.container(key="lesson-steps"):
+    with present_layout.head_area(), st.container(key="exhibit-steps"):
         numbers = range(1, len(STEPS) + 1)
         at = controls.pills(
             "Step",
@@ -60,7 +60,7 @@ def steps(STEPS: Sequence[Step], slug: str) -> int:
             lambda number: f"{number}  {STEPS[number - 1].name}",
             quiet=True,
         )
-    with present_layout.head_area(), st.container(key="lesson-says"):
+    with present_layout.head_area(), st.container(key="exhibit-says"):
         st.markdown(formulas(STEPS[at - 1].says))
     return at - 1
 

@@ -27,7 +27,7 @@ from viz.memo import remembered
 from viz.platform import run_context, static_files
 from viz.shell import links, notices, present_layout, state
 from viz.shell.page_buttons import draw_page_buttons
-from viz.shell.pages import Entry, Exhibit, Page
+from viz.shell.pages import Entry, ExhibitInfo, Page
 from viz.widgets import chart_table, export
 
 EQUATION, LOOKING = "The equation with these numbers", "What am I looking at"
@@ -38,7 +38,7 @@ _TOOLS: dict[str, Any] = {"responsive": True, "displaylogo": False, "modeBarButt
 Maybe = Callable[[], Any]
 
 
-def title(info: Page | Exhibit, *, lesson_only: bool = False, no_buttons: bool = False) -> None:
+def title(info: Page | ExhibitInfo, *, lesson_only: bool = False, no_buttons: bool = False) -> None:
     """Draw heading, claim and the buttons of the page: `lesson_only` for one that has nothing to restore; `no_buttons` for none."""
     origin.begin(info.title)
     with present_layout.head_area():
@@ -279,7 +279,7 @@ def glossary_help(text: str, *terms: str) -> str | None:
     return "\n\n".join(f"**{term.word[0].upper()}{term.word[1:]}**: {term.sentence}" for term in found)
 
 
-def sources_fold(info: Page | Exhibit, erratum: str | Callable[[], None] | None = None) -> None:
+def sources_fold(info: Page | ExhibitInfo, erratum: str | Callable[[], None] | None = None) -> None:
     """Draw the fold "Sources": the cited places, and the erratum with its evidence (our text, or a function that draws it)."""
     with fold(DOCUMENTS, f"{info.title}.documents") as opened:
         if not opened.open:

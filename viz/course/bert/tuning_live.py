@@ -23,7 +23,7 @@ from core.training.finetune import tuning
 from core.training.finetune.tuning import LONGEST, TUNINGS, Tuning
 from core.training.records import Report
 from viz.charts import marks
-from viz.course.lesson import Folds
+from viz.course.exhibit import Folds
 from viz.labels import percent
 from viz.shell import errors, state
 from viz.widgets import controls, exhibit_parts, page_parts, training_jobs

@@ -48,7 +48,7 @@ class View:
     present_height: pixels of the chart in Present.
     picture: draws a picture that is not one chart, given whether the question is answered. controls: draws controls of its own below
     the sentence. layout: draws the whole view, given what asks the question and what draws the sentence.
-    arrays: to take along; the table's columns of numbers if not given. The others are those of viz.course.lesson.Folds.
+    arrays: to take along; the table's columns of numbers if not given. The others are those of viz.course.exhibit.Folds.
     """
 
     question: Question | None

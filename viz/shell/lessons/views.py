@@ -16,7 +16,7 @@ from urllib.parse import parse_qsl, urlencode
 from core.errors import InputError
 from viz.labels import shorten, visible
 from viz.shell import pages, state
-from viz.shell.pages import Entry, Exhibit
+from viz.shell.pages import Entry, ExhibitInfo
 
 LONGEST = 8_000
 """Characters of a link at most."""
@@ -110,7 +110,7 @@ def _require_valid(entry: Entry, name: str, raw: str) -> None:
 
 def _rule(entry: Entry, name: str) -> Callable[[str], Any] | None:
     """Return the rule that reads this value when the view is opened; None where only the drawn page has one."""
-    if not isinstance(entry.info, Exhibit):
+    if not isinstance(entry.info, ExhibitInfo):
         return None
     if name == f"{entry.slug}.step":
         return state.one_of(range(1, len(entry.steps) + 1), 1)

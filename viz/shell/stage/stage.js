@@ -7,13 +7,13 @@ const COLOURS = ["--st-background-color", "--st-secondary-background-color", "--
 const listening = new WeakMap();
 let tabbed = false;   // whether the focus came there by keyboard
 
-const steps = () => [...document.querySelectorAll(".st-key-lesson-steps button")];
+const steps = () => [...document.querySelectorAll(".st-key-exhibit-steps button")];
 const chosen = (buttons) => buttons.findIndex((b) => b.getAttribute("aria-checked") === "true" || b.getAttribute("aria-pressed") === "true");
 
 /** Whether the focused thing has a use of its own for this key. */
 function taken(event) {
   const target = event.composedPath()[0];
-  if (!(target instanceof Element) || target.closest(".st-key-lesson-steps")) return false;
+  if (!(target instanceof Element) || target.closest(".st-key-exhibit-steps")) return false;
   if (target.closest(TYPING)) return true;
   if (target.closest(WALKED)) return !["f", "F", "Escape"].includes(event.key);
   if (event.key === " ") return tabbed && target.closest("button, a, summary, input, label, [role=radio], [role=button]") !== null;
@@ -21,7 +21,7 @@ function taken(event) {
 }
 
 function leaveBy(name) {
-  const link = document.querySelector(`.st-key-lesson-${name} a`);
+  const link = document.querySelector(`.st-key-exhibit-${name} a`);
   if (!link) return false;   // a page of the workspace: the key is its own
   fill(false);
   Object.assign(globalThis.atlasHistory, { leaving: true, touched: false });   // see history.js

@@ -18,7 +18,7 @@ from streamlit.components import v2
 from viz.labels import literal
 from viz.platform import scripts
 from viz.shell import links, pages, present_layout, progress, state
-from viz.shell.pages import Entry, Exhibit
+from viz.shell.pages import Entry, ExhibitInfo
 
 _FOLDER = Path(__file__).parent
 _stage = v2.component(
@@ -59,12 +59,12 @@ def stage(entry: Entry) -> Iterator[None]:
     with st.container(key="atlas-stage"):
         _stage(
             key="stage",
-            data={"presenting": state.presenting(), "walks": isinstance(entry.info, Exhibit)},
+            data={"presenting": state.presenting(), "walks": isinstance(entry.info, ExhibitInfo)},
             on_leave_change=_leave,
         )
         if state.presenting():
             _large(key="stage.large")
-    if isinstance(entry.info, Exhibit):
+    if isinstance(entry.info, ExhibitInfo):
         progress.record_opened(entry.slug)
         with present_layout.exhibit_layout():
             yield
@@ -88,10 +88,10 @@ def neighbours(entry: Entry) -> tuple[Entry | None, Entry | None]:
 def _foot(entry: Entry) -> None:
     before, after = neighbours(entry)
     with st.container(
-        key="lesson-foot", horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
+        key="exhibit-foot", horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
     ):
         for name, other, arrows in (("previous", before, "←  {}"), ("next", after, "{}  →")):
-            with st.container(key=f"lesson-{name}", width="content", gap=None):
+            with st.container(key=f"exhibit-{name}", width="content", gap=None):
                 links.page_link(
                     other.slug if other else "course",
                     arrows.format(literal(other.info.title if other else "Course")),

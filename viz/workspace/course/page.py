@@ -13,7 +13,7 @@ from viz import theme
 from viz.charts import thumbs
 from viz.labels import literal
 from viz.shell import links, pages, progress
-from viz.shell.pages import Chapter, Entry, Exhibit, Page
+from viz.shell.pages import Chapter, Entry, ExhibitInfo, Page
 from viz.widgets import engine_client, page_parts
 from viz.workspace.course.page_cards import PAGES, PageCard
 
@@ -124,7 +124,7 @@ def _chapter(chapter: Chapter, entries: tuple[Entry, ...], picture: Picture) -> 
 
 
 def _summary(entries: tuple[Entry, ...], opened: tuple[str, ...]) -> str:
-    minutes = sum(entry.info.minutes for entry in entries if isinstance(entry.info, Exhibit))
+    minutes = sum(entry.info.minutes for entry in entries if isinstance(entry.info, ExhibitInfo))
     visited = sum(entry.slug in opened for entry in entries)
     count = "1 exhibit" if len(entries) == 1 else f"{len(entries)} exhibits"
     return f"{count}, {minutes} min" + (f", {visited} visited" if visited else "")

@@ -13,7 +13,7 @@ from streamlit.components import v2
 from viz.classroom.room import Room
 from viz.course.sheets.kinds import of as exercises_of
 from viz.shell import notices, present_layout, state
-from viz.shell.pages import Entry, Exhibit
+from viz.shell.pages import Entry, ExhibitInfo
 from viz.shell.room_bar import lecture
 from viz.workspace.lecture_room import own_question
 
@@ -42,7 +42,7 @@ def room_bar(entry: Entry) -> Iterator[None]:
         _show()
         yield
         if leads := lecture.led_room():
-            beside = isinstance(entry.info, Exhibit) and state.presenting()
+            beside = isinstance(entry.info, ExhibitInfo) and state.presenting()
             with present_layout.side_area() if beside else notices.area():
                 own_question.show(leads[0])
             if st.session_state.pop(_ASKS, False):

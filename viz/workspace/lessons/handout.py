@@ -17,7 +17,7 @@ from viz.instruments.kit.picture_listener import AnyPicture
 from viz.platform.visits import visit_from_thread
 from viz.shell.lessons import views
 from viz.shell.lessons.plan import Plan, Stop
-from viz.shell.pages import Exhibit
+from viz.shell.pages import ExhibitInfo
 from viz.shell.questions.question import Choice, Number
 from viz.shell.room_bar import lecture, pictures
 from viz.widgets import quiz
@@ -67,9 +67,9 @@ def _stop(stop: Stop, parts: dict[str, str]) -> dict[str, Any]:
 
 def _says(view: views.View) -> str:
     """Return the sentence of the step that a view opens, or the claim of its page."""
-    if isinstance(view.entry.info, Exhibit):
+    if isinstance(view.entry.info, ExhibitInfo):
         step = view.query.get(f"{view.entry.slug}.step", "1")
-        if sentence := view.entry.module.LESSON.text.steps[int(step) - 1].says:
+        if sentence := view.entry.module.EXHIBIT.text.steps[int(step) - 1].says:
             return sentence
     return view.entry.info.claim
 

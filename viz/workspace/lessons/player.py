@@ -19,7 +19,7 @@ from viz.shell import links, notices, state
 from viz.shell.lessons import session, toml_format, views
 from viz.shell.lessons.plan import OF_THE_PAGE, TOLERANCE
 from viz.shell.lessons.session import Presentation
-from viz.shell.pages import Entry, Exhibit
+from viz.shell.pages import Entry, ExhibitInfo
 from viz.shell.questions.question import Choice, LecturerQuestion
 from viz.shell.room_bar import lecture
 from viz.widgets import engine_client, quiz
@@ -109,7 +109,7 @@ def _picture(walk: Presentation) -> str:
     if walk.position + 1 == len(walk.plan.stops):
         return ""
     entry = views.parse_view(walk.plan.stops[walk.position + 1].view).entry
-    if not isinstance(entry.info, Exhibit):
+    if not isinstance(entry.info, ExhibitInfo):
         return ""
     drawn = engine_client.submit(*course.drawing_job(entry))
     return f"data:image/svg+xml;base64,{base64.b64encode(drawn.encode()).decode()}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from viz.charts import thumbs
 from viz.course.bert.albert import maths, order, promises, steps
 from viz.course.bert.albert.params import NAMES, Params
-from viz.course.lesson import Lesson, Step
+from viz.course.exhibit import Exhibit, Step
 
 
 def compute(params: Params) -> None:
@@ -17,7 +17,7 @@ def thumbnail() -> str:
     return thumbs.bars([maths.counted(choice)[0] for choice in NAMES], list(NAMES.values()), marked=3)
 
 
-LESSON = Lesson(
+EXHIBIT = Exhibit(
     __file__,
     Params,
     compute,

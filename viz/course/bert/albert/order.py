@@ -14,7 +14,7 @@ from viz.course.bert.albert import charts, pairs
 from viz.course.bert.albert.params import MODEL, SLUG, Params
 from viz.course.bert.albert.steps import here
 from viz.course.bert.stories import stories
-from viz.course.lesson import Folds
+from viz.course.exhibit import Folds
 from viz.labels import percent
 from viz.number_text import signed
 from viz.widgets import engine_client, exhibit_parts, page_parts

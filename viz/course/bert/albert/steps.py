@@ -13,7 +13,7 @@ from core.serving.engine import default
 from viz.charts import marks
 from viz.course.bert.albert import charts, maths
 from viz.course.bert.albert.params import BERT, MODEL, NAMES, SLUG, Params
-from viz.course.lesson import Folds
+from viz.course.exhibit import Folds
 from viz.labels import list_values
 from viz.widgets import engine_client, exhibit_parts, page_parts
 

@@ -7,7 +7,7 @@ from viz.charts import thumbs
 from viz.course.bert import contextual_vectors, senses
 from viz.course.bert.bank import many, promises, words
 from viz.course.bert.bank.params import MODEL, Params
-from viz.course.lesson import Lesson, Step
+from viz.course.exhibit import Exhibit, Step
 from viz.instruments.kit import origin
 
 
@@ -23,7 +23,7 @@ def thumbnail() -> str:
     return thumbs.bars(values, ["table", "place", *(f"layer {i + 1}" for i in range(model.config.n_layers))])
 
 
-LESSON = Lesson(
+EXHIBIT = Exhibit(
     __file__,
     Params,
     compute,

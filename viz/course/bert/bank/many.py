@@ -16,7 +16,7 @@ from viz.course.bert.bank import charts, topics
 from viz.course.bert.bank.params import MODEL, SLUG, Params, names_of, shown
 from viz.course.bert.bank.words import check
 from viz.course.bert.charts.squares import squares
-from viz.course.lesson import Folds
+from viz.course.exhibit import Folds
 from viz.course.shared.word_vectors import spread_out
 from viz.labels import percent, visible
 from viz.widgets import engine_client, exhibit_parts, page_parts

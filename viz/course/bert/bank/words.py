@@ -11,7 +11,7 @@ from viz.charts import marks
 from viz.course.bert import contextual_vectors, senses
 from viz.course.bert.bank.params import MODEL, SLUG, TABLE, Params, names_of
 from viz.course.bert.charts.by_layer import by_layer
-from viz.course.lesson import Folds
+from viz.course.exhibit import Folds
 from viz.instruments.kit import origin
 from viz.labels import list_values, visible
 from viz.widgets import controls, engine_client, exhibit_parts, page_parts

@@ -9,7 +9,7 @@ from core.serving.engine import RunRequest, default
 from viz.charts import thumbs
 from viz.course.bert.bert_input import input_sum, pieces, promises, sums
 from viz.course.bert.bert_input.params import LONGEST, MODEL, Params
-from viz.course.lesson import Lesson, Step
+from viz.course.exhibit import Exhibit, Step
 from viz.instruments.kit import origin
 
 
@@ -35,7 +35,7 @@ def thumbnail() -> str:
     return thumbs.cells(np.stack(rows)[:, :16], centred=True)
 
 
-LESSON = Lesson(
+EXHIBIT = Exhibit(
     __file__,
     Params,
     compute,

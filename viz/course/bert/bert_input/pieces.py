@@ -15,7 +15,7 @@ from viz.course.bert.bert_input.input_sum import Sum
 from viz.course.bert.bert_input.params import MODEL, SLUG, WHOSE, Params
 from viz.course.bert.charts.token_rows import Row, token_rows
 from viz.course.bert.wordpiece import UNKNOWN
-from viz.course.lesson import Folds
+from viz.course.exhibit import Folds
 from viz.labels import literal, shorten, visible
 from viz.shell import state
 from viz.widgets import controls, exhibit_parts, page_parts

@@ -10,7 +10,7 @@ from viz.charts.bar_lanes import Lane, bar_lanes
 from viz.course.bert.bert_input import input_sum
 from viz.course.bert.bert_input.input_sum import PARTS, Sum
 from viz.course.bert.bert_input.params import MODEL, NAMES, SLUG, Params
-from viz.course.lesson import Folds
+from viz.course.exhibit import Folds
 from viz.labels import distinct, percent, visible
 from viz.number_text import number
 from viz.widgets import controls, engine_client, exhibit_parts, page_parts

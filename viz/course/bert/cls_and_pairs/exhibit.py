@@ -9,7 +9,7 @@ from viz.course.bert import tuning_live
 from viz.course.bert.cls_and_pairs import pairs, promises, read, steps, training
 from viz.course.bert.cls_and_pairs.params import EXAMPLES, SINGLE, SLUG, TUNED, Models, Params
 from viz.course.bert.cls_and_pairs.promises import EXPECTED
-from viz.course.lesson import Lesson, Step
+from viz.course.exhibit import Exhibit, Step
 
 
 def compute(params: Params) -> Models:
@@ -31,7 +31,7 @@ def watch(params: Params, models: Models) -> None:
         tuning_live.watch(name)
 
 
-LESSON = Lesson(
+EXHIBIT = Exhibit(
     __file__,
     Params,
     compute,

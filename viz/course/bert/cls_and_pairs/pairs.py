@@ -13,7 +13,7 @@ from viz.course.bert.cls_and_pairs import maths, read
 from viz.course.bert.cls_and_pairs.params import PAIRS, SAYS, SLUG, Params
 from viz.course.bert.cls_and_pairs.steps import beside
 from viz.course.bert.tuning_live import Using
-from viz.course.lesson import Folds
+from viz.course.exhibit import Folds
 from viz.instruments.kit import origin
 from viz.labels import list_values, percent, shorten
 from viz.shell import state

@@ -14,7 +14,7 @@ from viz.course.bert import tuning_live
 from viz.course.bert.cls_and_pairs import read
 from viz.course.bert.cls_and_pairs.params import ALL_HEADS, CLASSES, SLUG, Params
 from viz.course.bert.tuning_live import BEFORE, Using
-from viz.course.lesson import Folds
+from viz.course.exhibit import Folds
 from viz.instruments import heatmap
 from viz.instruments.kit import origin
 from viz.labels import distinct, list_values, percent, shorten, visible

@@ -18,7 +18,7 @@ from viz.course.bert.cls_and_pairs import maths, read
 from viz.course.bert.cls_and_pairs.params import CLASSES, SAYS, SLUG, TUNED, Models, Params
 from viz.course.bert.cls_and_pairs.steps import covered, told_beside
 from viz.course.bert.tuning_live import Using
-from viz.course.lesson import Folds
+from viz.course.exhibit import Folds
 from viz.course.shared.wilson_interval import wilson
 from viz.instruments import heatmap
 from viz.instruments.kit import origin

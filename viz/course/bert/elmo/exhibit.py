@@ -9,7 +9,7 @@ from viz.charts import thumbs
 from viz.course.bert.elmo import mixture, promises, reading
 from viz.course.bert.elmo.chains import Chains, chains
 from viz.course.bert.elmo.params import MODEL, SENTENCES, Params
-from viz.course.lesson import Lesson, Step
+from viz.course.exhibit import Exhibit, Step
 from viz.instruments.kit import origin
 
 
@@ -24,7 +24,7 @@ def thumbnail() -> str:
     return thumbs.curves([np.exp(found.forward), np.exp(found.backward)])
 
 
-LESSON = Lesson(
+EXHIBIT = Exhibit(
     __file__,
     Params,
     compute,

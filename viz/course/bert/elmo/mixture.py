@@ -21,7 +21,7 @@ from viz.course.bert.elmo import layer_mixture
 from viz.course.bert.elmo.chains import Chains
 from viz.course.bert.elmo.params import FLOORS, MODEL, READER, SLUG, TASKS, Params
 from viz.course.bert.elmo.reading import named
-from viz.course.lesson import Folds
+from viz.course.exhibit import Folds
 from viz.course.shared.wilson_interval import wilson
 from viz.instruments.kit import origin
 from viz.labels import list_values, percent, visible

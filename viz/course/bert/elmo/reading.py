@@ -11,7 +11,7 @@ from core.serving.engine import default
 from viz.charts.bar_lanes import Lane, bar_lanes
 from viz.course.bert.elmo import chains, factorizations
 from viz.course.bert.elmo.params import MODEL, READS, SLUG, Params
-from viz.course.lesson import Folds
+from viz.course.exhibit import Folds
 from viz.labels import distinct, list_values, percent
 from viz.number_text import number, tiny
 from viz.widgets import engine_client, exhibit_parts, page_parts

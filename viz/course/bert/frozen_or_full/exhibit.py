@@ -6,7 +6,7 @@ from viz.charts import thumbs
 from viz.course.bert import tuning_live
 from viz.course.bert.frozen_or_full import moved, promises, read, steps
 from viz.course.bert.frozen_or_full.params import NAMES, TASKS, WAYS, Params
-from viz.course.lesson import Lesson, Step
+from viz.course.exhibit import Exhibit, Step
 
 
 def compute(params: Params) -> read.Task:
@@ -31,7 +31,7 @@ def watch(params: Params, task: read.Task) -> None:
         tuning_live.watch(f"{task.name}-{NAMES[way]}")
 
 
-LESSON = Lesson(
+EXHIBIT = Exhibit(
     __file__,
     Params,
     compute,

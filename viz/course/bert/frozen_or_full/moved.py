@@ -13,7 +13,7 @@ from viz.charts import marks
 from viz.course.bert.frozen_or_full import read
 from viz.course.bert.frozen_or_full.params import FROZEN, FULL, NAMES, SLUG, TWO, WAYS, Params
 from viz.course.bert.frozen_or_full.steps import listed, missing
-from viz.course.lesson import Folds
+from viz.course.exhibit import Folds
 from viz.instruments import heatmap
 from viz.instruments.kit import origin
 from viz.labels import percent

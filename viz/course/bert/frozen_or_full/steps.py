@@ -13,7 +13,7 @@ from viz.charts import marks
 from viz.course.bert import tuning_live
 from viz.course.bert.frozen_or_full import read
 from viz.course.bert.frozen_or_full.params import FROZEN, FULL, NAMES, SLUG, TASKS, TRAINED, WAYS, Params
-from viz.course.lesson import Folds
+from viz.course.exhibit import Folds
 from viz.labels import percent
 from viz.widgets import exhibit_parts, page_parts
 

@@ -15,7 +15,7 @@ from viz.course.bert import hidden_words, masking
 from viz.course.bert.charts.token_rows import Row, token_rows
 from viz.course.bert.hidden_words import Said, Text
 from viz.course.bert.masked_words.params import MODEL, SLUG, Params
-from viz.course.lesson import Folds
+from viz.course.exhibit import Folds
 from viz.labels import distinct, list_values, percent, visible
 from viz.widgets import engine_client, exhibit_parts, page_parts
 

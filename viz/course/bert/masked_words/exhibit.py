@@ -7,7 +7,7 @@ from viz.charts import thumbs
 from viz.course.bert import hidden_words
 from viz.course.bert.masked_words import blanks, draws, promises, recipe
 from viz.course.bert.masked_words.params import LONGEST, MODEL, SENTENCES, Params
-from viz.course.lesson import Lesson, Step
+from viz.course.exhibit import Exhibit, Step
 from viz.instruments.kit import origin
 
 
@@ -24,7 +24,7 @@ def thumbnail() -> str:
 
 
 RATES = ("share", "masked", "redrawn")
-LESSON = Lesson(
+EXHIBIT = Exhibit(
     __file__,
     Params,
     compute,

@@ -16,7 +16,7 @@ from viz.charts import marks
 from viz.course.bert import masking
 from viz.course.bert.hidden_words import Text
 from viz.course.bert.masked_words.params import MODEL, SLUG, Params
-from viz.course.lesson import Folds
+from viz.course.exhibit import Folds
 from viz.labels import percent
 from viz.number_text import tiny
 from viz.widgets import page_parts

@@ -7,7 +7,7 @@ from core.serving.engine import RunRequest, default
 from viz.charts import thumbs
 from viz.course.bert.sentence_pairs import game, next_sentence, promises, reading
 from viz.course.bert.sentence_pairs.params import EXAMPLES, LONGEST, MODEL, Params
-from viz.course.lesson import Lesson, Step
+from viz.course.exhibit import Exhibit, Step
 from viz.instruments.kit import origin
 
 KEEP = ("layer.*.resid_out", "*.pattern", "*.allowed")
@@ -27,7 +27,7 @@ def thumbnail() -> str:
 
 
 TEXTS = ("a", "b")
-LESSON = Lesson(
+EXHIBIT = Exhibit(
     __file__,
     Params,
     compute,

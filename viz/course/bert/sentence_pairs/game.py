@@ -17,7 +17,7 @@ from viz.charts import marks
 from viz.course.bert.charts import sentence_pairs
 from viz.course.bert.sentence_pairs import next_pairs, next_sentence
 from viz.course.bert.sentence_pairs.params import EXAMPLES, HALF, MODEL, MOST, SLUG, START, Params
-from viz.course.lesson import Folds
+from viz.course.exhibit import Folds
 from viz.labels import percent, shorten
 from viz.shell import state
 from viz.widgets import controls, engine_client, exhibit_parts, page_parts

@@ -17,7 +17,7 @@ from viz.course.bert.sentence_pairs import next_pairs, next_sentence
 from viz.course.bert.sentence_pairs.game import MARKS
 from viz.course.bert.sentence_pairs.next_sentence import GROUPS, WAYS
 from viz.course.bert.sentence_pairs.params import BLOCKS, MODEL, SLUG, Params, heads
-from viz.course.lesson import Folds
+from viz.course.exhibit import Folds
 from viz.labels import head_name, list_values, percent, visible
 from viz.number_text import true_minus
 from viz.shell import state

@@ -15,7 +15,7 @@ from viz.course.bert import tuning_live
 from viz.course.bert.spans_and_tags.maths import Answer, answer
 from viz.course.bert.spans_and_tags.params import DROPS, LONGEST, SLUG, Params
 from viz.course.bert.tuning_live import Using
-from viz.course.lesson import Folds
+from viz.course.exhibit import Folds
 from viz.instruments import marked, picked_words
 from viz.instruments.kit import origin
 from viz.instruments.kit.picture import drawing

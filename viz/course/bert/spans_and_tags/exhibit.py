@@ -10,7 +10,7 @@ from viz.charts import thumbs
 from viz.course.bert import tuning_live
 from viz.course.bert.spans_and_tags import answers, looks, maths, pairs, promises, tags
 from viz.course.bert.spans_and_tags.params import GOALS, LONGEST, SENTENCES, SLUG, Models, Params
-from viz.course.lesson import Lesson, Step
+from viz.course.exhibit import Exhibit, Step
 from viz.widgets import engine_client
 
 
@@ -36,7 +36,7 @@ def watch(params: Params, models: Models) -> None:
 
 
 ASKED = ("question", "passage")
-LESSON = Lesson(
+EXHIBIT = Exhibit(
     __file__,
     Params,
     compute,

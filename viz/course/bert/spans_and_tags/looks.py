@@ -16,7 +16,7 @@ from viz.course.bert.spans_and_tags.answers import asked, glued, warn
 from viz.course.bert.spans_and_tags.maths import moved_heads
 from viz.course.bert.spans_and_tags.params import SLUG, Models, Params
 from viz.course.bert.tuning_live import BEFORE, Using
-from viz.course.lesson import Folds
+from viz.course.exhibit import Folds
 from viz.instruments import heatmap, marked, picked_words
 from viz.instruments.kit import origin
 from viz.instruments.kit.picture import drawing

@@ -11,7 +11,7 @@ from viz.course.bert.spans_and_tags.answers import asked, lines, told, warn, wor
 from viz.course.bert.spans_and_tags.maths import Answer, Edge
 from viz.course.bert.spans_and_tags.params import FURTHEST, SLUG, Params
 from viz.course.bert.tuning_live import Using
-from viz.course.lesson import Folds
+from viz.course.exhibit import Folds
 from viz.instruments import heatmap
 from viz.instruments.kit import origin
 from viz.instruments.kit.picture import drawing

@@ -19,7 +19,7 @@ from viz.course.bert.sparse_attention import charts, maths
 from viz.course.bert.sparse_attention.maths import Mask, Timing
 from viz.course.bert.sparse_attention.params import SLUG, Params
 from viz.course.bert.sparse_attention.steps import equation
-from viz.course.lesson import Folds
+from viz.course.exhibit import Folds
 from viz.number_text import with_unit
 from viz.widgets import engine_client, page_parts
 

@@ -8,7 +8,7 @@ from viz.charts import thumbs
 from viz.course.bert.sparse_attention import clock, longtext, promises, steps
 from viz.course.bert.sparse_attention.maths import Mask, Shape
 from viz.course.bert.sparse_attention.params import SHORT, Params
-from viz.course.lesson import Lesson, Step
+from viz.course.exhibit import Exhibit, Step
 
 
 def compute(params: Params) -> Mask:
@@ -23,7 +23,7 @@ def thumbnail() -> str:
 
 
 MASK = ("block", "window", "n_global", "n_random", "seed")
-LESSON = Lesson(
+EXHIBIT = Exhibit(
     __file__,
     Params,
     compute,

@@ -10,7 +10,7 @@ from core.layers.block_sparse import PARTS
 from viz.course.bert.sparse_attention import read
 from viz.course.bert.sparse_attention.maths import Mask
 from viz.course.bert.sparse_attention.params import SLUG, Params
-from viz.course.lesson import Folds
+from viz.course.exhibit import Folds
 from viz.instruments import heatmap
 from viz.instruments.kit import origin
 from viz.labels import percent

@@ -12,7 +12,7 @@ from viz.charts.over_length import over_length
 from viz.course.bert.sparse_attention import charts, maths
 from viz.course.bert.sparse_attention.maths import SHOWN, Mask
 from viz.course.bert.sparse_attention.params import NAMES, SLUG, Params
-from viz.course.lesson import Folds
+from viz.course.exhibit import Folds
 from viz.labels import percent
 from viz.number_text import with_unit
 from viz.widgets import exhibit_parts, page_parts, quiz

@@ -12,6 +12,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from viz.charts import thumbs
+from viz.course.exhibit import Exhibit, Step
 from viz.course.gpt.families import two_chains
 from viz.course.gpt.families.data import (
     BERT,
@@ -26,7 +27,6 @@ from viz.course.gpt.families.data import (
 )
 from viz.course.kit.question import Choice
 from viz.course.kit.step import View, columns, show_heatmap
-from viz.course.lesson import Lesson, Step
 from viz.exhibit_text import data as text_data
 from viz.instruments.heatmap.heatmap import FORBIDDEN
 from viz.instruments.kit import origin
@@ -455,7 +455,7 @@ def thumbnail() -> str:
     return thumbs.cells(gpt.weights, gpt.allowed)
 
 
-LESSON = Lesson(
+EXHIBIT = Exhibit(
     __file__,
     Params,
     compute,

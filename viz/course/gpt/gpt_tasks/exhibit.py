@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from core.data.gpt_inputs import CHOICE, CLASSIFICATION, TASKS
 from viz.charts import thumbs
+from viz.course.exhibit import Exhibit, Step
 from viz.course.gpt.gpt_tasks import live, loss, maths, promises, read, rows
 from viz.course.gpt.gpt_tasks.params import EXAMPLES, Params, boxes
-from viz.course.lesson import Lesson, Step
 from viz.widgets import engine_client, exhibit_parts
 
 
@@ -28,7 +28,7 @@ def _weighed(params: Params) -> tuple[str, ...]:
     return "weight", *right, *boxes(params.tuned)
 
 
-LESSON = Lesson(
+EXHIBIT = Exhibit(
     __file__,
     Params,
     compute,

@@ -14,10 +14,10 @@ from core.training.finetune.gpt_finetune_tasks import ANSWERS, GOALS
 from core.training.finetune.gpt_tuning import CHECKED, LAMBDAS, LONGEST, TUNINGS, RecordedRun, tuning_name
 from core.training.records import Report
 from viz.charts import marks
+from viz.course.exhibit import Folds
 from viz.course.gpt.gpt_tasks import loss
 from viz.course.gpt.gpt_tasks.params import PAPER, SLUG, TITLES, Params
 from viz.course.gpt.gpt_tasks.read import Models, recorded, recorded_of
-from viz.course.lesson import Folds
 from viz.labels import percent
 from viz.shell import errors
 from viz.widgets import controls, engine_client, exhibit_parts, page_parts, training_jobs

@@ -6,11 +6,11 @@ import pandas as pd
 
 from core.data.gpt_inputs import combined_loss
 from viz.charts.curves import number
+from viz.course.exhibit import Folds
 from viz.course.gpt.gpt_tasks.params import PAPER, SLUG, Params
 from viz.course.gpt.gpt_tasks.read import Models, heard, recorded, recorded_of
 from viz.course.gpt.gpt_tasks.rows import code
 from viz.course.gpt.token_costs import token_costs
-from viz.course.lesson import Folds
 from viz.instruments.kit import origin
 from viz.labels import list_values
 from viz.widgets import exhibit_parts, page_parts

@@ -10,6 +10,7 @@ import pandas as pd
 from core.data.gpt_inputs import CHOICE, CLASSIFICATION, MARKS, SIMILARITY, extract_positions, n_rows
 from core.training.finetune.gpt_finetune_tasks import GOALS
 from viz.charts.curves import number
+from viz.course.exhibit import Folds
 from viz.course.gpt.gpt_tasks.charts.input_rows import (
     DELIM,
     EXTRACT,
@@ -22,7 +23,6 @@ from viz.course.gpt.gpt_tasks.charts.input_rows import (
 from viz.course.gpt.gpt_tasks.maths import Extracted
 from viz.course.gpt.gpt_tasks.params import SLUG, TITLES, Example, Params
 from viz.course.gpt.gpt_tasks.read import Models, Used, heard, recorded
-from viz.course.lesson import Folds
 from viz.instruments.kit import origin
 from viz.labels import percent, visible
 from viz.shell import present_layout

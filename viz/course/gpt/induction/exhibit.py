@@ -13,6 +13,7 @@ from core.analysis.attention.measures import first_key_weight, offset_weight
 from core.serving.engine import default
 from viz.charts import marks, thumbs
 from viz.charts.curves import number
+from viz.course.exhibit import Exhibit, Step
 from viz.course.gpt.induction.data import (
     KIND,
     LANGUAGE,
@@ -29,7 +30,6 @@ from viz.course.gpt.induction.data import (
 from viz.course.gpt.token_costs import token_costs
 from viz.course.kit.question import Choice, Estimate
 from viz.course.kit.step import View, columns, describe, show_chart, show_cover, show_heatmap
-from viz.course.lesson import Lesson, Step
 from viz.exhibit_text import data
 from viz.instruments.kit import origin
 from viz.labels import distinct, percent, query_and_key
@@ -309,7 +309,7 @@ def thumbnail() -> str:
     return thumbs.cells(twice.weights[layer, head], twice.run.attention(KIND).allowed[layer, head])
 
 
-LESSON = Lesson(
+EXHIBIT = Exhibit(
     __file__,
     Params,
     compute,

@@ -16,11 +16,11 @@ from core.serving.engine import default
 from viz.charts import thumbs
 from viz.charts.curves import number
 from viz.charts.tensors import tensors
+from viz.course.exhibit import Exhibit, Step
 from viz.course.gpt.conditionals import LONGEST, Conditionals, conditionals, times_as_probable
 from viz.course.gpt.next_token import charts, plan
 from viz.course.kit.question import Choice, Estimate
 from viz.course.kit.step import View, columns, show_heatmap
-from viz.course.lesson import Lesson, Step
 from viz.course.shared import cross_shapes, sizes
 from viz.exhibit_text import data
 from viz.instruments.diagram.diagram import diagram, picked_box
@@ -372,7 +372,7 @@ def thumbnail() -> str:
     return thumbs.bars(-full.logprobs[:8], words, marked=marked)
 
 
-LESSON = Lesson(
+EXHIBIT = Exhibit(
     __file__,
     Params,
     compute,

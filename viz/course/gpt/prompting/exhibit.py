@@ -19,6 +19,7 @@ from core.errors import InputError
 from core.serving.engine import default
 from viz.charts import by_length, marks, thumbs
 from viz.charts.copy_accuracy import Row, letters
+from viz.course.exhibit import Exhibit, Step
 from viz.course.gpt.prompting.data import (
     CANDIDATES,
     MOST,
@@ -31,7 +32,6 @@ from viz.course.gpt.prompting.data import (
 )
 from viz.course.kit.question import Choice, Estimate
 from viz.course.kit.step import View, show_chart
-from viz.course.lesson import Lesson, Step
 from viz.course.shared.prompts import ASKED, TEMPLATES, Answer, Toy, answers, solved, toy_prompts
 from viz.instruments.kit import origin
 from viz.labels import distinct, percent
@@ -423,7 +423,7 @@ def thumbnail() -> str:
     return thumbs.cells(np.array([[*each.p, *[0.0] * (most - len(each.p))] for each in outputs]))
 
 
-LESSON = Lesson(
+EXHIBIT = Exhibit(
     __file__,
     Params,
     compute,

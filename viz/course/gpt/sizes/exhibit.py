@@ -10,11 +10,11 @@ import pandas as pd
 import streamlit as st
 
 from viz.charts import marks, thumbs
+from viz.course.exhibit import Exhibit, Step
 from viz.course.gpt.sizes import data
 from viz.course.gpt.sizes.data import BERTS, GPT2, RACE, Data, Shape, block_weights, count, screen_name
 from viz.course.kit.question import Choice, Estimate
 from viz.course.kit.step import View, columns, describe, show_chart
-from viz.course.lesson import Lesson, Step
 from viz.labels import percent
 from viz.shell import state
 from viz.widgets import exhibit_parts
@@ -382,7 +382,7 @@ def thumbnail() -> str:
     return thumbs.bars(sizes, [name.removeprefix("GPT-2 ") for name in names], marked=3)
 
 
-LESSON = Lesson(
+EXHIBIT = Exhibit(
     __file__,
     Params,
     compute,

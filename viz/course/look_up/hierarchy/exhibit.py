@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from viz.charts import thumbs
-from viz.course.lesson import Lesson, Step
+from viz.course.exhibit import Exhibit, Step
 from viz.course.look_up.hierarchy import maths, promises, steps
 from viz.course.look_up.hierarchy.params import EXAMPLES, Params
 from viz.instruments.kit import origin
@@ -20,7 +20,7 @@ def thumbnail() -> str:
     return thumbs.bars(data.sentences, [str(1 + i) for i in range(len(data.whole))], marked=data.heaviest)
 
 
-LESSON = Lesson(
+EXHIBIT = Exhibit(
     __file__,
     Params,
     compute,

@@ -12,7 +12,7 @@ import pandas as pd
 from core.analysis.arithmetic.cell import cell_arithmetic
 from viz.charts import marks
 from viz.charts.bar_lanes import Lane, bar_lanes
-from viz.course.lesson import Folds
+from viz.course.exhibit import Folds
 from viz.course.look_up.hierarchy import maths
 from viz.course.look_up.hierarchy.params import EXAMPLES, SLUG, Params
 from viz.instruments import SUMMING, arithmetic, marked, strip

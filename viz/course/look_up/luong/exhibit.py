@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from viz.charts import thumbs
-from viz.course.lesson import Lesson, Step
+from viz.course.exhibit import Exhibit, Step
 from viz.course.look_up.luong import maths, steps
 from viz.course.look_up.luong.params import SENTENCES, Params
 from viz.course.shared import luong
@@ -51,7 +51,7 @@ def _cost(params: Params, data: maths.Data) -> bool:
     return costs and maths.recorded(maths.PREDICTIVE) >= maths.recorded(maths.GENERAL)
 
 
-LESSON = Lesson(
+EXHIBIT = Exhibit(
     __file__,
     Params,
     compute,

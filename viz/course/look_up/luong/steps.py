@@ -10,8 +10,8 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
+from viz.course.exhibit import Folds
 from viz.course.kit import equation_view
-from viz.course.lesson import Folds
 from viz.course.look_up.charts.scaling import fitted
 from viz.course.look_up.luong import charts, maths
 from viz.course.look_up.luong.params import CENTRES, SENTENCES, WIDEST, WINDOW, Params

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from viz.charts import thumbs
-from viz.course.lesson import Lesson, Step
+from viz.course.exhibit import Exhibit, Step
 from viz.course.look_up.retrieval import memory, memory_read, persons, plane, table
 from viz.course.look_up.retrieval.look_up import Found, look_up, softmax
 from viz.course.look_up.retrieval.params import CHOICES, MEMORIES, OPENING, Params, pack
@@ -65,7 +65,7 @@ def _flat(params: Params, _: object) -> bool:
     return bool(weights.max() < memory_read.BOUND * weights.min() and one < 0.5 < 0.99 < ten)
 
 
-LESSON = Lesson(
+EXHIBIT = Exhibit(
     __file__,
     Params,
     compute,

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from viz.course.lesson import Folds
+from viz.course.exhibit import Folds
 from viz.course.look_up.retrieval import charts, memory_read
 from viz.course.look_up.retrieval.editing import edited
 from viz.course.look_up.retrieval.params import MEMORIES, SLUG, Params, pack

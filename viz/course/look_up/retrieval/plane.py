@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from viz.course.lesson import Folds
+from viz.course.exhibit import Folds
 from viz.course.look_up.retrieval.look_up import look_up
 from viz.course.look_up.retrieval.params import (
     KEYS,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from viz.course.lesson import Folds
+from viz.course.exhibit import Folds
 from viz.course.look_up.retrieval import persons
 from viz.course.look_up.retrieval.charts import look_up_table, sharpening
 from viz.course.look_up.retrieval.editing import edited

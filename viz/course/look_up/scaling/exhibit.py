@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from viz.charts import thumbs
-from viz.course.lesson import Lesson, Step
+from viz.course.exhibit import Exhibit, Step
 from viz.course.look_up.scaling import maths, steps
 from viz.course.look_up.scaling.overflow import overflow, three
 from viz.course.look_up.scaling.params import SENTENCES, Params
@@ -56,7 +56,7 @@ def _overflows(params: Params, _: maths.Drawn) -> bool:
     return plain.broken and not safe.broken
 
 
-LESSON = Lesson(
+EXHIBIT = Exhibit(
     __file__,
     Params,
     compute,

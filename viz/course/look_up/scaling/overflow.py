@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from viz.course.lesson import Folds
+from viz.course.exhibit import Folds
 from viz.course.look_up.charts.exponentials import exponentials
 from viz.course.look_up.scaling import maths
 from viz.course.look_up.scaling.params import Params

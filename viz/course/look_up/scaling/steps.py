@@ -13,7 +13,7 @@ import streamlit as st
 import core.serving.engine
 from core.model import Model
 from core.trace import Edit
-from viz.course.lesson import Folds
+from viz.course.exhibit import Folds
 from viz.course.look_up.charts import scaling
 from viz.course.look_up.scaling import maths
 from viz.course.look_up.scaling.params import CHOICES, MODEL, Params

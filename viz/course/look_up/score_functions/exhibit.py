@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from viz.charts import thumbs
-from viz.course.lesson import Lesson, Step
+from viz.course.exhibit import Exhibit, Step
 from viz.course.look_up.score_functions import maths, steps
 from viz.course.look_up.score_functions.params import Params
 
@@ -42,7 +42,7 @@ def _blind(params: Params, _: maths.Scored) -> bool:
     return params.rule != "linear" or "linear" in maths.unmoved(params.place, "turn", params.beta)
 
 
-LESSON = Lesson(
+EXHIBIT = Exhibit(
     __file__,
     Params,
     compute,

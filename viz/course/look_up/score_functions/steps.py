@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from viz.course.lesson import Folds
+from viz.course.exhibit import Folds
 from viz.course.look_up.score_functions import maths
 from viz.course.look_up.score_functions.params import (
     LIMIT,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from viz.charts import thumbs
-from viz.course.lesson import Lesson, Step
+from viz.course.exhibit import Exhibit, Step
 from viz.course.look_up.soft_and_hard import maths, steps
 from viz.course.look_up.soft_and_hard.params import WANTED, Params
 from viz.course.shared.scene import HARBOUR
@@ -54,7 +54,7 @@ def _no_path(_: Params, data: maths.Data) -> bool:
     return data.argmax is None and np.abs(data.automatic).max() > 1e-3 and data.learning.saved > 1
 
 
-LESSON = Lesson(
+EXHIBIT = Exhibit(
     __file__,
     Params,
     compute,

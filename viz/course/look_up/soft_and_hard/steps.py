@@ -11,8 +11,8 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from viz.charts.patches import PICKED, lit, place_name, reads
+from viz.course.exhibit import Folds
 from viz.course.kit import equation_view
-from viz.course.lesson import Folds
 from viz.course.look_up.soft_and_hard import charts, maths
 from viz.course.look_up.soft_and_hard.params import Params
 from viz.course.shared.scene import HARBOUR

@@ -13,7 +13,7 @@ from core.model import Model
 from core.run import Run
 from core.serving.engine import RunRequest, default
 from viz.charts import marks
-from viz.course.lesson import Folds
+from viz.course.exhibit import Folds
 from viz.course.look_up.word_vectors.charts import heads
 from viz.course.look_up.word_vectors.params import READER, SENTENCES, SLUG, Params
 from viz.course.look_up.word_vectors.sums import to_the_card

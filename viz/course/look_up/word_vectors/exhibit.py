@@ -9,7 +9,7 @@ from core.model import Model
 from core.run import Run
 from core.serving.engine import RunRequest
 from viz.charts import thumbs
-from viz.course.lesson import Lesson, Step
+from viz.course.exhibit import Exhibit, Step
 from viz.course.look_up.word_vectors import context, sums
 from viz.course.look_up.word_vectors.params import MODEL, READER, READY, SENTENCES, Params, places
 from viz.course.shared import word_vectors
@@ -69,7 +69,7 @@ def _mix(params: Params, _: Model) -> bool:
     return bool(found.weights.max() < 0.9 and found.near.max() < 0.9)
 
 
-LESSON = Lesson(
+EXHIBIT = Exhibit(
     __file__,
     Params,
     compute,

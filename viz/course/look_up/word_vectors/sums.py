@@ -7,7 +7,7 @@ import pandas as pd
 
 from core.model import Model
 from viz.charts import marks
-from viz.course.lesson import Folds
+from viz.course.exhibit import Folds
 from viz.course.look_up import vectors_link
 from viz.course.look_up.word_vectors.charts import word_map
 from viz.course.look_up.word_vectors.params import NAMES, SLUG, Params, on_plane, places

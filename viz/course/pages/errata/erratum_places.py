@@ -9,7 +9,7 @@ from pathlib import Path
 
 from viz import exhibit_text as texts
 from viz.shell import pages
-from viz.shell.pages import Entry, Exhibit
+from viz.shell.pages import Entry, ExhibitInfo
 
 NAME = re.compile(r"E[1-9][0-9]?")
 COURSE = "viz.course"
@@ -20,7 +20,7 @@ def places() -> dict[str, tuple[Entry, ...]]:
     """The exhibits that show an entry, by its id, in the order of the course."""
     found: dict[str, list[Entry]] = {}
     for entry in pages.discover():
-        if isinstance(entry.info, Exhibit):
+        if isinstance(entry.info, ExhibitInfo):
             for id in dict.fromkeys((*_declared(entry.file), *sorted(named(entry.file)))):
                 found.setdefault(id, []).append(entry)
     return {id: tuple(entries) for id, entries in found.items()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from viz.charts import thumbs
-from viz.course.lesson import Lesson, Step
+from viz.course.exhibit import Exhibit, Step
 from viz.course.self_attention.convolution_and_attention import maths, promises, steps
 from viz.course.self_attention.convolution_and_attention.params import TEXTS, Params
 from viz.instruments.kit import origin
@@ -33,7 +33,7 @@ def thumbnail() -> str:
     )
 
 
-LESSON = Lesson(
+EXHIBIT = Exhibit(
     __file__,
     Params,
     compute,

@@ -12,7 +12,7 @@ import streamlit as st
 
 from core.scoring.episodes import PLACES, range_name
 from viz.charts import marks
-from viz.course.lesson import Folds
+from viz.course.exhibit import Folds
 from viz.course.self_attention.convolution_and_attention import charts, maths
 from viz.course.self_attention.convolution_and_attention.params import SLUG, Params
 from viz.instruments import heatmap

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from viz.charts import thumbs
-from viz.course.lesson import Lesson, Step
+from viz.course.exhibit import Exhibit, Step
 from viz.course.self_attention.heads_compared import maths, promises, steps, worth
 from viz.course.self_attention.heads_compared.params import SENTENCES, Params
 from viz.instruments.kit import origin
@@ -21,7 +21,7 @@ def thumbnail() -> str:
 
 
 CONTROLS = ("text", "model", "layer")
-LESSON = Lesson(
+EXHIBIT = Exhibit(
     __file__,
     Params,
     compute,

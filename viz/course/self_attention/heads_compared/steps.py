@@ -11,7 +11,7 @@ import streamlit as st
 
 from core.analysis.attention.measures import entropy, first_key_weight, mean_distance, offset_weight
 from core.analysis.heads.pattern_distance import compare_patterns
-from viz.course.lesson import Folds
+from viz.course.exhibit import Folds
 from viz.course.self_attention.heads_compared.charts import looks, maps
 from viz.course.self_attention.heads_compared.maths import Layer, favourites
 from viz.course.self_attention.heads_compared.params import SLUG, Params

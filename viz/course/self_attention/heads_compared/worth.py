@@ -13,7 +13,7 @@ from core.edits import ZeroHead
 from core.errors import InputError
 from core.serving.engine import RunRequest, default
 from viz.charts import marks
-from viz.course.lesson import Folds
+from viz.course.exhibit import Folds
 from viz.course.self_attention.charts.head_grids import per_head
 from viz.course.self_attention.heads_compared.maths import Layer, Removal, removal
 from viz.course.self_attention.heads_compared.params import SLUG, Params

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from viz.charts import thumbs
-from viz.course.lesson import Lesson, Step
+from viz.course.exhibit import Exhibit, Step
 from viz.course.self_attention.many_heads import maths, promises, steps, why
 from viz.course.self_attention.many_heads.params import WANTED, Params
 
@@ -19,7 +19,7 @@ def thumbnail() -> str:
     return thumbs.cells(compute(params).way.pattern[0].reshape(-1, params.n).T)
 
 
-LESSON = Lesson(
+EXHIBIT = Exhibit(
     __file__,
     Params,
     compute,

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from viz.course.lesson import Folds
+from viz.course.exhibit import Folds
 from viz.course.self_attention.many_heads import maths
 from viz.course.self_attention.many_heads.grids import grids, named, shapes
 from viz.course.self_attention.many_heads.maths import Ways

@@ -10,7 +10,7 @@ import streamlit as st
 
 from core.maths import max_difference
 from viz.charts import marks
-from viz.course.lesson import Folds
+from viz.course.exhibit import Folds
 from viz.course.self_attention.charts.head_grids import per_head
 from viz.course.self_attention.many_heads import maths
 from viz.course.self_attention.many_heads.grids import grids

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from viz.course.lesson import Folds
+from viz.course.exhibit import Folds
 from viz.course.self_attention.masks import read
 from viz.course.self_attention.masks.charts import leak
 from viz.course.self_attention.masks.params import KNOBS, PAST, SLUG, Params

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from viz.charts import thumbs
-from viz.course.lesson import Lesson, Step
+from viz.course.exhibit import Exhibit, Step
 from viz.course.self_attention.masks import editor, lines, promises, read, steps
 from viz.course.self_attention.masks.params import EDITOR, READ, ROWS, SEES, SLUG, Params
 from viz.course.shared.masks import Recipe
@@ -29,11 +29,11 @@ def thumbnail() -> str:
 def arrive() -> None:
     """A link from before there were steps that holds something of the editor's opens the editor."""
     if not state.peek(SLUG + "step") and any(state.peek(SLUG + name) for name in EDITOR):
-        state.write(**{SLUG + "step": len(LESSON.steps)})
+        state.write(**{SLUG + "step": len(EXHIBIT.steps)})
 
 
 HEAD = ("layer", "head")
-LESSON = Lesson(
+EXHIBIT = Exhibit(
     __file__,
     Params,
     compute,

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from viz.course.lesson import Folds
+from viz.course.exhibit import Folds
 from viz.course.self_attention.masks import read, steps
 from viz.course.self_attention.masks.params import SLUG, WHOLE, Params
 from viz.course.self_attention.masks.steps import LOW, table, tell

@@ -8,7 +8,7 @@ import streamlit as st
 
 from core.maths import max_difference
 from viz.charts import marks
-from viz.course.lesson import Folds
+from viz.course.exhibit import Folds
 from viz.course.self_attention.masks import charts, maths, read
 from viz.course.self_attention.masks.params import SEES, SLUG, Params
 from viz.course.shared.maps import side_by_side

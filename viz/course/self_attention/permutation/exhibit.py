@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from viz.charts import thumbs
-from viz.course.lesson import Lesson, Step
+from viz.course.exhibit import Exhibit, Step
 from viz.course.self_attention.permutation import maths, promises, steps
 from viz.course.self_attention.permutation.params import SENTENCES, Params
 from viz.instruments.kit import origin
@@ -20,7 +20,7 @@ def thumbnail() -> str:
     return thumbs.links(maths.matrix(data.order), data.pieces, [data.pieces[i] for i in data.order])
 
 
-LESSON = Lesson(
+EXHIBIT = Exhibit(
     __file__,
     Params,
     compute,

@@ -10,8 +10,8 @@ import pandas as pd
 import streamlit as st
 
 from core.maths import max_difference
+from viz.course.exhibit import Folds
 from viz.course.kit import equation_view
-from viz.course.lesson import Folds
 from viz.course.self_attention.charts.reordered import reordered
 from viz.course.self_attention.permutation import maths, order, proof
 from viz.course.self_attention.permutation.params import SLUG, Order, Params, order_of

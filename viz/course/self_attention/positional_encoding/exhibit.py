@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from viz.charts import thumbs
-from viz.course.lesson import Lesson, Step
+from viz.course.exhibit import Exhibit, Step
 from viz.course.self_attention.positional_encoding import encoding, promises, steps
 from viz.course.self_attention.positional_encoding.params import OF_A_PRESET, PRESETS, Params
 from viz.course.shared.positions import Formula
@@ -21,7 +21,7 @@ def thumbnail() -> str:
     return thumbs.curves(Formula(8, base=400.0).at(np.linspace(0, 40, 161))[:, :4].T)
 
 
-LESSON = Lesson(
+EXHIBIT = Exhibit(
     __file__,
     Params,
     compute,

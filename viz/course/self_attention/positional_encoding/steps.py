@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from viz.course.lesson import Folds
+from viz.course.exhibit import Folds
 from viz.course.self_attention import position_criteria
 from viz.course.self_attention.positional_encoding import pictures
 from viz.course.self_attention.positional_encoding.encoding import Data, found, learned

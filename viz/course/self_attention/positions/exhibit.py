@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from viz.charts import thumbs
-from viz.course.lesson import Lesson, Step
+from viz.course.exhibit import Exhibit, Step
 from viz.course.self_attention.position_criteria import judge
 from viz.course.self_attention.positions import lost, position_ideas, promises, read, steps
 from viz.course.self_attention.positions.params import MODELS, SENTENCES, TABLES, Params
@@ -25,7 +25,7 @@ def thumbnail() -> str:
 
 
 LENGTHS = ("short", "long")
-LESSON = Lesson(
+EXHIBIT = Exhibit(
     __file__,
     Params,
     compute,

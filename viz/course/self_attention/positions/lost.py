@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from core.serving.engine import default
-from viz.course.lesson import Folds
+from viz.course.exhibit import Folds
 from viz.course.self_attention.positions import read, without_positions
 from viz.course.self_attention.positions.params import SLUG, Params
 from viz.course.self_attention.positions.steps import formulas

@@ -7,7 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from core.errors import InputError
-from viz.course.lesson import Folds
+from viz.course.exhibit import Folds
 from viz.course.self_attention.position_criteria import CRITERIA
 from viz.course.self_attention.positions import position_ideas, read
 from viz.course.self_attention.positions.charts import codes, plane

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from viz.charts import thumbs
-from viz.course.lesson import Lesson, Step
+from viz.course.exhibit import Exhibit, Step
 from viz.course.self_attention.self_attention import folds, promises
 from viz.course.self_attention.self_attention.params import SENTENCES, Data, Params
 from viz.course.self_attention.self_attention.steps import step
@@ -35,7 +35,7 @@ def thumbnail() -> str:
 
 
 SIZES = ("n", "d", "p", "r")
-LESSON = Lesson(
+EXHIBIT = Exhibit(
     __file__,
     Params,
     compute,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from viz.course.lesson import Folds
+from viz.course.exhibit import Folds
 from viz.course.self_attention.self_attention.grids import products
 from viz.course.self_attention.self_attention.params import Data, Params, at_of
 from viz.labels import distinct
@@ -120,15 +120,15 @@ def arrays(data: Data) -> dict[str, Any]:
 def code(params: Params) -> str:
     """The lines that make the same numbers in a notebook."""
     made = "".join(
-        f'lessons.Change("{c.matrix}", {c.row}, {c.column}, {c.value:g}), ' for c in params.changes
+        f'self_attention.Change("{c.matrix}", {c.row}, {c.column}, {c.value:g}), ' for c in params.changes
     )
     changes = f", changes=[{made.rstrip(', ')}]" if made else ""
     return (
-        "import torch\nimport torch.nn.functional as F\n\nfrom viz.course.shared import self_attention as lessons\n\n"
-        f"words, total = lessons.words_of({params.text!r}, {params.n})\n"
-        f"x = lessons.word_vectors(words, d={params.d}, lot={params.lot})  # (n, d), words are rows\n"
-        f"weights = lessons.weight_matrices(d={params.d}, p={params.p}, r={params.r}, lot={params.lot}{changes}, tied={params.tied})\n"
-        f"found = lessons.attend(x, *weights, itself={params.itself})\n"
+        "import torch\nimport torch.nn.functional as F\n\nfrom viz.course.shared import self_attention\n\n"
+        f"words, total = self_attention.words_of({params.text!r}, {params.n})\n"
+        f"x = self_attention.word_vectors(words, d={params.d}, lot={params.lot})  # (n, d), words are rows\n"
+        f"weights = self_attention.weight_matrices(d={params.d}, p={params.p}, r={params.r}, lot={params.lot}{changes}, tied={params.tied})\n"
+        f"found = self_attention.attend(x, *weights, itself={params.itself})\n"
         "q, k, v = (torch.from_numpy(part)[None] for part in (found.q, found.k, found.v))\n"
         "theirs = F.scaled_dot_product_attention(q, k, v, attn_mask=torch.from_numpy(found.allowed)[None])[0].numpy()\n"
         "print(found.z, abs(found.z - theirs).max())"

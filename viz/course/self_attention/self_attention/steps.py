@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from viz.course.lesson import Folds
+from viz.course.exhibit import Folds
 from viz.course.self_attention.self_attention import boards, folds
 from viz.course.self_attention.self_attention.folds import ALL, MIX, ONE, QUESTION, SCORES
 from viz.course.self_attention.self_attention.grids import products, vector

@@ -7,7 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from viz.charts.over_length import over_length
-from viz.course.lesson import Folds
+from viz.course.exhibit import Folds
 from viz.course.transformer.complexity import charts, maths
 from viz.course.transformer.complexity.maths import Data, times
 from viz.course.transformer.complexity.params import Params

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from viz.charts import thumbs
-from viz.course.lesson import Lesson, Step
+from viz.course.exhibit import Exhibit, Step
 from viz.course.transformer.complexity import clock, maths, promises, steps
 from viz.course.transformer.complexity.params import N, Params
 
@@ -21,7 +21,7 @@ def thumbnail() -> str:
     return thumbs.curves([np.log(np.array(values, float)) for values in compute(Params()).curves.values()])
 
 
-LESSON = Lesson(
+EXHIBIT = Exhibit(
     __file__,
     Params,
     compute,

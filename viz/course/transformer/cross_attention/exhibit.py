@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from core.serving.engine import RunRequest, default
 from viz.charts import thumbs
-from viz.course.lesson import Lesson, Step
+from viz.course.exhibit import Exhibit, Step
 from viz.course.shared import cross_shapes
 from viz.course.transformer.cross_attention import layer, maths, promises, steps
 from viz.course.transformer.cross_attention.params import LONGEST, MODEL, SENTENCES, Params
@@ -25,7 +25,7 @@ def thumbnail() -> str:
 
 
 TEXT = ("text",)
-LESSON = Lesson(
+EXHIBIT = Exhibit(
     __file__,
     Params,
     compute,

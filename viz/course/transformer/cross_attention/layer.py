@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from viz.course.lesson import Folds
+from viz.course.exhibit import Folds
 from viz.course.shared import cross_shapes, masks_batch
 from viz.course.transformer.cross_attention.maths import Data
 from viz.course.transformer.cross_attention.params import Params

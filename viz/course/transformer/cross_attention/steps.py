@@ -8,7 +8,7 @@ import streamlit as st
 
 from core.serving.engine import default
 from viz.charts import marks
-from viz.course.lesson import Folds
+from viz.course.exhibit import Folds
 from viz.course.shared import cross_shapes, luong
 from viz.course.transformer.cross_attention import charts, maths
 from viz.course.transformer.cross_attention.maths import Data

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from core.serving.engine import RunRequest, default
 from viz.charts import thumbs
-from viz.course.lesson import Lesson, Step
+from viz.course.exhibit import Exhibit, Step
 from viz.course.transformer.encoder import maths, promises, steps
 from viz.course.transformer.encoder.params import LONGEST, SENTENCES, Params
 from viz.instruments.kit import origin
@@ -34,7 +34,7 @@ def thumbnail() -> str:
     return thumbs.cells(maths.cosines(compute(Params()).states[-1]), centred=True)
 
 
-LESSON = Lesson(
+EXHIBIT = Exhibit(
     __file__,
     Params,
     compute,

@@ -10,7 +10,7 @@ import streamlit as st
 
 from viz.charts import marks
 from viz.charts.tensors import Panel, tensors
-from viz.course.lesson import Folds
+from viz.course.exhibit import Folds
 from viz.course.shared import sizes
 from viz.course.transformer.encoder import maths
 from viz.course.transformer.encoder.charts import over_layers

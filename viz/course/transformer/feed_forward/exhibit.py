@@ -6,7 +6,7 @@ from typing import Any
 
 from core.serving.engine import RunRequest, default
 from viz.charts import thumbs
-from viz.course.lesson import Lesson, Step
+from viz.course.exhibit import Exhibit, Step
 from viz.course.transformer.feed_forward import maths, promises, steps, units
 from viz.course.transformer.feed_forward.params import LONGEST, MODELS, SENTENCES, Params
 from viz.instruments.kit import origin
@@ -27,7 +27,7 @@ def thumbnail() -> str:
     return thumbs.cells(compute(Params()).fires[:8, :18].astype(float))
 
 
-LESSON = Lesson(
+EXHIBIT = Exhibit(
     __file__,
     Params,
     compute,

@@ -12,7 +12,7 @@ import torch
 from core.layers.feedforward import ACTIVATIONS
 from core.serving.engine import default
 from viz.charts.bar_lanes import Lane, bar_lanes
-from viz.course.lesson import Folds
+from viz.course.exhibit import Folds
 from viz.course.transformer.feed_forward import charts, maths
 from viz.course.transformer.feed_forward.charts import Curve, Tile
 from viz.course.transformer.feed_forward.maths import Inner

@@ -8,7 +8,7 @@ import streamlit as st
 from core.serving.engine import default
 from viz.charts import marks
 from viz.charts.bar_lanes import Lane, bar_lanes
-from viz.course.lesson import Folds
+from viz.course.exhibit import Folds
 from viz.course.transformer.feed_forward import charts, maths
 from viz.course.transformer.feed_forward.maths import Inner
 from viz.course.transformer.feed_forward.params import Params

@@ -8,7 +8,7 @@ import numpy as np
 
 from core.serving.engine import RunRequest, default
 from viz.charts import thumbs
-from viz.course.lesson import Lesson, Step
+from viz.course.exhibit import Exhibit, Step
 from viz.course.transformer import residuals
 from viz.course.transformer.residual_norm import norms, promises, sums
 from viz.course.transformer.residual_norm.params import LONGEST, MODELS, SENTENCES, Params
@@ -36,7 +36,7 @@ def _norm_controls(params: Params) -> Sequence[str]:
     return ("gain", "bias", "printed", "numbers", *(("draw",) if params.numbers == "drawn" else ()))
 
 
-LESSON = Lesson(
+EXHIBIT = Exhibit(
     __file__,
     Params,
     compute,

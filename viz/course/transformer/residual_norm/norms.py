@@ -8,7 +8,7 @@ import streamlit as st
 
 from core.serving.engine import default
 from viz.charts.bar_lanes import Lane, bar_lanes
-from viz.course.lesson import Folds
+from viz.course.exhibit import Folds
 from viz.course.transformer import depth, residuals
 from viz.course.transformer.residual_norm import maths
 from viz.course.transformer.residual_norm.charts import block, by_depth

@@ -10,7 +10,7 @@ import pandas as pd
 
 from core.serving.engine import default
 from viz.charts.bar_lanes import Lane, bar_lanes
-from viz.course.lesson import Folds
+from viz.course.exhibit import Folds
 from viz.course.transformer import depth, residuals
 from viz.course.transformer.residual_norm.charts import Panel, by_depth
 from viz.course.transformer.residual_norm.params import Params

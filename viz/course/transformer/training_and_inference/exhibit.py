@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from core.serving.engine import default
 from viz.charts import thumbs
-from viz.course.lesson import Lesson, Step
+from viz.course.exhibit import Exhibit, Step
 from viz.course.transformer.training_and_inference import learn, promises, steps, write
 from viz.course.transformer.training_and_inference.parallel_decoder import AtOnce, at_once
 from viz.course.transformer.training_and_inference.params import MODEL, PAIRS, Params
@@ -22,7 +22,7 @@ def thumbnail() -> str:
     return thumbs.bars(found.losses, [token.removeprefix(" ") for token in found.wanted])
 
 
-LESSON = Lesson(
+EXHIBIT = Exhibit(
     __file__,
     Params,
     compute,

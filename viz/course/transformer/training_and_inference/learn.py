@@ -9,7 +9,7 @@ import streamlit as st
 from core.checkpoints.record import trained
 from core.decoding.replay import Replay
 from core.serving.engine import default
-from viz.course.lesson import Folds
+from viz.course.exhibit import Folds
 from viz.course.transformer.training_and_inference.charts import learned_task
 from viz.course.transformer.training_and_inference.parallel_decoder import AtOnce
 from viz.course.transformer.training_and_inference.params import MODEL, SLUG, Params, named

@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from core.serving.engine import default
-from viz.course.lesson import Folds
+from viz.course.exhibit import Folds
 from viz.course.transformer.training_and_inference.charts import learned_task, teacher_forcing
 from viz.course.transformer.training_and_inference.parallel_decoder import AtOnce, by_torch, losses
 from viz.course.transformer.training_and_inference.params import MODEL, SLUG, Params, named, word

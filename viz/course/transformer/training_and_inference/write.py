@@ -8,7 +8,7 @@ import streamlit as st
 
 from core.serving.engine import default
 from viz.charts import marks
-from viz.course.lesson import Folds
+from viz.course.exhibit import Folds
 from viz.course.transformer.training_and_inference import greedy
 from viz.course.transformer.training_and_inference.charts import learned_task
 from viz.course.transformer.training_and_inference.parallel_decoder import AtOnce

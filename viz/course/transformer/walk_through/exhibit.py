@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from core.analysis.diagram_nodes import tensor_at
 from viz.charts import thumbs
-from viz.course.lesson import Lesson, Step
+from viz.course.exhibit import Exhibit, Step
 from viz.course.transformer.walk_through import promises, steps
 from viz.course.transformer.walk_through.params import SENTENCES, Params, compute
 from viz.instruments.kit import origin
@@ -18,7 +18,7 @@ def thumbnail() -> str:
     )
 
 
-LESSON = Lesson(
+EXHIBIT = Exhibit(
     __file__,
     Params,
     compute,

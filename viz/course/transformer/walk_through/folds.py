@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from core.analysis.diagram_nodes import Box, tensor_at
-from viz.course.lesson import Folds
+from viz.course.exhibit import Folds
 from viz.course.shared import sizes
 from viz.course.transformer.walk_through import inside
 from viz.course.transformer.walk_through.maths import Station

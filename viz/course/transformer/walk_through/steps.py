@@ -9,7 +9,7 @@ import numpy as np
 import streamlit as st
 
 from core.analysis.diagram_nodes import tensor_at
-from viz.course.lesson import Folds
+from viz.course.exhibit import Folds
 from viz.course.shared import sizes, transformer_map
 from viz.course.transformer.walk_through import inside
 from viz.course.transformer.walk_through.charts.residual_trip import trip

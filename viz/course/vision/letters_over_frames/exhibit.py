@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from viz.charts import thumbs
-from viz.course.lesson import Lesson, Step
+from viz.course.exhibit import Exhibit, Step
 from viz.course.vision.letters_over_frames import limits, maths, promises, steps
 from viz.course.vision.letters_over_frames.params import TEXTS, Params
 from viz.instruments.kit import origin
@@ -20,7 +20,7 @@ def thumbnail() -> str:
 
 
 LOUD = ("speed", "noise", "seed")
-LESSON = Lesson(
+EXHIBIT = Exhibit(
     __file__,
     Params,
     compute,

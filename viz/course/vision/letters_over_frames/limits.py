@@ -9,7 +9,7 @@ import pandas as pd
 
 from core.data.speech.clips import HELD_OUT_VOICES
 from viz.charts import marks
-from viz.course.lesson import Folds
+from viz.course.exhibit import Folds
 from viz.course.vision.letters_over_frames import maths, own_voice
 from viz.course.vision.letters_over_frames.params import SLUG, Params
 from viz.labels import percent, shorten

@@ -10,7 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from core.data.speech.waves import RATE
-from viz.course.lesson import Folds
+from viz.course.exhibit import Folds
 from viz.course.vision.letters_over_frames import charts, maths
 from viz.course.vision.letters_over_frames.maths import END, Heard
 from viz.course.vision.letters_over_frames.params import SLUG, Params

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from core.data import doodles
 from viz.charts import thumbs
-from viz.course.lesson import Lesson, Step
+from viz.course.exhibit import Exhibit, Step
 from viz.course.vision.picture_as_words import maths, promises, steps
 from viz.course.vision.picture_as_words.params import Params
 from viz.instruments.kit import origin
@@ -21,7 +21,7 @@ def thumbnail() -> str:
     return thumbs.cells(found.looks(Params().layer, maths.MEAN)[0, 1:].reshape(7, 7))
 
 
-LESSON = Lesson(
+EXHIBIT = Exhibit(
     __file__,
     Params,
     compute,

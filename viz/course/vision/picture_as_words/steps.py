@@ -7,7 +7,7 @@ import pandas as pd
 
 from viz.charts import marks
 from viz.charts import patches as pictures
-from viz.course.lesson import Folds
+from viz.course.exhibit import Folds
 from viz.course.vision.picture_as_words import charts, maths
 from viz.course.vision.picture_as_words.maths import MEAN, ROLLOUT, SIDE, Seen
 from viz.course.vision.picture_as_words.params import LAYERS, SLUG, Params

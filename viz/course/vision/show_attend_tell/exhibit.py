@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from viz.charts import thumbs
-from viz.course.lesson import Lesson, Step
+from viz.course.exhibit import Exhibit, Step
 from viz.course.vision.show_attend_tell import features, judging, maths, promises, steps
 from viz.course.vision.show_attend_tell.params import TEXTS, Params
 from viz.instruments.kit import origin
@@ -21,7 +21,7 @@ def thumbnail() -> str:
     return thumbs.cells(data.weights[row].reshape(5, 5))
 
 
-LESSON = Lesson(
+EXHIBIT = Exhibit(
     __file__,
     Params,
     compute,

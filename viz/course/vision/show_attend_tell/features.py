@@ -16,7 +16,7 @@ import core.serving.engine
 from core.data.scenes.language import GRID
 from core.models.captioner import SIDE, STRIDE
 from viz.charts import patches as pictures
-from viz.course.lesson import Folds
+from viz.course.exhibit import Folds
 from viz.course.vision.show_attend_tell import maths
 from viz.course.vision.show_attend_tell.maths import Told
 from viz.course.vision.show_attend_tell.params import SLUG, Params

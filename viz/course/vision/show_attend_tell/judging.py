@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from viz.course.lesson import Folds
+from viz.course.exhibit import Folds
 from viz.course.vision.show_attend_tell import charts, maths
 from viz.course.vision.show_attend_tell.params import SLUG, Params
 from viz.exhibit_text import data as words_of

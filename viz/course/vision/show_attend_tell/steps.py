@@ -10,7 +10,7 @@ import pandas as pd
 
 from core.data.scenes.language import groups
 from viz.charts import marks
-from viz.course.lesson import Folds
+from viz.course.exhibit import Folds
 from viz.course.vision.show_attend_tell import charts, maths
 from viz.course.vision.show_attend_tell.maths import Told
 from viz.course.vision.show_attend_tell.params import SLUG, Params

@@ -6,7 +6,7 @@ import numpy as np
 
 from core.analysis.attribution.token_importance import spearman
 from viz.charts import thumbs
-from viz.course.lesson import Lesson, Step
+from viz.course.exhibit import Exhibit, Step
 from viz.course.why.alignment import maths, steps
 from viz.course.why.alignment.params import SENTENCES, Params
 from viz.instruments.kit import origin
@@ -46,7 +46,7 @@ def _asks(params: Params, data: maths.Data) -> bool:
 
 
 SET = ("text", "asks")
-LESSON = Lesson(
+EXHIBIT = Exhibit(
     __file__,
     Params,
     compute,

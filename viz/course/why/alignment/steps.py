@@ -12,8 +12,8 @@ from streamlit.delta_generator import DeltaGenerator
 from core.analysis import preset_checks
 from core.analysis.arithmetic.cell import cell_arithmetic, cell_paths
 from core.run import Run
+from viz.course.exhibit import Folds
 from viz.course.kit import equation_view
-from viz.course.lesson import Folds
 from viz.course.why.alignment import maths
 from viz.course.why.alignment.charts import mixing
 from viz.course.why.alignment.params import CALLED, SLUG, Params

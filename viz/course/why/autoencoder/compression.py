@@ -58,7 +58,7 @@ class Loss:
 
 
 def vectors() -> dict[str, Array]:
-    """The vectors of the lesson's English words, from the shipped model."""
+    """The vectors of the exhibit's English words, from the shipped model."""
     model = default().open(MODEL)
     words = [*(concept.english for concept in concepts.taught()), *concepts.UNTAUGHT]
     return concepts.vectors(_table(), {word: model.tokenizer.encode(word).ids[0] for word in words})

@@ -26,7 +26,7 @@ def taught() -> tuple[Concept, ...]:
 
 
 def vectors(table: Array, ids: Mapping[str, int]) -> dict[str, Array]:
-    """The vector of each English word that the lesson uses, brought to length 1: (d,) each.
+    """The vector of each English word that the exhibit uses, brought to length 1: (d,) each.
 
     table: (word, d); ids: which row is whose. A word without a row is a KeyError.
     """

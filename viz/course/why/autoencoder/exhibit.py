@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from viz.charts import thumbs
-from viz.course.lesson import Lesson, Step
+from viz.course.exhibit import Exhibit, Step
 from viz.course.why.autoencoder import compression, concepts, pictures, words
 from viz.course.why.autoencoder.params import Params
 
@@ -47,7 +47,7 @@ def _letter(params: Params, _: object) -> bool:
     return int(((made > 0.5) != (data.entry.reshape(made.shape) > 0.5)).sum()) <= 3
 
 
-LESSON = Lesson(
+EXHIBIT = Exhibit(
     __file__,
     Params,
     compute,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from viz.course.lesson import Folds
+from viz.course.exhibit import Folds
 from viz.course.why.autoencoder import charts, compression, glyphs
 from viz.course.why.autoencoder.params import SLUG, Params
 from viz.course.why.autoencoder.words import equations, numbers

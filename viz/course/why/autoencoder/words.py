@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from viz.course.exhibit import Folds
 from viz.course.kit import equation_view
-from viz.course.lesson import Folds
 from viz.course.why.autoencoder import charts, compression, concepts
 from viz.course.why.autoencoder.params import SLUG, TAUGHT, WORDS, Params
 from viz.labels import percent

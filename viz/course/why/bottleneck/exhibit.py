@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from viz.charts import thumbs
-from viz.course.lesson import Lesson, Step
+from viz.course.exhibit import Exhibit, Step
 from viz.course.why.bottleneck import copies, steps
 from viz.course.why.bottleneck.params import WORDS, Params
 from viz.instruments.kit import origin
@@ -52,7 +52,7 @@ def _context(_: Params, data: copies.Data) -> bool:
 
 
 SET = ("word", "cell")
-LESSON = Lesson(
+EXHIBIT = Exhibit(
     __file__,
     Params,
     compute,

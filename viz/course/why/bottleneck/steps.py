@@ -12,8 +12,8 @@ from core.data.tasks import COPY_LENGTHS
 from viz.charts import by_length
 from viz.charts.by_length import Curve
 from viz.charts.copy_accuracy import Row, letters
+from viz.course.exhibit import Folds
 from viz.course.kit import equation_view
-from viz.course.lesson import Folds
 from viz.course.why.bottleneck import cell_parameters, copies
 from viz.course.why.bottleneck.copies import CELLS
 from viz.course.why.bottleneck.params import SLUG, Params

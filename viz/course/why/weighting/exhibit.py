@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from viz.charts import thumbs
-from viz.course.lesson import Lesson, Step
+from viz.course.exhibit import Exhibit, Step
 from viz.course.shared import weighting
 from viz.course.why.weighting import shares, steps
 from viz.course.why.weighting.params import PLACES, SENTENCE, Params
@@ -53,7 +53,7 @@ def _on_the_part(params: Params, _: object) -> bool:
     return part in sorted(parts, key=parts.__getitem__, reverse=True)[:2]
 
 
-LESSON = Lesson(
+EXHIBIT = Exhibit(
     __file__,
     Params,
     compute,

@@ -11,8 +11,8 @@ import pandas as pd
 import streamlit as st
 
 from viz.charts.patches import PICKED, lit, place_name
+from viz.course.exhibit import Folds
 from viz.course.kit import equation_view
-from viz.course.lesson import Folds
 from viz.course.shared import weighting
 from viz.course.shared.scene import PORTRAIT
 from viz.course.why.weighting import measures, shares

@@ -4,7 +4,7 @@ A folder of a chapter is an exhibit. Beside each other lie in it
 
     text.md       title, claim, documents, and of each step what is said, what one looks at, what to try
     data.py       what is computed, without a screen (in older exhibits maths.py)
-    exhibit.py    Params (viz.widgets.knobs), compute(params), the steps, and LESSON = Lesson(...) that joins them
+    exhibit.py    Params (viz.widgets.knobs), compute(params), the steps, and EXHIBIT = Exhibit(...) that joins them
     charts.py     its own pictures
 
 A step is a function of (params, data) that returns a View (viz.course.kit.step): its question, table, chart and sentence. Older ones draw
@@ -96,7 +96,7 @@ class Step(Generic[P, D]):
 
 
 @dataclass(frozen=True)
-class Lesson(Generic[P, D]):
+class Exhibit(Generic[P, D]):
     """An exhibit: `file` (its exhibit.py says __file__), what can be set, what is computed of it, the steps in the order of text.md.
 
     of: the fields that `compute` reads, all unless said. cost: of computing it, see core.serving.engine; 0 computes it at once.
