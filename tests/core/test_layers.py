@@ -155,6 +155,7 @@ def test_a_frozen_map_equals_the_plain_one_and_notices_a_change(shape, bias):
 def test_copies_in_the_processors_layout_stay_as_far_as_there_is_room(monkeypatch):
     room = linear.PackedWeightCache(3 * 4 * 16 * 32)
     monkeypatch.setattr(linear, "PACKED_WEIGHTS", room)
+    monkeypatch.setattr(linear, "SMALL", 0)
     layers, rows = [Linear(32, 16).requires_grad_(False) for _ in range(5)], torch.randn(2, 32)
     for layer in (*layers, *layers):
         torch.testing.assert_close(layer(rows), F.linear(rows, layer.weight, layer.bias))
@@ -166,6 +167,7 @@ def test_copies_in_the_processors_layout_stay_as_far_as_there_is_room(monkeypatc
 
 def test_a_model_larger_than_the_room_is_multiplied_as_it_lies_and_equal_runs_are_equal(monkeypatch):
     monkeypatch.setattr(linear, "PACKED_WEIGHTS", linear.PackedWeightCache(3 * 4 * 16 * 32))
+    monkeypatch.setattr(linear, "SMALL", 0)
     small = torch.nn.ModuleList(Linear(32, 16).requires_grad_(False) for _ in range(3))
     large = torch.nn.ModuleList([*small, TokenEmbedding(16, 32).requires_grad_(False)])
     rows = torch.randn(2, 32)
