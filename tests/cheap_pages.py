@@ -1,6 +1,7 @@
 """Pages drawn without a browser, at no more than the price of the page.
 
 For each test Streamlit's AppTest looks through the metadata of every installed package for components: once a process is enough.
+For each run it makes a runtime of mocks, 3 ms: one is enough, too.
 Every millisecond it takes the interpreter from the script to ask whether the script has ended: here it waits for its thread.
 Altair holds each chart against its schema each time that it is drawn, which takes
 longer than the page: here it does so where all steps and all pages are drawn (`HELD`) and in the long tests, not in docstrings.
@@ -17,7 +18,7 @@ from collections.abc import Iterator
 import pytest
 from altair.utils import schemapi
 from streamlit.components.v2 import manifest_scanner
-from streamlit.testing.v1 import local_script_runner
+from streamlit.testing.v1 import app_test, local_script_runner
 
 from viz.memo import remembered
 
@@ -47,6 +48,7 @@ def begin() -> None:
     schemapi._FromDict = _not_for_visitors
     manifest_scanner.scan_component_manifests = functools.cache(manifest_scanner.scan_component_manifests)
     local_script_runner.require_widgets_deltas = _ended
+    app_test.MagicMock = functools.cache(app_test.MagicMock)
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -62,6 +62,7 @@ def parts(value: object) -> Iterator[Any]:
     """
     stack: list[Any] = [value]
     seen = set[int]()
+    plain = (int, float, bool, type(None))  # most of what a chart's rows hold
     while stack:
         item = stack.pop()
         kind = _kind(type(item))
@@ -76,10 +77,10 @@ def parts(value: object) -> Iterator[Any]:
             continue
         yield item
         if kind.mapping:
-            stack.extend(item.keys())
-            stack.extend(item.values())
+            stack += [part for part in item if type(part) not in plain]
+            stack += [part for part in item.values() if type(part) not in plain]
         elif kind.sequence:
-            stack.extend(item)
+            stack += [part for part in item if type(part) not in plain]
         else:
             stack.extend(own.values())
             stack.extend(getattr(item, name) for name in kind.slots if hasattr(item, name))

@@ -35,7 +35,9 @@ SINGLE, PAIRED = "recorded: opinions-full", "recorded: pairs-full"
 def _runs(tmp_path_factory) -> Iterator[None]:
     with (
         pytest.MonkeyPatch.context() as patch,
-        tuned_runs.recorded(patch, tmp_path_factory.mktemp("runs"), "opinions-full", "pairs-full"),
+        tuned_runs.recorded(
+            patch, tmp_path_factory.mktemp("runs"), "opinions-full", "pairs-full", shipped=True
+        ),
     ):
         yield
 
@@ -57,7 +59,7 @@ def right(test: AppTest, question: str):
 
 
 def bars(test: AppTest, place: int) -> dict[str, float]:
-    return {row["label"]: row["chance"] for row in data(charts(test)[place])}
+    return {row["name"]: row["value"] for row in data(charts(test)[place])}
 
 
 def of(model: str, text: str, pair: str | None = None, edits=()) -> maths.Said:

@@ -33,10 +33,10 @@ with errors.guard(), state.visit(entry.slug), stage.stage(entry), errors.guard()
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-@pytest.fixture
-def blackboard(tmp_path: Path) -> Iterator[pages.Entry]:
+@pytest.fixture(scope="module")
+def blackboard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[pages.Entry]:
     """One folder more in a chapter, and nothing else."""
-    chapter = tmp_path / "why"
+    chapter = tmp_path_factory.mktemp("course") / "why"
     shutil.copytree(Path(__file__).parents[1] / "blackboard", chapter / "blackboard")
     viz.course.why.__path__.append(str(chapter))
     pages.discover.cache_clear()

@@ -29,7 +29,12 @@ def engine(tmp_path_factory) -> Iterator[core.serving.engine.Engine]:
     with (
         pytest.MonkeyPatch.context() as patch,
         tuned_runs.recorded(
-            patch, tmp_path_factory.mktemp("runs"), "answers-full", "answers-frozen", "tags-full"
+            patch,
+            tmp_path_factory.mktemp("runs"),
+            "answers-full",
+            "answers-frozen",
+            "tags-full",
+            shipped=True,
         ) as served,
     ):
         yield served
@@ -209,7 +214,7 @@ def test_a_tag_for_each_word_at_its_first_piece(sent):
         )
         == 4
     )
-    known = next(iter(tags.goal_spec()))
+    known = next(iter(tags.taught()))
     assert re.search(
         r"\d+ of \d+ are right here",
         said(page(3, text=known, guess=("tag", asked(page(3, text=known), "tag")[2]))),

@@ -59,6 +59,10 @@ TOYS = {
 }
 
 
+WRITES = 12
+"""Tokens of a translation that finds no end, as random weights find none; more for a long text."""
+
+
 def write(folder: Path, name: str) -> Path:
     """One model, every weight drawn anew."""
     family, changes = MODELS[name]
@@ -113,6 +117,8 @@ def served(patch: pytest.MonkeyPatch, folder: Path, *names: str) -> Iterator[Eng
     patch.setattr(manifest, "shipped_folder", lambda: folder / "none")
     patch.setenv("ATLAS_MODELS", str(folder))
     patch.setattr("core.reading.provenance.is_foreign", lambda name: False)
+    for module in ("viz.workspace.what_if.data", "core.reading.bounds", "core.model"):
+        patch.setattr(f"{module}.WRITES", WRITES)
     with Engine() as engine:
         patch.setattr(core.serving.engine, "_default", engine)
         patch.setattr("viz.workspace.shared.head_survey.survey", lambda name: _unmeasured(engine.open(name)))

@@ -24,6 +24,7 @@ from core.training.finetune import tuning
 from core.training.finetune.tuning import TUNINGS
 
 STEPS = 2
+SHIPPED = records.RUNS
 CHILD = """import sys
 from core.training import worker
 from core.training.finetune import tuning
@@ -45,8 +46,10 @@ def _once(name: str, steps: int) -> Path:
 
 
 @contextmanager
-def recorded(patch: pytest.MonkeyPatch, folder: Path, *names: str, steps: int = STEPS) -> Iterator[Engine]:
-    """These recorded runs, and no others; an engine and a trainer of their own."""
+def recorded(
+    patch: pytest.MonkeyPatch, folder: Path, *names: str, steps: int = STEPS, shipped: bool = False
+) -> Iterator[Engine]:
+    """These recorded runs, and no others; an engine and a trainer of their own. Those that ship cost no training."""
     quick = {name: replace(job, n_texts=64, n_rows=8, recorded_steps=0) for name, job in TUNINGS.items()}
     patch.setattr(tuning, "TUNINGS", MappingProxyType(quick))
     patch.setattr(tuning.RecordedRun, "jobs", MappingProxyType(quick))
@@ -58,7 +61,7 @@ def recorded(patch: pytest.MonkeyPatch, folder: Path, *names: str, steps: int = 
         Trainer(lambda task, place: [sys.executable, "-c", CHILD, task, str(place), "--steps", str(steps)]),
     )
     for name in names:
-        shutil.copytree(_once(name, steps), folder / name)
+        shutil.copytree(SHIPPED / name if shipped else _once(name, steps), folder / name)
     with Engine() as engine:
         patch.setattr(core.serving.engine, "_default", engine)
         yield engine
