@@ -67,8 +67,14 @@ def started_app(
         process.wait(20)
 
 
+COLD = ("tests.cold_server",)
+"""A command that serves the same without the warm-up, for tests that open a few of the pages."""
+
+
 @contextmanager
-def served_app(folder: Path, **variables: str) -> Iterator[str]:
+def served_app(
+    folder: Path, command: Sequence[str] = ("streamlit", "run", "app.py"), **variables: str
+) -> Iterator[str]:
     """The address of the whole app on a free port."""
-    with started_app(folder, **variables) as server:
+    with started_app(folder, command=command, **variables) as server:
         yield server.url

@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from app_server import served_app
+from app_server import COLD, served_app
 from chromium import CHROMIUM, CHROMIUM_FLAGS
 from every_page import Met, met
 from settling import PATIENCE, still
@@ -53,7 +53,7 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
 @pytest.fixture(scope="session")
 def app_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Where the whole app is served, to which one may upload."""
-    with served_app(tmp_path_factory.mktemp("server"), ATLAS_UPLOAD="64M") as url:
+    with served_app(tmp_path_factory.mktemp("server"), COLD, ATLAS_UPLOAD="64M") as url:
         yield url
 
 

@@ -15,10 +15,10 @@ from settling import asked, settle
 from viz.shell import pages
 
 AXE = (Path(__file__).parent / "axe.min.js").read_text("utf-8")
-SCHEMES = {  # Streamlit gives a toast, which says that a model is being opened, no name
-    "light": "axe.run({exclude: ['[data-testid=stToast]']}, {iframes: false, resultTypes: ['violations']})",
-    "dark": "axe.run({exclude: ['[data-testid=stToast]']}, {iframes: false, resultTypes: ['violations'], runOnly: ['color-contrast']})",
-}
+SCHEMES: dict[str, dict[str, Any]] = {"light": {}, "dark": {"runOnly": ["color-contrast"]}}
+"""By day axe judges everything, at night only what depends on colours."""
+JUDGED = """([parts, how]) => axe.run({ ...(parts.length && { include: parts }), exclude: ["[data-testid=stToast]"] }, { iframes: false, resultTypes: ["violations"], ...how })"""
+"""Streamlit gives a toast, which says that a model is being opened, no name."""
 GO = "(address) => { history.pushState({}, '', address); dispatchEvent(new PopStateEvent('popstate')); }"
 BEATS = "your_model"
 """It asks each second while heads are surveyed behind it; what it asks once one has left within the app nobody answers, and a page that waits for it never rests."""
@@ -87,6 +87,13 @@ def some_pages() -> list[pages.Entry]:
     return pages.discover()[::EVERY]
 
 
+def go(page: Any, address: str) -> None:
+    """Go to an address within the app, as the button Back of a browser does; the page has asked for it then."""
+    before = asked(page)
+    page.evaluate(GO, address)
+    page.wait_for_function("(before) => wire.asked > before", arg=before)
+
+
 def walk(
     browser: Any, url: str, scheme: str, anew: bool = False, entries: Sequence[pages.Entry] = ()
 ) -> Iterator[tuple[str, Any]]:
@@ -98,9 +105,7 @@ def walk(
         if anew or left in (None, BEATS):
             page.goto(url + entry.address, wait_until="commit")
         else:
-            before = asked(page)
-            page.evaluate(GO, entry.address)
-            page.wait_for_function("(before) => wire.asked > before", arg=before)
+            go(page, entry.address)
         settle(page)
         page.wait_for_function(DRAWN, polling=150)
         yield entry.slug, page
@@ -108,16 +113,68 @@ def walk(
     context.close()
 
 
-def serious(page: Any, scheme: str) -> list[str]:
-    """What axe finds serious; in the dark only what depends on colours."""
+def serious(page: Any, scheme: str, parts: Sequence[str] = ()) -> list[str]:
+    """What axe finds serious in these parts of a page, or in all of it; in the dark only what depends on colours."""
     if not page.evaluate("globalThis.axe !== undefined"):
         page.evaluate(AXE)
     return [
         f"{rule['id']}: {node['html'][:160]}"
-        for rule in page.evaluate(SCHEMES[scheme])["violations"]
+        for rule in page.evaluate(JUDGED, [list(parts), SCHEMES[scheme]])["violations"]
         if rule["impact"] in ("serious", "critical")
         for node in rule["nodes"]
     ]
+
+
+FOCUSED = """() => {
+  let at = document.activeElement;
+  while (at?.shadowRoot?.activeElement) at = at.shadowRoot.activeElement;
+  if (!at || at === document.body) return null;
+  const ring = (e) => { const s = getComputedStyle(e); return (s.outlineStyle !== "none" && parseFloat(s.outlineWidth) >= 1.5) || s.boxShadow !== "none"; };
+  const shown = [at];
+  for (let e = at, i = 0; i < 4 && e.parentElement; i++) shown.push(e = e.parentElement);   // a hidden input: its label or thumb shows the ring
+  const hidden = at.matches("input, textarea, canvas, [data-testid=stDataFrame] *") || at.getBoundingClientRect().width < 4;
+  const name = `${at.localName}.${at.className} ${at.getAttribute("aria-label") ?? at.textContent.slice(0, 40)}`;
+  return [name, hidden ? shown.some((e) => ring(e) || [...e.children].some(ring)) || at.matches("input:not([type=range]), textarea") : ring(at)];
+}"""
+
+
+def shows_focus(page: Any) -> set[str]:
+    """Walk by the Tab key: each place that has the focus shows it; their names."""
+    seen: dict[str, bool] = {}
+    for _ in range(70):
+        page.keyboard.press("Tab")
+        at = page.evaluate(FOCUSED)
+        if at is not None:
+            seen[at[0]] = at[1]
+    assert len(seen) > 12 and [name for name, shown in seen.items() if not shown] == []
+    return {*seen}
+
+
+def fits_sideways(page: Any, width: int) -> None:
+    """Nothing scrolls sideways in a window so wide, and every instrument has a name."""
+    assert page.evaluate(
+        "[document.documentElement.scrollWidth, document.querySelector('[data-testid=stMain]').scrollWidth]"
+    ) == [width, width]
+    boxes = [instrument.bounding_box() for instrument in page.locator(".atlas[data-mode]").all()]
+    assert boxes and all(box["x"] >= 0 and box["x"] + box["width"] <= width for box in boxes)
+    for place in page.locator(".atlas [role=application], .atlas [role=img], .atlas [role=group]").all():
+        assert place.get_attribute("aria-label") or place.get_attribute("aria-labelledby"), place.evaluate(
+            "(e) => e.outerHTML.slice(0, 200)"
+        )
+
+
+def lists_keys(page: Any) -> None:
+    """A question mark opens the list of keys, behind which nothing moves, and Escape shuts it."""
+    keys, before = page.locator("dialog[data-keys]"), page.url
+    assert not keys.is_visible()
+    page.keyboard.press("?")
+    assert keys.is_visible()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("r")
+    settle(page)
+    assert page.url == before and keys.is_visible(), "behind the list nothing moves"
+    page.keyboard.press("Escape")
+    assert not keys.is_visible()
 
 
 def disordered(page: Any) -> list[str]:

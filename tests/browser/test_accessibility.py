@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from every_page import DRAWN, SCHEMES, Met, disordered, serious, walk
-from sampling import sampled
+from every_page import DRAWN, SCHEMES, Met, disordered, lists_keys, lit, serious, shows_focus, walk
 from settling import settle
 
 from viz import theme
@@ -27,62 +26,42 @@ def test_axe_finds_nothing_serious_on_any_page(chromium: Any, app_url: str, sche
     assert {slug: wrong for slug, wrong in found.items() if wrong} == {}
 
 
-def test_an_open_fold_is_read_at_night(chromium: Any, app_url: str) -> None:
-    """Its line, too: Streamlit darkens the words of what is open."""
-    context = chromium.new_context(viewport={"width": 1280, "height": 900}, color_scheme="dark")
-    page = context.new_page()
-    page.goto(app_url + "/masks")
-    settle(page)
-    for name in ("More", "What am I looking at"):
-        page.locator('[class*="st-key-word-"]').get_by_role("button", name=name).click()
-        settle(page)
-    assert page.locator('[class*="st-key-word-"] button[aria-expanded="true"]').count() == 2
-    assert serious(page, "dark") == []
-    context.close()
-
-
-FOCUSED = """() => {
-  let at = document.activeElement;
-  while (at?.shadowRoot?.activeElement) at = at.shadowRoot.activeElement;
-  if (!at || at === document.body) return null;
-  const ring = (e) => { const s = getComputedStyle(e); return (s.outlineStyle !== "none" && parseFloat(s.outlineWidth) >= 1.5) || s.boxShadow !== "none"; };
-  const shown = [at];
-  for (let e = at, i = 0; i < 4 && e.parentElement; i++) shown.push(e = e.parentElement);   // a hidden input: its label or thumb shows the ring
-  const hidden = at.matches("input, textarea, canvas, [data-testid=stDataFrame] *") || at.getBoundingClientRect().width < 4;
-  const name = `${at.localName}.${at.className} ${at.getAttribute("aria-label") ?? at.textContent.slice(0, 40)}`;
-  return [name, hidden ? shown.some((e) => ring(e) || [...e.children].some(ring)) || at.matches("input:not([type=range]), textarea") : ring(at)];
-}"""
-
-
-@pytest.mark.parametrize("address", sampled(["/?view=full", "/scaling?scaling.step=2"]))
+@pytest.mark.slow
+@pytest.mark.parametrize("address", ["/?view=full", "/scaling?scaling.step=2"])
 def test_whatever_has_the_focus_shows_it(visitor: Any, app_url: str, address: str) -> None:
     visitor.goto(app_url + address)
     visitor.wait_for_function(DRAWN, polling=150)
     settle(visitor)
-    seen: dict[str, bool] = {}
-    for _ in range(70):
-        visitor.keyboard.press("Tab")
-        at = visitor.evaluate(FOCUSED)
-        if at is not None:
-            seen[at[0]] = at[1]
-    assert len(seen) > 12 and any("stTopNavLink" in name or name.startswith("a.") for name in seen)
-    assert [name for name, shown in seen.items() if not shown] == []
-    assert address != "/?view=full" or any("save-open" in name for name in seen)
+    seen = shows_focus(visitor)
+    assert any("stTopNavLink" in name or name.startswith("a.") for name in seen)
 
 
-def test_a_question_names_its_choices_and_the_verdict_is_read_out(visitor: Any, app_url: str) -> None:
-    visitor.goto(app_url + "/scaling")
+def test_an_answer_by_keyboard_leads_to_its_verdict_which_is_read_out_and_open_folds_are_read_at_night(
+    visitor: Any, app_url: str
+) -> None:
+    visitor.goto(app_url + "/masks")
     asked = visitor.locator('[class*="st-key-asked-"]').first
     asked.locator("button").first.wait_for()
-    question = asked.locator("p").first.inner_text().removeprefix("Predict, then look.").strip()
-    assert question.endswith("?") and asked.get_by_role("radiogroup").get_attribute("aria-label") == question
+    settle(visitor)
+    lists_keys(visitor)
     visitor.wait_for_function("""document.querySelector('[class*="st-key-asked-"]').ariaLive === "polite" """)
     asked.evaluate("(box) => { box.was = true; }")
-    asked.get_by_role("radio").first.click()
-    asked.locator('[class*="st-key-verdict-"]').wait_for()
+    asked.locator("button").first.focus()
+    visitor.keyboard.press("Enter")
+    visitor.wait_for_function("document.activeElement?.className.includes('st-key-answer-')")
+    assert "It is" in (said := visitor.evaluate("document.activeElement.innerText")) or "Right" in said
     assert asked.locator('[class*="st-key-verdict-"]').evaluate(
         "(verdict) => verdict.closest('[aria-live=polite]').was"
     ), "the verdict came into what is read out already"
+    settle(visitor)
+
+    # the line of a fold, too: Streamlit darkens the words of what is open
+    for name in ("More", "What am I looking at"):
+        visitor.locator('[class*="st-key-word-"]').get_by_role("button", name=name).click()
+        settle(visitor)
+    assert visitor.locator('[class*="st-key-word-"] button[aria-expanded="true"]').count() == 2
+    lit(visitor, "dark")
+    assert serious(visitor, "dark") == []
 
 
 CHANGES = """() => {

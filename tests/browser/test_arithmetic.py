@@ -169,10 +169,10 @@ def test_the_text_of_the_page_adds_up_folded_and_open(visit: Any, model: str, ki
     assert labels == [str(i) for i in range(len(labels))], "open, the terms stand in their own order"
 
 
-def test_the_question_is_the_weight_bars_have_sides_and_a_long_vector_opens_by_keyboard_and_is_saved(
+def test_bars_have_sides_a_long_vector_opens_by_keyboard_and_is_saved_and_a_line_of_the_file_shows_its_tensor(
     visit: Any, tmp_path: Path
 ) -> None:
-    page = visit("lines")
+    page = visit("both")
     weight = float(page.locator(".arith").get_attribute("data-weight"))
     assert page.locator(".arith .title").inner_text() == f"How is {round(weight * 100)}% computed?"
     sides = page.locator(
@@ -207,6 +207,22 @@ def test_the_question_is_the_weight_bars_have_sides_and_a_long_vector_opens_by_k
         page.locator(".arith").get_attribute("data-open") == ""
         and page.locator(".arith").evaluate(focused) == "false"
     )
+    says(page, "line None")
+    rows = page.locator(".source").evaluate(
+        "(root) => [...root.querySelectorAll('.line')].map((line) => [Number(line.dataset.number), line.querySelector('.text').textContent])"
+    )
+    assert len(rows) > 10 and all(ATTENTION[number - 1] == text for number, text in rows)
+    page.locator(".source .tapped", has_text='tap("pattern"').click()
+    says(page, "line layer.2.self_attn.pattern")
+    page.locator(".source .card dd").first.wait_for()
+    card = page.locator(".source .card").inner_text()
+    assert (
+        "layer.2.self_attn.pattern" in card
+        and "head 8 × query" in card
+        and "largest" in card
+        and "1.000" in card
+    )
+    assert page.locator(".source").get_attribute("data-path") == "layer.2.self_attn.pattern"
 
 
 @pytest.mark.slow
@@ -232,28 +248,6 @@ def test_a_tensor_and_a_line_of_code_find_each_other(visit: Any) -> None:
     chosen = page.locator('.source .tapped[aria-pressed="true"]')
     assert chosen.count() == 1 and 'tap("scores"' in chosen.inner_text()
     assert re.fullmatch(r"head 8 × query (\d+) × key \1", page.locator(".source .card .shape").inner_text())
-
-
-def test_the_code_is_that_of_the_file_and_a_tap_line_clicked_reaches_python_and_shows_its_tensor(
-    visit: Any,
-) -> None:
-    page = visit("source")
-    says(page, "line None")
-    rows = page.locator(".source").evaluate(
-        "(root) => [...root.querySelectorAll('.line')].map((line) => [Number(line.dataset.number), line.querySelector('.text').textContent])"
-    )
-    assert len(rows) > 10 and all(ATTENTION[number - 1] == text for number, text in rows)
-    page.locator(".source .tapped", has_text='tap("pattern"').click()
-    says(page, "line layer.2.self_attn.pattern")
-    page.locator(".source .card dd").first.wait_for()
-    card = page.locator(".source .card").inner_text()
-    assert (
-        "layer.2.self_attn.pattern" in card
-        and "head 8 × query" in card
-        and "largest" in card
-        and "1.000" in card
-    )
-    assert page.locator(".source").get_attribute("data-path") == "layer.2.self_attn.pattern"
 
 
 @pytest.mark.slow

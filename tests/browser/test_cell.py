@@ -50,6 +50,7 @@ def up(page: Any) -> None:
     settle(page)
 
 
+@pytest.mark.slow
 def test_the_sum_of_the_opening_cell_is_there_and_scrolling_asks_for_nothing(visitor: Any) -> None:
     filled = when(visitor, lambda page: page["light"] == "false" and page["source"] == 1)
     assert filled["cell"].startswith("2,0,") and filled["title"].endswith("computed?")

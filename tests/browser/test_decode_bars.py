@@ -18,7 +18,7 @@ from viz.instruments.candidates.candidates import Bar, SampledNumber, Way, reque
 from viz.instruments.timeline.timeline import Moment, chosen_step
 
 bars = [Bar(5, " the", 0.5, 0.8), Bar(7, "<b>", 0.2, 0.2), Bar(9, "x" * 60, 0.2, 0.0, "top_k")]
-if st.query_params.get("show") == "bars":
+if st.query_params.get("show") in ("bars", "both"):
     candidates(bars, taken_id=5, step=3, others=(97, 0.1, 0.0), lot=SampledNumber(0.31, 0.0, 0.8), key="c", title="What could come next", on_ask=lambda: None)
     st.text(f"requested_token {requested_token('c')}")
 if st.query_params.get("show") in ("ways", "told"):
@@ -31,7 +31,7 @@ if st.query_params.get("show") in ("ways", "told"):
     st.text(f"requested_token {requested_token('w')}")
 if st.query_params.get("show") == "looked":
     candidates(bars, taken_id=5, key="c")
-if st.query_params.get("show") == "time":
+if st.query_params.get("show") in ("time", "both"):
     words = ["there", " was", " <i>", "\\n", " a"]
     timeline([Moment(w, 0.9 / (i + 1), i + 0.5, 2.0 + i, "put in by you" if i == 2 else "") for i, w in enumerate(words)], prompt="Once upon a time", key="t", on_go=lambda: None)
     st.text(f"chosen_step {chosen_step('t')}")
@@ -43,8 +43,10 @@ class Seen(Visit):
         return self.page.locator(f".atlas.{name}")
 
 
-def test_bars_say_what_they_are_and_another_token_is_asked_for_by_click_and_by_key(visit: Any) -> None:
-    seen = visit("bars")
+def test_bars_and_a_timeline_tell_their_numbers_and_are_asked_for_another_token_and_step_by_click_and_by_key(
+    visit: Any,
+) -> None:
+    seen = visit("both")
     bars = seen.part("candidates")
     names = bars.locator(".row .name").all_inner_texts()
     assert names[:2] == ["·the", "<b>"] and names[2].endswith("…") and names[3] == "97 others"
@@ -60,6 +62,26 @@ def test_bars_say_what_they_are_and_another_token_is_asked_for_by_click_and_by_k
     for key in ("ArrowDown", "Enter"):
         seen.page.keyboard.press(key)
     seen.says("requested_token TokenRequest(step=3, id=9)")
+    line, before = seen.part("timeline"), len(seen.sent)
+    assert line.locator(".token").all_inner_texts()[2].strip() == "<i>" and line.locator("i.x").count() == 0
+    line.locator(".token").nth(1).hover()
+    assert line.get_attribute("data-hover") == "1"
+    assert (
+        "Step 2" in line.locator(".told").inner_text()
+        and "surprisal 1.50 bits" in line.locator(".told").inner_text()
+    )
+    assert len(seen.sent) == before
+    line.locator(".token").nth(1).click()
+    seen.says("chosen_step 1")
+    line.locator(".token[aria-current]").focus()
+    seen.page.keyboard.press("ArrowLeft")
+    assert line.get_attribute("data-hover") == "3" and "Step 4" in line.locator(".told").inner_text()
+    for key in ("Home", "ArrowRight", "ArrowRight", "Enter"):
+        seen.page.keyboard.press(key)
+    seen.says("chosen_step 2")
+    box = line.locator("canvas").bounding_box()
+    seen.page.mouse.click(box["x"] + 34 + 14, box["y"] + 30)
+    seen.says("chosen_step 0")
 
 
 @pytest.mark.slow
@@ -122,30 +144,6 @@ def test_the_ways_are_saved(visit: Any, tmp_path: Any) -> None:
     assert (
         "cut by" not in seen.saved("svg", tmp_path).read_text("utf-8").split("score", 1)[1]
     )  # the line of the taken token
-
-
-def test_the_timeline_goes_to_a_step_and_tells_its_numbers(visit: Any) -> None:
-    seen = visit("time")
-    line, before = seen.part("timeline"), len(seen.sent)
-    assert line.locator(".token").all_inner_texts()[2].strip() == "<i>" and line.locator("i.x").count() == 0
-    line.locator(".token").nth(1).hover()
-    assert line.get_attribute("data-hover") == "1"
-    assert (
-        "Step 2" in line.locator(".told").inner_text()
-        and "surprisal 1.50 bits" in line.locator(".told").inner_text()
-    )
-    assert len(seen.sent) == before
-    line.locator(".token").nth(1).click()
-    seen.says("chosen_step 1")
-    line.locator(".token[aria-current]").focus()
-    seen.page.keyboard.press("ArrowLeft")
-    assert line.get_attribute("data-hover") == "3" and "Step 4" in line.locator(".told").inner_text()
-    for key in ("Home", "ArrowRight", "ArrowRight", "Enter"):
-        seen.page.keyboard.press(key)
-    seen.says("chosen_step 2")
-    box = line.locator("canvas").bounding_box()
-    seen.page.mouse.click(box["x"] + 34 + 14, box["y"] + 30)
-    seen.says("chosen_step 0")
 
 
 @pytest.mark.slow

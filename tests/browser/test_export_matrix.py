@@ -43,7 +43,7 @@ look /= look.sum(1, keepdims=True)
 more = dict(key="x", python={LINES!r})
 show = st.query_params["show"]
 if show in ("arithmetic", "source"):
-    run = core.open_model("translator-en-es").run("She has a white car.")
+    run = st.cache_resource(core.open_model)("translator-en-es").run("She has a white car.")
     if show == "arithmetic":
         arithmetic(cell_arithmetic(run, "cross", 1, 5, 2, 1), **more)
     else:

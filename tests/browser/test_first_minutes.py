@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from sampling import sampled
+from every_page import lists_keys
 from settling import settle
 
 ROOT = Path(__file__).parents[2]
@@ -47,19 +47,11 @@ def test_the_menu_of_a_narrow_window_shuts_behind_a_choice_and_stays_shut_after_
     assert shut(visitor)
 
 
-@pytest.mark.parametrize("path", sampled(["/masks", "/", "/about"]))
+@pytest.mark.slow
+@pytest.mark.parametrize("path", ["/", "/about"])
 def test_a_question_mark_opens_the_list_of_keys_and_escape_shuts_it(visitor, app_url, path):
     arrived(visitor, app_url + path)
-    assert not visitor.locator(KEYS).is_visible()
-    visitor.keyboard.press("?")
-    assert visitor.locator(KEYS).is_visible()
-    before = visitor.url
-    visitor.keyboard.press("ArrowRight")
-    visitor.keyboard.press("r")
-    settle(visitor)
-    assert visitor.url == before and visitor.locator(KEYS).is_visible(), "behind the list nothing moves"
-    visitor.keyboard.press("Escape")
-    assert not visitor.locator(KEYS).is_visible()
+    lists_keys(visitor)
 
 
 @pytest.mark.slow
@@ -115,16 +107,3 @@ def test_every_key_that_is_bound_is_in_the_list():
     }
     assert {"P", "Home", "End"} <= buttons and {"?", "r", "f", "Escape"} <= ours
     assert {written.get(key, key) for key in (buttons | ours) - {"Tab"}} <= listed
-
-
-def test_r_starts_the_page_over_once_and_streamlit_does_not_run_it_besides(visitor, app_url):
-    """Streamlit has R for a rerun of its own (and C, for developers only): the page would be run twice."""
-    runs: list[bytes] = []
-    visitor.on("websocket", lambda socket: socket.on("framesent", lambda frame: runs.append(frame)))
-    arrived(visitor, app_url + "/positional_encoding")
-    visitor.locator("h1").click()
-    settle(visitor)
-    before = len(runs)
-    visitor.keyboard.press("r")
-    settle(visitor)
-    assert len(runs) == before + 1

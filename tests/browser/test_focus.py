@@ -29,17 +29,6 @@ def test_how_is_it_computed_leads_to_the_sum_and_your_own_into_the_empty_box(vis
     visitor.wait_for_selector('[data-words*="dog"]')
 
 
-def test_an_answer_by_keyboard_leads_to_its_verdict_and_one_by_pointer_moves_nothing(visitor, app_url):
-    visitor.goto(app_url + "/masks")
-    first = visitor.locator('[class*="st-key-asked-"] button').first
-    first.wait_for()
-    settle(visitor)
-    first.focus()
-    visitor.keyboard.press("Enter")
-    visitor.wait_for_function(FOCUSED, arg="st-key-answer-")
-    assert "It is" in (said := visitor.evaluate("document.activeElement.innerText")) or "Right" in said
-
-
 @pytest.mark.slow
 def test_the_right_arrow_writes_a_token_whichever_control_the_mouse_used_last(visitor, app_url):
     visitor.goto(app_url + "/decode")

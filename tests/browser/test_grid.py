@@ -67,7 +67,9 @@ def walk(seen: Any, *keys: str) -> str:
     return seen.attribute("hover")
 
 
-def test_order_and_colour_are_chosen_in_the_instrument_without_a_message(visit: Visitor) -> None:
+def test_order_and_colour_are_chosen_without_a_message_outlive_an_update_and_enter_opens_the_right_head(
+    visit: Visitor,
+) -> None:
     seen = visit("some")
     before = len(seen.sent)
     assert (seen.attribute("order"), seen.attribute("colour")) == ("layers", "none")
@@ -106,6 +108,14 @@ def test_order_and_colour_are_chosen_in_the_instrument_without_a_message(visit: 
     settle(seen.page)
     assert len(seen.sent) == before
     seen.page.wait_for_function("location.search.includes('grid=m0.m1')")
+    choose(seen, "Order", "entropy")
+    walk(seen, "Home", "ArrowRight", "Enter")
+    seen.says("chosen (1, 3)")
+    assert (seen.attribute("order"), seen.attribute("head")) == ("m0", "1,3")
+    choose(seen, "Order", "what they do")
+    assert walk(seen, "Home", "ArrowDown", "ArrowDown", "ArrowRight") == "L0.H3"  # from group to group
+    seen.page.keyboard.press("Enter")
+    seen.says("chosen (0, 3)")
 
 
 @pytest.mark.slow
@@ -122,18 +132,6 @@ def test_a_link_brings_order_and_colour_back(visit: Visitor) -> None:
     assert seen.page.get_by_label("Order", exact=True).input_value() == "kind"
     seen = visit("some&grid=nonsense.m9")
     assert (seen.attribute("order"), seen.attribute("colour")) == ("layers", "none")
-
-
-def test_the_choice_outlives_an_update_and_a_click_opens_the_right_head(visit: Visitor) -> None:
-    seen = visit("some")
-    choose(seen, "Order", "entropy")
-    walk(seen, "Home", "ArrowRight", "Enter")
-    seen.says("chosen (1, 3)")
-    assert (seen.attribute("order"), seen.attribute("head")) == ("m0", "1,3")
-    choose(seen, "Order", "what they do")
-    assert walk(seen, "Home", "ArrowDown", "ArrowDown", "ArrowRight") == "L0.H3"  # from group to group
-    seen.page.keyboard.press("Enter")
-    seen.says("chosen (0, 3)")
 
 
 @pytest.mark.slow

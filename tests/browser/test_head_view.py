@@ -40,10 +40,10 @@ words = (PROSE * 12)[:n]
 if show == "lines":
     head_view(made(h, n, causal=causal), words, words, key="v", url="word", selected=ask.get("word"), title=ask.get("title", ""),
               allowed=np.tri(n, dtype=bool) if causal else None, layout=ask.get("layout", "auto"))
-if show == "known":
+if show in ("known", "known and odd"):
     w = np.array([[[.7, .1, .1, .1], [.5, .3, .15, .05], [.02, .18, .5, .3], [.25, .25, .25, .25]],
                   [[.1, .1, .1, .7], [.1, .6, .2, .1], [.0, .9, .05, .05], [.97, .01, .01, .01]]])
-    head_view(w, ["[CLS]", "cats", "dogs", "sleep"], ["[CLS]", "cats", "dogs", "sleep"], key="v", heads=[2, 7], special=[0])
+    head_view(w, ["[CLS]", "cats", "dogs", "sleep"], ["[CLS]", "cats", "dogs", "sleep"], key="k", heads=[2, 7], special=[0])
 if show == "pair":
     text, marks = "[CLS] do cats sleep [SEP] yes they do [SEP]".split(), [0, 0, 0, 0, 0, 1, 1, 1, 1]
     head_view(made(2, 9), text, text, key="v", segments=marks, special=[0, 4, 8])
@@ -56,7 +56,7 @@ if show == "toarabic":
 if show == "chinese":
     text = list("\\u56e0\\u4e3a\\u592a\\u7d2f\\u4e86\\u6240\\u4ee5\\u90a3\\u53ea\\u52a8\\u7269\\u6ca1\\u6709\\u8fc7\\u9a6c\\u8def\\u3002" * int(ask.get("times", 1)))
     head_view(made(h, len(text)), text, text, key="v")
-if show == "odd":
+if show in ("odd", "known and odd"):
     evil = ["<img src=x onerror=window.owned=1>", " leading", "\\u202egnp.exe", "a" * 60]
     w = np.eye(4)[None].copy(); w[0, 1, 1] = np.nan
     head_view(w, evil, evil, key="v", title="<b>", allowed=np.array([[1, 1, 1, 1], [1, 1, 1, 1], [0, 0, 0, 0], [1, 1, 1, 1]], bool))
@@ -138,27 +138,46 @@ def test_draws_in_both_themes_and_anew_when_the_theme_changes(visit: Any, query:
     assert base.evaluate(canvas) != light and base.evaluate(INK) > 30
 
 
-def test_a_line_for_each_weight_that_can_be_seen_and_the_others_are_told(visit: Any) -> None:
-    seen = visit("known")
+def test_a_line_for_each_weight_that_can_be_seen_the_others_are_told_and_tokens_are_never_markup(
+    visit: Any,
+) -> None:
+    seen = visit("known and odd", height=2400)
+    known = seen.page.locator(".atlas").first
     assert int(seen.get("lines")) == np.count_nonzero(KNOWN >= LEAST)
     assert seen.get("heads") == "2,7"
     shown = KNOWN[KNOWN >= LEAST].sum() / KNOWN.sum()
     assert float(seen.get("shown")) == pytest.approx(shown, abs=1e-4)
     assert seen.share("hidden") == pytest.approx([0, 0, 0, 1 - shown], abs=1e-4)
-    less, note = 0, seen.page.locator(".note")
+    less, note = 0, known.locator(".note")
     for at in range(1, 8):
-        seen.page.locator(".field input").fill(str(at))
+        known.locator(".field input").fill(str(at))
         shares = [float(share) for share in re.findall(r"([\d.]+)% (?:of all weight|in )", note.inner_text())]
         assert sum(shares) == pytest.approx(100, abs=0.01), shares
         less += len(shares) == 2 and min(shares) < 10
     assert less, "a share that is told with one digit beside one that is told with none would not"
     assert int(seen.get("lines")) == np.count_nonzero(KNOWN >= 0.3)
     assert "The lines show" in note.inner_text() and "lines under 30%" in note.inner_text()
-    seen.page.locator(".field input").fill("0")
-    seen.page.locator(".lines select").select_option("1")
+    known.locator(".field input").fill("0")
+    known.locator("select").select_option("1")
     assert int(seen.get("lines")) == 8  # two heads, four rows
     assert float(seen.get("shown")) == pytest.approx(KNOWN.max(-1).sum() / KNOWN.sum(), abs=1e-4)
     assert "weaker lines" in note.inner_text()
+
+    seen.hover("query", 0, 1)
+    assert (
+        seen.sentence(1)
+        == "Reading <img src=x onerror=window.owned=1>, this head gives 100% of its attention to <img src=x onerror=window.owned=1>."
+    )
+    seen.hover("query", 1, 1)
+    assert seen.sentence(1) == "The row of ·leading holds a number that is not finite."
+    seen.hover("query", 2, 1)
+    assert "\u202e" not in seen.sentence(1)
+    assert seen.sentence(1).endswith("every key is masked for this head.")
+    assert "1 weight is not a finite number" in seen.page.locator(".note").nth(1).inner_text()
+    assert seen.page.evaluate("window.owned") is None
+    assert seen.page.locator(".atlas img").count() == 0
+    assert seen.sentence(2) == "There are no words to look at yet."
+    assert (seen.get("lines", 3), seen.get("shown", 3)) == ("1", "1.0000")
 
 
 @pytest.mark.slow
@@ -184,13 +203,29 @@ def test_a_touched_token_keeps_its_lines_and_the_others_fade(visit: Any) -> None
     assert len(seen.sent) == before
 
 
-def test_a_click_pins_a_tap_too_and_again_lets_go(visit: Any) -> None:
+def test_a_click_pins_a_tap_too_and_the_keyboard_reaches_every_token(visit: Any) -> None:
     seen = visit("lines")
     seen.click("query", 3)
     seen.page.mouse.move(2, 2)
     assert (seen.get("pinned"), seen.get("touched")) == ("query:3", "query:3")
     seen.click("query", 3)
     assert seen.get("pinned") == ""
+    seen.page.mouse.move(2, 2)
+    frame = seen.page.locator(".lines .frame")
+    assert frame.get_attribute("role") == "application"
+    assert "8 query words, 8 key words" in frame.get_attribute("aria-label")
+    assert seen.page.locator(".sentence").get_attribute("role") == "status"
+    frame.focus()
+    walked = []
+    for key in ("ArrowRight", "ArrowRight", "ArrowUp", "End", "ArrowDown", "Home", "Enter", "Escape"):
+        seen.page.keyboard.press(key)
+        walked.append(seen.get("touched"))
+    assert walked == ["query:0", "query:1", "key:1", "key:7", "query:7", "query:0", "query:0", ""]
+    assert frame.evaluate("(f) => getComputedStyle(f).outlineStyle") == "solid"
+    controls = seen.page.locator(".lines :is(button, select, input):visible")
+    assert (
+        controls.evaluate_all("(all) => Math.min(...all.map((c) => c.getBoundingClientRect().height))") >= 24
+    )
     phone = visit("lines&h=3", width=390, has_touch=True)
     phone.page.touchscreen.tap(*phone.place("key", 2))
     assert phone.get("touched") == "key:2"

@@ -116,25 +116,6 @@ def test_long_texts_scroll_thin_their_labels_and_answer_within_a_frame(
     assert int(seen.get("regular").split(",")[0]) < n
 
 
-def test_the_keyboard_reaches_every_token(visit: Any) -> None:
-    seen = visit("lines")
-    frame = seen.page.locator(".lines .frame")
-    assert frame.get_attribute("role") == "application"
-    assert "8 query words, 8 key words" in frame.get_attribute("aria-label")
-    assert seen.page.locator(".sentence").get_attribute("role") == "status"
-    frame.focus()
-    walked = []
-    for key in ("ArrowRight", "ArrowRight", "ArrowUp", "End", "ArrowDown", "Home", "Enter", "Escape"):
-        seen.page.keyboard.press(key)
-        walked.append(seen.get("touched"))
-    assert walked == ["query:0", "query:1", "key:1", "key:7", "query:7", "query:0", "query:0", ""]
-    assert frame.evaluate("(f) => getComputedStyle(f).outlineStyle") == "solid"
-    controls = seen.page.locator(".lines :is(button, select, input):visible")
-    assert (
-        controls.evaluate_all("(all) => Math.min(...all.map((c) => c.getBoundingClientRect().height))") >= 24
-    )
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "query",
@@ -161,22 +142,3 @@ def test_what_the_visitor_chose_survives_another_text(visit: Any) -> None:
     seen.page.locator('.atlas[data-pinned=""]').wait_for()
     assert (seen.get("heads"), seen.get("layout")) == ("0,2,3", "columns")
     assert "Lines from 10%" in seen.page.locator(".field").first.inner_text()
-
-
-def test_tokens_are_never_markup(visit: Any) -> None:
-    seen = visit("odd", height=1800)
-    seen.hover("query", 0)
-    assert (
-        seen.sentence()
-        == "Reading <img src=x onerror=window.owned=1>, this head gives 100% of its attention to <img src=x onerror=window.owned=1>."
-    )
-    seen.hover("query", 1)
-    assert seen.sentence() == "The row of ·leading holds a number that is not finite."
-    seen.hover("query", 2)
-    assert "\u202e" not in seen.sentence()
-    assert seen.sentence().endswith("every key is masked for this head.")
-    assert "1 weight is not a finite number" in seen.page.locator(".note").first.inner_text()
-    assert seen.page.evaluate("window.owned") is None
-    assert seen.page.locator(".atlas img").count() == 0
-    assert seen.sentence(1) == "There are no words to look at yet."
-    assert (seen.get("lines", 2), seen.get("shown", 2)) == ("1", "1.0000")

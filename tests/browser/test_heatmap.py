@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sampling import sampled
-from settling import settle
 from small_app import Visit
 
 DATA = """
@@ -38,15 +36,15 @@ if show == "lenses":
     chosen = heatmap(weights, names, names, key="h", allowed=allowed, scores=scores, values=sizes, title="L2.H5",
                      axis=("reading (query)", "read (key)"), python="heatmap(...)")
     st.text(f"chosen {chosen.cell}")
-if show == "sums":
-    logs = np.log(np.where(allowed, np.exp(scores), 0).sum(1))
-    heatmap(weights, names, names, key="h", allowed=allowed, log_sums=logs)
-if show == "sink":
-    heatmap(weights * np.linspace(0.9, 0.4, n)[:, None], names, names, key="s", allowed=allowed, sink=True)
 if show == "linked":
     heatmap(weights, names, names, key="one", group="pair", title="Pattern")
     heatmap(scores, names, names, key="two", scale="score", group="pair", title="Scores")
     heatmap(weights, names, names, key="alone", title="Alone")
+if show in ("sums", "linked"):
+    logs = np.log(np.where(allowed, np.exp(scores), 0).sum(1))
+    heatmap(weights, names, names, key="h", allowed=allowed, log_sums=logs)
+if show == "linked":
+    heatmap(weights * np.linspace(0.9, 0.4, n)[:, None], names, names, key="s", allowed=allowed, sink=True)
 if show == "difference":
     heatmap(weights - weights[::-1], names, names, key="d", scale="difference", limit=1.0)
 if show == "odd":
@@ -122,8 +120,69 @@ def entropy(row: np.ndarray) -> float:
     return float(-(row * np.log2(row)).sum())
 
 
-def test_hover_says_query_key_weight_score_and_both_bars(visit: Any) -> None:
-    scores, weights, _, sizes = head(6, causal=True)
+def has_score(seen: Any, n: int, near: float) -> None:
+    """The score stands beside a weight before anybody asks for its lens."""
+    scores, weights, _, _ = head(n)
+    row, column = (int(i) for i in np.unravel_index(weights[:30, :30].argmax(), weights[:30, :30].shape))
+    seen.hover(row, column)
+    assert seen.state("hover") == f"{row},{column}"
+    assert float(seen.state("weight")) == pytest.approx(weights[row, column], rel=near)
+    assert float(seen.state("score")) == pytest.approx(scores[row, column], abs=2 * near)
+    if n == 6:
+        assert f"score: {scores[row, column]:.4f}".replace("-", "\u2212") in seen.tip.text_content()
+
+
+@pytest.mark.slow
+def test_the_score_stands_beside_a_weight_of_a_long_text(visit: Any) -> None:
+    """In its window, where the numbers are rounded."""
+    has_score(visit("sums&n=300"), 300, 1e-2)
+
+
+def test_hover_in_one_marks_the_other_of_its_group_and_a_sink_and_a_score_are_told(visit: Any) -> None:
+    seen = visit("linked")
+    assert seen.atlas.locator(".segment").count() == 0, "only lenses with numbers are offered"
+    before = len(seen.sent)
+    seen.hover(3, 1)
+    assert seen.other(1).state("linked") == seen.other(1).state("emphasis") == "3,1"
+    assert not seen.other(2).state("linked")
+    assert seen.other(1).state("hover") in (None, "")
+    seen.hover(4, -1)
+    assert seen.other(1).state("linked") == "4,-1"
+    seen.page.mouse.move(2, 2)
+    assert seen.other(1).state("linked") == ""
+    assert len(seen.sent) == before
+    sums, sink = seen.other(3), seen.other(4)
+    sums.pane.scroll_into_view_if_needed()
+    has_score(sums, 6, 1e-5)
+    sink.pane.scroll_into_view_if_needed()
+    for row, whole in ((0, 0.9), (5, 0.4)):
+        sink.hover(row, 0)
+        assert float(sink.state("sunk")) == pytest.approx(1 - whole, abs=1e-5)
+        said = f"taken by the learned sink: {100 * (1 - whole):.0f}%; the keys have {100 * whole:.0f}%"
+        assert said in " ".join(sink.tip.text_content().split())
+    assert "rows add up to less than 1: a learned sink takes the rest" in sink.atlas.inner_text()
+
+
+@pytest.mark.slow
+def test_labels_and_bars_are_hovered_too(visit: Any) -> None:
+    seen = visit("lenses&n=12")
+    left, top, unit = seen.place()
+    box = seen.pane.bounding_box()
+    seen.hover(3, -1)
+    assert seen.state("hover") == "3,-1" and seen.tip.inner_text().startswith("white query 3")
+    seen.page.mouse.move(box["x"] + left + 12 * unit + 20, box["y"] + top + 7.5 * unit)  # its entropy
+    assert seen.state("hover") == "7,-1" and "bits" in seen.tip.inner_text()
+    seen.page.mouse.move(
+        box["x"] + left + 8.5 * unit, box["y"] + top + 12 * unit + 15
+    )  # what the key receives
+    assert seen.state("hover") == "-1,8" and "of all" in seen.tip.inner_text()
+    assert seen.state("received") and not seen.state("entropy")
+
+
+def test_hover_and_lenses_say_their_numbers_without_a_message_and_a_click_and_enter_choose_a_cell(
+    visit: Any,
+) -> None:
+    scores, weights, allowed, sizes = head(6, causal=True)
     seen = visit("lenses&causal")
     before = len(seen.sent)
     seen.hover(4, 2)
@@ -149,71 +208,8 @@ def test_hover_says_query_key_weight_score_and_both_bars(visit: Any) -> None:
         assert words in said
     seen.hover(1, 5)
     assert seen.state("value") == "masked" and "masked" in seen.tip.inner_text()
-    settle(seen.page)
-    assert len(seen.sent) == before
-
-
-def test_a_row_that_adds_up_to_less_says_what_a_learned_sink_takes(visit: Any) -> None:
-    seen = visit("sink")
-    for row, whole in ((0, 0.9), (5, 0.4)):
-        seen.hover(row, 0)
-        assert float(seen.state("sunk")) == pytest.approx(1 - whole, abs=1e-5)
-        said = f"taken by the learned sink: {100 * (1 - whole):.0f}%; the keys have {100 * whole:.0f}%"
-        assert said in " ".join(seen.tip.text_content().split())
-    assert "rows add up to less than 1: a learned sink takes the rest" in seen.atlas.inner_text()
-
-
-@pytest.mark.parametrize(("n", "near"), sampled([(6, 1e-5), (300, 1e-2)]))
-def test_the_score_stands_beside_a_weight_before_anybody_asks_for_its_lens(
-    visit: Any, n: int, near: float
-) -> None:
-    """Of a long text in its window too, where the numbers are rounded."""
-    scores, weights, _, _ = head(n)
-    seen = visit(f"sums&n={n}")
-    row, column = (int(i) for i in np.unravel_index(weights[:30, :30].argmax(), weights[:30, :30].shape))
-    seen.hover(row, column)
-    assert seen.state("hover") == f"{row},{column}"
-    assert float(seen.state("weight")) == pytest.approx(weights[row, column], rel=near)
-    assert float(seen.state("score")) == pytest.approx(scores[row, column], abs=2 * near)
-    if n == 6:
-        assert f"score: {scores[row, column]:.4f}".replace("-", "\u2212") in seen.tip.text_content()
-
-
-@pytest.mark.slow
-def test_labels_and_bars_are_hovered_too(visit: Any) -> None:
-    seen = visit("lenses&n=12")
-    left, top, unit = seen.place()
-    box = seen.pane.bounding_box()
-    seen.hover(3, -1)
-    assert seen.state("hover") == "3,-1" and seen.tip.inner_text().startswith("white query 3")
-    seen.page.mouse.move(box["x"] + left + 12 * unit + 20, box["y"] + top + 7.5 * unit)  # its entropy
-    assert seen.state("hover") == "7,-1" and "bits" in seen.tip.inner_text()
-    seen.page.mouse.move(
-        box["x"] + left + 8.5 * unit, box["y"] + top + 12 * unit + 15
-    )  # what the key receives
-    assert seen.state("hover") == "-1,8" and "of all" in seen.tip.inner_text()
-    assert seen.state("received") and not seen.state("entropy")
-
-
-def test_a_click_and_enter_choose_a_cell_for_python(visit: Any) -> None:
-    seen = visit("lenses")
-    assert seen.page.locator(".atlas[translate=no]").count() == 1, (
-        "the browser translates no token and no number"
-    )
-    seen.page.mouse.click(*seen.at(4, 3))
-    seen.page.get_by_text("chosen (4, 3)").wait_for()
     seen.page.mouse.move(5, 5)
-    assert (seen.state("cell"), seen.state("emphasis"), seen.state("hover")) == ("4,3", "4,3", "")
-    seen.frame.focus()
-    for key in ("ArrowDown", "ArrowDown", "Home", "End", "ArrowLeft", "Enter"):
-        seen.page.keyboard.press(key)
-    seen.page.get_by_text("chosen (5, 4)").wait_for()
-
-
-def test_lenses_change_the_scale_without_a_message(visit: Any) -> None:
-    scores, weights, _, sizes = head(6)
-    seen = visit("lenses")
-    before, picture = len(seen.sent), "(c) => c.toDataURL()"
+    picture = "(c) => c.toDataURL()"
     canvas = seen.pane.locator("canvas").first
     pictures = [canvas.evaluate(picture)]
     assert (seen.state("lens"), seen.state("range"), seen.state("margins")) == ("weight", "0,1", "on")
@@ -224,7 +220,7 @@ def test_lenses_change_the_scale_without_a_message(visit: Any) -> None:
     for button in seen.atlas.get_by_role("button").all():
         button.focus()
         assert button.evaluate("(b) => b.getRootNode().activeElement === b")
-    limit = abs(scores).max()
+    limit = abs(scores[allowed]).max()
     for lens, low, high in (("score", -limit, limit), ("value-weighted", 0, (weights * sizes).max())):
         seen.button(lens).click()
         assert [float(v) for v in seen.state("range").split(",")] == pytest.approx([low, high], rel=1e-5)
@@ -240,6 +236,17 @@ def test_lenses_change_the_scale_without_a_message(visit: Any) -> None:
     seen.page.mouse.click(*seen.at(1, 1))
     seen.page.get_by_text("chosen (1, 1)").wait_for()
     assert seen.state("lens") == "score"  # a run of the page does not take the lens away
+    assert seen.page.locator(".atlas[translate=no]").count() == 1, (
+        "the browser translates no token and no number"
+    )
+    seen.page.mouse.click(*seen.at(4, 3))
+    seen.page.get_by_text("chosen (4, 3)").wait_for()
+    seen.page.mouse.move(5, 5)
+    assert (seen.state("cell"), seen.state("emphasis"), seen.state("hover")) == ("4,3", "4,3", "")
+    seen.frame.focus()
+    for key in ("ArrowDown", "ArrowDown", "Home", "End", "ArrowLeft", "Enter"):
+        seen.page.keyboard.press(key)
+    seen.page.get_by_text("chosen (5, 4)").wait_for()
 
 
 @pytest.mark.slow
@@ -253,21 +260,6 @@ def test_numbers_are_written_on_wish(visit: Any, n: int) -> None:
     assert seen.button("Numbers").get_attribute("aria-pressed") == "true"
     seen.button("Numbers").click()
     assert seen.state("numbers") == "" and seen.zoom() == 1
-    assert len(seen.sent) == before
-
-
-def test_hover_in_one_marks_the_other_of_its_group(visit: Any) -> None:
-    seen = visit("linked")
-    assert seen.atlas.locator(".segment").count() == 0, "only lenses with numbers are offered"
-    before = len(seen.sent)
-    seen.hover(3, 1)
-    assert seen.other(1).state("linked") == seen.other(1).state("emphasis") == "3,1"
-    assert not seen.other(2).state("linked")
-    assert seen.other(1).state("hover") in (None, "")
-    seen.hover(4, -1)
-    assert seen.other(1).state("linked") == "4,-1"
-    seen.page.mouse.move(2, 2)
-    assert seen.other(1).state("linked") == ""
     assert len(seen.sent) == before
 
 

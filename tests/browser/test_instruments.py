@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from sampling import sampled
 from settling import settle
 from small_app import Visit
 
@@ -93,10 +92,9 @@ def colours(seen: Seen, which: str = "canvas") -> int:
     )
 
 
-@pytest.mark.parametrize("show", sampled(["words", "mask", "one", "heat", "grid"]))
-def test_draws_in_both_themes_and_anew_when_the_theme_changes(visit: Any, show: str) -> None:
-    seen, pixels = visit(show), "(c) => c.toDataURL()"
-    canvas = seen.page.locator(".atlas canvas").first
+def draws_anew(seen: Seen) -> None:
+    """It has drawn by day, and draws again when the theme changes."""
+    pixels, canvas = "(c) => c.toDataURL()", seen.page.locator(".atlas canvas").first
     assert seen.attribute("mode") == "light" and colours(seen) > 10
     light = canvas.evaluate(pixels)
     seen.page.emulate_media(color_scheme="dark")
@@ -105,7 +103,15 @@ def test_draws_in_both_themes_and_anew_when_the_theme_changes(visit: Any, show: 
     assert canvas.evaluate(pixels) != light and colours(seen) > 10
 
 
-def test_touching_changes_the_picture_without_a_message(visit: Any) -> None:
+@pytest.mark.slow
+@pytest.mark.parametrize("show", ["mask", "one", "heat", "grid"])
+def test_draws_in_both_themes_and_anew_when_the_theme_changes(visit: Any, show: str) -> None:
+    draws_anew(visit(show))
+
+
+def test_touch_and_keyboard_reach_every_word_without_a_message_and_another_theme_is_drawn(
+    visit: Any,
+) -> None:
     seen = visit("words")
     assert (seen.attribute("side"), seen.attribute("selected"), seen.attribute("top")) == (
         "target",
@@ -135,13 +141,6 @@ def test_touching_changes_the_picture_without_a_message(visit: Any) -> None:
         seen.sentence()
         == "Writing \u201c.\u201d, this head spreads its attention: 90% of it falls on 5 words, most on car (25%)."
     )
-    settle(seen.page)
-    assert len(seen.sent) == before
-
-
-def test_the_keyboard_reaches_every_word(visit: Any) -> None:
-    seen = visit("words")
-    before = len(seen.sent)
     seen.word("target", 4).focus()
     walked = []
     for key in ("ArrowLeft", "ArrowUp", "Home", "End", "ArrowDown", "Shift+Tab"):
@@ -152,6 +151,7 @@ def test_the_keyboard_reaches_every_word(visit: Any) -> None:
     assert walked[2:4] == [("source", "0"), ("source", "5")]
     assert walked[4:] == [("target", "4"), ("target", "3")]  # down to the nearest word, then back by Tab
     assert seen.word("target", 3).get_attribute("aria-pressed") == "true"
+    draws_anew(seen)
     assert len(seen.sent) == before
 
 
@@ -176,21 +176,21 @@ def test_one_row_reads_backwards_only(visit: Any) -> None:
     assert not any(shaded[10:])
 
 
-@pytest.mark.parametrize("show", sampled(["odd", "heat&n=48", "one", "words", "heat", "grid", "mask"]))
-def test_a_phone_needs_no_sideways_scroll(visit: Any, show: str) -> None:
-    seen = visit(show, width=390, height=700, has_touch=True)
+def fits_a_phone(seen: Seen) -> None:
     assert seen.width() <= 390
     parts = seen.page.locator(".atlas :is(.word, .sentence, .legend)")
     assert parts.evaluate_all("(all) => Math.max(...all.map((e) => e.getBoundingClientRect().right))") <= 391
 
 
-def test_code_that_got_lost_is_asked_for(visit: Any) -> None:
-    seen = visit("lost")
+@pytest.mark.slow
+@pytest.mark.parametrize("show", ["odd", "heat&n=48", "one", "words", "heat", "grid", "mask"])
+def test_a_phone_needs_no_sideways_scroll(visit: Any, show: str) -> None:
+    fits_a_phone(visit(show, width=390, height=700, has_touch=True))
+
+
+def test_code_that_got_lost_is_asked_for_and_a_tap_is_a_touch(visit: Any) -> None:
+    seen = visit("lost", width=390, height=700, has_touch=True)
     assert seen.sentence() == "Writing blanco, this head gives 98% of its attention to white."
-
-
-def test_a_tap_is_a_touch(visit: Any) -> None:
-    seen = visit("words", width=390, height=700, has_touch=True)
     seen.word("target", 1).tap()
     assert seen.sentence() == "Writing tiene, this head gives 90% of its attention to has."
     assert seen.word("target", 1).evaluate("(w) => w.getBoundingClientRect().height") >= 30
@@ -200,7 +200,7 @@ def test_a_tap_is_a_touch(visit: Any) -> None:
     assert tops == 1  # six words of large type fit one line
 
 
-def test_tokens_are_never_markup(visit: Any) -> None:
+def test_tokens_are_never_markup_and_the_longest_fit_a_phone(visit: Any) -> None:
     seen = visit("odd")
     assert seen.page.evaluate("window.owned") is None
     assert seen.page.locator(".atlas img, .atlas b > *").count() == 0
@@ -211,6 +211,9 @@ def test_tokens_are_never_markup(visit: Any) -> None:
     assert "<img" in seen.page.locator(".heads .tip").inner_text()
     assert seen.page.evaluate("window.owned") is None
     assert seen.page.locator(".sentence").nth(1).inner_text() == "There are no words to look at yet."
+    seen.page.set_viewport_size({"width": 390, "height": 700})
+    settle(seen.page)
+    fits_a_phone(seen)
 
 
 @pytest.mark.slow

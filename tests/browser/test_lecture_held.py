@@ -1,4 +1,4 @@
-"""A lecture with three who follow: on a desktop, on a phone, and over a connection that is lost; from the code on the wall to the end."""
+"""A lecture with two who follow, on a desktop whose connection is lost and on a phone; from the code on the wall to the end."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from every_page import serious
+from every_page import go, serious
 from playwright.sync_api import expect
 from settling import settle
 
@@ -22,6 +22,15 @@ CUT = """() => [...document.querySelectorAll(".vega svg text")].filter((text) =>
   return own.width && (own.right > all.right + 1.5 || own.left < all.left - 1.5);
 }).map((text) => text.textContent)"""
 """What is written beyond the edge of a chart."""
+WIDE = """async () => {
+  const { draw, place } = await import(new URL("room/assets/draw.js", document.baseURI)), values = [{ at: 1, words: "the dancers who came from far away" }, { at: 9, words: "the dancers who stayed until it was late and the last of the guests had gone home in the rain" }];
+  place("wide", document.getElementById("pictures").appendChild(document.createElement("div")));
+  const chart = { data: { values }, encoding: { x: { field: "at", type: "quantitative" }, y: { field: "words", axis: null } }, layer: [{ mark: "point" }, { mark: { type: "text", align: "left", dx: 8 }, encoding: { text: { field: "words" } } }] };
+  await draw({ key: "wide", chart, alt: "Words" });
+}"""
+"""Draws, beside what the lecturer shows, a chart with words that reach far beyond its right edge."""
+ROOM = [".room-bar", '[class*="st-key-asked-"]']
+"""What a room adds to a page of the lecturer's."""
 
 
 @pytest.fixture
@@ -47,7 +56,14 @@ def follow(chromium: Any, app_url: str) -> Iterator[Any]:
 
 
 def goes_to(lecturer: Any, app_url: str, path: str) -> None:
+    """Load a page, as a reload does: a new session, which leads by the cookie."""
     lecturer.goto(f"{app_url}/{path}")
+    settle(lecturer)
+
+
+def moves_to(lecturer: Any, path: str) -> None:
+    """Go to a page within the app, as a link of the menu does."""
+    go(lecturer, f"/{path}")
     settle(lecturer)
 
 
@@ -57,6 +73,9 @@ def test_a_lecture(visitor: Any, follow: Any, app_url: str) -> None:
     lecturer.get_by_role("button", name="Open a room").click()
     bar = lecturer.locator(".room-bar[data-live]")
     code = bar.locator("b").inner_text()
+    address = f"room/{code.replace(' ', '')}"
+    control = lecturer.context.new_page()
+    control.goto(f"{app_url}/{address}/presenter")
 
     desktop = follow("room")
     for wrong in ("  ", "АВСЕНК"):  # the second in Cyrillic letters
@@ -66,14 +85,25 @@ def test_a_lecture(visitor: Any, follow: Any, app_url: str) -> None:
     wide = "".join(chr(ord(sign) + 0xFEE0) if sign != " " else sign for sign in code)
     desktop.locator("#typed").fill(wide)  # as a Japanese keyboard writes it
     desktop.get_by_role("button", name="Join").click()
-    dark = {"viewport": {"width": 390, "height": 844}, "color_scheme": "dark"}
-    phone = follow(f"room/{code.replace(' ', '')}", **dark)
-    lost = follow(f"room/{code.replace(' ', '')}")
-    everybody = (desktop, phone, lost)
-    expect(bar).to_contain_text("3 joined")
+    phone = follow(address, viewport={"width": 390, "height": 844}, color_scheme="dark")
+    everybody = (desktop, phone)
+    expect(bar).to_contain_text("2 joined")
 
-    # follow me: the picture of the first screen, and the word that the lecturer touches
-    goes_to(lecturer, app_url, "")
+    # a sentence of the room is the lecturer's alone until it is accepted; one can be dropped
+    for one, words in ((phone, SENTENCE), (desktop, SIGNS)):
+        one.locator("#written").fill(words)
+        one.locator("#say").get_by_role("button", name="Send").click()
+    expect(bar).to_contain_text("2 sentences")
+    line = control.locator("#sentences li")
+    expect(line).to_have_count(2)
+    assert desktop.get_by_text(SENTENCE).count() == lecturer.get_by_text(SENTENCE).count() == 0
+    line.filter(has_text=SIGNS).get_by_role("button", name="Show on the wall").click()
+    expect(phone.locator("#accepted li")).to_have_text(SIGNS)
+    control.locator("#shown").get_by_role("button", name="Drop").click()
+    expect(phone.locator("#accepted")).to_be_hidden()
+
+    # follow me: the picture of the first screen, the word that the lecturer touches, the sentence that is taken
+    moves_to(lecturer, "")
     for one in everybody:
         expect(one.locator("#sentence")).to_have_text("She has a white car.")
         expect(one.locator(".word").filter(has_text="white")).to_be_visible()
@@ -82,55 +112,67 @@ def test_a_lecture(visitor: Any, follow: Any, app_url: str) -> None:
     for one in everybody:
         expect(one.locator(".atlas .sentence")).to_have_text(told)
     assert phone.evaluate("document.documentElement.scrollWidth") <= 390
+    line.get_by_role("button", name="Take").click()
+    for one in everybody:
+        expect(one.locator("#sentence")).to_have_text(SENTENCE)
+    settle(lecturer)
 
     # ask the room: nothing is told before the reveal, an answer can be changed, who comes back finds the present
     kept_back: list[Any] = []
-    lost.route(
+    desktop.route(
         "**/loadVegaEmbed.*.js",
         lambda route: route.continue_() if kept_back else kept_back.append(route.abort()),
     )
-    lost.context.set_offline(True)
+    desktop.context.set_offline(True)
     goes_to(lecturer, app_url, "scaling")
-    for one in (desktop, phone):
-        expect(one.locator("#ask h2")).to_contain_text("How far from 0 is their dot product")
-    desktop.get_by_role("button", name="about 64").click()
+    question = lecturer.locator('[class*="st-key-asked-"]').first
+    words = question.locator("p").first.inner_text().removeprefix("Predict, then look.").strip()
+    assert words.endswith("?") and question.get_by_role("radiogroup").get_attribute("aria-label") == words
+    expect(phone.locator("#ask h2")).to_contain_text("How far from 0 is their dot product")
     phone.get_by_role("button", name="about 1", exact=True).click()
-    expect(bar).to_contain_text("2 answered")
+    expect(bar).to_contain_text("1 answered")
     phone.get_by_role("button", name="about 64").click()
     expect(phone.locator("#ask [role=status]")).to_contain_text("Sent.")
-    expect(bar).to_contain_text("2 answered")
-    assert desktop.locator(".bars").count() == 0
-    lost.context.set_offline(False)
-    expect(lost.locator("#ask h2")).to_contain_text("How far from 0 is their dot product")
+    expect(bar).to_contain_text("1 answered")
+    assert phone.locator(".bars").count() == 0
+    desktop.context.set_offline(False)
+    expect(desktop.locator("#ask h2")).to_contain_text("How far from 0 is their dot product")
 
     # peer instruction: the room discusses and votes again, and both votes are shown
     bar.get_by_role("button", name="Vote again").click()
     for one in everybody:
         expect(one.locator("#ask")).to_contain_text("Discuss it with your neighbours")
         assert one.locator(".bars, [aria-pressed=true]").count() == 0
-    expect(bar).to_contain_text("0 of 2 answered again")
+    expect(bar).to_contain_text("0 of 1 answered again")
     for one in everybody:
         one.get_by_role("button", name="about 8").click()
-    expect(bar).to_contain_text("3 of 2 answered again")
+    expect(bar).to_contain_text("2 of 1 answered again")
     bar.get_by_role("button", name="Reveal").click()
     for one in everybody:
         expect(one.locator(".bars .right")).to_have_text("about 8 \u2713 \u25c2 you")
         expect(one.locator("#ask .verdict")).to_contain_text("That is right.")
-        expect(one.locator(".bars")).to_contain_text("0 (0%)3 (100%)")
-        expect(one.locator(".bars")).to_contain_text("2 (100%)0 (0%)")
+        expect(one.locator(".bars")).to_contain_text("0 (0%)2 (100%)")
+        expect(one.locator(".bars")).to_contain_text("1 (100%)0 (0%)")
         expect(one.locator("#ask .changed")).to_have_text(
-            "Of 2 who voted twice, 2 changed from wrong to right and 0 from right to wrong."
+            "Of 1 who voted twice, 1 changed from wrong to right and 0 from right to wrong."
         )
     expect(lecturer.get_by_text("Right.")).to_be_visible()
-    expect(lost.locator(".vega svg").first).to_be_visible()
+    expect(desktop.locator(".vega svg").first).to_be_visible()
     assert kept_back, "what draws the chart was never kept back from the one who was lost"
 
     # the picture of the phone: in its own colours, nothing cut, nothing that axe calls serious
     fill = phone.locator(".vega svg text").filter(has_text="variance").first.get_attribute("fill")
     assert fill in theme.dark_twins().values() and fill not in theme.dark_twins()
     assert phone.evaluate(CUT) == []
-    for one in (phone, desktop, lecturer):
-        assert serious(one, "light") == []
+    assert serious(phone, "light") == serious(desktop, "dark") == [], "all rules, and colours by day"
+    assert serious(lecturer, "light", ROOM) == []
+
+    # words that are wider than a phone's chart are drawn smaller, not cut
+    phone.evaluate(WIDE)
+    wide = phone.locator(".vega[data-drawn] svg").filter(has_text="dancers")
+    expect(wide).to_be_visible()
+    assert wide.evaluate("(svg) => svg.getBoundingClientRect().width < Number(svg.getAttribute('width')) - 1")
+    assert phone.evaluate(CUT) == [] and phone.evaluate("document.documentElement.scrollWidth") <= 390
 
     # eyes up, and a look of one's own
     bar.get_by_role("button", name="Pause").click()
@@ -138,11 +180,12 @@ def test_a_lecture(visitor: Any, follow: Any, app_url: str) -> None:
     bar.get_by_role("button", name="Go on").click()
     expect(phone.locator("#paused")).to_be_hidden()
     desktop.get_by_role("button", name="Look around alone").click()
-    goes_to(lecturer, app_url, "masks")
+    moves_to(lecturer, "masks?present=1")
     expect(phone.locator("#title")).to_have_text(re.compile("mask", re.I))
     expect(desktop.locator("#title")).to_have_text("Why divide by √d")
     desktop.get_by_role("button", name="Back to the lecture").click()
-    expect(desktop.locator("#title")).to_have_text(phone.locator("#title").inner_text())
+    title = phone.locator("#title").inner_text()
+    expect(desktop.locator("#title")).to_have_text(title)
 
     # a chart whose legends stand side by side on the wall has them in rows on a phone
     phone.locator("#ask").get_by_role("button", name="Send").click()
@@ -151,15 +194,7 @@ def test_a_lecture(visitor: Any, follow: Any, app_url: str) -> None:
     expect(phone.locator(".vega[data-drawn] .role-legend text")).to_have_count(2)
     assert phone.evaluate(CUT) == []
 
-    # words that are wider than a phone's chart are drawn smaller, not cut
-    goes_to(lecturer, app_url, "albert?albert.step=3&present=1")
-    expect(phone.locator(".vega[data-drawn] text").filter(has_text="dancers").first).to_be_visible()
-    assert phone.evaluate(CUT) == []
-
     # an own question, asked from the bar beside the picture: to the character on every screen, whatever signs it has
-    control = lecturer.context.new_page()
-    control.goto(f"{app_url}/room/{code.replace(' ', '')}/presenter")
-    title = phone.locator("#title").inner_text()
     bar.get_by_role("button", name="Ask", exact=True).click()
     form = lecturer.get_by_role("dialog")
     form.get_by_label("Your question").fill(SIGNS)
@@ -190,37 +225,23 @@ def test_a_lecture(visitor: Any, follow: Any, app_url: str) -> None:
     control.get_by_role("button", name="Close the question").click()
     expect(shown).to_have_count(0)
 
-    # a sentence of the room is the lecturer's alone until he accepts it; one can be dropped; one becomes everybody's
-    for one, words in ((phone, SENTENCE), (desktop, SIGNS)):
-        one.locator("#written").fill(words)
-        one.locator("#say").get_by_role("button", name="Send").click()
-    expect(bar).to_contain_text("2 sentences")
-    line = control.locator("#sentences li")
-    expect(line).to_have_count(2)
-    assert lost.get_by_text(SENTENCE).count() == 0
-    goes_to(lecturer, app_url, "lecture_room")
-    assert lecturer.get_by_text(SENTENCE).count() == 0
-    line.filter(has_text=SIGNS).get_by_role("button", name="Show on the wall").click()
-    expect(lost.locator("#accepted li")).to_have_text(SIGNS)
-    control.locator("#shown").get_by_role("button", name="Drop").click()
-    expect(lost.locator("#accepted")).to_be_hidden()
-    goes_to(lecturer, app_url, "")
-    bar.wait_for()
-    line.get_by_role("button", name="Take").click()
-    for one in everybody:
-        expect(one.locator("#sentence")).to_have_text(SENTENCE)
-
     # the end is a page, for those who were there, for who comes later, and for the lecturer
-    goes_to(lecturer, app_url, "lecture_room")
+    moves_to(lecturer, "lecture_room")
     lecturer.get_by_role("button", name="End the room").click()
-    late = follow(f"room/{code.replace(' ', '')}")
-    for one in (*everybody, late, control):
+
+    def ended(one: Any) -> None:
         expect(one.locator("#ended h1")).to_have_text("The lecture has ended")
         expect(one.locator("#ended li a", has_text="Why divide by √d")).to_be_visible()
         expect(one.locator("#ended .bars")).to_have_count(3)
         assert one.get_by_role("link", name="Download the votes").count() == (one is control)
+
+    for one in (*everybody, control):
+        ended(one)
+    desktop.context.clear_cookies()
+    desktop.goto(f"{app_url}/{address}")  # without a seat, as somebody who was not there
+    ended(desktop)
     assert phone.evaluate("document.documentElement.scrollWidth") <= 390
-    assert control.context.request.get(f"{app_url}/room/{code.replace(' ', '')}/votes").text().count("\n") > 5
+    assert control.context.request.get(f"{app_url}/{address}/votes").text().count("\n") > 5
     control.close()
 
 

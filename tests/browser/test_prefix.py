@@ -13,6 +13,7 @@ from urllib.request import urlopen
 
 import pytest
 from app_server import free_port, started_app
+from every_page import go
 from foreign_folders import write
 from playwright.sync_api import expect
 from settling import settle
@@ -62,7 +63,7 @@ def behind(folder: Path, to: str) -> Iterator[str]:
         nginx.wait(20)
 
 
-def holds_a_lecture(chromium: Any, url: str) -> None:
+def holds_a_lecture_and_brings_a_model(chromium: Any, url: str, folder: Path) -> None:
     """Open a room, join it and control it, every request below the prefix; then upload a model."""
     lecturer, student, wrong = chromium.new_context(), chromium.new_context(), []
     pages = lecturer.new_page(), student.new_page(), lecturer.new_page()
@@ -85,28 +86,24 @@ def holds_a_lecture(chromium: Any, url: str) -> None:
     assert urlsplit(phone.url).path == f"{PREFIX}/room/{code}"
     control.goto(f"{url}/room/{code}/presenter")  # by the cookie of the first window
     expect(control.get_by_text("1 joined")).to_be_visible()
-    teacher.goto(f"{url}/")
-    expect(phone.locator("#sentence")).to_have_text("She has a white car.")
+    control.get_by_role("button", name="Pause").click()
+    expect(phone.locator("#paused")).to_be_visible()
+    go(teacher, f"{PREFIX}/your_model")
+    expect(phone.locator("#title")).to_have_text("Your model")
     phone.reload()
-    expect(phone.locator("#sentence")).to_have_text("She has a white car.")
+    expect(phone.locator("#paused")).to_be_visible()
+    upload(teacher, url, write(folder), *FILES)
+    with teacher.expect_response(lambda answer: answer.url.endswith("/model.safetensors")) as last:
+        teacher.get_by_role("button", name="Open it").click()
+    assert last.value.ok and urlsplit(last.value.url).path.startswith(f"{PREFIX}/upload/")
     assert wrong == []
     for context in (lecturer, student):
         context.close()
 
 
-def brings_a_model(chromium: Any, url: str, folder: Path) -> None:
-    page = chromium.new_context().new_page()
-    upload(page, url, write(folder), *FILES)
-    with page.expect_response(lambda answer: answer.url.endswith("/model.safetensors")) as last:
-        page.get_by_role("button", name="Open it").click()
-    assert last.value.ok and urlsplit(last.value.url).path.startswith(f"{PREFIX}/upload/")
-    page.context.close()
-
-
 def test_a_proxy_that_takes_a_prefix_away(chromium, app_url, tmp_path):
     with behind(tmp_path, f"{app_url}/") as url:
-        holds_a_lecture(chromium, url)
-        brings_a_model(chromium, url, tmp_path)
+        holds_a_lecture_and_brings_a_model(chromium, url, tmp_path)
 
 
 @pytest.mark.slow
@@ -117,5 +114,4 @@ def test_a_base_path_of_the_app_itself(chromium, tmp_path):
         started_app(tmp_path / "app", *flags, base=PREFIX, ATLAS_UPLOAD="64M") as server,
         behind(tmp_path, server.url) as url,
     ):
-        holds_a_lecture(chromium, url)
-        brings_a_model(chromium, url, tmp_path)
+        holds_a_lecture_and_brings_a_model(chromium, url, tmp_path)

@@ -5,35 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from settling import settle
 
 SENTENCE = ".qkv .told"
-
-
-def test_the_sequence_opens_from_the_first_screen_and_is_walked_by_keyboard(
-    visitor: Any, app_url: str
-) -> None:
-    visitor.goto(app_url)
-    settle(visitor)
-    visitor.get_by_role("button", name="What is a query, a key, a value?").click()
-    sequence = visitor.locator(".qkv[data-scene]")
-    sequence.wait_for()
-    assert sequence.get_attribute("data-playing") == "true"
-    visitor.locator(".qkv .play").click()
-    assert sequence.get_attribute("data-playing") == "false"
-    visitor.locator(".qkv .stop").first.focus()
-    seen = []
-    for key in ("Home", "ArrowRight", "ArrowRight", "ArrowRight", "ArrowRight", "ArrowRight"):
-        visitor.keyboard.press(key)
-        seen.append(sequence.get_attribute("data-scene"))
-    assert seen == ["1", "2", "3", "4", "5", "5"]
-    shown = visitor.evaluate("new URLSearchParams(location.search).get('look.minute')")
-    assert shown == "1"
-    share = visitor.locator(".qkv .weight .largest b").inner_text()
-    assert share in visitor.locator(SENTENCE).inner_text()
-    visitor.keyboard.press("Escape")
-    visitor.wait_for_function("!new URLSearchParams(location.search).has('look.minute')")
-    assert share in visitor.locator(".words .sentence").first.inner_text()
 
 
 @pytest.mark.slow

@@ -141,11 +141,9 @@ def test_a_phone_sees_the_whole_menu(visit: Visitor, show: str, scheme: str) -> 
     assert item.is_visible() == (show == "words")  # without lines of Python there is no such entry
 
 
-@pytest.mark.parametrize(("scheme", "ratio"), sampled([("light", 1), ("dark", 3)]))
-def test_png_has_the_pixels_of_a_fine_screen(visit: Visitor, tmp_path: Path, scheme: str, ratio: int) -> None:
-    seen = visit("words", scheme=scheme, **({} if ratio == 1 else {"device_scale_factor": ratio}))
+def has_fine_pixels(seen: Any, folder: Path, scheme: str, ratio: int) -> None:
     stage = seen.page.locator(".stage").bounding_box()
-    path = saved(seen.page, "png", tmp_path)
+    path = saved(seen.page, "png", folder)
     assert path.name == "cross-attention-layer-2.png" and seen.attribute("saved") == path.name
     with Image.open(path) as image:
         assert image.width == round((stage["width"] + 32) * max(2, ratio)) and image.height > stage[
@@ -157,8 +155,29 @@ def test_png_has_the_pixels_of_a_fine_screen(visit: Visitor, tmp_path: Path, sch
         assert len(set(pixels.resize((image.width // 4, image.height // 4)).get_flattened_data())) > 30
 
 
-def test_svg_is_clean_and_always_the_same(visit: Visitor, tmp_path: Path) -> None:
+@pytest.mark.slow
+def test_png_has_the_pixels_of_a_fine_screen(visit: Visitor, tmp_path: Path) -> None:
+    has_fine_pixels(visit("words", scheme="dark", device_scale_factor=3), tmp_path, "dark", 3)
+
+
+def test_png_is_fine_csv_and_npz_hold_what_is_shown_and_svg_is_clean_and_always_the_same(
+    visit: Visitor, tmp_path: Path
+) -> None:
     seen = visit("words")
+    has_fine_pixels(seen, tmp_path, "light", 1)
+    before = len(seen.sent)
+    with saved(seen.page, "csv", tmp_path).open(encoding="utf-8-sig", newline="") as file:
+        rows = list(csv.reader(file))
+    assert rows[0] == ["query position", "key position", "query", "key", "weight"] and len(rows) == 37
+    assert rows[4 * 6 + 3 + 1] == ["4", "3", "blanco", "white", "0.981"]
+    assert [[float(row[4]) for row in rows[1 + 6 * r : 7 + 6 * r]] for r in range(6)] == LOOK
+    with np.load(saved(seen.page, "npz", tmp_path)) as arrays:
+        assert arrays["weights"].dtype == np.float32 and np.array_equal(arrays["weights"], np.float32(LOOK))
+        assert arrays["allowed"].dtype == bool and arrays["allowed"].all()
+        assert arrays["queries"].tolist() == SPANISH and arrays["keys"].tolist() == ENGLISH
+        assert arrays["weights.axes"].tolist() == ["query", "key"]
+    settle(seen.page)
+    assert len(seen.sent) == before
     path = saved(seen.page, "svg", tmp_path)
     text = path.read_text("utf-8")
     tree = ET.fromstring(text)
@@ -238,23 +257,6 @@ def test_sixty_words_are_saved_whole(visit: Visitor, tmp_path: Path) -> None:
     tree = ET.fromstring(saved(seen.page, "svg", tmp_path).read_text("utf-8"))
     assert float(tree.get("width")) > 1000
     assert {f"w{i}" for i in range(60)} <= {"".join(e.itertext()) for e in tree.iter(f"{SVG}text")}
-
-
-def test_csv_and_npz_hold_what_is_shown(visit: Visitor, tmp_path: Path) -> None:
-    seen = visit("words")
-    before = len(seen.sent)
-    with saved(seen.page, "csv", tmp_path).open(encoding="utf-8-sig", newline="") as file:
-        rows = list(csv.reader(file))
-    assert rows[0] == ["query position", "key position", "query", "key", "weight"] and len(rows) == 37
-    assert rows[4 * 6 + 3 + 1] == ["4", "3", "blanco", "white", "0.981"]
-    assert [[float(row[4]) for row in rows[1 + 6 * r : 7 + 6 * r]] for r in range(6)] == LOOK
-    with np.load(saved(seen.page, "npz", tmp_path)) as arrays:
-        assert arrays["weights"].dtype == np.float32 and np.array_equal(arrays["weights"], np.float32(LOOK))
-        assert arrays["allowed"].dtype == bool and arrays["allowed"].all()
-        assert arrays["queries"].tolist() == SPANISH and arrays["keys"].tolist() == ENGLISH
-        assert arrays["weights.axes"].tolist() == ["query", "key"]
-    settle(seen.page)
-    assert len(seen.sent) == before
 
 
 @pytest.mark.slow

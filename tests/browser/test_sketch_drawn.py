@@ -57,7 +57,7 @@ def by_finger(seen: Any, line: list[tuple[float, float]]) -> None:
 
 
 def test_a_doodle_drawn_by_touch_arrives_as_the_text_that_python_reads(visit: Visitor) -> None:
-    seen = visit("", width=390, has_touch=True, is_mobile=True)
+    seen = visit("", width=390, has_touch=True)
     assert seen.page.get_by_text("Draw here").is_visible() and seen.width() <= 390
     by_finger(seen, CROSS[0])
     one = doodle(seen)

@@ -77,7 +77,9 @@ def weight(seen: Any, i: int, line: int | None = None) -> str:
 
 
 @pytest.mark.parametrize("scheme", sampled(["dark", "light"]))
-def test_every_token_is_shaded_by_the_row_of_the_touched_one(visit: Visitor, scheme: str) -> None:
+def test_a_row_shades_every_token_hovering_selects_a_click_holds_and_the_switch_turns_it_round_without_a_message(
+    visit: Visitor, scheme: str
+) -> None:
     seen = visit("full", scheme=scheme)
     assert [seen.attribute(name) for name in ("mode", "selected", "direction")] == [scheme, "4", "from"]
     assert (weight(seen, 3), weight(seen, 4)) == ("0.9000", "0.0083")
@@ -85,12 +87,6 @@ def test_every_token_is_shaded_by_the_row_of_the_touched_one(visit: Visitor, sch
     assert seen.text(".sentence") == "Reading is, this head gives 90% of its attention to I."
     assert tok(seen, 3).locator(".share").inner_text() == "90%"
     assert "0" in seen.text(".legend") and "1" in seen.text(".legend")
-
-
-def test_hovering_selects_a_click_holds_and_the_switch_turns_it_round_without_a_message(
-    visit: Visitor,
-) -> None:
-    seen = visit("full")
     before = len(seen.sent)
     tok(seen, 4).click()
     tok(seen, 3).hover()

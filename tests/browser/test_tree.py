@@ -114,7 +114,9 @@ def legend(seen: Any) -> list[str]:
 
 
 @pytest.mark.parametrize("scheme", sampled(["dark", "light"]))
-def test_states_are_counted_and_told_in_the_legend(visit: Visitor, scheme: str) -> None:
+def test_states_and_reasons_are_told_without_a_message_and_a_click_reaches_python_and_the_address(
+    visit: Visitor, scheme: str
+) -> None:
     seen = visit("few", scheme=scheme)
     told = [seen.attribute(name) for name in ("mode", "nodes", "columns", "shown")]
     assert told == [scheme, "8", "3", "8"]
@@ -122,10 +124,6 @@ def test_states_are_counted_and_told_in_the_legend(visit: Visitor, scheme: str) 
     assert legend(seen) == ["best", "open", "finished", "pruned", "now", "wider", "score"]
     assert (seen.attribute("now"), seen.attribute("path")) == ("4", "Once upon a time the cat ran")
     assert seen.text(".tree .line") == "Once upon a time the cat ran"
-
-
-def test_pointing_says_the_reason_and_lights_the_path_without_a_message(visit: Visitor) -> None:
-    seen = visit("few")
     dog, bold, odd = (
         spot(seen, "Home", "ArrowDown"),
         spot(seen, "Home", "ArrowDown", "ArrowDown"),
@@ -156,10 +154,6 @@ def test_pointing_says_the_reason_and_lights_the_path_without_a_message(visit: V
     assert (seen.attribute("hover"), seen.attribute("path")) == ("", "Once upon a time the cat ran")
     settle(seen.page)
     assert len(seen.sent) == before
-
-
-def test_a_click_reaches_python_and_the_address(visit: Visitor) -> None:
-    seen = visit("few")
     seen.says("chosen None")
     seen.page.mouse.click(*spot(seen, "Home", "ArrowRight"))
     seen.says("chosen 3")
@@ -168,6 +162,10 @@ def test_a_click_reaches_python_and_the_address(visit: Visitor) -> None:
     again = visit("few&tree=6")
     again.says("chosen 6")
     assert again.attribute("chosen") == "6"
+
+
+@pytest.mark.slow
+def test_a_link_to_no_node_chooses_none(visit: Visitor) -> None:
     visit("few&tree=%3Cb%3E").says("chosen None")
 
 

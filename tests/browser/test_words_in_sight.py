@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from sampling import sampled
+from settling import settle
 
 APP = """
 import numpy as np, streamlit as st
@@ -14,15 +14,15 @@ from viz.instruments import words_view
 
 show = st.query_params.get("show")
 few, many = "I have a white car .".split(), [f"word{i}" for i in range(90)]
-if show == "short over long":
+if show in ("short over long", "three"):
     words_view(np.full((90, 6), 1 / 6), many, few, key="w", reading=True, selected=75)
-if show == "long over short":
-    words_view(np.eye(6, 90) * 0.9 + 0.1 / 90, few, many, key="w", reading=True, selected="s3")
+if show in ("long over short", "three"):
+    words_view(np.eye(6, 90) * 0.9 + 0.1 / 90, few, many, key="v", reading=True, selected="s3")
 if show == "both long":
     words_view(np.eye(90), many, many, key="w", reading=True, selected=75)
-if show == "two lines":
+if show == "three":
     words = ("while the soldiers were marching through the narrow streets and over the old stone bridge " * 2).split()
-    words_view(np.eye(len(words)), words, words, key="w", reading=True, selected=4)
+    words_view(np.eye(len(words)), words, words, key="u", reading=True, selected=4)
 if show == "narrow":
     letters = [*"abcdefghij"]
     words_view(np.full((10, 10), 0.1), letters, letters, key="w", reading=True, selected=0)
@@ -38,13 +38,19 @@ if show == "named":
 WITHIN = "(e) => { const b = e.getBoundingClientRect(); return b.left >= -1 && b.right <= innerWidth + 1; }"
 
 
-@pytest.mark.parametrize("show", ["short over long", *sampled(["long over short", "both long"])])
-@pytest.mark.parametrize("width", sampled([390, 1280]))
+def in_sight(atlas: Any) -> None:
+    """The touched word and what it looks at."""
+    assert atlas.locator('.word[aria-pressed="true"]').evaluate(WITHIN)
+    looked = atlas.locator(".word:has(.share:not(:empty))")
+    assert looked.count() and looked.first.evaluate(WITHIN)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("show", ["short over long", "long over short", "both long"])
+@pytest.mark.parametrize("width", [390, 1280])
 def test_the_touched_word_and_what_it_looks_at_are_in_sight(visit: Any, show: str, width: int) -> None:
     seen = visit(show, width=width)
-    assert seen.page.locator('.word[aria-pressed="true"]').evaluate(WITHIN)
-    looked = seen.page.locator(".word:has(.share:not(:empty))")
-    assert looked.count() and looked.first.evaluate(WITHIN)
+    in_sight(seen.page.locator(".atlas"))
     assert seen.width() <= width
 
 
@@ -67,18 +73,25 @@ BEHIND = """(stage) => {
 }"""
 
 
-def test_lines_pass_between_the_words_of_a_second_line(visit: Any) -> None:
-    seen = visit("two lines", width=900)
-    assert seen.attribute("flow") == "wrap"
+def test_what_is_touched_is_in_sight_on_a_phone_and_lines_pass_between_the_words_of_a_second_line(
+    visit: Any,
+) -> None:
+    seen = visit("three", width=390)
+    for n in (0, 1):
+        in_sight(seen.page.locator(".atlas").nth(n))
+    assert seen.width() <= 390
+    seen.page.set_viewport_size({"width": 900, "height": 800})
+    settle(seen.page)
+    atlas = seen.page.locator(".atlas").nth(2)
+    assert atlas.get_attribute("data-flow") == "wrap"
     assert (
-        seen.page.locator(".upper .word").evaluate_all("(all) => new Set(all.map((w) => w.offsetTop)).size")
-        >= 2
+        atlas.locator(".upper .word").evaluate_all("(all) => new Set(all.map((w) => w.offsetTop)).size") >= 2
     )
     seen.page.evaluate(STROKES)
-    seen.page.locator('.word[data-side="target"]').nth(4).click()
-    seen.page.locator('.word[data-side="target"]').nth(5).click()
+    atlas.locator('.word[data-side="target"]').nth(4).click()
+    atlas.locator('.word[data-side="target"]').nth(5).click()
     seen.page.wait_for_function("points.length > 100")
-    assert seen.page.locator(".stage").evaluate(BEHIND) == 0
+    assert atlas.locator(".stage").evaluate(BEHIND) == 0
 
 
 @pytest.mark.slow
