@@ -73,7 +73,7 @@ def test_what_is_offered_can_be_read(brought):
     assert bool(rows) == readable
     assert bool(task.text) == (brought.name in ("english", "titles"))
     assert all(row.kind in ("fill", "pair") for row in rows)
-    assert presets.chosen(brought.name, brought.spec, task.text) is None
+    assert presets.preset_in_boxes(brought.name, brought.spec, task.text) is None
 
 
 @pytest.mark.quick(1)
@@ -93,7 +93,7 @@ def test_look_opens_without_a_promise(brought, monkeypatch):
 def test_it_writes_and_opens_on_cross_attention(titles):
     test = look(model=titles.name)
     assert not test.exception
-    assert tasks.asked_of(titles.name, titles.spec) is tasks.WRITE
+    assert tasks.task_of(titles.name, titles.spec) is tasks.WRITE
     run = titles.run(tasks.WRITE.text, keep=["*.pattern"])
     measured = head_survey.survey(titles.name)
     assert head_pills.chosen_head(measured, run).kind == "cross"
@@ -123,8 +123,8 @@ def test_it_reads_as_much_as_its_context_and_the_work_allow(kind, n_ctx, monkeyp
 def test_ours_keep_their_bound_and_promise():
     ours = core.open_model("translator-en-es")
     assert bounds.token_limit(ours) == bounds.SOURCE
-    assert tasks.asked_of(ours.name, ours.spec) is tasks.TRANSLATE
-    assert presets.chosen(ours.name, ours.spec, "She has a white car.") is not None
+    assert tasks.task_of(ours.name, ours.spec) is tasks.TRANSLATE
+    assert presets.preset_in_boxes(ours.name, ours.spec, "She has a white car.") is not None
     assert pictures.is_shipped(ours.name)
 
 

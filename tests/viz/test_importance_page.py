@@ -239,9 +239,9 @@ def test_the_folds_open(engine, by):
 
 def test_another_sentence_forgets_the_place_and_the_word(engine):
     test = page(model="tiny-gpt", text=TEXT, importance__row="1", importance__word="40")
-    assert "after “" in said(test) and target_picker.named(engine.open("tiny-gpt").run(TEXT), 40) in said(
-        test
-    )
+    assert "after “" in said(test) and target_picker.choice_name(
+        engine.open("tiny-gpt").run(TEXT), 40
+    ) in said(test)
     test.query_params["text"] = "She has a white car."
     test.run()
     item, asked = asked_of(engine, "tiny-gpt", "She has a white car.")

@@ -84,10 +84,10 @@ def test_it_opens_with_the_lens_of_the_run(engine, model):
     assert len(cells) == len(run.tokens) * 3
     for cell in cells:
         assert cell["chance"] == pytest.approx(lens.chances[cell["column"], cell["row"], 0], abs=1e-4)
-        assert cell["exact"] == target_picker.named(run, int(lens.ids[cell["column"], cell["row"], 0]))
+        assert cell["exact"] == target_picker.choice_name(run, int(lens.ids[cell["column"], cell["row"], 0]))
     (framed,) = [cell for cell in cells if cell["chosen"]]
     assert framed["row"] == default_row(run)
-    assert f"“{target_picker.named(run, int(lens.ids[-1, default_row(run), 0]))}”" in said(test)
+    assert f"“{target_picker.choice_name(run, int(lens.ids[-1, default_row(run), 0]))}”" in said(test)
 
 
 def test_a_cell_in_the_link_is_framed_and_shows_its_five_best(engine):

@@ -62,7 +62,7 @@ def test_marks_by_another_name_are_measured_alike():
 )
 def test_a_blank_beside_the_name_of_another_mark_is_a_blank(name, text, n):
     run = core.open_model(name).run(text)
-    assert run.ids.count(run.model.tokenizer.mask) == n == len(Blanks.of(run).words)
+    assert run.ids.count(run.model.tokenizer.mask) == n == len(Blanks.from_run(run).words)
     assert run.ids.count(run.model.tokenizer.end) == 1  # its own; typed names are letters
 
 

@@ -83,7 +83,7 @@ def test_what_is_patched_is_what_two_plain_runs_want(model: str, clean: str, oth
     pair = make_pair(one, two)
     row, names = (
         pair.output.row,
-        [target_picker.named(one, int(run.logits[pair.output.row].argmax())) for run in (one, two)],
+        [target_picker.choice_name(one, int(run.logits[pair.output.row].argmax())) for run in (one, two)],
     )
     assert names[0] != names[
         1
@@ -142,13 +142,13 @@ def test_the_lens_says_where_its_first_guess_settles(model: str):
         said, best = guesses._sentence(run, lens, place), lens.ids[:, place, 0]
         assert (
             int(best[-1]) == int(run.logits[place].argmax())
-            and f"“{target_picker.named(run, int(best[-1]))}”" in said
+            and f"“{target_picker.choice_name(run, int(best[-1]))}”" in said
         )
         settled = next(layer for layer in range(layers + 1) if (best[layer:] == best[-1]).all())
         assert ("from the start" in said) == (settled == 0)
         assert not settled or (
             f"with layer {settled - 1} of 0 to {layers - 1}" in said
-            and f"it was “{target_picker.named(run, int(best[settled - 1]))}”" in said
+            and f"it was “{target_picker.choice_name(run, int(best[settled - 1]))}”" in said
             and best[settled - 1] != best[-1]
         )
         assert percent(softmax(run.logits[place]).max()) in said

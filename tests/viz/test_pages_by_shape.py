@@ -196,7 +196,7 @@ def test_an_encoder_that_fills_no_blank_opens_with_a_text_to_read(
     for name in ("encoder-alone", "encoder-pooled", "t5-encoder"):
         plan, _ = inspect(write(tmp_path, name))
         monkeypatch.setattr(tasks, "_does", lambda _, plan=plan: plan.does)
-        assert tasks.asked_of(name, plan.spec) is tasks.READ
+        assert tasks.task_of(name, plan.spec) is tasks.READ
     assert not inspect(write(tmp_path, "one-head-encoder"))[0].does
 
 

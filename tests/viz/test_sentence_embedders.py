@@ -145,8 +145,8 @@ def test_look_shows_how_alike_two_sentences_and_several_are(
             "viz.workspace.shared.head_survey.survey", lambda name: _unmeasured(engine.open(name))
         )
         model = engine.open("embedder")
-        assert tasks.asked_of("embedder", model.spec) is tasks.ALIKE
-        values = text_similarities(model, [tasks.ALIKE.text, "A man eats something."])
+        assert tasks.task_of("embedder", model.spec) is tasks.SIMILARITY
+        values = text_similarities(model, [tasks.SIMILARITY.text, "A man eats something."])
         two = visited("look", {"model": "embedder"})
         assert f"**{values[0, 1]:.2f}**".replace("-", "−") in said(two)
         shares = said(visited("look", {"model": "embedder", "alike.by": "Part of the sentences' cosine"}))

@@ -86,7 +86,7 @@ def training_sources() -> tuple[tuple[str, tuple[str, ...]], ...]:
 
 
 def page() -> None:
-    """Promises, privacy, make, licences, citation."""
+    """Draw promises, privacy, make, licences and citation."""
     page_parts.title(PAGE, lesson_only=True)
     made = compute()
     left, right = st.columns(2, gap="large")
@@ -130,7 +130,7 @@ def page() -> None:
 
 
 def running() -> list[str]:
-    """How the server stands: what did not come up, its open files and its memory, with their limits."""
+    """Return the state of the server: what did not come up, its open files and its memory, with their limits."""
     came = start.REPORT
     lines = [f"Not everything came up: {problem}" for problem in (came.problem, *came.failures) if problem]
     lines += (

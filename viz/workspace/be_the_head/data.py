@@ -60,14 +60,14 @@ class Game:
 
     @property
     def keys(self) -> list[int]:
-        """The keys that the row may look at."""
+        """Return the keys that the row may look at."""
         return np.flatnonzero(
             self.run.trace[self.kind.path(self.place.layer, "allowed")][0, self.row]
         ).tolist()
 
     @property
     def names(self) -> list[str]:
-        """The tokens of these keys."""
+        """Return the tokens of these keys."""
         side = (
             self.run.source if self.kind.keys == "source" and self.run.source is not None else self.run.side
         )
@@ -75,12 +75,12 @@ class Game:
 
     @property
     def true_row(self) -> np.ndarray:
-        """What the head itself gives to these keys."""
+        """Return the weights of the head itself on these keys."""
         return self.run.trace[self.path][self.place.head, self.row][self.keys]
 
     @property
     def true(self) -> float:
-        """The probability of the word with the head's own row."""
+        """Return the probability of the word with the head's own row."""
         return said(self.run, self.row, self.word_id)
 
     @property
@@ -89,7 +89,7 @@ class Game:
 
     @property
     def heads(self) -> list[tuple[int, int]]:
-        """All heads, the one whose row matters most first."""
+        """Return all heads, the one whose row matters most first."""
         return [
             (int(layer), int(head))
             for layer, head in zip(
@@ -99,7 +99,7 @@ class Game:
 
 
 def game(model: str, text: str, head: tuple[int, int] | None, row: int | None) -> Game:
-    """The run, the row and the head. A model that goes on reads all but the last word, which is then to be said.
+    """Return the run, the row and the head. A model that goes on reads all but the last word, which is then to be predicted.
 
     Without a row: of a translation (its first words, where it is long) the one where some head matters most. Without a head: the one whose row matters most.
     """
@@ -133,7 +133,7 @@ def opening(model: Model, text: str) -> str:
 
 
 def last_word(reader, text: str) -> tuple[int, int]:
-    """Where the last word stands in the text. Raises InputError for a text without two words."""
+    """Return where the last word begins and ends in the text. Raises InputError for a text without two words."""
     words = [
         span for span in _spans(reader, text) if any(letter.isalnum() for letter in text[span[0] : span[1]])
     ]
@@ -147,7 +147,7 @@ def last_word(reader, text: str) -> tuple[int, int]:
 
 
 def _spans(reader, text: str) -> list[tuple[int, int]]:
-    """The words of a text as places, by white space."""
+    """Return the words of a text as positions, split by white space."""
     found, at = [], 0
     for word in text.split():
         start = text.index(word, at)
@@ -183,7 +183,7 @@ def _chosen(run: Run, head: tuple[int, int] | None, row: int, word_id: int, kind
 
 
 def _effects(run: Run, kind: str, row: int, word_id: int) -> np.ndarray:
-    """The probability of the word where one head alone looks evenly in this row: (layer, head), all in one batch."""
+    """Return the probability of the word where one head alone is uniform in this row: (layer, head), all in one batch."""
     allowed = run.trace[run.model.spec.kind(kind).path(0, "allowed")][0, row]
     even = torch.tensor(allowed / allowed.sum(), dtype=torch.float32)
 
@@ -209,12 +209,12 @@ def _effects(run: Run, kind: str, row: int, word_id: int) -> np.ndarray:
 
 
 def said(run: Run, row: int, word_id: int) -> float:
-    """The probability of a token at a row."""
+    """Return the probability of a token at a row."""
     return float(softmax(run.logits[row])[word_id])
 
 
 def played(found: Game, shares: Sequence[float]) -> float:
-    """The probability of the word with this row, in percent, in the place of the head's own."""
+    """Return the probability of the word with this row, in percent, in the place of the head's own."""
     weights = np.zeros(found.run.trace[found.path].shape[-1])
     weights[found.keys] = np.array(shares) / WHOLE
     edit = SetPattern(
@@ -228,7 +228,7 @@ def played(found: Game, shares: Sequence[float]) -> float:
 
 
 def evenly(n: int) -> tuple[int, ...]:
-    """100 shared out over n places, as evenly as whole numbers allow.
+    """Return 100 shared out over n positions, as evenly as whole numbers allow.
 
     >>> evenly(3)
     (34, 33, 33)
@@ -237,7 +237,7 @@ def evenly(n: int) -> tuple[int, ...]:
 
 
 def read_row(raw: str, n: int) -> tuple[int, ...]:
-    """The shares of a link: n whole numbers that are together at most 100. Raises ValueError for anything else."""
+    """Read the shares of a link: n whole numbers that are together at most 100. Raises ValueError for anything else."""
     shares = tuple(int(part) for part in raw.split("."))
     if len(shares) != n or min(shares) < 0 or sum(shares) > WHOLE:
         raise ValueError(f"A row has {n} whole numbers, 0 or more, together at most {WHOLE}.")
@@ -245,5 +245,5 @@ def read_row(raw: str, n: int) -> tuple[int, ...]:
 
 
 def best(found: Game) -> int:
-    """The place, among the keys, that the head itself looks at most."""
+    """Return the position, among the keys, to which the head itself gives most."""
     return int(found.true_row.argmax())

@@ -108,7 +108,7 @@ def _played(bench: toolbar.Bench) -> None:
 
 
 def _controls(model: str, text: str) -> Game:
-    """The head, and of a translation the word to be written."""
+    """Draw the choice of the head, and of a translation the word to be written."""
     reader = model_run.open_model(model)
     kind = reader.spec.kinds_of(reader.config)[-1].name
     told = state.peek("kind")
@@ -140,7 +140,7 @@ def _controls(model: str, text: str) -> Game:
 
 
 def _who(found: Game) -> None:
-    """The heads whose rows matter most, and the one in view."""
+    """Draw the heads whose rows matter most, and the one in view."""
     here = found.place.layer, found.place.head
     offered, key = list(dict.fromkeys((*found.heads[:HEADS], here))), "be_the_head.who"
     lit = state.seed_widget(key, here)
@@ -173,7 +173,7 @@ def _task(found: Game) -> str:
 
 
 def _unexpected(found: Game) -> str:
-    """Why the game is hard to win here, and a text with which it is not. No number: the page shows it once the row is put in."""
+    """Return why the game is hard to win here, and a text with which it is not. No number: the page shows it once the row is put in."""
     top = found.run.model.tokenizer.token(int(found.run.logits[found.row].argmax()))
     return literal(
         f"{found.run.model.name} itself does not expect “{visible(found.word)}” here: it gives the word less than {percent(data.EXPECTED)}, and “{visible(top)}” the most. "
@@ -182,7 +182,7 @@ def _unexpected(found: Game) -> str:
 
 
 def _rows(found: Game, shares: tuple[int, ...] | None, put: bool, room: Class | None) -> None:
-    """The visitor's row, and a class's; the head's own below them once it is revealed."""
+    """Draw the visitor's row, and a class's; the head's own below them once it is revealed."""
     who = {
         **({"the room": room.row} if room else {}),
         **({"you": np.array(shares) / WHOLE} if shares else {}),
@@ -222,7 +222,7 @@ def _sentence(found: Game, shares: tuple[int, ...], yours: float | None) -> str:
 
 
 def _better(found: Game, shares: tuple[int, ...], yours: float) -> str:
-    """Whom the visitor's row beat; what looks the same on the page is no victory."""
+    """Return which of the other rows the visitor's beat; equal numbers on the page are no victory."""
     if shares == data.evenly(len(shares)):
         return "Yours is the uniform row: share it out otherwise"
     level = percent(yours) == percent(found.even)

@@ -17,7 +17,7 @@ Shares = tuple[int, ...]
 
 
 def chosen(n: int) -> tuple[Shares, bool]:
-    """The shares of the link (without any: even), and whether they were put into the model."""
+    """Return the shares of the link (without any: uniform), and whether they were put into the model."""
     raw = state.read(ROW, "")
     if not raw:
         return data.evenly(n), False
@@ -32,12 +32,12 @@ def chosen(n: int) -> tuple[Shares, bool]:
 
 
 def store(shares: Shares, *, into: bool | None = None) -> None:
-    """These are the shares now; `into`: they stand in the model."""
+    """Store these shares in the link; `into`: they are put into the model."""
     state.write(**{ROW: ".".join(map(str, shares)), IN: into})
 
 
 def controls(found: Game, shares: Shares) -> None:
-    """A box for each word, and below them what is left and the buttons."""
+    """Draw a box for each word, and below them the rest and the buttons."""
     names = distinct(name.strip() or name for name in found.names)
     with st.container(horizontal=True, gap="small", key="be_the_head.words"):
         for place, (name, share) in enumerate(zip(names, shares, strict=True)):
@@ -77,7 +77,7 @@ def controls(found: Game, shares: Shares) -> None:
 
 
 def _spent(key: str, place: int, shares: Shares) -> None:
-    """At most what the other words leave."""
+    """Limit a box to the rest that the other words leave."""
     others = sum(shares) - shares[place]
     share = min(int(st.session_state[key] or 0), WHOLE - others)
     store((*shares[:place], share, *shares[place + 1 :]))

@@ -27,9 +27,9 @@ class Class:
 
 
 def ask(found: Game, shares: row.Shares, put: bool) -> Class | None:
-    """Ask the room of this session, if it leads one; what came of it, once a row was put into the model.
+    """Ask the room of this session, if it leads one; return its answers, once a row was put into the model.
 
-    A student who touches one token gives it all of his row; the mean over the students is a row again.
+    A student who touches one token gives it a whole row; the mean over the students is a row again.
     """
     if not 1 < len(found.keys) <= MOST_OPTIONS:
         return None
@@ -59,7 +59,7 @@ def ask(found: Game, shares: row.Shares, put: bool) -> Class | None:
 
 
 def sentence(found: Game, room: Class) -> str:
-    """How the class did, beside the head."""
+    """Return how the class did, beside the head."""
     word = visible(found.word.strip() or found.word)
     bits = float(jensen_shannon(room.row, found.true_row / found.true_row.sum()))
     level = percent(room.said) == percent(found.true)

@@ -1,4 +1,4 @@
-"""What stands side by side on Compare: panes, all of them on common words or patches, and pairs of them."""
+"""The panes of Compare side by side, all of them on common words or patches, and pairs of them."""
 
 from __future__ import annotations
 
@@ -45,30 +45,30 @@ class Pane:
     keys: Axis
 
     def tell(self) -> None:
-        """The pictures that follow show this."""
+        """Tell the pictures that follow what this pane shows."""
         view = self.view
         place = (view.layer, view.head) if view.kind else (None, None)
         origin.tell_run(self.run, view.kind, *place, changed=view.edits)
 
     @property
     def drawn(self) -> bool:
-        """Whether it lies on a picture."""
+        """Return whether the pane is on a picture."""
         return patches.grid(self.run) is not None
 
     @property
     def columns(self) -> Terms:
-        """The terms that take weight beside the keys: a learned sink, where this layer has one."""
+        """Return the terms that take weight beside the keys: a learned sink, where this layer has one."""
         view, spec = self.view, self.run.model.spec
         return columns(spec.kind(view.kind).terms(self.run.model.network, view.layer)) if view.kind else ()
 
     @property
     def alone(self) -> bool:
-        """Whether the model has one alignment and no heads."""
+        """Return whether the model has one alignment and no heads."""
         return not head_pills.has_choice(self.heads)
 
     @property
     def name(self) -> str:
-        """What the pane shows, with the measured habit of a head."""
+        """Return the name of the pane's head or alignment, with its measured habit."""
         if self.alone:
             return self.view.model
         head = self.view.head
@@ -94,7 +94,7 @@ class Pair:
 
     @cached_property
     def order(self) -> list[int]:
-        """The rows that both have, those that differ most first."""
+        """Return the rows that both have, those that differ most first."""
         bits = self.likeness.rows
         return sorted(np.flatnonzero(np.isfinite(bits)).tolist(), key=lambda row: -bits[row])
 
@@ -113,7 +113,7 @@ class Compared:
         return tuple(self.pair(a, b) for a, b in combinations(range(len(self.panes)), 2))
 
     def pair(self, a: int, b: int) -> Pair:
-        """Cells that either may look at, in rows that both have. Weight on a word that the other lacks counts as apart."""
+        """Return the cells that either may look at, in rows that both have. Weight on a word that the other lacks counts as different."""
         both = np.array([bool(slot[a]) and bool(slot[b]) for slot in self.rows], dtype=bool)
         cells = (self.allowed[a] | self.allowed[b]) & both[:, None]
         shared = np.array([bool(slot[a]) and bool(slot[b]) for slot in self.columns], dtype=bool)
@@ -127,11 +127,11 @@ class Compared:
 
     @property
     def places(self) -> str:
-        """What rows and columns are."""
+        """Return the name of rows and columns."""
         return "patches" if self.panes[0].drawn else "words"
 
     def lone(self, *panes: int) -> tuple[list[int], list[int]]:
-        """Rows and columns whose word one of these panes lacks."""
+        """Return the rows and columns whose word one of these panes lacks."""
         rows, columns = (
             [place for place, slot in enumerate(slots) if not all(slot[pane] for pane in panes)]
             for slots in (self.rows, self.columns)
@@ -139,7 +139,7 @@ class Compared:
         return rows, columns
 
     def word(self, side: str, place: int, pane: int) -> str:
-        """The word of one pane at a row ("queries") or a column ("keys"); in brackets the other's, where it has none."""
+        """Return the word of one pane at a row ("queries") or a column ("keys"); in brackets the other's, where it has none."""
         slots = self.rows if side == "queries" else self.columns
         found = _named(getattr(self.panes[pane], side), slots[place][pane])
         if found:
@@ -148,7 +148,7 @@ class Compared:
         return f"({_named(getattr(self.panes[other], side), slots[place][other])})"
 
     def told(self, side: str, place: int, pane: int) -> str:
-        """The same for a sentence: white space visible, patches by their places."""
+        """Return the same for a sentence: white space visible, patches by their positions."""
         word = self.word(side, place, pane)
         return word if self.panes[pane].drawn else visible(word)
 

@@ -1,4 +1,4 @@
-"""What Compare compares: views become patterns with their words, patterns are brought onto common words, pairs are measured."""
+"""The computation of Compare: views become patterns with their words, patterns are brought onto common words, pairs are measured."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def seen(view: View, by: str) -> Pane:
 
 
 def _called(run: Run, names: tuple[str, ...]) -> tuple[str, ...]:
-    """Words as they are, patches by their places."""
+    """Return words as they are, patches by their positions."""
     return tuple(patches.patch_names(names)) if patches.grid(run) else names
 
 
@@ -82,7 +82,7 @@ def compared(panes: Sequence[Pane], by: str) -> Compared:
 def opening(
     model: str, text: str, kind: str | None = None, place: tuple[int, int] | None = None
 ) -> tuple[View, View]:
-    """A telling pair: the head in view (or the clearest of all), and the clearest one that does something else."""
+    """Return a clear pair: the head in view (or the clearest of all), and the clearest one that does something else."""
     heads = head_survey.survey_of_text(model, text)
     if not head_pills.has_choice(heads):
         kind = kind if kind is not None and kind in heads else next(reversed([*heads]), "")
@@ -106,7 +106,7 @@ def opening(
 
 
 def parted(first: View, second: View) -> tuple[View, View]:
-    """Two texts of one model where no head is named: the head whose rows differ most between them.
+    """Return two texts of one model where no head is named: the head whose rows differ most between them.
 
     Of a model with several kinds of attention the first, which reads the texts themselves.
     """
@@ -123,7 +123,7 @@ def parted(first: View, second: View) -> tuple[View, View]:
 
 
 def apart(one: Pane, other: Pane) -> np.ndarray:
-    """(layer, head): how far each head's rows on two texts are apart, in bits."""
+    """Return how different each head's rows on two texts are, in bits: (layer, head)."""
     found = [head_ref.attention_of(pane.run, pane.view.kind) for pane in (one, other)]
     panes = [
         [
@@ -137,7 +137,7 @@ def apart(one: Pane, other: Pane) -> np.ndarray:
 
 
 def another(panes: Sequence[Pane]) -> View:
-    """One more pane: of the last one's model the clearest head of a habit that is not shown yet, else any other head."""
+    """Return one more pane: of the last one's model the clearest head of a habit that is not shown yet, else any other head."""
     last = panes[-1].view
     measured = panes[-1].heads[last.kind]
     shown = [
@@ -155,17 +155,17 @@ def another(panes: Sequence[Pane]) -> View:
 
 
 def alike(views: Sequence[View], *names: str) -> bool:
-    """Whether all views are the same in these respects."""
+    """Return whether all views are the same in these respects."""
     return len({tuple(getattr(view, name) for name in names) for view in views}) < 2
 
 
 def _counterpart(model: str, text: str, kind: str) -> View:
-    """Beside a model with one alignment: another model of its task that has attention; where sentences are summed up, the text without its last one."""
+    """Return a view beside a model with one alignment: another model of its task that has attention; where sentences are summed up, the text without its last one."""
     if attention_kinds.is_summary(kind):
         places = sentences_of(text)
         return View(model, text[: places[-2][1]] if len(places) > 1 else text, kind)
     models = tasks.usable()
-    names = tasks.by_task(models)[tasks.asked_of(model, models[model])]
+    names = tasks.by_task(models)[tasks.task_of(model, models[model])]
     same = [name for name in names if name != model and KIND.get(name) == KIND.get(model)]
     other = next(
         (
@@ -179,7 +179,7 @@ def _counterpart(model: str, text: str, kind: str) -> View:
 
 
 def _run(view: View) -> Run:
-    """The pass of a view; a text that is written on is written on first, and a changed pass has the target of the one before the change."""
+    """Run the pass of a view; a text that is continued is continued first, and a changed pass has the target of the one before the change."""
     view = replace(view, text=patches.without_hiding(model_run.open_model(view.model), view.text))
     text, target = written.on(view) if view.strategy else (view.text, view.target)
     if not view.edits:
@@ -192,7 +192,7 @@ def _run(view: View) -> Run:
 
 
 def with_own_blanks(views: Sequence[View]) -> tuple[View, ...]:
-    """The views with each blank, typed as the mask of whichever of their models, as the mask of the model that reads it."""
+    """Return the views with each blank, typed as the mask of whichever of their models, as the mask of the model that reads it."""
     readers = {view.model: _reader(view.model) for view in views}
     signs = [blank.sign(reader) for reader in readers.values() if reader is not None]
     found = []
@@ -214,7 +214,7 @@ def _reader(name: str) -> Model | None:
 
 
 def _placed(view: View, heads: Mapping[str, HeadHabits]) -> View:
-    """The view with its head: the most telling one where it names no kind. Raises InputError where the model has no such head."""
+    """Return the view with its head: the clearest one where it names no kind. Raises InputError where the model has no such head."""
     if not view.kind:
         first = next(iter(head_survey.clearest_heads(heads)), head_ref.HeadRef(next(iter(heads)), 0, 0))
         return replace(view, kind=first.kind, layer=first.layer, head=first.head)
@@ -248,7 +248,7 @@ def _axis(side: TokenSequence, names: tuple[str, ...], by: str) -> Axis:
 
 
 def _slots(axes: Sequence[Axis], by: str) -> tuple[Slot, ...]:
-    """Common places: of pieces of one text by their letters, else by the best alignment of the words."""
+    """Return common positions: of pieces of one text by their letters, else by the best alignment of the words."""
     first = axes[0]
     if len(axes) == 1:
         return tuple(((place,),) for place in range(len(first.names)))

@@ -66,7 +66,7 @@ def show(page: Page, found: Compared, pair: Pair, by: str) -> None:
 
 
 def table(found: Compared, pair: Pair) -> pd.DataFrame:
-    """Every row of the two: its words, how far apart, where each looks most."""
+    """Return every row of the two: its words, how different it is, where each looks most."""
     rows = [row for row in range(len(found.rows)) if row in pair.order]
 
     def column(pane: int) -> dict[str, list[object]]:
@@ -88,7 +88,7 @@ def table(found: Compared, pair: Pair) -> pd.DataFrame:
 
 
 def figures(measured: HeadHabits, w: np.ndarray, *, drawn: bool = False) -> pd.DataFrame:
-    """Every head in figures: its habit on the battery, entropy and distance on this sentence."""
+    """Return every head in figures: its habit on the battery, entropy and distance on this sentence."""
     places = [(i, j) for i in range(w.shape[0]) for j in range(w.shape[1])]
     bits = entropy(w).mean(-1) / np.log(2)
     far, unit = (mean_patch_distance(w), "patches") if drawn else (mean_distance(w), "words")
@@ -122,7 +122,7 @@ def _equation(found: Compared, pair: Pair) -> None:
 
 
 def _arrays(found: Compared, pair: Pair) -> dict[str, np.ndarray | Labelled]:
-    """The patterns on common words, their difference and how far apart rows are, with the words of both axes."""
+    """Return the patterns on common words, their difference and that of each row, with the words of both axes."""
     words = {side: distinct(found.words(side, pair.a)) for side in ("queries", "keys")}
     axes = {"query": words["queries"], "key": words["keys"]}
     named = {LETTERS[pane]: Labelled(weights, axes) for pane, weights in enumerate(found.weights)}
@@ -135,7 +135,7 @@ def _arrays(found: Compared, pair: Pair) -> dict[str, np.ndarray | Labelled]:
 
 
 def code(a: Pane, b: Pane, pair: Pair, by: str) -> str:
-    """Lines that compute the same comparison in a notebook."""
+    """Return lines that compute the same comparison in a notebook."""
     panes, names = (a, b), [LETTERS[place].lower() for place in (pair.a, pair.b)]
     pieces = by == "token" and a.queries.text == b.queries.text and a.keys.text == b.keys.text
     lines = [line for pane, name in zip(panes, names, strict=True) for line in _lines(pane, name, by)]
@@ -169,13 +169,13 @@ def code(a: Pane, b: Pane, pair: Pair, by: str) -> str:
 
 
 def _mask_head(pane: Pane) -> int:
-    """The head of a pane in the masks of its run, of which all heads may share one."""
+    """Return the head of a pane in the masks of its run, of which all heads may share one."""
     path = pane.run.model.spec.kind(pane.view.kind).path(pane.view.layer, "allowed")
     return min(pane.view.head, len(pane.run.trace[path]) - 1) if isinstance(pane.view.head, int) else 0
 
 
 def _lines(pane: Pane, name: str, by: str) -> list[str]:
-    """The run of a pane, and its patterns."""
+    """Return the lines that run a pane and take its patterns."""
     view, run = pane.view, pane.run
     given = {
         "target": run.target_text if (view.strategy or view.edits) and run.source else view.target,
@@ -193,7 +193,7 @@ def _lines(pane: Pane, name: str, by: str) -> list[str]:
 
 
 def _side(pane: Pane, name: str, side: str) -> str:
-    """The sequence along one side of a pattern, as it is found in the run."""
+    """Return the sequence along one side of a pattern, by its name in the run."""
     found = pane.run.model.spec.kind(pane.view.kind)
     reads = getattr(found, side) == "source" and pane.run.source is not None
     return (

@@ -34,7 +34,7 @@ BY = {"word": "Words", "token": "Tokens"}
 
 @dataclass(frozen=True)
 class Params:
-    """What stands in the panes; without views a telling pair of heads of the model (`place`: one of them) on the text."""
+    """The views in the panes; without views a clear pair of heads of the model (`place`: one of them) on the text."""
 
     model: str = toolbar.MODEL
     text: str = toolbar.TEXT
@@ -46,7 +46,7 @@ class Params:
 
 
 def views_of(p: Params) -> tuple[View, ...]:
-    """The views of the panes, two at least; a blank is each model's own mask token."""
+    """Return the views of the panes, two at least; a blank is each model's own mask token."""
     return data.with_own_blanks(_views(p))
 
 
@@ -72,7 +72,7 @@ def _views(p: Params) -> tuple[View, ...]:
 
 
 def compute(p: Params) -> Compared:
-    """One forward a view (shared and kept by the engine), brought onto common words."""
+    """Run one forward pass for each view (shared and kept by the engine), and bring them onto common words."""
     return data.compared([data.seen(view, p.by) for view in views_of(p)], p.by)
 
 
@@ -82,7 +82,7 @@ def page() -> None:
         "compare",
         model=Params.model,
         text=Params.text,
-        given=True,
+        takes_translation=True,
         runs=toolbar.heads,
     )
     if bench is None:
@@ -114,7 +114,7 @@ def page() -> None:
 
 
 def _show(params: Params, asked: list[panes.Asked], line: DeltaGenerator) -> None:
-    """The panes; below them what tells the two of a pair apart, in Present their difference beside them, if there is room."""
+    """Draw the panes; below them the difference of the two of a pair, in Present beside them, if there is room."""
     good = [one.pane for one in asked if one.pane]
     found = data.compared(good, params.by) if good else None
     _follow(asked)
@@ -162,13 +162,13 @@ def _by() -> str:
 
 
 def _place() -> tuple[int, int] | None:
-    """The head that was in view on another page."""
+    """Return the head that was in view on another page."""
     layer, head = (state.read(name, -1, state.whole_number(-1, 999)) for name in ("layer", "head"))
     return (layer, head) if min(layer, head) >= 0 else None
 
 
 def _follow(asked: list[panes.Asked]) -> None:
-    """A click in a picture chooses its row; with other sentences in the panes no row is chosen any more."""
+    """Choose the row of a click in a picture; with other sentences in the panes no row stays chosen."""
     now = tuple((one.now.model, one.now.text) for one in asked)
     before = st.session_state.get("compare.shown")
     st.session_state["compare.shown"] = now

@@ -29,7 +29,7 @@ SAME = 1e-6
 
 
 def chosen(found: Compared) -> Pair:
-    """The two panes whose difference is shown."""
+    """Return the two panes whose difference is shown."""
     pairs = found.pairs()
     if len(pairs) == 1:
         return pairs[0]
@@ -39,7 +39,7 @@ def chosen(found: Compared) -> Pair:
 
 
 def row_of(pair: Pair, *, on_picture: bool = False) -> int | None:
-    """The row that is told about: the visitor's, else the one that differs most; on a picture the class token's."""
+    """Return the row in view: the visitor's, else the one that differs most; on a picture the class token's."""
     if not pair.order:
         return None
     first = 0 if on_picture and 0 in pair.order else pair.order[0]
@@ -48,7 +48,7 @@ def row_of(pair: Pair, *, on_picture: bool = False) -> int | None:
 
 
 def rows(found: Compared, pair: Pair, row: int | None, *, quiet: bool = False) -> None:
-    """The rows that differ most, as pills, with their divergence; a touch marks one in all panes. `quiet`: without a label, the unit in each pill."""
+    """Draw the rows that differ most, as pills, with their divergence; a touch marks one in all panes. `quiet`: without a label, the unit in each pill."""
     if row is None:
         return
     offered = list(dict.fromkeys([*pair.order[: TELLING - quiet], row]))
@@ -75,7 +75,7 @@ def rows(found: Compared, pair: Pair, row: int | None, *, quiet: bool = False) -
 
 
 def show(found: Compared, pair: Pair) -> None:
-    """The difference, centred, and beside it the divergence of each row."""
+    """Draw the difference, centred, and beside it the divergence of each row."""
     left, right = st.columns([3, 2], gap="large")
     with left:
         difference(found, pair)
@@ -136,7 +136,7 @@ def _heatmap(found: Compared, pair: Pair) -> None:
 
 
 def sentence(found: Compared, pair: Pair, row: int | None) -> str:
-    """What tells the two apart: the row, and all rows together."""
+    """Return the difference of the two in words: of the row, and of all rows together."""
     a, b, alike = found.panes[pair.a], found.panes[pair.b], pair.likeness
     if row is None:
         return "The two have no row in common: there is nothing to compare."
@@ -176,7 +176,7 @@ def _figures(pair: Pair) -> str:
 
 
 def notes(found: Compared, pair: Pair) -> list[str]:
-    """What could not be put opposite the same, and what a mask makes equal."""
+    """Return the rows without a counterpart, and those that a mask makes equal, in words."""
     a, b = found.panes[pair.a], found.panes[pair.b]
     sides = (
         ["queries"]
@@ -229,7 +229,7 @@ def _bare(word: str) -> str:
 
 
 def _causal(found: Compared, pair: Pair, a: Pane, b: Pane) -> list[str]:
-    """One head on two texts that begin alike: equal before the difference where the model reads from left to right, exactly."""
+    """Return what holds for one head on two texts that begin alike: equal before the difference where the model reads from left to right, exactly."""
     here = [
         (pane.view.model, pane.view.kind, pane.view.layer, pane.view.head, pane.view.edits) for pane in (a, b)
     ]

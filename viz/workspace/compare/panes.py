@@ -49,7 +49,7 @@ NUMBERS = 12
 
 @dataclass(frozen=True)
 class Asked:
-    """What a pane was asked to show, and what came of it: a pattern, or what is wrong."""
+    """A pane's request and its result: a pattern, or an error."""
 
     view: View
     pane: Pane | None
@@ -61,7 +61,7 @@ class Asked:
 
 
 def ask(views: Sequence[View], by: str) -> list[Asked]:
-    """One run a view; a view that cannot be shown leaves the others as they are, and so does one with nothing to stand opposite the first."""
+    """Run each view; a view that cannot be shown leaves the others as they are, and so does one with no counterpart to the first."""
     found: list[Asked] = []
     for view in views:
         try:
@@ -76,7 +76,7 @@ def ask(views: Sequence[View], by: str) -> list[Asked]:
 
 
 def _apart(first: Pane, pane: Pane) -> str:
-    """Why no row of one has a counterpart in the other; "" where both read words, or a picture in the same patches."""
+    """Return why no row of one has a counterpart in the other; "" where both read words, or a picture in the same patches."""
     one, other = patches.grid(first.run), patches.grid(pane.run)
     if one == other:
         return ""
@@ -86,7 +86,7 @@ def _apart(first: Pane, pane: Pane) -> str:
 
 
 def take(views: Sequence[View]) -> None:
-    """These views are in the panes now; the page's model and sentence are those of the first."""
+    """Put these views into the panes; the page's model and sentence are those of the first."""
     told = pins.panes(tuple(views))
     other = "text" in told and told["text"] != state.read(
         "text", ""
@@ -95,7 +95,7 @@ def take(views: Sequence[View]) -> None:
 
 
 def held(model: str, text: str) -> tuple[View, ...]:
-    """The views that were put into the panes; none where the page's model is another one by now."""
+    """Return the views that were put into the panes; none where the page's model is another one by now."""
     views = pins.pinned_views(pins.PANES)
     if not views or views[0].model != model:
         return ()
@@ -105,7 +105,7 @@ def held(model: str, text: str) -> tuple[View, ...]:
 def draw(
     asked: Sequence[Asked], found: Compared | None, row: int | None, columns: Sequence[DeltaGenerator]
 ) -> None:
-    """The panes in their columns, each with its head above; the pointer in one marks the same words in all."""
+    """Draw the panes in their columns, each with its head above; the pointer in one marks the same words in all."""
     now = [one.now for one in asked]
     same = data.alike(now, "model", "text", "strategy", "edits")
     good = [place for place, one in enumerate(asked) if one.pane]
@@ -121,7 +121,7 @@ def draw(
 
 
 def tell(asked: Sequence[Asked], said: str) -> None:
-    """Of a pane's own sentence, what its model cannot read of it; `said` of the page's was told above."""
+    """Note what a pane's model cannot read of its own sentence; `said`, that of the page, was noted above."""
     now = [one.now for one in asked]
     for place, here in enumerate(now):
         if asked[place].pane and here.text != said:
@@ -136,7 +136,7 @@ def tell(asked: Sequence[Asked], said: str) -> None:
 
 
 def clicked(n: int) -> int | None:
-    """The row of the newest click in any pane or the difference, once."""
+    """Return, once, the row of the newest click in any pane or the difference."""
     newest = None
     for name in (*LETTERS[:n], "difference"):
         event, slot = stored(_key(name), "cell") or stored(_key(name), "query"), f"compare.click.{name}"
@@ -176,7 +176,7 @@ def _pattern(found: Compared, pane: int, place: int, row: int | None) -> None:
 
 
 def on_patches(pane: Pane, weights: np.ndarray, key: str, row: int | None, **options: Any) -> None:
-    """Weights of common patches on the drawing of a pane, the chosen row among them."""
+    """Draw weights of common patches on the drawing of a pane, the chosen row among them."""
     painted = [
         edit.position for edit in from_text(pane.view.edits, _unknown) if isinstance(edit, ReplaceToken)
     ]
@@ -186,7 +186,7 @@ def on_patches(pane: Pane, weights: np.ndarray, key: str, row: int | None, **opt
 
 
 def _limit(found: Compared) -> float:
-    """One scale for all: the largest weight on a patch of any pane."""
+    """Return one scale for all: the largest weight on a patch of any pane."""
     return float(max(weights[:, 1:].max() for weights in found.weights)) or 1.0
 
 
@@ -200,7 +200,7 @@ def _chooser(asked: Sequence[Asked], place: int, now: list[View]) -> None:
 
 
 def _heads(one: Asked, place: int, now: list[View]) -> None:
-    """All heads of the model, and the heads of each layer joined."""
+    """Draw the choice among all heads of the model, and the heads of each layer joined."""
     here, measured = one.now, one.pane.heads if one.pane else {}
     chosen = (here.kind, here.layer, here.head)
     options = [
@@ -247,7 +247,7 @@ def _model(place: int, now: list[View]) -> None:
     key, here = f"compare.model.{place}", now[place]
     models = tasks.usable()
     draws = patches.reads_patches(model_run.open_model(here.model))
-    alike = [name for name in models if (tasks.asked_of(name, models[name]) is tasks.SEE) == draws]
+    alike = [name for name in models if (tasks.task_of(name, models[name]) is tasks.SEE) == draws]
     names = list(dict.fromkeys([*alike, here.model]))
     lit = names.index(state.seed_widget(key, here.model))
 
@@ -276,7 +276,7 @@ def _sentence(place: int, now: list[View]) -> None:
 
 
 def _drawing(place: int, now: list[View]) -> None:
-    """Another doodle in this pane alone."""
+    """Draw the choice of another doodle in this pane alone."""
     here = now[place]
     sketch(
         without_hidden_mark(here.text),
@@ -314,7 +314,7 @@ def _moves(place: int, now: list[View]) -> None:
 
 
 def more(asked: Sequence[Asked]) -> None:
-    """The button for one pane more."""
+    """Draw the button for one pane more."""
     now, good = [one.now for one in asked], [one.pane for one in asked if one.pane]
     st.button(
         "+ pane",
@@ -332,7 +332,7 @@ def _with(views: Sequence[View], place: int, view: View) -> list[View]:
 
 
 def _aside(one: Asked, now: Sequence[View]) -> str:
-    """Which model and text, where the panes differ in them."""
+    """Return the model and the text, where the panes differ in them."""
     view = one.now
     model = "" if data.alike(now, "model") else view.model
     how = f"written on, {written.said(view.strategy)}" if view.strategy and one.pane else ""
@@ -346,5 +346,5 @@ def _aside(one: Asked, now: Sequence[View]) -> str:
 
 
 def _unknown(*_: object) -> Tensor:
-    """Stands for the numbers of an edit where only its words are wanted."""
+    """Return a placeholder for the numbers of an edit where only its words are needed."""
     return torch.zeros(1)

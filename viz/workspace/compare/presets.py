@@ -105,7 +105,7 @@ TELLING = (
 
 
 def offered() -> tuple[Telling, ...]:
-    """The pairs whose models can be opened; and what the visitor pinned."""
+    """Return the pairs whose models can be opened, and those that the visitor pinned."""
     usable = tasks.usable()
     found = tuple(
         pair for pair in TELLING if all(view.model in usable or _opens(view.model) for view in pair.views)
@@ -115,7 +115,7 @@ def offered() -> tuple[Telling, ...]:
 
 
 def row(shown: Sequence[View]) -> DeltaGenerator:
-    """One line: a list of telling pairs, and what there is to see in the one that is in the panes. Returns the line, in which more may stand."""
+    """Draw one line: a list of clear pairs, and what there is to see in the one in the panes. Return the line, to which more may be added."""
     pairs, key = offered(), "compare.telling"
     now = next(
         (pair.name for pair in pairs if pair.views and pair.views == tuple(shown)),
@@ -150,7 +150,7 @@ def row(shown: Sequence[View]) -> DeltaGenerator:
 
 
 def _opens(name: str) -> bool:
-    """A moment of a model's training is not among the models, and may be opened by its name all the same."""
+    """Return whether a model opens by its name: a moment of a model's training is not among the models."""
     if " at step " not in name:
         return False
     try:

@@ -24,7 +24,7 @@ _KNOB = re.compile(r"(?:[tpmr]=\d{1,4}(?:\.\d{1,4})?|(?:k|seed)=\d{1,9})")
 
 
 def strategy_of(text: str) -> Strategy:
-    """How each token is chosen, from the words of a view. Raises InputError for others.
+    """Return how each token is chosen, from the words of a view. Raises InputError for others.
 
     >>> strategy_of("greedy"), strategy_of("beam 4") == Beam(4), strategy_of("lot t=0.8 seed=3") == Sample(0.8, seed=3)
     (Greedy(), True, True)
@@ -49,7 +49,7 @@ def strategy_of(text: str) -> Strategy:
 
 
 def said(text: str) -> str:
-    """In words, for the line above a pane.
+    """Return the strategy in words, for the line above a pane.
 
     >>> said("lot t=0.8 seed=3"), said("beam 4")
     ('sampled (temperature 0.8, seed 3)', 'a beam of width 4')
@@ -63,7 +63,7 @@ def said(text: str) -> str:
 
 
 def on(view: View) -> tuple[str, str]:
-    """The text and the translation of a view whose text is written on; a translator writes its translation."""
+    """Return the text and the translation of a view whose text is continued; a translator writes its translation."""
     how, model = strategy_of(view.strategy), open_model(view.model)
     if not model.spec.writes:
         raise InputError(

@@ -22,7 +22,7 @@ from viz.workspace.decode import follow
 
 
 def show(data: Any, params: Any, strategy: Beam) -> int | None:
-    """The tree of this step, its best text, and two texts compared; gives the node that the visitor chose, None where the best is followed."""
+    """Draw the tree of this step, its best text, and two texts compared; return the node that the visitor chose, None where the best is followed."""
     if params.groups != strategy.groups:
         st.text(f"{strategy.width} texts are not divided by {params.groups} groups: they stay one.")
     follow.begun(data, params.force)
@@ -65,7 +65,7 @@ def _on_the_wall(tree: Tree, also: tuple[int | None, ...]) -> list[int]:
 
 
 def compared(data: Any, a: int, b: int, strategy: Beam) -> None:
-    """Two nodes of the tree as A and B."""
+    """Draw two nodes of the tree as A and B."""
     nodes, prompt = data.last.tree.nodes, prompt_of(data.model, data.window.text)
     one, other = (hypothesis_steps(data.steps, place, prompt) for place in (a, b))
     found = compare(one, other, strategy.length_penalty, (nodes[a].cost, nodes[b].cost))
@@ -77,8 +77,7 @@ def compared(data: Any, a: int, b: int, strategy: Beam) -> None:
 def branches(
     step: Step, strategy: Beam, node: int | None = None, forced: frozenset[int] = frozenset()
 ) -> list[Branch]:
-    """The nodes with their state and the reason for it: the sum of ln p, and how it is compared. `node` is followed;
-    the tokens of the steps `forced` were put in by the visitor."""
+    """Return the nodes with their state and the reason for it: the sum of ln p, and how it is compared. `node` is followed; the tokens of the steps `forced` were put in by the visitor."""
     found = step.tree
     assert found is not None
     fates, ends, opened = found.node_fates(), dict(found.finished), set(found.open)
@@ -124,12 +123,12 @@ def _reason(
 
 
 def ranked(data: Any) -> tuple[Ranked, ...]:
-    """The texts of the beam, best first."""
+    """Return the texts of the beam, best first."""
     return n_best(data.last.tree, prompt_of(data.model, data.window.text))
 
 
 def sentence(data: Any, strategy: Beam) -> str:
-    """The best text so far and its score, with the numbers put in."""
+    """Return the best text so far and its score, with the numbers put in."""
     best = next(one for one in ranked(data) if one.place == data.last.tree.best)
     less = f" - {best.cost:.2f}" if best.cost else ""
     kind = "The best text" if data.last.done else "The best beginning so far"
@@ -145,7 +144,7 @@ def sentence(data: Any, strategy: Beam) -> str:
 
 
 def table(data: Any) -> None:
-    """All texts of the beam with what their scores are made of."""
+    """Draw all texts of the beam with the parts of their scores."""
     st.markdown("The texts of the beam, best first")
     page_parts.dataframe(
         pd.DataFrame(

@@ -18,7 +18,7 @@ _TIMES = "decode.cache.times"
 
 
 def show(model: Model, text: str) -> None:
-    """How much is held after the text, the products of one more token by length; on a click, measured."""
+    """Draw the size of the cache after the text, the products of one more token by length; on a click, measured."""
     n = max(1, min(len(model.reader.encode(text).ids), model.config.n_ctx))
     source = n if model.spec.has_source else 1
     length = 1 if model.spec.has_source else n
@@ -82,7 +82,7 @@ def _grows(model: Model) -> bool:
 
 
 def _lengths(most: int) -> list[int]:
-    """1, 2, 4 ... and the longest text.
+    """Return 1, 2, 4 ... and the longest text.
 
     >>> _lengths(48)
     [1, 2, 4, 8, 16, 32, 48]
@@ -99,7 +99,7 @@ def _parts(cached: Products, anew: Products) -> pd.DataFrame:
 
 
 def _measured(model: Model, lengths: list[int], source: int) -> None:
-    """Seconds on this server, on a click: each length as it is done, and what was measured last stays."""
+    """Draw seconds on this server, on a click: each length as it is done; the last measures stay."""
     known = st.session_state.setdefault(_TIMES, {})
     if st.button("Measure it here", icon=":material/timer:", key="decode.cache.measure"):
         known[model.name], bar = [], st.progress(0.0, "Measuring.")

@@ -1,4 +1,4 @@
-"""What keeping keys and values costs and saves: the arrays that are held, the products of a token, seconds."""
+"""The cost and the savings of a cache of keys and values: its arrays, the products of a token, seconds."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Held:
 
 
 def held(model: Model, n: int, source: int = 1) -> tuple[Held, ...]:
-    """What `network.new_cache()` holds when `n` tokens were read (behind `source` tokens of a sentence, of a translator).
+    """Return the arrays of `network.new_cache()` when `n` tokens were read (after `source` tokens of a sentence, of a translator).
 
     Read from a cache that was really filled. Keys and values grow by 2 * n_layers * d_model numbers a token; states of
     a recurrent network do not grow. Raises InputError for a model that writes nothing or an n it cannot read.
@@ -78,7 +78,7 @@ class Products:
 
 
 def products(model: Model, n: int, *, cached: bool, source: int = 1) -> Products:
-    """The multiply-adds of reading token `n` (counted from 1) and scoring what follows it.
+    """Return the multiply-adds of reading token `n` (counted from 1) and scoring the next one.
 
     With d = d_model, f = d_ff, L = n_layers, V = n_vocab, and r the rows that go through the layers (1 with a cache,
     else all n of them):
@@ -115,7 +115,7 @@ def products(model: Model, n: int, *, cached: bool, source: int = 1) -> Products
 
 @dataclass(frozen=True)
 class Timing:
-    """Seconds (the median) of token `n`: with keys and values kept, and with everything read anew."""
+    """Seconds (the median) of token `n`: with keys and values kept, and with everything read again."""
 
     n: int
     cached: float
@@ -176,7 +176,7 @@ class _Reading:
 
     @torch.inference_mode()
     def filled(self, n: int) -> Any:
-        """A cache that has read the first n tokens."""
+        """Return a cache that has read the first n tokens."""
         cache = self._network.new_cache()
         if n:
             self._forward(0, n, cache)
@@ -184,7 +184,7 @@ class _Reading:
 
     @torch.inference_mode()
     def seconds(self, n: int, before: Any, clock: Callable[[], float]) -> float:
-        """How long token n takes behind a cache of n - 1 tokens (which stays as it is), or without one."""
+        """Measure how long token n takes after a cache of n - 1 tokens (which stays as it is), or without one."""
         cache = None if before is None else deepcopy(before)
         begun = clock()
         self._network.logits(self._forward(0 if before is None else n - 1, n, cache)[:, -1:])

@@ -18,7 +18,7 @@ CHOICES, TRIES = 6, 4
 
 
 def choices(game: Round, n: int = CHOICES) -> tuple[str, ...]:
-    """Up to n different words: the model's own, the others drawn at deeper and deeper ranks.
+    """Return up to n different words: the model's own, the others sampled at deeper and deeper ranks.
 
     Ranks are among the tokens that are whole words if typed. One word is of rank 2 or 3, one of 4 to 9, one of 10 to 27,
     and so on, each drawn by its probability; one that most probably ends there comes before others. The text seeds the
@@ -42,7 +42,7 @@ def choices(game: Round, n: int = CHOICES) -> tuple[str, ...]:
 
 
 def _words(game: Round, n: int) -> list[int]:
-    """The n most probable tokens that are whole words if typed; among the 4 n most probable of all."""
+    """Return the n most probable tokens that are whole words if typed; among the 4 n most probable of all."""
     likely = (index for index in largest_indices(game.distribution, 4 * n) if game.distribution[index] > 0)
     return list(islice((index for index in likely if game.typed(game.prompt.name(index)) == (index,)), n))
 
@@ -53,7 +53,7 @@ def _drawn(game: Round, ids: Sequence[int], lot: np.random.Generator) -> list[in
 
 
 def _ends(game: Round, ids: Sequence[int]) -> dict[int, bool]:
-    """Whether the word most probably ends behind each of these tokens; the text is read once for all."""
+    """Return whether the word most probably ends after each of these tokens; the text is read once for all."""
     if not ids:
         return {}
     reader = Stepper(game.model, game.prompt)

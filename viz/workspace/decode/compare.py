@@ -20,7 +20,7 @@ SHARE = st.column_config.ProgressColumn(format="percent", min_value=0.0, max_val
 def show(
     found: Comparison, given: str, on_none: Callable[[], None], length_penalty: float | None = None
 ) -> None:
-    """The sentence, the common beginning, both continuations and their sums. `given` is the prompt, `on_none` ends it."""
+    """Draw the sentence, the common beginning, both continuations and their sums. `given` is the prompt, `on_none` ends it."""
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.markdown("**A and B compared**", width="content")
         st.button("Compare no more", key="decode.compare.none", on_click=on_none)
@@ -50,7 +50,7 @@ def show(
 
 
 def sentence(found: Comparison) -> str:
-    """Which is more probable, by what factor, and where they part."""
+    """Return which is more probable, by what factor, and where they part."""
     a, b = found.a.tokens, found.b.tokens
     if not a and not b:
         return "A and B are the same text."
@@ -73,7 +73,7 @@ def sentence(found: Comparison) -> str:
 
 
 def caution(found: Comparison, length_penalty: float | None) -> str:
-    """What lengths do to the comparison: the score of a beam, or the mean surprise where texts differ in length; "" else."""
+    """Return the effect of lengths on the comparison: the score of a beam, or the mean surprisal where texts differ in length; "" else."""
     one, other = found.a, found.b
     if not one.tokens and not other.tokens:
         return ""
@@ -90,7 +90,7 @@ def caution(found: Comparison, length_penalty: float | None) -> str:
 
 
 def times(log_ratio: float) -> str:
-    """The factor e^|log ratio| as it is read.
+    """Return the factor e^|log ratio| in words.
 
     >>> times(0.0), times(-1.2), times(6.0), times(40.0)
     ('1.0 times', '3.3 times', '403 times', 'about 10^17 times')
@@ -103,7 +103,7 @@ def times(log_ratio: float) -> str:
 
 
 def continuations(found: Comparison) -> pd.DataFrame:
-    """Behind the common beginning: the token of each, and its probability; empty where one has ended before."""
+    """Return the rows after the common beginning: the token of each, and its probability; empty where one has ended before."""
     rows, first = max(len(found.a.tokens), len(found.b.tokens)), len(found.common) + 1
 
     def column(own: Sequence[ScoredToken]) -> tuple[list[str], list[float | None]]:
@@ -115,7 +115,7 @@ def continuations(found: Comparison) -> pd.DataFrame:
 
 
 def sums(found: Comparison, length_penalty: float | None) -> pd.DataFrame:
-    """What the two add up to, common beginning included."""
+    """Return the sums of the two, common beginning included."""
 
     def column(side: ComparedText) -> list[str]:
         score = [number(side.score, 3)] if side.score is not None else []

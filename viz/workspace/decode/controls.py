@@ -1,4 +1,4 @@
-"""What the visitor of Decode chooses: model, text, how a token is taken, whose attention is shown."""
+"""The choices of Decode: model, text, how a token is taken, whose attention is shown."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ _SHOWN = "decode.shown"
 
 @dataclass(frozen=True)
 class Request:
-    """Which model writes, and on what."""
+    """The model that writes, and its input."""
 
     model: str
     text: str
 
 
 def request(start: Any) -> Request | None:
-    """The text box, chips for the task, ready-made texts. A new request begins at its first step. None: the model in view does not write."""
+    """Draw the text box, chips for the task and ready-made texts. A new request begins at its first step. None: the model in view does not write."""
     writers = {name: family for name, family in tasks.usable().items() if needs.may("decode", family)}
     if not writers:
         raise tasks.none_fits(state.peek("model"), partial(needs.lacks, "decode"))
@@ -76,7 +76,7 @@ def request(start: Any) -> Request | None:
 
 
 def _begin_anew(model: str) -> None:
-    """Back to the first step when text or model changed and the step did not; to all heads with another model."""
+    """Go back to the first step when text or model changed and the step did not; to all heads with another model."""
     now = (model, state.read("text", ""), st.query_params.get("decode.n"), st.query_params.get("layer"))
     before = st.session_state.get(_SHOWN)
     if before and before[:2] != now[:2]:
@@ -90,7 +90,7 @@ def _begin_anew(model: str) -> None:
 
 
 def view(model: Any) -> str:
-    """How writing is looked at: watched, guessed, asked for, compared with training, or what it keeps."""
+    """Draw the choice of the view: watched, guessed, asked for, compared with training, or the cache."""
     offered = [one for one in VIEWS if one not in TEXTS or not model.spec.has_source]
     return controls.segmented(
         "View",
@@ -104,7 +104,7 @@ def view(model: Any) -> str:
 
 
 def knobs(start: Any) -> dict[str, Any]:
-    """How the next token is taken."""
+    """Return how the next token is taken."""
     return {
         "temperature": state.read("decode.temperature", start.temperature, state.real_number(0, 2)),
         "top_k": state.read("decode.top_k", start.top_k, state.whole_number(0, 10**6)),
@@ -120,7 +120,7 @@ def knobs(start: Any) -> dict[str, Any]:
 
 
 def how(params: Any) -> None:
-    """Three ways: always the most probable token, one drawn by lot, or several texts side by side."""
+    """Draw three ways: always the most probable token, one sampled, or several texts side by side."""
     key, ways = "decode.way", ("Greedy", "Sample", "Beam search")
     number = 2 if params.beam else int(params.temperature > 0)
     lit = state.seed_widget(key, ways[number])
@@ -148,7 +148,7 @@ def how(params: Any) -> None:
 
 
 def ways(params: Any) -> None:
-    """The knobs of the way that is chosen; taking the most probable has none."""
+    """Draw the knobs of the way that is chosen; taking the most probable has none."""
     if params.beam:
         _knobs(
             lambda: controls.number(
@@ -238,7 +238,7 @@ def _knobs(*drawn: Callable[[], Any]) -> None:
 
 
 def told(data: Any) -> None:
-    """What to know about the text: which part is read, an empty prompt, special names that were typed."""
+    """Draw the notes on the text: which part is read, an empty prompt, special names that were typed."""
     window, model = data.window, data.model
     if data.steps[0].note:
         st.text(data.steps[0].note)
@@ -250,7 +250,7 @@ def told(data: Any) -> None:
 
 
 def head(data: Any) -> Head:
-    """The head whose attention is shown: the visitor's if it is one of this kind, else all of them."""
+    """Return the head whose attention is shown: the visitor's if it is one of this kind, else all of them."""
     if data.kind is None:
         return ALL
     layers, n_heads = data.last.attention[data.kind].shape[:2]
@@ -265,7 +265,7 @@ def head(data: Any) -> Head:
 
 
 def shows(data: Any, place: Head) -> None:
-    """The head is on screen, for links; and a kind of attention that is asked for and not there is told."""
+    """Announce the head on screen, for links; and note a kind of attention that is asked for and not there."""
     asked = state.peek("kind")
     if asked and data.kind and asked not in data.kinds:
         st.caption(
@@ -276,7 +276,7 @@ def shows(data: Any, place: Head) -> None:
 
 
 def heads(data: Any, place: Head) -> None:
-    """Which attention, where there are two; pills: all heads averaged, then the clearest head of each habit, and the one in view.
+    """Draw the kind of attention, where there are two; pills: all heads averaged, then the clearest head of each habit, and the one in view.
 
     None where there is nothing to choose: a recurrent translator has one alignment, or no attention at all.
     """

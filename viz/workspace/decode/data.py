@@ -39,7 +39,7 @@ class Params:
 
     @property
     def strategy(self) -> Strategy:
-        """A beam where it has a width, else by lot, else the most probable; groups that do not divide the width are one."""
+        """Return a beam where it has a width, else sampling, else the most probable; groups that do not divide the width are one."""
         if self.beam:
             groups = self.groups if self.beam % self.groups == 0 else 1
             return Beam(
@@ -65,27 +65,27 @@ class Data:
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """The kinds of attention with which a token is written: over the text so far, across to a source."""
+        """Return the kinds of attention with which a token is written: over the text so far, across to a source."""
         return tuple(self.last.attention)
 
     @property
     def kind(self) -> str | None:
-        """The one that is shown: the visitor's, else across to the source where there is one; None if the model has none."""
+        """Return the kind that is shown: the visitor's, else across to the source where there is one; None if the model has none."""
         return self.looks if self.looks in self.kinds else self.kinds[-1] if self.kinds else None
 
     @property
     def across(self) -> bool:
-        """Whether that one looks at a source."""
+        """Return whether that one looks at a source."""
         return any(kind.name == self.kind and kind.keys == "source" for kind in self.model.spec.kinds)
 
 
 def at_once(key: Hashable, fn: Callable[[], Any], cost: float) -> Any:
-    """Through the engine, for nobody in particular."""
+    """Compute through the engine, for no session in particular."""
     return core.serving.engine.default().submit(key, fn, cost)
 
 
 def compute(p: Params = Params(), submit: Submit = at_once, run: Run | None = None) -> Data:
-    """The first `n` steps. Each is computed once for everybody; going on costs one step. A `run` of the text saves reading it again."""
+    """Compute the first `n` steps. Each is computed once for everybody; going on costs one step. A `run` of the text saves reading it again."""
     model = engine_client.open(p.model)
     cfg, most = model.config, player.MOST
     if model.spec.has_source:

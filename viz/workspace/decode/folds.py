@@ -29,7 +29,7 @@ def show(
     beam: Callable[[], None] | None = None,
     node: int | None = None,
 ) -> None:
-    """All folds, closed, in the order of every page. Of a beam `data` has the steps of the text that ends in `node` (None: the best)."""
+    """Draw all folds, closed, in the order of every page. Of a beam `data` has the steps of the text that ends in `node` (None: the best)."""
     _equation(params, data.last)
     _looking(data)
     page_parts.sources_fold(info, lambda: errata.show("E54"))
@@ -112,7 +112,7 @@ def _tables(data: Any, beam: Callable[[], None] | None) -> None:
 
 
 def candidate_table(step: Step) -> pd.DataFrame:
-    """The listed candidates, most probable first; their logit after each filter, and the rule that cut them."""
+    """Return the listed candidates, most probable first; their logit after each filter, and the rule that cut them."""
     named = [title(each) for each in step.filters]
     return pd.DataFrame(
         [
@@ -133,7 +133,7 @@ def candidate_table(step: Step) -> pd.DataFrame:
 
 
 def step_table(steps: tuple[Step, ...]) -> pd.DataFrame:
-    """One row a step."""
+    """Return one row for each step."""
     return pd.DataFrame(
         [
             (
@@ -180,7 +180,7 @@ def labelled(data: Any, head: tuple[int, int]) -> dict[str, np.ndarray | Labelle
 
 
 def arrays(data: Any, head: tuple[int, int]) -> dict[str, np.ndarray]:
-    """What the page shows, as arrays: attention rows (step, key), ids, probabilities, the candidates of the last step."""
+    """Return the values of the page as arrays: attention rows (step, key), ids, probabilities, the candidates of the last step."""
     steps, last = data.steps, data.last
     found = {
         "ids": np.array([step.id for step in steps]),
@@ -201,7 +201,7 @@ def arrays(data: Any, head: tuple[int, int]) -> dict[str, np.ndarray]:
 
 
 def code(params: Any, data: Any, node: int | None = None) -> str:
-    """The lines that make the same steps again; of a beam those of the text that ends in `node` (None: the best)."""
+    """Return the lines that make the same steps again; of a beam those of the text that ends in `node` (None: the best)."""
     strategy, forced = params.strategy, f", force={list(params.force)!r}" if params.force else ""
     if isinstance(strategy, Beam):
         return (

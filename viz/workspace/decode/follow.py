@@ -1,4 +1,4 @@
-"""Which text of Decode's beam is followed, which it is compared with, and how a search begins anew behind a token of the visitor's."""
+"""The text of Decode's beam that is followed, the one that it is compared with, and the search that begins again after a token of the visitor's."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Path = tuple[int, ...]
 
 
 def chosen(data: Any, of: object) -> tuple[int | None, int | None]:
-    """The nodes of the link, followed and compared with, if this tree has them. They mean nothing in another search (`of`), where they are forgotten."""
+    """Return the nodes of the link, followed and compared with, if this tree has them. They mean nothing in another search (`of`), where they are forgotten."""
     wanted = tuple(state.read(name, -1, state.whole_number(0, 10**6)) for name in (NODE, OTHER))
     before = st.session_state.get(_OF)
     if before and before[0] != of and before[1] == wanted:
@@ -53,30 +53,30 @@ def _place(row: int | None, nodes: Sequence[int]) -> int | None:
 
 
 def alone() -> None:
-    """Nothing is compared any more."""
+    """End the comparison."""
     state.write(**{OTHER: None})
 
 
 def path(data: Any, node: int | None) -> Path:
-    """The nodes of the text that is followed, from the first token: the visitor's, else the best."""
+    """Return the nodes of the text that is followed, from the first token: the visitor's, else the best."""
     return data.last.tree.path(data.last.tree.best if node is None else node)
 
 
 def followed(data: Any, nodes: Path) -> Any:
-    """The same data with the steps of one text of the beam in place of those of the search."""
+    """Return the same data with the steps of one text of the beam in place of those of the search."""
     return replace(
         data, steps=hypothesis_steps(data.steps, nodes[-1], prompt_of(data.model, data.window.text))
     )
 
 
 def back_to(nodes: Path) -> None:
-    """A token of the followed text was clicked in the timeline: the text up to it is followed."""
+    """Follow the text up to the token that was clicked in the timeline."""
     if (step := chosen_step(pictures.TIMELINE)) is not None and step < len(nodes):
         state.write(**{NODE: nodes[step]})
 
 
 def line(data: Any, node: int | None) -> None:
-    """One line: whose attention and candidates stand below; a button back to the best."""
+    """Draw one line: the text of the attention and the candidates below; a button back to the best."""
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         with st.container(width="stretch"):
             st.text(following(data, node))
@@ -87,7 +87,7 @@ def line(data: Any, node: int | None) -> None:
 
 
 def following(data: Any, node: int | None) -> str:
-    """The words of that line."""
+    """Return the words of that line."""
     if node is None:
         return (
             f"Followed: {_best(data)}, token by token. Choose any other text by its last token in the tree."
@@ -106,7 +106,7 @@ def _best(data: Any) -> str:
 
 
 def anew(data: Any, nodes: Path, step: int, token: int) -> None:
-    """Begin the search anew behind the followed text with this token at `step`, as many steps as were seen."""
+    """Begin the search again after the followed text with this token at `step`, as many steps as were seen."""
     tree = data.last.tree
     force = (*((at, tree.nodes[place].id) for at, place in enumerate(nodes[:step])), (step, token))
     state.write(**{NODE: None, OTHER: None})
@@ -114,7 +114,7 @@ def anew(data: Any, nodes: Path, step: int, token: int) -> None:
 
 
 def begun(data: Any, force: forks.Forced) -> None:
-    """What the visitor put in, and the way back from it."""
+    """Draw the tokens that the visitor put in, and the way back from them."""
     if not force:
         return
     tree, steps = data.last.tree, [step for step, _ in force]

@@ -26,7 +26,7 @@ RIGHT = {
 
 
 def show(model: Model, text: str) -> None:
-    """The box for the right words, both runs as text, and both as a table."""
+    """Draw the box for the right words, both runs as text, and both as a table."""
     text = model_run.readable_part(model.name, text, runs=8)  # both texts are read, and one is written anew
     reads = model.spec.has_source
     label = "What should be written" if reads else "How the text really goes on"
@@ -57,7 +57,7 @@ def show(model: Model, text: str) -> None:
 
 
 def _own(model: Model, text: str) -> str:
-    """The model's own words, where we have no better ones."""
+    """Return the model's own words, where we have no better ones."""
     return engine_client.run(model.name, text).target_text or "" if model.spec.has_source else " and"
 
 

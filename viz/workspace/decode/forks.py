@@ -46,12 +46,12 @@ class Branch:
         return f"{encode_force(self.force)}@{self.n}"
 
     def forked(self, step: int, token: int) -> Branch:
-        """The branch that is the same up to `step` and has this token there."""
+        """Return the branch that is the same up to `step` and has this token there."""
         return Branch((*(pair for pair in self.force if pair[0] < step), (step, token)), step + 1)
 
 
 def parsed(raw: str) -> Branch:
-    """The branch of a text. Raises ValueError for one that is none.
+    """Read the branch of a text. Raises ValueError for one that is none.
 
     >>> parsed("3:512.7:18@12").force
     ((3, 512), (7, 18))
@@ -65,18 +65,18 @@ def parsed(raw: str) -> Branch:
 
 
 def several(raw: str) -> tuple[Branch, ...]:
-    """The branches of a text, ";" between them; the newest MOST_BRANCHES of them."""
+    """Read the branches of a text, ";" between them; the newest MOST_BRANCHES of them."""
     return tuple(parsed(part) for part in raw.split(";") if part)[-MOST_BRANCHES:]
 
 
 def force(n_vocab: int) -> Forced:
-    """The tokens that stand in the place of others now."""
+    """Return the tokens that now replace others."""
 
     return state.read("decode.force", (), lambda raw: _known(decode_force(raw), n_vocab))
 
 
 def other(n_vocab: int) -> Branch | None:
-    """The branch that the one in view is compared with."""
+    """Return the branch that the one in view is compared with."""
 
     def known(raw: str) -> Branch:
         found = parsed(raw)
@@ -93,12 +93,12 @@ def _known(found: Forced, n_vocab: int) -> Forced:
 
 
 def tried() -> tuple[Branch, ...]:
-    """The branches that were left, the oldest first."""
+    """Return the branches that were left, the oldest first."""
     return state.read("decode.tried", (), several)
 
 
 def left(model: str, text: str, strategy: object, now: Branch) -> Branch:
-    """The branch in view with as many steps of it as this visitor has seen: what is kept of it when it is left."""
+    """Return the branch in view with as many steps of it as this visitor has seen: the part that is kept when it is left."""
     seen = st.session_state.setdefault(_SEEN, {})
     place = (model, text, strategy, now.force)
     seen[place] = max(now.n, seen.get(place, 0))
@@ -106,13 +106,13 @@ def left(model: str, text: str, strategy: object, now: Branch) -> Branch:
 
 
 def go(now: Branch, to: Branch) -> None:
-    """From one branch (see `left`) to another; the one that is left is remembered, if the other does not go through all of it."""
+    """Go from one branch (see `left`) to another; the one that is left is remembered, if the other does not go through all of it."""
     kept = [branch for branch in tried() if not _within(branch, now) and not _within(branch, to)]
     link(to, [*kept, *([] if _within(now, to) else [now])])
 
 
 def _within(branch: Branch, other: Branch) -> bool:
-    """Whether `other` goes through all of `branch`."""
+    """Return whether `other` goes through all of `branch`."""
     return branch.n <= other.n and branch.force == tuple(pair for pair in other.force if pair[0] < branch.n)
 
 
@@ -129,7 +129,7 @@ def link(to: Branch, others: Sequence[Branch]) -> None:
 
 
 def forget() -> None:
-    """No forks: what another text or model begins with."""
+    """Forget all forks, as another text or model does."""
     state.write(**{"decode.force": None, "decode.tried": None, OTHER: None})
 
 
@@ -143,7 +143,7 @@ class TreeNode:
 
 
 def grown(branches: Mapping[Branch, Sequence[Step]]) -> list[TreeNode]:
-    """The tree of all branches: a node for each different beginning, parents before their children."""
+    """Return the tree of all branches: a node for each different beginning, parents before their children."""
     found: list[TreeNode] = []
     known: dict[tuple[int, ...], int] = {}
     for branch, steps in branches.items():
@@ -159,7 +159,7 @@ def grown(branches: Mapping[Branch, Sequence[Step]]) -> list[TreeNode]:
 
 
 def drawn(places: Sequence[TreeNode], now: tuple[int, ...]) -> list[Twig]:
-    """The nodes as the tree shows them; `now` are the tokens written on the branch in view."""
+    """Return the nodes as the tree shows them; `now` are the tokens written on the branch in view."""
     total: list[float] = []
     found = []
     for place in places:
@@ -188,6 +188,6 @@ def drawn(places: Sequence[TreeNode], now: tuple[int, ...]) -> list[Twig]:
 
 
 def marked(places: Sequence[TreeNode], **texts: tuple[int, ...]) -> dict[str, int]:
-    """The node in which each text ends, by its letter."""
+    """Return the node in which each text ends, by its letter."""
     at = {place.step.ids: node for node, place in enumerate(places)}
     return {letter: at[ids] for letter, ids in texts.items() if ids in at}

@@ -25,7 +25,7 @@ GOES_ON = ("the model's word", "my word")
 
 
 def show(model: Model, text: str) -> None:
-    """The text so far, a box for the guess; below it what the last guess was worth and the score."""
+    """Draw the text so far, a box for the guess; below it the value of the last guess and the score."""
     guesses = state.read("decode.guesses", (), _words)
     mine = controls.segmented("The text goes on with", GOES_ON, "decode.goes_on", GOES_ON[0]) == GOES_ON[1]
     if (pending := st.session_state.pop(_PENDING, None)) is not None:
@@ -85,7 +85,7 @@ def show(model: Model, text: str) -> None:
 
 
 def _picks(model: Model, now: str) -> None:
-    """A few words to choose from, each with a key: what a class calls out and one presses."""
+    """Draw a few words to choose from, each with a key: a class calls one out, and somebody presses it."""
     words: tuple[str, ...] = engine_client.submit(
         ("decode.choices", model.name, now), lambda: choices(Round(model, now)), cost=len(now) / 4 + 200
     )
@@ -117,7 +117,7 @@ def _store() -> None:
 
 
 def _taken(model: Model, text: str, guesses: tuple[str, ...], guess: str, mine: bool) -> tuple[str, ...]:
-    """The guesses with the new one, if it is one; else the reason is told and the word comes back to the box."""
+    """Return the guesses with the new one, if it is one; else give the reason and bring the word back to the box."""
     try:
         *_, now = _history(model, text, guesses, mine)
         _round(model, now, guess.strip())
@@ -138,7 +138,7 @@ def _round(model: Model, text: str, guess: str) -> Played:
 
 
 def _history(model: Model, text: str, guesses: tuple[str, ...], mine: bool) -> tuple[list[Played], str, str]:
-    """The rounds so far, the text before the last of them, and the text now."""
+    """Return the rounds so far, the text before the last of them, and the text now."""
     history, before, now = [], text, text
     for guess in guesses:
         before = now
@@ -148,7 +148,7 @@ def _history(model: Model, text: str, guesses: tuple[str, ...], mine: bool) -> t
 
 
 def _expected(model: Model, before: str, last: Played) -> None:
-    """The most probable tokens at the last round; the first of the guess among them if it is there."""
+    """Draw the most probable tokens at the last round; the first of the guess among them if it is there."""
 
     def likeliest() -> list[tuple[int, str, float]]:
         game = Round(model, before)

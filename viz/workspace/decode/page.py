@@ -78,7 +78,7 @@ def page() -> None:
 
 
 def _theatre(wanted: controls.Request, ticking: float | None) -> None:
-    """Buttons, picture, one sentence, folds. While it plays, this alone runs again at every beat, one step further."""
+    """Draw buttons, picture, one sentence, folds. While it plays, this alone runs again at every beat, one step further."""
     with errors.guard():
         bar = st.container(horizontal=True, vertical_alignment="center", gap="small")
         n_vocab = engine_client.open(wanted.model).config.n_vocab
@@ -131,7 +131,7 @@ def _theatre(wanted: controls.Request, ticking: float | None) -> None:
 
 
 def _everything(params: Params, data: Data, now: forks.Branch) -> None:
-    """The tree of all branches, once there is more than one; a node leads back to its place."""
+    """Draw the tree of all branches, once there is more than one; a node leads back to its place."""
     others, other = forks.tried(), forks.other(data.model.config.n_vocab)
     if not others and other is None:
         return
@@ -170,20 +170,20 @@ def _everything(params: Params, data: Data, now: forks.Branch) -> None:
 
 
 def _anew(data: Data, path: tuple[int, ...]) -> None:
-    """Another candidate of the text that is followed was clicked: the search begins anew behind that text with this token."""
+    """Begin the search again after the followed text with the candidate that was clicked."""
     if other := requested_token(pictures.CANDIDATES):
         player.stop()
         follow.anew(data, path, other.step, other.id)
 
 
 def _forked(now: forks.Branch) -> None:
-    """Another candidate was clicked: it is written instead, and what was there stays in the tree."""
+    """Write the candidate that was clicked instead; the replaced one stays in the tree."""
     if other := requested_token(pictures.CANDIDATES):
         player.stop()
         forks.go(now, now.forked(other.step, other.id))
 
 
 def _gone() -> None:
-    """A step of the timeline was clicked."""
+    """Go to the step of the timeline that was clicked."""
     if (step := chosen_step(pictures.TIMELINE)) is not None:
         player.go(step + 1)

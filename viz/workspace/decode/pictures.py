@@ -23,7 +23,7 @@ from viz.workspace.decode.sampling_arithmetic import title, way
 from viz.workspace.shared import one_vector
 
 ROWS, IN_A_ROOM = 10, 5
-"""Candidates that are listed; before a room fewer, so that the page fits its window."""
+"""Candidates that are listed; in present mode fewer, so that the page fits its window."""
 CANDIDATES, TIMELINE = "decode.candidates", "decode.timeline"
 WHY = {"forced": "put in by you", "draw": "drawn", "rule": "always written first"}
 ONE = replace(WRITING, spreads=WRITING.spreads.replace("words", "tokens"))
@@ -41,7 +41,7 @@ MANY = Sentences(
 
 
 def whose(data: Any, head: tuple[int, int]) -> None:
-    """What every picture of these steps shows; a head below 0 is the mean of all."""
+    """Tell all pictures of these steps what they show; a head below 0 is the mean of all."""
     one = {"layer": head[0], "head": head[1]} if head[0] >= 0 else {}
     written = (
         getattr(data.last, "text", "")
@@ -56,7 +56,7 @@ def whose(data: Any, head: tuple[int, int]) -> None:
 def show(
     data: Any, head: tuple[int, int], below: Callable[[], None], on_ask: Callable[[], None] | None
 ) -> None:
-    """Where the model looked while it wrote the newest token (`below` is drawn under it); beside it the candidates and their way through the filters."""
+    """Draw where the model looked while it wrote the newest token (`below` is drawn under it); beside it the candidates and their way through the filters."""
     left, right = st.columns([2, 1] if state.presenting() else [3, 2], gap="large")
     with left:
         if data.kind is None:
@@ -72,7 +72,7 @@ def show(
 
 
 def rows(steps: Sequence[Step], kind: str, head: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
-    """The pattern of each step, one head's or the mean of all, as rows of one matrix: (weights, allowed), (step, key)."""
+    """Return the pattern of each step, one head's or the mean of all, as rows of one matrix: (weights, allowed), (step, key)."""
     widest = steps[-1].attention[kind].shape[-1]
     weights = np.zeros((len(steps), widest), dtype=np.float32)
     allowed = np.zeros(weights.shape, dtype=bool)
@@ -84,7 +84,7 @@ def rows(steps: Sequence[Step], kind: str, head: tuple[int, int]) -> tuple[np.nd
 
 
 def pieces(tokens: Sequence[str], marks: Collection[int] = ()) -> list[str]:
-    """Tokens as they stand in running text: the space before a word is left out, a piece that continues one is tied; nothing is tied to the `marks`, START and END, which are places.
+    """Return tokens as they are in running text: the space before a word is left out, a piece that continues one is tied; nothing is tied to the `marks`, START and END, which are positions.
 
     >>> pieces(["Once", " upon", " el", "ástico", ",", " ", "\\n"])
     ['Once', 'upon', 'el', '‿ástico', ',', ' ', '\\n']
@@ -142,7 +142,7 @@ def _alignment(data: Any, head: tuple[int, int]) -> None:
 
 
 def _unlooking(data: Any) -> None:
-    """A translator without attention: what it has written, and that there is nothing to look at."""
+    """Draw the text of a translator without attention, and that there is nothing to look at."""
     st.markdown(f"**What {literal(data.model.name)} has written**")
     one_vector.show(data.window.text, data.last.text)
     st.text(
@@ -151,7 +151,7 @@ def _unlooking(data: Any) -> None:
 
 
 def bars(step: Step) -> dict[str, Any]:
-    """The most probable tokens, the one taken always among them, and what is left to all others: for `candidates`."""
+    """Return the most probable tokens, the one taken always among them, and the rest for all others: for `candidates`."""
     listed = list(step.candidates[: IN_A_ROOM if state.presenting() else ROWS])
     if step.chosen_candidate not in listed:
         listed[-1] = step.chosen_candidate
@@ -170,7 +170,7 @@ def bars(step: Step) -> dict[str, Any]:
 
 
 def through(candidate: Candidate, step: Step) -> Way:
-    """The way of a candidate as the bars tell it."""
+    """Return the way of a candidate as the bars show it."""
     found = way(candidate, step)
     return Way(
         found.line,
@@ -181,7 +181,7 @@ def through(candidate: Candidate, step: Step) -> Way:
 
 
 def moments(steps: Sequence[Step]) -> list[Moment]:
-    """The steps as the timeline shows them."""
+    """Return the steps as the timeline shows them."""
     return [
         Moment(s.token, float(np.exp(s.logprob)), s.surprise, s.entropy / np.log(2), WHY.get(s.chosen_by, ""))
         for s in steps
@@ -189,13 +189,13 @@ def moments(steps: Sequence[Step]) -> list[Moment]:
 
 
 def written(data: Any, on_go: Callable[[], None]) -> None:
-    """All steps so far as text and as curves; touching one goes there."""
+    """Draw all steps so far as text and as curves; touching one goes there."""
     given = "" if data.model.spec.has_source else data.window.text
     timeline(moments(data.steps), key=TIMELINE, prompt=given, on_go=on_go)
 
 
 def sentence(data: Any) -> str:
-    """One sentence of numbers about the newest token."""
+    """Return one sentence of numbers about the newest token."""
     step = data.last
     before = (
         data.steps[-2].text if len(data.steps) > 1 else "" if data.model.spec.has_source else data.window.text
@@ -230,7 +230,7 @@ def sentence(data: Any) -> str:
 
 
 def _erred(data: Any) -> str:
-    """That a ready-made sentence came out wrong, where the model wrote what it holds most probable, to the end."""
+    """Return that a ready-made sentence came out wrong, where the model wrote the most probable tokens, to the end."""
     greedy = all(step.id == step.candidates[0].id for step in data.steps)
     found = (
         check_translation(data.window.text, data.model.name, data.last.text)
@@ -241,7 +241,7 @@ def _erred(data: Any) -> str:
 
 
 def tail(text: str, letters: int = 28) -> str:
-    """The end of a text, from the beginning of a word.
+    """Return the end of a text, from the beginning of a word.
 
     >>> tail("One day a king came home", 12)
     '…came home'
@@ -251,5 +251,5 @@ def tail(text: str, letters: int = 28) -> str:
 
 
 def bare(token: str) -> str:
-    """A token within a sentence: without the space before it, a line break by its sign."""
+    """Return a token within a sentence: without the space before it, a line break by its sign."""
     return token.strip() if token.strip() else visible(token)

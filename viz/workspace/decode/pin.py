@@ -10,13 +10,13 @@ from viz.workspace.shared.attention_kinds import crosses
 
 
 def show(data: Any, text: str, head: tuple[int, int]) -> None:
-    """The button, and the way to Compare; nothing for a model without attention."""
+    """Draw the button, and the way to Compare; nothing for a model without attention."""
     if data.kind is not None:
         pins.pin_button(view(data, text, head), key="decode.pin")
 
 
 def view(data: Any, text: str, head: tuple[int, int]) -> View:
-    """The text with all that was written, read again as it stands: however its tokens were chosen, this is what came of it.
+    """Return the text with all that was written, read again as it is, however its tokens were chosen.
 
     Where all heads are shown averaged, the pin holds those of the last layer.
     """
@@ -27,5 +27,5 @@ def view(data: Any, text: str, head: tuple[int, int]) -> View:
 
 
 def _alone(data: Any) -> bool:
-    """One alignment is no head among several."""
+    """Return whether there is one alignment and no heads."""
     return crosses(data.kind) and data.last.attention[data.kind].shape[:2] == (1, 1)

@@ -1,4 +1,4 @@
-"""Where in time Decode stands: one step on, one back, first, last, play at a speed of choice; buttons and keys."""
+"""The player of Decode: one step on, one back, first, last, play at a speed of choice; buttons and keys."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ _PLAYING, _LIVE = "decode.playing", "decode.live"
 
 
 def playing() -> bool:
-    """Whether it plays; then the step is kept in the session and put in the link when it stops."""
+    """Return whether it plays; then the step is kept in the session and put in the link when it stops."""
     return bool(st.session_state.get(_PLAYING))
 
 
 def pace() -> float:
-    """Seconds between two steps."""
+    """Return the seconds between two steps."""
     return SPEEDS[state.read("decode.speed", USUAL, state.one_of(list(SPEEDS), USUAL))]
 
 
 def beat() -> int:
-    """How many steps to show: one more at each beat while it plays."""
+    """Return how many steps to show: one more at each beat while it plays."""
     if playing():
         st.session_state[_LIVE] = min(st.session_state[_LIVE] + 1, MOST)
         return st.session_state[_LIVE]
@@ -34,7 +34,7 @@ def beat() -> int:
 
 
 def go(n: int) -> None:
-    """To step n, standing still."""
+    """Go to step n and stop there."""
     stop()
     state.write(**{"decode.n": n})
 
@@ -48,7 +48,7 @@ def play(n: int) -> None:
 
 
 def buttons(n: int, last: Step, ticking: float | None) -> None:
-    """The buttons, in the row that the caller has opened. The beat (`ticking`, None: none) belongs to the whole page, so a change reruns it."""
+    """Draw the buttons, in the row that the caller has opened. The beat (`ticking`, None: none) belongs to the whole page, so a change reruns it."""
     if playing() and last.done:
         go(n)
     if (pace() if playing() else None) != ticking:

@@ -29,7 +29,7 @@ CHOICES = (" blue", " loud", " seven")
 
 
 def show(model: Model, text: str) -> None:
-    """Tasks of the kind that the model was asked for without training; for the toy model its three prompt words."""
+    """Draw tasks that the model was asked for without training; for the toy model its three prompt words."""
     if KIND.get(model.name) == "prompt":
         _toy(model, text)
     else:
@@ -100,7 +100,7 @@ def _asked(model: Model) -> None:
 
 
 def _toy(model: Model, text: str) -> None:
-    """The same letters behind each prompt word: one set of weights, three tasks."""
+    """Draw the same letters after each prompt word: one set of weights, three tasks."""
     letters = (
         "".join(letter for letter in text.rpartition(":")[2] if letter.isascii() and letter.isalpha())[:8]
         or "hello"

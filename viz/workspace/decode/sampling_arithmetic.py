@@ -52,7 +52,7 @@ class Way:
 
 
 def title(step: Filter) -> str:
-    """A filter by name, with its setting.
+    """Return a filter by name, with its setting.
 
     >>> from core.decoding.filters import TopK
     >>> title(TopK(40))
@@ -63,7 +63,7 @@ def title(step: Filter) -> str:
 
 
 def way(candidate: Candidate, step: Step | Choice) -> Way:
-    """The way of a candidate of this step through its filters, in as few digits as make every line true.
+    """Return the way of a candidate of this step through its filters, in as few digits as make every line true.
 
     >>> import core
     >>> first = next(core.decode(core.open_model("gpt-mini"), "Once upon a", core.Sample(temperature=0.5, seed=1)))
@@ -82,7 +82,7 @@ def way(candidate: Candidate, step: Step | Choice) -> Way:
 def _stages(
     candidate: Candidate, filters: Sequence[Filter], log_sum: float, kept: int, decimals: int
 ) -> tuple[tuple[Stage, ...], bool]:
-    """The stages with so many decimals, and whether they end in the probability that the candidate has."""
+    """Return the stages with so many decimals, and whether they end in the probability that the candidate has."""
     now = format_number(candidate.logit, decimals)
     found = [Stage("logit z", "", now)]
     for number, each in enumerate(filters):
@@ -155,7 +155,7 @@ _PUT: dict[str, Callable[[Filter, str, float, int], tuple[str, str]]] = {
 
 
 def _rule(candidate: Candidate, filters: Sequence[Filter]) -> str:
-    """Which filter cut it, by what rule."""
+    """Return which filter cut it, by what rule."""
     for each, measure in zip(filters, candidate.measures, strict=True):
         if candidate.cut_by == each.name:
             return f"{title(each)}: {_PUT[each.name](each, '', measure, FEWEST)[0]}"
@@ -163,7 +163,7 @@ def _rule(candidate: Candidate, filters: Sequence[Filter]) -> str:
 
 
 def _line(stages: Sequence[Stage]) -> str:
-    """The stages one behind the other; what leaves the score alone is only named."""
+    """Return the stages one after the other; one that does not change the score is only named."""
     given, *through, power_of, part = stages
     told, stays, now = [f"logit {given.result}"], [], given.result
     for stage in through:
@@ -193,7 +193,7 @@ def _setting(each: Filter) -> float:
 
 
 def power(x: float, digits: int) -> str:
-    """e to the x, however large or small it is.
+    """Return e to the x, however large or small it is.
 
     >>> power(-1.0, 4), power(14.203, 4), power(-800.0, 3)
     ('0.3679', '1.473·10^{6}', '3.67·10^{−348}')
@@ -207,7 +207,7 @@ def power(x: float, digits: int) -> str:
 
 
 def probability(logprob: float) -> str:
-    """e to the logprob in three significant digits, more where it would else be a false 1.
+    """Return e to the logprob in three significant digits, more where it would else be a false 1.
 
     >>> [probability(math.log(p)) for p in (0.13588, 0.99996, 3.21e-9, 1.0)]
     ['0.136', '0.99996', '3.21·10^{−9}', '1.00']
@@ -221,7 +221,7 @@ def probability(logprob: float) -> str:
 
 
 def value(text: str) -> float:
-    """What `power` or `probability` wrote.
+    """Return the value of a text of `power` or `probability`.
 
     >>> value("1.473·10^{6}"), value("0.3679")
     (1473000.0, 0.3679)
@@ -231,7 +231,7 @@ def value(text: str) -> float:
 
 
 def logarithm(text: str) -> float:
-    """ln of what `power` wrote, also of what no float can hold."""
+    """Return ln of a text of `power`, also of a number that no float can hold."""
     number, _, tens = text.partition("·10^{")
     return (
         math.log(float(number)) + math.log(10) * int(tens.rstrip("}").replace("−", "-") or 0)
@@ -241,7 +241,7 @@ def logarithm(text: str) -> float:
 
 
 def _half(text: str) -> float:
-    """Half a unit of the last digit that is shown."""
+    """Return half a unit of the last digit that is shown."""
     number, _, tens = text.partition("·10^{")
     return (
         0.5
@@ -251,7 +251,7 @@ def _half(text: str) -> float:
 
 
 def _beside(number: float, limit: float) -> str:
-    """A number in as few decimals as leave it on its side of the limit."""
+    """Return a number in as few decimals as leave it on its side of the limit."""
     decimals = FEWEST
     while (parse_number(format_number(number, decimals)) < limit) != (number < limit) and decimals < 12:
         decimals += 1

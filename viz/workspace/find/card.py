@@ -27,13 +27,13 @@ ANYWAY = "Other words, which have no reason to look there, give {anyway:.2f}: th
 
 
 def telling(measured: HeadHabits, layer: int, head: int) -> str:
-    """The measure that stands for a head: what names it, of a mixture its strongest habit."""
+    """Return the measure that represents a head: the one that names it, of a mixture its strongest habit."""
     kind = measured.kind(layer, head)
     return measured.strongest(layer, head) if kind == "mixed" else kind
 
 
 def show(measured: HeadHabits, bare: HeadHabits | None, head: Head) -> None:
-    """The whole card, in one frame."""
+    """Draw the whole card, in one frame."""
     place = head.place
     with st.container(border=True, key="find.card"):
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
@@ -100,7 +100,7 @@ def _control(measured: HeadHabits, name: str, layer: int, head: int) -> str:
 
 
 def _scores(measured: HeadHabits, bare: HeadHabits | None, layer: int, head: int) -> pd.DataFrame:
-    """Every measure of this head, the highest first."""
+    """Return every measure of this head, the highest first."""
     names = sorted(measured.scores, key=lambda name: -measured.scores[name][layer, head])
     columns = {
         "habit": [HABIT_NAMES[name] for name in names],
@@ -112,7 +112,7 @@ def _scores(measured: HeadHabits, bare: HeadHabits | None, layer: int, head: int
 
 
 def _drawing(text: str, head: Head, row: int, key: str) -> None:
-    """The drawing with what one patch looks at."""
+    """Draw the drawing with the weights of one patch."""
     run, place = model_run.run_text(head.model, text, None), head.place
     weights = run.attention(place.kind).weights[place.layer, place.head]
     origin.tell(model=head.model, text=text, kind=place.kind, layer=place.layer, head=place.head)
@@ -120,7 +120,7 @@ def _drawing(text: str, head: Head, row: int, key: str) -> None:
 
 
 def _texts(behind: Evidence, head: Head, own: np.ndarray) -> None:
-    """The text with most and the one with least, the word touched that gives most or least."""
+    """Draw the text with the highest score and the one with the lowest, the word touched that gives most or least."""
     layer, number = head.place.layer, head.place.head
     texts = (("Most", int(own.argmax()), behind.most), ("Least", int(own.argmin()), behind.least))
     for words, which, rows in texts[:1] if state.presenting() else texts:

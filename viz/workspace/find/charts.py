@@ -41,7 +41,7 @@ def points(
     order: Sequence[str] = (),
     chosen: int | None = None,
 ) -> go.Figure:
-    """Heads as points (head, 2), each kind with a colour and a sign of its own; the chosen one in a ring.
+    """Draw heads as points (head, 2), each kind with a colour and a mark of its own; the chosen one in a ring.
 
     `order` lists all kinds that there may be, so that a kind looks the same in every map. The number of each head is its
     `customdata`. Both axes have one scale.
@@ -107,7 +107,7 @@ def thumbnail(
     allowed: Array | None = None,
     height: int = 150,
 ) -> go.Figure:
-    """One pattern (query, key) as a small picture from 0 to 1, the words under the pointer; forbidden cells are shaded.
+    """Draw one pattern (query, key) as a small picture from 0 to 1, the words under the pointer; masked cells are shaded.
 
     >>> thumbnail(np.eye(2), ["a", "b"], ["a", "b"]).data[0].text[1][0]
     'b attends to a'
@@ -188,7 +188,7 @@ def tree(links: Array, order: Sequence[int], names: Sequence[str], *, chosen: in
 
 @draw_once
 def one_line(scores: Array, texts: Sequence[str], *, untrained: float | None = None) -> go.Figure:
-    """The score of one head on every sentence as points on a line from 0 to 1, with the median and the untrained copy.
+    """Draw the score of one head on every sentence as points on a line from 0 to 1, with the median and the untrained copy.
 
     >>> len(one_line(np.array([0.2, 0.4]), ["a", "b"], untrained=0.1).data[0].x)
     2
@@ -235,7 +235,7 @@ def one_line(scores: Array, texts: Sequence[str], *, untrained: float | None = N
 
 @draw_once
 def on_drawing(pixels: Array, weights: Array, *, height: int = 150) -> go.Figure:
-    """Weights (row, column) over the patches of a grey drawing, blended as the picture of patches is; the largest is lightest.
+    """Draw weights (row, column) over the patches of a grey drawing, blended as the picture of patches is; the largest is lightest.
 
     >>> on_drawing(np.zeros((4, 4), dtype=np.uint8), np.eye(2)).data[0].text[3][3]
     'row 2, column 2: 100%'
@@ -271,7 +271,7 @@ def on_drawing(pixels: Array, weights: Array, *, height: int = 150) -> go.Figure
 
 @draw_once
 def distances(trained: Array, untrained: Array | None, chosen: tuple[int, int]) -> go.Figure:
-    """A dot a head over its layer, as high as its mean distance in patches; pale ones are of an untrained copy (Dosovitskiy et al. 2021, figure 7).
+    """Draw a dot for each head over its layer, as high as its mean distance in patches; pale ones are of an untrained copy (Dosovitskiy et al. 2021, figure 7).
 
     >>> [trace.name for trace in distances(np.ones((2, 3)), np.ones((2, 3)), (0, 0)).data]
     ['untrained copy', 'trained', 'L0.H0']

@@ -1,4 +1,4 @@
-"""What every head of a model does: all measured habits in one table, beside an untrained copy; a click opens a head's card."""
+"""The measured habits of every head of a model in one table, beside an untrained copy; a click opens a head's card."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ print(measured.trained[{kind!r}].scores[{name!r}][{layer}, {head}], measured.unt
 
 
 def show(measured: Mapping[str, HeadHabits], head: Head, text: str) -> ViewContent:
-    """The table of all heads of one kind of attention, and the card of the head in view."""
+    """Draw the table of all heads of one kind of attention, and the card of the head in view."""
     kind = head.place.kind
     bare = pool.untrained(head.model).get(kind)
     if state.presenting():
@@ -119,7 +119,7 @@ def _listed(measured: Mapping[str, HeadHabits], head: Head, text: str, bare: Hea
 
 
 def _distances(trained: HeadHabits, bare: HeadHabits | None, head: Head) -> None:
-    """How far each head looks, in patches, layer by layer."""
+    """Draw how far each head looks, in patches, layer by layer."""
     reader = model_run.open_model(head.model).reader
     assert isinstance(reader, PatchReader)
     diagonal = 2**0.5 * (reader.image // reader.patch - 1)
@@ -132,7 +132,7 @@ def _distances(trained: HeadHabits, bare: HeadHabits | None, head: Head) -> None
 
 
 def ordered(trained: HeadHabits) -> list[tuple[int, int]]:
-    """Every head, those with a clear habit first, the clearest at the top."""
+    """Return every head, those with a clear habit first, the clearest at the top."""
 
     def rank(place: tuple[int, int]) -> tuple[bool, float]:
         return trained.kind(*place) in ("mixed", "spread"), -float(
@@ -143,7 +143,7 @@ def ordered(trained: HeadHabits) -> list[tuple[int, int]]:
 
 
 def frame(trained: HeadHabits, bare: HeadHabits | None, of: str) -> pd.DataFrame:
-    """One row a head: its habit with the score, the same score untrained and on shuffled words, then every measure."""
+    """Return one row for each head: its habit with the score, the same score untrained and on shuffled words, then every measure."""
     places = ordered(trained)
     names = [card.telling(trained, *place) for place in places]
     columns: dict[str, list] = {
@@ -170,7 +170,7 @@ def frame(trained: HeadHabits, bare: HeadHabits | None, of: str) -> pd.DataFrame
 
 
 def _chosen(head: Head, places: list[tuple[int, int]], text: str) -> None:
-    """A row was clicked: its head is the one in view."""
+    """Choose the head of the row that was clicked."""
     rows = st.session_state[KEY]["selection"]["rows"]
     if rows:
         pool.choose(Head(head.model, type(head.place)(head.place.kind, *places[int(rows[0])])), text)
@@ -191,7 +191,7 @@ def _sentence(trained: HeadHabits, bare: HeadHabits | None, model: str) -> str:
 
 
 def _tests(measured: HeadHabits) -> pd.DataFrame:
-    """What each score is, in words, with the head that has most of it."""
+    """Return the meaning of each score, in words, with the head that has most of it."""
     best = {
         name: np.unravel_index(int(score.argmax()), score.shape) for name, score in measured.scores.items()
     }

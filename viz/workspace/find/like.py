@@ -38,7 +38,7 @@ rows = head_similarity.stack_rows([[seen(*member, row) for member in members] fo
 
 
 def code(found: Pool, last: str) -> str:
-    """The lines of Python that make the rows of all heads, and what a view does with them."""
+    """Return the lines of Python that make the rows of all heads, and those of a view that use them."""
     toy = found.models[0] in KIND or found.drawn
     texts = (
         f'recipes()["{found.models[0]}"].examples()'
@@ -62,7 +62,7 @@ def code(found: Pool, last: str) -> str:
 
 
 def show(found: Pool, head: Head, text: str, measured: Mapping[str, HeadHabits]) -> ViewContent:
-    """The head at left, with others of its model to choose from, the nearest at right."""
+    """Draw the head at left, with others of its model to choose from, the nearest at right."""
     apart = pool.near(found, head)
     order = nearest_heads(apart, found.index(head))
     ranked = [(found.heads[other], f"JS divergence {apart[other]:.2f} bits") for other in order[:SHOWN]]
@@ -92,7 +92,7 @@ def show(found: Pool, head: Head, text: str, measured: Mapping[str, HeadHabits])
 
 
 def heads_along(found: Pool, values: np.ndarray, some: Sequence[int] | None = None, *more: str) -> Labelled:
-    """Numbers with a row for each head (or for `some`), named; `more` names the other axes ("other head": heads again)."""
+    """Return numbers with a row for each head (or for `some`), named; `more` names the other axes ("other head": heads again)."""
     names = [f"{head.model} {head.place}" for head in found.heads]
     names = names if some is None else [names[number] for number in some]
     return Labelled(
@@ -111,7 +111,7 @@ def sentence(found: Pool, apart: np.ndarray, order: list[int]) -> str:
 
 
 def table(found: Pool, columns: dict[str, np.ndarray], order: list[int]) -> pd.DataFrame:
-    """Every head with its habit and a view's own numbers."""
+    """Return every head with its habit and a view's own numbers."""
     some = [found.heads[number] for number in order]
     return pd.DataFrame(
         {

@@ -21,7 +21,7 @@ KEY = "find.points"
 
 
 def show(found: Pool, head: Head, text: str) -> ViewContent:
-    """All heads as points, the chosen one beside them."""
+    """Draw all heads as points, the chosen one beside them."""
     others = len(found.members) > 1 and controls.toggle(
         "With the heads of the other models", "find.all", False
     )
@@ -74,7 +74,7 @@ def show(found: Pool, head: Head, text: str) -> ViewContent:
 
 
 def _chosen(shown: list[Head], text: str) -> None:
-    """A point was clicked: its head is the one in view."""
+    """Choose the head of the point that was clicked."""
     clicked = st.session_state[KEY]["selection"]["points"]
     if clicked:
         place = np.ravel(clicked[0]["customdata"])[0]
@@ -95,7 +95,7 @@ def _sentence(found: Pool, shown: list[Head], names: list[str], bits: np.ndarray
 
 
 def _full(found: Pool, some: list[int], values: np.ndarray) -> np.ndarray:
-    """Values of some heads among all, as a table of all asks for them."""
+    """Return values of some heads among all, as a table of all needs them."""
     every = np.zeros(len(found.heads))
     every[some] = values.round(4)
     return every

@@ -74,7 +74,7 @@ class Found:
 
 
 def compute(p: Params = Params()) -> Found:
-    """The nearest heads, on the sentences of the battery's maps."""
+    """Find the nearest heads, on the sentences of the battery's maps."""
     found, head = heads.pool(p.model, p.kind), Head(p.model, HeadRef(p.kind, p.layer, p.head))
     apart = heads.near(found, head)
     return Found(found, apart, nearest_heads(apart, found.index(head)))

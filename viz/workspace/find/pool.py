@@ -69,7 +69,7 @@ class Pool:
 
     @cached_property
     def heads(self) -> tuple[Head, ...]:
-        """All heads, in the order of the rows."""
+        """Return all heads, in the order of the rows."""
         return tuple(
             Head(model, HeadRef(kind, layer, head))
             for model, kind, layers, n_heads in self.members
@@ -79,17 +79,17 @@ class Pool:
 
     @property
     def drawn(self) -> bool:
-        """Whether they look at pictures."""
+        """Return whether they look at pictures."""
         return patches.reads_patches(model_run.open_model(self.members[0][0]))
 
     @property
     def read(self) -> str:
-        """What they are compared on, in words."""
+        """Return the texts on which they are compared, in words."""
         return "drawings" if self.drawn else "texts of its task" if self.by == "token" else "sentences"
 
     @property
     def texts(self) -> str:
-        """How many of them, in words: "32 sentences", "1 drawing"."""
+        """Return how many texts they are, in words: "32 sentences", "1 drawing"."""
         n = len(sentences(self))
         one = "text of its task" if self.by == "token" and not self.drawn else self.read.removesuffix("s")
         return f"{n} {self.read if n != 1 else one}"
@@ -102,14 +102,14 @@ class Pool:
         return self.heads.index(head)
 
     def of(self, model: str, kind: str) -> list[int]:
-        """The places of one model's heads of one kind."""
+        """Return the rows of one model's heads of one kind."""
         return [
             number for number, head in enumerate(self.heads) if (head.model, head.place.kind) == (model, kind)
         ]
 
 
 def pool(model: str, kind: str) -> Pool:
-    """The heads that can be compared with those of a model: a toy's with its own, of pictures those of all that cut them into the same patches, else of all that read sentences.
+    """Return the heads that can be compared with those of a model: a toy's with its own, of pictures those of all that cut them into the same patches, else of all that read sentences.
 
     Where a learned vector asks there is no head: its rows are sentences, not words.
     """
@@ -119,9 +119,7 @@ def pool(model: str, kind: str) -> Pool:
     )
     names = [model] if _alone(model) else [name for name in tasks.usable() if not _alone(name)]
     if seen:
-        others = [
-            name for name, family in tasks.usable().items() if tasks.asked_of(name, family) is tasks.SEE
-        ]
+        others = [name for name, family in tasks.usable().items() if tasks.task_of(name, family) is tasks.SEE]
         names = [name for name in others if _cut(name) == seen]
     waiting = [name for name in large(model) if name not in chosen(model)]
     members, left_out = [], []
@@ -149,7 +147,7 @@ def pool(model: str, kind: str) -> Pool:
 
 
 def large(model: str) -> list[str]:
-    """The models of the visitor's own, but for the one in view, that take long to open and to run: which of them are compared is a choice."""
+    """Return the models of the visitor's own, but for the one in view, that take long to open and to run: which of them are compared is a choice."""
     usable = tasks.usable()
     return [
         one.name
@@ -159,7 +157,7 @@ def large(model: str) -> list[str]:
 
 
 def chosen(model: str) -> tuple[str, ...]:
-    """Those of the large ones that the visitor chose."""
+    """Return those of the large models that the visitor chose."""
     return state.read(CHOSEN, (), state.some_of(large(model), controls.NONE))
 
 
@@ -180,25 +178,25 @@ def _check_room(reader: Model, read: Sequence[Example]) -> None:
 
 
 def _alone(model: str) -> bool:
-    """Whether it reads texts that no other model reads: a toy's own, or pictures and sounds written as texts."""
+    """Return whether a model reads texts that no other model reads: a toy's own, or pictures and sounds written as texts."""
     return model in KIND or model_run.open_model(model).spec.reads is not None
 
 
 def _cut(model: str) -> tuple[int, int] | None:
-    """Patches in a row and pixels of a picture; None for a model that reads none."""
+    """Return patches in a row and pixels of a picture; None for a model that reads none."""
     reader = model_run.open_model(model).reader
     return (reader.image // reader.patch, reader.image) if isinstance(reader, PatchReader) else None
 
 
 def _space(model: Model, kind: Kind) -> str:
-    """Between which texts a kind looks: inside what is read, inside what is written, or from one to the other."""
+    """Return between which texts a kind looks: inside the source, inside the output, or from one to the other."""
     if kind.queries != kind.keys:
         return ACROSS
     return WRITTEN if model.spec.has_source and kind.queries == "target" else READ
 
 
 def sentences(found: Pool) -> tuple[Example, ...]:
-    """The texts on which heads are compared: 32 sentences, short pairs where one is written, a toy's own, drawings that are seen whole."""
+    """Return the texts on which heads are compared: 32 sentences, short pairs where one is written, a toy's own, drawings that are seen whole."""
     if found.drawn:  # beside each other only what both see can be compared
         read = own(found.models[0])
         return tuple(replace(row, text=with_hidden_mark(row.text, ())) for row in read)
@@ -206,7 +204,7 @@ def sentences(found: Pool) -> tuple[Example, ...]:
 
 
 def own(model: str) -> tuple[Example, ...]:
-    """The items of a model's own task, of one that reads no sentence of another's at least its example; none for the others."""
+    """Return the items of a model's own task, of one that reads no sentence of another's at least its example; none for the others."""
     if not _alone(model):
         return ()
     recipe, reader = recipes().get(model), model_run.open_model(model).reader
@@ -215,7 +213,7 @@ def own(model: str) -> tuple[Example, ...]:
 
 @contextmanager
 def progress(words: str) -> Iterator[Callable[[float], None]]:
-    """A line that says how far it is, gone at the end; its place is kept from the start."""
+    """Draw a line with the progress, gone at the end; its place is kept from the start."""
     spot, start = st.empty(), time.monotonic()
     told = False
 
@@ -233,7 +231,7 @@ def progress(words: str) -> Iterator[Callable[[float], None]]:
 
 
 def rows(found: Pool) -> HeadRows:
-    """The rows of all heads on all texts, kept by the engine; what is missing is computed a few texts at a time."""
+    """Return the rows of all heads on all texts, kept by the engine; missing ones are computed a few texts at a time."""
     read = sentences(found)
     steps = [(member, first) for member in found.members for first in range(0, len(read), AT_ONCE)]
     with (
@@ -245,7 +243,7 @@ def rows(found: Pool) -> HeadRows:
 
 
 def gathered(found: Pool, ask: Ask, tell: Callable[[int], None]) -> HeadRows:
-    """The same by any way of asking, such as an engine's `submit`; `tell(step)` after each step."""
+    """Return the same by any way of asking, such as an engine's `submit`; `tell(step)` after each step."""
     read, parts, done = sentences(found), [], 0
     for model, kind, *_ in found.members:
         reader, each = model_run.open_model(model), []
@@ -276,7 +274,7 @@ def _seen(model: Model, kind: str, row: Example, by: str) -> TextPatterns:
 
 
 def near(found: Pool, head: Head) -> np.ndarray:
-    """How far every head of the pool is from one, in bits."""
+    """Return the distance of every head of the pool from one, in bits."""
     table, place = rows(found), found.index(head)
     return engine_client.submit(
         ("find.near", found, place), lambda: head_similarity.divergences_from(table, place), 2_000.0
@@ -284,7 +282,7 @@ def near(found: Pool, head: Head) -> np.ndarray:
 
 
 def between(found: Pool, some: tuple[int, ...]) -> np.ndarray:
-    """The same for every pair of some heads."""
+    """Return the same for every pair of some heads."""
     table = rows(found)
     return engine_client.submit(
         ("find.between", found, some),
@@ -294,13 +292,13 @@ def between(found: Pool, some: tuple[int, ...]) -> np.ndarray:
 
 
 def grids(found: Pool) -> np.ndarray:
-    """The mean pattern of every head on the grid of a drawing."""
+    """Return the mean pattern of every head on the grid of a drawing."""
     table = rows(found)
     return engine_client.submit(("find.grids", found), lambda: sketch.mean_grids(table), 2_000.0)
 
 
 def untrained(model: str) -> dict[str, HeadHabits]:
-    """The heads of an untrained copy by kind, as shipped; nothing where none were measured."""
+    """Return the heads of an untrained copy by kind, as shipped; none where none were measured."""
     folder = manifest.shipped_folder() / model
     if not (folder / FILE).is_file():
         return {}
@@ -309,7 +307,7 @@ def untrained(model: str) -> dict[str, HeadHabits]:
 
 
 def behind(model: str, kind: str, name: str) -> Evidence:
-    """A measure on each of its texts, for all heads of a kind."""
+    """Return a measure on each of its texts, for all heads of a kind."""
     reader = model_run.open_model(model)
     found = reader.spec.kind(kind)
     written = reader.spec.has_source and "target" in (found.queries, found.keys)
@@ -331,7 +329,7 @@ def behind(model: str, kind: str, name: str) -> Evidence:
 
 
 def habit(head: Head) -> str:
-    """The measured kind of a head, in words."""
+    """Return the measured kind of a head, in words."""
     return head_survey.survey(head.model)[head.place.kind].label(head.place.layer, head.place.head)
 
 

@@ -25,7 +25,7 @@ _START, _TURN, _CODE = (
 
 
 def pack(drawn: np.ndarray) -> str:
-    """A drawing as short text for the link.
+    """Write a drawing as short text for the link.
 
     >>> unpack(pack(np.eye(12, dtype=bool))).sum().item(), len(pack(np.eye(12, dtype=bool)))
     (12, 36)
@@ -34,7 +34,7 @@ def pack(drawn: np.ndarray) -> str:
 
 
 def unpack(text: str) -> np.ndarray:
-    """The drawing of a link; raises `state.Unusable`."""
+    """Read the drawing of a link; raises `state.Unusable`."""
     size = sketch.SIZE**2
     if len(text) != size // 4 or set(text) - set("0123456789abcdef"):
         raise state.Unusable(f"A drawing is {size // 4} of the characters 0 to 9 and a to f.")
@@ -46,7 +46,7 @@ def unpack(text: str) -> np.ndarray:
 
 
 def show(found: Pool, text: str) -> ViewContent:
-    """The pad at left, the most similar heads at right."""
+    """Draw the pad at left, the most similar heads at right."""
     patterns = pool.grids(found)
     left, right = st.columns([2, 5] if state.presenting() else [2, 3], gap="large")
     with left:
@@ -95,7 +95,7 @@ def show(found: Pool, text: str) -> ViewContent:
 
 
 def _pad() -> np.ndarray:
-    """The drawing pad; what is drawn is in the link, and strokes can be undone."""
+    """Draw the drawing pad; the drawing is in the link, and strokes can be undone."""
     strokes = sketch.named_drawings()
     first = pack(next(iter(strokes.values())))
     wanted = state.read("find.drawn", first, lambda text: pack(unpack(text)))

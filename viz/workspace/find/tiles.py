@@ -36,7 +36,7 @@ IN_A_ROOM, WIDE_IN_A_ROOM, HIGH_IN_A_ROOM = 4, 265, 225
 
 @dataclass(frozen=True)
 class ViewContent:
-    """What a view says below its picture: a sentence of numbers, and what the folds hold."""
+    """The content of a view below its picture: a sentence of numbers, and the folds."""
 
     numbers: str
     equation: str
@@ -60,7 +60,7 @@ class Picture:
 
 
 def on_text(found: Pool, text: str, wanted: Sequence[Head]) -> dict[Head, Picture]:
-    """The patterns of some heads on one text, by the words that all their models share; the first one's model reads it. Of a drawing by its patches.
+    """Return the patterns of some heads on one text, by the words that all their models share; the first one's model reads it. Of a drawing by its patches.
 
     A model that cannot read the text is left out. Raises InputError where they share no word.
     """
@@ -132,7 +132,7 @@ def _on_drawing(head: Head, text: str) -> Picture:
 
 
 def _number(head: Head, found: Pool) -> int:
-    """Which of its model's heads of this kind it is, layer after layer."""
+    """Return the number of a head among its model's heads of this kind, layer after layer."""
     return found.of(head.model, head.place.kind).index(found.index(head))
 
 
@@ -143,7 +143,7 @@ def _words(text: str, begins: Sequence[int]) -> list[str]:
 
 
 def draw(head: Head, picture: Picture, key: str, *, height: int = 300) -> None:
-    """One head with its words."""
+    """Draw one head with its words."""
     origin.tell(
         model=head.model,
         text=picture.text,
@@ -160,7 +160,7 @@ def draw(head: Head, picture: Picture, key: str, *, height: int = 300) -> None:
 
 
 def tiles(ranked: Sequence[tuple[Head, str]], pictures: dict[Head, Picture], text: str, key: str) -> None:
-    """Heads in rows, as many beside each other as there is room, each with what is said of it; one opens in Look or becomes the head in view. In Present the first ones, larger."""
+    """Draw heads in rows, as many beside each other as there is room, each with its sentence; one opens in Look or becomes the head in view. In Present the first ones, larger."""
     in_room = state.presenting()
     with st.container(horizontal=True, gap="small", key=key):
         for rank, (head, said) in enumerate(ranked[:IN_A_ROOM] if in_room else ranked):
@@ -196,7 +196,7 @@ def tiles(ranked: Sequence[tuple[Head, str]], pictures: dict[Head, Picture], tex
 
 
 def _thumbnail(picture: Picture, height: int) -> go.Figure:
-    """The whole pattern; on a picture what the class token looks at."""
+    """Draw the whole pattern; on a picture the row of the class token."""
     grid = picture.run and patches.grid(picture.run)
     if not grid:
         return thumbnail(
@@ -211,7 +211,7 @@ def _thumbnail(picture: Picture, height: int) -> go.Figure:
 
 
 def opened(head: Head, label: str) -> None:
-    """A link to the head in the full view of Look, on the text in view."""
+    """Draw a link to the head in the full view of Look, on the text in view."""
     links.page_link(
         "look",
         label,

@@ -18,7 +18,7 @@ PANELS: tuple[dict[str, Any], ...] = ({"row": 1, "col": 1}, {"row": 2, "col": 1}
 
 
 def place(step: float) -> float:
-    """Where a step stands on the axis: equal factors are equally far apart, and step 0 has a place, too.
+    """Return the position of a step on the axis: equal factors are equally far apart, and step 0 has a position, too.
 
     >>> place(0), round(place(99), 6)
     (0.0, 2.0)
@@ -36,7 +36,7 @@ def course(
     loss_name: str,
     score_name: str,
 ) -> go.Figure:
-    """Loss above, the scores of all heads below, `chosen` in colour; `marks` are steps by what is written beside them.
+    """Draw the loss above, the scores of all heads below, `chosen` in colour; `marks` are steps by the words beside them.
 
     >>> figure = course([(0, 4.0), (10, 2.0)], {"L0.H0": [(0, 0.1), (10, 0.9)]}, "L0.H0", {"now": 10}, loss_name="loss", score_name="score")
     >>> [trace.y for trace in figure.data]

@@ -46,13 +46,13 @@ class Course:
 
     @property
     def heads(self) -> dict[str, tuple[int, int]]:
-        """Every head by its name."""
+        """Return every head by its name."""
         _, layers, heads = self.scores.shape
         return {head_name(layer, head): (layer, head) for layer in range(layers) for head in range(heads)}
 
     @property
     def best(self) -> str:
-        """The head that has the habit most at the end."""
+        """Return the head that has the habit most at the end."""
         return max(self.heads, key=lambda name: self.scores[-1][self.heads[name]])
 
     @property
@@ -63,16 +63,16 @@ class Course:
         return self.scores[(slice(None), *self.heads[head])]
 
     def at(self, step: int) -> int:
-        """The place of a step among the measured ones."""
+        """Return the index of a step among the measured ones."""
         return self.measured.index(step)
 
     def model(self, step: int) -> str:
-        """The name under which the weights of this step open on every page."""
+        """Return the name under which the weights of this step open on every page."""
         return f"{self.name}{history.STEP_MARK}{step}"
 
 
 def shipped(name: str, habit: str = "") -> Course:
-    """The course of a shipped model, as it was measured once and ships with it; without a habit the most telling one."""
+    """Return the course of a shipped model, as it was measured once and ships with it; without a habit the clearest one."""
     found = engine_client.submit(("growth", name), lambda: growth.read(shipped_folder() / name), cost=1.0)
     assert found is not None
     habits = (found.telling(), *(other for other in found.scores if other != found.telling()))
@@ -83,7 +83,7 @@ def shipped(name: str, habit: str = "") -> Course:
 
 
 def recorded(task: str) -> Course:
-    """The recorded run of a small task."""
+    """Return the recorded run of a small task."""
     run = engine_client.submit(
         ("growth.recorded", task), lambda: toy_training.RecordedRun.read(task), cost=1.0
     )
@@ -91,7 +91,7 @@ def recorded(task: str) -> Course:
 
 
 def own(training: trainer.Training) -> Course | None:
-    """The visitor's training as far as it has come; None before its first report."""
+    """Return the visitor's training so far; None before its first report."""
     if not training.reports:
         return None
     return _reported(
@@ -115,7 +115,7 @@ def _reported(name: str, task: str, reports: tuple[Report, ...], steps: tuple[in
 
 
 def patterns(course: Course, step: int) -> Attention:
-    """What all heads do with the text at a step; the patterns only, so that no model is held by what is kept."""
+    """Return the patterns of all heads on the text at a step; the patterns only, so that no model stays in memory."""
     name, text = course.model(step), course.text
 
     def look() -> Attention:
@@ -125,7 +125,7 @@ def patterns(course: Course, step: int) -> Attention:
 
 
 def table(course: Course) -> Mapping[str, object]:
-    """All that was measured, a row a moment."""
+    """Return all measures, a row for each moment."""
     curves = {f"{name}, {course.says}": course.curve(name) for name in course.heads}
     share = {"token accuracy": course.right} if course.right else {}
     return {"step": course.measured, "loss, nats per token": course.loss, **share, **curves}

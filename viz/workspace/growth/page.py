@@ -85,7 +85,7 @@ def page() -> None:
 
 
 def _ticking(of: str) -> float | None:
-    """Seconds until the page looks again: while it plays, or while a training of this visitor runs."""
+    """Return the seconds until the page looks again: while it plays, or while a training of this visitor runs."""
     return train.BEAT if of == HERE and train.running() else player.PACE if player.playing() else None
 
 
@@ -138,7 +138,7 @@ def _course(of: str) -> Course | None:
 
 
 def _anew(name: str) -> None:
-    """Another training begins at its own telling moment: the steps and heads of the one before mean nothing in it."""
+    """Begin another training at its own best moment: the steps and heads of the one before mean nothing in it."""
     before = st.session_state.get(_SHOWN)
     st.session_state[_SHOWN] = name
     if before not in (None, name):
@@ -146,7 +146,7 @@ def _anew(name: str) -> None:
 
 
 def _opening(course: Course) -> int:
-    """The moment with which a course opens: the first kept one after the habit has grown most; of one's own training the last."""
+    """Return the moment with which a course opens: the first kept one after the habit has grown most; of one's own training the last."""
     if course.name.startswith(YOURS):
         return course.steps[-1]
     curve = [course.curve(course.best)[course.at(step)] for step in course.steps]
@@ -154,12 +154,12 @@ def _opening(course: Course) -> int:
 
 
 def _other(course: Course, step: int) -> int:
-    """The moment that is compared with: the first, or another one that was chosen."""
+    """Return the moment to compare with: the first, or another one that was chosen."""
     return state.read("growth.other", course.steps[0], state.one_of(course.steps, course.steps[0]))
 
 
 def sentence(course: Course, head: str, step: int) -> str:
-    """What was measured of a head: its largest rise between two moments, and where it stands now."""
+    """Return the measures of a head in words: its largest rise between two moments, and its score now."""
     curve, at = course.curve(head), course.at(step)
     now = f"At step {step:,} the score is {curve[at]:.2f} and the loss {course.loss[at]:.2f} nats."
     if len(curve) < 2:

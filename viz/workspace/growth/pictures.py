@@ -49,7 +49,7 @@ RECORDED = "from core.training.toy import toy_training\n\nmodel = toy_training.R
 def everything(
     course: Course, step: int, other: int, now: Attention, left: DeltaGenerator, right: DeltaGenerator
 ) -> str:
-    """All heads at this moment, beside the loss and the scores over the whole training; gives the head in view."""
+    """Draw all heads at this moment, beside the loss and the scores over the whole training; return the head in view."""
     names = list(course.heads)
     head = state.read("growth.head", course.best, state.one_of(names, course.best))
     scores = course.scores[course.at(step)]
@@ -89,14 +89,14 @@ def everything(
 
 
 def _open() -> None:
-    """A tile was clicked: its head is the one that is compared."""
+    """Compare the head of the tile that was clicked."""
     at, _ = clicked_head(GRID)
     if at is not None:
         state.write(**{"growth.head": head_name(*at)})
 
 
 def choices(course: Course) -> None:
-    """The head, where no tile chooses it; the score, and the step that is compared with."""
+    """Draw the choice of the head, where no tile chooses it; the score, and the step to compare with."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         if not state.presenting():
             controls.pills("Head", list(course.heads), "growth.head", course.best)
@@ -110,7 +110,7 @@ def choices(course: Course) -> None:
 
 
 def beside(course: Course, head: str, step: int, other: int, now: Attention, then: Attention) -> None:
-    """One head at two moments, on one scale."""
+    """Draw one head at two moments, on one scale."""
     for column, (key, at, held) in zip(
         st.columns(2, gap="medium"), (("then", other, then), ("now", step, now)), strict=True
     ):
@@ -176,7 +176,7 @@ def folds(
 
 
 def _equation(course: Course, head: str, step: int, now: Attention) -> None:
-    """What the score is, and the row of this text in which the head does most of it."""
+    """Draw the definition of the score, and the row of this text in which the head has most of it."""
     formula, words = FORMULAS.get(course.habit, (r"a_{ij}", "The weight of position i on position j."))
     page_parts.equation(formula)
     st.text(words)

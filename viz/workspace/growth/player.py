@@ -1,4 +1,4 @@
-"""Where in a training one stands: a slider over the kept moments, one back, one on, and play."""
+"""The player of a training: a slider over the kept moments, one back, one on, and play."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _PLAYING, _LIVE = "growth.playing", "growth.live"
 
 
 def playing() -> bool:
-    """Whether it plays; then the moment is kept in the session, and put in the link when it stops."""
+    """Return whether it plays; then the moment is kept in the session, and put in the link when it stops."""
     return bool(st.session_state.get(_PLAYING))
 
 
 def beat(course: Course, opening: int) -> int:
-    """The step to show: the next one at each beat while it plays, else the chosen one."""
+    """Return the step to show: the next one at each beat while it plays, else the chosen one."""
     if not playing():
         return state.read("growth.step", opening, state.one_of(course.steps, opening))
     index = min(st.session_state.get(_LIVE, 0), len(course.steps) - 1)
@@ -27,7 +27,7 @@ def beat(course: Course, opening: int) -> int:
 
 
 def ahead(course: Course) -> int:
-    """The step that is shown at the next beat."""
+    """Return the step of the next beat."""
     return course.steps[min(st.session_state.get(_LIVE, 0), len(course.steps) - 1)]
 
 
@@ -47,7 +47,7 @@ def play(course: Course, step: int) -> None:
 
 
 def show(course: Course, step: int) -> None:
-    """The slider, its places at equal factors of steps, and the buttons beside it."""
+    """Draw the slider, its positions at equal factors of steps, and the buttons beside it."""
     steps, index = course.steps, course.steps.index(step)
     key = f"growth.slider:{course.name}:{len(steps)}"
     state.seed_widget(key, step)

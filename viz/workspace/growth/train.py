@@ -18,12 +18,12 @@ MINUTES = toy_training.LONGEST / 60
 
 
 def running(course: Course | None = None) -> bool:
-    """Whether this visitor's training waits or runs: that of this course, or any."""
+    """Return whether this visitor's training waits or runs: that of this course, or any."""
     return training_jobs.running((course and task_of(course.name)) or "")
 
 
 def show() -> Course | None:
-    """The task, the button, a line that says how it stands; then the course: one's own where there is one, else the recorded one."""
+    """Draw the task, the button, and a line with the state; then return the course: one's own where there is one, else the recorded one."""
     tasks = toy_training.RecordedRun.names() or tuple(toy_training.TASKS)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         name = controls.segmented(
@@ -74,7 +74,7 @@ def _start(task: str) -> None:
 
 
 def _said(task: str, mine: Training | None, course: Course | None) -> None:
-    """What is to be learned, and how the training stands: always a line of text and a bar."""
+    """Draw the task to be learned and the state of the training: always a line of text and a bar."""
     st.text(f"{toy_training.TASKS[task].says} For example: {toy_training.TASKS[task].example}")
     if mine is None:
         run = toy_training.RecordedRun.read(task) if course is not None else None
@@ -94,7 +94,7 @@ def _said(task: str, mine: Training | None, course: Course | None) -> None:
 
 
 def use(course: Course, step: int, layer: int, head: int) -> None:
-    """The way to the other pages with the weights of this step and the head in view."""
+    """Draw the way to the other pages with the weights of this step and the head in view."""
     shown = {"model": course.model(step), "text": course.text, "kind": "causal", "layer": layer, "head": head}
     links.page_link("look", f"Open step {step:,} in Look", icon=":material/visibility:", view="full", **shown)
     links.page_link("what_if", "Change it in What if", **shown)

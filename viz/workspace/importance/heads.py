@@ -1,4 +1,4 @@
-"""What matters, first view: a grid of all heads, coloured by what happens to one word without each; the gradient's guess beside it."""
+"""First view of What matters: a grid of all heads, coloured by the change of one word's probability without each; the gradient's estimate beside it."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ print(gradient_estimates(model, item, asked.goal, {kind!r}))   # the same, guess
 
 
 def show(page: Page, params: Any, run: Run, compute: Callable[[Any], Any]) -> None:
-    asked = target_picker.asked(run, "importance")
+    asked = target_picker.pick_target(run, "importance")
     left, right = st.columns([3, 2], gap="large")
     told, plot = st.container(), right.container()
     with right if state.presenting() else st.container():
@@ -64,7 +64,7 @@ def show(page: Page, params: Any, run: Run, compute: Callable[[Any], Any]) -> No
 def _pictures(
     run: Run, swept: Any, kind: str, left: DeltaGenerator, right: DeltaGenerator
 ) -> tuple[int, int]:
-    """All heads, and beside them the gradient's guesses; gives the head in view."""
+    """Draw all heads, and beside them the gradient's estimates; return the head in view."""
     place = chosen(swept.effects, kind)
     with left:
         place = grid(swept.effects, place, kind, f"importance.grid.{kind}", _title(run, swept))
@@ -87,7 +87,7 @@ def _pictures(
 
 
 def kind_of(run: Run) -> str:
-    """Which attention, where a model has several kinds."""
+    """Return the kind of attention, where a model has several."""
     now = state.read("kind", "") or run.kinds[-1]
     now = now if now in run.kinds else run.kinds[-1]
     return (
@@ -100,7 +100,7 @@ def kind_of(run: Run) -> str:
 
 
 def choices(run: Run) -> tuple[str, str]:
-    """Which heads, and what is put in their place."""
+    """Draw the choice of the heads, and of the values put in their place."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         return kind_of(run), controls.segmented(
             "Ablation", tuple(HOW), "importance.how", "zero", HOW.__getitem__
@@ -108,7 +108,7 @@ def choices(run: Run) -> tuple[str, str]:
 
 
 def chosen(effects: np.ndarray, kind: str) -> tuple[int, int]:
-    """The visitor's head, else the one that does most for the word: without it the number falls most."""
+    """Return the visitor's head, else the one that does most for the word: without it the number falls most."""
     layer, head = (int(i) for i in np.unravel_index(int(effects.argmin()), effects.shape))
     found = (
         state.read("layer", layer, state.whole_number(0, effects.shape[0] - 1)),
@@ -118,7 +118,7 @@ def chosen(effects: np.ndarray, kind: str) -> tuple[int, int]:
 
 
 def grid(values: np.ndarray, place: tuple[int, int], kind: str, key: str, title: str) -> tuple[int, int]:
-    """Layers by heads, centred on 0; a click chooses a head for all pages."""
+    """Draw layers by heads, centred on 0; a click chooses a head for all pages."""
     rows, columns = ([f"{letter}{i}" for i in range(n)] for letter, n in zip("LH", values.shape, strict=True))
     cell = heatmap(
         values,
@@ -138,7 +138,7 @@ def grid(values: np.ndarray, place: tuple[int, int], kind: str, key: str, title:
 
 
 def follow(kind: str, place: tuple[int, int]) -> None:
-    """Where a head, the one in view, goes on from here."""
+    """Draw the ways on from here for the head in view."""
     name, (layer, head) = head_name(*place), place
     selection.set_selection(kind=kind, layer=layer, head=head)
     with st.container(horizontal=True, gap="medium"):
@@ -221,7 +221,7 @@ def _folds(page: Page, params: Any, run: Run, swept: Any, place: tuple[int, int]
 
 
 def by_head(values: np.ndarray) -> Labelled:
-    """Numbers of all heads, (layer, head), with the names of both."""
+    """Return numbers of all heads, (layer, head), with the names of both."""
     layers, heads = values.shape
     return Labelled(
         values, {"layer": [f"L{i}" for i in range(layers)], "head": [f"H{i}" for i in range(heads)]}

@@ -1,4 +1,4 @@
-"""What matters, second view: what each head is worth over many sentences, as the rise of the loss without it."""
+"""Second view of What matters: the worth of each head over many sentences, as the rise of the loss without it."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def show(page: Page, params: Any, run: Run) -> None:
 
 
 def _each(model: Model) -> str:
-    """What a loss is the mean over."""
+    """Return the unit over which a loss is the mean."""
     return "drawing" if patches.reads_patches(model) else "token"
 
 

@@ -1,4 +1,4 @@
-"""What matters: every head taken away in turn, for one word or over many; which words count; what a patch brings back."""
+"""The page What matters: every head ablated in turn, for one word or over many; which words count; the effect of a patch."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Params:
 
 @dataclass(frozen=True)
 class Swept:
-    """What taking each head away changed, (layer, head), and what one gradient says it would; the plain value."""
+    """The change of the number without each head, (layer, head), and the estimate of one gradient; the plain value."""
 
     asked: OutputTarget
     before: float
@@ -83,7 +83,7 @@ class Swept:
 
 
 def plain(p: Params) -> Run:
-    """The run that everything is compared with. Raises InputError for a model that says neither words nor a class."""
+    """Return the run that everything is compared with. Raises InputError for a model that outputs neither words nor a class."""
     model = model_run.open_model(p.model)
     if not model.has_scores:
         raise InputError(
@@ -105,7 +105,7 @@ def compute(p: Params) -> Swept:
     heads_of = LayerAblation(model, p.text, kind, target=run.target_text)
 
     def without(layer: int) -> np.ndarray:
-        """The row of the scores without each head: from it any word, or any class, is read."""
+        """Return the row of the scores without each head: from it any word, or any class, is read."""
         return heads_of.edited_scores(
             layer, ablation_sweep.layer_ablations(model, kind, layer, average), asked.row
         )
@@ -134,7 +134,7 @@ def page() -> None:
     bench = toolbar.choose(
         "importance",
         text=patch.OPENING if by == "patch" else toolbar.TEXT,
-        given=True,
+        takes_translation=True,
         runs=toolbar.heads if by == "heads" else toolbar.once,
         each=EACH.get(by, lambda _: 0.0),
     )

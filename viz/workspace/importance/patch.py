@@ -1,4 +1,4 @@
-"""What matters, fourth view: two sentences, or two drawings, and where in the model the difference between them sits."""
+"""Fourth view of What matters: two sentences, or two drawings, and where in the model the difference between them is."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def show(page: Page, params: Any, run: Run) -> None:
 
 
 def _swept(places: list[tuple[Any, ...]], edit: Callable[..., Any], pair: Pair, price: float) -> np.ndarray:
-    """The share that each patch restores, in the order of the places."""
+    """Return the share that each patch restores, in the order of the positions."""
     return np.array(
         each(
             [
@@ -174,7 +174,7 @@ def _what(run: Run) -> str:
 
 
 def _offer(offered: dict[str, str], text: str) -> None:
-    """Pairs that tell something, one tap each."""
+    """Draw clear pairs, one tap each."""
     others = [clean for clean in offered if clean != text]
     for clean in others:
         st.button(
@@ -186,7 +186,7 @@ def _offer(offered: dict[str, str], text: str) -> None:
 
 
 def _columns(pair: Pair, side: str | None) -> list[str]:
-    """The words of both sentences: one where they are equal, both where they differ."""
+    """Return the words of both sentences: one where they are equal, both where they differ."""
     one, two = (
         run.source.tokens if side == "encoder" and run.source else run.tokens
         for run in (pair.clean, pair.corrupted)
@@ -200,7 +200,7 @@ def _columns(pair: Pair, side: str | None) -> list[str]:
 
 
 def _another(run: Run) -> str:
-    """A doodle of ours that may be told to be something else."""
+    """Return a doodle of ours that may be classified as something else."""
     return doodle.samples()[
         next(name for name in doodle.samples() if name != run.model.choice(int(run.scores[0].argmax())))
     ]
@@ -209,7 +209,7 @@ def _another(run: Run) -> str:
 def _picture(
     shares: np.ndarray, columns: list[str], across: str, key: str, drawn: Run | Literal[False] = False
 ) -> None:
-    """Layers by positions or heads; of places on a picture, each layer on the doodle of the run `drawn`."""
+    """Draw layers by positions or heads; of positions on a picture, each layer on the doodle of the run `drawn`."""
     if drawn:
         patches.on_patches(
             drawn,
@@ -237,7 +237,7 @@ def _picture(
 
 
 def _words(pair: Pair) -> tuple[str, str]:
-    return target_picker.named(pair.clean, pair.output.token), target_picker.named(
+    return target_picker.choice_name(pair.clean, pair.output.token), target_picker.choice_name(
         pair.clean, pair.output.against or 0
     )
 
@@ -248,7 +248,7 @@ def _difference(pair: Pair) -> str:
         return f"The first {_what(pair.clean)} is classified as “{a}”, the other as “{b}” (logit difference {signed(clean, '+.2f')} and {signed(corrupted, '+.2f')})."
     if pair.clean.model.main_output == "score":
         return f"The score of the first sentence is {signed(clean)}, of the other {signed(corrupted)}."
-    return f"{target_picker.begin(target_picker.behind(pair.clean, pair.output.row))} the first sentence favours “{a}”, the other “{b}” (logit difference {signed(clean, '+.2f')} and {signed(corrupted, '+.2f')})."
+    return f"{target_picker.begin(target_picker.position_phrase(pair.clean, pair.output.row))} the first sentence favours “{a}”, the other “{b}” (logit difference {signed(clean, '+.2f')} and {signed(corrupted, '+.2f')})."
 
 
 def _places_said(pair: Pair, shares: np.ndarray, columns: list[str]) -> str:

@@ -1,4 +1,4 @@
-"""What matters, third view: which words, or patches, one output rests on, by readings of the weights and by taking them away."""
+"""Third view of What matters: the words, or patches, on which one output rests, by readings of the weights and by erasing them."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ print([asked.value(item.run(model, edits=[key_mask(model, {kind!r}, key)]).score
 
 
 def show(page: Page, params: Any, run: Run) -> None:
-    asked = target_picker.asked(run, "importance")
+    asked = target_picker.pick_target(run, "importance")
     kind = heads.kind_of(run)
     found, drops, keys = readings(params, run, asked, kind)
     picture = patches.reads_patches(run.model)
@@ -97,7 +97,7 @@ def show(page: Page, params: Any, run: Run) -> None:
 def readings(
     params: Any, run: Run, asked: OutputTarget, kind: str
 ) -> tuple[dict[str, np.ndarray], np.ndarray, tuple[str, ...]]:
-    """Shares by reading, the change of the asked number without each word or patch, and their names."""
+    """Return shares by reading, the change of the number without each word or patch, and their names."""
     model, item, one = run.model, ModelInput(params.text, run.target_text), cost(run)
     family = model.spec.kind(kind)
     side = run.source if family.keys == "source" and run.source else run.side
@@ -122,7 +122,7 @@ def readings(
     plain, picture = asked.value(run.scores), patches.reads_patches(model)
 
     def falls(edit: Callable[[int], Edit], name: str) -> np.ndarray:
-        """How far the asked number falls without each key."""
+        """Return how far the number falls without each key."""
 
         def without(key: int) -> float:
             return asked.value(item.run(model, keep=(), edits=(edit(key),)).scores)
@@ -214,7 +214,7 @@ def _folds(
 
 
 def _erasing(params: Any, run: Run, asked: OutputTarget, kind: str, found: dict[str, np.ndarray]) -> None:
-    """How probable the asked word or class stays while what each reading puts first is erased; the lower, the more faithful."""
+    """Draw how probable the word or class stays while the first of each reading are erased; the lower, the more faithful."""
     model, item = run.model, ModelInput(params.text, run.target_text)
     n = len(next(iter(found.values()))) - patches.first(model)
     counts = erasing.deletion_counts(n)

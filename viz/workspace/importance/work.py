@@ -1,4 +1,4 @@
-"""What the views of What matters share: many small computations with a line that says how far they are; texts, means."""
+"""Parts that the views of What matters share: many small computations with a line for the progress; texts, means."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SENTENCES = 24
 
 
 def own(model: Model) -> tuple[Sample, ...]:
-    """Texts that mean something to this model: our sentences, of a toy task its own, of pictures our drawings with what they are."""
+    """Return texts that mean something to this model: our sentences, of a toy task its own, of pictures our drawings with their classes."""
     if patches.reads_patches(model):
         return ablation_sweep.default_samples(model, SENTENCES)
     lines = own_texts(model.name)[:SENTENCES]
@@ -42,7 +42,7 @@ def own(model: Model) -> tuple[Sample, ...]:
 
 
 def averages(name: str, kind: str) -> np.ndarray:
-    """The mean of what each head hands on, over these texts."""
+    """Return the mean output of each head, over these texts."""
     model = model_run.open_model(name)
 
     def mean() -> np.ndarray:
@@ -68,12 +68,12 @@ def short(run: Run, n: int, each: float = 1) -> None:
 
 
 def tokens(run: Run) -> int:
-    """All that a run reads: the text, and of a translator its source too."""
+    """Return the number of tokens of a run: of the text, and of a translator its source too."""
     return len(run.ids) + (len(run.source.ids) if run.source else 0)
 
 
 def each(work: Sequence[tuple[Hashable, Callable[[], T]]], cost: float, doing: str) -> list[T]:
-    """The value of every (key, function), each through the engine; the line is there from the first that has to be computed."""
+    """Return the value of every (key, function), each through the engine; the line is there from the first that has to be computed."""
     spot, found, slow = st.empty(), [], False
     with engine_client.many() as ask:
         for number, (key, fn) in enumerate(work, 1):

@@ -36,7 +36,7 @@ def show(page: Page, params: Any, run: Run) -> None:
     weights, names = routes.weights[layer], target_picker.row_names(run)
     experts = _columns(routes, layer)
     shares = weights[:, experts]
-    target_picker.forget("inside.experts.sentence", target_picker.told(run), "inside.token")
+    target_picker.forget("inside.experts.sentence", target_picker.run_identity(run), "inside.token")
     place = state.read("inside.token", len(names) - 1, state.one_of(range(len(names))))
     figure = lens_table(
         [[f"{100 * share:.0f}" if share else None for share in row] for row in shares],

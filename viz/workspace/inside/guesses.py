@@ -60,7 +60,9 @@ def show(page: Page, params: Any, run: Run) -> None:
         cost=2.0 * len(run.ids) * run.model.config.n_layers,
     )
     layers, n = lens.ids.shape[0] - 1, lens.ids.shape[1]
-    target_picker.forget("inside.lens.sentence", target_picker.told(run), "inside.cell", "inside.from")
+    target_picker.forget(
+        "inside.lens.sentence", target_picker.run_identity(run), "inside.cell", "inside.from"
+    )
     first = int(controls.slider("Shown from token", 0, n - SHOWN, "inside.from", 0)) if n > SHOWN else 0
     places = range(first, min(n, first + SHOWN))
     place, layer = _cell(run, lens, places)
@@ -75,7 +77,8 @@ def show(page: Page, params: Any, run: Run) -> None:
     table, beside = st.columns([4, 1], gap="medium")
     with table:
         words = [
-            [target_picker.named(run, int(lens.ids[j, at, 0])) for j in range(layers + 1)] for at in places
+            [target_picker.choice_name(run, int(lens.ids[j, at, 0])) for j in range(layers + 1)]
+            for at in places
         ]
         figure = lens_table(
             words,
@@ -92,7 +95,7 @@ def show(page: Page, params: Any, run: Run) -> None:
         )
     with beside:
         st.caption(_where(run, place, layer))
-        top = [target_picker.named(run, int(index)) for index in lens.ids[layer, place]]
+        top = [target_picker.choice_name(run, int(index)) for index in lens.ids[layer, place]]
         page_parts.show(
             marks.bars(pd.Series(lens.chances[layer, place], top), percent, end=1.0, row=24),
             "inside.top",
@@ -103,7 +106,7 @@ def show(page: Page, params: Any, run: Run) -> None:
 
 
 def _cell(run: Run, lens: LensResult, places: range) -> tuple[int, int]:
-    """The chosen position and layer; before any choice, where the telling word becomes the first guess."""
+    """Return the chosen position and layer; before any choice, where the best word becomes the first guess."""
     start = min(max(default_row(run), places.start), places.stop - 1)
     raw = state.read(
         "inside.cell",
@@ -132,7 +135,7 @@ def _pick(first: int) -> None:
 
 def _where(run: Run, place: int, layer: int) -> str:
     when = "before any layer" if layer == 0 else f"after layer {layer - 1}"
-    return literal(target_picker.begin(f"{target_picker.behind(run, place)}, {when}"))
+    return literal(target_picker.begin(f"{target_picker.position_phrase(run, place)}, {when}"))
 
 
 def _classes(run: Run, lens: LensResult, columns: list[str]) -> None:
@@ -143,7 +146,7 @@ def _classes(run: Run, lens: LensResult, columns: list[str]) -> None:
     figure = lens_table(
         [[percent(share) for share in row] for row in table],
         table,
-        [target_picker.named(run, int(index)) for index in order],
+        [target_picker.choice_name(run, int(index)) for index in order],
         columns,
         content="class",
     )
@@ -180,14 +183,14 @@ def _score_sentence(lens: LensResult) -> str:
 
 def _sentence(run: Run, lens: LensResult, place: int) -> str:
     settled, final = int(lens.decision_layer[place]), lens.final_chances[:, place]
-    word, last = f"“{target_picker.named(run, int(lens.ids[-1, place, 0]))}”", len(final) - 1
+    word, last = f"“{target_picker.choice_name(run, int(lens.ids[-1, place, 0]))}”", len(final) - 1
     share = f"{percent(float(final[-1]))} at the end"
     if settled == 0:
-        return f"{target_picker.begin(target_picker.behind(run, place))} the first guess is {word} from the start: {percent(float(final[0]))} before any layer, {share}."
-    before = target_picker.named(run, int(lens.ids[settled - 1, place, 0]))
+        return f"{target_picker.begin(target_picker.position_phrase(run, place))} the first guess is {word} from the start: {percent(float(final[0]))} before any layer, {share}."
+    before = target_picker.choice_name(run, int(lens.ids[settled - 1, place, 0]))
     here = f"{percent(float(final[settled]))} there, {share}" if settled < last else share
     return (
-        f"{target_picker.begin(target_picker.behind(run, place))} the first guess becomes {word} with layer {settled - 1} of 0 to {last - 1} and stays: {here}. "
+        f"{target_picker.begin(target_picker.position_phrase(run, place))} the first guess becomes {word} with layer {settled - 1} of 0 to {last - 1} and stays: {here}. "
         f"One layer earlier it was “{before}”, and {word} had {percent(float(final[settled - 1]))}."
     )
 
@@ -221,7 +224,7 @@ def _folds(page: Page, params: Any, run: Run, lens: LensResult, place: int) -> N
 
 
 def _arrays(run: Run, lens: LensResult) -> dict[str, np.ndarray | Labelled]:
-    """The guesses after each layer at each position: ids, tokens and probabilities, the most probable first."""
+    """Return the guesses after each layer at each position: ids, tokens and probabilities, the most probable first."""
     layers = ["before any layer", *(f"layer {i}" for i in range(len(lens.ids) - 1))]
     axes = {"after": layers, "position": distinct(target_picker.row_names(run))}
     ranked = {**axes, "rank": [str(rank + 1) for rank in range(lens.ids.shape[-1])]}
@@ -246,7 +249,7 @@ def _frame(run: Run, lens: LensResult, places: Any) -> pd.DataFrame:
             "word read": [target_picker.row_name(run, place) for place, _ in rows],
             "after": ["before any layer" if layer == 0 else f"layer {layer - 1}" for _, layer in rows],
             "first guess": [
-                target_picker.named(run, int(lens.ids[layer, place, 0])) for place, layer in rows
+                target_picker.choice_name(run, int(lens.ids[layer, place, 0])) for place, layer in rows
             ],
             "probability": [round(float(lens.chances[layer, place, 0]), 4) for place, layer in rows],
             "of the final word": [round(float(lens.final_chances[layer, place]), 4) for place, layer in rows],

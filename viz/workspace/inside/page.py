@@ -45,7 +45,7 @@ class Params:
 
 
 def compute(p: Params) -> Run:
-    """The run with everything that the views read: the residual stream, what each part added to it, the logits.
+    """Run the model with everything that the views read: the residual stream, the output of each part, the logits.
 
     Raises InputError for a model without an output that could be read after each layer.
     """
@@ -64,7 +64,7 @@ def page() -> None:
     page_parts.title(PAGE)
     bench = toolbar.choose(
         "inside",
-        given=True,
+        takes_translation=True,
         runs=toolbar.layers,
     )
     if bench is None:

@@ -71,7 +71,7 @@ def show(page: Page, params: Any, run: Run) -> None:
 
 
 def sentence(run: Run, moved: np.ndarray, places: list[int], side: str | None) -> str:
-    """What the map says, in exact counts."""
+    """Return the map in words, in exact counts."""
     if not (moved > 0).any():
         return "Both sentences are the same, and nothing changed."
     last, n = moved[-1], moved.shape[1]
@@ -132,7 +132,7 @@ def _axes(moved: np.ndarray, tokens: list[str]) -> dict[str, list[str]]:
 
 
 def _reach(params: Any, run: Run, side: str | None) -> None:
-    """The masks alone: who can reach whom through all layers."""
+    """Draw the masks alone: which position can reach which through all layers."""
     of = "source" if side == "encoder" else "target"
     masked = engine_client.run(params.model, params.text, target=run.target_text, keep=("*.allowed",))
     found = reach(masked, of)

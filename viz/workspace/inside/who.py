@@ -38,7 +38,7 @@ print(found.heads, found.feed_forward, found.total, found.logit)"""
 
 
 def show(page: Page, params: Any, run: Run) -> None:
-    asked = target_picker.asked(run, "inside")
+    asked = target_picker.pick_target(run, "inside")
     found = engine_client.submit(
         ("inside.parts", params, asked), lambda: attribute(run, asked), cost=2.0 * run.model.config.n_layers
     )
@@ -73,7 +73,7 @@ def show(page: Page, params: Any, run: Run) -> None:
 
 
 def bars(found: Attribution) -> tuple[list[str], list[float], list[str]]:
-    """Every part in the order of the computation: names, values, what kind of part each is."""
+    """Return every part in the order of the computation: names, values, the kind of each part."""
     rows = [(EMBEDDING[name], value, "embedding") for name, value in found.embedding.items()]
     for layer, added in enumerate(found.feed_forward):
         rows += [
@@ -196,7 +196,7 @@ def _looking(run: Run) -> str:
 
 
 def frame(found: Attribution) -> pd.DataFrame:
-    """Every part down to the heads, and the sum."""
+    """Return every part down to the heads, and the sum."""
     rows = [(EMBEDDING[name], value) for name, value in found.embedding.items()]
     for kind, heads in found.heads.items():
         rows += [

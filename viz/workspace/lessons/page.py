@@ -55,11 +55,11 @@ COLLECT = (
 
 @dataclass(frozen=True)
 class Params:
-    """What is collected is in the browser and in files, not in the link."""
+    """The parameters of the page: none, for a collected lesson is in the browser and in files, not in the link."""
 
 
 def compute(_: Params = Params()) -> tuple[Plan, ...]:
-    """The lessons that ship."""
+    """Return the lessons that ship."""
     return tuple(_read(Path(__file__).with_name("ready") / f"{name}.toml") for name in READY)
 
 
@@ -69,7 +69,7 @@ def _read(file: Path) -> Plan:
 
 
 def page() -> None:
-    """The lessons that ship; the visitor's own; a file."""
+    """Draw the lessons that ship; the visitor's own; a file."""
     page_parts.title(PAGE, no_buttons=True)
     if (walk := session.presentation()) and session.is_end("lessons"):
         _end(walk.plan)
@@ -94,7 +94,7 @@ def page() -> None:
 
 
 def _end(lesson: Plan) -> None:
-    """The end of a lesson: what was shown, the exercises, the answers given."""
+    """Draw the end of a lesson: its views, the exercises, the answers given."""
     st.header(literal(f"The end of “{lesson.title}”"), anchor=False)
     with st.container(horizontal=True, vertical_alignment="center"):
         _sheet(lesson)
@@ -120,7 +120,7 @@ def _leave_the_end() -> None:
 
 
 def _card(lesson: Plan, key: str) -> None:
-    """A lesson that can be begun, or made one's own."""
+    """Draw a lesson that can be begun, or made one's own."""
     with st.container(border=True, key=f"lessons-{key}"):
         st.subheader(literal(lesson.title), anchor=False)
         if lesson.about:
@@ -158,7 +158,7 @@ def _begin_in_present(lesson: Plan) -> None:
 
 
 def _line(lesson: Plan, at: int, stop: Stop) -> None:
-    """A stop, as it is read in the list."""
+    """Draw a stop, as it is read in the list."""
     view = views.parse_view(stop.view)
     with st.container(gap=None):
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
@@ -174,7 +174,7 @@ def _line(lesson: Plan, at: int, stop: Stop) -> None:
 
 
 def _sheet(lesson: Plan) -> None:
-    """Exercises from the exhibits of the lesson, on one sheet; its number draws the same for everybody, the solutions stand apart."""
+    """Draw the way to exercises from the exhibits of the lesson, on one sheet; its number gives the same for everybody, the solutions are a sheet of their own."""
     slugs = dict.fromkeys(views.parse_view(stop.view).entry.slug for stop in lesson.stops)
     if kinds := dict.fromkeys(kind for slug in slugs for kind in of(slug)):
         links.page_link(
@@ -186,7 +186,7 @@ def _sheet(lesson: Plan) -> None:
 
 
 def _handout(lesson: Plan, key: str) -> None:
-    """The lesson on paper: its pictures are drawn first, and the link opens the window that can be printed."""
+    """Draw the way to the lesson on paper: its pictures are drawn first, and the link opens the window that can be printed."""
     st.button(
         "Handout to print",
         icon=":material/description:",
@@ -211,7 +211,7 @@ def _handout(lesson: Plan, key: str) -> None:
 
 
 def _own(lesson: Plan) -> None:
-    """The collected lesson, with what changes it."""
+    """Draw the collected lesson, with its controls."""
     title = st.text_input(
         "Title", lesson.title, max_chars=plan.LONGEST_NAME, key=f"lessons.title.{session.revision()}"
     )
@@ -271,7 +271,7 @@ def _act(name: str, icon: str, at: int, after: Plan, *, off: bool = False) -> No
 
 
 def _file_name(title: str) -> str:
-    """A name of a file.
+    """Return a title as a name of a file.
 
     >>> _file_name("My lesson: Attention / 2")
     'my-lesson-attention-2'
@@ -281,7 +281,7 @@ def _file_name(title: str) -> str:
 
 
 def _file() -> None:
-    """A lesson that somebody saved: read, judged, and shown as a card."""
+    """Draw the box for a lesson that somebody saved: read, judged, and shown as a card."""
     st.header("Open a file", anchor=False)
     given = st.file_uploader(
         f"A lesson in TOML, {toml_format.MOST_BYTES:,} bytes at most", type=["toml"], key="lessons.file"

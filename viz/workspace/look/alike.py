@@ -27,7 +27,7 @@ ROW, AROUND, LONG = 26, 140, 40
 
 
 def show(run: Run) -> None:
-    """The box for the other sentences, the cosine, and below it the tokens of two or the matrix of more."""
+    """Draw the box for the other sentences, the cosine, and below it the tokens of two or the matrix of more."""
     typed = controls.text(
         f"Compare with: a second sentence, or up to {MAX_TEXTS - 1} with {BETWEEN} between them",
         "alike",
@@ -65,7 +65,7 @@ def _two(run: Run, other: Run) -> None:
 
 
 def _says(found: TokenPairs, values: np.ndarray, way: str) -> str:
-    """The pair with the largest value, and what the numbers are."""
+    """Return the pair with the largest value, and the meaning of the numbers."""
     i, j = (int(place) for place in np.unravel_index(int(values.argmax()), values.shape))
     pair = f"“{literal(visible(found.one[i]))}” and “{literal(visible(found.other[j]))}”"
     if way == SHARES:
@@ -99,7 +99,7 @@ def tokens(found: TokenPairs, values: np.ndarray, way: str) -> vega.Layers:
 def grid(
     rows: Sequence[str], columns: Sequence[str], values: np.ndarray, title: str, *, numbers: bool = False
 ) -> vega.Layers:
-    """A row a text or token, a column another, diverging colours centred on 0.
+    """Draw a row for each text or token, a column for each other, diverging colours centred on 0.
 
     >>> [layer["mark"]["type"] for layer in grid(("a",), ("b",), np.array([[0.5]]), "cosine", numbers=True).to_dict()["layer"]]
     ['rect', 'text']

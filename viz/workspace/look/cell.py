@@ -50,7 +50,7 @@ class Pass:
 
 
 def deep(run: Run, place: HeadRef) -> Run:
-    """The same pass with every tensor that the arithmetic and the source show."""
+    """Run the same pass with every tensor that the arithmetic and the source show."""
     return _pass(run, place).run()
 
 
@@ -68,7 +68,7 @@ def _paths(run: Run, kind: str, layers: Iterable[int]) -> tuple[str, ...]:
 
 
 def show(run: Run, place: HeadRef, piece: tuple[int, int], words: tuple[str, str], *, whole: float) -> None:
-    """The arithmetic of the cell, and below it the source; a tensor chosen in one is marked in the other.
+    """Draw the arithmetic of the cell, and below it the source; a tensor chosen in one is marked in the other.
 
     whole: the weight as the pictures show it; of words with several pieces it is not that of `piece`.
     """
@@ -80,7 +80,7 @@ def show(run: Run, place: HeadRef, piece: tuple[int, int], words: tuple[str, str
 
 @st.fragment
 def _cell(way: Pass, place: HeadRef, cell: Cell, whole: float) -> None:
-    """As much of it as the visitor can see; what the browser says about that reruns this and nothing else."""
+    """Draw as much of it as the visitor can see; a report of the browser about that reruns this and nothing else."""
     with errors.guard():
         if not in_view(LINES):
             show_pending(cell, key=LINES)
@@ -116,7 +116,7 @@ def _cell(way: Pass, place: HeadRef, cell: Cell, whole: float) -> None:
 
 
 def _chosen(offered: dict[str, list[str]]) -> str | None:
-    """The tensor that is marked in both: that of the last click in either of them, as long as one of them shows it."""
+    """Return the tensor that is marked in both: that of the last click in either of them, as long as one of them shows it."""
     now = st.session_state.get(TENSOR)
     if not any(now in paths for paths in offered.values()):
         now = None  # it belongs to another layer or model

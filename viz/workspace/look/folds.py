@@ -87,7 +87,7 @@ def show(
 
 
 def _row(row: AttentionRow) -> None:
-    """The whole row of the chosen query, from scores to weights."""
+    """Draw the whole row of the chosen query, from scores to weights."""
     below = " + ".join([r"\sum_{k} e^{s_{ik}}", *(term.latex for term in beside_keys(row.terms))])
     page_parts.equation(
         rf"a_{{ij}} = \frac{{e^{{s_{{ij}}}}}}{{{below}}}"
@@ -119,7 +119,7 @@ def _row(row: AttentionRow) -> None:
 
 
 def _table(seen: HeadView) -> pd.DataFrame:
-    """One line a pair of words, strongest first: words repeat, so they are cells and not column names."""
+    """Return one line for each pair of words, strongest first: words repeat, so they are cells and not column names."""
     rows, columns = np.nonzero(seen.allowed)
     order = np.argsort(-seen.weights[rows, columns], kind="stable")
     return pd.DataFrame(

@@ -158,7 +158,7 @@ def _seen(run: Run, measured: Mapping[str, HeadHabits], place: HeadRef, by: str,
 
 
 def _heatmap(run: Run, place: HeadRef, seen: HeadView, by: str, how: str) -> tuple[int, int]:
-    """The pattern with its lenses; the chosen cell, before any choice the largest weight."""
+    """Draw the pattern with its lenses; return the chosen cell, before any choice the largest weight."""
     queries, keys = _labels(seen, by)
     crossing = crosses(place.kind)
 
@@ -210,7 +210,7 @@ def _telling(seen: HeadView, *, within: bool) -> tuple[int, int]:
 
 
 def _lines(run: Run, place: HeadRef, seen: HeadView, by: str, how: str) -> None:
-    """The same head as lines between words; on wish all heads of its layer."""
+    """Draw the same head as lines between words; on wish all heads of its layer."""
     queries, keys = _labels(seen, by)
     n_heads = seen.attention.weights.shape[1]
     whole = how == ONE and n_heads > 1 and controls.toggle("All heads of this layer", "look.lines", False)
@@ -237,7 +237,7 @@ def _lines(run: Run, place: HeadRef, seen: HeadView, by: str, how: str) -> None:
 
 
 def _text(run: Run, place: HeadRef, seen: HeadView, by: str, how: str) -> None:
-    """The same head over the running text: each word shaded by what the touched one gives it, or one line a word."""
+    """Draw the same head over the running text: each word shaded by its weight from the touched one, or one line for each word."""
     crossing = crosses(place.kind)
     queries, keys = seen.attention.queries, seen.attention.keys
     strip(
@@ -262,7 +262,7 @@ def _text(run: Run, place: HeadRef, seen: HeadView, by: str, how: str) -> None:
 
 
 def _labels(seen: HeadView, by: str) -> tuple[list[str], list[str]]:
-    """Words as they are; pieces with their spaces visible."""
+    """Return words as they are; pieces with their spaces visible."""
     attention = seen.attention
     if by == "word":
         return list(attention.queries), list(attention.keys)
@@ -272,7 +272,7 @@ def _labels(seen: HeadView, by: str) -> tuple[list[str], list[str]]:
 
 
 def _segments(run: Run, place: HeadRef, by: str) -> list[int] | None:
-    """Which of two texts each place belongs to, where two are read at once."""
+    """Return which of two texts each position belongs to, where two are read at once."""
     kind = run.model.spec.kind(place.kind)
     side = run.source if run.source is not None and kind.keys == "source" else run.side
     if side.pair is None or not kind.one_text:
@@ -282,7 +282,7 @@ def _segments(run: Run, place: HeadRef, by: str) -> list[int] | None:
 
 
 def _touched(seen: HeadView, place: HeadRef) -> tuple[int, int]:
-    """The cell of the word that is touched in the picture above: where it looks most, or who looks at it most."""
+    """Return the cell of the word that is touched in the picture above: where its weight is largest, or the query that gives it most."""
     drawn = target_words(seen.attention)
     side, index = start(
         seen.weights,
@@ -299,7 +299,7 @@ def _touched(seen: HeadView, place: HeadRef) -> tuple[int, int]:
 
 
 def care(seen: HeadView, query: int, how: str, *, within: bool) -> list[str]:
-    """What keeps from reading too much into this picture, as far as its numbers call for it."""
+    """Return the cautions in reading this picture, as far as its numbers call for them."""
     found = cautions(seen.weights, seen.allowed, query, seen.attention.marks[1], same_text=within)
     said = [*([] if how == ONE else [Caution(how, 1.0)]), *found]  # pyright: ignore[reportArgumentType]
     word = f"“{literal(visible(seen.attention.queries[query]))}”"
@@ -320,7 +320,7 @@ def _sentence(seen: HeadView, place: HeadRef, query: int, key: int) -> str:
 
 
 def _pieces(run: Run, place: HeadRef, query: int, key: int, by: str) -> tuple[int, int]:
-    """The tokens of a chosen cell: of two words, the pieces with the largest weight."""
+    """Return the tokens of a chosen cell: of two words, the pieces with the largest weight."""
     if by == "token":
         return query, key
     found = run.model.spec.kind(place.kind)

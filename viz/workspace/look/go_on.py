@@ -1,4 +1,4 @@
-"""What a model that goes on with a text would write next: behind the last word of the picture, and as words to choose from."""
+"""The next tokens of a model that continues a text: after the last word of the picture, and as words to choose from."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ _WRITTEN = "look.written"
 
 
 def goes_on(run: Run) -> bool:
-    """Whether the model writes on behind the text that it reads."""
+    """Return whether the model continues the text that it reads."""
     return run.model.spec.writes and run.source is None and "logits" in run.model.outputs
 
 
 def following(run: Run, *force: int) -> tuple[Step, ...]:
-    """The next tokens, as Decode writes them, those of `force` first: greedy at temperature 0, else sampled. Nothing behind a text that has ended."""
+    """Return the next tokens, as Decode writes them, those of `force` first: greedy at temperature 0, else sampled. None after a text that has ended."""
     params = data.Params(run.model.name, run.side.text, **_how(), n=AHEAD, force=tuple(enumerate(force)))
     with engine_client.many() as ask:
         return data.compute(params, ask, None if force else run).steps
 
 
 def text_of(run: Run, steps: tuple[Step, ...], at: int) -> str:
-    """The text of the steps up to `at`, and of those behind it that finish a character; "" where they are no text."""
+    """Return the text of the steps up to `at`, and of those after it that finish a character; "" where they are no text."""
     for step in steps[at:]:
         text, pending = continuation(run, step.ids)
         if not pending:
@@ -44,14 +44,14 @@ def text_of(run: Run, steps: tuple[Step, ...], at: int) -> str:
 
 
 def ghosts(steps: tuple[Step, ...], last: str) -> list[After]:
-    """The same as the picture draws them."""
+    """Return the same as the picture draws them."""
     ends = [place for place, step in enumerate(steps, 1) if step.ends]
     words = pieces([last, *(step.token for step in steps)], ends)[1:]
     return [After(visible(word), _chance(step)) for word, step in zip(words, steps, strict=True)]
 
 
 def show(run: Run, steps: tuple[Step, ...]) -> None:
-    """The most probable next tokens to choose from, the temperature, and the way to Decode with the same text and steps.
+    """Draw the most probable next tokens to choose from, the temperature, and the way to Decode with the same text and steps.
 
     A token that is no text, as a mark, is not offered; one that begins a character is written with what finishes it.
     """
@@ -95,19 +95,19 @@ def show(run: Run, steps: tuple[Step, ...]) -> None:
 
 
 def write(run: Run, steps: tuple[Step, ...]) -> None:
-    """A word behind the text was touched: it is written, with those before it."""
+    """Write a touched word that follows the text, with those before it."""
     at = touched_continuation("look.words.False")
     if at is not None and at < len(steps):
         _append(text_of(run, steps, at))
 
 
 def just_written() -> bool:
-    """Whether a token was just written: then the whole page has to follow, not the picture alone."""
+    """Return whether a token was just written: then the whole page has to follow, not the picture alone."""
     return bool(st.session_state.pop(_WRITTEN, False))
 
 
 def _tail(run: Run, one: Candidate) -> str:
-    """What is written where this token is chosen."""
+    """Return the text of this token and of those that it needs."""
     text, pending = continuation(run, (one.id,))
     return text_of(run, following(run, one.id), 0) if pending else text
 
@@ -136,5 +136,5 @@ def _how() -> dict[str, Any]:
 
 
 def _chance(step: Step) -> str:
-    """The probability with which it was taken: of the model itself, or at this temperature."""
+    """Return the probability with which it was taken: of the model itself, or at this temperature."""
     return percent(step.chosen_candidate.after if step.filters else step.chosen_candidate.before)

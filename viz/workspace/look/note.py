@@ -1,4 +1,4 @@
-"""What there is to see in a ready-made sentence, whether the model did with it what was promised, and whose translation is in the picture."""
+"""The notes on a ready-made sentence: what there is to see in it, whether the model met its promise, and whose translation is in the picture."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from viz.workspace.shared import presets
 
 
 def show(run: Run, *, given: bool, side: Literal["left", "center"]) -> None:
-    """Quiet lines below the picture; nothing for a sentence of the visitor's that the model translates itself, to an end."""
+    """Draw quiet lines below the picture; none for a sentence of the visitor's that the model translates itself, to an end."""
     spec = run.model.spec
-    row = presets.chosen(run.model.name, spec)
+    row = presets.preset_in_boxes(run.model.name, spec)
     opening = (run.source or run.side).text
-    failed = "" if given else _failed(presets.chosen(run.model.name, spec, opening), run)
+    failed = "" if given else _failed(presets.preset_in_boxes(run.model.name, spec, opening), run)
     if row is None and not given and not failed:
         return
     with st.container(gap=None, horizontal_alignment=side):
@@ -45,7 +45,7 @@ def show(run: Run, *, given: bool, side: Literal["left", "center"]) -> None:
 
 
 def _failed(row: Preset | None, run: Run) -> str:
-    """That the model finds no end, or what it did instead of what the ready-made sentence promised."""
+    """Return that the model finds no end, or its output in place of the promise of the ready-made sentence."""
     if told := unfinished_note(run):
         return told
     found = check_preset(row, run) if row else None

@@ -21,7 +21,7 @@ JOINED = {core: link for link, core in pins.AGGREGATES.items()}
 
 
 def onward(place: HeadRef, run: Run, how: str = "one") -> None:
-    """One row: links to what else can be done with this head, and the pin. `how`: the heads of the layer joined."""
+    """Draw one row: links to other pages with this head, and the pin. `how`: the heads of the layer joined."""
     here = (
         {entry.slug for entry in pages.workspace()} if run.model.spec.kind(place.kind).layered else ()
     )  # one alignment is no head among others
@@ -36,7 +36,7 @@ def onward(place: HeadRef, run: Run, how: str = "one") -> None:
 
 
 def course() -> None:
-    """To the chapter of the course that is about the attention on screen, with the sentence."""
+    """Draw the link to the chapter of the course that is about the attention on screen, with the sentence."""
     now = selection.current_selection()
     family = tasks.usable()[now["model"]]
     if family.sentences:
@@ -63,7 +63,7 @@ def course() -> None:
 
 
 def view(place: HeadRef, run: Run, how: str = "one") -> View:
-    """What the full view shows, as it is pinned."""
+    """Return the full view as it is pinned."""
     text = run.source.text if run.source else run.side.text
     target = state.read("target", "") if run.source else ""
     return View(

@@ -111,7 +111,7 @@ def _controls() -> Selection | None:
     text = input_box.draw(opened, task, task.text, drops=() if draws else ("target",))
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         tasks.chips(models, model)
-        input_box.menu(opened, own=True)
+        input_box.menu(opened, with_empty_box=True)
         tasks.menu(models, model)
     shown = Selection(model, text)
     announce(shown)
@@ -140,7 +140,7 @@ def _with_second_text(shown: Selection, view: str) -> Selection:
 @st.fragment
 def _picture(shown: Selection) -> None:
     with errors.guard():
-        if blank.filled() or go_on.just_written():
+        if blank.take_filled() or go_on.just_written():
             st.rerun()  # the box above holds another text now
         view = state.read("view", "", state.one_of(("", "heads", "full")))
         shown = _with_second_text(shown, view)
@@ -200,7 +200,7 @@ def _above(data: Looking, place: HeadRef, view: str, note: Callable[..., None]) 
         alike.show(data.run)
     if data.run.model.spec.framed and "logits" in data.run.model.outputs:
         blank.show(data.run)
-        blank.follows(data.run)
+        blank.show_pair_probabilities(data.run)
     note(side="center")
 
 

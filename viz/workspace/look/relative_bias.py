@@ -1,4 +1,4 @@
-"""What a model adds to its scores for the distance of two positions, head by head: T5's and MPNet's table of relative biases, ALiBi's slopes."""
+"""The values that a model adds to its scores for the distance of two positions, head by head: T5's and MPNet's table of relative biases, ALiBi's slopes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ROW, AROUND = 22, 120
 
 
 def show(run: Run, place: HeadRef) -> None:
-    """A fold with the table of the stack in view; nothing for a model that adds nothing for the distance."""
+    """Draw a fold with the table of the stack in view; none for a model that adds nothing for the distance."""
     found = bias_by_distance(run.model, place.kind)
     if found is None:
         return
@@ -32,7 +32,7 @@ def show(run: Run, place: HeadRef) -> None:
 
 
 def told(found: BiasByDistance, place: HeadRef) -> str:
-    """What the picture says of the head in view, and what its columns are."""
+    """Return the picture of the head in view in words, and the meaning of its columns."""
     row = found.values[place.head]
     if not found.endless:
         return (
@@ -50,7 +50,7 @@ def told(found: BiasByDistance, place: HeadRef) -> str:
 
 @draw_once
 def picture(found: BiasByDistance, head: int) -> vega.Layers:
-    """A row a head, a column a bucket of distances, diverging colours centred on 0; the row of `head` is framed.
+    """Draw a row for each head, a column for each bucket of distances, diverging colours centred on 0; the row of `head` is framed.
 
     >>> one = BiasByDistance((Bucket(1, None, -1), Bucket(0, 0, 0)), np.array([[0.5, -1.0]], dtype=np.float32))
     >>> [layer["mark"]["type"] for layer in picture(one, 0).to_dict()["layer"]]
@@ -93,7 +93,7 @@ def picture(found: BiasByDistance, head: int) -> vega.Layers:
 
 
 def _where(bucket: Bucket) -> str:
-    """In words, from the query.
+    """Return a bucket in words, from the query.
 
     >>> _where(Bucket(1, -1, -1)), _where(Bucket(0, 0, 0)), _where(Bucket(5, 8, 11)), _where(Bucket(7, None, -113))
     ('1 token before it', 'at its own place', '8 to 11 tokens after it', '113 or more tokens before it')

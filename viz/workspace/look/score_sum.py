@@ -112,7 +112,7 @@ def _links(place: HeadRef, parts: list[Part], run: Run) -> None:
 
 
 def _table(run: Run, parts: ScoreParts) -> pd.DataFrame:
-    """One line for each of the largest products, the largest first."""
+    """Return one line for each of the largest products, the largest first."""
     rows = parts.largest(ROWS)
     return pd.DataFrame(
         {

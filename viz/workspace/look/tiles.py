@@ -22,7 +22,7 @@ MANY = 96
 
 
 def heads_grid(run: Run, measured: Mapping[str, HeadHabits], place: HeadRef) -> None:
-    """Every head of this kind as a thumbnail, the clearest of each habit first; a click swaps the picture above."""
+    """Draw every head of this kind as a thumbnail, the clearest of each habit first; a click swaps the picture above."""
     attention, heads, key = attention_of(run, place.kind), measured[place.kind], grid_key(place.kind)
     tiles = remembered(heads, "tiles", lambda: _tiles(heads))
     packet = remembered(
@@ -56,7 +56,7 @@ def heads_grid(run: Run, measured: Mapping[str, HeadHabits], place: HeadRef) -> 
 
 
 def _open(kind: str) -> None:
-    """The visitor clicked a tile: its head is the one of the run that follows."""
+    """Choose the head of the tile that was clicked for the run that follows."""
     at, _ = clicked_head(grid_key(kind))
     if at is not None:
         show_head(HeadRef(kind, *at))
@@ -64,7 +64,7 @@ def _open(kind: str) -> None:
 
 @dataclass(frozen=True)
 class Tiles:
-    """What the battery says about all heads of a kind: (layer, head) tables, the habits and the heads with the clearest first."""
+    """The battery's measures of all heads of a kind: (layer, head) tables, the habits and the heads with the clearest first."""
 
     kinds: list[list[str]]
     scores: list[list[float]]
@@ -84,7 +84,7 @@ def _tiles(heads: HeadHabits) -> Tiles:
 
 
 def measures(attention: Attention) -> dict[str, np.ndarray]:
-    """Figures of this sentence by which the tiles can be ordered and coloured."""
+    """Return figures of this sentence by which the tiles can be ordered and coloured."""
     w = attention.weights
     return {
         "entropy here, bits": entropy(w).mean(-1) / np.log(2),

@@ -27,7 +27,7 @@ def show(run: Run) -> None:
 
 
 def classes(run: Run) -> None:
-    """The words that it does not know; the most probable classes with their probabilities."""
+    """Draw the words that the model does not know; the most probable classes with their probabilities."""
     scores, names = run.classes, run.model.class_names
     shares = chances(run.model, scores if scores.ndim == 1 else scores[run.side.n_real - 1])
     order = np.argsort(-shares, kind="stable")
@@ -53,7 +53,7 @@ def classes(run: Run) -> None:
 
 
 def score(run: Run) -> None:
-    """The one number of a reranker or a regression, and what it is as a probability."""
+    """Draw the one number of a reranker or a regression, and its value as a probability."""
     value = float(run.score[0])
     st.markdown(
         f"Its score of {'the two texts' if run.side.pair else 'the text'}: **{value:.3f}** "
@@ -63,7 +63,7 @@ def score(run: Run) -> None:
 
 
 def tags(run: Run) -> None:
-    """Each word with its tag; words outside of everything in grey."""
+    """Draw each word with its tag; words outside of everything in grey."""
     words = tagged_words(run)
     shown = [
         f":gray[{literal(each.word)}]"
@@ -76,7 +76,7 @@ def tags(run: Run) -> None:
 
 
 def answer(run: Run) -> None:
-    """The span in which it finds an answer, with the probabilities of both ends."""
+    """Draw the span of the answer, with the probabilities of both ends."""
     found = answer_span(run)
     if found is None:
         st.markdown("There is no word in which it could find an answer.", width="content")

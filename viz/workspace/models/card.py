@@ -16,7 +16,7 @@ from viz.workspace.shared.card_text import card_text
 
 
 def draw(name: str, card: str, training: Training | None, heads: HeadMeasures | None, *, ours: bool) -> None:
-    """Our own cards are Markdown, their curve and heads drawn here; a foreign one is shown as the text it is."""
+    """Draw a card: our own ones are Markdown, their curve and heads drawn here; a foreign one is shown as the text it is."""
     if not ours:
         st.code(card_text(card) or "This folder has no card.", language=None, wrap_lines=True)
         return

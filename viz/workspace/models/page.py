@@ -69,7 +69,7 @@ MEASURES = {name: measure for name, measure in KNOWN.items() if measure.telling}
 
 
 def compute(_: Params = Params()) -> tuple[ModelCard, ...]:
-    """Every listed model in order; one that cannot be opened does not hide the others."""
+    """Return every listed model in order; one that cannot be opened does not hide the others."""
     terms = read_manifest(shipped_folder())
     return tuple(
         _shown(listing, terms.get(listing.name)) for listing in core.serving.engine.default().models()
@@ -77,7 +77,7 @@ def compute(_: Params = Params()) -> tuple[ModelCard, ...]:
 
 
 def page() -> None:
-    """The list, of which one card is open; two beside each other; all in a table."""
+    """Draw the list, of which one card is open; two beside each other; all in a table."""
     page_parts.title(PAGE, lesson_only=True)
     found = compute()
     if not found:
@@ -121,7 +121,7 @@ def _chosen(fine: Mapping[str, ModelCard]) -> str:
 
 
 def _group(name: str, family: str) -> str:
-    """The group of a model: by what its family reads and writes, the models of toy tasks for themselves."""
+    """Return the group of a model: by the input and output of its family, the models of toy tasks for themselves."""
     spec = families()[family]
     if spec.reads:
         return SENSES
@@ -156,7 +156,7 @@ def _card(model: ModelCard) -> None:
 
 
 def _scores(model: ModelCard) -> None:
-    """One row of bars a measure: the model and its baselines on the same split; then what was measured part by part."""
+    """Draw one row of bars for each measure: the model and its baselines on the same split; then the measures part by part."""
     for measure, how in MEASURES.items():
         for split in dict.fromkeys(score.split for score in model.scores if score.measure == measure):
             rows = [score for score in model.scores if (score.measure, score.split) == (measure, split)]
@@ -180,7 +180,7 @@ def _scores(model: ModelCard) -> None:
 
 
 def _compared(fine: Sequence[ModelCard]) -> None:
-    """Two models side by side: their facts, and the measures that both were given."""
+    """Draw two models side by side: their facts, and the measures that both were given."""
     if len(fine) < 2:
         return
     with page_parts.fold("Compare two models", "models.compare") as fold:

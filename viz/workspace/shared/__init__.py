@@ -1,1 +1,1 @@
-"""What several pages of the workspace have in common."""
+"""Parts that several pages of the workspace share."""

@@ -1,4 +1,4 @@
-"""What a model that fills blanks has to say: the hidden word, and whether a second text follows the first."""
+"""Predictions for blanks: the words for each hidden place, and whether a second text follows the first."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ _BLANK = re.compile(r"_{2,}|<mask>|\[mask\]", re.IGNORECASE)
 
 
 def read_by(model: Model, text: str) -> str:
-    """The text as this model reads it: one that fills blanks has its own sign for them."""
+    """Return the text as this model reads it: one that fills blanks has its own mask token for them."""
     return blanked(text, sign(model))
 
 
 def sign(model: Model) -> str | None:
-    """The mask token of a model that reads blanks, as it is typed."""
+    """Return the mask token of a model that reads blanks, as it is typed; None for other models."""
     mask = model.tokenizer.mask if model.spec.framed else None
     return None if mask is None else model.tokenizer.token(mask)
 
 
 def blanked(text: str, mask: str | None) -> str:
-    """The text with the model's own sign for each blank, however it was typed.
+    """Return the text with the model's mask token for each blank, however it was typed.
 
     >>> blanked("A ___ and a <mask>, a [mask].", "[MASK]")
     'A [MASK] and a [MASK], a [MASK].'
@@ -44,15 +44,15 @@ def blanked(text: str, mask: str | None) -> str:
 
 @dataclass(frozen=True)
 class Blanks:
-    """A text with its blanks, and what was chosen for each so far; the second text, if there is one, stands behind `BETWEEN`."""
+    """A text with its blanks, and the word chosen for each so far; a second text, if there is one, follows after `BETWEEN`."""
 
     template: str
     mask: str
     words: tuple[str | None, ...]
 
     @classmethod
-    def of(cls, run: Run) -> Blanks:
-        """The blanks of this text: those that were there before words were chosen for them, as long as nothing else was changed."""
+    def from_run(cls, run: Run) -> Blanks:
+        """Return the blanks of this text: those that were there before words were chosen for them, as long as nothing else was changed."""
         mask = run.model.tokenizer.mask
         sign = "" if mask is None else run.model.tokenizer.token(mask)
         text = BETWEEN.join(filter(None, (run.side.text, run.side.pair)))
@@ -60,15 +60,15 @@ class Blanks:
         held = st.session_state.get(_BLANKS)
         return (
             held
-            if held and held.mask == sign and held.written() == text
+            if held and held.mask == sign and held.filled_text() == text
             else cls(text, sign, (None,) * (count if count == len(blank_rows(run)) else 0))
         )
 
-    def with_(self, number: int, word: str | None) -> Blanks:
+    def replace_word(self, number: int, word: str | None) -> Blanks:
         return replace(self, words=(*self.words[:number], word, *self.words[number + 1 :]))
 
-    def written(self) -> str:
-        """The text as it is read: a chosen word in its place, the others still blank.
+    def filled_text(self) -> str:
+        """Return the text as it is read: a chosen word in its place, the others still blank.
 
         >>> Blanks("A [MASK] and a [MASK].", "[MASK]", ("cat", None)).written()
         'A cat and a [MASK].'
@@ -83,19 +83,19 @@ class Blanks:
 
 
 def show(run: Run) -> None:
-    """The most probable words for each blank. One that is chosen is written into the sentence; the guesses stay, so that another can be tried."""
-    found = Blanks.of(run)
+    """Draw the most probable words for each blank. A chosen one is put into the sentence; the guesses stay, so that another can be tried."""
+    found = Blanks.from_run(run)
     if not found.words:
         st.caption("Write ___ in the place of a word, and the model predicts the word that is missing.")
     for number in range(len(found.words)):
         _choice(run, found, number)
 
 
-def _choice(run: Run, found: Blanks, number: int) -> None:
-    """The guesses for one blank, with the words that were chosen for the others in their places."""
-    word, many = found.words[number], len(found.words)
-    empty = found.with_(number, None)
-    text, _, pair = empty.written().partition(BETWEEN)
+def _choice(run: Run, blanks: Blanks, number: int) -> None:
+    """Draw the guesses for one blank, with the words that were chosen for the others in their places."""
+    word, many = blanks.words[number], len(blanks.words)
+    empty = blanks.replace_word(number, None)
+    text, _, pair = empty.filled_text().partition(BETWEEN)
     here = run if word is None else look_at(run.model.name, text, None, pair or None)
     row = blank_rows(here)[empty.words[:number].count(None)]
     chances = dict(top_predictions(here, row))
@@ -104,7 +104,7 @@ def _choice(run: Run, found: Blanks, number: int) -> None:
             word
         ]  # it was among the first before another blank was filled
     which = "the blank" if many == 1 else f"blank {number + 1} of {many}"
-    key = f"look.blank:{number}:{empty.written()}"
+    key = f"look.blank:{number}:{empty.filled_text()}"
     st.pills(
         f"Which word stands in {which}? Its guesses, with their probabilities:"
         + (" Touch the chosen one to make it a blank again." if word else ""),
@@ -112,18 +112,18 @@ def _choice(run: Run, found: Blanks, number: int) -> None:
         key=key,
         default=state.seed_widget(key, word),
         on_change=_fill,
-        args=(key, found, number),
+        args=(key, blanks, number),
         format_func=lambda word: f"{literal(word)} :gray[:small[{percent(chances[word])}]]",
     )
 
 
 def second_text() -> str:
-    """The box of the second text, which is read behind the first."""
+    """Draw the box of the second text, which is read after the first, and return it."""
     return controls.text("A second text, read after the first (leave it empty for none)", "pair", "")
 
 
-def follows(run: Run) -> None:
-    """What the model thinks of the second text as the continuation of the first, or of the order of the two."""
+def show_pair_probabilities(run: Run) -> None:
+    """Show how probable the second text is as the continuation of the first, or the order of the two."""
     if run.side.pair is not None and "next_sentence" in run.model.outputs:
         st.text(
             f"That the second text follows the first has, for this model, a probability of {percent(softmax(run.next_sentence)[0])}."
@@ -134,13 +134,13 @@ def follows(run: Run) -> None:
         )
 
 
-def _fill(key: str, found: Blanks, number: int) -> None:
-    chosen = found.with_(number, st.session_state.get(key))
-    text, _, pair = chosen.written().partition(BETWEEN)
+def _fill(key: str, blanks: Blanks, number: int) -> None:
+    chosen = blanks.replace_word(number, st.session_state.get(key))
+    text, _, pair = chosen.filled_text().partition(BETWEEN)
     state.write(text=text, **({"pair": pair} if pair else {}))
     st.session_state.update({_BLANKS: chosen, _FILLED: True})
 
 
-def filled() -> bool:
-    """Whether a guess was just written into the sentence: then the whole page has to follow, not the picture alone."""
+def take_filled() -> bool:
+    """Return, once, whether a guess was just put into the sentence: then the whole page has to follow, not the picture alone."""
     return bool(st.session_state.pop(_FILLED, False))

@@ -8,7 +8,7 @@ HEAD = re.compile(r"\A\ufeff?---[ \t]*\r?\n.*?^---[ \t]*\r?$", re.DOTALL | re.MU
 
 
 def card_text(card: str) -> str:
-    """What a README says to people: without the YAML head that the Hub reads, and without comments.
+    """Return the text of a README for people: without the YAML head that the Hub reads, and without comments.
 
     >>> card_text("---\\nlicense: mit\\n---\\n# A model"), card_text("--- no head ---")
     ('# A model', '--- no head ---')

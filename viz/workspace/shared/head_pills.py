@@ -89,9 +89,9 @@ def draw_pills(measured: Mapping[str, HeadHabits], now: HeadRef, run: Run | None
         )
 
 
-def explain_names(measured: Mapping[str, HeadHabits], shown: Collection[HeadRef]) -> str:
+def explain_names(measured: Mapping[str, HeadHabits], heads: Collection[HeadRef]) -> str:
     """Explain heads, how L1.H5 is read, and the names of these heads: by the glossary, and the test behind each name."""
-    found = {measured[place.kind].kind(place.layer, place.head): place for place in shown}
+    found = {measured[place.kind].kind(place.layer, place.head): place for place in heads}
     names = "".join(f"\n- **{HABIT_NAMES[habit]}**: {TESTS[habit]}" for habit in found if habit in TESTS)
     return f"{term('head').sentence}\n\nThe names say what a head did in a test, on sentences of ours:{names}"
 
@@ -102,13 +102,13 @@ def _store(key: str) -> None:
         select_head(place)
 
 
-def touched_word(found: Run, kind: str) -> str | None:
+def touched_word(run: Run, kind: str) -> str | None:
     """Return the word that the link selects; it is forgotten when another sentence, model or kind is shown."""
-    now = (found.model.name, found.side.text, found.source.text if found.source else "", kind)
+    now = (run.model.name, run.side.text, run.source.text if run.source else "", kind)
     before = st.session_state.get("look.shown")
     st.session_state["look.shown"] = now
-    first = blank_rows(found)[:1]
-    hidden = [word for word, text in enumerate(found.side.words) if text.pieces[0] in first]
+    first = blank_rows(run)[:1]
+    hidden = [word for word, text in enumerate(run.side.words) if text.pieces[0] in first]
     start = str(hidden[0]) if hidden else None
     if before not in (None, now):
         state.write(**{"look.word": None})

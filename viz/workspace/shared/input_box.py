@@ -17,7 +17,7 @@ CANVAS = 168
 
 
 def draw(model: Model, task: Task, first: str, *, drops: Sequence[str] = ()) -> str:
-    """What is read, kept as `text`; `first` stands there before any choice, and another one takes back the choices named in `drops`."""
+    """Draw the input and return it; it is kept as `text`. `first` is its value before any choice, and a change takes back the choices named in `drops`."""
     with st.container(gap="xxsmall", key="landing-box"):
         if patches.reads_patches(model):
             return doodle.draw(
@@ -29,12 +29,12 @@ def draw(model: Model, task: Task, first: str, *, drops: Sequence[str] = ()) -> 
     return text
 
 
-def menu(model: Model, *, own: bool = False) -> None:
-    """Ready-made sentences, and with `own` an empty box; a canvas has its doodles beside it, and here the place for a file."""
+def menu(model: Model, *, with_empty_box: bool = False) -> None:
+    """Draw the menu of ready-made sentences, and `with_empty_box` a button for an own one; a canvas has its doodles beside it, and here a place for a file."""
     if patches.reads_patches(model):
         doodle.place("text")
         return
-    if own:
+    if with_empty_box:
         with st.container(key="leads-to-box", width="content"):
-            st.button("Your own", icon=":material/edit:", type="tertiary", on_click=presets.own)
+            st.button("Your own", icon=":material/edit:", type="tertiary", on_click=presets.put_own)
     presets.menu(model)

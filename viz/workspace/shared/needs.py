@@ -1,4 +1,4 @@
-"""What each page needs of a model, asked before it computes: names of `core.abilities`, one table for all pages."""
+"""The abilities that each page needs of a model, checked before it computes: names of `core.abilities`, one table for all pages."""
 
 from __future__ import annotations
 

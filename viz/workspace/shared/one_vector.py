@@ -7,8 +7,8 @@ import streamlit as st
 from viz.labels import literal
 
 
-def show(source: str, written: str) -> None:
-    """What it read and, in larger type, what it wrote."""
+def show(source: str, output: str) -> None:
+    """Draw the source text and, in larger type, the output."""
     with st.container(border=True, gap="small"):
         st.markdown(f":gray[{literal(source)}]")
-        st.markdown(f"## {literal(written) or '…'}")
+        st.markdown(f"## {literal(output) or '…'}")

@@ -29,7 +29,7 @@ Texts = dict[str, str]
 
 
 def kinds(model: str, family: Family) -> tuple[str, ...]:
-    """The kinds of sentences that fit the task of a model."""
+    """Return the kinds of sentences that fit the task of a model."""
     if kind := kind_of(model):
         return (kind,)
     if family.sentences:
@@ -40,12 +40,12 @@ def kinds(model: str, family: Family) -> tuple[str, ...]:
 
 
 def fitting(model: Model) -> tuple[Preset, ...]:
-    """The sentences that this model can read as they are meant, in the order of the file."""
+    """Return the sentences that this model can read as they are meant, in the order of the file."""
     return remembered(model, "presets.fitting", lambda: _fitting(model))
 
 
 def readable(model: Model, text: str) -> bool:
-    """Whether a model has tokens for a text of ours: its tokenizer decides. A blank is none of the words."""
+    """Return whether a model has tokens for a text of ours: its tokenizer decides. A blank counts as no word."""
     return (
         model.spec.reads is not None
         or input_hints.is_shipped(model.name)
@@ -70,7 +70,7 @@ def _fitting(model: Model) -> tuple[Preset, ...]:
 
 
 def telling(rows: Sequence[Preset]) -> tuple[Preset, ...]:
-    """A first few: one of each thing there is to see, as many of each kind; in the order given.
+    """Return a first few: one of each thing there is to see, as many of each kind; in the order given.
 
     >>> [row.task for row in telling([row for row in texts("presets") if row.kind == "translate"])]
     ['a saying', 'word order', 'a word too few', 'coreference', 'gender']
@@ -83,18 +83,18 @@ def telling(rows: Sequence[Preset]) -> tuple[Preset, ...]:
 
 
 def now() -> Texts:
-    """What stands in the boxes by the visitor's choice (nothing: the page's opening sentence)."""
+    """Return the texts in the boxes by the visitor's choice; none where the page shows its opening sentence."""
     return {name: value for name in NAMES if (value := state.read(name, ""))}
 
 
-def same(row: Preset, chosen: Texts) -> bool:
-    """Whether the boxes hold this sentence and nothing that the visitor typed."""
-    second = chosen.get("pair", "") == (row.second if row.kind == "pair" else "")
-    return chosen.get("text") == row.text and second and chosen.get("target", row.second) == row.second
+def same(row: Preset, boxes: Texts) -> bool:
+    """Return whether the boxes hold this sentence and nothing that the visitor typed."""
+    second = boxes.get("pair", "") == (row.second if row.kind == "pair" else "")
+    return boxes.get("text") == row.text and second and boxes.get("target", row.second) == row.second
 
 
-def chosen(model: str, family: Family, opening: str = "") -> Preset | None:
-    """The sentence in the boxes, if it is a ready-made one for this model; `opening` is what stands there before any choice.
+def preset_in_boxes(model: str, family: Family, opening: str = "") -> Preset | None:
+    """Return the ready-made sentence in the boxes, if it is one for this model; `opening` is the text of the box before any choice.
 
     What is said of it holds for the models that it was made for.
     """
@@ -105,7 +105,7 @@ def chosen(model: str, family: Family, opening: str = "") -> Preset | None:
 
 
 def leave(model: str, family: Family) -> None:
-    """Before another model: take back a ready-made sentence that is none for it, and what is a picture where it reads sentences or the other way round."""
+    """Take back, before another model, a ready-made sentence that does not fit it, and a picture where it reads sentences or the other way round."""
     if bool(family.reads) != now().get("text", "").startswith(doodles.PREFIX) or (
         not typed(now())
         and not any(
@@ -115,10 +115,10 @@ def leave(model: str, family: Family) -> None:
         state.write(**dict.fromkeys(NAMES))
 
 
-def typed(held: Texts) -> bool:
-    """Whether the visitor typed any of it."""
-    return any(value.strip() for value in held.values()) and not any(
-        same(row, held) for row in texts("presets")
+def typed(boxes: Texts) -> bool:
+    """Return whether the visitor typed any of it."""
+    return any(value.strip() for value in boxes.values()) and not any(
+        same(row, boxes) for row in texts("presets")
     )
 
 
@@ -135,14 +135,14 @@ def take(row: Preset) -> None:
     put({"text": row.text} | ({"pair": row.second} if row.kind == "pair" else {}))
 
 
-def own() -> None:
-    """The visitor's own sentence: the one typed before, or an empty box."""
+def put_own() -> None:
+    """Fill the boxes with the visitor's own sentence: the one typed before, or an empty box."""
     kept: Texts = st.session_state.get(_TYPED, {})
     put(kept if kept and not typed(now()) else {"text": ""})
 
 
 def menu(model: Model) -> None:
-    """The control: a small button that opens the list. The list is made when it is open, and closes with a choice.
+    """Draw a small button that opens the list. The list is made when it is open, and closes with a choice.
 
     A model that was trained here has none: its opening line is made for it. Nor has one that can read none of our sentences.
     """
@@ -193,7 +193,7 @@ def _menu(model: Model, key: str) -> None:
 
 
 def _choice(heading: str, rows: list[Preset], key: str, kind: str) -> None:
-    """The sentences of one kind below each other, the one in the boxes marked; a touch takes another and closes the list."""
+    """Draw the sentences of one kind below each other, the one in the boxes marked; a touch takes another and closes the list."""
     name, held = f"{key}:{kind}", now()
     lit = state.seed_widget(name, next((place for place, row in enumerate(rows) if same(row, held)), None))
 

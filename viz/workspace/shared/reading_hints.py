@@ -1,4 +1,4 @@
-"""What the model in view can read, on the pages for free work: there a ready-made sentence is one touch away."""
+"""Hints on the input that the model in view reads, on the pages for free work: there a ready-made sentence is one touch away."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def hint(model: Model, box: str) -> str:
 
 
 def _most(model: Model) -> str:
-    """How much is read, and whether it is the page that reads no more."""
+    """Return how much is read, and whether it is the page that reads no more."""
     most = bounds.token_limit(model)
     page = not input_hints.is_shipped(model.name) and most < model.config.n_ctx - bounds.n_special(model)
     return f"up to {most:,} tokens" + (f" here, of {model.config.n_ctx:,} at once" if page else "")

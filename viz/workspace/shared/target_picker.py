@@ -1,4 +1,4 @@
-"""Which word of a run a page asks about: the row of the output and the token, in the link, forgotten with the sentence."""
+"""The choice of a target: the row of the output and the token that a page asks about, in the link, forgotten with the sentence."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ CHOICES = {
 """Labels of the menus for a choice among an output, and of no second one."""
 
 
-def named(run: Run, index: int) -> str:
-    """A word, a class, a tag."""
+def choice_name(run: Run, index: int) -> str:
+    """Return the name of a word, a class or a tag."""
     return word(run.choice(index))
 
 
 def fixed(model: str, text: str, target: str | None, keep: tuple[str, ...]) -> Run:
-    """The run that others are compared with; a translator's own translation is read back as a given one.
+    """Return the run that others are compared with; a translator's own translation is read back as a given one.
 
     What it writes token by token may be cut into other pieces when it is given as text: then no place would stand
     beside its like.
@@ -65,13 +65,13 @@ def forget(slot: str, now: object, *names: str) -> None:
         state.write(**{name: None for name in names if not state.link_chooses(name)})
 
 
-def told(run: Run) -> tuple[str, str, str]:
-    """What tells one run's words from another's."""
+def run_identity(run: Run) -> tuple[str, str, str]:
+    """Return the values by which one run's words differ from another's: model, source text, text."""
     return run.model.name, run.source.text if run.source else "", run.side.text
 
 
 def begin(text: str) -> str:
-    """A sentence from its beginning; the words in it stay as they are.
+    """Return a phrase with a capital at its beginning; the words in it stay as they are.
 
     >>> begin("behind “Mary”")
     'Behind “Mary”'
@@ -80,19 +80,19 @@ def begin(text: str) -> str:
 
 
 def place(run: Run, row: int) -> str:
-    """A row of the output in words: what stands before it, and the word that follows where the text has one."""
+    """Return the name of a row of the output: the words before it, and the word that follows where the text has one."""
     if run.model.main_output != "logits":
         return row_name(run, row)
     framed = run.model.spec.framed
     tokens = [word(token) for token in run.tokens[max(0, row - BEFORE + (not framed)) : row + (not framed)]]
     dots = "… " if row >= BEFORE + framed else ""
     found = true_token(run, row)
-    after = "?" if found is None or row in blank_rows(run) else named(run, found)
+    after = "?" if found is None or row in blank_rows(run) else choice_name(run, found)
     return shorten(f"{dots}{' '.join(tokens)} ▸ {after}", 60)
 
 
-def behind(run: Run, row: int) -> str:
-    """Where a row stands, for a sentence: a decoder predicts behind a word, a masked language model and a tagger at it; a class is that of the whole."""
+def position_phrase(run: Run, row: int) -> str:
+    """Return the position of a row as a phrase: a decoder predicts after a word, a masked language model and a tagger at it, a class is that of the whole input."""
     if run.model.whole_input:
         return "of the whole input"
     if run.model.main_output == "answer":
@@ -102,7 +102,7 @@ def behind(run: Run, row: int) -> str:
 
 
 def row_name(run: Run, row: int) -> str:
-    """Return the name of a row of the output: the token that stands there, an edge of the answer, the whole text."""
+    """Return the name of a row of the output: its token, an edge of the answer, the whole text."""
     if run.model.whole_input:
         return "the whole text"
     return f"{EDGES[row]} of the answer" if run.model.main_output == "answer" else word(run.tokens[row])
@@ -114,7 +114,7 @@ def row_names(run: Run) -> list[str]:
 
 
 def row(run: Run, slug: str) -> int:
-    """The place that is asked about, from a list."""
+    """Draw the list of positions, and return the chosen row."""
     writes = run.model.main_output == "logits" and not run.model.spec.framed
     label = (
         "Which position (▸ the word that is written next)"
@@ -126,9 +126,9 @@ def row(run: Run, slug: str) -> int:
     )
 
 
-def asked(run: Run, slug: str) -> OutputTarget:
-    """Place, word and, where the visitor types one, the word that it is compared with; or both, typed. Of classes, one or two."""
-    forget(f"{slug}.sentence", told(run), f"{slug}.row", f"{slug}.word", f"{slug}.other")
+def pick_target(run: Run, slug: str) -> OutputTarget:
+    """Draw the choice of position, word and an optional word to compare with, and return it; of classes, one or two."""
+    forget(f"{slug}.sentence", run_identity(run), f"{slug}.row", f"{slug}.word", f"{slug}.other")
     if run.model.main_output == "score":
         return output_target(run, 0, 0)
     if run.model.main_output != "logits":
@@ -144,20 +144,20 @@ def asked(run: Run, slug: str) -> OutputTarget:
 
 
 def _choice(run: Run, slug: str) -> OutputTarget:
-    """A class, a tag at a word, or an edge of the answer: the one that the model outputs before any choice, and another that it is compared with, or none."""
+    """Draw the choice of a class, a tag at a word or an edge of the answer, and of another to compare it with, and return it."""
     label, none = CHOICES[run.model.main_output]
     spots = st.columns(2 if run.model.whole_input else [2, 1, 1])
     at = 0
     if not run.model.whole_input:
         with spots[0]:
             at = row(run, slug)
-        forget(f"{slug}.place", (told(run), at), f"{slug}.word", f"{slug}.other")
+        forget(f"{slug}.place", (run_identity(run), at), f"{slug}.word", f"{slug}.other")
     shares = chances(run.model, run.scores[at])
     order = [int(index) for index in np.argsort(-shares, kind="stable")][:CLASSES]
     linked = state.read(f"{slug}.word", order[0], state.whole_number(0, len(shares) - 1))
 
     def option(index: int) -> str:
-        return none if index < 0 else f"{named(run, index)}  {percent(shares[index])}"
+        return none if index < 0 else f"{choice_name(run, index)}  {percent(shares[index])}"
 
     with spots[-2]:
         token = controls.select(
@@ -169,59 +169,59 @@ def _choice(run: Run, slug: str) -> OutputTarget:
     return output_target(run, at, token, None if against < 0 else against)
 
 
-def _token(run: Run, at: int, slug: str) -> int:
-    """One of the model's own guesses, the word that the text has, or the one that the link names."""
-    forget(f"{slug}.place", (told(run), at), f"{slug}.word")
-    shares = softmax(run.scores[at].astype(np.float64))
+def _token(run: Run, row_number: int, slug: str) -> int:
+    """Draw the choice among the model's own guesses, the word of the text and the one that the link names, and return it."""
+    forget(f"{slug}.place", (run_identity(run), row_number), f"{slug}.word")
+    shares = softmax(run.scores[row_number].astype(np.float64))
     best = [int(index) for index in np.argsort(-shares, kind="stable")[:GUESSES]]
     linked = state.read(f"{slug}.word", best[0], state.whole_number(0, len(shares) - 1))
     options = list(
-        dict.fromkeys(index for index in (*best, true_token(run, at), linked) if index is not None)
+        dict.fromkeys(index for index in (*best, true_token(run, row_number), linked) if index is not None)
     )
     return controls.select(
         "Which word",
         options,
         f"{slug}.word",
         best[0],
-        lambda index: f"{named(run, index)}  {percent(shares[index])}",
+        lambda index: f"{choice_name(run, index)}  {percent(shares[index])}",
     )
 
 
-def _compared(run: Run, at: int, token: int, typed: list[str]) -> OutputTarget:
-    """The chosen word, against a typed one; of two typed words the first against the second."""
+def _compared(run: Run, row_number: int, token: int, typed: list[str]) -> OutputTarget:
+    """Return the chosen word against a typed one; of two typed words the first against the second."""
     try:
         ids = [run.model.token_id(word) for word in typed[:2]]
     except InputError as error:
         notices.show_in_area(error.wrong, error.rule, "Shown without a comparison.")
-        return OutputTarget(at, token)
+        return OutputTarget(row_number, token)
     first, other = ids if len(ids) == 2 else (token, ids[0] if ids else None)
-    return OutputTarget(at, first, None if other == first else other)
+    return OutputTarget(row_number, first, None if other == first else other)
 
 
-def quantity(run: Run, found: OutputTarget) -> str:
+def quantity(run: Run, target: OutputTarget) -> str:
     """Return the name of the number that is asked about, as changes of it are measured.
 
     A score has no probability, and so no logarithm of one.
     """
     if activation_of(run.model) == "none":
         return "the score"
-    return f"{'the logit difference' if found.is_score else 'ln p'} of {question(run, found)}"
+    return f"{'the logit difference' if target.is_score else 'ln p'} of {question(run, target)}"
 
 
-def unit(found: OutputTarget) -> str:
+def unit(target: OutputTarget) -> str:
     """Return the unit of that number, to stand after its name: log-probabilities and their differences are in nats."""
-    return "" if found.activation == "none" else ", nats"
+    return "" if target.activation == "none" else ", nats"
 
 
-def activation_code(found: OutputTarget) -> str:
+def activation_code(target: OutputTarget) -> str:
     """Return the argument of `Asked` in lines of Python that says how probabilities are made of scores, where it is not a softmax."""
-    return "" if found.activation == "softmax" else f", activation={found.activation!r}"
+    return "" if target.activation == "softmax" else f", activation={target.activation!r}"
 
 
-def question(run: Run, found: OutputTarget) -> str:
+def question(run: Run, target: OutputTarget) -> str:
     """Return what is asked in words: "was", or "was" against "is"; of a score "the score"."""
     if run.model.main_output == "score":
         return "the score"
-    against = "" if found.against is None else f" against “{named(run, found.against)}”"
-    where = "" if run.model.whole_input else f" {behind(run, found.row)}"
-    return f"“{named(run, found.token)}”{against}{where}"
+    against = "" if target.against is None else f" against “{choice_name(run, target.against)}”"
+    where = "" if run.model.whole_input else f" {position_phrase(run, target.row)}"
+    return f"“{choice_name(run, target.token)}”{against}{where}"

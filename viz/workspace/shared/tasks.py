@@ -1,4 +1,4 @@
-"""What models are asked to do: one chip a task, and where several models do the same, a quiet menu beside the chips."""
+"""Tasks of models: one chip for each, and where several models have the same task, a quiet menu beside the chips."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Task:
 
 TRANSLATE = Task("Translate", "translator-en-es", "She has a white car.", "A sentence in English")
 WRITE = Task("Read and write", "", TRANSLATE.text, "A text to read")
-"""What an encoder-decoder does that somebody brought: into what it turns a text, only its makers know."""
+"""The task of an encoder-decoder that somebody brought: only its makers know into which text it turns another."""
 READ = Task(
     "Read a text", "", "The animal didn't cross the street because it was too tired.", "A text to read"
 )
@@ -60,21 +60,21 @@ TELL = Task(
     "A few sentences, as from a book",
 )
 TOYS = Task("Toy tasks", COPIERS[0], toy=True)
-WRITTEN = "A picture or a sound, written as a short text"
-"""What the box of a model is called that reads no sentence (`Family.reads`)."""
+BOX_OF_OTHER_INPUT = "A picture or a sound, written as a short text"
+"""The label of the box of a model that reads no sentence (`Family.reads`)."""
 SEE = Task("Look at a picture", "vit-doodles")
-ALIKE = Task("How alike are two sentences?", "", "A man is eating food.", "A sentence")
+SIMILARITY = Task("How alike are two sentences?", "", "A man is eating food.", "A sentence")
 CLASSIFY = Task("Classify a text", "", "I loved every minute of it.", "A text to classify")
 SCORE = Task("Score a text", "", "How many people live in Berlin?", "A text, or a question with a passage")
 TAG = Task("Tag words", "", "Anna Smith lives in Berlin.", "A sentence to tag")
 ANSWER = Task("Find an answer", "", "Who lives in Berlin? Anna lives in Berlin.", "A question and a passage")
-TUNED = {"embedding": ALIKE, "classes": CLASSIFY, "score": SCORE, "tags": TAG, "answer": ANSWER}
+TUNED = {"embedding": SIMILARITY, "classes": CLASSIFY, "score": SCORE, "tags": TAG, "answer": ANSWER}
 """The tasks of fine-tuned models, by what a folder's head outputs (`Listing.does`)."""
 TASKS = (TRANSLATE, WRITE, READ, CONTINUE, FILL, *TUNED.values(), TELL, SEE, TOYS)
 
 
-def asked_of(model: str, family: Family) -> Task:
-    """The task of a model; by its family to fill blanks where it frames a text, to translate (one that was brought: to write) where it reads a source, to tell the kind where it reads by sentences, to look where it reads a picture."""
+def task_of(model: str, family: Family) -> Task:
+    """Return the task of a model: by its family to fill blanks where it frames a text, to translate (a brought one: to write) where it reads a source, to classify where it reads by sentences, to look where it reads a picture."""
     if kind_of(model):
         return TOYS
     if tuned := {**TUNED, "states": READ}.get(_does(model)):
@@ -91,7 +91,7 @@ def asked_of(model: str, family: Family) -> Task:
 
 
 def _does(model: str) -> str:
-    """What a listed or brought model's head outputs; "" for one without such a head."""
+    """Return the output of a listed or brought model's head; "" for one without such a head."""
     try:
         entry = engine_client.entry(model)
     except InputError:
@@ -100,10 +100,10 @@ def _does(model: str) -> str:
 
 
 def opening_with(model: str, family: Family) -> Task:
-    """The task of a model with the text that Look opens with; of a toy task the first of its own, none where the model could not read it."""
-    task, kind, small = asked_of(model, family), kind_of(model), names.task_of(model)
+    """Return the task of a model with the text that Look opens with; of a toy task the first of its own, none where the model could not read it."""
+    task, kind, small = task_of(model, family), kind_of(model), names.task_of(model)
     if family.reads:
-        return replace(task, text=engine_client.open(model).reader.example, box=WRITTEN)
+        return replace(task, text=engine_client.open(model).reader.example, box=BOX_OF_OTHER_INPUT)
     if small:
         return replace(task, text=SMALL_TASKS[small].example, box=SMALL_TASKS[small].says)
     if kind is None:
@@ -113,7 +113,7 @@ def opening_with(model: str, family: Family) -> Task:
 
 
 def usable() -> dict[str, Family]:
-    """The models that can be opened and in whose family words look at words, with their families.
+    """Return the models that can be opened and whose family attends, with their families.
 
     One that is not listed (`core.jobs.names`) is among them where the visitor brought it, or the link names it.
     """
@@ -126,13 +126,13 @@ def usable() -> dict[str, Family]:
         if listing.ok
     }
     linked = state.peek("model")
-    if linked and linked not in named and (entry := _aside(linked)):
+    if linked and linked not in named and (entry := _unlisted_family(linked)):
         named[linked] = families()[entry]
     return {name: family for name, family in named.items() if family.kinds}
 
 
-def _aside(name: str) -> str:
-    """The family of a model that opens without being listed; "" for any other name."""
+def _unlisted_family(name: str) -> str:
+    """Return the family of a model that opens without being listed; "" for any other name."""
     try:
         entry = engine_client.entry(name)
     except InputError:
@@ -140,12 +140,12 @@ def _aside(name: str) -> str:
     return entry.family if entry and entry.ok else ""
 
 
-def in_view(models: dict[str, Family], wanted: str, lacks: Callable[[Model], str]) -> str | None:
-    """The model that is asked for, if it is one of `models`. For any other the page says why it shows nothing, and offers others: None.
+def in_view(models: dict[str, Family], preferred: str, lacks: Callable[[Model], str]) -> str | None:
+    """Return the model that is asked for, if it is one of `models`; for any other draw why it is not shown and offer others, and return None.
 
     `lacks(model)` says what a model has not that this page needs.
     """
-    first = opening(models, wanted)
+    first = opening(models, preferred)
     now = state.peek("model") or first
     problem = _problem(now, models, lacks)
     if problem is None:
@@ -153,7 +153,7 @@ def in_view(models: dict[str, Family], wanted: str, lacks: Callable[[Model], str
     notices.box(problem.wrong, problem.rule, problem.remedy)
     family = usable().get(now)
     others = {name: family for name, family in models.items() if name != now}
-    kin = [name for name in others if family and asked_of(name, others[name]) is asked_of(now, family)]
+    kin = [name for name in others if family and task_of(name, others[name]) is task_of(now, family)]
     if not (state.peek("text") or "").startswith(
         doodles.PREFIX
     ):  # a drawing is kept, and not shown as letters
@@ -189,7 +189,7 @@ def _input_name() -> str:
 
 
 def none_fits(name: str, lacks: Callable[[Model], str]) -> InputError:
-    """What a page says where no model that can be opened is of use to it: of the one that was asked for, why."""
+    """Return the error of a page for which no model can be opened: for the one that was asked for, with its reason."""
     problem = _problem(name, usable(), lacks) if name else None
     return InputError(
         problem.wrong if problem else "No model that this page needs can be opened.",
@@ -199,24 +199,24 @@ def none_fits(name: str, lacks: Callable[[Model], str]) -> InputError:
 
 
 def by_task(models: dict[str, Family]) -> dict[Task, list[str]]:
-    """The models of each task, the one it opens with first; tasks that no model has are left out."""
+    """Return the models of each task, the one it opens with first; tasks without a model are left out."""
     found: dict[Task, list[str]] = {task: [] for task in TASKS}
     for name, family in models.items():
         if not names.is_unlisted(name):
-            found[asked_of(name, family)].append(name)
+            found[task_of(name, family)].append(name)
     return {
         task: sorted(those, key=lambda name: name != task.model) for task, those in found.items() if those
     }
 
 
-def opening(models: dict[str, Family], wanted: str) -> str:
-    """The model a page opens with: the wanted one, else the first of the first task."""
-    return wanted if wanted in models else next(iter(by_task(models).values()))[0]
+def opening(models: dict[str, Family], preferred: str) -> str:
+    """Return the model a page opens with: the preferred one, else the first of the first task."""
+    return preferred if preferred in models else next(iter(by_task(models).values()))[0]
 
 
 def chips(models: dict[str, Family], model: str | None) -> None:
-    """Pills for the tasks; a touch opens the first model of a task. None: no model is in view, none is lit."""
-    offered, now = by_task(models), asked_of(model, models[model]) if model else None
+    """Draw pills for the tasks; a touch opens the first model of a task. None: no model is in view, none is lit."""
+    offered, now = by_task(models), task_of(model, models[model]) if model else None
     key = f"tasks:{state.page()}" + ("" if model else ":none")
     lit = state.seed_widget(key, now and now.chip)
 
@@ -237,8 +237,8 @@ def chips(models: dict[str, Family], model: str | None) -> None:
 
 
 def menu(models: dict[str, Family], model: str) -> None:
-    """The models of the present task by name, where there is more than one."""
-    others = by_task(models).get(asked_of(model, models[model]), [])
+    """Draw the models of the present task by name, where there is more than one."""
+    others = by_task(models).get(task_of(model, models[model]), [])
     if len({*others, model}) < 2:
         return
     key = f"models:{state.page()}"
@@ -266,4 +266,4 @@ def written_by(model: Model) -> str:
     >>> written_by(core.serving.engine.default().open("translator-en-es"))
     'translation'
     """
-    return "translation" if asked_of(model.name, model.spec) is TRANSLATE else "text"
+    return "translation" if task_of(model.name, model.spec) is TRANSLATE else "text"

@@ -36,28 +36,28 @@ MODEL = "gpt-mini"
 class Bench:
     """The selection of a page of the bench, and the container of the links to the other pages."""
 
-    shown: selection.Selection
+    selection_in_view: selection.Selection
     slug: str
     spot: DeltaGenerator
 
     @property
     def model(self) -> str:
         """Return the name of the model."""
-        return self.shown.model
+        return self.selection_in_view.model
 
     @property
     def text(self) -> str:
         """Return the text that the page reads, a part of a long one."""
-        return self.shown.part or self.shown.text
+        return self.selection_in_view.part or self.selection_in_view.text
 
     def announce(self, run: Run | None = None, **more: Any) -> None:
         """Announce the selection with the fields that the page knows by now, such as the head, and draw the links that take it along."""
-        selection.announce(replace(self.shown, **more), run)
+        selection.announce(replace(self.selection_in_view, **more), run)
         row(self.slug, self.spot)
 
 
 def row(slug: str, spot: DeltaGenerator | None = None) -> None:
-    """The links between the pages of the bench; the one in view is a word, not a link."""
+    """Draw the links between the pages of the bench; the one in view is a word, not a link."""
     here = {entry.slug for entry in pages.workspace()}
     with (
         spot or st.container(),
@@ -71,17 +71,17 @@ def row(slug: str, spot: DeltaGenerator | None = None) -> None:
 
 
 def heads(model: Model) -> float:
-    """Runs of a page that takes away each head in turn, with those to compare with."""
+    """Return the runs of a page that ablates each head in turn, with those to compare with."""
     return model.config.n_layers * model.config.n_heads + 4.0
 
 
 def layers(model: Model) -> float:
-    """Runs of a page that reads what stands after each layer."""
+    """Return the runs of a page that reads the values after each layer."""
     return 4.0 * model.config.n_layers
 
 
 def once(_: Model) -> float:
-    """Runs of a page that reads a text a few times."""
+    """Return the runs of a page that reads a text a few times."""
     return 4.0
 
 
@@ -90,7 +90,7 @@ def choose(
     *,
     model: str = MODEL,
     text: str = TEXT,
-    given: bool = False,
+    takes_translation: bool = False,
     lacks: Callable[[Model], str] = lambda _: "",
     runs: Callable[[Model], float] = once,
     each: Callable[[Model], float] = lambda _: 0.0,
@@ -98,8 +98,8 @@ def choose(
 ) -> Bench | None:
     """Draw the choice of a model and a sentence as on Look, and return it: the sentence box, chips of tasks, a quiet menu of models; None for an empty box.
 
-    `needs` says which models the page can use, `lacks(model)` what else the one that is asked for has not: then, too, there is nothing to show.
-    `given`: the page reads a translation that was given. `runs`, and `each` for every token, say how many runs of the text it
+    `needs` says which models the page can use, `lacks(model)` what else the model that is asked for lacks: then, too, there is nothing to show.
+    `takes_translation`: the page reads a translation that was given. `runs`, and `each` for every token, say how many runs of the text it
     makes: so much of a text is taken as is answered in a moment. `opening(model, text)` is the text that another model than `model` opens with,
     instead of that of its task. The page calls `announce` on the result as soon as it knows the rest.
 
@@ -135,7 +135,7 @@ def choose(
         name: state.peek(name) for name in selection.NAMES
     }  # a head stays with its model on a page that shows none
     selection.set_selection(**along | {"model": now, "text": found})
-    _left_out(reader, given)
+    _left_out(reader, takes_translation)
     if not found.strip():
         st.text("Type a sentence above and press Enter.")
         row(slug, spot)
@@ -147,14 +147,14 @@ def choose(
 
 
 def target(model: Model) -> str | None:
-    """The translation that was given for the text, if the model reads one."""
+    """Return the translation that was given for the text, if the model reads one."""
     return (state.read("target", "") or None) if model.spec.has_source else None
 
 
-def _left_out(model: Model, given: bool) -> None:
-    """What was on screen beside the text, and is not read on this page."""
+def _left_out(model: Model, takes_translation: bool) -> None:
+    """Note the inputs of other pages that this page does not read."""
     for name, reads, words in (
-        ("target", model.spec.has_source and not given, "The translation that was given"),
+        ("target", model.spec.has_source and not takes_translation, "The translation that was given"),
         ("pair", model.can("read_pairs"), "The second text"),
     ):
         if reads and (text := state.peek(name)):
@@ -164,7 +164,7 @@ def _left_out(model: Model, given: bool) -> None:
 
 
 def _fits(name: str, missing: Callable[[Model], str]) -> bool:
-    """Whether the network itself has what the page needs."""
+    """Return whether the network itself has what the page needs."""
     try:
         return not missing(model_run.open_model(name))
     except InputError:

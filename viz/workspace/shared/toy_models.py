@@ -35,7 +35,7 @@ BOX = {
 
 
 def kind_of(model: str) -> str | None:
-    """The kind of texts that a model of a toy task reads, at whatever step of its training; None for other models.
+    """Return the kind of texts that a model of a toy task reads, at whatever step of its training; None for other models.
 
     >>> kind_of("induction-tiny at step 10"), kind_of("recorded: copy"), kind_of("gpt-mini")
     ('repeat', 'small', None)
@@ -44,7 +44,7 @@ def kind_of(model: str) -> str | None:
 
 
 def examples_of(model: str) -> tuple[Example, ...]:
-    """Lines of its own task on which the heads of a model are measured that was trained here, is still learning, or reads no sentences; () for others.
+    """Return lines of its own task on which the heads of a model are measured that was trained here, is still learning, or reads no sentences; () for others.
 
     >>> examples_of("gpt-mini"), examples_of("captioner")[0].target[-1]
     ((), '.')
@@ -61,7 +61,7 @@ def examples_of(model: str) -> tuple[Example, ...]:
 
 
 def own_texts(model: str) -> tuple[Example, ...]:
-    """Texts of its own task, for means over what a model reads; () for one that reads sentences.
+    """Return texts of its own task, for means over the inputs of a model; () for one that reads sentences.
 
     >>> len(own_texts("induction-tiny at step 10")) > 8, own_texts("gpt-mini")
     (True, ())

@@ -1,4 +1,4 @@
-"""What can be done to one cell of a head's pattern."""
+"""The changes of one cell of a head's pattern."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def offer(
     keys: list[str],
     mask: np.ndarray,
 ) -> None:
-    """The chosen cell, and the buttons that mask or force it."""
+    """Draw the chosen cell, and the buttons that mask or force it."""
     where = change.before.model.spec.kind(seen.kind).path(seen.layer, "allowed")
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="what_if.cell"):
         if cell is None:

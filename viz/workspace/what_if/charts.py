@@ -24,7 +24,7 @@ def pairs(
     names: tuple[str, str] = ("before", "after"),
     number: Callable[[float], str] = percent,
 ) -> go.Figure:
-    """A row a word, two bars each: the pale one before, the strong one after; the numbers stand behind the bars, as percentages.
+    """Draw a row for each word, two bars each: the pale one before, the strong one after; the numbers follow the bars, as percentages.
 
     >>> pairs(["cat", "dog"], np.array([0.5, 0.1]), np.array([0.2, 0.3])).data[1].text
     ('20%', '30%')
@@ -55,7 +55,7 @@ def pairs(
 
 
 def _shape(words: list[str], least: float, most: float) -> dict[str, Any]:
-    """The layout in one piece: Plotly checks the whole of it anew with each part that is set afterwards."""
+    """Return the layout in one piece: Plotly checks the whole of it again with each part that is set afterwards."""
     return {
         "template": theme.template(),
         "barmode": "group",

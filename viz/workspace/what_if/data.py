@@ -35,7 +35,7 @@ from viz.workspace.shared.toy_models import own_texts
 
 KEEP = ("*.pattern", ENTERS, LEAVES)
 OVER, LINES, DRAWINGS = "our sentences", "lines of its task", "our drawings"
-"""What the mean of a head is taken over: the sentences on which heads are measured; of a model that reads none, lines of its own task, or doodles."""
+"""The texts of the mean of a head: the sentences on which heads are measured; of a model that reads none, lines of its own task, or doodles."""
 FEW = 8
 """So many heads are tried: the one that is missed most is among them nearly always, and each more costs a row of a forward."""
 ROW = "what_if.row"
@@ -57,7 +57,7 @@ class Change:
 
     @property
     def position(self) -> int | None:
-        """The position whose vector says it: of a class or a score the first or the last that its head reads."""
+        """Return the position whose vector the output reads: of a class or a score the first or the last that its head reads."""
         if self.row is None:
             return None
         asked = output_target(self.before, self.row, int(self.before.scores[self.row].argmax()))
@@ -68,12 +68,12 @@ class Change:
         return self.before.model.spec.kind(self.place.kind)
 
     def path(self, leaf: str) -> str:
-        """A value of the layer of the head in view."""
+        """Return the trace path of a value of the layer of the head in view."""
         return self.kind.path(self.place.layer, leaf)
 
 
 def first(model: str, text: str, target: str | None = None) -> Run:
-    """The run as it is. A translation of the model's own is read again as a given one, as the run after the change will be."""
+    """Run the model as it is. A translation of the model's own is read again as a given one, as the run after the change will be."""
     reader = model_run.open_model(model)
     keep = (*KEEP, *((reader.main_output,) if reader.has_scores else ()))
     target = (
@@ -83,7 +83,7 @@ def first(model: str, text: str, target: str | None = None) -> Run:
 
 
 def changed(before: Run, raw: str) -> tuple[Run, tuple[Edit, ...], tuple[InputError, ...]]:
-    """The run with the edits of a link, those that were made, and why others were not; together they may be too much for the model."""
+    """Return the run with the edits of a link, those that were made, and why others were not; together they may be too much for the model."""
     kept, wrong = readable(raw, before)
     try:
         return second(before, kept), kept, wrong
@@ -92,7 +92,7 @@ def changed(before: Run, raw: str) -> tuple[Run, tuple[Edit, ...], tuple[InputEr
 
 
 def second(before: Run, edits: Sequence[Edit]) -> Run:
-    """The same text with the changes made."""
+    """Run the same text with the changes made."""
     keep = (*KEEP, *((before.model.main_output,) if before.model.has_scores else ()))
     return (
         engine_client.run(
@@ -104,7 +104,7 @@ def second(before: Run, edits: Sequence[Edit]) -> Run:
 
 
 def translated(before: Run, edits: Sequence[Edit]) -> str | None:
-    """What the changed translator writes by itself, word after word."""
+    """Return the translation that the changed translator writes by itself, word after word."""
     if before.source is None or not edits:
         return before.target_text
     model, text = before.model, text_of(before)
@@ -133,7 +133,7 @@ def text_of(run: Run) -> str:
 
 
 def readable(raw: str, before: Run) -> tuple[tuple[Edit, ...], tuple[InputError, ...]]:
-    """The edits of a link, and why some of it cannot be made here."""
+    """Return the edits of a link, and why some of it cannot be made here."""
     found: list[Edit] = []
     errors: list[InputError] = []
     for part in filter(None, raw.split(";")):
@@ -146,7 +146,7 @@ def readable(raw: str, before: Run) -> tuple[tuple[Edit, ...], tuple[InputError,
 
 
 def _numbers(before: Run, name: str, where: str, index: int, what: str) -> Tensor:
-    """What a link does not hold: a mean over our sentences, a head of another text, the vector of a word."""
+    """Return the numbers that a link does not hold: a mean over our sentences, a head of another text, the vector of a word."""
     model = before.model
     if name == "word":
         if patches.reads_patches(model):
@@ -174,7 +174,7 @@ def _numbers(before: Run, name: str, where: str, index: int, what: str) -> Tenso
 
 
 def _blank(model: Model, what: str) -> Tensor:
-    """What stands for a patch that is painted over. Raises InputError for anything else in its place."""
+    """Return the numbers of a patch that is painted over. Raises InputError for anything else in its place."""
     if what != BLANK:
         raise InputError(
             f"“{what}” cannot stand in the place of a patch.",
@@ -197,7 +197,7 @@ def _found(model: Model, where: str) -> tuple[Kind, int]:
 
 
 def word_id(model: Model, word: str) -> int:
-    """The one token that a word is. Raises InputError for a word in pieces."""
+    """Return the one token of a word. Raises InputError for a word in pieces."""
     readers = model.tokenizer, model.tokenizer.source
     ids = min((reader.encode(word).ids for reader in readers), key=len)
     if len(ids) != 1:
@@ -210,12 +210,12 @@ def word_id(model: Model, word: str) -> int:
 
 
 def over(model: Model) -> str:
-    """What means are taken over, in the words of a link."""
+    """Return the texts over which means are taken, in the words of a link."""
     return DRAWINGS if patches.reads_patches(model) else LINES if own_texts(model.name) else OVER
 
 
 def means(model: Model, kind: str) -> np.ndarray:
-    """The mean output of every head over these texts: (layer, head, d_head)."""
+    """Return the mean output of every head over these texts: (layer, head, d_head)."""
     read = own_texts(model.name) or head_survey.sentences_for(model)
     targets = [row.target for row in read] if model.spec.has_source and model.head is None else None
     cost = 60.0 * len(read) * model.config.n_layers
@@ -227,7 +227,7 @@ def means(model: Model, kind: str) -> np.ndarray:
 
 
 def telling(before: Run, kind: str, row: int | None) -> HeadRef:
-    """A head without which the model says much less well what it said: of a `FEW` that the gradient points at each is switched off alone.
+    """Return a head without which the model's output is much less probable: each of a `FEW` that the gradient points at is switched off alone.
 
     One below the last layer, where there is one: what the last layer's heads write is read by no other head.
     """
@@ -240,7 +240,7 @@ def telling(before: Run, kind: str, row: int | None) -> HeadRef:
 
 
 def _most_missed(before: Run, kind: str, row: int | None) -> tuple[int, int]:
-    """Layer and head, by one gradient and one batch. What was said: the first word, class, tag or edge, the score, or the whole translation."""
+    """Return layer and head, by one gradient and one batch, for the model's output: the first word, class, tag or edge, the score, or the whole translation."""
     model, text, target = before.model, text_of(before), before.target_text
 
     def said(scores: Tensor) -> Tensor:
@@ -261,7 +261,7 @@ def _most_missed(before: Run, kind: str, row: int | None) -> tuple[int, int]:
 
 
 def said_at(run: Run) -> int | None:
-    """The row that says the next word, the hidden one, the class, the score, a tag or an edge; None where nothing is hidden, or a whole translation is written."""
+    """Return the row of the next word, the hidden one, the class, the score, a tag or an edge; None where nothing is hidden, or a whole translation is written."""
     if not run.model.has_scores:
         return None
     if run.model.main_output != "logits":
@@ -290,12 +290,12 @@ def outcome(change: Change) -> PredictionChange | None:
 
 
 def touches(edit: Edit, change: Change) -> bool:
-    """Whether an edit is about what the head in view hands on."""
+    """Return whether an edit is about the output of the head in view."""
     return isinstance(edit, HEADS) and edit.where == change.path("heads") and edit.head == change.place.head
 
 
 def view(change: Change, seen: HeadRef) -> View:
-    """One head of the changed run, as it is pinned."""
+    """Return one head of the changed run, as it is pinned."""
     return View(
         change.before.model.name,
         text_of(change.before),

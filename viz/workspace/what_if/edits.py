@@ -28,18 +28,18 @@ FACTORS = {"half": 0.5, "double": 2.0}
 
 
 def store(edits: Sequence[Edit], place: HeadRef) -> None:
-    """The edits and the head in view, in the link."""
+    """Store the edits and the head in view in the link."""
     text = to_text(edits) or NONE
     state.write(**{EDITS: text, "kind": place.kind, "layer": place.layer, "head": place.head})
 
 
 def add(change: Change, edit: Edit) -> None:
-    """One more change."""
+    """Add one more change."""
     store([*(other for other in change.edits if other != edit), edit], change.place)
 
 
 def chips(change: Change) -> None:
-    """Each change in words; a touch takes it back."""
+    """Draw each change in words; a touch takes it back."""
     with st.container(horizontal=True, gap="small", vertical_alignment="center", key="what_if.chips"):
         for number, edit in enumerate(change.edits):
             rest = [other for place, other in enumerate(change.edits) if place != number]
@@ -56,12 +56,12 @@ def chips(change: Change) -> None:
 
 
 def told(change: Change) -> str:
-    """All changes in words; "" for none."""
+    """Return all changes in words; "" for none."""
     return "; ".join(said(edit, change.before) for edit in change.edits)
 
 
 def said(edit: Edit, run: Run) -> str:
-    """The edit in words, with the words of this text; another drawing by its name."""
+    """Return the edit in words, with the words of this text; another drawing by its name."""
     if isinstance(edit, PatchHead) and patches.reads_patches(run.model):
         known = {text: f"our {name}" for name, text in doodle.samples().items()}
         edit = replace(edit, recipe=tuple(known.get(str(text), "another drawing") for text in edit.recipe))
@@ -77,7 +77,7 @@ def said(edit: Edit, run: Run) -> str:
 
 
 def mode(change: Change) -> str:
-    """What is done to the head in view."""
+    """Return the name of the change of the head in view."""
     for edit in change.edits:
         if data.touches(edit, change):
             if isinstance(edit, ScaleHead):
@@ -87,7 +87,7 @@ def mode(change: Change) -> str:
 
 
 def switch(change: Change) -> None:
-    """On, off, half, double: of the head in view."""
+    """Draw the switch of the head in view: on, off, half, double."""
     key = f"what_if.mode:{change.place.kind}.{change.place}"
     now = state.seed_widget(key, mode(change))
     st.segmented_control(
@@ -112,7 +112,7 @@ def _switched(key: str, change: Change) -> None:
 
 
 def made(wanted: str | None, change: Change) -> Edit | None:
-    """The edit of a mode; None for the head as it is."""
+    """Return the edit of a mode; None for the head as it is."""
     where, head = change.path("heads"), change.place.head
     if wanted == "zero":
         return ZeroHead(where, head)
@@ -122,7 +122,7 @@ def made(wanted: str | None, change: Change) -> Edit | None:
 
 
 def tag(change: Change, layer: int, head: int) -> str:
-    """What is done to some head of the kind in view, in a word; "" where nothing is."""
+    """Return the change of some head of the kind in view, in a word; "" where there is none."""
     words: dict[type[Any], str] = {ZeroHead: "off", MeanHead: "mean"}
     for edit in change.edits:
         if (
@@ -135,13 +135,13 @@ def tag(change: Change, layer: int, head: int) -> str:
 
 
 def labels(run: Run, axis: str, *, written: bool = False) -> list[str]:
-    """The tokens of one side, white space visible."""
+    """Return the tokens of one side, white space visible."""
     side = run.source if axis == "source" and run.source is not None else run.side
     return names(run, side.next_tokens() if written else side)
 
 
 def names(run: Run, side: TokenSequence) -> list[str]:
-    """The tokens of a side as they are shown: white space visible, patches by their places."""
+    """Return the tokens of a side as they are shown: white space visible, patches by their positions."""
     return (
         patches.patch_names(side.tokens)
         if patches.reads_patches(run.model)

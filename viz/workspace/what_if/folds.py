@@ -71,7 +71,7 @@ def show(page: Page, change: Change, found: PredictionChange | None, moved: Move
 
 
 def _sizes(change: Change) -> str:
-    """How long what the head writes is, beside the stream it is added to."""
+    """Return the length of the head's output, beside that of the stream it is added to."""
     path = change.path("heads")
     entering = f"{change.kind.stack}.{change.place.layer}.{change.before.model.spec.stream[0]}"
     run = engine_client.run(
@@ -90,7 +90,7 @@ def _sizes(change: Change) -> str:
 
 
 def _table(found: PredictionChange | None, moved: Moved) -> pd.DataFrame:
-    """What was said, in probabilities; below it how far each head moved, in bits."""
+    """Return the output in probabilities, and below it how far each head's attention changed, in bits."""
     said = (
         []
         if found is None

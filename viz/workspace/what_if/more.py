@@ -35,7 +35,7 @@ SEEING = {
     "word": "Paint a patch over",
     "patch": "Patch from another drawing",
 }
-"""What some of the changes are called where a picture is read."""
+"""The names of some changes where a picture is read."""
 WHAT = {
     "even": "Uniform attention",
     "temperature": "Softmax temperature",
@@ -48,7 +48,7 @@ WHAT = {
 
 
 def menu(change: Change) -> None:
-    """A popover: what to change, the one or two controls it needs, and a button."""
+    """Draw a popover: the kind of change, the one or two controls it needs, and a button."""
     box = st.popover(
         "Change something else", icon=":material/tune:", type="tertiary", key=KEY, on_change="rerun"
     )
@@ -70,7 +70,7 @@ def _add(change: Change, edit: Edit) -> None:
 
 
 def _scope(change: Change, leaf: str) -> tuple[str, int | None]:
-    """This head, its layer, or every layer of the kind: path and head."""
+    """Return the choice of this head, its layer, or every layer of the kind: path and head."""
     options = {
         "head": str(change.place),
         "layer": f"All heads of layer {change.place.layer}",
@@ -128,7 +128,7 @@ def _scale(change: Change) -> None:
 
 
 def _side(change: Change) -> tuple[TokenSequence, str]:
-    """The words that the head in view reads with, and the beginning of their paths."""
+    """Return the words that the head in view reads with, and the beginning of their paths."""
     run = change.before
     if run.source is None:
         return run.side, ""

@@ -26,7 +26,7 @@ HIGH = 300
 
 
 def show(change: Change, seen: HeadRef) -> None:
-    """The head before and after, and the difference; a patch that is chosen in the first is the one that looks in all."""
+    """Draw the head before and after, and the difference; a patch that is chosen in the first is the query in all."""
     place, kind = (seen.layer, seen.head), seen.kind
     before, after = (run.attention(kind) for run in (change.before, change.after))
     a, b = before.weights[place], after.weights[place]
@@ -77,12 +77,12 @@ def show(change: Change, seen: HeadRef) -> None:
 
 
 def painted(change: Change) -> list[int]:
-    """The patches that are painted over."""
+    """Return the patches that are painted over."""
     return [edit.position for edit in change.edits if isinstance(edit, ReplaceToken)]
 
 
 def _patch(change: Change, seen: HeadRef, place: int) -> None:
-    """What can be done to the chosen patch."""
+    """Draw the changes of the chosen patch."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="what_if.patch"):
         if place < patches.first(change.before.model):
             st.text("Choose a patch of the first picture to take it away.")

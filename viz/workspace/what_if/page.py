@@ -1,4 +1,4 @@
-"""What if: switch a head off, change a cell, a word or a place, and see what the model then says."""
+"""The page What if: switch a head off, change a cell, a word or a position, and see the model's output after it."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Params:
 
 
 def compute(p: Params) -> Change:
-    """Both runs (shared and kept by the engine). The head to open with is found by switching off each alone."""
+    """Make both runs (shared and kept by the engine). The head to open with is found by switching off each alone."""
     before = data.first(p.model, p.text, p.target)
     kind = p.kind if p.kind in before.kinds else before.kinds[-1]
     row = p.row if p.row is not None and data.offers_rows(before, p.row) else data.said_at(before)
@@ -70,7 +70,7 @@ def page() -> None:
         "what_if",
         model=Params.model,
         text=Params.text,
-        given=True,
+        takes_translation=True,
         runs=toolbar.heads,
     )
     if bench is not None:
@@ -111,7 +111,7 @@ def _changed(bench: toolbar.Bench) -> None:
 
 
 def _params(model: str, text: str) -> Params:
-    """What the link and the visitor chose. A head is chosen by its layer and its number, one of them is enough."""
+    """Return the choices of the link and the visitor. A head is chosen by its layer and its number, one of them is enough."""
     reader = model_run.open_model(model)
     kinds = [kind.name for kind in reader.spec.kinds_of(reader.config)]
     kind = state.read("kind", "") or ""
@@ -127,7 +127,7 @@ def _params(model: str, text: str) -> Params:
 
 
 def _tell(change: Change) -> None:
-    """Why some of the changes of a link are not made; its place is kept."""
+    """Say why some of the changes of a link are not made; their place is kept."""
     with st.container(key="what_if.notes"):
         for error in change.errors[:TOLD]:
             notices.box(error.wrong, error.rule, error.remedy)

@@ -41,14 +41,14 @@ class Moved:
 
     @property
     def most(self) -> tuple[HeadRef, float]:
-        """The head whose attention changed most, and how far."""
+        """Return the head whose attention changed most, and how far."""
         kind = max(self.heads, key=lambda name: float(self.heads[name].max()))
         layer, head = np.unravel_index(int(self.heads[kind].argmax()), self.heads[kind].shape)
         return HeadRef(kind, int(layer), int(head)), float(self.heads[kind].max())
 
 
 def moved(change: Change) -> Moved:
-    """What moved inside, measured once for a pair of runs."""
+    """Measure the changes inside, once for a pair of runs."""
     stacks = change.before.model.spec.stacks
     side = None if len(stacks) == 1 else "encoder" if change.kind.queries == "source" else "decoder"
 
@@ -60,7 +60,7 @@ def moved(change: Change) -> Moved:
 
 
 def heads_grid(change: Change) -> None:
-    """Every head of the kind in view; a click chooses one. What is done to a head stands under its tile."""
+    """Draw every head of the kind in view; a click chooses one. The change of a head is named under its tile."""
     if len(change.before.kinds) > 1:
         controls.segmented(
             "Which attention", change.before.kinds, "kind", change.place.kind, lambda kind: KINDS[kind]
@@ -134,7 +134,7 @@ def fills_the_wall() -> bool:
 
 
 def inside(change: Change) -> HeadRef:
-    """What changed inside, as far as the visitor asks for it. Gives the head to look at: the clicked one, else the one that moved most."""
+    """Draw the changes inside, as far as the visitor asks for them. Return the head to look at: the clicked one, else the one that changed most."""
     found = moved(change)
     seen = _seen(change, found)
     chosen, picture = bool(state.read(SEEN, "")), patches.reads_patches(change.before.model)
@@ -165,7 +165,7 @@ def inside(change: Change) -> HeadRef:
 
 
 def _heads(found: Moved, seen: HeadRef) -> HeadRef | None:
-    """How far every head's attention moved; gives the head that was clicked."""
+    """Draw how far every head's attention changed; return the head that was clicked."""
     rows = [(kind, layer) for kind, table in found.heads.items() for layer in range(len(table))]
     names = [
         f"layer {layer}" if len(found.heads) == 1 else f"{SHORT[kind]}, layer {layer}" for kind, layer in rows
@@ -215,7 +215,7 @@ def _stream(change: Change, found: Moved) -> None:
 
 
 def _seen(change: Change, found: Moved) -> HeadRef:
-    """The head to look at: of the link, else the one that moved most, else the one in view."""
+    """Return the head to look at: of the link, else the one that changed most, else the one in view."""
     kind, _, rest = state.read(SEEN, "").partition(".")
     layer, _, head = rest.partition(".")
     if kind in found.heads and layer.isdecimal() and head.isdecimal():
@@ -227,7 +227,7 @@ def _seen(change: Change, found: Moved) -> HeadRef:
 
 
 def _patterns(change: Change, seen: HeadRef) -> None:
-    """One head before, after, and the difference, on one scale; below them what can be done to the chosen cell."""
+    """Draw one head before, after, and the difference, on one scale; below them the changes of the chosen cell."""
     crossing = attention_kinds.crosses(seen.kind)
     before, after = (run.attention(seen.kind, writing=crossing) for run in (change.before, change.after))
     place = seen.layer, seen.head

@@ -1,4 +1,4 @@
-"""What moved, in one sentence of numbers."""
+"""The effect of the changes, in one sentence of numbers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from viz.workspace.what_if.views import Moved
 
 
 def sentence(change: Change, found: PredictionChange | None, moved: Moved) -> str:
-    """What the changes did to what the model says, and which head moved most."""
+    """Return the effect of the changes on the model's output, and the head that changed most."""
     if not change.edits:
         return "Nothing is changed: before and after are equal, number for number."
     return " ".join(filter(None, (_said(change, found), _inside(change, moved))))

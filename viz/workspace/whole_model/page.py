@@ -53,7 +53,7 @@ def compute(p: Params) -> Run:
 def page() -> None:
     """Draw the model, the picture and what a touched part opens."""
     page_parts.title(PAGE)
-    bench = toolbar.choose("whole_model", text=TEXT, given=True, lacks=drawn.lacks)
+    bench = toolbar.choose("whole_model", text=TEXT, takes_translation=True, lacks=drawn.lacks)
     if bench is None:
         return
     bench.announce()
@@ -62,7 +62,7 @@ def page() -> None:
     origin.tell_run(run)
     measured = head_survey.survey(params.model)
     screen = screen_of(run, {kind: drawn.telling_heads(heads) for kind, heads in measured.items()})
-    target_picker.forget("whole_model.of", target_picker.told(run), POSITION)
+    target_picker.forget("whole_model.of", target_picker.run_identity(run), POSITION)
     position = _position(screen)
     logits, names = candidates(run, screen.starts[-1] + position)
     whole_model(

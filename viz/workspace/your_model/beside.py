@@ -13,7 +13,7 @@ from viz.workspace.your_model import charts, data
 
 
 def show(model: Model, text: str) -> None:
-    """Which other model; the way to Compare; head by head where the two have one shape."""
+    """Draw the choice of another model; the way to Compare; head by head where the two have one shape."""
     others = data.partners(model.name)
     if not others or not model.spec.kinds_of(model.config):
         return

@@ -9,6 +9,6 @@ WHICH = "your_model.which"
 
 
 def came_in(name: str) -> None:
-    """Called before the run that shows it."""
+    """Note a model that arrived, before the run that shows it."""
     if name:
         state.write(**{WHICH: name})

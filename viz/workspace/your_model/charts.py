@@ -15,12 +15,12 @@ PICKED = "picked"
 ROW, AROUND = 26, 110
 """Pixels of a layer, and what the axes and the key need around them."""
 LETTERS = 9
-"""Heads of a layer up to which the number stands in each cell."""
+"""Heads of a layer up to which each cell has its number."""
 
 
 @draw_once
 def habits(cells: Sequence[tuple[int, int, str, float]], words: Sequence[str]) -> vega.Layers:
-    """A cell a head, in its row the layer: its colour is what it does, the number how strongly. Cells are (layer, head, word, score).
+    """Draw a cell for each head, in its row the layer: its colour is its habit, the number how strong it is. Cells are (layer, head, word, score).
 
     A click selects the fields `layer` and `head`. `words` lists what heads may do, so that a word has one colour everywhere.
 
@@ -42,7 +42,7 @@ def habits(cells: Sequence[tuple[int, int, str, float]], words: Sequence[str]) -
 
 @draw_once
 def apart(cells: Sequence[tuple[int, int, str, float]]) -> vega.Layers:
-    """The same with a shade for how many bits a head is from its counterpart, from 0 (the same) to 1.
+    """Draw the same with a shade for the bits between a head and its counterpart, from 0 (the same) to 1.
 
     >>> apart([(0, 0, "L0.H0", 0.5)]).to_dict()["layer"][0]["encoding"]["color"]["field"]
     'score'

@@ -1,4 +1,4 @@
-"""What the page knows of the models that did not ship: which there are, what was found in each, and how two of one shape differ."""
+"""The data of the page on models that did not ship: which there are, the facts of each, and how two of one shape differ."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ from viz.workspace.your_model import naming
 
 
 def found() -> dict[str, Listing]:
-    """Every model that did not ship, those that are refused too: of the folders that the server may show, of the Hub, of this visitor."""
+    """Return every model that did not ship, those that are refused too: of the folders that the server may show, of the Hub, of this visitor."""
     listed = {one.name: one for one in core.serving.engine.default().models() if one.foreign}
     return user_models.SHELF.listings(engine_client.session()) | listed
 
 
 def there(name: str) -> bool:
-    """Whether a model may still be opened: an upload goes when its visitor sends another one."""
+    """Return whether a model may still be opened: an upload goes when its visitor sends another one."""
     return not user_models.is_user_model(name) or name in user_models.SHELF.listings(engine_client.session())
 
 
 def folder_of(name: str) -> Path:
-    """Where a model lies. Raises InputError for one that is gone."""
+    """Return the folder of a model. Raises InputError for one that is gone."""
     if user_models.is_user_model(name):
         return user_models.SHELF.find(name, engine_client.session()).folder
     place = next((place for place in model_folders() if place.name == name), None)
@@ -49,7 +49,7 @@ def folder_of(name: str) -> Path:
 
 
 def facts(model: Model, folder: Path) -> tuple[tuple[str, str], ...]:
-    """What was found: kind, sizes, numbers, tokenizer, what is not used; see `core.checkpoints.inspect`."""
+    """Return the facts of a model: kind, sizes, numbers, tokenizer, unused tensors; see `core.checkpoints.inspect`."""
 
     def read() -> tuple[tuple[str, str], ...]:
         plan, weights = inspect(folder)
@@ -68,7 +68,7 @@ def _reads_words(model: Model) -> bool:
 
 
 def survey(model: Model, folder: Path) -> SurveyProgress:
-    """How the survey of its heads stands, on the visitor's own texts where there are any; the first visitor who asks begins it. Nothing is written into an installed package."""
+    """Return the progress of the survey of its heads, on the visitor's own texts where there are any; the first visitor who asks begins it. Nothing is written into an installed package."""
     if not engine_client.visited():
         return SurveyProgress()
     if named := naming.standing(model):
@@ -89,7 +89,7 @@ class HabitCell:
 
 
 def cells(heads: HeadHabits) -> list[HabitCell]:
-    """Every head with the habit that names it, of one without the strongest."""
+    """Return every head with the habit that names it, of one without the strongest."""
     found = []
     for layer, head in np.ndindex(*heads.shape):
         kind = heads.kind(layer, head)
@@ -100,27 +100,27 @@ def cells(heads: HeadHabits) -> list[HabitCell]:
 
 
 def layouts(model: Model) -> Mapping[str, tuple[int, int]]:
-    """(layers, heads) of each kind of attention."""
+    """Return (layers, heads) of each kind of attention."""
     kinds = model.spec.kinds_of(model.config)
     return {kind.name: (kind.n_layers(model.config), model.config.n_heads) for kind in kinds if kind.layered}
 
 
 def partners(name: str) -> list[str]:
-    """What a model can be put beside, the nearest first: brought ones of its shape, those of its task, and all others that read sentences."""
+    """Return the models that a model can be put beside, the nearest first: brought ones of its shape, those of its task, and all others that read sentences."""
     usable, own = tasks.usable(), found()
-    task = tasks.asked_of(name, usable[name])
+    task = tasks.task_of(name, usable[name])
     others = [
         other
         for other, family in usable.items()
         if other != name and bool(family.reads) == bool(usable[name].reads) and not toy_models.kind_of(other)
     ]
     twins = [other for other in others if other in own and same_shape(name, other)]
-    same = [other for other in others if tasks.asked_of(other, usable[other]) is task]
+    same = [other for other in others if tasks.task_of(other, usable[other]) is task]
     return list(dict.fromkeys([*twins, *same, *(other for other in others if other in own), *others]))
 
 
 def same_shape(one: str, other: str) -> bool:
-    """Whether each head of one has its counterpart in the other. A model that does not open has none."""
+    """Return whether each head of one has its counterpart in the other. A model that does not open has none."""
     try:
         return bool(layouts(model_run.open_model(one))) and layouts(model_run.open_model(one)) == layouts(
             model_run.open_model(other)
@@ -130,7 +130,7 @@ def same_shape(one: str, other: str) -> bool:
 
 
 def apart(one: str, other: str, text: str) -> tuple[str, np.ndarray]:
-    """The kind of attention that tells two checkpoints of one shape apart, and (layer, head) how far each head is, in bits."""
+    """Return the kind of attention that tells two checkpoints of one shape apart, and (layer, head) how far each head is, in bits."""
     kind = next(iter(layouts(model_run.open_model(one))))
     panes = [compare.seen(View(name, text, kind), "word") for name in (one, other)]
     key = ("your_model.apart", one, other, text, kind)

@@ -32,7 +32,7 @@ ONWARD = {
 
 
 def card(model: Model, facts: tuple[tuple[str, str], ...], text: str) -> None:
-    """What was found, in one frame, and below it where to go on."""
+    """Draw the facts, in one frame, and below them where to go on."""
     origin.tell(model=model.name)
     with st.container(border=True, key="your_model.card"):
         st.header(literal(model.name), anchor=False)
@@ -43,7 +43,7 @@ def card(model: Model, facts: tuple[tuple[str, str], ...], text: str) -> None:
 
 
 def _onward(model: Model, text: str) -> None:
-    """The pages that can show this model, with it and the sentence in view."""
+    """Draw links to the pages that can show this model, with it and the sentence in view."""
     with st.container(horizontal=True, gap="medium", key="your_model.onward"):
         for slug, (label, icon) in ONWARD.items():
             if not needs.lacks(slug, model):
@@ -53,7 +53,7 @@ def _onward(model: Model, text: str) -> None:
 
 
 def survey(name: str, model: Model, text: str) -> None:
-    """The survey of all heads: its progress while it runs behind the page, then what they do."""
+    """Draw the survey of all heads: its progress while it runs, then their habits."""
     standing = data.survey(model, data.folder_of(name))
     st.fragment(_survey, run_every=None if standing.over else BEAT)(name, model, text, standing.over)
 
@@ -99,7 +99,7 @@ def _heads(model: Model, standing: SurveyProgress, text: str) -> None:
 
 
 def sentence(model: Model, heads: HeadHabits, standing: SurveyProgress) -> str:
-    """How many heads have a clear habit, on how many texts, and where the survey is kept."""
+    """Return how many heads have a clear habit, on how many texts, and where the survey is kept."""
     places = [(layer, head) for layer in range(heads.shape[0]) for head in range(heads.shape[1])]
     clear = sum(heads.kind(*place) not in CLEAR for place in places)
     kept = "kept beside the weights" if standing.saved else "kept until the model is let go"
@@ -117,7 +117,7 @@ def sentence(model: Model, heads: HeadHabits, standing: SurveyProgress) -> str:
 
 
 def _ways(model: Model, kind: str, heads: HeadHabits, text: str) -> None:
-    """The clicked head, and the clearest head of each habit, as links to Look."""
+    """Draw the clicked head, and the clearest head of each habit, as links to Look."""
     picked = page_parts.clicked_mark(f"your_model.heads.{kind}", charts.PICKED)
     best = {place: habit for habit, place in heads.best().items() if habit not in CLEAR}
     named = {(int(picked["layer"]), int(picked["head"])): ""} if picked else {}
@@ -139,5 +139,5 @@ def _ways(model: Model, kind: str, heads: HeadHabits, text: str) -> None:
 
 
 def opening(model: Model) -> str:
-    """The sentence on screen if it is the visitor's, else the one that this model's task opens with."""
+    """Return the sentence on screen if it is the visitor's, else the one that this model's task opens with."""
     return state.user_text() or tasks.opening_with(model.name, model.spec).text

@@ -20,7 +20,7 @@ _OFFER, _REFUSED = "your_model.offer", "your_model.refused"
 
 
 def draw() -> None:
-    """The name; its files with their sizes; then the progress."""
+    """Draw the box for the name; its files with their sizes; then the progress."""
     name = controls.text("Its name on the Hub", "your_model.hub", "", placeholder="owner/name")
     st.button(
         "See what it has", icon=":material/search:", disabled=not name.strip(), on_click=_ask, args=(name,)

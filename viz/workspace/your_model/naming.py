@@ -16,12 +16,12 @@ MOST_BYTES = 2**20
 
 
 def standing(model: Model) -> SurveyProgress | None:
-    """How the survey on this visitor's texts stands; None without one."""
+    """Return the progress of the survey on this visitor's texts; None without one."""
     return surveys.default().for_visitor(model, engine_client.session())
 
 
 def show(model: Model) -> None:
-    """The box for lines, the place for a file, and the button; in a fold, for most models are named by our texts."""
+    """Draw the box for lines, the place for a file, and the button; in a fold, for most models are named by our texts."""
     if model.spec.reads is not None:
         return
     with page_parts.fold("Name the heads on these texts", f"your_model.naming.{model.name}") as fold:
@@ -59,7 +59,7 @@ def _form(model: Model) -> None:
 
 
 def _lines(data: bytes) -> list[str]:
-    """The lines of a file; UTF-16 by its mark, what is no UTF-8 is replaced.
+    """Return the lines of a file; UTF-16 by its mark, bytes that are no UTF-8 are replaced.
 
     >>> _lines("a\\r\\né".encode("utf-16"))
     ['a', 'é']
@@ -70,7 +70,7 @@ def _lines(data: bytes) -> list[str]:
 
 
 def unread(model: Model, found: SurveyProgress) -> str:
-    """That the texts name no head, where the model does not know their tokens; "" where they do."""
+    """Return that the texts name no head, where the model does not know their tokens; "" where they do."""
     if all(heads.readable for heads in found.heads.values()):
         return ""
     whose = "of your texts" if found.texts else "of the survey's English sentences"

@@ -32,7 +32,7 @@ class Params:
 
 
 def compute(_: Params = Params()) -> dict[str, Listing]:
-    """Every model that did not ship, those that are refused too."""
+    """Return every model that did not ship, those that are refused too."""
     return data.found()
 
 
@@ -54,7 +54,7 @@ def page() -> None:
 
 
 def _one(name: str) -> None:
-    """What was found in a model, its survey, another beside it, its card."""
+    """Draw the facts of a model, its survey, another beside it, its card."""
     try:
         model = model_run.open_model(name)
     except InputError as error:

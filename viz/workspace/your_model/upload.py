@@ -31,7 +31,7 @@ _box = v2.component(
 
 
 def draw() -> None:
-    """Where one chooses and drops; the model that came is the one in view."""
+    """Draw the place where one chooses and drops a file; the model that arrives is the one in view."""
     most = {name: most for name, most in MOST.items() if name != HEAD} | {SINGLE: limits.upload_limit()}
     ticket = UPLOADS.ticket(engine_client.session())
     _box(

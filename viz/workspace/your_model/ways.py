@@ -20,7 +20,7 @@ JUDGE = "python -m core.checkpoints.inspect /path/to/the/folder"
 
 
 def show(*, alone: bool) -> None:
-    """The three ways."""
+    """Draw the three ways."""
     st.header("How to bring a model" if alone else "Open another", anchor=False)
     for column, draw in zip(st.columns(3, gap="large"), (_folder, _hub, _upload), strict=True):
         with column:
