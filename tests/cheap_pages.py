@@ -61,5 +61,7 @@ def _drawn_anew(request: pytest.FixtureRequest) -> None:
 @pytest.fixture(autouse=True)
 def _held_against_the_schema(request: pytest.FixtureRequest, _drawn_anew: None) -> Iterator[None]:
     held = request.module.__name__.rpartition(".")[2] in HELD or request.node.get_closest_marker("slow")
-    with schemapi.debug_mode(bool(held)):
+    with schemapi.debug_mode(bool(held)), pytest.MonkeyPatch.context() as patch:
+        if not held:  # `to_dict` of a chart that a test looks into asks for it by itself
+            patch.setattr(schemapi, "validate_jsonschema", lambda *_, **__: None)
         yield

@@ -170,8 +170,8 @@ def test_a_bag_scores_both_orders_of_any_pair_alike_and_learns_the_other_task():
 @pytest.mark.parametrize(
     ("texts", "words"),
     [
-        (("The baker lit the fire.", "Then he put the bread into the oven."), "P(in order)"),
         (("", "Then he left."), "The first text is empty."),
+        (("The baker lit the fire.", "Then he put the bread into the oven."), "P(in order)"),
         (("Yes.", "?!"), "The second text is empty."),
         (("word " * 900, "Yes."), "This page reads up to 1,000."),
         (("狗在跑。", "猫在睡。"), "0 of them known"),

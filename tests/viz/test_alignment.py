@@ -125,6 +125,7 @@ def test_who_asks_is_a_matter_of_the_model():
 # ------------------------------------------------------------------ the page
 
 
+@pytest.mark.quick(4)
 @pytest.mark.parametrize("step", range(1, len(exhibit.EXHIBIT.steps) + 1))
 @pytest.mark.parametrize("asks", deep(maths.ASKERS, list(maths.ASKERS)[1:]))
 def test_every_step_has_a_picture_and_a_sentence_of_numbers(step, asks):

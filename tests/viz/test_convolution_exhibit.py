@@ -171,7 +171,7 @@ def test_the_last_step_covers_two_networks_until_one_guessed():
     assert f"Right in {found.n} new synthetic texts: {percent(found.mean('both'))} with both" in said(test)
 
 
-@pytest.mark.quick(3)
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("step", [1, 2, 3])
 @pytest.mark.parametrize(
     "text", ["", "?", "k", "  ", "word " * 900, "Привет, мир?", "<b>x</b> [a](b)", "k3F k3? k3?"]

@@ -112,6 +112,7 @@ def test_a_branch_that_was_never_kept_can_be_compared(engine):
     assert sorted(letter for _, letter in tree["marks"]) == ["A", "B"]
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("wrong", ["5", "@x", "1:999999@3", "<b>"])
 def test_a_broken_comparison_in_the_link_is_told(engine, wrong):
     test = drawn(**FORKS, decode__with=wrong)

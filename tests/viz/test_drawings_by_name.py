@@ -40,7 +40,7 @@ def read_out(test: AppTest) -> list[bytes]:
     return [before for before in found if not DATA.search(before)]
 
 
-@pytest.mark.quick(5)
+@pytest.mark.quick(3)
 @pytest.mark.parametrize("view", [view for view in VIEWS if not view.startswith(HEAVY)])
 def test_a_page_names_a_drawing_and_never_reads_its_letters_out(view: str) -> None:
     slug, query = VIEWS[view]

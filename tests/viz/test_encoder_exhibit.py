@@ -93,6 +93,7 @@ def test_the_stack_is_read_after_n_layers_and_equals_a_loop(data):
         assert number(float(data.depth.kept[at].mean())) in said(test)
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize(
     ("link", "model"),
     [

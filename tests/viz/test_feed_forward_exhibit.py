@@ -158,6 +158,7 @@ def test_parameters_are_counted():
     assert f"{encoder_layer(512):,} with $d_{{ff}}$ = 512" in said(page(6, d_ff="512"))
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("step", range(1, 6))
 def test_word_model_and_layer_can_be_changed(step):
     test = page(step, f"feed_forward.change.{step - 1}")

@@ -58,6 +58,7 @@ def helps(slug: str, **link: str) -> list[str]:
     ]
 
 
+@pytest.mark.quick(4)
 @pytest.mark.parametrize("name", SHOWN)
 def test_a_term_is_told_where_it_is_met(name: str) -> None:
     slug, chosen = SHOWN[name]

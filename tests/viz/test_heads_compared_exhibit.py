@@ -198,6 +198,7 @@ def test_without_a_head_the_output_changes_by_what_was_computed():
     )
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("step", [1, 3, 5])
 def test_the_pages_that_go_on_from_here_are_linked(step):
     test = page("heads_compared.looking", step=str(step))

@@ -147,7 +147,7 @@ def test_the_record_is_told_beside_its_baselines_and_our_texts_as_they_come_out(
     assert all(one.says in said(told) for one in wrong) and wrong, "a case where it is wrong is told"
 
 
-@pytest.mark.quick(2)
+@pytest.mark.quick(1)
 @pytest.mark.parametrize(
     "text", ["word " * 900, "Слово. Другое слово! Третье?", "你好。再见！", "?", "a" * 3000]
 )

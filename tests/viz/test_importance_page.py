@@ -148,6 +148,7 @@ def test_over_many_sentences_it_is_the_rise_of_the_loss(engine):
         assert "nats per token" in said(page(model=name, importance__by="many"))
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize(
     ("model", "text", "n"),
     [

@@ -133,6 +133,7 @@ def test_the_lines_to_take_away_make_the_same_numbers():
 # ------------------------------------------------------------------ the page
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize("kind", masks_panels.PILLS)
 def test_every_kind_of_mask_shows_three_matrices_and_a_sentence_of_numbers(kind):
     """C033."""

@@ -76,6 +76,7 @@ def test_gpt_masks_what_is_ahead_and_bert_nothing(text: str) -> None:
     assert "BERT masks 0 of" in view.preview and f"GPT masks {n * (n - 1) // 2} of {n * n}" in view.summary
 
 
+@pytest.mark.slow
 def test_the_window_forgets() -> None:
     """E51, C101: k."""
     model = default().open(MODEL)

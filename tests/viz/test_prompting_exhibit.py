@@ -57,6 +57,7 @@ def test_new_strings_by_length_and_none_longer_than_in_training() -> None:
     assert list(view.rows.columns) == list(PROMPTS) and view.rows.index[-1] == LONGEST
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("at", [0, 2, 5])
 def test_a_described_task_is_scored_by_its_candidates(at: int) -> None:
     """C106."""

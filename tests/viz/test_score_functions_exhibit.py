@@ -51,6 +51,7 @@ def test_all_eight_scores_stand_side_by_side():
     assert drawn(page(2, beta="12"))["scores"][-1]["sharpness"] == 12.0
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize("rule", params.RULES)
 def test_each_of_the_eight_can_be_chosen(rule):
     """C017."""

@@ -282,6 +282,7 @@ def test_the_draw_is_seen_and_repeats_the_same_numbers():
     np.testing.assert_array_equal(values(grids(again)["X"]), first)
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize(
     "text", ["", "Hello", "word " * 600, "<b>x</b> ![i](http://a) $1$ \u202e", "the cat and the cat"]
 )

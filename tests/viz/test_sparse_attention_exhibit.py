@@ -158,6 +158,7 @@ def test_both_ways_are_measured_on_this_machine():
     assert found.full.nbytes >= 4 * 512 * 512 * 2
 
 
+@pytest.mark.slow
 def test_a_long_text_is_read_in_blocks_and_guesses_follow_the_answer():
     before = page(5)
     assert "rightly" not in said(before) and not before.exception and not before.error
@@ -173,6 +174,7 @@ def test_a_long_text_is_read_in_blocks_and_guesses_follow_the_answer():
     assert found.model == "bigbird-mini"
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize(
     ("text", "wanted"),
     [
