@@ -119,28 +119,26 @@ def thumbnail(
         else np.where(allowed, weights, np.nan).astype(np.float32)
     )
     scale = [[i / (len(theme.SEQUENTIAL) - 1), colour] for i, colour in enumerate(theme.SEQUENTIAL)]
-    figure = go.Figure(
-        go.Heatmap(
-            z=shown,
-            zmin=0,
-            zmax=1,
-            colorscale=scale,
-            showscale=False,
-            hoverongaps=False,
-            text=[[f"{row} attends to {column}" for column in columns] for row in rows],
-            hovertemplate="%{text}: %{z:.0%}<extra></extra>",
-        )
+    heat = go.Heatmap(
+        z=shown,
+        zmin=0,
+        zmax=1,
+        colorscale=scale,
+        showscale=False,
+        hoverongaps=False,
+        text=[[f"{row} attends to {column}" for column in columns] for row in rows],
+        hovertemplate="%{text}: %{z:.0%}<extra></extra>",
     )
     bare = {"visible": False, "fixedrange": True, "constrain": "domain"}
-    figure.update_xaxes(range=[-0.5, len(columns) - 0.5], **bare)
-    figure.update_yaxes(range=[len(rows) - 0.5, -0.5], scaleanchor="x", scaleratio=1, **bare)
-    figure.update_layout(
-        template=theme.template(),
-        height=height,
-        margin={"l": 0, "r": 0, "t": 0, "b": 0},
-        plot_bgcolor=theme.LINE,
-    )
-    return figure
+    layout = {  # at once: Plotly looks up each name of a later change
+        "template": theme.template(),
+        "height": height,
+        "margin": {"l": 0, "r": 0, "t": 0, "b": 0},
+        "plot_bgcolor": theme.LINE,
+        "xaxis": bare | {"range": [-0.5, len(columns) - 0.5]},
+        "yaxis": bare | {"range": [len(rows) - 0.5, -0.5], "scaleanchor": "x", "scaleratio": 1},
+    }
+    return go.Figure(heat, layout)
 
 
 @draw_once
