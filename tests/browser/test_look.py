@@ -9,6 +9,7 @@ from every_page import fits_sideways, shows_focus
 from playwright.sync_api import expect
 from sampling import sampled
 from settling import apart, asked, settle
+from test_slow_parts import part_is_overtaken
 
 TALL = 900
 WORDS = "[data-words]"
@@ -111,6 +112,8 @@ def test_the_first_screen_fits_a_phone_is_touched_and_tells_what_a_query_is(visi
     shows(visitor, "own")
     visitor.go_back()
     shows(visitor, "window", "sopa")
+    settle(visitor)
+    part_is_overtaken(visitor, answered=False)
 
 
 @pytest.mark.slow

@@ -160,8 +160,8 @@ def test_png_has_the_pixels_of_a_fine_screen(visit: Visitor, tmp_path: Path) -> 
     has_fine_pixels(visit("words", scheme="dark", device_scale_factor=3), tmp_path, "dark", 3)
 
 
-def test_png_is_fine_csv_and_npz_hold_what_is_shown_and_svg_is_clean_and_always_the_same(
-    visit: Visitor, tmp_path: Path
+def test_what_is_saved_is_what_is_shown_and_the_saved_page_works_offline_and_saves_itself_again(
+    visit: Visitor, alone: Any, tmp_path: Path
 ) -> None:
     seen = visit("words")
     has_fine_pixels(seen, tmp_path, "light", 1)
@@ -193,6 +193,29 @@ def test_png_is_fine_csv_and_npz_hold_what_is_shown_and_svg_is_clean_and_always_
     seen.page.locator('.word[data-side="target"][data-index="3"]').click()
     assert "Writing auto" in "".join(
         ET.fromstring(saved(seen.page, "svg", tmp_path).read_text("utf-8")).itertext()
+    )
+
+    first = saved(seen.page, "html", tmp_path)
+    page = alone(first, color_scheme="dark")
+    assert page.locator(".atlas").get_attribute("data-mode") == "dark"
+    assert (
+        page.locator(".sentence").inner_text() == "Writing auto, this head gives 84% of its attention to car."
+    )  # as it was when saved
+    page.locator('.word[data-side="target"][data-index="4"]').hover()
+    assert (
+        page.locator(".sentence").inner_text()
+        == "Writing blanco, this head gives 98% of its attention to white."
+    )
+    page.emulate_media(color_scheme="light")
+    page.locator('.atlas[data-mode="light"]').wait_for()
+    with np.load(saved(page, "npz", tmp_path)) as arrays:
+        assert np.array_equal(arrays["weights"], np.float32(LOOK))
+    (tmp_path / "again").mkdir()
+    page.goto(saved(page, "html", tmp_path / "again").as_uri())
+    page.wait_for_selector(".atlas[data-mode]", state="attached")
+    assert (
+        page.locator(".sentence").inner_text()
+        == "Writing blanco, this head gives 98% of its attention to white."
     )
 
 

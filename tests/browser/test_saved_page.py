@@ -12,33 +12,7 @@ import pytest
 from settling import settle
 from small_app import Visitor, saved
 from test_save import APP as APP
-from test_save import ENGLISH, EVIL, LOOK
-
-
-def test_the_page_works_offline_and_saves_itself_again(visit: Visitor, alone: Any, tmp_path: Path) -> None:
-    seen = visit("words")
-    seen.page.locator('.word[data-side="target"][data-index="3"]').click()
-    first = saved(seen.page, "html", tmp_path)
-    page = alone(first, color_scheme="dark")
-    assert page.locator(".atlas").get_attribute("data-mode") == "dark"
-    assert (
-        page.locator(".sentence").inner_text() == "Writing auto, this head gives 84% of its attention to car."
-    )  # as it was when saved
-    page.locator('.word[data-side="target"][data-index="4"]').hover()
-    assert (
-        page.locator(".sentence").inner_text()
-        == "Writing blanco, this head gives 98% of its attention to white."
-    )
-    page.emulate_media(color_scheme="light")
-    page.locator('.atlas[data-mode="light"]').wait_for()
-    (tmp_path / "again").mkdir()
-    again = saved(page, "html", tmp_path / "again")
-    assert (
-        alone(again).locator(".sentence").inner_text()
-        == "Writing blanco, this head gives 98% of its attention to white."
-    )
-    with np.load(saved(page, "npz", tmp_path)) as arrays:
-        assert np.array_equal(arrays["weights"], np.float32(LOOK))
+from test_save import ENGLISH, EVIL
 
 
 @pytest.mark.slow

@@ -72,7 +72,15 @@ def test_a_packet_that_another_one_overtakes_leaves_one_picture(visit) -> None:
     assert page.locator(".editor").get_attribute("data-allowed") == "15"
 
 
-@pytest.mark.quick(1)
+def part_is_overtaken(visitor, answered: bool) -> None:
+    """A part of the first screen asks while a link is followed: the new page is not emptied."""
+    visitor.evaluate(OVERTAKE, answered)
+    visitor.wait_for_url("**/decode**")
+    settle(visitor)
+    visitor.get_by_role("button", name="Play").first.wait_for()
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("answered", [False, True], ids=["before the answer", "before it is drawn"])
 def test_a_part_that_asks_while_a_link_is_followed_does_not_empty_the_new_page(
     visitor, app_url: str, answered: bool
@@ -80,7 +88,4 @@ def test_a_part_that_asks_while_a_link_is_followed_does_not_empty_the_new_page(
     visitor.goto(app_url)
     visitor.get_by_role("button", name="See all heads").wait_for()
     settle(visitor)
-    visitor.evaluate(OVERTAKE, answered)
-    visitor.wait_for_url("**/decode**")
-    settle(visitor)
-    visitor.get_by_role("button", name="Play").first.wait_for()
+    part_is_overtaken(visitor, answered)
