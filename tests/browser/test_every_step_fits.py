@@ -132,9 +132,10 @@ def _is_whole(page: Any, url: str) -> None:
     page.set_viewport_size({"width": OTHERS[0][0], "height": OTHERS[0][1]})
     page.goto(url)
     settle(page)
-    assert _still_cut_off(page) == []
-    _resize(page, PROJECTOR)
-    assert _still_cut_off(page) == []
+    for window in (OTHERS[0], PROJECTOR):
+        _resize(page, window)
+        cut = _still_cut_off(page)
+        assert not cut, f"{page.evaluate(LAYOUT)} in {page.viewport_size}: {cut}"
 
 
 WORKSPACE = ("", "decode", *toolbar.TOOLS)
