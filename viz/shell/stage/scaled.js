@@ -1,7 +1,8 @@
 // Before a room a page is laid out for 1280 x 720 and enlarged to the window; one that is too high for it is drawn smaller, until it fits or is as small as may be.
 // A picture that lays itself out differently at each size could make its page grow and shrink for ever: a growth that proves too large is undone for good, from the third one on, until a hand moves.
 
-const LAID = [1280, 720], LEAST = 0.7, TURNS = 5, NEAR = 0.005;   // what a page is laid out for; the smallest type, of the usual; sizes that are tried for a page that is too high, until they differ by as little
+const LAID = [1280, 720], LEAST = 0.7;   // what a page is laid out for; the smallest type, of the usual
+const TURNS = 6, NEAR = 0.01;   // sizes that are tried; the share of the window's height that a page may leave free
 const LEAST_ASKED = 0.5;   // the same where an own question of the room is above the picture
 const LEAST_DIALOG = 0.5;   // the same for a dialogue, whose type is larger
 const SHRINKS = 0.75;   // a page that is too high by a share fits at about this power of it: words wrap later, charts keep their width
@@ -11,22 +12,35 @@ const REGRETS = 2;   // how often the page may grow too large by itself: what it
 function keepScaled() {
   const app = document.querySelector('[data-testid="stApp"]'), main = document.querySelector('[data-testid="stMain"]'), page = document.querySelector(".st-key-atlas-page"), root = document.documentElement.style;
   if (!main || !page) return () => {};
-  let known = "", asked = 0, subject = "", times = 0, before = 0, regrets = 0, most = Infinity;   // `before`: the scale before the page grew by itself
+  let known = "", asked = 0, subject = "", times = 0, before = 0, regrets = 0, most = Infinity, around = NaN;   // `before`: the scale before the page grew by itself
   const seen = () => [innerWidth, innerHeight, main.scrollHeight, page.offsetHeight, whole()].join();   // a page that became shorter scrolls as little as before
   const enlarge = (by) => root.setProperty("--atlas-room", by.toFixed(4));   // also read by common.js of the instruments
   const isWhole = () => main.scrollHeight <= main.clientHeight + 1;   // browsers round heights
-  const fits = (by) => { enlarge(by); return isWhole(); };
   const now = () => Number(root.getPropertyValue("--atlas-room"));
   const smaller = (by) => by * Math.min(main.clientHeight / main.scrollHeight, 1 - NEAR) ** SHRINKS;
   const begin = () => { before = regrets = 0; most = Infinity; };
   const usual = () => Math.max(1, Math.min(innerWidth / LAID[0], innerHeight / LAID[1]));
-  /** The largest size between two at which the page fits, about; it is too high at the upper one, at which it is drawn now. */
-  const largest = (low, high) => {
-    let next = smaller(high);
-    for (let turn = 0; turn < TURNS && high - low > NEAR * high; turn++) {
-      next = Math.max(next, (low + high) / 2);
-      if (fits(next)) [low, next] = [next, low];
-      else [high, next] = [next, smaller(next)];
+  /** The height that the page needs of the window's. Of one that fits it is known once its surroundings (`around`) were measured while it was too high. */
+  const needed = () => {
+    const own = page.getBoundingClientRect().height;
+    if (!isWhole()) around = main.scrollHeight - own;
+    return own + around;
+  };
+  /** The largest size up to `top` at which the page fits, about, or `least`; sought from the size that it has. Its height grows with a power of its size. */
+  const largest = (least, top) => {
+    const room = main.clientHeight;
+    let low = least, high = Infinity, next = Math.max(least, Math.min(top, now())), last;   // a size that fits, if any does, and one at which it is too high; `last`: a size that was tried and the height it needs
+    for (let turn = 0; turn < TURNS; turn++) {
+      if (now() !== next) enlarge(next);
+      const whole = isWhole(), height = needed();
+      if (whole && (next === top || height > (1 - NEAR) * room)) return next;
+      if (whole) low = next;
+      else high = next;
+      if (high - low < NEAR * low) break;
+      const power = last ? Math.log(last.size / next) / Math.log(last.height / height) : SHRINKS;
+      last = { size: next, height };
+      const guess = Number.isFinite(height) ? next * (((1 - NEAR / 2) * room) / height) ** Math.max(0.4, Math.min(1, power || SHRINKS)) : top;
+      next = Math.min(top, guess > low && guess < high ? guess : (low + Math.min(high, top)) / 2);   // lines that break elsewhere make steps in it
     }
     enlarge(low);
     return low;
@@ -58,11 +72,7 @@ function keepScaled() {
       return;
     }
     if (before && !isWhole() && ++regrets > REGRETS) most = before;
-    const top = Math.min(usual(), most);
-    let best = now();
-    const asLarge = best >= least && best < top && isWhole() && !fits(Math.min(top, best * (1 + 2 * NEAR)));   // about as large as may be: it stays so, or two sizes might take turns
-    if (asLarge) enlarge(best);
-    else best = fits(top) ? top : largest(least, top);
+    const best = largest(least, Math.min(usual(), most));
     [before, times, known] = [best > times ? times : 0, best, seen()];
   };
   const ask = () => { asked ||= requestAnimationFrame(scale); };
