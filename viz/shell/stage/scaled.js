@@ -12,7 +12,7 @@ const REGRETS = 2;   // how often the page may grow too large by itself: what it
 function keepScaled() {
   const app = document.querySelector('[data-testid="stApp"]'), main = document.querySelector('[data-testid="stMain"]'), page = document.querySelector(".st-key-atlas-page"), root = document.documentElement.style;
   if (!main || !page) return () => {};
-  let known = "", asked = 0, subject = "", times = 0, before = 0, regrets = 0, most = Infinity, around = NaN;   // `before`: the scale before the page grew by itself
+  let known = "", asked = 0, subject = "", times = 0, before = 0, regrets = 0, most = Infinity;   // `before`: the scale before the page grew by itself
   const seen = () => [innerWidth, innerHeight, main.scrollHeight, page.offsetHeight, whole()].join();   // a page that became shorter scrolls as little as before
   const enlarge = (by) => root.setProperty("--atlas-room", by.toFixed(4));   // also read by common.js of the instruments
   const isWhole = () => main.scrollHeight <= main.clientHeight + 1;   // browsers round heights
@@ -20,12 +20,7 @@ function keepScaled() {
   const smaller = (by) => by * Math.min(main.clientHeight / main.scrollHeight, 1 - NEAR) ** SHRINKS;
   const begin = () => { before = regrets = 0; most = Infinity; };
   const usual = () => Math.max(1, Math.min(innerWidth / LAID[0], innerHeight / LAID[1]));
-  /** The height that the page needs of the window's. Of one that fits it is known once its surroundings (`around`) were measured while it was too high. */
-  const needed = () => {
-    const own = page.getBoundingClientRect().height;
-    if (!isWhole()) around = main.scrollHeight - own;
-    return own + around;
-  };
+  const needed = () => (isWhole() ? page.closest('[data-testid="stMainBlockContainer"]').offsetHeight : main.scrollHeight);   // pixels of the window's height that the page takes
   /** The largest size up to `top` at which the page fits, about, or `least`; sought from the size that it has. Its height grows with a power of its size. */
   const largest = (least, top) => {
     const room = main.clientHeight;
@@ -39,7 +34,7 @@ function keepScaled() {
       if (high - low < NEAR * low) break;
       const power = last ? Math.log(last.size / next) / Math.log(last.height / height) : SHRINKS;
       last = { size: next, height };
-      const guess = Number.isFinite(height) ? next * (((1 - NEAR / 2) * room) / height) ** Math.max(0.4, Math.min(1, power || SHRINKS)) : top;
+      const guess = next * (((1 - NEAR / 2) * room) / height) ** Math.max(0.4, Math.min(1, power || SHRINKS));
       next = Math.min(top, guess > low && guess < high ? guess : (low + Math.min(high, top)) / 2);   // lines that break elsewhere make steps in it
     }
     enlarge(low);
