@@ -157,7 +157,7 @@ def test_the_interpreter_itself_leaves_the_oldest_generation_alone(monkeypatch) 
 
     def test(_: House) -> None:
         gc.unfreeze()
-        gc.set_threshold(700, 10, gc.get_threshold()[2])  # the interpreter's own, not those of tests/conftest.py
+        gc.set_threshold(700, 10, gc.get_threshold()[2])  # as the interpreter begins
         gc.collect()
         with collections() as found:
             kept = [Ring() for _ in range(200_000)]  # far beyond what made one due before
