@@ -9,12 +9,13 @@ from packets import opened
 from streamlit.testing.v1 import AppTest
 
 import core
-from viz.course.self_attention.masks import lines, maths, read
+from viz.course.self_attention.masks import maths, read
 from viz.course.self_attention.masks import maths as leaking
 from viz.course.self_attention.masks.charts import sums
 from viz.course.self_attention.masks.params import FBI
 from viz.course.shared import masks
 from viz.labels import percent
+from viz.number_text import fine_percent
 
 FOLDS = ("masks.equation", "masks.looking", "Masks.documents", "masks.table", "masks.take")
 SHORT = "The little dog ran."
@@ -154,7 +155,7 @@ def test_the_leak_is_told_for_both_orders_of_mask_and_division(number):
         leaks.append(float(np.where(may, 0, terms / terms.sum(1, keepdims=True)).sum(1).max()))
     assert (
         leaks[0] > 5 * leaks[1]
-        and f"puts {lines.share(leaks[0])} on masked words; added after the division {lines.share(leaks[1])};"
+        and f"puts {fine_percent(leaks[0])} on masked words; added after the division {fine_percent(leaks[1])};"
         in said(test)
     )
 
