@@ -21,7 +21,7 @@ def test_the_map_of_all_heads(monkeypatch):
     with Engine() as engine:
         monkeypatch.setattr(core.serving.engine, "_default", engine)
         found = pool.pool("gpt-mini", "causal")
-        own, steps = tuple(found.of("gpt-mini", "causal")), []
+        own, steps = tuple(found.rows_of("gpt-mini", "causal")), []
         took = []
         for _ in range(2):
             start = time.perf_counter()

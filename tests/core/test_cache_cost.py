@@ -13,7 +13,7 @@ import core
 from core.decoding import decode
 from core.models import Batch, families
 from tests.core.decoding_helpers import build, recurrent
-from viz.workspace.decode.cache_cost import held, products, timed
+from viz.workspace.decode.cache_cost import cached_arrays, products, timed
 
 SHAPES = {
     "gpt": {},
@@ -80,7 +80,7 @@ def test_what_is_held_is_what_a_decoding_holds(model):
     n_text = len(model.tokenizer.encode(text).ids)
     first = 1 if model.spec.has_source else n_text
     for step in decode(model, text, max_new_tokens=4):
-        found = held(model, first + step.index, n_text)
+        found = cached_arrays(model, first + step.index, n_text)
         assert sum(each.nbytes for each in found) == step.cache_bytes
     keys = [each for each in found if each.kind == "causal" and each.what == "keys"]
     shape = (1, model.config.n_heads, first + step.index, model.config.d_head)
@@ -93,7 +93,7 @@ def test_a_token_costs_the_same_projections_at_any_length_and_keys_grow_evenly()
     model = build("gpt")
     near, far = (products(model, n, cached=True) for n in (2, 40))
     assert near.projections == far.projections and far.scores == 20 * near.scores
-    grown = [sum(each.nbytes for each in held(model, n)) for n in (1, 2, 40)]
+    grown = [sum(each.nbytes for each in cached_arrays(model, n)) for n in (1, 2, 40)]
     assert [size // grown[0] for size in grown] == [1, 2, 40]
     assert grown[0] == 2 * model.config.n_layers * model.config.d_model * 4
 
@@ -116,8 +116,8 @@ def test_times_come_one_by_one_by_the_clock_given(name):
 @pytest.mark.parametrize(
     "ask",
     [
-        lambda m: held(m, 0),
-        lambda m: held(m, 42),
+        lambda m: cached_arrays(m, 0),
+        lambda m: cached_arrays(m, 42),
         lambda m: products(m, 42, cached=True),
         lambda m: timed(m, [3, 4], [3]),
         lambda m: timed(m, [3, 4], []),

@@ -148,7 +148,7 @@ def test_two_tokenizers_meet_at_their_letters():
 @pytest.mark.quick(2)
 @pytest.mark.parametrize("pair", presets.TELLING, ids=lambda pair: pair.name)
 def test_every_telling_pair_that_is_offered_can_be_shown(pair):
-    if pair not in presets.offered():
+    if pair not in presets.openable_pairs():
         pytest.skip("one of its models is not here")
     found = compared(*pair.views)
     told = found.pair(0, 1)
@@ -182,7 +182,7 @@ def test_a_recurrent_model_is_compared_with_one_that_has_heads():
     found = compared(a, b)
     assert (
         found.panes[1].view.kind == "cross"
-        and found.panes[0].alone
+        and found.panes[0].has_one_alignment
         and found.panes[0].name == "bahdanau-en-es"
     )
     assert found.word("queries", 0, 0) == "Ella"

@@ -115,7 +115,7 @@ def test_one_pin_gets_a_partner_of_its_own_text():
 
 
 def test_a_pair_is_offered_where_its_models_are():
-    names, usable = {pair.name for pair in presets.offered()}, tasks.usable()
+    names, usable = {pair.name for pair in presets.openable_pairs()}, tasks.usable()
     assert names >= {"Two heads", "Tired or wide?", "With and without recurrence", "Encoder and decoder"}
     assert ("One word changed, both ways" in names) == (presets.FILLER in usable)
 

@@ -151,7 +151,7 @@ def test_a_beam_goes_on_behind_a_token_of_the_visitor(engine, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(follow.state, "write", lambda **values: wrote.update(values))
         patch.setattr(forks, "tried", lambda: ())
-        follow.anew(data, path, 3, token)
+        follow.search_again(data, path, 3, token)
     test = drawn(**LINK, decode__n="6", decode__force=wrote["decode.force"])
     assert not test.exception and wrote["decode.n"] == 4
     before = [data.last.tree.nodes[place].id for place in path[:3]]

@@ -6,7 +6,7 @@ import pytest
 from test_decode import engine as engine  # the fixture
 
 from viz.workspace.decode import forks, page
-from viz.workspace.decode.forks import Branch, grown, parsed, several
+from viz.workspace.decode.forks import Branch, grow_tree, parsed, several
 
 
 @pytest.mark.parametrize("text", ["@0", "@12", "3:512@4", "3:512.7:18@12"])
@@ -44,10 +44,10 @@ def test_the_tree_has_a_node_for_each_beginning(engine):
     assert [step.id for step in forked] == [steps[0].id, steps[1].id, other] and forked[
         -1
     ].chosen_by == "forced"
-    tree = grown({Branch((), 4): steps, to: forked})
+    tree = grow_tree({Branch((), 4): steps, to: forked})
     assert [place.parent for place in tree] == [-1, 0, 1, 2, 1]
     assert tree[-1].to == to and tree[3].to == Branch((), 4) and tree[1].to == Branch((), 2)
-    nodes = forks.drawn(tree, forked[-1].ids)
+    nodes = forks.twigs_of(tree, forked[-1].ids)
     assert [node.state for node in nodes] == ["best", "best", "open", "open", "now"]
     assert nodes[-1].says.startswith("put in by you") and nodes[3].score == pytest.approx(
         sum(step.logprob for step in steps)

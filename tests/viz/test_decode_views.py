@@ -13,7 +13,7 @@ from core.analysis.forcing import compare_forcing
 from viz.course.shared.guessing import Round, played, score
 from viz.course.shared.prompts import ASKED, answers
 from viz.workspace.decode import cache, controls, forcing, guess
-from viz.workspace.decode.cache_cost import held, products
+from viz.workspace.decode.cache_cost import cached_arrays, products
 from viz.workspace.decode.choices import choices
 
 GUESS, PROMPTS, FORCING, KEPT = controls.VIEWS[1:]
@@ -110,7 +110,7 @@ def test_what_is_kept_is_read_from_a_filled_cache(engine, model):
     test = drawn(model=model, text=text, decode__show=KEPT)
     network = engine.models[model]
     n = len(network.tokenizer.encode(text).ids)
-    arrays = held(network, n if model == "gpt-mini" else 1, 1 if model == "gpt-mini" else n)
+    arrays = cached_arrays(network, n if model == "gpt-mini" else 1, 1 if model == "gpt-mini" else n)
     assert (
         not test.exception
         and f"{len(arrays)} arrays, {sum(e.nbytes for e in arrays) / 1024:,.1f} KB" in whole(test)

@@ -75,7 +75,7 @@ def test_the_nearest_head_is_named_with_its_distance(engine):
 @pytest.mark.slow
 def test_distances_are_those_of_a_plain_calculation(engine):
     found = find.compute(find.Params("tiny-gpt", kind="causal", layer=0, head=0))
-    own = found.pool.of("tiny-gpt", "causal")
+    own = found.pool.rows_of("tiny-gpt", "causal")
     model, rows = engine.open("tiny-gpt"), []
     for row in texts("head_maps"):
         w = model.run(row.text).attention("causal", by="word").weights
@@ -184,7 +184,7 @@ def test_the_map_has_every_head_of_the_model_and_on_wish_of_all(engine):
     found = pool.pool("tiny-gpt", "causal")
     own, n_own = plotted()
     _, n_all = plotted(**{"find.all": "1"})
-    assert n_own == len(found.of("tiny-gpt", "causal")) and n_all == len(found.heads)
+    assert n_own == len(found.rows_of("tiny-gpt", "causal")) and n_all == len(found.heads)
     ring = own["data"][-1]
     assert ring["text"] == ["L1.H0"] and ring["marker"]["symbol"] == "circle-open"
 

@@ -32,7 +32,7 @@ def test_the_table_has_every_head_with_the_scores_that_ship_beside_an_untrained_
 
 
 def test_the_card_shows_the_sentences_behind_the_score():
-    found = pool.behind("induction-tiny", "causal", "induction")
+    found = pool.evidence_of("induction-tiny", "causal", "induction")
     held = read_heads(shipped_folder() / "induction-tiny")
     assert held is not None
     np.testing.assert_allclose(found.scores.mean(0), held.trained["causal"].scores["induction"], atol=2e-3)

@@ -50,7 +50,7 @@ def test_the_picture_holds_the_numbers_of_the_stack_in_view(engine):
     found = bias_by_distance(engine.open("tiny-t5"), "causal")
     assert relative_bias.NAME in folds(test)
     said = "\n".join(element.value for element in test.markdown)
-    assert relative_bias.told(found, HeadRef("causal", 0, 1)) in said
+    assert relative_bias.in_words(found, HeadRef("causal", 0, 1)) in said
     tree = json.loads(relative_bias.picture(found, 1).to_json())
     sets = (
         tree["datasets"].values()

@@ -220,7 +220,7 @@ def _unchanged(model: str, text: str) -> Run:
 def test_what_if_says_what_two_plain_runs_say(model: str, text: str, raw: str):
     change = what_if.compute(what_if.Params(model, text, raw))
     outcome = changes.outcome(change)
-    said = words.sentence(change, outcome, views.moved(change))
+    said = words.sentence(change, outcome, views.measure_changes(change))
     one, reader = _unchanged(model, text), core.open_model(model)
     other = (
         reader.run(text, target=one.target_text, edits=change.edits)

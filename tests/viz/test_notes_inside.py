@@ -256,7 +256,7 @@ def test_a_card_says_what_the_scores_of_its_head_say(model: str, kind: str):
 
 def test_the_map_names_the_nearest_and_the_farthest_heads():
     found = pool.pool("induction-tiny", "causal")
-    some = found.of("induction-tiny", "causal")
+    some = found.rows_of("induction-tiny", "causal")
     bits, names = pool.between(found, tuple(some)), [str(found.heads[number].place) for number in some]
     pairs = {(i, j): float(bits[i, j]) for i in range(len(some)) for j in range(i + 1, len(some))}
     (a, b), (c, d) = (pick(pairs, key=pairs.__getitem__) for pick in (min, max))

@@ -78,7 +78,7 @@ def shape(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         patch.setattr(data, "survey", lambda model, _: SurveyProgress(heads=_unmeasured(model)))
         patch.setattr(work, "SENTENCES", 2)
         pairs = (Example("The cat sat.", "El gato."),) * 3
-        patch.setattr(pool, "sentences", lambda found: pool.own(found.models[0])[:2] or pairs)
+        patch.setattr(pool, "sentences", lambda found: pool.own_items(found.models[0])[:2] or pairs)
         yield request.param
 
 

@@ -230,7 +230,7 @@ def test_heads_that_look_alike_are_found_on_our_drawings(
     model: Model, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     few = tuple(Example(as_text(pixels)) for pixels in example_drawings().pixels[6:9])
-    monkeypatch.setattr(pool, "own", lambda model: few)
+    monkeypatch.setattr(pool, "own_items", lambda model: few)
     test = page("find", kind="self", layer="2", head="2")
     read = [with_hidden_mark(row.text, ()) for row in few]
     nearest = []

@@ -207,7 +207,7 @@ def test_what_if_opens_with_a_ripple():
     """The head it opens with is an early one: the words and the heads above it move, and what the model says falls."""
     change = page.compute(page.Params())
     assert change.place.layer <= change.before.model.config.n_layers // 3
-    moved = views.moved(change).heads[change.place.kind]
+    moved = views.measure_changes(change).heads[change.place.kind]
     assert (moved[change.place.layer + 1 :] > 0).all() and moved.max() > 0.01, moved
     row = change.before.side.n_real - 1
     before, after = (softmax(run.logits[row]) for run in (change.before, change.after))

@@ -81,7 +81,7 @@ class Game:
     @property
     def true(self) -> float:
         """Return the probability of the word with the head's own row."""
-        return said(self.run, self.row, self.word_id)
+        return token_probability(self.run, self.row, self.word_id)
 
     @property
     def even(self) -> float:
@@ -123,7 +123,7 @@ def opening(model: Model, text: str) -> str:
         start, _ = last_word(model, one)
         before, wanted = one[:start].rstrip(), one[start - 1 :]
         run = model.run(before, keep=())
-        return said(run, run.side.n_real - 1, model.tokenizer.encode(wanted).ids[0])
+        return token_probability(run, run.side.n_real - 1, model.tokenizer.encode(wanted).ids[0])
 
     return engine_client.submit(
         ("be_the_head.opening", model.name),
@@ -169,7 +169,9 @@ def _translating(model: str, text: str, head: tuple[int, int] | None, row: int |
     if row is None or not 0 <= row < run.side.n_real - 1:
         row = min(
             range(min(run.side.n_real - 1, max(1, SEARCHED // run.side.n_real))),
-            key=lambda at: float(_effects(run, kind, at, wanted[at]).min()) - said(run, at, wanted[at]),
+            key=lambda at: (
+                float(_effects(run, kind, at, wanted[at]).min()) - token_probability(run, at, wanted[at])
+            ),
         )
     return _chosen(run, head, row, wanted[row], kind)
 
@@ -197,7 +199,7 @@ def _effects(run: Run, kind: str, row: int, word_id: int) -> np.ndarray:
     cost = float(len(text) * model.config.n_layers * model.config.n_heads)
 
     def read(other: Run) -> np.ndarray:
-        return np.asarray(said(other, row, word_id))
+        return np.asarray(token_probability(other, row, word_id))
 
     return engine_client.submit(
         key,
@@ -208,23 +210,21 @@ def _effects(run: Run, kind: str, row: int, word_id: int) -> np.ndarray:
     )
 
 
-def said(run: Run, row: int, word_id: int) -> float:
+def token_probability(run: Run, row: int, word_id: int) -> float:
     """Return the probability of a token at a row."""
     return float(softmax(run.logits[row])[word_id])
 
 
-def played(found: Game, shares: Sequence[float]) -> float:
+def played(game: Game, shares: Sequence[float]) -> float:
     """Return the probability of the word with this row, in percent, in the place of the head's own."""
-    weights = np.zeros(found.run.trace[found.path].shape[-1])
-    weights[found.keys] = np.array(shares) / WHOLE
-    edit = SetPattern(
-        found.path, found.row, tuple(float(weight) for weight in weights), head=found.place.head
-    )
-    run = found.run
+    weights = np.zeros(game.run.trace[game.path].shape[-1])
+    weights[game.keys] = np.array(shares) / WHOLE
+    edit = SetPattern(game.path, game.row, tuple(float(weight) for weight in weights), head=game.place.head)
+    run = game.run
     other = engine_client.run(
         run.model.name, (run.source or run.side).text, target=run.target_text, keep=("logits",), edits=(edit,)
     )
-    return said(other, found.row, found.word_id)
+    return token_probability(other, game.row, game.word_id)
 
 
 def evenly(n: int) -> tuple[int, ...]:
@@ -244,6 +244,6 @@ def read_row(raw: str, n: int) -> tuple[int, ...]:
     return shares
 
 
-def best(found: Game) -> int:
+def best(game: Game) -> int:
     """Return the position, among the keys, to which the head itself gives most."""
-    return int(found.true_row.argmax())
+    return int(game.true_row.argmax())

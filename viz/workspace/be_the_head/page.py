@@ -78,7 +78,7 @@ def _played(bench: toolbar.Bench) -> None:
     with errors.guard():
         found = _controls(bench.model, bench.text)
         bench.announce(found.run, kind=found.place.kind, layer=found.place.layer, head=found.place.head)
-        shares, put = row.chosen(len(found.keys))
+        shares, put = row.shares_in_link(len(found.keys))
         with st.container():  # always there, whether something is computed or not
             room = whole_class.ask(found, shares, put)
             alone = put and (room is None or shares != data.evenly(len(shares)))
@@ -139,57 +139,57 @@ def _controls(model: str, text: str) -> Game:
     return found
 
 
-def _who(found: Game) -> None:
+def _who(game: Game) -> None:
     """Draw the heads whose rows matter most, and the one in view."""
-    here = found.place.layer, found.place.head
-    offered, key = list(dict.fromkeys((*found.heads[:HEADS], here))), "be_the_head.who"
+    here = game.place.layer, game.place.head
+    offered, key = list(dict.fromkeys((*game.heads[:HEADS], here))), "be_the_head.who"
     lit = state.seed_widget(key, here)
 
     def store() -> None:
         layer, number = st.session_state[key]
-        state.write(kind=found.place.kind, layer=layer, head=number)
+        state.write(kind=game.place.kind, layer=layer, head=number)
 
     st.selectbox(
         "You are",
         offered,
         offered.index(lit),
-        format_func=lambda head: _head(found, head),
+        format_func=lambda head: _head(game, head),
         key=key,
         on_change=store,
         label_visibility="collapsed",
     )
 
 
-def _head(found: Game, head: tuple[int, int]) -> str:
-    lost = found.true - float(found.table[head])
+def _head(game: Game, head: tuple[int, int]) -> str:
+    lost = game.true - float(game.table[head])
     return f"You are {head_name(*head)}: a uniform row {'costs' if lost > 0 else 'gains'} {100 * abs(lost):.0f} points"
 
 
-def _task(found: Game) -> str:
-    word = f"**{literal(bare_token(found.word))}**"
-    if found.run.source is not None:
-        return f"The model has read the sentence below and is about to write {word}. You are {found.place}: from which of its tokens would you fetch? Share out 100%."
-    return f"The model has read the tokens below; the right next word is {word}. You are {found.place}, and the query is the last token. To which tokens would you attend? Share out 100%."
+def _task(game: Game) -> str:
+    word = f"**{literal(bare_token(game.word))}**"
+    if game.run.source is not None:
+        return f"The model has read the sentence below and is about to write {word}. You are {game.place}: from which of its tokens would you fetch? Share out 100%."
+    return f"The model has read the tokens below; the right next word is {word}. You are {game.place}, and the query is the last token. To which tokens would you attend? Share out 100%."
 
 
-def _unexpected(found: Game) -> str:
+def _unexpected(game: Game) -> str:
     """Return why the game is hard to win here, and a text with which it is not. No number: the page shows it once the row is put in."""
-    top = found.run.model.tokenizer.token(int(found.run.logits[found.row].argmax()))
+    top = game.run.model.tokenizer.token(int(game.run.logits[game.row].argmax()))
     return literal(
-        f"{found.run.model.name} itself does not expect “{visible(found.word)}” here: it gives the word less than {percent(data.EXPECTED)}, and “{visible(top)}” the most. "
+        f"{game.run.model.name} itself does not expect “{visible(game.word)}” here: it gives the word less than {percent(data.EXPECTED)}, and “{visible(top)}” the most. "
         "So no row of one head will make it probable. Type a text that ends in a word that the model expects."
     )
 
 
-def _rows(found: Game, shares: tuple[int, ...] | None, put: bool, room: Class | None) -> None:
+def _rows(game: Game, shares: tuple[int, ...] | None, put: bool, room: Class | None) -> None:
     """Draw the visitor's row, and a class's; the head's own below them once it is revealed."""
     who = {
         **({"the room": room.row} if room else {}),
         **({"you": np.array(shares) / WHOLE} if shares else {}),
-        **({str(found.place): found.true_row} if put else {}),
+        **({str(game.place): game.true_row} if put else {}),
     }
     whose = "The room's row" if shares is None else "Your row"
-    keys = [visible(name) for name in found.names]
+    keys = [visible(name) for name in game.names]
     heatmap(
         np.stack(list(who.values())),
         list(who),
@@ -203,8 +203,8 @@ def _rows(found: Game, shares: tuple[int, ...] | None, put: bool, room: Class | 
     )
 
 
-def _sentence(found: Game, shares: tuple[int, ...], yours: float | None) -> str:
-    word = visible(found.word.strip() or found.word)
+def _sentence(game: Game, shares: tuple[int, ...], yours: float | None) -> str:
+    word = visible(game.word.strip() or game.word)
     if yours is None:
         spent = sum(shares)
         do = (
@@ -212,88 +212,88 @@ def _sentence(found: Game, shares: tuple[int, ...], yours: float | None) -> str:
             if spent == WHOLE
             else f"You have {WHOLE - spent}% left."
         )
-        return f"With uniform attention to its {len(found.keys)} tokens, the head leaves “{word}” at {percent(found.even)}. {do}"
-    place = data.best(found)
-    better = _better(found, shares, yours)
+        return f"With uniform attention to its {len(game.keys)} tokens, the head leaves “{word}” at {percent(game.even)}. {do}"
+    place = data.best(game)
+    better = _better(game, shares, yours)
     return (
-        f"With your row “{word}” has {percent(yours)}; with the head's own {percent(found.true)}, with a uniform one {percent(found.even)}. {better}. "
-        f"The head itself looks most at “{visible(found.names[place].strip() or found.names[place])}”, {percent(found.true_row[place])}."
+        f"With your row “{word}” has {percent(yours)}; with the head's own {percent(game.true)}, with a uniform one {percent(game.even)}. {better}. "
+        f"The head itself looks most at “{visible(game.names[place].strip() or game.names[place])}”, {percent(game.true_row[place])}."
     )
 
 
-def _better(found: Game, shares: tuple[int, ...], yours: float) -> str:
+def _better(game: Game, shares: tuple[int, ...], yours: float) -> str:
     """Return which of the other rows the visitor's beat; equal numbers on the page are no victory."""
     if shares == data.evenly(len(shares)):
         return "Yours is the uniform row: share it out otherwise"
-    level = percent(yours) == percent(found.even)
-    if yours > found.true:
+    level = percent(yours) == percent(game.even)
+    if yours > game.true:
         return "You did better than the head"
     return (
         "It is as good as uniform attention"
         if level
         else "You did better than uniform attention"
-        if yours > found.even
+        if yours > game.even
         else "Uniform attention does better"
     )
 
 
-def _looking(found: Game) -> str:
-    kind = found.run.model.spec.kind(found.place.kind)
-    if not columns(kind.terms(found.run.model.network, found.place.layer)):
+def _looking(game: Game) -> str:
+    kind = game.run.model.spec.kind(game.place.kind)
+    if not columns(kind.terms(game.run.model.network, game.place.layer)):
         return LOOKING.format(whole=1, sink="")
-    spent = percent(found.true_row.sum())
+    spent = percent(game.true_row.sum())
     return LOOKING.format(
         whole="1, or to less where a learned sink takes some",
         sink=f" Its own row gives {spent} to the tokens, the sink takes the rest. You may spend all of the weight on tokens, which the head itself cannot.",
     )
 
 
-def _folds(found: Game, shares: tuple[int, ...], put: bool, room: Class | None) -> None:
+def _folds(game: Game, shares: tuple[int, ...], put: bool, room: Class | None) -> None:
     with page_parts.fold(page_parts.EQUATION, "be_the_head.equation") as fold:
         if fold.open:
             page_parts.equation(EQUATION)
             page_parts.summary(
                 " + ".join(
                     f"{share / WHOLE:.2f} × v({visible(name)})"
-                    for share, name in zip(shares, found.names, strict=True)
+                    for share, name in zip(shares, game.names, strict=True)
                     if share
                 )
                 or "0"
             )
     with page_parts.fold(page_parts.LOOKING, "be_the_head.looking") as fold:
         if fold.open:
-            st.markdown(_looking(found))
+            st.markdown(_looking(game))
     page_parts.sources_fold(PAGE)
     page_parts.table_fold(
         lambda: pd.DataFrame(
             {
-                "piece": [visible(name) for name in found.names],
+                "piece": [visible(name) for name in game.names],
                 "you": np.array(shares) / WHOLE,
                 **({"the room": room.row} if room else {}),
-                **({"the head": found.true_row} if put else {}),
+                **({"the head": game.true_row} if put else {}),
             }
         ),
         "be_the_head",
     )
-    weights = np.zeros(found.run.trace[found.path].shape[-1])
-    weights[found.keys] = np.array(shares) / WHOLE
-    run = found.run
+    weights = np.zeros(game.run.trace[game.path].shape[-1])
+    weights[game.keys] = np.array(shares) / WHOLE
+    run = game.run
     target = f", target={run.target_text!r}" if run.source is not None else ""
     code = CODE.format(
         model=run.model.name,
-        path=found.path,
-        query=found.row,
+        path=game.path,
+        query=game.row,
         weights=tuple(weights.tolist()),
-        head=found.place.head,
+        head=game.place.head,
         text=(run.source or run.side).text,
         target=target,
     )
     page_parts.export_fold(
         lambda: {
-            name: Labelled(np.asarray(row), {"key": distinct(found.names)})
+            name: Labelled(np.asarray(row), {"key": distinct(game.names)})
             for name, row in {
                 "you": np.array(shares) / WHOLE,
-                **({"the head": found.true_row} if put else {}),
+                **({"the head": game.true_row} if put else {}),
             }.items()
         },
         code,

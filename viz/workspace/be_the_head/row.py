@@ -16,7 +16,7 @@ STEP = 10
 Shares = tuple[int, ...]
 
 
-def chosen(n: int) -> tuple[Shares, bool]:
+def shares_in_link(n: int) -> tuple[Shares, bool]:
     """Return the shares of the link (without any: uniform), and whether they were put into the model."""
     raw = state.read(ROW, "")
     if not raw:
@@ -36,9 +36,9 @@ def store(shares: Shares, *, into: bool | None = None) -> None:
     state.write(**{ROW: ".".join(map(str, shares)), IN: into})
 
 
-def controls(found: Game, shares: Shares) -> None:
+def controls(game: Game, shares: Shares) -> None:
     """Draw a box for each word, and below them the rest and the buttons."""
-    names = distinct(name.strip() or name for name in found.names)
+    names = distinct(name.strip() or name for name in game.names)
     with st.container(horizontal=True, gap="small", key="be_the_head.words"):
         for place, (name, share) in enumerate(zip(names, shares, strict=True)):
             key = f"be_the_head.share.{place}"

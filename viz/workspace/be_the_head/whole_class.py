@@ -26,22 +26,22 @@ class Class:
     said: float
 
 
-def ask(found: Game, shares: row.Shares, put: bool) -> Class | None:
+def ask(game: Game, shares: row.Shares, put: bool) -> Class | None:
     """Ask the room of this session, if it leads one; return its answers, once a row was put into the model.
 
     A student who touches one token gives it a whole row; the mean over the students is a row again.
     """
-    if not 1 < len(found.keys) <= MOST_OPTIONS:
+    if not 1 < len(game.keys) <= MOST_OPTIONS:
         return None
-    word = visible(found.word.strip() or found.word)
+    word = visible(game.word.strip() or game.word)
     question = Question(
         KEY,
-        f"You are {found.place}. The model shall say “{word}” next: which token would you look at? Touch it.",
-        AnswerFormat("word", tuple(distinct(visible(name.strip() or name) for name in found.names))),
+        f"You are {game.place}. The model shall say “{word}” next: which token would you look at? Touch it.",
+        AnswerFormat("word", tuple(distinct(visible(name.strip() or name) for name in game.names))),
     )
-    place = data.best(found)
+    place = data.best(game)
     question.truth = truth = [place]
-    why = f"{found.place} itself gives {percent(found.true_row[place])} to “{question.form.options[place]}”."
+    why = f"{game.place} itself gives {percent(game.true_row[place])} to “{question.form.options[place]}”."
 
     def reveal(room: Room) -> None:
         room.reveal(truth, why)
@@ -55,19 +55,19 @@ def ask(found: Game, shares: row.Shares, put: bool) -> Class | None:
         return None
     counts = np.array(question.form.spread(list(asked.answers.values()))["counts"], dtype=float)
     mean = counts / counts.sum()
-    return Class(mean, int(counts.sum()), data.played(found, tuple(WHOLE * mean)))
+    return Class(mean, int(counts.sum()), data.played(game, tuple(WHOLE * mean)))
 
 
-def sentence(found: Game, room: Class) -> str:
+def sentence(game: Game, room: Class) -> str:
     """Return how the class did, beside the head."""
-    word = visible(found.word.strip() or found.word)
-    bits = float(jensen_shannon(room.row, found.true_row / found.true_row.sum()))
-    level = percent(room.said) == percent(found.true)
+    word = visible(game.word.strip() or game.word)
+    bits = float(jensen_shannon(room.row, game.true_row / game.true_row.sum()))
+    level = percent(room.said) == percent(game.true)
     who = (
-        f"did {'as well as' if level else 'better than' if room.said > found.true else 'worse than'} the head"
+        f"did {'as well as' if level else 'better than' if room.said > game.true else 'worse than'} the head"
     )
     answers = "1 answer" if room.answered == 1 else f"{room.answered} answers"
     return (
-        f"With the room's mean row ({answers}) “{word}” has {percent(room.said)}, with the head's own {percent(found.true)}, with a uniform one {percent(found.even)}: "
+        f"With the room's mean row ({answers}) “{word}” has {percent(room.said)}, with the head's own {percent(game.true)}, with a uniform one {percent(game.even)}: "
         f"the room {who}. Its row is {bits:.2f} bits from the head's (Jensen-Shannon divergence, maximum 1)."
     )

@@ -51,7 +51,7 @@ class Pane:
         origin.tell_run(self.run, view.kind, *place, changed=view.edits)
 
     @property
-    def drawn(self) -> bool:
+    def is_picture(self) -> bool:
         """Return whether the pane is on a picture."""
         return patches.grid(self.run) is not None
 
@@ -62,14 +62,14 @@ class Pane:
         return columns(spec.kind(view.kind).terms(self.run.model.network, view.layer)) if view.kind else ()
 
     @property
-    def alone(self) -> bool:
+    def has_one_alignment(self) -> bool:
         """Return whether the model has one alignment and no heads."""
         return not head_pills.has_choice(self.heads)
 
     @property
     def name(self) -> str:
         """Return the name of the pane's head or alignment, with its measured habit."""
-        if self.alone:
+        if self.has_one_alignment:
             return self.view.model
         head = self.view.head
         habit = (
@@ -128,7 +128,7 @@ class Compared:
     @property
     def places(self) -> str:
         """Return the name of rows and columns."""
-        return "patches" if self.panes[0].drawn else "words"
+        return "patches" if self.panes[0].is_picture else "words"
 
     def lone(self, *panes: int) -> tuple[list[int], list[int]]:
         """Return the rows and columns whose word one of these panes lacks."""
@@ -147,10 +147,10 @@ class Compared:
         other = next(k for k, places in enumerate(slots[place]) if places)
         return f"({_named(getattr(self.panes[other], side), slots[place][other])})"
 
-    def told(self, side: str, place: int, pane: int) -> str:
+    def visible_word(self, side: str, place: int, pane: int) -> str:
         """Return the same for a sentence: white space visible, patches by their positions."""
         word = self.word(side, place, pane)
-        return word if self.panes[pane].drawn else visible(word)
+        return word if self.panes[pane].is_picture else visible(word)
 
     def words(self, side: str, pane: int) -> list[str]:
         slots = self.rows if side == "queries" else self.columns

@@ -115,14 +115,14 @@ def parted(first: View, second: View) -> tuple[View, View]:
         one, other = (seen(replace(view, kind=kind, layer=0, head=0), "word") for view in (first, second))
     except InputError:  # the panes say why
         return first, second
-    bits = remembered(one.run, ("parted", other.view.text), lambda: apart(one, other))
+    bits = remembered(one.run, ("parted", other.view.text), lambda: row_distances(one, other))
     layer, head = (int(place) for place in np.unravel_index(int(np.nan_to_num(bits).argmax()), bits.shape))
     return replace(first, kind=kind, layer=layer, head=head), replace(
         second, kind=kind, layer=layer, head=head
     )
 
 
-def apart(one: Pane, other: Pane) -> np.ndarray:
+def row_distances(one: Pane, other: Pane) -> np.ndarray:
     """Return how different each head's rows on two texts are, in bits: (layer, head)."""
     found = [head_ref.attention_of(pane.run, pane.view.kind) for pane in (one, other)]
     panes = [
@@ -154,7 +154,7 @@ def another(panes: Sequence[Pane]) -> View:
     return replace(last, layer=int(layer), head=int(head))
 
 
-def alike(views: Sequence[View], *names: str) -> bool:
+def same_in(views: Sequence[View], *names: str) -> bool:
     """Return whether all views are the same in these respects."""
     return len({tuple(getattr(view, name) for name in names) for view in views}) < 2
 

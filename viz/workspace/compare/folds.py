@@ -42,41 +42,44 @@ cells = ((may > 0) | (also > 0)) & both[:, None]
 print(compare_patterns(first, second, cells))   # bits a row and over all, correlation, cosine"""
 
 
-def show(page: Page, found: Compared, pair: Pair, by: str) -> None:
+def show(page: Page, comparison: Compared, pair: Pair, by: str) -> None:
     with page_parts.fold("Every head of A in numbers", "compare.figures") as fold:
         if fold.open:
-            pane = found.panes[0]
+            pane = comparison.panes[0]
             attention = head_ref.attention_of(pane.run, pane.view.kind)
             page_parts.dataframe(
-                figures(pane.heads[pane.view.kind], attention.weights, drawn=pane.drawn),
+                figures(pane.heads[pane.view.kind], attention.weights, drawn=pane.is_picture),
                 hide_index=True,
                 key="compare.heads",
             )
     with page_parts.fold(page_parts.EQUATION, "compare.equation") as fold:
         if fold.open:
-            _equation(found, pair)
+            _equation(comparison, pair)
     with page_parts.fold(page_parts.LOOKING, "compare.looking") as fold:
         if fold.open:
             st.markdown(LOOKING)
     page_parts.sources_fold(page)
-    page_parts.table_fold(lambda: table(found, pair), "compare")
+    page_parts.table_fold(lambda: table(comparison, pair), "compare")
     page_parts.export_fold(
-        lambda: _arrays(found, pair), code(found.panes[pair.a], found.panes[pair.b], pair, by), key="compare"
+        lambda: _arrays(comparison, pair),
+        code(comparison.panes[pair.a], comparison.panes[pair.b], pair, by),
+        key="compare",
     )
 
 
-def table(found: Compared, pair: Pair) -> pd.DataFrame:
+def table(comparison: Compared, pair: Pair) -> pd.DataFrame:
     """Return every row of the two: its words, how different it is, where each looks most."""
-    rows = [row for row in range(len(found.rows)) if row in pair.order]
+    rows = [row for row in range(len(comparison.rows)) if row in pair.order]
 
     def column(pane: int) -> dict[str, list[object]]:
-        best = [int(found.weights[pane][row].argmax()) for row in rows]
+        best = [int(comparison.weights[pane][row].argmax()) for row in rows]
         letter = LETTERS[pane]
         return {
-            f"word, {letter}": [found.told("queries", row, pane) for row in rows],
-            f"{letter} looks most at": [found.told("keys", key, pane) for key in best],
+            f"word, {letter}": [comparison.visible_word("queries", row, pane) for row in rows],
+            f"{letter} looks most at": [comparison.visible_word("keys", key, pane) for key in best],
             f"with, {letter}": [
-                round(float(found.weights[pane][row, key]), 4) for row, key in zip(rows, best, strict=True)
+                round(float(comparison.weights[pane][row, key]), 4)
+                for row, key in zip(rows, best, strict=True)
             ],
         }
 
@@ -106,26 +109,26 @@ def figures(measured: HeadHabits, w: np.ndarray, *, drawn: bool = False) -> pd.D
     )
 
 
-def _equation(found: Compared, pair: Pair) -> None:
+def _equation(comparison: Compared, pair: Pair) -> None:
     page_parts.equation(DIVERGENCE)
     page_parts.equation(LIKENESS)
     if not pair.order:
         return
     row = pair.order[0]
-    a, b = (found.weights[pane][row] / found.weights[pane][row].sum() for pane in (pair.a, pair.b))
+    a, b = (comparison.weights[pane][row] / comparison.weights[pane][row].sum() for pane in (pair.a, pair.b))
     h = [float(entropy(p) / np.log(2)) for p in ((a + b) / 2, a, b)]
-    word = found.told("queries", row, pair.a)
+    word = comparison.visible_word("queries", row, pair.a)
     st.text(
         f"At “{word}”: {h[0]:.4f} \u2212 ({h[1]:.4f} + {h[2]:.4f}) / 2 = {h[0] - (h[1] + h[2]) / 2:.4f} bits. "
         f"The mean over {len(pair.order)} rows is {pair.likeness.bits:.4f} bits."
     )
 
 
-def _arrays(found: Compared, pair: Pair) -> dict[str, np.ndarray | Labelled]:
+def _arrays(comparison: Compared, pair: Pair) -> dict[str, np.ndarray | Labelled]:
     """Return the patterns on common words, their difference and that of each row, with the words of both axes."""
-    words = {side: distinct(found.words(side, pair.a)) for side in ("queries", "keys")}
+    words = {side: distinct(comparison.words(side, pair.a)) for side in ("queries", "keys")}
     axes = {"query": words["queries"], "key": words["keys"]}
-    named = {LETTERS[pane]: Labelled(weights, axes) for pane, weights in enumerate(found.weights)}
+    named = {LETTERS[pane]: Labelled(weights, axes) for pane, weights in enumerate(comparison.weights)}
     return {
         **named,
         **{side: np.array(names) for side, names in words.items()},

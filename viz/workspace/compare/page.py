@@ -58,8 +58,8 @@ def _views(p: Params) -> tuple[View, ...]:
     if (
         len(views) == 2
         and not any(view.kind for view in views)
-        and data.alike(views, "model")
-        and not data.alike(views, "text")
+        and data.same_in(views, "model")
+        and not data.same_in(views, "text")
     ):
         return data.parted(views[0], views[1])
     if len(views) > 1:
@@ -87,7 +87,7 @@ def page() -> None:
     )
     if bench is None:
         return
-    chosen = panes.held(bench.model, bench.text)
+    chosen = panes.views_in_panes(bench.model, bench.text)
     with st.container(gap=None):
         line = presets.row(chosen)
         waiting = st.container()  # waiting is told here, and moves nothing below
@@ -113,23 +113,23 @@ def page() -> None:
     _show(params, asked_panes, line)
 
 
-def _show(params: Params, asked: list[panes.Asked], line: DeltaGenerator) -> None:
+def _show(params: Params, requests: list[panes.PaneRequest], line: DeltaGenerator) -> None:
     """Draw the panes; below them the difference of the two of a pair, in Present beside them, if there is room."""
-    good = [one.pane for one in asked if one.pane]
+    good = [one.pane for one in requests if one.pane]
     found = data.compared(good, params.by) if good else None
-    _follow(asked)
+    _follow(requests)
     full = (
-        state.presenting() and len(asked) == pins.MAX_PINS
+        state.presenting() and len(requests) == pins.MAX_PINS
     )  # four panes fill a wall: their difference is told
     beside = state.presenting() and len(good) > 1 and not full
-    columns = st.columns(len(asked) + beside, gap="medium")
+    columns = st.columns(len(requests) + beside, gap="medium")
     told, below = st.container(), st.container()
     pair = row = None
     if found is not None and len(good) > 1:
         with columns[-1] if beside else below:
             with st.container(horizontal=full, gap="large" if full else "small"):
-                pair = pairs.chosen(found)
-                row = pairs.row_of(pair, on_picture=found.panes[0].drawn)
+                pair = pairs.pair_in_view(found)
+                row = pairs.row_of(pair, on_picture=found.panes[0].is_picture)
                 with told:
                     page_parts.summary(pairs.sentence(found, pair, row))
                 pairs.rows(found, pair, row, quiet=beside or full)
@@ -138,22 +138,22 @@ def _show(params: Params, asked: list[panes.Asked], line: DeltaGenerator) -> Non
         with below, st.container():
             for note in pairs.notes(found, pair):
                 st.text(note)
-    panes.draw(asked, found, row, columns[: len(asked)])
+    panes.draw(requests, found, row, columns[: len(requests)])
     with line if state.presenting() else told:
-        _under(asked)
+        _under(requests)
     if found is not None and pair is not None:
         folds.show(PAGE, found, pair, params.by)
 
 
-def _under(asked: list[panes.Asked]) -> None:
+def _under(requests: list[panes.PaneRequest]) -> None:
     with st.container(
         horizontal=True,
         vertical_alignment="center",
         gap="medium",
         width="content" if state.presenting() else "stretch",
     ):
-        panes.more(asked)
-        if not all(one.pane and one.pane.drawn for one in asked):
+        panes.more(requests)
+        if not all(one.pane and one.pane.is_picture for one in requests):
             controls.segmented("Shown by", tuple(BY), "compare.by", "word", BY.__getitem__, quiet=True)
 
 
@@ -167,12 +167,12 @@ def _place() -> tuple[int, int] | None:
     return (layer, head) if min(layer, head) >= 0 else None
 
 
-def _follow(asked: list[panes.Asked]) -> None:
+def _follow(requests: list[panes.PaneRequest]) -> None:
     """Choose the row of a click in a picture; with other sentences in the panes no row stays chosen."""
-    now = tuple((one.now.model, one.now.text) for one in asked)
+    now = tuple((one.now.model, one.now.text) for one in requests)
     before = st.session_state.get("compare.shown")
     st.session_state["compare.shown"] = now
-    row = panes.clicked(len(asked))
+    row = panes.clicked(len(requests))
     if row is not None:
         state.write(**{panes.ROW: row})
     elif before not in (None, now):

@@ -28,9 +28,9 @@ SAME = 1e-6
 """Bits below which two rows are the same for the eye."""
 
 
-def chosen(found: Compared) -> Pair:
+def pair_in_view(comparison: Compared) -> Pair:
     """Return the two panes whose difference is shown."""
-    pairs = found.pairs()
+    pairs = comparison.pairs()
     if len(pairs) == 1:
         return pairs[0]
     names = {pair.name: pair for pair in pairs}
@@ -47,7 +47,7 @@ def row_of(pair: Pair, *, on_picture: bool = False) -> int | None:
     return now if now in pair.order else first
 
 
-def rows(found: Compared, pair: Pair, row: int | None, *, quiet: bool = False) -> None:
+def rows(comparison: Compared, pair: Pair, row: int | None, *, quiet: bool = False) -> None:
     """Draw the rows that differ most, as pills, with their divergence; a touch marks one in all panes. `quiet`: without a label, the unit in each pill."""
     if row is None:
         return
@@ -67,25 +67,25 @@ def rows(found: Compared, pair: Pair, row: int | None, *, quiet: bool = False) -
         required=True,
         on_change=store,
         format_func=lambda place: (
-            f"{literal(found.told('queries', place, pair.a))} :gray[:small[{pair.likeness.rows[place]:.2f}{' bits' if quiet else ''}]]"
+            f"{literal(comparison.visible_word('queries', place, pair.a))} :gray[:small[{pair.likeness.rows[place]:.2f}{' bits' if quiet else ''}]]"
         ),
         label_visibility="collapsed" if quiet else "visible",
         wrap=True,
     )
 
 
-def show(found: Compared, pair: Pair) -> None:
+def show(comparison: Compared, pair: Pair) -> None:
     """Draw the difference, centred, and beside it the divergence of each row."""
     left, right = st.columns([3, 2], gap="large")
     with left:
-        difference(found, pair)
+        difference(comparison, pair)
     with right:
         shown = sorted(pair.order[:BARS])
         st.markdown(
             "Jensen-Shannon divergence of each row, bits"
             + (f": the {BARS} that differ most" if len(pair.order) > BARS else "")
         )
-        names = distinct(found.word("queries", place, pair.a) for place in shown)
+        names = distinct(comparison.word("queries", place, pair.a) for place in shown)
         page_parts.show(
             marks.bars(
                 pd.Series(pair.likeness.rows[shown], names),
@@ -106,7 +106,7 @@ def difference(compared: Compared, pair: Pair) -> None:
         for name in ("model", "text", "kind")
     }
     origin.tell(**both, changed=f"{a} minus {b}")
-    if compared.panes[pair.a].drawn:
+    if compared.panes[pair.a].is_picture:
         on_patches(
             compared.panes[pair.a],
             pair.difference,
@@ -119,14 +119,14 @@ def difference(compared: Compared, pair: Pair) -> None:
         _heatmap(compared, pair)
 
 
-def _heatmap(found: Compared, pair: Pair) -> None:
+def _heatmap(comparison: Compared, pair: Pair) -> None:
     heatmap(
         pair.difference,
-        found.words("queries", pair.a),
-        found.words("keys", pair.a),
+        comparison.words("queries", pair.a),
+        comparison.words("keys", pair.a),
         key="compare.heat.difference",
         allowed=pair.compared,
-        lone=found.lone(pair.a, pair.b),
+        lone=comparison.lone(pair.a, pair.b),
         scale="difference",
         limit=1.0,
         title=pair.name,
@@ -135,9 +135,9 @@ def _heatmap(found: Compared, pair: Pair) -> None:
     )
 
 
-def sentence(found: Compared, pair: Pair, row: int | None) -> str:
+def sentence(comparison: Compared, pair: Pair, row: int | None) -> str:
     """Return the difference of the two in words: of the row, and of all rows together."""
-    a, b, alike = found.panes[pair.a], found.panes[pair.b], pair.likeness
+    a, b, alike = comparison.panes[pair.a], comparison.panes[pair.b], pair.likeness
     if row is None:
         return "The two have no row in common: there is nothing to compare."
     if alike.largest == 0.0:
@@ -148,8 +148,8 @@ def sentence(found: Compared, pair: Pair, row: int | None) -> str:
         )
     if np.nanmax(alike.rows) < SAME:
         return f"Here the two look the same: the largest difference is {alike.largest:.1g}."
-    word, most = (found.told("queries", place, pair.a) for place in (row, pair.order[0]))
-    looks = [_looks(found, pane, row) for pane in (pair.a, pair.b)]
+    word, most = (comparison.visible_word("queries", place, pair.a) for place in (row, pair.order[0]))
+    looks = [_looks(comparison, pane, row) for pane in (pair.a, pair.b)]
     first = "They differ most at" if row == pair.order[0] else "At"
     rest = (
         ""
@@ -157,17 +157,17 @@ def sentence(found: Compared, pair: Pair, row: int | None) -> str:
         else f" They differ most at “{most}” ({alike.rows[pair.order[0]]:.2f} bits)."
     )
     told = (
-        f"The mean over all {found.places} is"
-        if len(pair.order) == len(found.rows)
-        else f"The mean over the {len(pair.order)} {found.places} that both have is"
+        f"The mean over all {comparison.places} is"
+        if len(pair.order) == len(comparison.rows)
+        else f"The mean over the {len(pair.order)} {comparison.places} that both have is"
     )
     return f"{first} “{word}”: {looks[0]}, {looks[1]}; Jensen-Shannon divergence {alike.rows[row]:.2f} bits (maximum 1).{rest} {told} {alike.bits:.2f} bits{_figures(pair)}."
 
 
-def _looks(found: Compared, pane: int, row: int) -> str:
-    weights = found.weights[pane][row]
+def _looks(comparison: Compared, pane: int, row: int) -> str:
+    weights = comparison.weights[pane][row]
     key = int(weights.argmax())
-    return f"{LETTERS[pane]} gives {percent(weights[key])} to “{found.told('keys', key, pane)}”"
+    return f"{LETTERS[pane]} gives {percent(weights[key])} to “{comparison.visible_word('keys', key, pane)}”"
 
 
 def _figures(pair: Pair) -> str:
@@ -175,9 +175,9 @@ def _figures(pair: Pair) -> str:
     return "".join(true_minus(f", {name} {value:.2f}") for name, value in named.items() if np.isfinite(value))
 
 
-def notes(found: Compared, pair: Pair) -> list[str]:
+def notes(comparison: Compared, pair: Pair) -> list[str]:
     """Return the rows without a counterpart, and those that a mask makes equal, in words."""
-    a, b = found.panes[pair.a], found.panes[pair.b]
+    a, b = comparison.panes[pair.a], comparison.panes[pair.b]
     sides = (
         ["queries"]
         if a.queries.names == a.keys.names and b.queries.names == b.keys.names
@@ -187,30 +187,32 @@ def notes(found: Compared, pair: Pair) -> list[str]:
         line
         for side in sides
         for line in _apart(
-            found,
+            comparison,
             pair,
             side,
             "" if len(sides) == 1 else {"keys": " (looked at)", "queries": " (that look)"}[side],
         )
     ]
     taken = {
-        term.note: [LETTERS[one] for one in (pair.a, pair.b) if term in found.panes[one].columns]
+        term.note: [LETTERS[one] for one in (pair.a, pair.b) if term in comparison.panes[one].columns]
         for term in (*a.columns, *b.columns)
     }
     said += [f"In {' and '.join(letters)}: {note}" for note, letters in taken.items()]
-    return [*said, *_causal(found, pair, a, b)]
+    return [*said, *_causal(comparison, pair, a, b)]
 
 
-def _apart(found: Compared, pair: Pair, side: str, which: str) -> list[str]:
-    slots = found.rows if side == "queries" else found.columns
+def _apart(comparison: Compared, pair: Pair, side: str, which: str) -> list[str]:
+    slots = comparison.rows if side == "queries" else comparison.columns
 
     def words(one: int, other: int) -> str:
         return ", ".join(
-            found.told(side, place, one) for place, slot in enumerate(slots) if slot[one] and not slot[other]
+            comparison.visible_word(side, place, one)
+            for place, slot in enumerate(slots)
+            if slot[one] and not slot[other]
         )
 
     both = [
-        (found.word(side, place, pair.a), found.word(side, place, pair.b))
+        (comparison.word(side, place, pair.a), comparison.word(side, place, pair.b))
         for place, slot in enumerate(slots)
         if slot[pair.a] and slot[pair.b]
     ]
@@ -228,12 +230,14 @@ def _bare(word: str) -> str:
     return "".join(word.split()).replace("·", "")
 
 
-def _causal(found: Compared, pair: Pair, a: Pane, b: Pane) -> list[str]:
+def _causal(comparison: Compared, pair: Pair, a: Pane, b: Pane) -> list[str]:
     """Return what holds for one head on two texts that begin alike: equal before the difference where the model reads from left to right, exactly."""
     here = [
         (pane.view.model, pane.view.kind, pane.view.layer, pane.view.head, pane.view.edits) for pane in (a, b)
     ]
-    first = next((place for place, slot in enumerate(found.rows) if _differs(found, pair, place, slot)), None)
+    first = next(
+        (place for place, slot in enumerate(comparison.rows) if _differs(comparison, pair, place, slot)), None
+    )
     if (
         here[0] != here[1]
         or not first
@@ -241,8 +245,8 @@ def _causal(found: Compared, pair: Pair, a: Pane, b: Pane) -> list[str]:
         or (a.run.model.spec.has_source and a.view.kind == "causal")
     ):
         return []
-    largest = float(np.abs(found.weights[pair.a][:first] - found.weights[pair.b][:first]).max())
-    word = found.told("queries", first - 1, pair.a)
+    largest = float(np.abs(comparison.weights[pair.a][:first] - comparison.weights[pair.b][:first]).max())
+    word = comparison.visible_word("queries", first - 1, pair.a)
     if a.view.kind != "causal":
         return (
             []
@@ -263,7 +267,7 @@ def _causal(found: Compared, pair: Pair, a: Pane, b: Pane) -> list[str]:
     ]
 
 
-def _differs(found: Compared, pair: Pair, place: int, slot: Sequence[tuple[int, ...]]) -> bool:
-    return not (slot[pair.a] and slot[pair.b]) or found.word("queries", place, pair.a) != found.word(
-        "queries", place, pair.b
-    )
+def _differs(comparison: Compared, pair: Pair, place: int, slot: Sequence[tuple[int, ...]]) -> bool:
+    return not (slot[pair.a] and slot[pair.b]) or comparison.word(
+        "queries", place, pair.a
+    ) != comparison.word("queries", place, pair.b)

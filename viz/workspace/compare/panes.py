@@ -48,7 +48,7 @@ NUMBERS = 12
 
 
 @dataclass(frozen=True)
-class Asked:
+class PaneRequest:
     """A pane's request and its result: a pattern, or an error."""
 
     view: View
@@ -60,22 +60,24 @@ class Asked:
         return self.pane.view if self.pane else self.view
 
 
-def ask(views: Sequence[View], by: str) -> list[Asked]:
+def ask(views: Sequence[View], by: str) -> list[PaneRequest]:
     """Run each view; a view that cannot be shown leaves the others as they are, and so does one with no counterpart to the first."""
-    found: list[Asked] = []
+    found: list[PaneRequest] = []
     for view in views:
         try:
             pane = data.seen(view, by)
             first = next((one.pane for one in found if one.pane), pane)
             found.append(
-                Asked(view, pane, wrong) if not (wrong := _apart(first, pane)) else Asked(view, None, wrong)
+                PaneRequest(view, pane, wrong)
+                if not (wrong := _no_counterpart(first, pane))
+                else PaneRequest(view, None, wrong)
             )
         except InputError as error:
-            found.append(Asked(view, None, str(error)))
+            found.append(PaneRequest(view, None, str(error)))
     return found
 
 
-def _apart(first: Pane, pane: Pane) -> str:
+def _no_counterpart(first: Pane, pane: Pane) -> str:
     """Return why no row of one has a counterpart in the other; "" where both read words, or a picture in the same patches."""
     one, other = patches.grid(first.run), patches.grid(pane.run)
     if one == other:
@@ -94,7 +96,7 @@ def take(views: Sequence[View]) -> None:
     state.write(**told, **{ROW: None}, **({"target": None} if other else {}))
 
 
-def held(model: str, text: str) -> tuple[View, ...]:
+def views_in_panes(model: str, text: str) -> tuple[View, ...]:
     """Return the views that were put into the panes; none where the page's model is another one by now."""
     views = pins.pinned_views(pins.PANES)
     if not views or views[0].model != model:
@@ -103,28 +105,31 @@ def held(model: str, text: str) -> tuple[View, ...]:
 
 
 def draw(
-    asked: Sequence[Asked], found: Compared | None, row: int | None, columns: Sequence[DeltaGenerator]
+    requests: Sequence[PaneRequest],
+    comparison: Compared | None,
+    row: int | None,
+    columns: Sequence[DeltaGenerator],
 ) -> None:
     """Draw the panes in their columns, each with its head above; the pointer in one marks the same words in all."""
-    now = [one.now for one in asked]
-    same = data.alike(now, "model", "text", "strategy", "edits")
-    good = [place for place, one in enumerate(asked) if one.pane]
+    now = [one.now for one in requests]
+    same = data.same_in(now, "model", "text", "strategy", "edits")
+    good = [place for place, one in enumerate(requests) if one.pane]
     for place, column in enumerate(columns):
         with column, st.container(key=f"compare.pane.{place}"):
-            _chooser(asked, place, now)
+            _chooser(requests, place, now)
             if not same:
-                st.text(_aside(asked[place], now))
-            if asked[place].pane is None:
-                st.text(asked[place].wrong)
-            elif found is not None:
-                _pattern(found, good.index(place), place, row)
+                st.text(_model_and_text(requests[place], now))
+            if requests[place].pane is None:
+                st.text(requests[place].wrong)
+            elif comparison is not None:
+                _pattern(comparison, good.index(place), place, row)
 
 
-def tell(asked: Sequence[Asked], said: str) -> None:
+def tell(requests: Sequence[PaneRequest], said: str) -> None:
     """Note what a pane's model cannot read of its own sentence; `said`, that of the page, was noted above."""
-    now = [one.now for one in asked]
+    now = [one.now for one in requests]
     for place, here in enumerate(now):
-        if asked[place].pane and here.text != said:
+        if requests[place].pane and here.text != said:
             input_hints.show_note(
                 here.model,
                 here.text,
@@ -150,28 +155,28 @@ def _key(name: str) -> str:
     return f"compare.heat.{name}"
 
 
-def _pattern(found: Compared, pane: int, place: int, row: int | None) -> None:
-    shown, weights = found.panes[pane], found.weights[pane]
+def _pattern(comparison: Compared, pane: int, place: int, row: int | None) -> None:
+    shown, weights = comparison.panes[pane], comparison.weights[pane]
     shown.tell()
     title = f"{LETTERS[place]}: {shown.name}"
-    if shown.drawn:
-        on_patches(shown, weights, _key(LETTERS[place]), row, title=title, limit=_limit(found))
+    if shown.is_picture:
+        on_patches(shown, weights, _key(LETTERS[place]), row, title=title, limit=_limit(comparison))
         return
-    cell = None if row is None or not found.rows[row][pane] else (row, int(weights[row].argmax()))
+    cell = None if row is None or not comparison.rows[row][pane] else (row, int(weights[row].argmax()))
     heatmap(
         weights,
-        found.words("queries", pane),
-        found.words("keys", pane),
+        comparison.words("queries", pane),
+        comparison.words("keys", pane),
         key=_key(LETTERS[place]),
-        allowed=found.allowed[pane],
-        lone=found.lone(pane),
+        allowed=comparison.allowed[pane],
+        lone=comparison.lone(pane),
         sink=bool(shown.columns),
         selected=cell,
         group=GROUP,
         axis=attention_kinds.axis_names(shown.view.kind),
         title=title,
-        height=420 if len(found.panes) < 3 else 380,
-        numbers=len(found.panes) < 3 and max(weights.shape) <= NUMBERS,
+        height=420 if len(comparison.panes) < 3 else 380,
+        numbers=len(comparison.panes) < 3 and max(weights.shape) <= NUMBERS,
     )
 
 
@@ -185,21 +190,21 @@ def on_patches(pane: Pane, weights: np.ndarray, key: str, row: int | None, **opt
     ).show()
 
 
-def _limit(found: Compared) -> float:
+def _limit(comparison: Compared) -> float:
     """Return one scale for all: the largest weight on a patch of any pane."""
-    return float(max(weights[:, 1:].max() for weights in found.weights)) or 1.0
+    return float(max(weights[:, 1:].max() for weights in comparison.weights)) or 1.0
 
 
-def _chooser(asked: Sequence[Asked], place: int, now: list[View]) -> None:
+def _chooser(requests: Sequence[PaneRequest], place: int, now: list[View]) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", wrap=False):
-        _heads(asked[place], place, now)
+        _heads(requests[place], place, now)
         with st.popover("Change", icon=":material/tune:", type="tertiary", key=f"compare.change.{place}"):
             _model(place, now)
             _sentence(place, now)
             _moves(place, now)
 
 
-def _heads(one: Asked, place: int, now: list[View]) -> None:
+def _heads(one: PaneRequest, place: int, now: list[View]) -> None:
     """Draw the choice among all heads of the model, and the heads of each layer joined."""
     here, measured = one.now, one.pane.heads if one.pane else {}
     chosen = (here.kind, here.layer, here.head)
@@ -313,9 +318,9 @@ def _moves(place: int, now: list[View]) -> None:
             )
 
 
-def more(asked: Sequence[Asked]) -> None:
+def more(requests: Sequence[PaneRequest]) -> None:
     """Draw the button for one pane more."""
-    now, good = [one.now for one in asked], [one.pane for one in asked if one.pane]
+    now, good = [one.now for one in requests], [one.pane for one in requests if one.pane]
     st.button(
         "+ pane",
         key="compare.more",
@@ -331,17 +336,17 @@ def _with(views: Sequence[View], place: int, view: View) -> list[View]:
     return [*views[:place], view, *views[place + 1 :]]
 
 
-def _aside(one: Asked, now: Sequence[View]) -> str:
+def _model_and_text(one: PaneRequest, now: Sequence[View]) -> str:
     """Return the model and the text, where the panes differ in them."""
     view = one.now
-    model = "" if data.alike(now, "model") else view.model
-    how = f"written on, {written.said(view.strategy)}" if view.strategy and one.pane else ""
+    model = "" if data.same_in(now, "model") else view.model
+    how = f"written on, {written.strategy_in_words(view.strategy)}" if view.strategy and one.pane else ""
     changed = ", ".join(map(describe, from_text(view.edits, _unknown))) if view.edits and one.pane else ""
-    if one.pane and one.pane.drawn:
+    if one.pane and one.pane.is_picture:
         known = {text: f"our {name}" for name, text in doodle.samples().items()}
-        text = "" if data.alike(now, "text") else known.get(without_hidden_mark(view.text), "your drawing")
+        text = "" if data.same_in(now, "text") else known.get(without_hidden_mark(view.text), "your drawing")
     else:
-        text = "" if data.alike(now, "text") else f"“{shorten(' '.join(view.text.split()), 70)}”"
+        text = "" if data.same_in(now, "text") else f"“{shorten(' '.join(view.text.split()), 70)}”"
     return " · ".join(filter(None, (model, text, how, changed))) or "As it is"
 
 

@@ -104,7 +104,7 @@ TELLING = (
 )
 
 
-def offered() -> tuple[Telling, ...]:
+def openable_pairs() -> tuple[Telling, ...]:
     """Return the pairs whose models can be opened, and those that the visitor pinned."""
     usable = tasks.usable()
     found = tuple(
@@ -116,7 +116,7 @@ def offered() -> tuple[Telling, ...]:
 
 def row(shown: Sequence[View]) -> DeltaGenerator:
     """Draw one line: a list of clear pairs, and what there is to see in the one in the panes. Return the line, to which more may be added."""
-    pairs, key = offered(), "compare.telling"
+    pairs, key = openable_pairs(), "compare.telling"
     now = next(
         (pair.name for pair in pairs if pair.views and pair.views == tuple(shown)),
         OWN if shown else HEADS.name,

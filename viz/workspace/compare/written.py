@@ -48,7 +48,7 @@ def strategy_of(text: str) -> Strategy:
     )
 
 
-def said(text: str) -> str:
+def strategy_in_words(text: str) -> str:
     """Return the strategy in words, for the line above a pane.
 
     >>> said("lot t=0.8 seed=3"), said("beam 4")

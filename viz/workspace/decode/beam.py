@@ -25,8 +25,8 @@ def show(data: Any, params: Any, strategy: Beam) -> int | None:
     """Draw the tree of this step, its best text, and two texts compared; return the node that the visitor chose, None where the best is followed."""
     if params.groups != strategy.groups:
         st.text(f"{strategy.width} texts are not divided by {params.groups} groups: they stay one.")
-    follow.begun(data, params.force)
-    node, other = follow.chosen(data, (params.model, data.window.text, strategy, params.force))
+    follow.draw_inserted(data, params.force)
+    node, other = follow.nodes_in_link(data, (params.model, data.window.text, strategy, params.force))
     marks = {} if other is None else {"A": follow.path(data, node)[-1], "B": other}
     shown = (
         _on_the_wall(data.last.tree, (node, other))
@@ -70,7 +70,10 @@ def compared(data: Any, a: int, b: int, strategy: Beam) -> None:
     one, other = (hypothesis_steps(data.steps, place, prompt) for place in (a, b))
     found = compare(one, other, strategy.length_penalty, (nodes[a].cost, nodes[b].cost))
     comparison.show(
-        found, "" if data.model.spec.has_source else data.window.text, follow.alone, strategy.length_penalty
+        found,
+        "" if data.model.spec.has_source else data.window.text,
+        follow.end_comparison,
+        strategy.length_penalty,
     )
 
 

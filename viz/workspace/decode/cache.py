@@ -11,7 +11,7 @@ import streamlit as st
 from core.model import Model
 from viz.charts import marks
 from viz.widgets import engine_client, page_parts
-from viz.workspace.decode.cache_cost import Products, held, products, timed
+from viz.workspace.decode.cache_cost import Products, cached_arrays, products, timed
 
 WAYS = {True: "with the cache", False: "without it"}
 _TIMES = "decode.cache.times"
@@ -23,7 +23,7 @@ def show(model: Model, text: str) -> None:
     source = n if model.spec.has_source else 1
     length = 1 if model.spec.has_source else n
     arrays = engine_client.submit(
-        ("decode.held", model.name, length, source), lambda: held(model, length, source), cost=100
+        ("decode.held", model.name, length, source), lambda: cached_arrays(model, length, source), cost=100
     )
     total = sum(each.nbytes for each in arrays)
     page_parts.summary(

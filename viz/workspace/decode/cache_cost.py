@@ -19,7 +19,7 @@ from core.models import Batch
 
 
 @dataclass(frozen=True)
-class Held:
+class CachedArray:
     """One array of a cache: `what` it is ("keys", "values", or a state's name), of which `layer` and `kind` of
     attention ("causal", "cross"; "" of a recurrent state), its `shape` (batch head key d_head), its bytes."""
 
@@ -30,7 +30,7 @@ class Held:
     nbytes: int
 
 
-def held(model: Model, n: int, source: int = 1) -> tuple[Held, ...]:
+def cached_arrays(model: Model, n: int, source: int = 1) -> tuple[CachedArray, ...]:
     """Return the arrays of `network.new_cache()` when `n` tokens were read (after `source` tokens of a sentence, of a translator).
 
     Read from a cache that was really filled. Keys and values grow by 2 * n_layers * d_model numbers a token; states of
@@ -50,16 +50,16 @@ def held(model: Model, n: int, source: int = 1) -> tuple[Held, ...]:
         ("cross", cache.cross_attn),
     )
     return tuple(
-        Held(layer, kind, what, tuple(value.shape), value.nbytes)
+        CachedArray(layer, kind, what, tuple(value.shape), value.nbytes)
         for layer in range(len(cache.self_attn))
         for kind, each in stores
         for what, value in zip(("keys", "values"), each[layer].tensors() or (), strict=False)
     )
 
 
-def _state(name: str, value: Tensor) -> Held:
+def _state(name: str, value: Tensor) -> CachedArray:
     layer = int(name.split(".")[1]) if name.startswith("layer.") else None
-    return Held(layer, "", name.rpartition(".")[2], tuple(value.shape), value.nbytes)
+    return CachedArray(layer, "", name.rpartition(".")[2], tuple(value.shape), value.nbytes)
 
 
 @dataclass(frozen=True)

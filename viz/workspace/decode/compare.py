@@ -18,63 +18,63 @@ SHARE = st.column_config.ProgressColumn(format="percent", min_value=0.0, max_val
 
 
 def show(
-    found: Comparison, given: str, on_none: Callable[[], None], length_penalty: float | None = None
+    comparison: Comparison, given: str, on_none: Callable[[], None], length_penalty: float | None = None
 ) -> None:
     """Draw the sentence, the common beginning, both continuations and their sums. `given` is the prompt, `on_none` ends it."""
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.markdown("**A and B compared**", width="content")
         st.button("Compare no more", key="decode.compare.none", on_click=on_none)
-    page_parts.summary(sentence(found))
-    if more := caution(found, length_penalty):
+    page_parts.summary(sentence(comparison))
+    if more := caution(comparison, length_penalty):
         page_parts.summary(more)
-    begun = tail("".join((given, *(one.token for one in found.common))), 70)
+    begun = tail("".join((given, *(one.token for one in comparison.common))), 70)
     if begun:
         st.text(
             f"Both begin with “{begun}”"
             + (
-                f", {_tokens(len(found.common))} of it written, ln p = {_sum(found.common)}."
-                if found.common
+                f", {_tokens(len(comparison.common))} of it written, ln p = {_sum(comparison.common)}."
+                if comparison.common
                 else "."
             )
         )
     left, right = st.columns([3, 2], gap="large")
     with left:
         page_parts.dataframe(
-            continuations(found),
+            continuations(comparison),
             hide_index=True,
             column_config={"p, A": SHARE, "p, B": SHARE},
             key="decode.compare.tokens",
         )
     with right:
-        page_parts.dataframe(sums(found, length_penalty), hide_index=True, key="decode.compare.sums")
+        page_parts.dataframe(sums(comparison, length_penalty), hide_index=True, key="decode.compare.sums")
 
 
-def sentence(found: Comparison) -> str:
+def sentence(comparison: Comparison) -> str:
     """Return which is more probable, by what factor, and where they part."""
-    a, b = found.a.tokens, found.b.tokens
+    a, b = comparison.a.tokens, comparison.b.tokens
     if not a and not b:
         return "A and B are the same text."
-    at = len(found.common) + 1
+    at = len(comparison.common) + 1
     if not a or not b:
         short, long, own = ("A", "B", b) if not a else ("B", "A", a)
         return (
-            f"{short} is the beginning of {long}, so it is {times(found.log_ratio)} as probable as {long}: "
+            f"{short} is the beginning of {long}, so it is {times(comparison.log_ratio)} as probable as {long}: "
             f"from token {at} on {long} goes on with “{bare(own[0].token)}” ({percent(own[0].p)})"
             f"{f' and {_tokens(len(own) - 1)} more' if len(own) > 1 else ''}."
         )
-    more, less = ("A", "B") if found.log_ratio >= 0 else ("B", "A")
-    alike = times(found.log_ratio) == "1.0 times"
+    more, less = ("A", "B") if comparison.log_ratio >= 0 else ("B", "A")
+    alike = times(comparison.log_ratio) == "1.0 times"
     first = (
         "A and B are equally probable"
         if alike
-        else f"{more} is {times(found.log_ratio)} as probable as {less}"
+        else f"{more} is {times(comparison.log_ratio)} as probable as {less}"
     )
     return f"{first}; they part at token {at}, where A has “{bare(a[0].token)}” ({percent(a[0].p)}) and B “{bare(b[0].token)}” ({percent(b[0].p)})."
 
 
-def caution(found: Comparison, length_penalty: float | None) -> str:
+def caution(comparison: Comparison, length_penalty: float | None) -> str:
     """Return the effect of lengths on the comparison: the score of a beam, or the mean surprisal where texts differ in length; "" else."""
-    one, other = found.a, found.b
+    one, other = comparison.a, comparison.b
     if not one.tokens and not other.tokens:
         return ""
     if one.score is not None and other.score is not None:
@@ -102,32 +102,36 @@ def times(log_ratio: float) -> str:
     return f"{whole_from(factor, 9.95, '.1f')} times"
 
 
-def continuations(found: Comparison) -> pd.DataFrame:
+def continuations(comparison: Comparison) -> pd.DataFrame:
     """Return the rows after the common beginning: the token of each, and its probability; empty where one has ended before."""
-    rows, first = max(len(found.a.tokens), len(found.b.tokens)), len(found.common) + 1
+    rows, first = max(len(comparison.a.tokens), len(comparison.b.tokens)), len(comparison.common) + 1
 
     def column(own: Sequence[ScoredToken]) -> tuple[list[str], list[float | None]]:
         missing = rows - len(own)
         return [visible(one.token) for one in own] + [""] * missing, [one.p for one in own] + [None] * missing
 
-    (a, p), (b, q) = column(found.a.tokens), column(found.b.tokens)
+    (a, p), (b, q) = column(comparison.a.tokens), column(comparison.b.tokens)
     return pd.DataFrame({"token": range(first, first + rows), "A": a, "p, A": p, "B": b, "p, B": q})
 
 
-def sums(found: Comparison, length_penalty: float | None) -> pd.DataFrame:
+def sums(comparison: Comparison, length_penalty: float | None) -> pd.DataFrame:
     """Return the sums of the two, common beginning included."""
 
     def column(side: ComparedText) -> list[str]:
         score = [number(side.score, 3)] if side.score is not None else []
-        cost = [number(side.cost)] if length_penalty is not None and (found.a.cost or found.b.cost) else []
+        cost = (
+            [number(side.cost)]
+            if length_penalty is not None and (comparison.a.cost or comparison.b.cost)
+            else []
+        )
         return [number(side.logprob), *cost, *score, f"{side.bits:.2f}", str(side.length)]
 
     names = ["sum of ln p"]
     if length_penalty is not None:
-        names += ["cost of diversity"] if found.a.cost or found.b.cost else []
+        names += ["cost of diversity"] if comparison.a.cost or comparison.b.cost else []
         names += [f"score, / length^{length_penalty:g}"]
     return pd.DataFrame(
-        {"": [*names, "bits per token", "tokens"], "A": column(found.a), "B": column(found.b)}
+        {"": [*names, "bits per token", "tokens"], "A": column(comparison.a), "B": column(comparison.b)}
     )
 
 

@@ -237,7 +237,7 @@ def _knobs(*drawn: Callable[[], Any]) -> None:
                 one()
 
 
-def told(data: Any) -> None:
+def draw_notes(data: Any) -> None:
     """Draw the notes on the text: which part is read, an empty prompt, special names that were typed."""
     window, model = data.window, data.model
     if data.steps[0].note:

@@ -26,7 +26,7 @@ FATES = {
 Path = tuple[int, ...]
 
 
-def chosen(data: Any, of: object) -> tuple[int | None, int | None]:
+def nodes_in_link(data: Any, of: object) -> tuple[int | None, int | None]:
     """Return the nodes of the link, followed and compared with, if this tree has them. They mean nothing in another search (`of`), where they are forgotten."""
     wanted = tuple(state.read(name, -1, state.whole_number(0, 10**6)) for name in (NODE, OTHER))
     before = st.session_state.get(_OF)
@@ -52,7 +52,7 @@ def _place(row: int | None, nodes: Sequence[int]) -> int | None:
     return nodes[row] if row is not None and row < len(nodes) else None
 
 
-def alone() -> None:
+def end_comparison() -> None:
     """End the comparison."""
     state.write(**{OTHER: None})
 
@@ -105,7 +105,7 @@ def _best(data: Any) -> str:
     return "the winner" if data.last.done else "the best text so far"
 
 
-def anew(data: Any, nodes: Path, step: int, token: int) -> None:
+def search_again(data: Any, nodes: Path, step: int, token: int) -> None:
     """Begin the search again after the followed text with this token at `step`, as many steps as were seen."""
     tree = data.last.tree
     force = (*((at, tree.nodes[place].id) for at, place in enumerate(nodes[:step])), (step, token))
@@ -113,7 +113,7 @@ def anew(data: Any, nodes: Path, step: int, token: int) -> None:
     forks.link(forks.Branch(force, max(step + 1, len(data.steps))), forks.tried())
 
 
-def begun(data: Any, force: forks.Forced) -> None:
+def draw_inserted(data: Any, force: forks.Forced) -> None:
     """Draw the tokens that the visitor put in, and the way back from them."""
     if not force:
         return

@@ -97,7 +97,7 @@ def tried() -> tuple[Branch, ...]:
     return state.read("decode.tried", (), several)
 
 
-def left(model: str, text: str, strategy: object, now: Branch) -> Branch:
+def branch_to_keep(model: str, text: str, strategy: object, now: Branch) -> Branch:
     """Return the branch in view with as many steps of it as this visitor has seen: the part that is kept when it is left."""
     seen = st.session_state.setdefault(_SEEN, {})
     place = (model, text, strategy, now.force)
@@ -142,7 +142,7 @@ class TreeNode:
     to: Branch
 
 
-def grown(branches: Mapping[Branch, Sequence[Step]]) -> list[TreeNode]:
+def grow_tree(branches: Mapping[Branch, Sequence[Step]]) -> list[TreeNode]:
     """Return the tree of all branches: a node for each different beginning, parents before their children."""
     found: list[TreeNode] = []
     known: dict[tuple[int, ...], int] = {}
@@ -158,7 +158,7 @@ def grown(branches: Mapping[Branch, Sequence[Step]]) -> list[TreeNode]:
     return found
 
 
-def drawn(places: Sequence[TreeNode], now: tuple[int, ...]) -> list[Twig]:
+def twigs_of(places: Sequence[TreeNode], now: tuple[int, ...]) -> list[Twig]:
     """Return the nodes as the tree shows them; `now` are the tokens written on the branch in view."""
     total: list[float] = []
     found = []

@@ -29,7 +29,7 @@ def show(model: Model, text: str) -> None:
     guesses = state.read("decode.guesses", (), _words)
     mine = controls.segmented("The text goes on with", GOES_ON, "decode.goes_on", GOES_ON[0]) == GOES_ON[1]
     if (pending := st.session_state.pop(_PENDING, None)) is not None:
-        guesses = _taken(model, text, guesses, pending, mine)
+        guesses = _add_guess(model, text, guesses, pending, mine)
     history, before, now = _history(model, text, guesses, mine)
     read = Round(model, now).window
     with st.container(key="decode-guess-now"):
@@ -116,7 +116,7 @@ def _store() -> None:
     st.session_state[_BOX] = ""
 
 
-def _taken(model: Model, text: str, guesses: tuple[str, ...], guess: str, mine: bool) -> tuple[str, ...]:
+def _add_guess(model: Model, text: str, guesses: tuple[str, ...], guess: str, mine: bool) -> tuple[str, ...]:
     """Return the guesses with the new one, if it is one; else give the reason and bring the word back to the box."""
     try:
         *_, now = _history(model, text, guesses, mine)

@@ -88,13 +88,13 @@ def _theatre(wanted: controls.Request, ticking: float | None) -> None:
         controls.ways(params)
         with engine_client.many() as submit:
             data = compute(params, submit)
-        now = forks.left(
+        now = forks.branch_to_keep(
             params.model, params.text, params.strategy, forks.Branch(params.force, len(data.steps))
         )
         with bar:
             player.buttons(len(data.steps), data.last, ticking)
             controls.how(params)
-        controls.told(data)
+        controls.draw_notes(data)
         data = replace(data, looks=state.read("kind", ""))
         head = controls.head(data)
         pictures.whose(data, head)
@@ -109,16 +109,18 @@ def _theatre(wanted: controls.Request, ticking: float | None) -> None:
             if not state.presenting():  # before a room the tree has the wall
                 picture = st.container()
                 with st.container():
-                    pictures.written(shown, lambda: follow.back_to(path))
+                    pictures.draw_steps(shown, lambda: follow.back_to(path))
                 with picture:
-                    pictures.show(shown, head, lambda: controls.heads(data, head), lambda: _anew(data, path))
+                    pictures.show(
+                        shown, head, lambda: controls.heads(data, head), lambda: _search_again(data, path)
+                    )
             folds.show(PAGE, replace(params, n=len(data.steps)), shown, head, lambda: beam.table(data), node)
         else:
             picture = st.container()
             with st.container():  # sent first: it is small, and tells at once that the click was heard
                 if not state.presenting():
                     page_parts.summary(pictures.sentence(data), "surprisal")
-                pictures.written(data, _gone)
+                pictures.draw_steps(data, _go_to_step)
             with picture:
                 pictures.show(data, head, lambda: controls.heads(data, head), lambda: _forked(now))
             _everything(params, data, now)
@@ -141,7 +143,7 @@ def _everything(params: Params, data: Data, now: forks.Branch) -> None:
             branch: compute(replace(params, force=branch.force, n=branch.n), submit).steps
             for branch in (*others, *extra, now)
         }
-    places, given = forks.grown(branches), "" if data.model.spec.has_source else data.window.text
+    places, given = forks.grow_tree(branches), "" if data.model.spec.has_source else data.window.text
     marks = {} if other is None else forks.marked(places, A=data.last.ids, B=branches[other][-1].ids)
 
     def back() -> None:
@@ -156,7 +158,7 @@ def _everything(params: Params, data: Data, now: forks.Branch) -> None:
             forks.against(places[node].to)
 
     tree(
-        forks.drawn(places, data.last.ids),
+        forks.twigs_of(places, data.last.ids),
         key=TREE,
         title="Everything tried",
         on_node=back,
@@ -169,11 +171,11 @@ def _everything(params: Params, data: Data, now: forks.Branch) -> None:
         comparison.show(compare(data.steps, branches[other]), given, lambda: forks.against(None))
 
 
-def _anew(data: Data, path: tuple[int, ...]) -> None:
+def _search_again(data: Data, path: tuple[int, ...]) -> None:
     """Begin the search again after the followed text with the candidate that was clicked."""
     if other := requested_token(pictures.CANDIDATES):
         player.stop()
-        follow.anew(data, path, other.step, other.id)
+        follow.search_again(data, path, other.step, other.id)
 
 
 def _forked(now: forks.Branch) -> None:
@@ -183,7 +185,7 @@ def _forked(now: forks.Branch) -> None:
         forks.go(now, now.forked(other.step, other.id))
 
 
-def _gone() -> None:
+def _go_to_step() -> None:
     """Go to the step of the timeline that was clicked."""
     if (step := chosen_step(pictures.TIMELINE)) is not None:
         player.go(step + 1)

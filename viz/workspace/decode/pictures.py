@@ -160,7 +160,7 @@ def bars(step: Step) -> dict[str, Any]:
     before = max(0.0, 1 - sum(c.before for c in listed))
     after = max(0.0, 1 - sum(c.after for c in listed))
     return {
-        "bars": [Bar(c.id, c.token, c.before, c.after, c.cut_by, through(c, step)) for c in listed],
+        "bars": [Bar(c.id, c.token, c.before, c.after, c.cut_by, candidate_way(c, step)) for c in listed],
         "taken_id": step.id,
         "step": step.index,
         "others": (step.n_kept + cut - len(ids), before, after),
@@ -169,7 +169,7 @@ def bars(step: Step) -> dict[str, Any]:
     }
 
 
-def through(candidate: Candidate, step: Step) -> Way:
+def candidate_way(candidate: Candidate, step: Step) -> Way:
     """Return the way of a candidate as the bars show it."""
     found = way(candidate, step)
     return Way(
@@ -188,7 +188,7 @@ def moments(steps: Sequence[Step]) -> list[Moment]:
     ]
 
 
-def written(data: Any, on_go: Callable[[], None]) -> None:
+def draw_steps(data: Any, on_go: Callable[[], None]) -> None:
     """Draw all steps so far as text and as curves; touching one goes there."""
     given = "" if data.model.spec.has_source else data.window.text
     timeline(moments(data.steps), key=TIMELINE, prompt=given, on_go=on_go)

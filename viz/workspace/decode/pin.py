@@ -23,9 +23,11 @@ def view(data: Any, text: str, head: tuple[int, int]) -> View:
     model, written = data.model, data.last.text
     layer, number = head if head[0] >= 0 else (len(data.last.attention[data.kind]) - 1, "mean")
     given = (text, written) if model.spec.has_source else (written, "")
-    return View(model.name, given[0], data.kind, layer, number if not _alone(data) else 0, target=given[1])
+    return View(
+        model.name, given[0], data.kind, layer, number if not _has_one_alignment(data) else 0, target=given[1]
+    )
 
 
-def _alone(data: Any) -> bool:
+def _has_one_alignment(data: Any) -> bool:
     """Return whether there is one alignment and no heads."""
     return crosses(data.kind) and data.last.attention[data.kind].shape[:2] == (1, 1)

@@ -134,14 +134,14 @@ def _covered(each: Filter, now: str, before: float, decimals: int) -> tuple[str,
     p = _setting(each)
     if before == 0:
         return "it is the most probable", now
-    return f"those before it have {_beside(before, p)} together", now if before < p else "cut"
+    return f"those before it have {_on_its_side(before, p)} together", now if before < p else "cut"
 
 
 def _compared(each: Filter, now: str, part: float, decimals: int) -> tuple[str, str]:
     p = _setting(each)
     if part == 1:
         return "it is the most probable", now
-    return f"it has {_beside(part, p)} of the most probable one's", "cut" if part < p else now
+    return f"it has {_on_its_side(part, p)} of the most probable one's", "cut" if part < p else now
 
 
 _PUT: dict[str, Callable[[Filter, str, float, int], tuple[str, str]]] = {
@@ -250,7 +250,7 @@ def _half(text: str) -> float:
     )
 
 
-def _beside(number: float, limit: float) -> str:
+def _on_its_side(number: float, limit: float) -> str:
     """Return a number in as few decimals as leave it on its side of the limit."""
     decimals = FEWEST
     while (parse_number(format_number(number, decimals)) < limit) != (number < limit) and decimals < 12:

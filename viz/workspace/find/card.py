@@ -48,7 +48,7 @@ def show(measured: HeadHabits, bare: HeadHabits | None, head: Head) -> None:
                 "The score", list(measured.scores), "find.score", first, HABIT_NAMES.__getitem__, quiet=True
             )
         st.markdown(f"{TESTS[name]} {_control(measured, name, place.layer, place.head)}")
-        behind = pool.behind(head.model, place.kind, name)
+        behind = pool.evidence_of(head.model, place.kind, name)
         own = behind.head_scores(place.layer, place.head)
         over = stability(own)
         without = None if bare is None else float(bare.scores[name][place.layer, place.head])

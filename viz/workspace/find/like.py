@@ -37,37 +37,40 @@ rows = head_similarity.stack_rows([[seen(*member, row) for member in members] fo
 """
 
 
-def code(found: Pool, last: str) -> str:
+def code(heads_pool: Pool, last: str) -> str:
     """Return the lines of Python that make the rows of all heads, and those of a view that use them."""
-    toy = found.models[0] in KIND or found.drawn
+    toy = heads_pool.models[0] in KIND or heads_pool.reads_pictures
     texts = (
-        f'recipes()["{found.models[0]}"].examples()'
+        f'recipes()["{heads_pool.models[0]}"].examples()'
         if toy
         else 'texts("head_maps")'
-        if found.space == pool.READ
+        if heads_pool.space == pool.READ
         else 'texts("heads_en-es")'
     )
     imports = "from core.training.recipe import recipes" if toy else "from core.data.texts import texts"
-    if found.drawn:
+    if heads_pool.reads_pictures:
         texts = f"[replace(row, text=with_hidden_mark(row.text, ())) for row in {texts}]"
         imports = (
             "from core.data.patches import with_hidden_mark\n" + imports + "\nfrom dataclasses import replace"
         )
     return (
         CODE.format(
-            imports=imports, members=[member[:2] for member in found.members], by=found.by, texts=texts
+            imports=imports,
+            members=[member[:2] for member in heads_pool.members],
+            by=heads_pool.by,
+            texts=texts,
         )
         + last
     )
 
 
-def show(found: Pool, head: Head, text: str, measured: Mapping[str, HeadHabits]) -> ViewContent:
+def show(heads_pool: Pool, head: Head, text: str, measured: Mapping[str, HeadHabits]) -> ViewContent:
     """Draw the head at left, with others of its model to choose from, the nearest at right."""
-    apart = pool.near(found, head)
-    order = nearest_heads(apart, found.index(head))
-    ranked = [(found.heads[other], f"JS divergence {apart[other]:.2f} bits") for other in order[:SHOWN]]
+    apart = pool.near(heads_pool, head)
+    order = nearest_heads(apart, heads_pool.index(head))
+    ranked = [(heads_pool.heads[other], f"JS divergence {apart[other]:.2f} bits") for other in order[:SHOWN]]
     with st.container(key="find.reading"):  # which models read the text changes; what follows keeps its place
-        pictures = tiles.on_text(found, text, [head, *(other for other, _ in ranked)])
+        pictures = tiles.on_text(heads_pool, text, [head, *(other for other, _ in ranked)])
     others = st.container(horizontal=True, vertical_alignment="center")
     left, right = st.columns([2, 5], gap="medium")
     with left:
@@ -80,39 +83,39 @@ def show(found: Pool, head: Head, text: str, measured: Mapping[str, HeadHabits])
     with right:
         tiles.tiles(ranked, pictures, text, "find.near")
     return ViewContent(
-        sentence(found, apart, order),
+        sentence(heads_pool, apart, order),
         EQUATION,
-        lambda: table(found, {"JS divergence, bits": apart.round(4)}, [found.index(head), *order]),
-        lambda: {"bits": heads_along(found, apart)},
+        lambda: table(heads_pool, {"JS divergence, bits": apart.round(4)}, [heads_pool.index(head), *order]),
+        lambda: {"bits": heads_along(heads_pool, apart)},
         code(
-            found,
-            f"bits = head_similarity.divergences_from(rows, {found.index(head)})   # from {head}\nprint(head_similarity.nearest_heads(bits, {found.index(head)})[:8])",
+            heads_pool,
+            f"bits = head_similarity.divergences_from(rows, {heads_pool.index(head)})   # from {head}\nprint(head_similarity.nearest_heads(bits, {heads_pool.index(head)})[:8])",
         ),
     )
 
 
-def heads_along(found: Pool, values: np.ndarray, some: Sequence[int] | None = None, *more: str) -> Labelled:
+def heads_along(pool: Pool, values: np.ndarray, some: Sequence[int] | None = None, *more: str) -> Labelled:
     """Return numbers with a row for each head (or for `some`), named; `more` names the other axes ("other head": heads again)."""
-    names = [f"{head.model} {head.place}" for head in found.heads]
+    names = [f"{head.model} {head.place}" for head in pool.heads]
     names = names if some is None else [names[number] for number in some]
     return Labelled(
         values, {"head": names, **{axis: names if axis == "other head" else None for axis in more}}
     )
 
 
-def sentence(found: Pool, apart: np.ndarray, order: list[int]) -> str:
+def sentence(pool: Pool, apart: np.ndarray, order: list[int]) -> str:
     if not order:
         return "There is no other head to compare with."
-    first, median = found.heads[order[0]], float(np.median(apart[order]))
+    first, median = pool.heads[order[0]], float(np.median(apart[order]))
     return (
-        f"Nearest is {first}: Jensen-Shannon divergence {apart[order[0]]:.2f} bits (maximum 1) on {found.texts}; the median head has {median:.2f}. "
-        f"0 is the same pattern, 1 is no {'patch' if found.drawn else 'word'} in common."
+        f"Nearest is {first}: Jensen-Shannon divergence {apart[order[0]]:.2f} bits (maximum 1) on {pool.texts}; the median head has {median:.2f}. "
+        f"0 is the same pattern, 1 is no {'patch' if pool.reads_pictures else 'word'} in common."
     )
 
 
-def table(found: Pool, columns: dict[str, np.ndarray], order: list[int]) -> pd.DataFrame:
+def table(heads_pool: Pool, columns: dict[str, np.ndarray], order: list[int]) -> pd.DataFrame:
     """Return every head with its habit and a view's own numbers."""
-    some = [found.heads[number] for number in order]
+    some = [heads_pool.heads[number] for number in order]
     return pd.DataFrame(
         {
             "head": [str(head.place) for head in some],

@@ -20,14 +20,14 @@ EQUATION = r"D_{ab} = \sqrt{d(a, b)}, \qquad B = -\tfrac{1}{2} J D^{2} J, \qquad
 KEY = "find.points"
 
 
-def show(found: Pool, head: Head, text: str) -> ViewContent:
+def show(heads_pool: Pool, head: Head, text: str) -> ViewContent:
     """Draw all heads as points, the chosen one beside them."""
-    others = len(found.members) > 1 and controls.toggle(
+    others = len(heads_pool.members) > 1 and controls.toggle(
         "With the heads of the other models", "find.all", False
     )
-    some = list(range(len(found.heads))) if others else found.of(head.model, head.place.kind)
-    shown = [found.heads[number] for number in some]
-    bits = pool.between(found, tuple(some))
+    some = list(range(len(heads_pool.heads))) if others else heads_pool.rows_of(head.model, head.place.kind)
+    shown = [heads_pool.heads[number] for number in some]
+    bits = pool.between(heads_pool, tuple(some))
     plane = remembered(bits, "plane", lambda: head_embedding.classical_mds(head_embedding.js_distances(bits)))
     names = [str(other) if others else str(other.place) for other in shown]
     kinds = [pool.habit(other) for other in shown]
@@ -44,7 +44,7 @@ def show(found: Pool, head: Head, text: str) -> ViewContent:
         st.markdown(
             f"**{head.place}** :gray[{head.model}]  \n:small[{pool.habit(head)}. Click a point for another head.]"
         )
-        tiles.draw(head, tiles.on_text(found, text, [head])[head], "find.chosen")
+        tiles.draw(head, tiles.on_text(heads_pool, text, [head])[head], "find.chosen")
         tiles.opened(head, "Open in Look")
     with page_parts.fold("A tree of the most similar heads", "find.tree") as fold:
         if fold.open:
@@ -58,18 +58,21 @@ def show(found: Pool, head: Head, text: str) -> ViewContent:
             )
     last = "from core.analysis.heads import head_embedding\n\nplane = head_embedding.classical_mds(head_embedding.js_distances(head_similarity.pairwise_divergences(rows)))\nprint(plane.points, plane.explained_share)"
     return ViewContent(
-        _sentence(found, shown, names, bits, plane.explained_share),
+        _sentence(heads_pool, shown, names, bits, plane.explained_share),
         EQUATION,
         lambda: like.table(
-            found,
-            {"x": _full(found, some, plane.points[:, 0]), "y": _full(found, some, plane.points[:, 1])},
+            heads_pool,
+            {
+                "x": _full(heads_pool, some, plane.points[:, 0]),
+                "y": _full(heads_pool, some, plane.points[:, 1]),
+            },
             some,
         ),
         lambda: {
-            "bits": like.heads_along(found, bits, some, "other head"),
-            "points": like.heads_along(found, plane.points, some, "coordinate"),
+            "bits": like.heads_along(heads_pool, bits, some, "other head"),
+            "points": like.heads_along(heads_pool, plane.points, some, "coordinate"),
         },
-        like.code(found, last),
+        like.code(heads_pool, last),
     )
 
 
@@ -81,7 +84,7 @@ def _chosen(shown: list[Head], text: str) -> None:
         pool.choose(shown[int(place)], text)
 
 
-def _sentence(found: Pool, shown: list[Head], names: list[str], bits: np.ndarray, held: float) -> str:
+def _sentence(pool: Pool, shown: list[Head], names: list[str], bits: np.ndarray, held: float) -> str:
     if len(shown) < 3:
         return "A map needs three heads or more."
     upper = np.triu_indices(len(shown), 1)
@@ -89,13 +92,13 @@ def _sentence(found: Pool, shown: list[Head], names: list[str], bits: np.ndarray
     one, other = (names[int(axis[near])] for axis in upper)
     left, right = (names[int(axis[far])] for axis in upper)
     return (
-        f"{len(shown)} heads on {found.texts}: most alike are {one} and {other} ({bits[upper][near]:.3f} bits), "
+        f"{len(shown)} heads on {pool.texts}: most alike are {one} and {other} ({bits[upper][near]:.3f} bits), "
         f"least {left} and {right} ({bits[upper][far]:.3f}). The plane holds {percent(held)} of the squared distances; the rest is lost in the projection."
     )
 
 
-def _full(found: Pool, some: list[int], values: np.ndarray) -> np.ndarray:
+def _full(pool: Pool, some: list[int], values: np.ndarray) -> np.ndarray:
     """Return values of some heads among all, as a table of all needs them."""
-    every = np.zeros(len(found.heads))
+    every = np.zeros(len(pool.heads))
     every[some] = values.round(4)
     return every

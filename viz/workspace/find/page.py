@@ -89,7 +89,7 @@ def page() -> None:
     place = head_pills.chosen_head(measured, model_run.run_text(bench.model, bench.text, None))
     bench.announce(kind=place.kind, layer=place.layer, head=place.head)
     head, found = Head(bench.model, place), heads.pool(bench.model, place.kind)
-    ways = [way for way in BY if way != "sketch" or not found.drawn]
+    ways = [way for way in BY if way != "sketch" or not found.reads_pictures]
     by = controls.segmented("Find heads by", ways, "find.by", "like", BY.__getitem__, quiet=True)
     if own := heads.large(bench.model):
         controls.multi_pills(
@@ -114,7 +114,7 @@ def page() -> None:
             page_parts.dataframe(told.table().head(12), hide_index=True, key="find.equation.numbers")
     with page_parts.fold(page_parts.LOOKING, "find.looking") as fold:
         if fold.open:
-            st.markdown(SEEING.get(by, LOOKING[by]) if found.drawn else LOOKING[by])
+            st.markdown(SEEING.get(by, LOOKING[by]) if found.reads_pictures else LOOKING[by])
     page_parts.sources_fold(PAGE)
     page_parts.table_fold(told.table, "find")
     page_parts.export_fold(told.data, told.code, key="find")

@@ -78,20 +78,26 @@ class Pool:
         )
 
     @property
-    def drawn(self) -> bool:
+    def reads_pictures(self) -> bool:
         """Return whether they look at pictures."""
         return patches.reads_patches(model_run.open_model(self.members[0][0]))
 
     @property
     def read(self) -> str:
         """Return the texts on which they are compared, in words."""
-        return "drawings" if self.drawn else "texts of its task" if self.by == "token" else "sentences"
+        return (
+            "drawings" if self.reads_pictures else "texts of its task" if self.by == "token" else "sentences"
+        )
 
     @property
     def texts(self) -> str:
         """Return how many texts they are, in words: "32 sentences", "1 drawing"."""
         n = len(sentences(self))
-        one = "text of its task" if self.by == "token" and not self.drawn else self.read.removesuffix("s")
+        one = (
+            "text of its task"
+            if self.by == "token" and not self.reads_pictures
+            else self.read.removesuffix("s")
+        )
         return f"{n} {self.read if n != 1 else one}"
 
     @property
@@ -101,7 +107,7 @@ class Pool:
     def index(self, head: Head) -> int:
         return self.heads.index(head)
 
-    def of(self, model: str, kind: str) -> list[int]:
+    def rows_of(self, model: str, kind: str) -> list[int]:
         """Return the rows of one model's heads of one kind."""
         return [
             number for number, head in enumerate(self.heads) if (head.model, head.place.kind) == (model, kind)
@@ -117,11 +123,11 @@ def pool(model: str, kind: str) -> Pool:
         _space(model_run.open_model(model), model_run.open_model(model).spec.kind(kind)),
         _cut(model),
     )
-    names = [model] if _alone(model) else [name for name in tasks.usable() if not _alone(name)]
+    names = [model] if _reads_alone(model) else [name for name in tasks.usable() if not _reads_alone(name)]
     if seen:
         others = [name for name, family in tasks.usable().items() if tasks.task_of(name, family) is tasks.SEE]
         names = [name for name in others if _cut(name) == seen]
-    waiting = [name for name in large(model) if name not in chosen(model)]
+    waiting = [name for name in large(model) if name not in chosen_models(model)]
     members, left_out = [], []
     for name in (name for name in names if name not in waiting):
         try:
@@ -143,7 +149,7 @@ def pool(model: str, kind: str) -> Pool:
             if name == model:
                 raise
             left_out.append(f"{name}: {error.wrong} {error.rule}")
-    return Pool(tuple(members), "token" if _alone(model) else "word", space, tuple(left_out))
+    return Pool(tuple(members), "token" if _reads_alone(model) else "word", space, tuple(left_out))
 
 
 def large(model: str) -> list[str]:
@@ -156,7 +162,7 @@ def large(model: str) -> list[str]:
     ]
 
 
-def chosen(model: str) -> tuple[str, ...]:
+def chosen_models(model: str) -> tuple[str, ...]:
     """Return those of the large models that the visitor chose."""
     return state.read(CHOSEN, (), state.some_of(large(model), controls.NONE))
 
@@ -177,7 +183,7 @@ def _check_room(reader: Model, read: Sequence[Example]) -> None:
         )
 
 
-def _alone(model: str) -> bool:
+def _reads_alone(model: str) -> bool:
     """Return whether a model reads texts that no other model reads: a toy's own, or pictures and sounds written as texts."""
     return model in KIND or model_run.open_model(model).spec.reads is not None
 
@@ -195,17 +201,17 @@ def _space(model: Model, kind: Kind) -> str:
     return WRITTEN if model.spec.has_source and kind.queries == "target" else READ
 
 
-def sentences(found: Pool) -> tuple[Example, ...]:
+def sentences(pool: Pool) -> tuple[Example, ...]:
     """Return the texts on which heads are compared: 32 sentences, short pairs where one is written, a toy's own, drawings that are seen whole."""
-    if found.drawn:  # beside each other only what both see can be compared
-        read = own(found.models[0])
+    if pool.reads_pictures:  # beside each other only what both see can be compared
+        read = own_items(pool.models[0])
         return tuple(replace(row, text=with_hidden_mark(row.text, ())) for row in read)
-    return own(found.models[0]) or texts("head_maps" if found.space == READ else "heads_en-es")
+    return own_items(pool.models[0]) or texts("head_maps" if pool.space == READ else "heads_en-es")
 
 
-def own(model: str) -> tuple[Example, ...]:
+def own_items(model: str) -> tuple[Example, ...]:
     """Return the items of a model's own task, of one that reads no sentence of another's at least its example; none for the others."""
-    if not _alone(model):
+    if not _reads_alone(model):
         return ()
     recipe, reader = recipes().get(model), model_run.open_model(model).reader
     return tuple(recipe.examples() if recipe else ()) or (Example(reader.example),)
@@ -230,40 +236,40 @@ def progress(words: str) -> Iterator[Callable[[float], None]]:
             spot.empty()
 
 
-def rows(found: Pool) -> HeadRows:
+def rows(pool: Pool) -> HeadRows:
     """Return the rows of all heads on all texts, kept by the engine; missing ones are computed a few texts at a time."""
-    read = sentences(found)
-    steps = [(member, first) for member in found.members for first in range(0, len(read), AT_ONCE)]
+    read = sentences(pool)
+    steps = [(member, first) for member in pool.members for first in range(0, len(read), AT_ONCE)]
     with (
-        progress(f"Reading {len(read)} {found.read} with {', '.join(found.models)}") as tell,
+        progress(f"Reading {len(read)} {pool.read} with {', '.join(pool.models)}") as tell,
         engine_client.many() as ask,
     ):
-        kept = core.serving.engine.default().cached(_key(found, read))
-        return kept or gathered(found, ask, lambda number: tell(number / len(steps)))
+        kept = core.serving.engine.default().cached(_key(pool, read))
+        return kept or gathered(pool, ask, lambda number: tell(number / len(steps)))
 
 
-def gathered(found: Pool, ask: Ask, tell: Callable[[int], None]) -> HeadRows:
+def gathered(pool: Pool, ask: Ask, tell: Callable[[int], None]) -> HeadRows:
     """Return the same by any way of asking, such as an engine's `submit`; `tell(step)` after each step."""
-    read, parts, done = sentences(found), [], 0
-    for model, kind, *_ in found.members:
+    read, parts, done = sentences(pool), [], 0
+    for model, kind, *_ in pool.members:
         reader, each = model_run.open_model(model), []
         for first in range(0, len(read), AT_ONCE):
             some = read[first : first + AT_ONCE]
-            key = ("find.seen", model, kind, found.by, tuple((row.text, row.target) for row in some))
+            key = ("find.seen", model, kind, pool.by, tuple((row.text, row.target) for row in some))
             each += ask(
                 key,
                 lambda reader=reader, kind=kind, some=some: [
-                    _seen(reader, kind, row, found.by) for row in some
+                    _seen(reader, kind, row, pool.by) for row in some
                 ],
                 60.0 * len(some) * reader.config.n_layers,
             )
             tell(done := done + 1)
         parts.append(each)
-    return ask(_key(found, read), lambda: head_similarity.stack_rows(list(zip(*parts, strict=True))), 500.0)
+    return ask(_key(pool, read), lambda: head_similarity.stack_rows(list(zip(*parts, strict=True))), 500.0)
 
 
-def _key(found: Pool, read: Sequence[Example]) -> tuple[object, ...]:
-    return "find.rows", found, len(read)
+def _key(pool: Pool, read: Sequence[Example]) -> tuple[object, ...]:
+    return "find.rows", pool, len(read)
 
 
 def _seen(model: Model, kind: str, row: Example, by: str) -> TextPatterns:
@@ -273,28 +279,28 @@ def _seen(model: Model, kind: str, row: Example, by: str) -> TextPatterns:
     return head_similarity.text_patterns(model.run(row.text, target=target, keep=keep), kind, by)
 
 
-def near(found: Pool, head: Head) -> np.ndarray:
+def near(pool: Pool, head: Head) -> np.ndarray:
     """Return the distance of every head of the pool from one, in bits."""
-    table, place = rows(found), found.index(head)
+    table, place = rows(pool), pool.index(head)
     return engine_client.submit(
-        ("find.near", found, place), lambda: head_similarity.divergences_from(table, place), 2_000.0
+        ("find.near", pool, place), lambda: head_similarity.divergences_from(table, place), 2_000.0
     )
 
 
-def between(found: Pool, some: tuple[int, ...]) -> np.ndarray:
+def between(pool: Pool, some: tuple[int, ...]) -> np.ndarray:
     """Return the same for every pair of some heads."""
-    table = rows(found)
+    table = rows(pool)
     return engine_client.submit(
-        ("find.between", found, some),
+        ("find.between", pool, some),
         lambda: head_similarity.pairwise_divergences(table.select_heads(some)),
         2.0 * len(some) ** 2,
     )
 
 
-def grids(found: Pool) -> np.ndarray:
+def grids(pool: Pool) -> np.ndarray:
     """Return the mean pattern of every head on the grid of a drawing."""
-    table = rows(found)
-    return engine_client.submit(("find.grids", found), lambda: sketch.mean_grids(table), 2_000.0)
+    table = rows(pool)
+    return engine_client.submit(("find.grids", pool), lambda: sketch.mean_grids(table), 2_000.0)
 
 
 def untrained(model: str) -> dict[str, HeadHabits]:
@@ -306,12 +312,12 @@ def untrained(model: str) -> dict[str, HeadHabits]:
     return dict(held.untrained) if held else {}
 
 
-def behind(model: str, kind: str, name: str) -> Evidence:
+def evidence_of(model: str, kind: str, name: str) -> Evidence:
     """Return a measure on each of its texts, for all heads of a kind."""
     reader = model_run.open_model(model)
     found = reader.spec.kind(kind)
     written = reader.spec.has_source and "target" in (found.queries, found.keys)
-    read = evidence.evidence_texts(name, own(model), pairs=written)
+    read = evidence.evidence_texts(name, own_items(model), pairs=written)
     each = []
     with progress("Reading the sentences behind the score") as tell, engine_client.many() as ask:
         for first in range(0, len(read), AT_ONCE):

@@ -45,9 +45,9 @@ def unpack(text: str) -> np.ndarray:
     )
 
 
-def show(found: Pool, text: str) -> ViewContent:
+def show(heads_pool: Pool, text: str) -> ViewContent:
     """Draw the pad at left, the most similar heads at right."""
-    patterns = pool.grids(found)
+    patterns = pool.grids(heads_pool)
     left, right = st.columns([2, 5] if state.presenting() else [2, 3], gap="large")
     with left:
         st.caption(
@@ -60,21 +60,21 @@ def show(found: Pool, text: str) -> ViewContent:
             return ViewContent(
                 "Nothing is drawn.",
                 EQUATION,
-                lambda: like.table(found, {}, []),
+                lambda: like.table(heads_pool, {}, []),
                 lambda: {"drawn": drawn},
-                like.code(found, ""),
+                like.code(heads_pool, ""),
             )
         scores = sketch.sketch_similarity(drawn, patterns)
         order = np.argsort(-scores, kind="stable").tolist()
-        ranked = [(found.heads[number], f"score {scores[number]:.2f}") for number in order[:SHOWN]]
+        ranked = [(heads_pool.heads[number], f"score {scores[number]:.2f}") for number in order[:SHOWN]]
         pictures = {
-            found.heads[number]: Picture(patterns[number], LABELS, LABELS) for number in order[:SHOWN]
+            heads_pool.heads[number]: Picture(patterns[number], LABELS, LABELS) for number in order[:SHOWN]
         }
         tiles.tiles(ranked, pictures, text, "find.drawn")
-    best = found.heads[order[0]]
+    best = heads_pool.heads[order[0]]
     said = (
         f"Most like the drawing is {best} ({pool.habit(best)}), score {scores[order[0]]:.2f} of 1; the median head has {np.median(scores):.2f}. "
-        f"The score compares mean patterns on {len(pool.sentences(found))} sentences, each resampled to {sketch.SIZE} positions."
+        f"The score compares mean patterns on {len(pool.sentences(heads_pool))} sentences, each resampled to {sketch.SIZE} positions."
     )
     last = (
         "from core.analysis.heads import sketch\nimport numpy as np\n\n"
@@ -84,13 +84,13 @@ def show(found: Pool, text: str) -> ViewContent:
     return ViewContent(
         said,
         EQUATION,
-        lambda: like.table(found, {"score": scores.round(4)}, order),
+        lambda: like.table(heads_pool, {"score": scores.round(4)}, order),
         lambda: {
             "drawn": Labelled(drawn, {"row": None, "column": None}),
-            "scores": like.heads_along(found, scores),
-            "patterns": like.heads_along(found, patterns, None, "row", "column"),
+            "scores": like.heads_along(heads_pool, scores),
+            "patterns": like.heads_along(heads_pool, patterns, None, "row", "column"),
         },
-        like.code(found, last),
+        like.code(heads_pool, last),
     )
 
 

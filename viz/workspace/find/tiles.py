@@ -59,19 +59,19 @@ class Picture:
     """Of a picture: what it was made from."""
 
 
-def on_text(found: Pool, text: str, wanted: Sequence[Head]) -> dict[Head, Picture]:
+def on_text(heads_pool: Pool, text: str, wanted: Sequence[Head]) -> dict[Head, Picture]:
     """Return the patterns of some heads on one text, by the words that all their models share; the first one's model reads it. Of a drawing by its patches.
 
     A model that cannot read the text is left out. Raises InputError where they share no word.
     """
-    if found.drawn:
+    if heads_pool.reads_pictures:
         return {head: _on_drawing(head, text) for head in wanted}
     first = model_run.open_model(wanted[0].model).spec
     target = (
         None
         if not first.has_source
         else ""
-        if found.space == pool.READ
+        if heads_pool.space == pool.READ
         else model_run.run_text(wanted[0].model, text, None).target_text
     )
     seen: dict[tuple[str, str], head_similarity.TextPatterns] = {}
@@ -86,8 +86,8 @@ def on_text(found: Pool, text: str, wanted: Sequence[Head]) -> dict[Head, Pictur
             continue
         seen[model, kind] = remembered(
             run,
-            ("seen", kind, found.by),
-            lambda run=run, kind=kind: head_similarity.text_patterns(run, kind, found.by),
+            ("seen", kind, heads_pool.by),
+            lambda run=run, kind=kind: head_similarity.text_patterns(run, kind, heads_pool.by),
         )
     queries, keys = head_similarity.common_positions(list(seen.values()))
     if not queries or not keys:
@@ -99,8 +99,8 @@ def on_text(found: Pool, text: str, wanted: Sequence[Head]) -> dict[Head, Pictur
     weights = {which: one.regroup(queries, keys)[:, :MOST, : MOST + 1] for which, one in seen.items()}
     marks = any(part[..., 0].max() > 0.005 for part in weights.values())
     texts = (
-        target or "" if found.space != pool.READ else text,
-        target or "" if found.space == pool.WRITTEN else text,
+        target or "" if heads_pool.space != pool.READ else text,
+        target or "" if heads_pool.space == pool.WRITTEN else text,
     )
     rows, columns = (
         _words(words, begins)[:MOST] for words, begins in zip(texts, (queries, keys), strict=True)
@@ -109,7 +109,7 @@ def on_text(found: Pool, text: str, wanted: Sequence[Head]) -> dict[Head, Pictur
     pictures = {}
     for head in wanted:
         if (head.model, head.place.kind) in seen:
-            part = weights[head.model, head.place.kind][_number(head, found)]
+            part = weights[head.model, head.place.kind][_number(head, heads_pool)]
             allowed = np.concatenate([np.ones((len(rows), 1), dtype=bool), earlier], axis=1)
             cut = slice(0 if marks else 1, None)
             pictures[head] = Picture(
@@ -131,9 +131,9 @@ def _on_drawing(head: Head, text: str) -> Picture:
     return Picture(weights, names, names, text=text, run=run)
 
 
-def _number(head: Head, found: Pool) -> int:
+def _number(head: Head, pool: Pool) -> int:
     """Return the number of a head among its model's heads of this kind, layer after layer."""
-    return found.of(head.model, head.place.kind).index(found.index(head))
+    return pool.rows_of(head.model, head.place.kind).index(pool.index(head))
 
 
 def _words(text: str, begins: Sequence[int]) -> list[str]:

@@ -62,7 +62,7 @@ class Course:
     def curve(self, head: str) -> np.ndarray:
         return self.scores[(slice(None), *self.heads[head])]
 
-    def at(self, step: int) -> int:
+    def index_of(self, step: int) -> int:
         """Return the index of a step among the measured ones."""
         return self.measured.index(step)
 
@@ -90,7 +90,7 @@ def recorded(task: str) -> Course:
     return _reported(f"{names.RECORDED}{task}", task, run.reports, run.steps)
 
 
-def own(training: trainer.Training) -> Course | None:
+def own_course(training: trainer.Training) -> Course | None:
     """Return the visitor's training so far; None before its first report."""
     if not training.reports:
         return None

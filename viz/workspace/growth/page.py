@@ -116,7 +116,7 @@ def _body(of: str, ticking: float | None) -> None:
                 pictures.choices(course)
         if not in_room or of != HERE:  # above a training in Present its buttons take their place
             with right if in_room else told:
-                pictures.beside(course, head, step, other, now, then)
+                pictures.draw_two_moments(course, head, step, other, now, then)
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             if in_room:
                 with st.popover("Score and step", icon=":material/tune:", type="tertiary"):
@@ -129,15 +129,15 @@ def _body(of: str, ticking: float | None) -> None:
 
 def _course(of: str) -> Course | None:
     if of != HERE:
-        _anew(of)
+        _begin_again(of)
         return courses.shipped(of, state.read("growth.habit", ""))
     course = train.show()
     if course is not None:
-        _anew(course.name)
+        _begin_again(course.name)
     return course
 
 
-def _anew(name: str) -> None:
+def _begin_again(name: str) -> None:
     """Begin another training at its own best moment: the steps and heads of the one before mean nothing in it."""
     before = st.session_state.get(_SHOWN)
     st.session_state[_SHOWN] = name
@@ -149,7 +149,7 @@ def _opening(course: Course) -> int:
     """Return the moment with which a course opens: the first kept one after the habit has grown most; of one's own training the last."""
     if course.name.startswith(YOURS):
         return course.steps[-1]
-    curve = [course.curve(course.best)[course.at(step)] for step in course.steps]
+    curve = [course.curve(course.best)[course.index_of(step)] for step in course.steps]
     return course.steps[growth.steepest_moment(curve) + 1] if len(curve) > 1 else course.steps[0]
 
 
@@ -160,7 +160,7 @@ def _other(course: Course, step: int) -> int:
 
 def sentence(course: Course, head: str, step: int) -> str:
     """Return the measures of a head in words: its largest rise between two moments, and its score now."""
-    curve, at = course.curve(head), course.at(step)
+    curve, at = course.curve(head), course.index_of(step)
     now = f"At step {step:,} the score is {curve[at]:.2f} and the loss {course.loss[at]:.2f} nats."
     if len(curve) < 2:
         return now

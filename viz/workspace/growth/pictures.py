@@ -52,7 +52,7 @@ def everything(
     """Draw all heads at this moment, beside the loss and the scores over the whole training; return the head in view."""
     names = list(course.heads)
     head = state.read("growth.head", course.best, state.one_of(names, course.best))
-    scores = course.scores[course.at(step)]
+    scores = course.scores[course.index_of(step)]
     origin.tell(model=course.model(step), text=course.text, kind=now.kind)
     with left:
         packet = grid_packet(
@@ -109,7 +109,9 @@ def choices(course: Course) -> None:
         )
 
 
-def beside(course: Course, head: str, step: int, other: int, now: Attention, then: Attention) -> None:
+def draw_two_moments(
+    course: Course, head: str, step: int, other: int, now: Attention, then: Attention
+) -> None:
     """Draw one head at two moments, on one scale."""
     for column, (key, at, held) in zip(
         st.columns(2, gap="medium"), (("then", other, then), ("now", step, now)), strict=True
@@ -185,5 +187,5 @@ def _equation(course: Course, head: str, step: int, now: Attention) -> None:
     key = int(weights[row].argmax())
     st.text(
         f"On this line at step {step:,}, {head} gives {weights[row, key]:.2f} from “{visible(now.queries[row])}” (position {row + 1}) "
-        f"to “{visible(now.keys[key])}” (position {key + 1}). Over all measured lines its score is {course.curve(head)[course.at(step)]:.2f}."
+        f"to “{visible(now.keys[key])}” (position {key + 1}). Over all measured lines its score is {course.curve(head)[course.index_of(step)]:.2f}."
     )

@@ -58,13 +58,13 @@ def show() -> Course | None:
         and state.read("growth.whose", "own", state.one_of(("own", "recorded"), "own")) == "own"
     )
     course = (
-        courses.own(mine)
+        courses.own_course(mine)
         if own and mine
         else courses.recorded(name)
         if name in toy_training.RecordedRun.names()
         else None
     )
-    _said(name, mine if own else None, course)
+    _draw_state(name, mine if own else None, course)
     return course
 
 
@@ -73,7 +73,7 @@ def _start(task: str) -> None:
     state.write(**{"growth.whose": None, "growth.step": None, "growth.other": None})
 
 
-def _said(task: str, mine: Training | None, course: Course | None) -> None:
+def _draw_state(task: str, mine: Training | None, course: Course | None) -> None:
     """Draw the task to be learned and the state of the training: always a line of text and a bar."""
     st.text(f"{toy_training.TASKS[task].says} For example: {toy_training.TASKS[task].example}")
     if mine is None:

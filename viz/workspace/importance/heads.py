@@ -21,7 +21,7 @@ from viz.shell import links, selection, state
 from viz.shell.pages import Page
 from viz.widgets import controls, page_parts
 from viz.widgets.export import Labelled
-from viz.workspace.importance.work import own
+from viz.workspace.importance.work import own_samples
 from viz.workspace.shared import attention_kinds, head_survey, model_run, target_picker
 from viz.workspace.shared.what_if_link import EDITS, OFF
 
@@ -65,7 +65,7 @@ def _pictures(
     run: Run, swept: Any, kind: str, left: DeltaGenerator, right: DeltaGenerator
 ) -> tuple[int, int]:
     """Draw all heads, and beside them the gradient's estimates; return the head in view."""
-    place = chosen(swept.effects, kind)
+    place = head_in_view(swept.effects, kind)
     with left:
         place = grid(swept.effects, place, kind, f"importance.grid.{kind}", _title(run, swept))
     with right:
@@ -107,7 +107,7 @@ def choices(run: Run) -> tuple[str, str]:
         )
 
 
-def chosen(effects: np.ndarray, kind: str) -> tuple[int, int]:
+def head_in_view(effects: np.ndarray, kind: str) -> tuple[int, int]:
     """Return the visitor's head, else the one that does most for the word: without it the number falls most."""
     layer, head = (int(i) for i in np.unravel_index(int(effects.argmin()), effects.shape))
     found = (
@@ -196,7 +196,7 @@ def _folds(page: Page, params: Any, run: Run, swept: Any, place: tuple[int, int]
                 if swept.asked.activation == "none"
                 else f"The model runs once as it is and then once for each head, with that head alone ablated. A cell is how the logarithm of the {what}'s probability changed: "
                 f"below 0 (orange) the head makes the {what} more probable, above 0 (blue) less probable. −0.69 halves the probability, −2.3 leaves a tenth.\n\n"
-                f"Zero is a value that a head may never take on ordinary input, so later layers may react to it in unusual ways. Its mean over {len(own(model_run.open_model(params.model)))} inputs that this model can read removes only what is special to this one. Where the two pictures differ, trust mean-ablation more.\n\n"
+                f"Zero is a value that a head may never take on ordinary input, so later layers may react to it in unusual ways. Its mean over {len(own_samples(model_run.open_model(params.model)))} inputs that this model can read removes only what is special to this one. Where the two pictures differ, trust mean-ablation more.\n\n"
                 "The dots compare with gradient attribution, which needs one run and one gradient instead of one run per head: how steeply ln p falls in the direction in which the head is changed. On the dashed line it equals the effect of ablation. Heads can stand in for each other: that an answer survives without a head does not show that the head does nothing."
             )
     page_parts.sources_fold(page)

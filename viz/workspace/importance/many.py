@@ -20,7 +20,7 @@ from viz.number_text import true_minus
 from viz.shell.pages import Page
 from viz.widgets import page_parts
 from viz.workspace.importance import heads
-from viz.workspace.importance.work import averages, each, own
+from viz.workspace.importance.work import averages, each, own_samples
 from viz.workspace.shared import head_survey, model_run
 from viz.workspace.shared.toy_models import own_texts
 
@@ -36,7 +36,7 @@ print(ablation_losses(model, default_samples(model, {n}), {kind!r}))   # (layer,
 
 def show(page: Page, params: Any, run: Run) -> None:
     kind, how = heads.choices(run)
-    model, samples = run.model, own(run.model)
+    model, samples = run.model, own_samples(run.model)
     what = "drawings" if patches.reads_patches(model) else "lines" if own_texts(params.model) else "sentences"
     if not samples:
         st.text(
@@ -66,7 +66,7 @@ def show(page: Page, params: Any, run: Run) -> None:
     origin.tell(model=params.model, text=f"{len(samples)} {what} of ours", kind=kind)
     place = heads.grid(
         rises,
-        heads.chosen(-rises, kind),
+        heads.head_in_view(-rises, kind),
         kind,
         f"importance.many.{kind}",
         f"Effect of ablation on the loss, nats per {_each(model)}",

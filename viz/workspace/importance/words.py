@@ -95,13 +95,13 @@ def show(page: Page, params: Any, run: Run) -> None:
 
 
 def readings(
-    params: Any, run: Run, asked: OutputTarget, kind: str
+    params: Any, run: Run, target: OutputTarget, kind: str
 ) -> tuple[dict[str, np.ndarray], np.ndarray, tuple[str, ...]]:
     """Return shares by reading, the change of the number without each word or patch, and their names."""
     model, item, one = run.model, ModelInput(params.text, run.target_text), cost(run)
     family = model.spec.kind(kind)
     side = run.source if family.keys == "source" and run.source else run.side
-    last = max(read_positions(run, asked)) + 1
+    last = max(read_positions(run, target)) + 1
     n = last if kind == "causal" else side.n_real  # what comes later cannot count
     short(run, n)
     looks = family.queries == "target" or run.source is None
@@ -109,25 +109,25 @@ def readings(
     found: dict[str, np.ndarray] = {}
     if looks:
         kept = engine_client.run(params.model, params.text, target=run.target_text, keep=KEEP)
-        found = {name: values[:n] for name, values in attention_shares(kept, asked, kind).items()}
+        found = {name: values[:n] for name, values in attention_shares(kept, target, kind).items()}
     found[GRADIENT] = engine_client.submit(
-        ("importance.words.gradient", *here, asked),
-        lambda: attention_gradient(model, item, asked, kind),
+        ("importance.words.gradient", *here, target),
+        lambda: attention_gradient(model, item, target, kind),
         3 * one,
     )[:n]
     if run.source is None:
         found[INPUT] = engine_client.submit(
-            ("importance.words.input", *here, asked), lambda: input_gradient(model, item, asked), 3 * one
+            ("importance.words.input", *here, target), lambda: input_gradient(model, item, target), 3 * one
         )[:n]
-    plain, picture = asked.value(run.scores), patches.reads_patches(model)
+    plain, picture = target.value(run.scores), patches.reads_patches(model)
 
     def falls(edit: Callable[[int], Edit], name: str) -> np.ndarray:
         """Return how far the number falls without each key."""
 
         def without(key: int) -> float:
-            return asked.value(item.run(model, keep=(), edits=(edit(key),)).scores)
+            return target.value(item.run(model, keep=(), edits=(edit(key),)).scores)
 
-        work = [((name, *here, asked, key), partial(without, key)) for key in range(n)]
+        work = [((name, *here, target, key), partial(without, key)) for key in range(n)]
         return plain - np.array(each(work, one, f"Taking {'patches' if picture else 'words'} away:"))
 
     drops = falls(lambda key: key_mask(model, kind, key), "importance.words")
@@ -213,16 +213,16 @@ def _folds(
     )
 
 
-def _erasing(params: Any, run: Run, asked: OutputTarget, kind: str, found: dict[str, np.ndarray]) -> None:
+def _erasing(params: Any, run: Run, target: OutputTarget, kind: str, found: dict[str, np.ndarray]) -> None:
     """Draw how probable the word or class stays while the first of each reading are erased; the lower, the more faithful."""
     model, item = run.model, ModelInput(params.text, run.target_text)
     n = len(next(iter(found.values()))) - patches.first(model)
     counts = erasing.deletion_counts(n)
-    here = (params.model, params.text, run.target_text, kind, asked)
+    here = (params.model, params.text, run.target_text, kind, target)
     work = [
         (
             ("importance.erasing", *here, name),
-            partial(erasing.deletion_curve, model, item, asked, kind, values, counts),
+            partial(erasing.deletion_curve, model, item, target, kind, values, counts),
         )
         for name, values in found.items()
     ]
@@ -231,22 +231,22 @@ def _erasing(params: Any, run: Run, asked: OutputTarget, kind: str, found: dict[
     page_parts.show(
         marks.lines(pd.DataFrame(lines, counts), x=f"{what}, those that the reading puts first"),
         "importance.words.curves",
-        f"Lines: {_measure(run, asked)} while {what}, in the order of each reading.",
+        f"Lines: {_measure(run, target)} while {what}, in the order of each reading.",
     )
     means = sorted((erasing.area_under_curve(counts, line), name) for name, line in lines.items())
     page_parts.summary(
-        f"Mean of {_measure(run, asked)} on the way from nothing to everything erased, the lowest first: "
+        f"Mean of {_measure(run, target)} on the way from nothing to everything erased, the lowest first: "
         + ", ".join(
-            f"{name} {signed(mean) if asked.activation == 'none' else percent(mean)}" for mean, name in means
+            f"{name} {signed(mean) if target.activation == 'none' else percent(mean)}" for mean, name in means
         )
         + ". The lower this is, the more faithful the order: the output depends on the words that it puts first."
     )
 
 
-def _measure(run: Run, asked: OutputTarget) -> str:
+def _measure(run: Run, target: OutputTarget) -> str:
     """Return the name of what is erased down: a probability, or a score."""
-    question = target_picker.question(run, asked)
-    return question if asked.activation == "none" else f"the probability of {question}"
+    question = target_picker.question(run, target)
+    return question if target.activation == "none" else f"the probability of {question}"
 
 
 def _frame(found: dict[str, np.ndarray], drops: np.ndarray, words: list[str]) -> pd.DataFrame:

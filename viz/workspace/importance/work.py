@@ -31,7 +31,7 @@ SENTENCES = 24
 """Texts over which losses and the means of heads are taken."""
 
 
-def own(model: Model) -> tuple[Sample, ...]:
+def own_samples(model: Model) -> tuple[Sample, ...]:
     """Return texts that mean something to this model: our sentences, of a toy task its own, of pictures our drawings with their classes."""
     if patches.reads_patches(model):
         return ablation_sweep.default_samples(model, SENTENCES)
@@ -46,7 +46,7 @@ def averages(name: str, kind: str) -> np.ndarray:
     model = model_run.open_model(name)
 
     def mean() -> np.ndarray:
-        rows = own(model) or tuple(Sample(row.text) for row in texts("heads_en")[:SENTENCES])
+        rows = own_samples(model) or tuple(Sample(row.text) for row in texts("heads_en")[:SENTENCES])
         return mean_outputs(
             model,
             [row.text for row in rows],

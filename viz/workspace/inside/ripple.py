@@ -70,18 +70,18 @@ def show(page: Page, params: Any, run: Run) -> None:
     _folds(page, params, run, moved, other, side, tokens)
 
 
-def sentence(run: Run, moved: np.ndarray, places: list[int], side: str | None) -> str:
+def sentence(run: Run, changes: np.ndarray, places: list[int], side: str | None) -> str:
     """Return the map in words, in exact counts."""
-    if not (moved > 0).any():
+    if not (changes > 0).any():
         return "Both sentences are the same, and nothing changed."
-    last, n = moved[-1], moved.shape[1]
+    last, n = changes[-1], changes.shape[1]
     tokens = (run.source if side == "encoder" and run.source else run.side).tokens
-    most, first, count = int(last.argmax()), int((moved > 0).any(0).argmax()), int((last > 0).sum())
+    most, first, count = int(last.argmax()), int((changes > 0).any(0).argmax()), int((last > 0).sum())
     ends = f"After the last layer the changed vectors differ by {percent(last[last > 0].mean())} of their length on average, most at “{target_picker.word(tokens[most])}” ({percent(last[most])})."
     if not places:
         return f"The words of the translation were kept, and still {count} of its {n} positions changed: each attends to the changed text. {ends}"
     if run.model.spec.framed or side == "encoder":
-        layers = int((moved > 0).all(1).argmax())
+        layers = int((changes > 0).all(1).argmax())
         reach = (
             f"After {layers} {'layers' if layers > 1 else 'layer'} all {n} words have changed"
             if layers
@@ -99,7 +99,7 @@ def sentence(run: Run, moved: np.ndarray, places: list[int], side: str | None) -
 
 
 def _folds(
-    page: Page, params: Any, run: Run, moved: np.ndarray, other: str, side: str | None, tokens: list[str]
+    page: Page, params: Any, run: Run, changes: np.ndarray, other: str, side: str | None, tokens: list[str]
 ) -> None:
     with page_parts.fold("Which inputs can influence which output", "inside.ripple.reach") as fold:
         if fold.open:
@@ -107,7 +107,7 @@ def _folds(
     with page_parts.fold(page_parts.EQUATION, "inside.ripple.equation") as fold:
         if fold.open:
             page_parts.equation(EQUATION)
-            page_parts.dataframe(_frame(moved, tokens), key="inside.ripple.rows")
+            page_parts.dataframe(_frame(changes, tokens), key="inside.ripple.rows")
     with page_parts.fold(page_parts.LOOKING, "inside.ripple.looking") as fold:
         if fold.open:
             st.markdown(
@@ -116,18 +116,18 @@ def _folds(
                 "not nearly. In a model that writes from left to right the masks let nothing flow backwards, so everything before the change is grey; in a model that reads the whole text nothing is grey."
             )
     page_parts.sources_fold(page)
-    page_parts.table_fold(lambda: _frame(moved, tokens), "inside.ripple")
+    page_parts.table_fold(lambda: _frame(changes, tokens), "inside.ripple")
     target = "" if run.source is None else f", target={run.target_text!r}"
     code = CODE.format(
         model=params.model, text=params.text, other=other, target=target, side=f", {side!r}" if side else ""
     )
     page_parts.export_fold(
-        lambda: {"relative change": Labelled(moved, _axes(moved, tokens))}, code, key="inside.ripple"
+        lambda: {"relative change": Labelled(changes, _axes(changes, tokens))}, code, key="inside.ripple"
     )
 
 
-def _axes(moved: np.ndarray, tokens: list[str]) -> dict[str, list[str]]:
-    layers = ["before", *(f"layer {i}" for i in range(len(moved) - 1))]
+def _axes(changes: np.ndarray, tokens: list[str]) -> dict[str, list[str]]:
+    layers = ["before", *(f"layer {i}" for i in range(len(changes) - 1))]
     return {"after": layers, "position": [f"{i} {token}" for i, token in enumerate(tokens)]}
 
 
@@ -159,8 +159,8 @@ def _reach(params: Any, run: Run, side: str | None) -> None:
     )
 
 
-def _frame(moved: np.ndarray, tokens: list[str]) -> pd.DataFrame:
-    index = pd.Index(["before", *(f"layer {i}" for i in range(len(moved) - 1))], name="after")
+def _frame(changes: np.ndarray, tokens: list[str]) -> pd.DataFrame:
+    index = pd.Index(["before", *(f"layer {i}" for i in range(len(changes) - 1))], name="after")
     return pd.DataFrame(
-        moved, index=index, columns=pd.Index([f"{place} {token}" for place, token in enumerate(tokens)])
+        changes, index=index, columns=pd.Index([f"{place} {token}" for place, token in enumerate(tokens)])
     )

@@ -72,28 +72,28 @@ def show(page: Page, params: Any, run: Run) -> None:
     _folds(page, params, run, asked, found)
 
 
-def bars(found: Attribution) -> tuple[list[str], list[float], list[str]]:
+def bars(attribution: Attribution) -> tuple[list[str], list[float], list[str]]:
     """Return every part in the order of the computation: names, values, the kind of each part."""
-    rows = [(EMBEDDING[name], value, "embedding") for name, value in found.embedding.items()]
-    for layer, added in enumerate(found.feed_forward):
+    rows = [(EMBEDDING[name], value, "embedding") for name, value in attribution.embedding.items()]
+    for layer, added in enumerate(attribution.feed_forward):
         rows += [
-            (f"L{layer} {KINDS[kind]}", float(found.attention(kind)[layer]), "attention")
-            for kind in found.heads
+            (f"L{layer} {KINDS[kind]}", float(attribution.attention(kind)[layer]), "attention")
+            for kind in attribution.heads
         ]
-        rows += [(f"L{layer} {found.layer_part}", float(added), found.layer_part)]
-    if not found.feed_forward.any():  # a model of attention alone
-        rows = [row for row in rows if row[2] != found.layer_part]
-    rows.append((REST, found.rest, "biases"))
+        rows += [(f"L{layer} {attribution.layer_part}", float(added), attribution.layer_part)]
+    if not attribution.feed_forward.any():  # a model of attention alone
+        rows = [row for row in rows if row[2] != attribution.layer_part]
+    rows.append((REST, attribution.rest, "biases"))
     names, values, hues = (list(part) for part in zip(*rows, strict=True))
     return names, values, hues
 
 
-def _heads(found: Attribution, kind: str, layer: int) -> None:
-    heads, bias = found.heads[kind][layer], float(found.biases[kind][layer])
+def _heads(attribution: Attribution, kind: str, layer: int) -> None:
+    heads, bias = attribution.heads[kind][layer], float(attribution.biases[kind][layer])
     names = [*(head_name(layer, head) for head in range(len(heads))), "its bias"]
     figure = parts_of_logit(names, [*heads.tolist(), bias], [*["attention"] * len(heads), "biases"])
     page_parts.show(figure, "inside.heads", "Bars: what each head of the chosen layer added")
-    total = float(found.attention(kind)[layer])
+    total = float(attribution.attention(kind)[layer])
     st.caption(
         literal(
             f"The heads of layer {layer} and the bias of their output map add up to {signed(total, '+.2f')}, the layer's bar."
@@ -107,63 +107,67 @@ def _pick(wide: dict[str, tuple[str, int]]) -> None:
         state.write(**{"inside.part": found["name"]})
 
 
-def _sentence(run: Run, asked: OutputTarget, found: Attribution) -> str:
-    word = target_picker.question(run, asked)
-    attention = sum(float(found.attention(kind).sum()) for kind in found.heads)
-    others = "the feed-forward layers" if found.layer_part == "feed-forward" else f"the {found.layer_part}"
+def _sentence(run: Run, target: OutputTarget, attribution: Attribution) -> str:
+    word = target_picker.question(run, target)
+    attention = sum(float(attribution.attention(kind).sum()) for kind in attribution.heads)
+    others = (
+        "the feed-forward layers"
+        if attribution.layer_part == "feed-forward"
+        else f"the {attribution.layer_part}"
+    )
     shares = [
-        ("the embedding", sum(found.embedding.values())),
+        ("the embedding", sum(attribution.embedding.values())),
         ("attention", attention),
-        (others, float(found.feed_forward.sum())),
-        ("biases", found.rest),
+        (others, float(attribution.feed_forward.sum())),
+        ("biases", attribution.rest),
     ]
     listed = ", ".join(f"{name} {signed(value, '+.2f')}" for name, value in shares if value or name != others)
-    what = f"The logit of {word}" if asked.against is None else f"The difference of logits of {word}"
-    what = "The score" if asked.activation == "none" else what
-    return f"{what} is {signed(found.logit)}: {listed}. Added up: {signed(found.total)}."
+    what = f"The logit of {word}" if target.against is None else f"The difference of logits of {word}"
+    what = "The score" if target.activation == "none" else what
+    return f"{what} is {signed(attribution.logit)}: {listed}. Added up: {signed(attribution.total)}."
 
 
-def _folds(page: Page, params: Any, run: Run, asked: OutputTarget, found: Attribution) -> None:
+def _folds(page: Page, params: Any, run: Run, target: OutputTarget, attribution: Attribution) -> None:
     with page_parts.fold(page_parts.EQUATION, "inside.who.equation") as fold:
         if fold.open:
             page_parts.equation(SUM if run.model.spec.stream[0] != "features_in" else BESIDE)
             st.text(
                 true_minus(
-                    f"{' '.join(f'{value:+.2f}' for value in bars(found)[1])} = {found.total:.2f}; the run gives {found.logit:.4f}, the parts add up to {found.total:.4f}."
+                    f"{' '.join(f'{value:+.2f}' for value in bars(attribution)[1])} = {attribution.total:.2f}; the run gives {attribution.logit:.4f}, the parts add up to {attribution.total:.4f}."
                 )
             )
     with page_parts.fold(page_parts.LOOKING, "inside.who.looking") as fold:
         if fold.open:
             st.markdown(_looking(run))
     page_parts.sources_fold(page)
-    page_parts.table_fold(lambda: frame(found), "inside.who")
+    page_parts.table_fold(lambda: frame(attribution), "inside.who")
     code = CODE.format(
         model=params.model,
         text=params.text,
         target="" if run.source is None else f", target={run.target_text!r}",
-        row=asked.row,
-        token=asked.token,
-        against=asked.against,
-        activation=target_picker.activation_code(asked),
+        row=target.row,
+        token=target.token,
+        against=target.against,
+        activation=target_picker.activation_code(target),
     )
     page_parts.export_fold(
-        lambda: _arrays(found),
+        lambda: _arrays(attribution),
         code,
         key="inside.who",
     )
 
 
-def _arrays(found: Attribution) -> dict[str, np.ndarray | Labelled]:
+def _arrays(attribution: Attribution) -> dict[str, np.ndarray | Labelled]:
     """Return what each part added: heads and the bias of their layer by kind, layers, the rest."""
-    layers = [f"L{i}" for i in range(len(found.feed_forward))]
-    names, values, _ = bars(found)
+    layers = [f"L{i}" for i in range(len(attribution.feed_forward))]
+    names, values, _ = bars(attribution)
     return {
-        **{f"heads, {kind}": by_head(values) for kind, values in found.heads.items()},
+        **{f"heads, {kind}": by_head(values) for kind, values in attribution.heads.items()},
         **{
             f"bias of the output map, {kind}": Labelled(values, {"layer": layers})
-            for kind, values in found.biases.items()
+            for kind, values in attribution.biases.items()
         },
-        found.layer_part: Labelled(found.feed_forward, {"layer": layers}),
+        attribution.layer_part: Labelled(attribution.feed_forward, {"layer": layers}),
         "every part": Labelled(np.array(values), {"part": names}),
     }
 
@@ -195,16 +199,20 @@ def _looking(run: Run) -> str:
     return words
 
 
-def frame(found: Attribution) -> pd.DataFrame:
+def frame(attribution: Attribution) -> pd.DataFrame:
     """Return every part down to the heads, and the sum."""
-    rows = [(EMBEDDING[name], value) for name, value in found.embedding.items()]
-    for kind, heads in found.heads.items():
+    rows = [(EMBEDDING[name], value) for name, value in attribution.embedding.items()]
+    for kind, heads in attribution.heads.items():
         rows += [
             (f"{head_name(*place)} {KINDS[kind]}", float(heads[place])) for place in np.ndindex(heads.shape)
         ]
         rows += [
-            (f"L{layer} {KINDS[kind]}, bias", float(value)) for layer, value in enumerate(found.biases[kind])
+            (f"L{layer} {KINDS[kind]}, bias", float(value))
+            for layer, value in enumerate(attribution.biases[kind])
         ]
-    rows += [(f"L{layer} {found.layer_part}", float(value)) for layer, value in enumerate(found.feed_forward)]
-    rows += [(REST, found.rest), ("sum", found.total), ("logit of the run", found.logit)]
+    rows += [
+        (f"L{layer} {attribution.layer_part}", float(value))
+        for layer, value in enumerate(attribution.feed_forward)
+    ]
+    rows += [(REST, attribution.rest), ("sum", attribution.total), ("logit of the run", attribution.logit)]
     return pd.DataFrame(rows, columns=pd.Index(["part", "added"]))

@@ -64,12 +64,12 @@ def _two(run: Run, other: Run) -> None:
     st.caption(_says(found, values, way))
 
 
-def _says(found: TokenPairs, values: np.ndarray, way: str) -> str:
+def _says(pairs: TokenPairs, values: np.ndarray, way: str) -> str:
     """Return the pair with the largest value, and the meaning of the numbers."""
     i, j = (int(place) for place in np.unravel_index(int(values.argmax()), values.shape))
-    pair = f"“{literal(visible(found.one[i]))}” and “{literal(visible(found.other[j]))}”"
+    pair = f"“{literal(visible(pairs.one[i]))}” and “{literal(visible(pairs.other[j]))}”"
     if way == SHARES:
-        return f"{pair} carry most, {number(values[i, j])}. All cells add up to the cosine of the sentences, {number(found.total)}: each vector is the mean of its tokens' vectors."
+        return f"{pair} carry most, {number(values[i, j])}. All cells add up to the cosine of the sentences, {number(pairs.total)}: each vector is the mean of its tokens' vectors."
     return f"{pair} are most alike, {number(values[i, j])}. The vectors are those of the last layer, so each already holds what its token read from its neighbours."
 
 
@@ -90,8 +90,8 @@ def _several(runs: Sequence[Run]) -> None:
     )
 
 
-def tokens(found: TokenPairs, values: np.ndarray, way: str) -> vega.Layers:
-    one, other = (tuple(map(visible, names)) for names in (found.one, found.other))
+def tokens(pairs: TokenPairs, values: np.ndarray, way: str) -> vega.Layers:
+    one, other = (tuple(map(visible, names)) for names in (pairs.one, pairs.other))
     return grid(one, other, values, "cosine" if way == COSINES else "part of the cosine")
 
 

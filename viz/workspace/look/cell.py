@@ -89,7 +89,7 @@ def _cell(way: Pass, place: HeadRef, cell: Cell, whole: float) -> None:
         lines = cell_arithmetic(found, place.kind, *cell.indices)
         code = source_lines(found, place.kind, place.layer)
         taps = [line.path for line in code if line.path is not None]
-        chosen = _chosen({CODE: taps, LINES: paths_of(lines)})
+        chosen = _marked_tensor({CODE: taps, LINES: paths_of(lines)})
         given = chosen or next((line.path for line in code if line.leaf == "pattern"), None)
         if abs(whole - cell.weight) > SAME:
             st.caption(
@@ -115,7 +115,7 @@ def _cell(way: Pass, place: HeadRef, cell: Cell, whole: float) -> None:
         )
 
 
-def _chosen(offered: dict[str, list[str]]) -> str | None:
+def _marked_tensor(offered: dict[str, list[str]]) -> str | None:
     """Return the tensor that is marked in both: that of the last click in either of them, as long as one of them shows it."""
     now = st.session_state.get(TENSOR)
     if not any(now in paths for paths in offered.values()):

@@ -41,7 +41,7 @@ def show(
     run: Run,
     heads: HeadHabits,
     place: HeadRef,
-    seen: HeadView,
+    head_pattern: HeadView,
     piece: tuple[int, int],
     *,
     one: bool,
@@ -63,7 +63,7 @@ def show(
                 f"habit, measured on {heads.n} sentences of our own, not on this one: *{word}*, score {score:.2f}."
             )
     page_parts.sources_fold(page)
-    page_parts.table_fold(lambda: _table(seen), "look")
+    page_parts.table_fold(lambda: _table(head_pattern), "look")
     code = CODE.format(
         model=run.model.name,
         text=run.source.text if run.source else run.side.text,
@@ -77,10 +77,17 @@ def show(
         else "",
         writing=", writing=True" if crosses(place.kind) else "",
     )
-    words = {"queries": np.array(seen.attention.queries), "keys": np.array(seen.attention.keys)}
-    axes = {"query": distinct(seen.attention.queries), "key": distinct(seen.attention.keys)}
+    words = {
+        "queries": np.array(head_pattern.attention.queries),
+        "keys": np.array(head_pattern.attention.keys),
+    }
+    axes = {"query": distinct(head_pattern.attention.queries), "key": distinct(head_pattern.attention.keys)}
     page_parts.export_fold(
-        lambda: {"weights": Labelled(seen.weights, axes), "allowed": Labelled(seen.allowed, axes), **words},
+        lambda: {
+            "weights": Labelled(head_pattern.weights, axes),
+            "allowed": Labelled(head_pattern.allowed, axes),
+            **words,
+        },
         code,
         key="look",
     )
@@ -118,16 +125,16 @@ def _row(row: AttentionRow) -> None:
     )
 
 
-def _table(seen: HeadView) -> pd.DataFrame:
+def _table(head_pattern: HeadView) -> pd.DataFrame:
     """Return one line for each pair of words, strongest first: words repeat, so they are cells and not column names."""
-    rows, columns = np.nonzero(seen.allowed)
-    order = np.argsort(-seen.weights[rows, columns], kind="stable")
+    rows, columns = np.nonzero(head_pattern.allowed)
+    order = np.argsort(-head_pattern.weights[rows, columns], kind="stable")
     return pd.DataFrame(
         {
             "row": rows[order],
-            "query": [visible(seen.attention.queries[i]) for i in rows[order]],
+            "query": [visible(head_pattern.attention.queries[i]) for i in rows[order]],
             "column": columns[order],
-            "key": [visible(seen.attention.keys[j]) for j in columns[order]],
-            "weight": seen.weights[rows, columns][order].round(4),
+            "key": [visible(head_pattern.attention.keys[j]) for j in columns[order]],
+            "weight": head_pattern.weights[rows, columns][order].round(4),
         }
     )

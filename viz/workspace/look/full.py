@@ -157,9 +157,9 @@ def _seen(run: Run, measured: Mapping[str, HeadHabits], place: HeadRef, by: str,
     return HeadView(joined, place.layer, 0, f"{JOINED[how]} of layer {place.layer}")
 
 
-def _heatmap(run: Run, place: HeadRef, seen: HeadView, by: str, how: str) -> tuple[int, int]:
+def _heatmap(run: Run, place: HeadRef, head_pattern: HeadView, by: str, how: str) -> tuple[int, int]:
     """Draw the pattern with its lenses; return the chosen cell, before any choice the largest weight."""
-    queries, keys = _labels(seen, by)
+    queries, keys = _labels(head_pattern, by)
     crossing = crosses(place.kind)
 
     def further() -> tuple[np.ndarray | None, np.ndarray | None]:
@@ -167,14 +167,14 @@ def _heatmap(run: Run, place: HeadRef, seen: HeadView, by: str, how: str) -> tup
             cell.deep(run, place), place.kind, place.layer, place.head, by, writing=crossing
         )
 
-    one = head_context(seen.attention, place) if how == ONE else None
+    one = head_context(head_pattern.attention, place) if how == ONE else None
     layer, head = (LAYER, HEAD) if one else (place.layer, place.head)
     picture = heatmap(
-        seen.weights,
+        head_pattern.weights,
         queries,
         keys,
         key=f"look.heatmap.{place.kind}.{by}",
-        allowed=seen.allowed,
+        allowed=head_pattern.allowed,
         numbers=len(keys) <= 16,
         lenses=further if how == ONE and has_scores(run, place.kind, by, writing=crossing) else None,
         log_sums=log_denominators(run, place.kind, place.layer, place.head, by, writing=crossing)
@@ -185,48 +185,50 @@ def _heatmap(run: Run, place: HeadRef, seen: HeadView, by: str, how: str) -> tup
         called="{head}",
         hint="choose a cell",
         axis=axis_names(place.kind),
-        selected=_touched(seen, place) if by == "word" else None,
-        title=seen.name,
+        selected=_touched_cell(head_pattern, place) if by == "word" else None,
+        title=head_pattern.name,
         group=GROUP,
         python=python_lines(
             run, "heatmap", layer=layer, head=head if how == ONE else how, kind=place.kind, by=by
         ),
     )
-    return picture.cell or _telling(seen, within=run.model.spec.kind(place.kind).one_text)
+    return picture.cell or _telling(head_pattern, within=run.model.spec.kind(place.kind).one_text)
 
 
-def _telling(seen: HeadView, *, within: bool) -> tuple[int, int]:
+def _telling(head_pattern: HeadView, *, within: bool) -> tuple[int, int]:
     """Find the largest weight in a row that has a choice, within one text neither on its own position nor on the first."""
     weights = np.nan_to_num(
-        np.where(seen.allowed & (seen.allowed.sum(1, keepdims=True) > 1), seen.weights, 0.0)
+        np.where(
+            head_pattern.allowed & (head_pattern.allowed.sum(1, keepdims=True) > 1), head_pattern.weights, 0.0
+        )
     )
     if within:
         np.fill_diagonal(weights, 0.0)
         weights[:, :1] = 0.0
     query, key = np.unravel_index(
-        int(np.argmax(weights if weights.any() else np.nan_to_num(seen.weights))), weights.shape
+        int(np.argmax(weights if weights.any() else np.nan_to_num(head_pattern.weights))), weights.shape
     )
     return int(query), int(key)
 
 
-def _lines(run: Run, place: HeadRef, seen: HeadView, by: str, how: str) -> None:
+def _lines(run: Run, place: HeadRef, head_pattern: HeadView, by: str, how: str) -> None:
     """Draw the same head as lines between words; on wish all heads of its layer."""
-    queries, keys = _labels(seen, by)
-    n_heads = seen.attention.weights.shape[1]
+    queries, keys = _labels(head_pattern, by)
+    n_heads = head_pattern.attention.weights.shape[1]
     whole = how == ONE and n_heads > 1 and controls.toggle("All heads of this layer", "look.lines", False)
-    heads = list(range(n_heads)) if whole else [seen.head]
-    one = head_context(seen.attention, place) if how == ONE else None
+    heads = list(range(n_heads)) if whole else [head_pattern.head]
+    one = head_context(head_pattern.attention, place) if how == ONE else None
     layer, numbers = (LAYER, heads if whole else [HEAD]) if one else (place.layer, heads)
     head_view(
-        seen.attention.weights[seen.layer, heads],
+        head_pattern.attention.weights[head_pattern.layer, heads],
         queries,
         keys,
         key=f"look.lines.{place.kind}.{by}.{whole}",
         reading=not crosses(place.kind),
         heads=heads if how == ONE else [JOINED[how]],
-        allowed=np.stack([seen.allowed] * len(heads)),
+        allowed=np.stack([head_pattern.allowed] * len(heads)),
         segments=_segments(run, place, by),
-        special=seen.attention.marks,
+        special=head_pattern.attention.marks,
         group=GROUP,
         height=560,
         among=one,
@@ -236,17 +238,17 @@ def _lines(run: Run, place: HeadRef, seen: HeadView, by: str, how: str) -> None:
     )
 
 
-def _text(run: Run, place: HeadRef, seen: HeadView, by: str, how: str) -> None:
+def _text(run: Run, place: HeadRef, head_pattern: HeadView, by: str, how: str) -> None:
     """Draw the same head over the running text: each word shaded by its weight from the touched one, or one line for each word."""
     crossing = crosses(place.kind)
-    queries, keys = seen.attention.queries, seen.attention.keys
+    queries, keys = head_pattern.attention.queries, head_pattern.attention.keys
     strip(
-        seen.weights,
+        head_pattern.weights,
         queries,
         keys=keys if layout(place.kind) == "two" else None,
         key=f"look.strip.{place.kind}.{by}",
-        allowed=seen.allowed,
-        special=seen.attention.marks,
+        allowed=head_pattern.allowed,
+        special=head_pattern.attention.marks,
         group=GROUP,
         say=sentence_templates(run, place.kind) or (WRITING if crossing else READING),
         subject="this head" if how == ONE else f"{JOINED[how].lower()} of the heads",
@@ -261,9 +263,9 @@ def _text(run: Run, place: HeadRef, seen: HeadView, by: str, how: str) -> None:
     )
 
 
-def _labels(seen: HeadView, by: str) -> tuple[list[str], list[str]]:
+def _labels(head_pattern: HeadView, by: str) -> tuple[list[str], list[str]]:
     """Return words as they are; pieces with their spaces visible."""
-    attention = seen.attention
+    attention = head_pattern.attention
     if by == "word":
         return list(attention.queries), list(attention.keys)
     return remembered(
@@ -281,40 +283,44 @@ def _segments(run: Run, place: HeadRef, by: str) -> list[int] | None:
     return list(segments) if by == "token" else [segments[word.pieces[0]] for word in side.words]
 
 
-def _touched(seen: HeadView, place: HeadRef) -> tuple[int, int]:
+def _touched_cell(head_pattern: HeadView, place: HeadRef) -> tuple[int, int]:
     """Return the cell of the word that is touched in the picture above: where its weight is largest, or the query that gives it most."""
-    drawn = target_words(seen.attention)
+    drawn = target_words(head_pattern.attention)
     side, index = start(
-        seen.weights,
-        seen.allowed,
+        head_pattern.weights,
+        head_pattern.allowed,
         drawn,
-        len(seen.attention.keys),
+        len(head_pattern.attention.keys),
         state.read("look.word", "") or None,
         layout(place.kind),
     )
     if side == "source":
-        return int(seen.weights[:, int(index)].argmax()), int(index)
+        return int(head_pattern.weights[:, int(index)].argmax()), int(index)
     row = drawn[int(index)][1] if drawn else 0  # a model may write nothing: then END has the only row
-    return row, int(seen.weights[row].argmax())
+    return row, int(head_pattern.weights[row].argmax())
 
 
-def care(seen: HeadView, query: int, how: str, *, within: bool) -> list[str]:
+def care(head_pattern: HeadView, query: int, how: str, *, within: bool) -> list[str]:
     """Return the cautions in reading this picture, as far as its numbers call for them."""
-    found = cautions(seen.weights, seen.allowed, query, seen.attention.marks[1], same_text=within)
+    found = cautions(
+        head_pattern.weights, head_pattern.allowed, query, head_pattern.attention.marks[1], same_text=within
+    )
     said = [*([] if how == ONE else [Caution(how, 1.0)]), *found]  # pyright: ignore[reportArgumentType]
-    word = f"“{literal(visible(seen.attention.queries[query]))}”"
+    word = f"“{literal(visible(head_pattern.attention.queries[query]))}”"
     return [CARE[caution.kind].format(share=percent(caution.share), query=word) for caution in said]
 
 
-def _sentence(seen: HeadView, place: HeadRef, query: int, key: int) -> str:
-    row = seen.weights[query]
+def _sentence(head_pattern: HeadView, place: HeadRef, query: int, key: int) -> str:
+    row = head_pattern.weights[query]
     of = str if is_summary(place.kind) else visible  # the spaces of a sentence are no part of a token
     doing, who = (
         "Within" if is_summary(place.kind) else "Writing" if crosses(place.kind) else "Reading",
-        seen.name.partition(",")[0] if seen.attention.weights.shape[1] > 1 else seen.name,
+        head_pattern.name.partition(",")[0]
+        if head_pattern.attention.weights.shape[1] > 1
+        else head_pattern.name,
     )
     return (
-        f"{doing} “{of(seen.attention.queries[query])}”, {who} gives {percent(row[key])} to “{of(seen.attention.keys[key])}”; "
+        f"{doing} “{of(head_pattern.attention.queries[query])}”, {who} gives {percent(row[key])} to “{of(head_pattern.attention.keys[key])}”; "
         f"the row adds up to {row.sum():.3f}; its effective number of keys is {float(np.exp(entropy(row / (row.sum() or 1.0)))):.1f} (2^entropy)."
     )
 

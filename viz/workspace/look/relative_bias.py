@@ -28,47 +28,47 @@ def show(run: Run, place: HeadRef) -> None:
         if fold.open:
             alt_text = f"A heatmap of the {found.values.shape[0]} heads and {len(found.buckets)} buckets of distances."
             page_parts.show(picture(found, place.head), KEY, alt_text)
-            st.markdown(told(found, place))
+            st.markdown(in_words(found, place))
 
 
-def told(found: BiasByDistance, place: HeadRef) -> str:
+def in_words(bias: BiasByDistance, place: HeadRef) -> str:
     """Return the picture of the head in view in words, and the meaning of its columns."""
-    row = found.values[place.head]
-    if not found.endless:
+    row = bias.values[place.head]
+    if not bias.endless:
         return (
             f"Head {place.head} takes {abs(row[-2] - row[-1]):.3g} off the score for each token that a key stands further away, whatever the words are. "
             "The slope is fixed, not learned (ALiBi), the same in all layers, and distances beyond the picture go on in the same way."
         )
-    best, least = (found.buckets[int(place)] for place in (row.argmax(), row.argmin()))
+    best, least = (bias.buckets[int(place)] for place in (row.argmax(), row.argmin()))
     return (
         f"Head {place.head} adds most, {signed(row.max(), '+.2f')}, to a key {_where(best)}, and least, {signed(row.min(), '+.2f')}, to one {_where(least)}, "
         "whatever the words are: it is added to the score before the softmax. The numbers are the same in all layers of this stack. "
-        f"Up to a distance of {found.exact_distance} each has a number of its own; farther distances share one, more of them the farther they are "
-        f"(by the logarithm of the distance), and from {found.shared_from} on all share the last."
+        f"Up to a distance of {bias.exact_distance} each has a number of its own; farther distances share one, more of them the farther they are "
+        f"(by the logarithm of the distance), and from {bias.shared_from} on all share the last."
     )
 
 
 @draw_once
-def picture(found: BiasByDistance, head: int) -> vega.Layers:
+def picture(bias: BiasByDistance, head: int) -> vega.Layers:
     """Draw a row for each head, a column for each bucket of distances, diverging colours centred on 0; the row of `head` is framed.
 
     >>> one = BiasByDistance((Bucket(1, None, -1), Bucket(0, 0, 0)), np.array([[0.5, -1.0]], dtype=np.float32))
     >>> [layer["mark"]["type"] for layer in picture(one, 0).to_dict()["layer"]]
     ['rect', 'rect']
     """
-    heads = len(found.values)
-    limit = float(np.abs(found.values).max()) or 1.0
+    heads = len(bias.values)
+    limit = float(np.abs(bias.values).max()) or 1.0
     cells = [
-        {"place": i, "column": j, "adds": round(float(found.values[i, j]), 4), "head": f"H{i}"}
+        {"place": i, "column": j, "adds": round(float(bias.values[i, j]), 4), "head": f"H{i}"}
         | {"key": _where(bucket), "bucket": bucket.number}
         for i in range(heads)
-        for j, bucket in enumerate(found.buckets)
+        for j, bucket in enumerate(bias.buckets)
     ]
-    near = [signed(bucket.nearest, "+d") if bucket.nearest else "0" for bucket in found.buckets]
+    near = [signed(bucket.nearest, "+d") if bucket.nearest else "0" for bucket in bias.buckets]
     ends = [
-        f"≤ {near[0]}" if found.endless else near[0],
+        f"≤ {near[0]}" if bias.endless else near[0],
         *near[1:-1],
-        near[-1] if found.buckets[-1].last is not None else f"≥ {near[-1]}",
+        near[-1] if bias.buckets[-1].last is not None else f"≥ {near[-1]}",
     ]
     axis = vega.bare_axis(
         labelExpr=vega.name_expression(ends), labelAngle=0, labelOverlap="greedy", orient="bottom"

@@ -16,14 +16,14 @@ from viz.workspace.what_if.data import Change
 
 def offer(
     change: Change,
-    seen: HeadRef,
+    head_ref: HeadRef,
     cell: tuple[int, int] | None,
     queries: list[str],
     keys: list[str],
     mask: np.ndarray,
 ) -> None:
     """Draw the chosen cell, and the buttons that mask or force it."""
-    where = change.before.model.spec.kind(seen.kind).path(seen.layer, "allowed")
+    where = change.before.model.spec.kind(head_ref.kind).path(head_ref.layer, "allowed")
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="what_if.cell"):
         if cell is None:
             st.text("Choose a cell of the first picture.")
@@ -39,7 +39,7 @@ def offer(
             key="what_if.forbid",
             icon=":material/block:",
             disabled=shut,
-            on_click=partial(edits.add, change, Forbid(where, query, key, seen.head)),
+            on_click=partial(edits.add, change, Forbid(where, query, key, head_ref.head)),
             help="This cell is masked anyway"
             if shut
             else "This head may not look there; its row is shared out over the others",
@@ -49,6 +49,6 @@ def offer(
             key="what_if.force",
             icon=":material/push_pin:",
             disabled=shut,
-            on_click=partial(edits.add, change, ForceCell(where, query, key, seen.head)),
+            on_click=partial(edits.add, change, ForceCell(where, query, key, head_ref.head)),
             help="This cell is masked anyway" if shut else "This row of this head gives everything to it",
         )

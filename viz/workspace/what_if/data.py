@@ -294,13 +294,13 @@ def touches(edit: Edit, change: Change) -> bool:
     return isinstance(edit, HEADS) and edit.where == change.path("heads") and edit.head == change.place.head
 
 
-def view(change: Change, seen: HeadRef) -> View:
+def view(change: Change, head_ref: HeadRef) -> View:
     """Return one head of the changed run, as it is pinned."""
     return View(
         change.before.model.name,
         text_of(change.before),
-        seen.kind,
-        seen.layer,
-        seen.head,
+        head_ref.kind,
+        head_ref.layer,
+        head_ref.head,
         edits=to_text(change.edits),
     )

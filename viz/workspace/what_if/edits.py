@@ -44,7 +44,7 @@ def chips(change: Change) -> None:
         for number, edit in enumerate(change.edits):
             rest = [other for place, other in enumerate(change.edits) if place != number]
             st.button(
-                literal(said(edit, change.before)),
+                literal(edit_in_words(edit, change.before)),
                 key=f"what_if.chip.{number}",
                 icon=":material/close:",
                 help="Take this change back",
@@ -55,12 +55,12 @@ def chips(change: Change) -> None:
             st.text(f"Nothing is changed. Choose a head below and ablate it{also}.")
 
 
-def told(change: Change) -> str:
+def changes_in_words(change: Change) -> str:
     """Return all changes in words; "" for none."""
-    return "; ".join(said(edit, change.before) for edit in change.edits)
+    return "; ".join(edit_in_words(edit, change.before) for edit in change.edits)
 
 
-def said(edit: Edit, run: Run) -> str:
+def edit_in_words(edit: Edit, run: Run) -> str:
     """Return the edit in words, with the words of this text; another drawing by its name."""
     if isinstance(edit, PatchHead) and patches.reads_patches(run.model):
         known = {text: f"our {name}" for name, text in doodle.samples().items()}

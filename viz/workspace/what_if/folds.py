@@ -16,7 +16,7 @@ from viz.widgets.export import Labelled
 from viz.workspace.shared.head_ref import HeadRef
 from viz.workspace.what_if import data
 from viz.workspace.what_if.data import Change
-from viz.workspace.what_if.views import Moved
+from viz.workspace.what_if.views import AttentionChanges
 
 EQUATION = r"\mathrm{out} = b + \sum_{i=1}^{h} z_i W^O_i, \qquad z_i \to 0 \;\;\text{(zero-ablate)}, \quad z_i \to \bar z_i \;\;\text{(mean-ablate)}"
 LOOKING = (
@@ -45,7 +45,13 @@ CHANCES = {
 """Lines of Python that make of scores what the page shows."""
 
 
-def show(page: Page, change: Change, found: PredictionChange | None, moved: Moved, seen: HeadRef) -> None:
+def show(
+    page: Page,
+    change: Change,
+    prediction: PredictionChange | None,
+    changes: AttentionChanges,
+    head_ref: HeadRef,
+) -> None:
     with page_parts.fold(page_parts.EQUATION, "what_if.equation") as fold:
         if fold.open:
             page_parts.equation(EQUATION)
@@ -54,7 +60,7 @@ def show(page: Page, change: Change, found: PredictionChange | None, moved: Move
         if fold.open:
             st.markdown(LOOKING)
     page_parts.sources_fold(page)
-    page_parts.table_fold(lambda: _table(found, moved), "what_if")
+    page_parts.table_fold(lambda: _table(prediction, changes), "what_if")
     target = f", target={change.before.target_text!r}" if change.before.source is not None else ""
     code = CODE.format(
         model=change.before.model.name,
@@ -67,7 +73,7 @@ def show(page: Page, change: Change, found: PredictionChange | None, moved: Move
         if change.before.model.main_output == "score"
         else "{100 * chances[i]:.1f}%",
     )
-    page_parts.export_fold(lambda: _arrays(change, moved, seen), code, key="what_if")
+    page_parts.export_fold(lambda: _arrays(change, changes, head_ref), code, key="what_if")
 
 
 def _sizes(change: Change) -> str:
@@ -89,33 +95,34 @@ def _sizes(change: Change) -> str:
     return f"In the {'first' if row == 0 else 'last'} row {place} adds a vector of length {written:.2f} to a stream of length {stream:.2f}: one of {config.n_heads} heads of its layer."
 
 
-def _table(found: PredictionChange | None, moved: Moved) -> pd.DataFrame:
+def _table(prediction: PredictionChange | None, changes: AttentionChanges) -> pd.DataFrame:
     """Return the output in probabilities, and below it how far each head's attention changed, in bits."""
     said = (
         []
-        if found is None
+        if prediction is None
         else [
             (visible(word), float(a), float(b), float(b - a))
-            for word, a, b in zip(found.words, found.before, found.after, strict=True)
+            for word, a, b in zip(prediction.words, prediction.before, prediction.after, strict=True)
         ]
     )
     heads = [
         (
-            f"{HeadRef(kind, i, j)}{'' if len(moved.heads) == 1 else ' ' + kind}",
+            f"{HeadRef(kind, i, j)}{'' if len(changes.heads) == 1 else ' ' + kind}",
             None,
             None,
             float(table[i, j]),
         )
-        for kind, table in moved.heads.items()
+        for kind, table in changes.heads.items()
         for i, j in np.ndindex(table.shape)
     ]
     return pd.DataFrame([*said, *heads], columns=["what", "before", "after", "change"])
 
 
-def _arrays(change: Change, moved: Moved, seen: HeadRef) -> dict[str, np.ndarray | Labelled]:
-    found = change.before.attention(seen.kind)
+def _arrays(change: Change, changes: AttentionChanges, head_ref: HeadRef) -> dict[str, np.ndarray | Labelled]:
+    found = change.before.attention(head_ref.kind)
     before, after = (
-        run.attention(seen.kind).weights[seen.layer, seen.head] for run in (change.before, change.after)
+        run.attention(head_ref.kind).weights[head_ref.layer, head_ref.head]
+        for run in (change.before, change.after)
     )
     axes = {"query": distinct(found.queries), "key": distinct(found.keys)}
     return {
@@ -123,7 +130,8 @@ def _arrays(change: Change, moved: Moved, seen: HeadRef) -> dict[str, np.ndarray
         "keys": np.array(found.keys),
         "before": Labelled(before, axes),
         "after": Labelled(after, axes),
-        "stream_moved": moved.stream,
+        "stream_moved": changes.stream,
     } | {
-        f"moved_{kind}": Labelled(table, {"layer": None, "head": None}) for kind, table in moved.heads.items()
+        f"moved_{kind}": Labelled(table, {"layer": None, "head": None})
+        for kind, table in changes.heads.items()
     }

@@ -25,12 +25,12 @@ HIGH = 300
 """Pixels of a picture: three stand beside each other."""
 
 
-def show(change: Change, seen: HeadRef) -> None:
+def show(change: Change, head_ref: HeadRef) -> None:
     """Draw the head before and after, and the difference; a patch that is chosen in the first is the query in all."""
-    place, kind = (seen.layer, seen.head), seen.kind
+    place, kind = (head_ref.layer, head_ref.head), head_ref.kind
     before, after = (run.attention(kind) for run in (change.before, change.after))
     a, b = before.weights[place], after.weights[place]
-    mask = before.allowed[seen.layer, min(seen.head, before.allowed.shape[1] - 1)]
+    mask = before.allowed[head_ref.layer, min(head_ref.head, before.allowed.shape[1] - 1)]
     first = patches.first(change.before.model)
     limit = float(max(a[:, first:].max(), b[:, first:].max()))
     shared: dict[str, Any] = {"allowed": mask, "group": GROUP, "height": HIGH}
@@ -47,7 +47,7 @@ def show(change: Change, seen: HeadRef) -> None:
             .query
         )
     query = query or 0
-    origin.tell_run(change.after, kind, *place, changed=edits.told(change))
+    origin.tell_run(change.after, kind, *place, changed=edits.changes_in_words(change))
     shared |= {"selected": query, "painted": painted(change)}
     with middle:
         title = f"{head_name(*place)} after"
@@ -63,7 +63,7 @@ def show(change: Change, seen: HeadRef) -> None:
             scale="difference",
             **shared,
         ).show()
-    _patch(change, seen, query)
+    _patch(change, head_ref, query)
     names = patches.patch_names(before.keys)
     order = [int(at) for at in np.argsort(-np.where(mask[query], a[query], -1), kind="stable")]
     chosen = controls.select(
@@ -73,7 +73,7 @@ def show(change: Change, seen: HeadRef) -> None:
         order[0],
         lambda at: f"{names[at]}  {percent(float(a[query, at]))}",
     )
-    cells.offer(change, seen, (query, chosen), names, names, mask)
+    cells.offer(change, head_ref, (query, chosen), names, names, mask)
 
 
 def painted(change: Change) -> list[int]:
@@ -81,7 +81,7 @@ def painted(change: Change) -> list[int]:
     return [edit.position for edit in change.edits if isinstance(edit, ReplaceToken)]
 
 
-def _patch(change: Change, seen: HeadRef, place: int) -> None:
+def _patch(change: Change, head_ref: HeadRef, place: int) -> None:
     """Draw the changes of the chosen patch."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="what_if.patch"):
         if place < patches.first(change.before.model):
@@ -101,7 +101,7 @@ def _patch(change: Change, seen: HeadRef, place: int) -> None:
             (
                 "Hide it from attention",
                 ":material/visibility_off:",
-                key_mask(model, seen.kind, place),
+                key_mask(model, head_ref.kind, place),
                 "It stays in its place, and nothing may look at it any more, in any layer",
             ),
         ):

@@ -84,11 +84,11 @@ def _changed(bench: toolbar.Bench) -> None:
             st.container()
         ):  # how much there is to compute depends on the changes; what follows keeps its place
             change = compute(_params(bench.model, bench.text))
-        origin.tell_run(change.before, change.place.kind, changed=edits.told(change))
+        origin.tell_run(change.before, change.place.kind, changed=edits.changes_in_words(change))
         bench.announce(kind=change.place.kind, layer=change.place.layer, head=change.place.head)
         _tell(change)
         edits.chips(change)
-        found, moved = data.outcome(change), views.moved(change)
+        found, moved = data.outcome(change), views.measure_changes(change)
         wall = views.fills_the_wall()
         deep = wall or change.kind.n_layers(change.before.model.config) > DEEP
         left, right = (st.container(), st.container()) if deep else st.columns([3, 2], gap="large")

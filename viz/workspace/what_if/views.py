@@ -32,7 +32,7 @@ SHORT = {"self": "reads", "causal": "so far", "cross": "across", "decoder": "fil
 
 
 @dataclass(frozen=True)
-class Moved:
+class AttentionChanges:
     """How far heads moved, by kind (layer, head), in bits; the residual stream (layer + 1, position)."""
 
     heads: dict[str, np.ndarray]
@@ -47,14 +47,14 @@ class Moved:
         return HeadRef(kind, int(layer), int(head)), float(self.heads[kind].max())
 
 
-def moved(change: Change) -> Moved:
+def measure_changes(change: Change) -> AttentionChanges:
     """Measure the changes inside, once for a pair of runs."""
     stacks = change.before.model.spec.stacks
     side = None if len(stacks) == 1 else "encoder" if change.kind.queries == "source" else "decoder"
 
-    def measure() -> Moved:
+    def measure() -> AttentionChanges:
         heads = {kind: attention_change(change.before, change.after, kind) for kind in change.before.kinds}
-        return Moved(heads, stream_change(change.before, change.after, side), side)
+        return AttentionChanges(heads, stream_change(change.before, change.after, side), side)
 
     return remembered(change.after, ("moved", id(change.before), side), measure)
 
@@ -78,7 +78,7 @@ def heads_grid(change: Change) -> None:
     packet = grid_packet(
         attention.weights,
         kinds=kinds,
-        measures={"attention change, bits": moved(change).heads[change.place.kind]},
+        measures={"attention change, bits": measure_changes(change).heads[change.place.kind]},
         allowed=attention.allowed[0, 0],
         group=GROUP,
         place=key,
@@ -100,9 +100,9 @@ def _open(change: Change) -> None:
         edits.store(change.edits, HeadRef(change.place.kind, *at))
 
 
-def says(change: Change, found: PredictionChange | None) -> None:
+def says(change: Change, prediction: PredictionChange | None) -> None:
     """Show what the model predicts before and after."""
-    if found is None:
+    if prediction is None:
         st.text(
             "Write [MASK] in the place of a word, and the page shows which word the model expects there before and after."
         )
@@ -116,11 +116,11 @@ def says(change: Change, found: PredictionChange | None) -> None:
         st.markdown(f":gray[Its {written} after, generated again]")
         st.text(change.translation or "(nothing: it ends at once)")
         st.markdown(f":gray[How probable each token of the first {written} is]")
-    words = [visible(word) for word in found.words]
-    number = partial(signed, form=".3f") if found.score else percent
-    what = "Score" if found.score else "Probabilities"
+    words = [visible(word) for word in prediction.words]
+    number = partial(signed, form=".3f") if prediction.score else percent
+    what = "Score" if prediction.score else "Probabilities"
     page_parts.show(
-        pairs(words, found.before, found.after, number=number),
+        pairs(words, prediction.before, prediction.after, number=number),
         "what_if.says",
         f"{what} before and after: " + ", ".join(words),
     )
@@ -135,8 +135,8 @@ def fills_the_wall() -> bool:
 
 def inside(change: Change) -> HeadRef:
     """Draw the changes inside, as far as the visitor asks for them. Return the head to look at: the clicked one, else the one that changed most."""
-    found = moved(change)
-    seen = _seen(change, found)
+    found = measure_changes(change)
+    seen = _head_to_look_at(change, found)
     chosen, picture = bool(state.read(SEEN, "")), patches.reads_patches(change.before.model)
     always = picture and not state.presenting()
     if always:
@@ -164,13 +164,14 @@ def inside(change: Change) -> HeadRef:
     return seen
 
 
-def _heads(found: Moved, seen: HeadRef) -> HeadRef | None:
+def _heads(changes: AttentionChanges, head_ref: HeadRef) -> HeadRef | None:
     """Draw how far every head's attention changed; return the head that was clicked."""
-    rows = [(kind, layer) for kind, table in found.heads.items() for layer in range(len(table))]
+    rows = [(kind, layer) for kind, table in changes.heads.items() for layer in range(len(table))]
     names = [
-        f"layer {layer}" if len(found.heads) == 1 else f"{SHORT[kind]}, layer {layer}" for kind, layer in rows
+        f"layer {layer}" if len(changes.heads) == 1 else f"{SHORT[kind]}, layer {layer}"
+        for kind, layer in rows
     ]
-    table = np.concatenate(list(found.heads.values()))
+    table = np.concatenate(list(changes.heads.values()))
     picture = heatmap(
         table,
         names,
@@ -178,7 +179,7 @@ def _heads(found: Moved, seen: HeadRef) -> HeadRef | None:
         key="what_if.heads",
         axis=("layer", "head"),
         numbers=True,
-        selected=(rows.index((seen.kind, seen.layer)), seen.head),
+        selected=(rows.index((head_ref.kind, head_ref.layer)), head_ref.head),
         title="Change of attention per head (JS divergence, bits)",
         hint="choose a head",
         height=300,
@@ -186,8 +187,8 @@ def _heads(found: Moved, seen: HeadRef) -> HeadRef | None:
     return None if picture.cell is None else HeadRef(*rows[picture.cell[0]], picture.cell[1])
 
 
-def _stream(change: Change, found: Moved) -> None:
-    stream = found.stream
+def _stream(change: Change, changes: AttentionChanges) -> None:
+    stream = changes.stream
     picture, title = (
         patches.reads_patches(change.before.model),
         "Relative change of the residual stream, ‖Δx‖/‖x‖",
@@ -205,7 +206,7 @@ def _stream(change: Change, found: Moved) -> None:
     heatmap(
         np.minimum(stream, 1.0),
         levels,
-        edits.labels(change.before, "source" if found.side == "encoder" else "target"),
+        edits.labels(change.before, "source" if changes.side == "encoder" else "target"),
         key="what_if.stream",
         axis=("level", "position"),
         title=title,
@@ -214,59 +215,64 @@ def _stream(change: Change, found: Moved) -> None:
     )
 
 
-def _seen(change: Change, found: Moved) -> HeadRef:
+def _head_to_look_at(change: Change, changes: AttentionChanges) -> HeadRef:
     """Return the head to look at: of the link, else the one that changed most, else the one in view."""
     kind, _, rest = state.read(SEEN, "").partition(".")
     layer, _, head = rest.partition(".")
-    if kind in found.heads and layer.isdecimal() and head.isdecimal():
-        shape = found.heads[kind].shape
+    if kind in changes.heads and layer.isdecimal() and head.isdecimal():
+        shape = changes.heads[kind].shape
         if int(layer) < shape[0] and int(head) < shape[1]:
             return HeadRef(kind, int(layer), int(head))
-    place, far = found.most
+    place, far = changes.most
     return place if far > 0 else change.place
 
 
-def _patterns(change: Change, seen: HeadRef) -> None:
+def _patterns(change: Change, head_ref: HeadRef) -> None:
     """Draw one head before, after, and the difference, on one scale; below them the changes of the chosen cell."""
-    crossing = attention_kinds.crosses(seen.kind)
-    before, after = (run.attention(seen.kind, writing=crossing) for run in (change.before, change.after))
-    place = seen.layer, seen.head
+    crossing = attention_kinds.crosses(head_ref.kind)
+    before, after = (run.attention(head_ref.kind, writing=crossing) for run in (change.before, change.after))
+    place = head_ref.layer, head_ref.head
     queries, keys = ([visible(token) for token in axis] for axis in (before.queries, before.keys))
     a, b, mask = (
         before.weights[place],
         after.weights[place],
-        before.allowed[seen.layer, min(seen.head, before.allowed.shape[1] - 1)],
+        before.allowed[head_ref.layer, min(head_ref.head, before.allowed.shape[1] - 1)],
     )
     axis = ("written token", "source token") if crossing else ("token that looks", "token looked at")
     options = {"allowed": mask, "group": GROUP, "height": 360, "axis": axis}
     views = st.columns(3, gap="medium")
-    origin.tell_run(change.before, seen.kind, *place)
+    origin.tell_run(change.before, head_ref.kind, *place)
     with views[0]:
         row = min(len(a) - 1 if change.position is None else change.position, len(a) - 1)
         cell = heatmap(
             a,
             queries,
             keys,
-            key=f"what_if.before.{seen.kind}",
+            key=f"what_if.before.{head_ref.kind}",
             title=f"{head_name(*place)} before",
             hint="choose a cell",
             selected=(row, int(a[row].argmax())),
             **options,
         ).cell
-    origin.tell_run(change.after, seen.kind, *place, changed=edits.told(change))
+    origin.tell_run(change.after, head_ref.kind, *place, changed=edits.changes_in_words(change))
     with views[1]:
         heatmap(
-            b, queries, keys, key=f"what_if.after.{seen.kind}", title=f"{head_name(*place)} after", **options
+            b,
+            queries,
+            keys,
+            key=f"what_if.after.{head_ref.kind}",
+            title=f"{head_name(*place)} after",
+            **options,
         )
     with views[2]:
         heatmap(
             b - a,
             queries,
             keys,
-            key=f"what_if.minus.{seen.kind}",
+            key=f"what_if.minus.{head_ref.kind}",
             scale="difference",
             limit=1.0,
             title="after minus before",
             **options,
         )
-    cells.offer(change, seen, cell, queries, keys, mask)
+    cells.offer(change, head_ref, cell, queries, keys, mask)

@@ -30,7 +30,7 @@ def show(model: Model, text: str) -> None:
 
 
 def _head_by_head(one: str, other: str, text: str) -> None:
-    kind, bits = data.apart(one, other, text)
+    kind, bits = data.head_distances(one, other, text)
     cells = [
         (int(i), int(j), head_name(int(i), int(j)), float(bits[i, j])) for i, j in np.ndindex(*bits.shape)
     ]
@@ -40,7 +40,7 @@ def _head_by_head(one: str, other: str, text: str) -> None:
         f"the mean over all {bits.size} heads is {np.nanmean(bits):.2f} (Jensen-Shannon divergence, 1 at most)."
     )
     page_parts.show(
-        charts.apart(cells),
+        charts.distance_cells(cells),
         "your_model.apart",
         f"How far each head is from its counterpart. {told}",
         on_pick=lambda: None,

@@ -41,7 +41,7 @@ def habits(cells: Sequence[tuple[int, int, str, float]], words: Sequence[str]) -
 
 
 @draw_once
-def apart(cells: Sequence[tuple[int, int, str, float]]) -> vega.Layers:
+def distance_cells(cells: Sequence[tuple[int, int, str, float]]) -> vega.Layers:
     """Draw the same with a shade for the bits between a head and its counterpart, from 0 (the same) to 1.
 
     >>> apart([(0, 0, "L0.H0", 0.5)]).to_dict()["layer"][0]["encoding"]["color"]["field"]

@@ -27,13 +27,13 @@ from viz.workspace.shared import head_survey, model_run, tasks, toy_models
 from viz.workspace.your_model import naming
 
 
-def found() -> dict[str, Listing]:
+def foreign_models() -> dict[str, Listing]:
     """Return every model that did not ship, those that are refused too: of the folders that the server may show, of the Hub, of this visitor."""
     listed = {one.name: one for one in core.serving.engine.default().models() if one.foreign}
     return user_models.SHELF.listings(engine_client.session()) | listed
 
 
-def there(name: str) -> bool:
+def can_be_opened(name: str) -> bool:
     """Return whether a model may still be opened: an upload goes when its visitor sends another one."""
     return not user_models.is_user_model(name) or name in user_models.SHELF.listings(engine_client.session())
 
@@ -107,7 +107,7 @@ def layouts(model: Model) -> Mapping[str, tuple[int, int]]:
 
 def partners(name: str) -> list[str]:
     """Return the models that a model can be put beside, the nearest first: brought ones of its shape, those of its task, and all others that read sentences."""
-    usable, own = tasks.usable(), found()
+    usable, own = tasks.usable(), foreign_models()
     task = tasks.task_of(name, usable[name])
     others = [
         other
@@ -129,9 +129,9 @@ def same_shape(one: str, other: str) -> bool:
         return False
 
 
-def apart(one: str, other: str, text: str) -> tuple[str, np.ndarray]:
+def head_distances(one: str, other: str, text: str) -> tuple[str, np.ndarray]:
     """Return the kind of attention that tells two checkpoints of one shape apart, and (layer, head) how far each head is, in bits."""
     kind = next(iter(layouts(model_run.open_model(one))))
     panes = [compare.seen(View(name, text, kind), "word") for name in (one, other)]
     key = ("your_model.apart", one, other, text, kind)
-    return kind, engine_client.submit(key, lambda: compare.apart(*panes), 1_000.0)
+    return kind, engine_client.submit(key, lambda: compare.row_distances(*panes), 1_000.0)

@@ -60,7 +60,7 @@ def survey(name: str, model: Model, text: str) -> None:
 
 def _survey(name: str, model: Model, text: str, over: bool) -> None:
     with errors.guard():
-        if not data.there(name):
+        if not data.can_be_opened(name):
             st.rerun()
         standing = data.survey(model, data.folder_of(name))
         if standing.over and not over:

@@ -33,7 +33,7 @@ class Params:
 
 def compute(_: Params = Params()) -> dict[str, Listing]:
     """Return every model that did not ship, those that are refused too."""
-    return data.found()
+    return data.foreign_models()
 
 
 def page() -> None:
