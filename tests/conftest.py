@@ -147,7 +147,7 @@ def logged() -> Iterator[Callable[..., list[logging.LogRecord]]]:
 # Hypothesis reads the source of every module of ours for numbers to try, for five seconds a process; those of the tests are their own
 providers._get_local_constants = lambda: providers._local_constants
 # machines are shared: no time limit an example
-settings.register_profile("atlas", deadline=None, derandomize=True, max_examples=25)
+settings.register_profile("atlas", deadline=None, derandomize=True, max_examples=15)
 settings.register_profile("deep", deadline=None, max_examples=500)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "atlas"))
 if settings.get_current_profile_name() == "atlas":

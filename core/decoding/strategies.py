@@ -39,8 +39,8 @@ class Sample:
     penalty it is greedy. Step t of a decoding draws with a generator seeded by (seed, t), so a replay gives the same
     tokens.
 
-    >>> Sample(temperature=0.8, top_k=40, repetition_penalty=1.2).filters
-    (RepetitionPenalty(penalty=1.2), Temperature(value=0.8), TopK(k=40))
+    >>> Sample(temperature=0.8, top_k=40, min_p=0.1, repetition_penalty=1.2).filters
+    (RepetitionPenalty(penalty=1.2), Temperature(value=0.8), TopK(k=40), MinP(p=0.1))
     >>> Sample(temperature=-1)
     Traceback (most recent call last):
     core.errors.InputError: The temperature is -1. It is a number from 0 (always the most probable) upwards. Choose 0 to 2.

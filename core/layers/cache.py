@@ -109,7 +109,7 @@ class Recent(Past):
 class Cache:
     """The stores of one decoding, one per layer; it belongs to the caller, never to a model.
 
-    >>> Cache(n_layers=2).n_read
+    >>> Cache(n_layers=1).n_read
     0
     """
 

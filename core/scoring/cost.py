@@ -78,8 +78,8 @@ def cost(run: Callable[[], object], budget: float = 0.12) -> Cost:
 
     With one thread the seconds are those of this thread's processor, so that others on the machine do not count.
 
-    >>> cost(lambda: torch.ones(1000).exp().sum()).nbytes
-    8000
+    >>> cost(lambda: torch.ones(1000, dtype=torch.float64).exp().sum()).nbytes
+    16000
     """
     clock = time.thread_time if torch.get_num_threads() == 1 else time.perf_counter
     with torch.inference_mode():

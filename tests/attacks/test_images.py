@@ -10,6 +10,7 @@ import sys
 import time
 import zlib
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,7 @@ def png(width: int, height: int, *chunks: bytes, bits: int = 8, colour: int = 0)
     return b"\x89PNG\r\n\x1a\n" + head + b"".join(chunks) + chunk(b"IEND", b"")
 
 
+@cache
 def bomb(side: int) -> bytes:
     """A file of some KB that is a picture of side by side pixels."""
     packer = zlib.compressobj(9)

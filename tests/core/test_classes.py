@@ -144,6 +144,16 @@ def test_tf_idf_by_hand():
     np.testing.assert_allclose(weight, raw / np.linalg.norm(raw), rtol=1e-6)
 
 
+def test_a_rare_word_counts_more_in_the_scores_of_the_linear_classifier():
+    """The score of two words is that of each, weighed by 1 + log(documents / those with the word), over the length."""
+    train = [Counter(words) for words in ("ab", "ab", "ac", "ac")]
+    asked = [Counter(words) for words in ("a", "b", "ab")]
+    common, rare, both = bags.linear_scores(train, np.array([0, 0, 1, 1]), asked, 2)
+    idf = 1 + math.log(2)
+    np.testing.assert_allclose(both, (common + idf * rare) / math.hypot(1, idf), atol=1e-5)
+    assert rare[0] - rare[1] > 1
+
+
 def test_the_linear_classifier_learns_pairs_that_single_words_do_not_tell():
     """Order alone: "a b" against "b a", every word as often in both."""
     rows = [Document(label, (text,)) for label, text in (("x", "a b"), ("y", "b a")) for _ in range(8)]

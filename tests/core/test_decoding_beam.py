@@ -11,6 +11,7 @@ from decoding_helpers import build, counted
 
 from core import edits
 from core.decoding import Beam, Greedy, counterexample, decode
+from core.decoding.beam import _Search
 from core.decoding.decode import write
 from core.decoding.prompt import Prompt
 from core.maths import softmax
@@ -75,6 +76,17 @@ def test_the_tree_of_the_counterexample():
     assert last.finished[0][1] == pytest.approx(np.log(0.36) / 2)
     assert last.pruned_nodes() == {2, 5, 6}
     assert last.path(last.best) == (1, 3)
+    run = _Search(Prompt((), counterexample.Letters(), room=3), Beam(width=2), list(last.nodes))
+    assert [run.ids_to(place) for place in (-1, 0, 3, 4)] == [(), (0,), (1, 1), (0, 0)]
+
+
+def test_a_token_that_cannot_come_adds_nothing_to_the_entropy():
+    model, prompt = (
+        counterexample.LookupModel({(): (0.5, 0.5, 0.0)}),
+        Prompt((), counterexample.Letters(), room=3),
+    )
+    (step,) = write(model, prompt, Beam(width=2), 1, {})
+    assert step.rows.entropy.tolist() == [pytest.approx(np.log(2))]
 
 
 @pytest.mark.quick(1)

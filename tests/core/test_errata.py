@@ -34,7 +34,7 @@ def test_an_unknown_name_is_told():
         find("E58")
 
 
-@pytest.mark.quick(8)
+@pytest.mark.quick(6)
 @pytest.mark.parametrize("entry", ERRATA, ids=lambda entry: entry.id)
 def test_evidence_is_computed_and_told(entry: Erratum, evidence: dict[str, Evidence]):
     """C112."""

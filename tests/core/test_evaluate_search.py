@@ -89,6 +89,7 @@ def test_searches_of_the_test_above_end_in_both_ways():
     assert len([n for n in lengths if n < 12]) >= 10, sorted(lengths)
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("seed", range(6))
 def test_width_one_is_greedy_and_greedy_is_argmax(seed):
     tiny = restless(seed)

@@ -69,6 +69,12 @@ def test_rows_that_one_of_them_lacks_are_no_rows():
     )
     assert np.isnan(found.rows[[2, 4]]).all() and np.isfinite(np.delete(found.rows, [2, 4])).all()
     assert (found.bits, found.cosine) == (whole.bits, whole.cosine)
+    nothing, half = np.array([[0.0, 0.0], [0.25, 0.25]]), np.array([[0.5, 0.0], [0.5, 0.5]])
+    for one, other in (
+        (nothing, half),
+        (half, nothing),
+    ):  # a row that sums to less than 1 is one all the same
+        assert np.isnan(compare_patterns(one, other).rows).tolist() == [True, False]
 
 
 def test_a_row_that_is_no_distribution_is_made_one_for_the_divergence():

@@ -235,7 +235,7 @@ def test_a_run_is_recorded_and_read_again(body, tmp_path, monkeypatch):
         tuning.RecordedRun.read(job.name, tmp_path / job.name)
 
 
-@pytest.mark.parametrize("name", deep(tuning.RecordedRun.names(), {"opinions-frozen", "tags-frozen"}))
+@pytest.mark.parametrize("name", deep(tuning.RecordedRun.names(), {"tags-frozen"}))
 def test_recorded_runs_open_and_are_as_good_as_they_say(name):
     run = tuning.RecordedRun.read(name)
     model = core.serving.engine.default().open(f"recorded: {name}")

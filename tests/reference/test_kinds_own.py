@@ -86,7 +86,7 @@ OLD_CONFIGS = [
 ]
 
 
-@pytest.mark.quick(7)
+@pytest.mark.quick(5)
 @pytest.mark.parametrize(("name", "config"), OLD_CONFIGS)
 def test_old_configs_and_such_without_a_kind_say_the_same(name, config, case_of, tmp_path):
     folder, _ = case_of(name)
@@ -129,7 +129,7 @@ def weight_alone(state):
     return {name: value for name, value in repeated(state).items() if not name.endswith("decoder.bias")}
 
 
-@pytest.mark.quick(4)
+@pytest.mark.quick(3)
 @pytest.mark.parametrize("name", ["gpt2", BERT])
 @pytest.mark.parametrize(
     "changes",
