@@ -37,7 +37,7 @@ def test_the_computed_places_of_a_card_are_what_the_tool_would_write_now(folder)
     assert command.UNWRITTEN not in card and all(f"**{part}" in card for part in PARTS)
 
 
-@pytest.mark.quick(8)
+@pytest.mark.quick(4)
 @SHIPPED
 def test_a_card_says_the_exact_number_of_parameters_and_how_it_was_made(folder):
     card, training = (folder / "README.md").read_text(encoding="utf-8"), read_training(folder)

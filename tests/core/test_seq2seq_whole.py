@@ -51,7 +51,7 @@ def test_torchs_kernels_while_learning_give_what_the_steps_give(attention, cell)
         torch.testing.assert_close(one, other, rtol=1e-3, atol=1e-4, msg=name)
 
 
-@pytest.mark.quick(8)
+@pytest.mark.quick(6)
 @pytest.mark.parametrize("score", ["dot", "scaled", "general", "linear", "concat", "cosine", "location"])
 @pytest.mark.parametrize("attention", ATTENTIONS)
 def test_gradients_reach_every_parameter(attention, score):

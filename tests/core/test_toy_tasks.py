@@ -131,6 +131,7 @@ def test_what_is_typed_is_read_sign_by_sign(tmp_path, name, typed, tokens, text)
     assert (written, [written[slice(*span)] for span in again.spans]) == (text, tokens)
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize("name", DRAWN)
 def test_other_signs_are_the_unknown_one_and_every_id_has_a_row(tmp_path, name):
     tokenizer = tokenizer_of(name, tmp_path)

@@ -133,6 +133,7 @@ def test_the_beams_above_meet_both_ends():
     assert {"end", "limit"} <= set(ends)
 
 
+@pytest.mark.quick(8)
 @pytest.mark.parametrize(
     "knobs",
     [
