@@ -21,6 +21,7 @@ def main() -> None:
     def of_nothing(slugs: Iterable[str], on_done: Callable[[], None]) -> None:
         warm_up((), on_done)
 
+    assert start._parts, "what the warm-up opens has another name"
     start._parts = lambda: iter(())
     start.warm_up_in_background = of_nothing
     sys.argv = ["streamlit", "run", "app.py", *sys.argv[1:]]
