@@ -99,10 +99,12 @@ def _cut_off(
 
 def _still_cut_off(page: Any) -> list[str]:
     """Return what is cut off and remains so; a page at rest may await an instrument whose script is being imported."""
-    if page.evaluate(CUT_OFF):
+    cut = page.evaluate(CUT_OFF)
+    if cut:
         with suppress(PlaywrightTimeout):
             page.wait_for_function(f"() => !({CUT_OFF})().length", polling=100, timeout=REMAINS)
-    return page.evaluate(CUT_OFF)
+        cut = page.evaluate(CUT_OFF)
+    return cut
 
 
 def test_every_step_is_whole_on_a_projector(visitor: Any, app_url: str) -> None:
