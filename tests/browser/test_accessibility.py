@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from every_page import DRAWN, SCHEMES, Met, disordered, lists_keys, lit, serious, shows_focus, walk
+from every_page import DRAWN, SCHEMES, Met, disordered, go, lists_keys, lit, serious, shows_focus, walk
 from settling import settle
 
 from viz import theme
@@ -62,6 +62,13 @@ def test_an_answer_by_keyboard_leads_to_its_verdict_which_is_read_out_and_open_f
     assert visitor.locator('[class*="st-key-word-"] button[aria-expanded="true"]').count() == 2
     lit(visitor, "dark")
     assert serious(visitor, "dark") == []
+
+    # a pill answers to a key without a click
+    go(visitor, "/scaling?scaling.step=1")
+    settle(visitor)
+    visitor.locator('[class*="st-key-asked-"] [role=radio]').first.focus()
+    visitor.keyboard.press("Enter")
+    visitor.wait_for_function("document.activeElement?.className.includes('st-key-answer-')")
 
 
 CHANGES = """() => {
