@@ -1,6 +1,6 @@
-"""The table of kinds in core/README.md, from the formats themselves: `python -m core.tools.kinds_table` writes it, a test compares.
+"""The table of model types in core/README.md, from the formats themselves: `python -m core.tools.kinds_table` writes it, a test compares.
 
-A row has the `model_type` of a kind, a model of it, what is shown, and the names in config.json of what is not computed.
+A row has a `model_type`, a model of it, what is shown, and the names in config.json of what is not computed.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from core.checkpoints.foreign import UNREAD, formats
 
 README = Path(__file__).parents[1] / "README.md"
 COMMAND = "kinds: python -m core.tools.kinds_table"
-HEAD = "| Kind (`model_type`) | For example | What is shown | Refused, where config.json sets it otherwise |\n| --- | --- | --- | --- |\n"
+HEAD = "| Model type (`model_type`) | For example | What is shown | Refused, where config.json sets it otherwise |\n| --- | --- | --- | --- |\n"
 
 
 def table() -> str:
@@ -28,8 +28,8 @@ def table() -> str:
     return HEAD + rows
 
 
-def refusals() -> str:
-    """Return the known kinds that are not read, as a list by reason."""
+def list_unread_types() -> str:
+    """List the known model types that are not read, grouped by reason, as Markdown."""
     by_reason: dict[tuple[str, str], list[str]] = {}
     for kind, reason in UNREAD.items():
         by_reason.setdefault(reason, []).append(f"`{kind}`")
@@ -49,7 +49,7 @@ def with_part(document: str, command: str, text: str) -> str:
 
 def updated(document: str) -> str:
     """Return the text of core/README.md with the table as it is now."""
-    return with_part(document, COMMAND, f"{table()}\nKnown by name, and not read:\n\n{refusals()}")
+    return with_part(document, COMMAND, f"{table()}\nKnown by name, and not read:\n\n{list_unread_types()}")
 
 
 if __name__ == "__main__":

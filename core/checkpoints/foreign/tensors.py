@@ -28,8 +28,8 @@ def family_of(kind: type[Any]) -> Family:
 class Row:
     """A row of tensors: the parts of our network that a stored tensor goes into, in names with a star for each number.
 
-    `turned`, `plus` and `copies` are as in `Take`; `heads` is the number of heads that parts are packed by, `shape` a
-    stored shape that is not ours. `times` names a value to multiply by, `pairs` the number of heads for `Take.pairs`.
+    `turned`, `plus` and `pairs` are as in `WeightMapping`, `copies` are its `tied_names`; `pairs` names the field that counts the heads.
+    `heads` is the number of heads that parts are packed by, `shape` a stored shape that is not ours; `times` names a value to multiply by.
     """
 
     into: tuple[str, ...]
