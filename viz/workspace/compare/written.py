@@ -51,7 +51,7 @@ def strategy_of(text: str) -> Strategy:
 def strategy_in_words(text: str) -> str:
     """Return the strategy in words, for the line above a pane.
 
-    >>> said("lot t=0.8 seed=3"), said("beam 4")
+    >>> strategy_in_words("lot t=0.8 seed=3"), strategy_in_words("beam 4")
     ('sampled (temperature 0.8, seed 3)', 'a beam of width 4')
     """
     how = strategy_of(text)

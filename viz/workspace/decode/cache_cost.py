@@ -37,9 +37,9 @@ def cached_arrays(model: Model, n: int, source: int = 1) -> tuple[CachedArray, .
     a recurrent network do not grow. Raises InputError for a model that writes nothing or an n it cannot read.
 
     >>> import core
-    >>> found = held(core.open_model("prompt-tiny"), 5)
+    >>> found = cached_arrays(core.open_model("prompt-tiny"), 5)
     >>> found[0], sum(each.nbytes for each in found)
-    (Held(layer=0, kind='causal', what='keys', shape=(1, 4, 5, 16), nbytes=1280), 7680)
+    (CachedArray(layer=0, kind='causal', what='keys', shape=(1, 4, 5, 16), nbytes=1280), 7680)
     """
     _check(model, [n], source)
     cache = _Reading(model, [0] * n, [0] * source).filled(n)

@@ -70,7 +70,7 @@ class Blanks:
     def filled_text(self) -> str:
         """Return the text as it is read: a chosen word in its place, the others still blank.
 
-        >>> Blanks("A [MASK] and a [MASK].", "[MASK]", ("cat", None)).written()
+        >>> Blanks("A [MASK] and a [MASK].", "[MASK]", ("cat", None)).filled_text()
         'A cat and a [MASK].'
         """
         if not self.mask:

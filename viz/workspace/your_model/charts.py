@@ -44,7 +44,7 @@ def habits(cells: Sequence[tuple[int, int, str, float]], words: Sequence[str]) -
 def distance_cells(cells: Sequence[tuple[int, int, str, float]]) -> vega.Layers:
     """Draw the same with a shade for the bits between a head and its counterpart, from 0 (the same) to 1.
 
-    >>> apart([(0, 0, "L0.H0", 0.5)]).to_dict()["layer"][0]["encoding"]["color"]["field"]
+    >>> distance_cells([(0, 0, "L0.H0", 0.5)]).to_dict()["layer"][0]["encoding"]["color"]["field"]
     'score'
     """
     scale = alt.Scale(domain=[0, 1], range=theme.SEQUENTIAL, interpolate="rgb")
