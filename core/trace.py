@@ -48,7 +48,7 @@ class Tap:
         return self
 
     def wants(self, *names: str) -> bool:
-        """Return whether any of these values would be recorded or edited; a value that none wants need not be computed."""
+        """Return whether a value of one of these names would be recorded or edited here, and so has to be computed: False, since this tap is off."""
         return False
 
 
@@ -249,6 +249,7 @@ class Recorder(Tap):
         return value
 
     def wants(self, *names: str) -> bool:
+        """Return whether `keep` or an edit has a pattern for a value of one of these names here; where not, it need not be computed."""
         patterns = (*self._book.keep, *self._book.where)
         return any(matches(self._prefix + name, pattern) for name in names for pattern in patterns)
 

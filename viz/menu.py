@@ -62,7 +62,7 @@ def draw_page(entry: pages.Entry) -> None:
     """Draw one page inside the error boundary, with the state of this visit."""
     with (
         errors.guard(),
-        state.visit(entry.slug, entry.shows_subject),
+        state.visit(entry.slug, entry.takes_selection),
         st.container(horizontal_alignment="center"),
         st.container(width=1120, key="atlas-page"),
         player.lesson_bar(entry),

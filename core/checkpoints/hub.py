@@ -51,7 +51,7 @@ def parse_id(address: str) -> str:
 
 @dataclass(frozen=True)
 class Offer:
-    """Download from the Hub before it starts: one revision, its files with their bytes, and the Hub's checksums.
+    """An offer of the Hub, a download before it starts: one revision of a model, its files with their bytes, and the Hub's checksums.
 
     >>> Offer("a/b", "1", {"config.json": 10, "model.safetensors": 90}).total
     100
@@ -67,8 +67,8 @@ class Offer:
         return sum(self.sizes.values())
 
 
-def find_offer(address: str, *, endpoint: str | None = None) -> Offer:
-    """Return the files that the Hub has under `hf:owner/name`; nothing is fetched. `endpoint`: another server with the same interface.
+def find_download(address: str, *, endpoint: str | None = None) -> Offer:
+    """Look up what would be downloaded for `hf:owner/name`, and fetch nothing. `endpoint`: another server with the same interface.
 
     Raises InputError: a malformed name, no network, no such public model, no safetensors, more than 8 GB.
     """
@@ -92,12 +92,12 @@ def fetch(
     """Return the local folder of a Hub model. Files in the Hub's cache are not fetched again.
 
     `tell(bytes)` receives the bytes so far; an error that it raises ends the download, and the next one continues from there.
-    Raises InputError as `find_offer` does, and for a file that differs from the Hub's description.
+    Raises InputError as `find_download` does, and for a file that differs from the Hub's description.
     """
     import huggingface_hub as hub
     from huggingface_hub import constants
 
-    offer = address if isinstance(address, Offer) else find_offer(address, endpoint=endpoint)
+    offer = address if isinstance(address, Offer) else find_download(address, endpoint=endpoint)
     held = [hub.try_to_load_from_cache(offer.name, file, revision=offer.revision) for file in offer.sizes]
     if held and all(isinstance(path, str) for path in held):
         return Path(str(held[0])).parent

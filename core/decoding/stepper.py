@@ -99,7 +99,7 @@ class Stepper:
 
     @torch.inference_mode()
     def read(self, new: Sequence[Sequence[int]]) -> StepOutputs:
-        """Read the new tokens of each row and return the outputs for the last one."""
+        """Read the new tokens of each row, after those read before, and return logits, patterns and masks of its last position."""
         if self._first is not None:
             first, self._first = self._first, None
             return first

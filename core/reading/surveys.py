@@ -105,12 +105,12 @@ class Surveys:
         """Return the heads by kind of attention once all are measured, on the visitor's own texts if there are any, else
         on the shipped ones; None before that.
         """
-        own = self.for_visitor(model, visitor)
+        own = self.visitor_survey(model, visitor)
         found = own if own and own.heads else self._standings.get(model)
         return found.heads if found and found.heads else None
 
-    def for_visitor(self, model: Model, visitor: str) -> SurveyProgress | None:
-        """Return the state of the survey on this visitor's own texts; None without one."""
+    def visitor_survey(self, model: Model, visitor: str) -> SurveyProgress | None:
+        """Return the progress of the survey of a model on this visitor's own texts; None where none was begun."""
         return self._visitors.get(model, {}).get(visitor)
 
     def forget(self, model: Model, visitor: str) -> None:

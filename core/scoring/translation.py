@@ -120,7 +120,7 @@ def length_thirds(sources: Sequence[str]) -> dict[str, list[str]]:
 
 
 def beam_search(network: Any, batch: Batch, *, start: int, end: int, limit: Sequence[int]) -> list[list[int]]:
-    """Run the beam search that the metrics name: width 4, scored by the mean log-probability."""
+    """Return the token ids of the best translation of each source, by the beam search of the scores named `beam4`: width 4, mean log-probability."""
     return beam(network, batch, width=WIDTH, start=start, end=end, limit=limit, alpha=ALPHA)
 
 

@@ -132,7 +132,7 @@ class Engine:
         Raises InputError (unknown model, text the model cannot read), Superseded, Busy.
         """
         self._registry.check(request.model, session)
-        model = self._registry.loaded(request.model)
+        model = self._registry.model_in_memory(request.model)
         cost = request.cost(None if model is None else model.config)
         return self._ask(("run", request), lambda: self._forward(request), cost, session, on_wait)
 
@@ -210,15 +210,18 @@ class Engine:
 
     def is_current(self, model: Any) -> bool:
         """Return whether this object is still the open model of its name: results of a dropped one must not keep it alive."""
-        return self._registry.loaded(model.name) is model
+        return self._registry.model_in_memory(model.name) is model
 
     def set_memory_budget(self, free: Callable[[], float]) -> None:
         """Set the function that returns the bytes free for foreign models, see `core.serving.registry.Registry`."""
         self._registry.room = free
 
-    def fits(self, entry: Listing) -> None:
-        """Check that one more foreign model can be opened. Raises InputError where no memory can be freed for it; drops nothing yet."""
-        self._registry.fits(entry)
+    def check_memory_for(self, entry: Listing) -> None:
+        """Check that there is memory for one more foreign model, or that dropping others would free it; drop nothing.
+
+        Raises InputError where there is not.
+        """
+        self._registry.models_to_drop(entry)
 
     def drop(self, name: str) -> None:
         """Drop a model and what was computed with it."""

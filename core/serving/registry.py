@@ -96,8 +96,8 @@ class Registry:
         usable = ", ".join(listed.name for listed in self.models() if listed.ok) or "none"
         raise InputError(wrong, f"Models that work: {usable}.", "Choose one of those.")
 
-    def loaded(self, name: str) -> Any | None:
-        """Return the model if it is in memory already, else None."""
+    def model_in_memory(self, name: str) -> Any | None:
+        """Return the model of this name if it is open already, else None; never open it."""
         return self._open.get(name)
 
     def open(self, name: str, session: str = "", on_wait: Callable[[], None] = lambda: None) -> Any:
@@ -164,10 +164,10 @@ class Registry:
             del self._opening[name]
         opening.set_result(model)
 
-    def fits(self, entry: Listing) -> list[str]:
-        """Return the foreign models that would have to be dropped for one more, those used longest ago first.
+    def models_to_drop(self, entry: Listing) -> list[str]:
+        """Return the names of the foreign models to drop so that one more fits into memory, those used longest ago first.
 
-        Raises InputError where all of them together are too small.
+        Raises InputError where dropping all of them would not free enough.
         """
         free = self.room()
         others = {
@@ -188,7 +188,7 @@ class Registry:
         return going
 
     def _find_room(self, entry: Listing) -> None:
-        for name in self.fits(entry):
+        for name in self.models_to_drop(entry):
             log.info("%s goes, to make room for %s", name, entry.name)
             self.drop(name)
         self._foreign[entry.name] = entry.memory

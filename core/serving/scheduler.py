@@ -98,8 +98,11 @@ class Turns:
             self._end()
 
     @contextmanager
-    def draw(self, visitor: str) -> Iterator[None]:
-        """Run the block that draws a visitor's page in a turn, expected to take as long as that visitor's last one. The visitor "" takes no turn."""
+    def drawing_turn(self, visitor: str) -> Iterator[None]:
+        """Take a turn for the block that draws a visitor's page, and give it back after it; it is expected to take as long as that visitor's last one.
+
+        The visitor "" takes no turn, and a block inside such a block none of its own.
+        """
         if not visitor or self._mine:
             yield
             return

@@ -44,8 +44,8 @@ def new_card(name: str, attribution: str) -> str:
     return "\n".join(parts)
 
 
-def write(folder: Path) -> Path:
-    """Fill the card of a shipped model's folder and draw its curve. Raises InputError saying what is missing."""
+def write_card(folder: Path) -> Path:
+    """Write the card of a shipped model's folder and its curve, and return the card's path. Raises InputError for a folder that is no shipped model."""
     if not (folder / "config.json").is_file():
         raise InputError(
             f"There is no shipped model '{folder.name}'.",
@@ -73,7 +73,7 @@ def main(argv: list[str] | None = None) -> int:
     )
     ask.add_argument("name", help="a shipped model")
     try:
-        card = write(store.shipped_folder() / ask.parse_args(argv).name)
+        card = write_card(store.shipped_folder() / ask.parse_args(argv).name)
     except InputError as error:
         print(error, file=sys.stderr)
         return 2

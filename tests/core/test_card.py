@@ -131,7 +131,7 @@ def test_a_card_is_begun_with_every_place(tmp_path, monkeypatch):
     for name in ("config.json", "model.safetensors", "training.json", "scores.json", "heads.json"):
         (folder / name).write_bytes((shipped_folder() / "gpt-mini" / name).read_bytes())
     monkeypatch.setattr(command, "current_survey", lambda name: None)
-    text = command.write(folder).read_text()
+    text = command.write_card(folder).read_text()
     assert text.startswith("# it\n") and text.count(command.UNWRITTEN) == len(command.HEADINGS)
     assert fill_places(text, compute_places(folder)) == text and (folder / CURVE).is_file()
     edited = text.replace(f"{command.UNWRITTEN} What it is for.", "It continues a text.")
@@ -139,7 +139,7 @@ def test_a_card_is_begun_with_every_place(tmp_path, monkeypatch):
     (folder / "training.json").write_text(
         (folder / "training.json").read_text().replace('"seed": 0', '"seed": 7')
     )
-    again = command.write(folder).read_text()
+    again = command.write_card(folder).read_text()
     assert again == edited.replace("seed 0:", "seed 7:")
 
 

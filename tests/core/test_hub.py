@@ -91,7 +91,7 @@ def served(model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iter
 
 
 def test_sizes_are_known_before_anything_is_fetched_and_a_notebook_opens_it(served: Hub, model: Path) -> None:
-    offer = hub.find_offer("hf:own/tiny")
+    offer = hub.find_download("hf:own/tiny")
     assert offer.sizes["model.safetensors"] == (model / "model.safetensors").stat().st_size
     assert offer.total == sum(offer.sizes.values()) and "special_tokens_map.json" not in offer.sizes
     assert served.ranges == []
@@ -103,7 +103,7 @@ def test_sizes_are_known_before_anything_is_fetched_and_a_notebook_opens_it(serv
 
 
 def test_what_was_ended_goes_on_where_it_stopped(served: Hub) -> None:
-    offer, heard = hub.find_offer("hf:own/tiny"), list[int]()
+    offer, heard = hub.find_download("hf:own/tiny"), list[int]()
     small = offer.total - offer.sizes["model.safetensors"]
 
     def tell(there: int) -> None:
@@ -127,7 +127,7 @@ def test_a_sum_that_is_wrong_and_a_model_that_is_not_there(served: Hub) -> None:
         hub.fetch("hf:own/tiny")
     for name in ("hf:own/other", "hf:../etc", "hf:a/b/c", "hf:", "hf:a//b"):
         with pytest.raises(InputError) as caught:
-            hub.find_offer(name)
+            hub.find_download(name)
         assert served.url not in str(caught.value)
 
 
@@ -136,7 +136,7 @@ def test_the_app_fetches_one_at_a_time_and_what_came_is_everybodys(
 ) -> None:
     monkeypatch.setattr(user_models.SHELF, "_models", {})
     going, fetcher = threading.Event(), Fetcher(lambda offer, tell: going.wait(5) and hub.fetch(offer, tell))
-    offer = hub.find_offer("hf:own/tiny")
+    offer = hub.find_download("hf:own/tiny")
     fetcher.begin(offer)
     with pytest.raises(InputError, match="is being fetched"):
         fetcher.begin(offer)

@@ -60,7 +60,7 @@ def test_what_does_not_fit_is_refused_in_words_and_nothing_goes_for_it(engine) -
     assert caught.value.wrong == "huge needs 900 MB to be opened, and 300 MB can be had."
     assert [*held] == ["a"] and "huge" not in loaded
     with pytest.raises(InputError, match="This one needs 400 MB"):
-        made.fits(Listing("This one", True, memory=400 * MB))
+        made.check_memory_for(Listing("This one", True, memory=400 * MB))
     made.set_memory_budget(lambda: 10**9)
     assert made.open("huge"), "the next one who asks gets it, once there is room"
 

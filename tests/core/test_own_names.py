@@ -42,7 +42,7 @@ def protein(monkeypatch):
 
 def ended(survey: Surveys, of, visitor: str) -> SurveyProgress:
     end = time.monotonic() + 60
-    while not (found := survey.for_visitor(of, visitor)).over and time.monotonic() < end:
+    while not (found := survey.visitor_survey(of, visitor)).over and time.monotonic() < end:
         time.sleep(0.01)
     return found
 
@@ -89,7 +89,7 @@ def test_shipped_models_can_read_the_survey(name):
 
 def test_a_visitors_texts_name_the_heads_for_this_visitor(protein):
     survey = Surveys()
-    assert survey.for_visitor(protein, "Ana") is None
+    assert survey.visitor_survey(protein, "Ana") is None
     survey.name_on(protein, [*PROTEINS, "", "  "], "Ana")
     found = ended(survey, protein, "Ana")
     assert not found.problem and found.unread == 0

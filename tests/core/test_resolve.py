@@ -81,14 +81,16 @@ def test_what_opens_aside_is_asked_for_each_time_and_few_stay(monkeypatch):
         held.open("own 1")
     for name in ("a", "own 0", "own 2", "own 3", "own 4"):
         held.open(name)
-    assert [name for name in ("a", "own 0", "own 1", "own 2", "own 3", "own 4") if held.loaded(name)] == [
+    assert [
+        name for name in ("a", "own 0", "own 1", "own 2", "own 3", "own 4") if held.model_in_memory(name)
+    ] == [
         "a",
         "own 2",
         "own 3",
         "own 4",
     ]
     monkeypatch.setattr(registry, "MOST_ASIDE", 5)
-    assert held.open("own 0") and not held.loaded("own 4") and held.loaded("own 0"), (
+    assert held.open("own 0") and not held.model_in_memory("own 4") and held.model_in_memory("own 0"), (
         "one may be larger than all may be together"
     )
 

@@ -129,7 +129,7 @@ def clock(monkeypatch):
 def test_a_page_is_due_as_much_later_as_the_last_one_took(clock):
     turns = Turns(patience=30)
     lags = [turns.lag("a", clock[0])]
-    with turns.draw("a"), turns.draw("a"):  # a page, and a part of it
+    with turns.drawing_turn("a"), turns.drawing_turn("a"):  # a page, and a part of it
         clock[0] += 0.03
     for wait in (0.0, 5.0):
         clock[0] += wait
@@ -143,7 +143,7 @@ def test_a_page_that_fails_counts_and_a_lag_has_an_end(clock):
     turns = Turns(patience=30)
 
     def fail() -> None:
-        with turns.draw("a"):
+        with turns.drawing_turn("a"):
             clock[0] += 5.0
             raise RuntimeError
 
@@ -157,11 +157,11 @@ def test_of_two_who_wait_the_one_who_drags_goes_last(monkeypatch):
     turns._last["drags"] = (scheduler.time.monotonic() - 0.05, scheduler.time.monotonic())
 
     def draw(visitor: str) -> None:
-        with turns.draw(visitor):
+        with turns.drawing_turn(visitor):
             order.append(visitor)
 
     threads = [threading.Thread(target=draw, args=(visitor,)) for visitor in ("drags", "comes")]
-    with turns.draw("other"):
+    with turns.drawing_turn("other"):
         for number, thread in enumerate(threads, 1):
             thread.start()
             while len(turns._waiting) < number:
@@ -173,9 +173,9 @@ def test_of_two_who_wait_the_one_who_drags_goes_last(monkeypatch):
 
 def test_nobody_takes_no_turn_and_only_the_last_visitors_are_remembered():
     turns = Turns()
-    with turns.draw(""):
+    with turns.drawing_turn(""):
         assert turns._holder is None
     for number in range(turns.VISITORS + 10):
-        with turns.draw(str(number)):
+        with turns.drawing_turn(str(number)):
             pass
     assert len(turns._last) == turns.VISITORS

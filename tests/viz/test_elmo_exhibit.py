@@ -245,7 +245,7 @@ def test_only_an_elmo_reads_both_ways():
         chains.ids_of(elmo(), "  ")  # it has tokens, and nothing to read
 
 
-@pytest.mark.parametrize("slug", [entry.slug for entry in pages.workspace() if entry.shows_subject])
+@pytest.mark.parametrize("slug", [entry.slug for entry in pages.workspace() if entry.takes_selection])
 def test_a_page_on_heads_says_why_it_shows_no_elmo_and_keeps_the_text(slug):
     test = AppTest.from_string(
         f"from viz.shell import pages, state\npage = pages.find({slug!r})\nwith state.visit({slug!r}):\n    page.page()",

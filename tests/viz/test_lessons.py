@@ -62,8 +62,8 @@ from viz.workspace.lessons import player
 from viz.widgets import exhibit_parts
 links.open_page = lambda slug, query: st.session_state.update(went=(slug, query))
 entry = pages.find({slug!r})
-with state.visit(entry.slug, entry.shows_subject), player.lesson_bar(entry), lecture.publish_page(entry), player.lesson_footer(entry):
-    notices.reserve_area()
+with state.visit(entry.slug, entry.takes_selection), player.lesson_bar(entry), lecture.publish_page(entry), player.lesson_footer(entry):
+    notices.reserve_notice_area()
     exhibit_parts.predict("scaling.q", "Of ##the page?", ("three", "four"), "three", "So.")
 st.button("Next", on_click=lambda: session.go_to_stop(session.presentation().position + 1), key="next")
 st.button("Reveal", on_click=lambda: lecture.reveal(lecture.led_room()[0]), key="reveal")
@@ -107,7 +107,7 @@ def test_a_stop_opens_as_it_is_meant_and_asks_where_it_says_so(title: str, at: i
     test = AppTest.from_string(
         "from viz.shell import errors, pages, state\nfrom viz.widgets import quiz\n"
         f"entry = pages.find({view.entry.slug!r})\nquiz.forget_question()\n"
-        "with errors.guard(), state.visit(entry.slug, entry.shows_subject):\n    entry.page()",
+        "with errors.guard(), state.visit(entry.slug, entry.takes_selection):\n    entry.page()",
         default_timeout=120,
     )
     for name, value in view.query.items():
@@ -195,7 +195,7 @@ def test_after_the_last_stop_comes_the_end_with_stops_sheet_and_answers(
         "from viz.shell import links, pages, state\n"
         "entry = pages.find('lessons')\n"
         "links.page_link = lambda slug, words, icon='', **query: __import__('streamlit').text(f'{slug} {words}')\n"
-        "with state.visit(entry.slug, entry.shows_subject):\n    entry.page()",
+        "with state.visit(entry.slug, entry.takes_selection):\n    entry.page()",
         default_timeout=60,
     )
     end.query_params["lessons.end"] = "1"

@@ -21,7 +21,7 @@ from viz.workspace.importance import work
 from viz.workspace.shared import toy_models
 
 LINK = re.compile(r"\[(?P<label>[^\]]*)\]\(/(?P<slug>\w+)\??(?P<query>[^)]*)\)")
-WHOLE = [entry.slug for entry in pages.workspace() if entry.shows_subject]
+WHOLE = [entry.slug for entry in pages.workspace() if entry.takes_selection]
 OWN = "The red house is old."
 READS = {
     "tiny-bert": "The [MASK] house is old.",

@@ -265,6 +265,6 @@ def test_scores_of_heads_are_what_is_counted_on_the_drawings(model: Model) -> No
 
 def test_every_page_of_the_bench_is_tried() -> None:
     """A page that is added has to say what it makes of a picture."""
-    bench = {entry.slug for entry in pages.workspace() if entry.shows_subject}
+    bench = {entry.slug for entry in pages.workspace() if entry.takes_selection}
     for slug in sorted(bench - {"compare", "find", "what_if", "importance", "look"}):
         assert refused(page(slug)), "it says why not"

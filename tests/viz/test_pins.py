@@ -71,7 +71,7 @@ def draw() -> None:
     from viz.widgets import pins
     from viz.widgets.pins import View
 
-    notices.reserve_area()
+    notices.reserve_notice_area()
     for number in range(6):
         with st.container():
             pins.pin_button(View("m", f"text {number}", "causal", 0, number), key=f"pin{number}")

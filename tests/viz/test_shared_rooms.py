@@ -199,7 +199,7 @@ def test_who_is_there_is_counted_over_all_copies_and_a_dead_copy_takes_its_own_a
     two[1]._stopped.set()  # it says nothing any more
     two[1]._heart.join()
     time.sleep(0.4)
-    two[0].beat()
+    two[0].publish_counts_soon()
     until(lambda: room._seats.joined == 1)
 
 
@@ -256,7 +256,7 @@ def test_a_redis_that_forgot_without_hanging_up_is_told_the_rooms(two, redis_ser
     level(*two)
     redis_server.clear()
     for one in two:
-        one.beat()
+        one.publish_counts_soon()
     until(lambda: redis.Redis.from_url(redis_server.url).exists("atlas:rooms:log"))
     late = copy()
     until(lambda: late.find(room.code))

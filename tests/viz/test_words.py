@@ -73,7 +73,7 @@ def test_numbers_and_marks_belong_to_symbols_that_are_there() -> None:
 
 def test_the_convention_of_the_link_reaches_every_equation_and_nonsense_is_told() -> None:
     script = (
-        "import streamlit as st\nfrom viz.course.kit import equation_view as equations\nfrom viz.shell import notices\nnotices.reserve_area()\n"
+        "import streamlit as st\nfrom viz.course.kit import equation_view as equations\nfrom viz.shell import notices\nnotices.reserve_notice_area()\n"
         "equations.show('self.matrix', 'x.')\nst.text(equations.convention())"
     )
     for linked, shown in (("rows", "rows"), ("columns", "columns"), ("diagonal", "columns")):

@@ -157,7 +157,7 @@ class Question:
 
     @property
     def identity(self) -> tuple[str, str, AnswerFormat]:
-        """Return the parts that make two questions the same one."""
+        """Return key, words and form of answer: two questions with the same three are the same question."""
         return self.key, self.words, self.form
 
     def state(self) -> dict[str, Any]:

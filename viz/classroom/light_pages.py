@@ -41,8 +41,8 @@ ASSETS = {
 }
 
 
-async def page(request: Request) -> Response:
-    """Answer with the page of followers and of the wall."""
+async def follower_page(request: Request) -> Response:
+    """Answer with the page that followers read on their phones; it is the page of the wall, too."""
     return _html(request, PAGE)
 
 

@@ -24,7 +24,7 @@ from starlette.routing import Route
 from core.errors import InputError
 from viz import limits
 from viz.classroom import store
-from viz.classroom.light_pages import asset, handout, notes, page, presenter
+from viz.classroom.light_pages import asset, follower_page, handout, notes, presenter
 from viz.classroom.room import LASTS, Room
 from viz.classroom.seats import CLOSED, LEAD, SEAT, Refusal
 
@@ -192,8 +192,8 @@ async def part(request: Request) -> Response:
     )
 
 
-async def answer(request: Request) -> Response:
-    """Count an answer to the open question: `{"question": id, "answer": ...}`."""
+async def post_answer(request: Request) -> Response:
+    """Receive a follower's answer to the open question, and count it: `{"question": id, "answer": ...}`."""
     message = await _body(request)
     room, seat = _joined(request), request.cookies.get(SEAT, "")
     await asyncio.to_thread(room.answer, seat, str(message.get("question", "")), message.get("answer"))
@@ -353,19 +353,25 @@ async def keep_clean(server: uvicorn.Server | None) -> None:
 
 
 ROUTES = [
-    Route("/room", page),
+    Route("/room", follower_page),
     Route("/room/assets/{name}", asset),
     Route("/room/notes", notes),
     Route("/room/handout", handout),
-    Route("/room/{code}", page),
-    Route("/room/{code}/wall", page),
+    Route("/room/{code}", follower_page),
+    Route("/room/{code}/wall", follower_page),
     Route("/room/{code}/remote", presenter),
     Route("/room/{code}/presenter", presenter),
     Route("/room/{code}/events", _with_refusals(events)),
     Route("/room/{code}/votes", _with_refusals(votes)),
     Route("/room/{code}/part/{identity}", _with_refusals(part)),
     *(
-        Route(f"/room/{{code}}/{act.__name__}", _with_refusals(act), methods=["POST"])
-        for act in (join, lead, answer, say, steer)
+        Route(f"/room/{{code}}/{name}", _with_refusals(act), methods=["POST"])
+        for name, act in {
+            "join": join,
+            "lead": lead,
+            "answer": post_answer,
+            "say": say,
+            "steer": steer,
+        }.items()
     ),
 ]

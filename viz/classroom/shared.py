@@ -131,8 +131,8 @@ class RedisRooms(InMemory):
             state = self._rooms[code].state()
             self._log.add({"act": "known", "code": code, **_fields("known", (state,), {})})
 
-    def beat(self) -> None:
-        """Note that connections at this copy have changed."""
+    def publish_counts_soon(self) -> None:
+        """Wake the thread that tells the other copies who is connected at this one; it does so soon, before its next regular time."""
         self._soon.set()
 
     def _time(self) -> float:

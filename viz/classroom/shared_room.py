@@ -65,8 +65,8 @@ class Keeper(Protocol):
         """Put the rest of a room into Redis as the first entry about it."""
         ...
 
-    def beat(self) -> None:
-        """Note that connections at this copy have changed."""
+    def publish_counts_soon(self) -> None:
+        """Wake the thread that tells the other copies who is connected at this one; it does so soon, before its next regular time."""
         ...
 
 
@@ -182,7 +182,7 @@ class SharedRoom(Room):
         self.connected_here[seat] += by
         if not self.connected_here[seat]:
             del self.connected_here[seat]
-        self.rooms.beat()
+        self.rooms.publish_counts_soon()
 
     def present(self, server: str, seats: Sequence[str]) -> None:
         """Note the seats that are connected at a copy."""

@@ -32,7 +32,7 @@ def guard() -> Iterator[None]:
     is also in the log. Streamlit's own stop and rerun pass through.
     """
     try:
-        with TURNS.draw(run_context.session()):
+        with TURNS.drawing_turn(run_context.session()):
             yield
     except run_context.CONTROL:
         raise

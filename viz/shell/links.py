@@ -20,7 +20,7 @@ def register_pages(streamlit_pages: dict[str, Any]) -> None:
 def page_link(slug: str, label: str, *, icon: str | None = None, **values: object) -> None:
     """Draw a link to another page: the selection on screen goes along, with `values` (such as another model, or a head) in its place."""
     query = state.carried_params(
-        pages.shows_subject(slug), {name: str(value) for name, value in values.items()}
+        pages.takes_selection(slug), {name: str(value) for name, value in values.items()}
     )
     page = st.session_state.get(_PAGES, {}).get(slug)
     if page is None:  # a page that is drawn on its own, in a test or a notebook

@@ -10,8 +10,8 @@ from streamlit.delta_generator import DeltaGenerator
 _place: ContextVar[DeltaGenerator | None] = ContextVar("place", default=None)
 
 
-def reserve_area() -> None:
-    """Reserve the area, below the title, where notices of this run appear."""
+def reserve_notice_area() -> None:
+    """Reserve the place, here in the page, where `show_in_area` draws the notices of this run."""
     _place.set(st.container())
 
 

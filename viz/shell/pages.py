@@ -82,8 +82,8 @@ class Entry:
         return tuple(named) or (self.info.title,)
 
     @property
-    def shows_subject(self) -> bool:
-        """Return whether the page shows one text through one model: a link to it then takes the selection along, with the head in view."""
+    def takes_selection(self) -> bool:
+        """Return whether a link to the page takes the selection along: it does where the page shows one text through one model."""
         return isinstance(self.info, Page) and {"model", "text"} <= self.fields
 
 
@@ -132,9 +132,9 @@ def exhibits(chapter: Chapter | None = None) -> tuple[Entry, ...]:
     )
 
 
-def shows_subject(slug: str) -> bool:
-    """Return whether the page of this slug shows the selection on screen, whatever it is."""
-    return any(entry.shows_subject for entry in discover() if entry.slug == slug)
+def takes_selection(slug: str) -> bool:
+    """Return whether a link to the page of this slug takes the selection along; False for a slug that no page has."""
+    return any(entry.takes_selection for entry in discover() if entry.slug == slug)
 
 
 def _rank(entry: Entry) -> tuple[int, int]:

@@ -40,8 +40,8 @@ class Selection:
     part: str = ""
 
 
-def announce(selection: Selection, run: Run | None = None) -> None:
-    """Tell links and the lecture room what the page shows and, as soon as there is a `run`, the pictures that follow whose numbers they have."""
+def announce_selection(selection: Selection, run: Run | None = None) -> None:
+    """Announce what the page shows to its links and the lecture room; with a `run` the pictures drawn next say that their numbers are of it."""
     known = {name: getattr(selection, name) for name in NAMES}
     set_selection(**{name: value for name, value in known.items() if value is not None})
     if run is not None:
@@ -54,7 +54,7 @@ def current_selection() -> dict[str, str]:
 
 
 def set_selection(**values: Any) -> None:
-    """Set the parts of the selection that a page shows, as soon as it knows them. None or "" removes a part, such as a given translation."""
+    """Set these parts of the selection, by name, and keep the others that still belong to its model and text. None or "" removes a part."""
     st.session_state[_SUBJECT] = merge(current_selection(), values)
 
 

@@ -150,7 +150,7 @@ def _judge(upload: Upload, head: bytes, size: int) -> None:
             "Choose it, too.",
         )
     read_tokenizer(upload.folder, plan)
-    core.serving.engine.default().fits(Listing(f"This {_name(upload)}", True, memory=plan.memory))
+    core.serving.engine.default().check_memory_for(Listing(f"This {_name(upload)}", True, memory=plan.memory))
 
 
 async def _weights(upload: Upload, request: Request) -> dict[str, str]:

@@ -276,7 +276,7 @@ def doodle(title: OrFunction = canvas.TITLE, *, upload: bool = True, drops: Sequ
 
 
 def url_only(rule: Callable[[str], Any]) -> Control:
-    """Declare a setting that is made in the picture: a parser of the link, and no control to draw."""
+    """Declare a setting without a control: it is in the link, and the visitor changes it in the picture. `rule` parses it."""
     return Control(lambda *_: None, lambda opening: rule)
 
 

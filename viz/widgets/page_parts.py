@@ -50,7 +50,7 @@ def title(info: Page | ExhibitInfo, *, lesson_only: bool = False, no_buttons: bo
                 draw_page_buttons(lesson_only)
         with st.container(key="atlas-claim"):
             st.markdown(f":gray[{info.claim}]")
-    notices.reserve_area()
+    notices.reserve_notice_area()
 
 
 def show(

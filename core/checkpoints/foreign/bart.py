@@ -46,7 +46,7 @@ FEED_FORWARD = tensors.feed_forward("fc1", "fc2")
 NORMS = {"norm1": "self_attn_layer_norm", "norm2": "final_layer_norm"}
 THREE_NORMS = {**NORMS, "norm2": "encoder_attn_layer_norm", "norm3": "final_layer_norm"}
 WEIGHTS: Weights = {
-    "shared": tensors.row("embed.token", copies=("encoder.embed_tokens", "decoder.embed_tokens")),
+    "shared": tensors.make_row("embed.token", copies=("encoder.embed_tokens", "decoder.embed_tokens")),
     **tensors.layers("encoder.layers", SELF, FEED_FORWARD, prefix="encoder", **NORMS),
     **tensors.layers("decoder.layers", SELF, CROSS, FEED_FORWARD, prefix="decoder", **THREE_NORMS),
     "final_logits_bias": "logits_bias",

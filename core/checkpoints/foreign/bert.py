@@ -49,7 +49,7 @@ def words_head(prefix: str, parts: str) -> dict[str, Row]:
     """Name the parts of the head for hidden words: its map, norm and bias, and another name of the bias if there is one."""
     dense, norm, bias, *copies = (f"{prefix}{part}" for part in parts.split())
     rows = tensors.as_rows({dense: "masked_lm.to_hidden", norm: "masked_lm.norm"})
-    return rows | {bias: tensors.row("masked_lm.bias", copies=tuple(copies))}
+    return rows | {bias: tensors.make_row("masked_lm.bias", copies=tuple(copies))}
 
 
 HEAD = "cls.predictions."

@@ -74,7 +74,7 @@ MPT = Format(
         "wte": "embed.token",
         **tensors.layers(
             "blocks",
-            {"attn.Wqkv": tensors.stacked(*QKV), "attn.out_proj": "self_attn.to_out"},
+            {"attn.Wqkv": tensors.stacked_row(*QKV), "attn.out_proj": "self_attn.to_out"},
             tensors.feed_forward("ffn.up_proj", "ffn.down_proj"),
             norm1="norm_1",
             norm2="norm_2",
@@ -125,7 +125,7 @@ def _write_falcon(cfg: LlamaConfig | BloomConfig) -> Values:
 
 
 def _falcon_weights(cfg: LlamaConfig | BloomConfig) -> Weights:
-    packed = tensors.row(*QKV, heads=lambda cfg: getattr(cfg, "n_kv_heads", cfg.n_heads))
+    packed = tensors.make_row(*QKV, heads=lambda cfg: getattr(cfg, "n_kv_heads", cfg.n_heads))
     two_norms = getattr(cfg, "block", "") == "parallel"
     return _weights(packed, **{"norm1": "ln_attn", "norm2": "ln_mlp"} if two_norms else NORMS)
 

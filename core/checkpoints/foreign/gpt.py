@@ -23,7 +23,7 @@ def four_times(values: Values) -> int:
 
 
 FOUR_TIMES = keys.computed("d_ff", four_times)
-PACKED = {"attn.c_attn": tensors.row(*tensors.QKV), "attn.c_proj": "self_attn.to_out"}
+PACKED = {"attn.c_attn": tensors.make_row(*tensors.QKV), "attn.c_proj": "self_attn.to_out"}
 FEED_FORWARD = tensors.feed_forward("mlp.c_fc", "mlp.c_proj")
 NORMS = {"norm1": "ln_1", "norm2": "ln_2"}
 LAYERS = tensors.changed(tensors.layers("h", PACKED, FEED_FORWARD, **NORMS), "", turned=True)

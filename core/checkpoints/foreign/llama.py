@@ -24,7 +24,7 @@ ACTIVATION = keys.word(
 TIED, USUALLY_TIED = (keys.flag("tie_word_embeddings", "tied", default) for default in (False, True))
 PARALLEL = {"norm": "layer", "block": "one norm", "gated": False}
 BIASED = dict.fromkeys(("qkv_bias", "out_bias", "ffn_bias"), True)
-OUT_BIAS = tensors.row("logits_bias", shape=lambda cfg: (cfg.n_vocab,))
+OUT_BIAS = tensors.make_row("logits_bias", shape=lambda cfg: (cfg.n_vocab,))
 STRETCHED = ("default", "llama3")
 ROTARY = rope_field(kinds=STRETCHED)
 BASE = (*SHAPE, ACTIVATION, TIED, ROTARY)
@@ -161,9 +161,9 @@ PHI3 = kin(
     ),
     weights=weights(
         {
-            "self_attn.qkv_proj": tensors.stacked(*QKV),
+            "self_attn.qkv_proj": tensors.stacked_row(*QKV),
             "self_attn.o_proj": "self_attn.to_out",
-            "mlp.gate_up_proj": tensors.stacked("ffn.to_gate", "ffn.to_hidden"),
+            "mlp.gate_up_proj": tensors.stacked_row("ffn.to_gate", "ffn.to_hidden"),
             "mlp.down_proj": "ffn.to_out",
         }
     ),

@@ -12,7 +12,7 @@ from core.checkpoints.safety.config_schema import RANGES, Fields
 from core.checkpoints.task_heads import ANSWER, CHOICE, CLASSES, POOLED, TAGS, HeadSpec, two_maps
 from core.models.modernbert import ModernBERTConfig
 
-PACKED = {"attn.Wqkv": tensors.stacked(*tensors.QKV)}
+PACKED = {"attn.Wqkv": tensors.stacked_row(*tensors.QKV)}
 
 
 def _check_head_activation(fields: Fields, values: Values) -> Values:
@@ -60,7 +60,7 @@ MODERNBERT = Format(
             PACKED,
             {
                 "attn.Wo": "self_attn.to_out",
-                "mlp.Wi": tensors.stacked("ffn.to_gate", "ffn.to_hidden"),
+                "mlp.Wi": tensors.stacked_row("ffn.to_gate", "ffn.to_hidden"),
                 "mlp.Wo": "ffn.to_out",
             },
             norm1="attn_norm",
@@ -156,7 +156,7 @@ JINA = kin(
         **bert.BERT_WEIGHTS,
         **bert.encoder_layers(
             inner={
-                "mlp.gated_layers": tensors.stacked("ffn.to_gate", "ffn.to_hidden"),
+                "mlp.gated_layers": tensors.stacked_row("ffn.to_gate", "ffn.to_hidden"),
                 "mlp.wo": "ffn.to_out",
             },
             norm2="mlp.layernorm",

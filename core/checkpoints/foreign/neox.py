@@ -8,7 +8,7 @@ from core.checkpoints.foreign.table import Format
 from core.checkpoints.task_heads import of_decoder
 from core.models.neox import NeoXConfig
 
-PACKED = tensors.row(*tensors.QKV, heads=lambda cfg: cfg.n_heads)
+PACKED = tensors.make_row(*tensors.QKV, heads=lambda cfg: cfg.n_heads)
 FEED_FORWARD = tensors.feed_forward("mlp.dense_h_to_4h", "mlp.dense_4h_to_h")
 NORMS = {"norm1": "input_layernorm", "norm2": "post_attention_layernorm"}
 NEOX = Format(

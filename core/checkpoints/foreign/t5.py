@@ -62,7 +62,7 @@ def _fields(feed_forward: str, *, divided: bool) -> tuple[Field, ...]:
 
 SELF = tensors.attention("layer.0.SelfAttention.{}", "q k v o")
 CROSS = tensors.attention("layer.1.EncDecAttention.{}", "q k v o", "cross_attn")
-TABLE = tensors.row("embed.token", copies=("encoder.embed_tokens", "decoder.embed_tokens"))
+TABLE = tensors.make_row("embed.token", copies=("encoder.embed_tokens", "decoder.embed_tokens"))
 
 
 def _stack(side: str, norm: str, gated: bool, *attentions: Weights) -> dict[str, Row]:
@@ -71,8 +71,8 @@ def _stack(side: str, norm: str, gated: bool, *attentions: Weights) -> dict[str,
     maps = tensors.feed_forward(*(f"layer.{n}.DenseReluDense.{part}" for part in parts))
     norms = {f"norm{i + 1}": f"layer.{i}.layer_norm" for i in range(n + 1)}
     return tensors.layers(f"{side}.block", *attentions, maps, prefix=side, **norms) | {
-        f"{side}.block.0.layer.0.SelfAttention.relative_attention_bias": tensors.row(f"{side}_bias"),
-        f"{side}.final_layer_norm": tensors.row(norm),
+        f"{side}.block.0.layer.0.SelfAttention.relative_attention_bias": tensors.make_row(f"{side}_bias"),
+        f"{side}.final_layer_norm": tensors.make_row(norm),
     }
 
 

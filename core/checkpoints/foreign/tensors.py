@@ -65,14 +65,14 @@ Weights = Mapping[str, str | Row]
 QKV = tuple(f"self_attn.to_{part}" for part in "qkv")
 
 
-def row(*into: str, **options: Any) -> Row:
-    """Make a row of the parts it goes into."""
+def make_row(*into: str, **options: Any) -> Row:
+    """Make the row of a stored tensor from the names of our parts it goes into; `options` are the other fields of `Row`."""
     return Row(into=into, **options)
 
 
-def stacked(*into: str) -> Row:
-    """Make a row of one matrix that is several of ours, one below the other."""
-    return row(*into, heads=lambda cfg: 1)
+def stacked_row(*into: str) -> Row:
+    """Make the row of a stored matrix that has several of ours one below the other, such as queries, keys and values."""
+    return make_row(*into, heads=lambda cfg: 1)
 
 
 def under(stored: str, prefix: str, rows: Weights) -> dict[str, Row]:
@@ -112,4 +112,4 @@ def changed(rows: Weights, pattern: str, **changes: Any) -> dict[str, Row]:
 
 def as_rows(rows: Weights) -> dict[str, Row]:
     """Return a table whose every entry is a row."""
-    return {name: row(each) if isinstance(each, str) else each for name, each in rows.items()}
+    return {name: make_row(each) if isinstance(each, str) else each for name, each in rows.items()}

@@ -56,14 +56,14 @@ LAYERS = tensors.layers(
     norm1="layernorm_before",
     norm2="layernorm_after",
 )
-ONE = tensors.row("embed.token.class_token", shape=lambda cfg: (1, 1, cfg.d_model))
+ONE = tensors.make_row("embed.token.class_token", shape=lambda cfg: (1, 1, cfg.d_model))
 BODY = {
     "embeddings.cls_token": ONE,
     "embeddings.distillation_token": replace(ONE, into=("embed.token.distillation_token",)),
-    "embeddings.position_embeddings": tensors.row(
+    "embeddings.position_embeddings": tensors.make_row(
         "embed.position.weight", shape=lambda cfg: (1, cfg.n_ctx, cfg.d_model)
     ),
-    "embeddings.patch_embeddings.projection.weight": tensors.row(
+    "embeddings.patch_embeddings.projection.weight": tensors.make_row(
         "embed.token.project.weight", shape=lambda cfg: (cfg.d_model, cfg.channels, cfg.patch, cfg.patch)
     ),
     "embeddings.patch_embeddings.projection.bias": "embed.token.project.bias",

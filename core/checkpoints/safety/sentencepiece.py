@@ -41,16 +41,16 @@ def read(data: bytes) -> dict:
     pieces: list[tuple[str, float, int]] = []
     trainer: dict[int, Value] = {}
     rules: dict[int, Value] = {}
-    for number, value in fields(data):
+    for number, value in message_fields(data):
         if number == PIECES:
             if len(pieces) == MAX_PIECES:
                 raise Unreadable(f"it has more than {MAX_PIECES:,} pieces")
             pieces.append(_piece(_bytes(value)))
         elif number == TRAINER:
-            trainer |= dict(fields(_bytes(value)))
+            trainer |= dict(message_fields(_bytes(value)))
         elif number == NORMALIZER:
-            rules |= dict(fields(_bytes(value)))
-        elif number == DENORMALIZER and dict(fields(_bytes(value))).get(TABLE):
+            rules |= dict(message_fields(_bytes(value)))
+        elif number == DENORMALIZER and dict(message_fields(_bytes(value))).get(TABLE):
             raise Unreadable("it rewrites what a model wrote, which is not computed here")
     _check(pieces, trainer, rules)
     return {
@@ -62,10 +62,10 @@ def read(data: bytes) -> dict:
     }
 
 
-def fields(data: bytes) -> Iterator[tuple[int, Value]]:
-    """Yield the fields of a message, in order: (number, a whole number or bytes).
+def message_fields(data: bytes) -> Iterator[tuple[int, Value]]:
+    """Yield the fields of a protobuf message in their order: the number of each, and its value, a whole number or bytes.
 
-    >>> list(fields(bytes([0x08, 0x96, 0x01, 0x12, 0x01, 0x61])))
+    >>> list(message_fields(bytes([0x08, 0x96, 0x01, 0x12, 0x01, 0x61])))
     [(1, 150), (2, b'a')]
     """
     at = 0
@@ -99,7 +99,7 @@ def _varint(data: bytes, position: int) -> tuple[int, int]:
 
 def _piece(data: bytes) -> tuple[str, float, int]:
     piece, score, kind = b"", 0.0, NORMAL
-    for number, value in fields(data):
+    for number, value in message_fields(data):
         if number == 1:
             piece = _bytes(value)
         elif number == 2 and isinstance(value, bytes) and len(value) == 4:

@@ -39,7 +39,7 @@ def apply_frame(
 def add_note(
     figure: go.Figure, text: str, x: float, y: float, size: int = 14, colour: str = theme.TEXT, **more: Any
 ) -> None:
-    """Add a text at a position."""
+    """Write a text into a figure at a position of its axes, without an arrow; `more` are fields of Plotly's annotation."""
     figure.add_annotation(
         **{"text": text, "x": x, "y": y, "showarrow": False, "font": {"size": size, "color": colour}} | more
     )

@@ -28,8 +28,8 @@ class Presentation:
     began: float
 
     @property
-    def stop(self) -> Stop:
-        """Return the stop on screen."""
+    def current_stop(self) -> Stop:
+        """Return the stop of the lesson that is presented now."""
         return self.plan.stops[self.position]
 
 
@@ -100,12 +100,12 @@ def go_to_stop(position: int) -> None:
 
 
 def consume_pending_stop() -> bool:
-    """Return, once, whether the view of the stop is to be opened."""
+    """Return whether the view of the stop is to be opened, and clear the request, so that the next call returns False."""
     return st.session_state.pop(_OPENS, False)
 
 
 def consume_pending_end() -> bool:
-    """Return, once, whether the end of the lesson is to be opened."""
+    """Return whether the end of the lesson is to be opened, and clear the request, so that the next call returns False."""
     return st.session_state.pop(_CLOSES, False)
 
 

@@ -52,7 +52,7 @@ def lesson_footer(entry: Entry) -> Iterator[None]:
     quiz.forget_question()
     yield
     walk = session.presentation()
-    here = walk is not None and views.parse_view(walk.stop.view).entry.slug == entry.slug
+    here = walk is not None and views.parse_view(walk.current_stop.view).entry.slug == entry.slug
     if walk and here:
         _ask(walk)
     if leads := lecture.led_room():
@@ -71,7 +71,7 @@ def _open() -> None:
     if walk and session.consume_pending_end():
         links.open_page(END_PAGE, state.reset_for_link(END_PAGE) | {f"{END_PAGE}.end": "1"})
     if walk and session.consume_pending_stop():
-        view = views.parse_view(walk.stop.view)
+        view = views.parse_view(walk.current_stop.view)
         links.open_page(view.entry.slug, state.reset_for_link(view.entry.slug) | view.query)
 
 
@@ -80,7 +80,7 @@ def _notes(walk: Presentation, question: str = "") -> dict[str, Any]:
 
     question: the question of the page; until it is drawn player.js reads it there.
     """
-    plan, stop = walk.plan, walk.stop
+    plan, stop = walk.plan, walk.current_stop
     after = plan.stops[walk.position + 1] if walk.position + 1 < len(plan.stops) else None
     return {
         "title": plan.title,
@@ -125,7 +125,7 @@ def _bar(entry: Entry) -> None:
                 "own": toml_format.dumps(kept) if kept.stops else "",
                 "walk": _notes(walk) if walk else None,
                 "text": toml_format.dumps(walk.plan) if walk else "",
-                "away": bool(walk) and views.parse_view(walk.stop.view).entry.slug != entry.slug,
+                "away": bool(walk) and views.parse_view(walk.current_stop.view).entry.slug != entry.slug,
                 "pages": [views.parse_view(stop.view).entry.slug for stop in walk.plan.stops] if walk else [],
                 "page": entry.slug,
                 "ended": session.is_end(entry.slug),
@@ -173,7 +173,7 @@ def _restore() -> None:
 
 def _ask(walk: Presentation) -> None:
     """Ask the lesson's own question, below the title; a room gets it instead of the page's."""
-    asked, key = walk.stop.question, f"{session.QUESTION}.{walk.position}"
+    asked, key = walk.current_stop.question, f"{session.QUESTION}.{walk.position}"
     if not isinstance(asked, LecturerQuestion):
         return
     lecture.clear_page_question()

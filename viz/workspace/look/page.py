@@ -22,7 +22,7 @@ from viz.labels import head_name
 from viz.shell import errors, links, notices, state
 from viz.shell.page_buttons import draw_page_buttons
 from viz.shell.pages import Cite, Page
-from viz.shell.selection import Selection, announce
+from viz.shell.selection import Selection, announce_selection
 from viz.workspace.look import alike, first_minute, full, go_on, onward, told
 from viz.workspace.look import note as look_note
 from viz.workspace.look.tiles import heads_grid
@@ -84,7 +84,7 @@ def page() -> None:
     with st.container(key="look-claim"):
         claim = st.empty()
         claim.title(PAGE.claim, anchor=False)
-    notices.reserve_area()
+    notices.reserve_notice_area()
     shown = _controls()
     if shown is not None:
         if patches.reads_patches(model_run.open_model(shown.model)):
@@ -114,7 +114,7 @@ def _controls() -> Selection | None:
         input_box.menu(opened, with_empty_box=True)
         tasks.menu(models, model)
     shown = Selection(model, text)
-    announce(shown)
+    announce_selection(shown)
     if not text.strip():
         st.text("Type a sentence above and press Enter: the model reads it at once.")
         return None
@@ -148,7 +148,7 @@ def _picture(shown: Selection) -> None:
         data = compute(read)
         place = head_pills.chosen_head(data.heads, data.run) if data.heads else None
         origin.begin(PAGE.title)
-        announce(shown if place is None else replace(shown, **vars(place)), data.run)
+        announce_selection(shown if place is None else replace(shown, **vars(place)), data.run)
         note = partial(look_note.show, data.run, given=bool(shown.target))
         if place is None:
             _no_attention(data.run)

@@ -52,7 +52,7 @@ class Bench:
 
     def announce(self, run: Run | None = None, **more: Any) -> None:
         """Announce the selection with the fields that the page knows by now, such as the head, and draw the links that take it along."""
-        selection.announce(replace(self.selection_in_view, **more), run)
+        selection.announce_selection(replace(self.selection_in_view, **more), run)
         row(self.slug, self.spot)
 
 

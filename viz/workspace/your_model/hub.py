@@ -40,7 +40,7 @@ def _runs() -> bool:
 def _ask(name: str) -> None:
     st.session_state[_OFFER], st.session_state[_REFUSED] = None, None
     try:
-        st.session_state[_OFFER] = hub.find_offer(hub.PREFIX + name.strip().removeprefix(hub.PREFIX))
+        st.session_state[_OFFER] = hub.find_download(hub.PREFIX + name.strip().removeprefix(hub.PREFIX))
     except InputError as error:
         st.session_state[_REFUSED] = (error.wrong, error.rule, error.remedy)
 

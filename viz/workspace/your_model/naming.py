@@ -17,7 +17,7 @@ MOST_BYTES = 2**20
 
 def standing(model: Model) -> SurveyProgress | None:
     """Return the progress of the survey on this visitor's texts; None without one."""
-    return surveys.default().for_visitor(model, engine_client.session())
+    return surveys.default().visitor_survey(model, engine_client.session())
 
 
 def show(model: Model) -> None:
