@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable
+from typing import SupportsFloat
 
 from core.maths import percent as percent
 
@@ -49,9 +50,13 @@ def signed(value: float, form: str = ".2f") -> str:
 
     >>> signed(-0.5), signed(0.5, "+.1f"), signed(-0.001, "+.2f"), signed(0.001, "+.2f")
     ('−0.50', '+0.5', '0.00', '0.00')
+    >>> signed(-math.inf), signed(math.nan)
+    ('−∞', 'not a number')
     """
-    text = format(value, form)
-    has_sign = any(digit in text for digit in "123456789") or value != value or abs(value) == float("inf")
+    if value != value:
+        return "not a number"
+    text = format(value, form).replace("inf", "∞")
+    has_sign = any(digit in text for digit in "123456789∞")
     return (text if has_sign else text.lstrip("+-")).replace("-", MINUS)
 
 
@@ -61,17 +66,29 @@ def trimmed(value: float, places: int = 4) -> str:
     >>> trimmed(-1.0), trimmed(0.25), trimmed(-0.00001), trimmed(120), trimmed(float("-inf"))
     ('−1', '0.25', '0', '120', '−∞')
     """
-    text = number(value, places).replace("inf", "∞")
+    text = number(value, places)
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def row_of_numbers(values: Iterable[float], places: int = 2) -> str:
-    """Return numbers with fixed decimals and commas between them.
+def row_of_numbers(
+    values: Iterable[SupportsFloat], places: int = 2, between: str = ", ", *, short: bool = False
+) -> str:
+    """Return numbers with fixed decimals, or where `short` without zeros at their ends, and commas between them.
 
-    >>> row_of_numbers([1, -0.25])
-    '1.00, −0.25'
+    >>> row_of_numbers([1, -0.25]), row_of_numbers([1, -0.25], between=" ; ", short=True)
+    ('1.00, −0.25', '1 ; −0.25')
     """
-    return ", ".join(number(float(value), places) for value in values)
+    write = trimmed if short else number
+    return between.join(write(float(value), places) for value in values)
+
+
+def in_brackets(values: Iterable[SupportsFloat], places: int = 2, *, short: bool = False) -> str:
+    """Return a vector: a row of numbers in brackets.
+
+    >>> in_brackets([1, -0.25]), in_brackets([1, -0.25], short=True)
+    ('(1.00, −0.25)', '(1, −0.25)')
+    """
+    return f"({row_of_numbers(values, places, short=short)})"
 
 
 def whole_from(value: float, limit: float, form: str) -> str:
@@ -99,7 +116,7 @@ def significant(value: float) -> str:
     ('−0.1235', '12350', 'not a number', '0.000')
     """
     if value != value:
-        return "not a number"
+        return signed(value)
     size = abs(value)
     text = f"{value:{'#' if size >= 1e-3 or value == 0 else ''}.4g}"
     return (text if size < 1e4 else f"{float(text):g}").replace("-", MINUS)
@@ -117,6 +134,17 @@ def three_digits(value: float, total: float = 1.0) -> str:
     if 0 < value < edge or total - edge < value < total:
         return f"under {edge:g}" if value < edge else f"over {total - edge:g}"
     return f"{round(value, 2 - math.floor(math.log10(abs(value)))):g}"
+
+
+def softmax_weight(value: float) -> str:
+    """Return a weight of softmax in four decimals; however sharp softmax is, it is never written as 0 or 1.
+
+    >>> softmax_weight(0.98), softmax_weight(0.99999), softmax_weight(1.0), softmax_weight(0.00001)
+    ('0.9800', 'over 0.999', 'over 0.999', 'under 0.001')
+    """
+    if 0.00005 <= value < 0.99995:
+        return number(value, 4)
+    return three_digits(min(value, 1 - 1e-12))  # in floats e^−46 beside 1 is lost
 
 
 def with_unit(value: float) -> str:
@@ -214,6 +242,17 @@ def or_scientific(
     return scientific(value, digits, times)
 
 
+def two_digits(value: float, low: float = 1e-3, high: float = 1e4) -> str:
+    """Return a number in two digits, and below `low` or from `high` on with a power of ten, all on one line.
+
+    >>> two_digits(0.0123), two_digits(12.3), two_digits(2.345e-10), two_digits(39471.0), two_digits(math.inf)
+    ('0.012', '12', '2.3\\xa0·\\xa010⁻¹⁰', '3.9\\xa0·\\xa010⁴', '∞')
+    """
+    if not math.isfinite(value):
+        return signed(value)
+    return or_scientific(float(f"{value:.2g}"), "g", low, high, digits=2, times="\u00a0·\u00a0")
+
+
 def tiny(value: float, times: str = "·") -> str:
     """Return a very small number as text.
 
@@ -234,13 +273,15 @@ def small_difference(value: float) -> str:
     return or_scientific(value, ".2g", low=0.01, times=" × ")
 
 
-def percent_or_power(share: float) -> str:
-    """Return a share in per cent, a small one with its power of ten.
+def percent_or_power(share: float, places: int = 1) -> str:
+    """Return a share in per cent in about `places` + 1 digits, one too small for them with its power of ten.
 
-    >>> percent_or_power(0.67), percent_or_power(8e-12)
-    ('67%', '8 · 10⁻¹⁰%')
+    >>> percent_or_power(0.67), percent_or_power(8e-12), percent_or_power(0.00002, 2), percent_or_power(0.0)
+    ('67%', '8 · 10⁻¹⁰%', '2 · 10⁻³%', '0%')
     """
-    return percent(share) if share >= 0.005 else f"{scientific(100 * share)}%"
+    return (
+        percent(share, places) if share >= 0.05 / 10**places or share == 0 else f"{scientific(100 * share)}%"
+    )
 
 
 def fine_percent(share: float) -> str:

@@ -18,6 +18,7 @@ from viz.course.transformer.residual_norm import exhibit, maths, norms, sums
 from viz.course.transformer.residual_norm.charts import Panel, by_depth
 from viz.course.transformer.residual_norm.params import LONGEST, ORDERS, Params
 from viz.labels import percent
+from viz.number_text import two_digits
 
 SLUG = "residual_norm."
 TEXT = "She was hungry, so she ate."
@@ -106,12 +107,12 @@ def test_the_switch_takes_the_sums_out_and_signal_and_gradient_are_drawn_by_dept
         )
         assert [line["opacity"] == 1 for line in lines] == [residual, not residual] * 2
         assert (
-            f"the signal is {sums.factor(found[residual].signal[-1] / found[residual].signal[0])} times what came in"
+            f"the signal is {two_digits(found[residual].signal[-1] / found[residual].signal[0])} times what came in"
             in said(test)
         )
     other = page(2, "residual_norm.equation", size="1", residual="on")
     grown = depth.by_depth("none", size=1.0, n_layers=sums.LAYERS)
-    assert sums.factor(grown.signal[-1] / grown.signal[0]) in said(other) and "I + " in said_and_set(other)
+    assert two_digits(grown.signal[-1] / grown.signal[0]) in said(other) and "I + " in said_and_set(other)
 
 
 def test_a_trained_model_without_its_sums():
@@ -179,7 +180,7 @@ def test_the_three_orders_with_their_drawing_and_their_effect_by_depth():
         strong = [line["name"] for line in figure(test, 1)["data"] if line["opacity"] == 1]
         assert strong == [norms.CALLED[order]] * 2
         assert (
-            f"{formula}, {norms.CALLED[order]}: after {norms.LAYERS} layers the signal is {sums.factor(found[norms.CALLED[order]].signal[-1])}"
+            f"{formula}, {norms.CALLED[order]}: after {norms.LAYERS} layers the signal is {two_digits(found[norms.CALLED[order]].signal[-1])}"
             in said(test)
         )
     run = core.serving.engine.default().open("bert-mini").run(TEXT, keep=residuals.KEEP)

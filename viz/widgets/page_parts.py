@@ -24,6 +24,7 @@ from viz import theme
 from viz.instruments.kit import origin, picture_listener
 from viz.labels import SHEET, formulas, has_index, literal
 from viz.memo import remembered
+from viz.number_text import trimmed
 from viz.platform import run_context, static_files
 from viz.shell import links, notices, present_layout, state
 from viz.shell.page_buttons import draw_page_buttons
@@ -311,7 +312,7 @@ def _digits(column: pd.Series) -> str:
     found = [float(value) for value in column if np.isfinite(value)]
     if 0 < max(map(abs, found), default=0) < 0.001:
         return "%.1e"
-    return f"%.{max((len(f'{value:.4f}'.rstrip('0').partition('.')[2]) for value in found), default=0)}f"
+    return f"%.{max((len(trimmed(value).partition('.')[2]) for value in found), default=0)}f"
 
 
 def table_fold(frame: pd.DataFrame | Maybe, key: str) -> None:

@@ -12,9 +12,9 @@ from core.models import Batch
 from core.models.bert import BERT, BERTConfig
 from core.trace import Recorder
 from viz.course.errata._draws import filled, gap, normal
-from viz.course.errata.entry import Evidence, Panel, erratum, listed
+from viz.course.errata.entry import Evidence, Panel, erratum
 from viz.course.shared.masks import softmax
-from viz.number_text import small_difference
+from viz.number_text import in_brackets, small_difference
 
 
 def _read(network: BERT, ids: list[int]) -> dict[str, torch.Tensor]:
@@ -64,8 +64,8 @@ def over_positions() -> Evidence:
         "right_sum": float(right.sum()),
     }
     sentence = (
-        f"{n} tokens: the softmax of each token's one number is {listed(alone, 1)}; over the positions the weights are "
-        f"{listed(right, 2)}, and sum to {right.sum():.1f}."
+        f"{n} tokens: the softmax of each token's one number is {in_brackets(alone, 1)}; over the positions the weights are "
+        f"{in_brackets(right, 2)}, and sum to {right.sum():.1f}."
     )
     return Evidence(
         numbers,
@@ -112,9 +112,7 @@ def likelihoods() -> Evidence:
     likely = np.array([0.1, 0.5, 0.9])
     loss = -np.log(likely)
     numbers = {f"loss_{p}": float(value) for p, value in zip(likely, loss, strict=True)}
-    sentence = (
-        f"As the likelihood of the right word rises, {listed(likely, 1)}, the loss falls, {listed(loss)}."
-    )
+    sentence = f"As the likelihood of the right word rises, {in_brackets(likely, 1)}, the loss falls, {in_brackets(loss, 3)}."
     return Evidence(
         numbers,
         sentence,

@@ -11,8 +11,6 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from viz.number_text import number, row_of_numbers
-
 Array = NDArray[np.float64]
 Kind = Literal["W", "D", "L", "A"]
 Form = Literal["weights", "bars", "table"]
@@ -124,17 +122,3 @@ def erratum(id: str, cost: float = 20.0) -> Callable[[Callable[[], Evidence]], E
     words = dict(_WORDS[id])
     where = tuple(Where(*place) for place in words.pop("where"))
     return lambda evidence: Erratum(id, where=where, evidence=evidence, cost=cost, **words)
-
-
-def listed(values: ArrayLike, places: int = 3) -> str:
-    """Numbers in a row, in brackets.
-
-    >>> listed([1, 0.25], 2)
-    '(1.00, 0.25)'
-    """
-    return f"({row_of_numbers(np.ravel(np.asarray(values, dtype=np.float64)), places)})"
-
-
-def shown(value: float, places: int = 3) -> str:
-    """Write a number of an erratum: three decimals, grouped thousands."""
-    return number(value, places, grouped=True)

@@ -8,11 +8,11 @@ import torch
 from core import masks
 from core.layers.attention import masked_softmax
 from viz.course.errata._draws import normal
-from viz.course.errata.entry import Evidence, Panel, erratum, listed
+from viz.course.errata.entry import Evidence, Panel, erratum
 from viz.course.shared.mask_evidence import padded_source, prefix_gap, strict_first_row
 from viz.course.shared.masks import softmax
 from viz.course.shared.self_attention import EXAMPLES as examples
-from viz.number_text import small_difference
+from viz.number_text import in_brackets, small_difference
 
 WORDS = ("I", "am", "a", "student")
 EXAMPLES = {name: example.weights for name, example in examples.items()}
@@ -30,8 +30,8 @@ def itself() -> Evidence:
         f"sum_{name}": total for name, total in zip(EXAMPLES, sums, strict=True)
     }
     sentence = (
-        f"The printed weights sum to {listed(sums, 1)}, as they should. But in a row of its own the first word has nothing left: "
-        f"softmax of nothing is {'NaN' if np.isnan(elsewhere).all() else listed(elsewhere)} in all {len(elsewhere)} cells; the atlas uses zeros, which sum to {ours.sum():.0f}."
+        f"The printed weights sum to {in_brackets(sums, 1)}, as they should. But in a row of its own the first word has nothing left: "
+        f"softmax of nothing is {'NaN' if np.isnan(elsewhere).all() else in_brackets(elsewhere, 3)} in all {len(elsewhere)} cells; the atlas uses zeros, which sum to {ours.sum():.0f}."
     )
     return Evidence(
         numbers,
@@ -80,7 +80,7 @@ def strictly_above() -> Evidence:
     apart = prefix_gap()
     numbers = {"nan": float(np.isnan(elsewhere).sum()), "prefix": apart}
     sentence = (
-        f"With the diagonal hidden the first row is {'NaN' if np.isnan(elsewhere).all() else listed(elsewhere)} in "
+        f"With the diagonal hidden the first row is {'NaN' if np.isnan(elsewhere).all() else in_brackets(elsewhere, 3)} in "
         f"{int(np.isnan(elsewhere).sum())} of {len(elsewhere)} cells. Without it the sum up to i and the mask agree to {small_difference(apart)}."
     )
     return Evidence(numbers, sentence)

@@ -9,8 +9,8 @@ from torch import Tensor
 
 from core.layers.norm import LayerNorm
 from viz.course.errata._draws import gap, tensor
-from viz.course.errata.entry import Evidence, Panel, erratum, listed
-from viz.number_text import small_difference
+from viz.course.errata.entry import Evidence, Panel, erratum
+from viz.number_text import in_brackets, small_difference
 
 
 @erratum("E6")
@@ -70,7 +70,7 @@ def order_of_norm() -> Evidence:
     sentence = (
         f"After {n_layers} random sub-layers the standard deviation is {post:.2f} with the norm after the sum, {pre:.2f} before "
         f"the sub-layer, {worded:.2f} as the decoder is worded. Making every sub-layer half as large gives "
-        f"{listed(spreads[small / 2], 2)}: in the order as worded nothing changes."
+        f"{in_brackets(spreads[small / 2], 2)}: in the order as worded nothing changes."
     )
     return Evidence(
         numbers,

@@ -9,9 +9,10 @@ import numpy as np
 from core.layers.positions import LearnedPositions
 from core.models.bert import BERTConfig
 from core.models.gpt import GPT, GPTConfig
-from viz.course.errata.entry import Evidence, Panel, Where, erratum, listed
+from viz.course.errata.entry import Evidence, Panel, Where, erratum
 from viz.course.shared.position_evidence import five_steps, worked_d4, worked_d512
 from viz.course.shared.positions import Formula, share_of_variance
+from viz.number_text import in_brackets
 
 EQUATION_17 = (
     Where("ghojogh2023", "encoder of the transformer", "Eq. (17)"),
@@ -77,7 +78,7 @@ def paired_or_not() -> Evidence:
         f"example_{i}": v for i, v in enumerate(example)
     }
     sentence = (
-        f"d = {d}, position {place}: as printed {listed(printed, 4)}, the example {listed(example, 4)}. For d = {wide} the second entry is "
+        f"d = {d}, position {place}: as printed {in_brackets(printed, 4)}, the example {in_brackets(example, 4)}. For d = {wide} the second entry is "
         f"{second:.4f} as printed, and the slide has {worked_d512()[1].printed}. The slides also want equal steps to be equally far "
         f"apart: for d = {narrow} the distance of {steps} steps runs from {unpaired[1]:.3f} to {unpaired[2]:.3f} as printed, and is "
         f"{right[0]:.3f} everywhere with pairs."
@@ -98,7 +99,8 @@ def paired_or_not() -> Evidence:
 def cut_not_rounded() -> Evidence:
     wrong = [entry for entry in worked_d512() if entry.printed == entry.cut != entry.rounded]
     sine_first, cosine_first = (
-        listed([wave(0) for wave in pair] * 2, 0) for pair in ((math.sin, math.cos), (math.cos, math.sin))
+        in_brackets([wave(0) for wave in pair] * 2, 0)
+        for pair in ((math.sin, math.cos), (math.cos, math.sin))
     )
     numbers = {"cut": float(len(wrong))} | {f"value_{entry.dimension}": entry.value for entry in wrong}
     numbers |= {f"error_{entry.dimension}": abs(float(entry.printed or 0) - entry.value) for entry in wrong}
@@ -120,7 +122,7 @@ def one_pair_too_many() -> Evidence:
     numbers = {f"printed_{d}": float(n) for d, n in zip(sizes, printed, strict=True)}
     numbers |= {f"right_{d}": float(n) for d, n in zip(sizes, right, strict=True)}
     told = " and ".join(f"d = {d} yields {n} entries as printed" for d, n in zip(sizes, printed, strict=True))
-    return Evidence(numbers, f"{told}; with the right range {listed(right, 0)}.")
+    return Evidence(numbers, f"{told}; with the right range {in_brackets(right, 0)}.")
 
 
 @erratum("E43")

@@ -15,9 +15,9 @@ from core.layers.attention import MultiHeadAttention
 from core.layers.recurrent.alignment import gaussian
 from core.trace import Recorder
 from viz.course.errata._draws import filled, normal, tensor
-from viz.course.errata.entry import Array, Evidence, Panel, erratum, shown
+from viz.course.errata.entry import Array, Evidence, Panel, erratum
 from viz.course.shared.masks import softmax
-from viz.number_text import small_difference
+from viz.number_text import number, small_difference
 
 BAHDANAU = {"α_t": {"s_{t−1}", "h"}, "c_t": {"α_t", "h"}, "s_t": {"s_{t−1}", "y_{t−1}", "c_t"}}
 PRINTED = BAHDANAU | {"α_t": {"s_t", "h"}}
@@ -64,7 +64,7 @@ def words_and_letters() -> Evidence:
     }
     sentence = (
         f"A vector w_q of {d} numbers gives a query of shape {printed}, one number; a matrix {matrix.shape} gives {right}. "
-        f"{len(scores)} scores sum to {shown(scores.sum(), 2)}, their weights to {shown(softmax(scores).sum(), 2)}: they are not the "
+        f"{len(scores)} scores sum to {number(scores.sum(), 2, grouped=True)}, their weights to {number(softmax(scores).sum(), 2, grouped=True)}: they are not the "
         f"same thing."
     )
     return Evidence(numbers, sentence)
@@ -90,8 +90,8 @@ def no_window() -> Evidence:
     }
     sentence = (
         f"{n} words, p_t = {p_t}, scores drawn once: without a window the weights sum to {printed.sum():.3f}, with D = {d} to "
-        f"{right.sum():.3f}. p_t never reaches its ends: an argument of {shown(-steep, 0)} gives {small_difference(low)}, one of {steep:.0f} "
-        f"stays {small_difference(n - high)} below {n}. Words count from {places[0]:.0f}, so an argument below {shown(-math.log(n - 1), 2)} points before the first."
+        f"{right.sum():.3f}. p_t never reaches its ends: an argument of {number(-steep, 0, grouped=True)} gives {small_difference(low)}, one of {steep:.0f} "
+        f"stays {small_difference(n - high)} below {n}. Words count from {places[0]:.0f}, so an argument below {number(-math.log(n - 1), 2, grouped=True)} points before the first."
     )
     names = tuple(str(int(place)) for place in places)
     chosen = slice(4, 13)

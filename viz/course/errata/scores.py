@@ -9,9 +9,9 @@ import torch
 
 from core.layers.scores import Additive, Cosine, LinearAdditive, Score
 from viz.course.errata._draws import filled, gap, normal, tensor
-from viz.course.errata.entry import Array, Evidence, Panel, erratum, listed, shown
+from viz.course.errata.entry import Array, Evidence, Panel, erratum
 from viz.course.shared.masks import softmax
-from viz.number_text import small_difference
+from viz.number_text import in_brackets, number, small_difference
 
 
 def _weights(score: Score, query: torch.Tensor, keys: torch.Tensor) -> Array:
@@ -58,8 +58,8 @@ def no_exponential() -> Evidence:
     }
     numbers |= {"sum": printed, "no_number": float(stopped), "p": float(p)}
     sentence = (
-        f"Scores {listed(cases[0], 1)}: without the exponential the weights are {listed(bare[0], 1)}, right is "
-        f"{listed(right[0])}. Scores {listed(cases[1], 1)} sum to {shown(cases[1].sum(), 0)}, and {stopped} weights do not "
+        f"Scores {in_brackets(cases[0], 1)}: without the exponential the weights are {in_brackets(bare[0], 1)}, right is "
+        f"{in_brackets(right[0], 3)}. Scores {in_brackets(cases[1], 1)} sum to {number(cases[1].sum(), 0, grouped=True)}, and {stopped} weights do not "
         f"exist. With √p outside, p = {p}, the printed weights sum to {printed:.1f}."
     )
     keys = ("key 1", "key 2", "key 3")
@@ -68,7 +68,7 @@ def no_exponential() -> Evidence:
         sentence,
         (
             Panel(
-                f"Scores {listed(cases[0], 1)}",
+                f"Scores {in_brackets(cases[0], 1)}",
                 np.array([bare[0] / math.sqrt(p), bare[0], right[0]]).T,
                 keys,
                 ("as printed", "without exp", "softmax"),
@@ -87,7 +87,7 @@ def root_of_what() -> Evidence:
     right = spread / math.sqrt(size)
     numbers = {f"printed_{n}": value for n, value in zip(lengths, printed, strict=True)} | {"right": right}
     sentence = (
-        f"Vectors of {size} numbers: divided by √n the spread of the scores is {listed(printed, 2)} for {', '.join(map(str, lengths))} "
+        f"Vectors of {size} numbers: divided by √n the spread of the scores is {in_brackets(printed, 2)} for {', '.join(map(str, lengths))} "
         f"words; divided by √{size} it is {right:.2f} for every length."
     )
     rows = tuple(f"{n} words" for n in lengths)
@@ -130,7 +130,7 @@ def saturation() -> Evidence:
         f"d_k = {d_k}, {n_keys} keys: the mean entropy of the weights is {bare:.2f} without the division and {scaled:.2f} with "
         f"it; uniform weights have {math.log(n_keys):.2f}. A score of {score:.0f} divided by √{d_score} is {divided:.0f}, and its "
         f"exponential {'still overflows' if overflows else 'fits'} in {bits} bits (the limit is {limit:.2f}). torch's softmax of "
-        f"{listed([score, 0], 0)}, unscaled, is {listed(safe, 0)}: it subtracts the largest score."
+        f"{in_brackets([score, 0], 0)}, unscaled, is {in_brackets(safe, 0)}: it subtracts the largest score."
     )
     return Evidence(
         numbers,

@@ -13,10 +13,10 @@ import torch.nn.functional as F
 
 from core import masks
 from viz.course.errata._draws import gap, normal
-from viz.course.errata.entry import Array, Evidence, Panel, erratum, listed, shown
+from viz.course.errata.entry import Array, Evidence, Panel, erratum
 from viz.course.shared.mask_evidence import printed_order, toy
 from viz.course.shared.masks import filled, softmax
-from viz.number_text import small_difference
+from viz.number_text import in_brackets, number, small_difference
 
 WORDS = ("word 1", "word 2", "word 3", "word 4")
 
@@ -48,7 +48,7 @@ def transpose() -> Evidence:
     sentence = (
         f"{n} words drawn once (p = {p}, r = {len(data.v)}): as printed the result is {numbers['printed']:.2f} away from "
         f"torch's attention, with the transpose {small_difference(numbers['right'])}. As printed the weights that reach the {n} words "
-        f"sum to {listed(weights.sum(0))}. With softmax over columns the result is {numbers['columns']:.2f} away, and "
+        f"sum to {in_brackets(weights.sum(0), 3)}. With softmax over columns the result is {numbers['columns']:.2f} away, and "
         f"{small_difference(numbers['exchanged'])} from attention in which queries and keys have changed places."
     )
     return Evidence(
@@ -79,9 +79,9 @@ def looks_ahead() -> Evidence:
     n = len(found.first)
     sentence = (
         f"With the transpose {small_difference(found.gap_right)} from torch's is_causal=True, as printed {found.gap_printed:.2f}. As "
-        f"printed the first of {n} words is made of all {n} with weights {listed(found.first)}: it sees the future, "
-        f"and the last word keeps only {found.own:.3f} of itself. Softmax over columns is no cure: {listed(found.by_column)}. "
-        f"M under the 1/√p is harmless for −∞; {shown(fill, 0)} with p = {p} leaks {inside:.3f} there, {small_difference(outside)} beside it."
+        f"printed the first of {n} words is made of all {n} with weights {in_brackets(found.first, 3)}: it sees the future, "
+        f"and the last word keeps only {found.own:.3f} of itself. Softmax over columns is no cure: {in_brackets(found.by_column, 3)}. "
+        f"M under the 1/√p is harmless for −∞; {number(fill, 0, grouped=True)} with p = {p} leaks {inside:.3f} there, {small_difference(outside)} beside it."
     )
     return Evidence(
         numbers,
@@ -187,9 +187,9 @@ def like_a_kernel() -> Evidence:
     negative = int((eigenvalues[0] < 0).sum())
     sentence = (
         f"Weights drawn once: two cells that mirror each other differ by up to {asymmetry[0]:.1f}, and {negative} of "
-        f"{len(w_q)} eigenvalues of the symmetric part are negative, the least {shown(eigenvalues[0].min(), 1)}. With W_K "
-        f"equal to W_Q they differ by {small_difference(asymmetry[1])} and the least eigenvalue is {shown(eigenvalues[1].min(), 2)}: a "
-        f"kernel. With W_K equal to W_Q S, S drawn symmetric and positive, by {small_difference(asymmetry[2])}, and the least is {shown(eigenvalues[2].min(), 2)}: a kernel too."
+        f"{len(w_q)} eigenvalues of the symmetric part are negative, the least {number(eigenvalues[0].min(), 1, grouped=True)}. With W_K "
+        f"equal to W_Q they differ by {small_difference(asymmetry[1])} and the least eigenvalue is {number(eigenvalues[1].min(), 2, grouped=True)}: a "
+        f"kernel. With W_K equal to W_Q S, S drawn symmetric and positive, by {small_difference(asymmetry[2])}, and the least is {number(eigenvalues[2].min(), 2, grouped=True)}: a kernel too."
     )
     names = tuple(f"eigenvalue {i + 1}" for i in range(len(w_q)))
     return Evidence(

@@ -14,6 +14,7 @@ from core.analysis.forcing import decoding_prompt
 from core.errors import InputError
 from core.model import Model
 from core.models import Batch
+from viz.number_text import or_scientific
 
 Array = np.ndarray
 LONGEST = 40
@@ -140,4 +141,5 @@ def times_as_probable(difference: float) -> str:
     ('10 times less probable', '2 times more probable', '1,530,000 times less probable')
     """
     times = float(f"{np.exp(abs(difference)):.3g}")
-    return f"{f'{times:,.0f}' if 100 <= times < 1e12 else f'{times:,.3g}'} times {'less' if difference < 0 else 'more'} probable"
+    text = or_scientific(times, ",.0f" if times >= 100 else ".3g", high=1e12, digits=3)
+    return f"{text} times {'less' if difference < 0 else 'more'} probable"

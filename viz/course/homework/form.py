@@ -16,6 +16,7 @@ from functools import partial
 from typing import Any
 
 from core.errors import InputError
+from viz.number_text import signed
 
 Truth = Callable[[], Any]
 _SAMPLES = ((3.0, 5.0, 2.0), (7.0, 2.0, 4.0), (4.0, 9.0, 3.0), (6.0, 6.0, 6.0))
@@ -170,5 +171,5 @@ def told(question: Question, truth: Any) -> str:
     if question.kind == "expression":
         values = dict(zip(question.letters, (_SHARES if question.shares else _SAMPLES)[0], strict=False))
         shown = ", ".join(f"{name} = {value:g}" for name, value in values.items())
-        return question.why.format(f"{truth(**values):.6g} for {shown}")
-    return question.why.format(f"{truth:.6g}" if question.kind == "number" else truth)
+        return question.why.format(f"{signed(truth(**values), '.6g')} for {shown}")
+    return question.why.format(signed(truth, ".6g") if question.kind == "number" else truth)

@@ -12,9 +12,9 @@ from viz.charts import evidence as pictures
 from viz.charts import marks
 from viz.course import errata
 from viz.course.errata import KINDS, Erratum, Evidence, Panel
-from viz.course.errata.entry import shown
 from viz.instruments.kit import origin
 from viz.labels import formulas, literal
+from viz.number_text import number
 from viz.shell.pages import Cite
 from viz.widgets import engine_client, page_parts
 
@@ -61,14 +61,15 @@ def _panel(key: str, panel: Panel) -> None:
     if panel.form == "table":
         st.markdown(f"**{formulas(panel.title)}**")
         cells = [
-            ["" if math.isnan(value) else shown(value, panel.places) for value in row] for row in panel.values
+            ["" if math.isnan(value) else number(value, panel.places, grouped=True) for value in row]
+            for row in panel.values
         ]
         st.table(
             pd.DataFrame(cells, index=list(panel.rows), columns=list(panel.columns)), border="horizontal"
         )
         return
     told = "; ".join(
-        f"{name}: {', '.join(shown(v, panel.places) for v in row)}"
+        f"{name}: {', '.join(number(v, panel.places, grouped=True) for v in row)}"
         for name, row in zip(panel.rows, panel.values, strict=True)
     )
     if panel.form == "weights":
@@ -81,7 +82,7 @@ def _panel(key: str, panel: Panel) -> None:
 def evidence_bars(panel: Panel) -> marks.vega.Layers:
     """Return the numbers of a panel as bars; one that is not a number is labelled so."""
     labels = [
-        "no number" if math.isnan(value) else shown(value, panel.places)
+        "no number" if math.isnan(value) else number(value, panel.places, grouped=True)
         for row in panel.values
         for value in row
     ]

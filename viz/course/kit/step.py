@@ -32,6 +32,7 @@ from viz.course.kit.question import Question
 from viz.instruments import heatmap
 from viz.instruments.kit import origin
 from viz.labels import literal
+from viz.number_text import signed
 from viz.widgets import exhibit_parts, page_parts
 
 COVERED = "Comes after your guess."
@@ -184,5 +185,5 @@ def describe(table: pd.DataFrame) -> str:
     'a 1,200, b 3'
     """
     column = next(values for _, values in table.items() if values.dtype.kind in "biuf")
-    form = "{:,}" if column.dtype.kind in "iu" else "{:.3g}"
-    return ", ".join(f"{name} {form.format(value)}" for name, value in column.items())
+    form = "," if column.dtype.kind in "iu" else ".3g"
+    return ", ".join(f"{name} {signed(value, form)}" for name, value in column.items())

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from viz.course.shared.positions import Formula, distance_profile
+from viz.number_text import number
 
 PRINTED_D512: tuple[tuple[int, str], ...] = (
     (0, "0.8414"),
@@ -34,18 +35,6 @@ class Entry:
     printed: str | None = None
 
 
-def digits(value: float, places: int = 4, cut: bool = False) -> str:
-    """A number to `places` digits, rounded, or cut off as the slides do.
-
-    >>> digits(0.841471), digits(0.841471, cut=True)
-    ('0.8415', '0.8414')
-    """
-    if cut:
-        value = math.trunc(value * 10**places) / 10**places
-    text = f"{value:.{places}f}"
-    return text.removeprefix("-") if float(text) == 0 else text
-
-
 def entry(formula: Formula, position: int, dimension: int, printed: str | None = None) -> Entry:
     """One number of PE(position).
 
@@ -53,9 +42,8 @@ def entry(formula: Formula, position: int, dimension: int, printed: str | None =
     '0.8219'
     """
     value = float(formula.at(np.array([float(position)]))[0, dimension])
-    return Entry(
-        dimension, formula.name_of(dimension), value, digits(value), digits(value, cut=True), printed
-    )
+    cut = math.trunc(value * 10**4) / 10**4
+    return Entry(dimension, formula.name_of(dimension), value, number(value, 4), number(cut, 4), printed)
 
 
 def worked_d4(position: int = 1) -> tuple[Entry, ...]:

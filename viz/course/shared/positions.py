@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from core.errors import InputError
 from core.layers.positions import Variant, alibi_bias, alibi_slopes, frequencies, rotary, sinusoidal_at
+from viz.number_text import signed
 
 Array = NDArray[np.float64]
 
@@ -53,7 +54,7 @@ class Formula:
         """The dimension as a plain formula: ``sin(pos / 100)``."""
         divisor = self.wavelengths()[dimension] / (2 * math.pi)
         wave = "cos" if dimension % 2 else "sin"
-        return f"{wave}(pos)" if math.isclose(divisor, 1) else f"{wave}(pos / {divisor:.4g})"
+        return f"{wave}(pos)" if math.isclose(divisor, 1) else f"{wave}(pos / {signed(divisor, '.4g')})"
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 import torch
 
 from core import masks
-from core.analysis.arithmetic.digits import format_number
 from core.layers.attention import masked_softmax
 from core.layers.recurrent.alignment import gaussian
 from core.layers.scores import Cosine, ScaledDot
@@ -21,12 +20,11 @@ from viz.course.sheets.form import (
     agreed_all,
     below,
     inside,
-    listed,
     rounded,
     total,
     vector,
 )
-from viz.number_text import trimmed
+from viz.number_text import number, row_of_numbers, trimmed
 
 
 def tenths(chance: random.Random, low: float, high: float) -> float:
@@ -50,7 +48,7 @@ def _shares(scores: Sequence[float]) -> tuple[list[float], float, list[Step]]:
 
 def _divided(powers: Sequence[float], whole: float, weights: Sequence[float]) -> Step:
     lines = (
-        f"frac{{ {trimmed(p)} }}{{ {trimmed(whole)} }} = {format_number(w, 3)}"
+        f"frac{{ {trimmed(p)} }}{{ {trimmed(whole)} }} = {number(w, 3)}"
         for p, w in zip(powers, weights, strict=True)
     )
     return Step("Each exponential divided by the sum:", below(*lines))
@@ -64,7 +62,7 @@ def softmax_row(chance: random.Random) -> Exercise:
     weights = agreed_all([power / whole for power in powers], softmax(scores).tolist(), 3)
     return Exercise(
         "The table has the words and their scores $s_i$. What is the attention weight $a_i$ of each word after softmax? Three decimals.",
-        f"{listed(weights, 3)}. Rounded, the weights add up to {format_number(sum(weights), 3)}.",
+        f"{row_of_numbers(weights, 3)}. Rounded, the weights add up to {number(sum(weights), 3)}.",
         (*steps, _divided(powers, whole, weights)),
         {"scores": tuple(scores)},
         weights,
@@ -84,7 +82,7 @@ def scaled_score(chance: random.Random) -> Exercise:
     answer = agreed(raw / root, score.item(), 3)
     return Exercise(
         f"A query and a key have $d = {d}$ numbers each. What is their dot product, and what is the scaled score $s = frac{{ q ^T k }}{{ sqrt{{ d }} }}$? Three decimals.",
-        f"Dot product {trimmed(raw)}; score {listed([answer], 3)}.",
+        f"Dot product {trimmed(raw)}; score {number(answer, 3)}.",
         (
             Step(
                 "The products of the numbers, added:",
@@ -94,9 +92,7 @@ def scaled_score(chance: random.Random) -> Exercise:
                 ),
             ),
             Step("The divisor:", f"sqrt{{ {d} }} = {trimmed(root)}"),
-            Step(
-                "Divided:", f"s = frac{{ {trimmed(raw)} }}{{ {trimmed(root)} }} = {format_number(answer, 3)}"
-            ),
+            Step("Divided:", f"s = frac{{ {trimmed(raw)} }}{{ {trimmed(root)} }} = {number(answer, 3)}"),
         ),
         {"q": tuple(q), "k": tuple(k)},
         (raw, answer),
@@ -140,7 +136,7 @@ def masked_row(chance: random.Random) -> Exercise:
     shut = ", ".join(words[j] for j in range(5) if j not in open_keys) or "none"
     return Exercise(
         f"The scores of the query “{words[row]}” (word {row + 1} of 5) are in the table. The layer uses {said}. Cross out the masked keys, then compute the row of attention weights. Three decimals.",
-        f"Masked: {shut}. Weights: {listed(weights, 3)}.",
+        f"Masked: {shut}. Weights: {row_of_numbers(weights, 3)}.",
         (
             Step(
                 f"Masked keys get the weight 0 whatever their score: {shut}. The softmax is over the other keys."
@@ -168,7 +164,7 @@ def weighted_sum(chance: random.Random) -> Exercise:
         f"z_{i + 1} = "
         + total(
             [f"{trimmed(a)} · {inside(v[i])}" for a, v in zip(weights, values, strict=True)],
-            format_number(result[i], 2),
+            number(result[i], 2),
         )
         for i in range(2)
     ]
@@ -197,7 +193,7 @@ def cosine(chance: random.Random) -> Exercise:
     answer = agreed(dot / (lengths[0] * lengths[1]), exact, 3)
     return Exercise(
         "What is the cosine score $s = frac{ q ^T k }{ || q || · || k || }$ of this query and this key? Three decimals.",
-        f"{listed([answer], 3)}.",
+        f"{number(answer, 3)}.",
         (
             Step(
                 "The dot product:",
@@ -215,7 +211,7 @@ def cosine(chance: random.Random) -> Exercise:
             ),
             Step(
                 "Divided:",
-                f"s = frac{{ {trimmed(dot)} }}{{ {trimmed(lengths[0])} · {trimmed(lengths[1])} }} = {format_number(answer, 3)}",
+                f"s = frac{{ {trimmed(dot)} }}{{ {trimmed(lengths[0])} · {trimmed(lengths[1])} }} = {number(answer, 3)}",
             ),
         ),
         {"q": tuple(q), "k": tuple(k)},
@@ -242,7 +238,7 @@ def local(chance: random.Random) -> Exercise:
     power = rounded(gap * gap / (2 * sigma**2))
     return Exercise(
         f"Local attention predicts the position $p = {trimmed(centre)}$ with a window of $D = {half}$ on each side, so $sigma = frac{{ D }}{{ 2 }}$. The alignment gives position $s = {place}$ the weight {trimmed(weight)}. By which factor $e ^{{ - ( s - p ) ^2 / ( 2 sigma ^2 ) }}$ does the Gaussian multiply it, and what is the new weight? Three decimals.",
-        f"Factor {listed([factor], 3)}; weight {listed([answer], 3)}.",
+        f"Factor {number(factor, 3)}; weight {number(answer, 3)}.",
         (
             Step("The standard deviation:", f"sigma = frac{{ {half} }}{{ 2 }} = {trimmed(sigma)}"),
             Step(
@@ -250,7 +246,7 @@ def local(chance: random.Random) -> Exercise:
                 f"frac{{ ( {place} - {trimmed(centre)} ) ^2 }}{{ 2 · {trimmed(sigma)} ^2 }} = frac{{ {trimmed(gap * gap)} }}{{ {trimmed(2 * sigma**2)} }} = {trimmed(power)}",
             ),
             Step("The factor:", f"e ^{{ - {trimmed(power)} }} = {trimmed(bell)}"),
-            Step("The product:", f"{trimmed(weight)} · {trimmed(bell)} = {format_number(answer, 3)}"),
+            Step("The product:", f"{trimmed(weight)} · {trimmed(bell)} = {number(answer, 3)}"),
         ),
         {"p": centre, "D": half, "s": place, "weight": weight},
         (factor, answer),

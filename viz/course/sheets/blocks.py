@@ -7,7 +7,6 @@ import random
 
 import torch
 
-from core.analysis.arithmetic.digits import format_number
 from core.layers.norm import LayerNorm
 from core.layers.positions import rotary, sinusoidal_at
 from viz.course.shared.sizes import attention, encoder_layer, feed_forward, norm
@@ -19,12 +18,11 @@ from viz.course.sheets.form import (
     agreed_all,
     below,
     inside,
-    listed,
     rounded,
     total,
     vector,
 )
-from viz.number_text import trimmed
+from viz.number_text import number, row_of_numbers, trimmed
 
 BASE = 10_000
 
@@ -36,13 +34,13 @@ def position(chance: random.Random) -> Exercise:
     angles = [at * 1.0, at / 100]
     vector_ = agreed_all([f(angle) for angle in angles for f in (math.sin, math.cos)], exact, 3)
     lines = [
-        f"{name} ( {trimmed(angle)} ) = {format_number(vector_[2 * j + i], 3)}"
+        f"{name} ( {trimmed(angle)} ) = {number(vector_[2 * j + i], 3)}"
         for j, angle in enumerate(angles)
         for i, name in enumerate(("sin", "cos"))
     ]
     return Exercise(
         f"The sinusoidal position encoding of width $d = {d}$ gives position $t$ the numbers $sin ( t · theta_j )$ and $cos ( t · theta_j )$ with $theta_j = {BASE} ^{{ - 2 j / d }}$, for $j = 0$ and $j = 1$, a sine and a cosine in turn. What is the vector of position {at}? Angles in radians, three decimals.",
-        f"$[ {' ; '.join(format_number(one, 3) for one in vector_)} ]$.",
+        f"$[ {row_of_numbers(vector_, 3, ' ; ')} ]$.",
         (
             Step(
                 "The frequencies:",
@@ -90,7 +88,7 @@ def rotated(chance: random.Random) -> Exercise:
     answer = agreed(score, float(exact[0] @ exact[1]), 2)
     return Exercise(
         f"Rotary positions turn the query $q = {vector(q)}$ by its position, {m} radians, and the key $k = {vector(k)}$ by its position, {n} radians: $( a , b )$ becomes $( a cos t - b sin t , a sin t + b cos t )$. What is the score $q ^T k$ of the turned vectors (no scaling, two decimals)? What is it when both stand 5 positions later?",
-        f"{listed([answer], 2)}; the same 5 positions later, because only the distance {abs(m - n)} counts.",
+        f"{number(answer, 2)}; the same 5 positions later, because only the distance {abs(m - n)} counts.",
         (
             Step(f"The query turned by {m}:", q_angle),
             Step("", q_line),
@@ -100,7 +98,7 @@ def rotated(chance: random.Random) -> Exercise:
                 "Their dot product:",
                 total(
                     [f"{inside(a)} · {inside(b)}" for a, b in zip(q_at, k_at, strict=True)],
-                    format_number(answer, 2),
+                    number(answer, 2),
                 ),
             ),
         ),
@@ -124,12 +122,12 @@ def layer_norm(chance: random.Random) -> Exercise:
         exact = LayerNorm(4).double()(torch.tensor(summed, dtype=torch.float64)).tolist()
     result = agreed_all([one / deviation for one in away], exact, 3)
     quotients = (
-        f"frac{{ {trimmed(a)} }}{{ {trimmed(deviation)} }} = {format_number(y, 3)}"
+        f"frac{{ {trimmed(a)} }}{{ {trimmed(deviation)} }} = {number(y, 3)}"
         for a, y in zip(away, result, strict=True)
     )
     return Exercise(
         "A position of the residual stream holds $x$, and the sublayer gives $z$. Add them and apply layer norm to the sum: mean 0, variance 1 over the four numbers (divide by 4; gain 1, bias 0, and leave out the small $epsilon$). Three decimals.",
-        f"$[ {' ; '.join(format_number(one, 3) for one in result)} ]$.",
+        f"$[ {row_of_numbers(result, 3, ' ; ')} ]$.",
         (
             Step("The residual sum:", f"x + z = {vector(summed)}"),
             Step("The mean:", f"mu = frac{{ {' + '.join(map(inside, summed))} }}{{ 4 }} = {trimmed(mean)}"),
@@ -210,14 +208,14 @@ def factorised(chance: random.Random) -> Exercise:
     share = agreed(small / whole, small / whole, 3)
     return Exercise(
         f"A vocabulary has $V = {vocab}$ tokens, the layers have width $d = {d}$. How many parameters does an embedding matrix $V × d$ have? ALBERT has a matrix $V × E$ with $E = {e}$ and maps $E$ numbers to $d$ (with a bias): how many parameters are these, and what share of the first number? Three decimals.",
-        f"{whole}; {small}; {listed([share], 3)}.",
+        f"{whole}; {small}; {number(share, 3)}.",
         (
             Step("One matrix:", f"V · d = {vocab} · {d} = {whole}"),
             Step(
                 "The narrow matrix and the map after it:",
                 f"V · E + E · d + d = {vocab * e} + {e * d} + {d} = {small}",
             ),
-            Step("The share:", f"frac{{ {small} }}{{ {whole} }} = {format_number(share, 3)}"),
+            Step("The share:", f"frac{{ {small} }}{{ {whole} }} = {number(share, 3)}"),
         ),
         {"V": vocab, "d": d, "E": e},
         (whole, small, share),

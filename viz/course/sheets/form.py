@@ -132,7 +132,7 @@ def vector(values: Sequence[float], decimals: int = MIDDLE) -> str:
     >>> vector([1, -2.5])
     '[ 1 ; −2.5 ]'
     """
-    return "[ " + " ; ".join(trimmed(value, decimals) for value in values) + " ]"
+    return "[ " + row_of_numbers(values, decimals, " ; ", short=True) + " ]"
 
 
 def total(terms: Sequence[str], result: str) -> str:
@@ -143,12 +143,3 @@ def total(terms: Sequence[str], result: str) -> str:
 def below(*lines: str) -> str:
     """Lines one below the other."""
     return f"lines{{ {' }{ '.join(lines)} }}" if len(lines) > 1 else "".join(lines)
-
-
-def listed(values: Sequence[float], decimals: int) -> str:
-    """Numbers of an answer, with their decimals all.
-
-    >>> listed([0.5, 0.25], 3)
-    '0.500, 0.250'
-    """
-    return row_of_numbers(values, decimals)

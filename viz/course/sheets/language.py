@@ -11,7 +11,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from core.analysis.arithmetic.digits import format_number
 from core.data.texts import texts
 from core.maths import log_softmax
 from core.serving.engine import default
@@ -24,10 +23,9 @@ from viz.course.sheets.form import (
     agreed,
     below,
     inside,
-    listed,
     rounded,
 )
-from viz.number_text import trimmed
+from viz.number_text import number, trimmed
 
 WRITER, FILLER = "gpt-mini", "bert-mini"
 TRANSLATORS = ("rnn-en-es", "bahdanau-en-es", "translator-en-es")
@@ -97,7 +95,7 @@ def perplexity(chance: random.Random) -> Exercise:
     loss, answer = agreed(mean, exact, 3), agreed(math.exp(mean), math.exp(exact), 1)
     return Exercise(
         f"{WRITER} gave the next {n} tokens of a text these probabilities. What is the cross-entropy per token (the mean of $- ln p$, in nats; three decimals), and what the perplexity (one decimal)?",
-        f"Cross-entropy {listed([loss], 3)} nats; perplexity {listed([answer], 1)}, the uncertainty of a choice among that many equally probable tokens.",
+        f"Cross-entropy {number(loss, 3)} nats; perplexity {number(answer, 1)}, the uncertainty of a choice among that many equally probable tokens.",
         (
             Step(
                 "The surprisal of each token:",
@@ -106,7 +104,7 @@ def perplexity(chance: random.Random) -> Exercise:
                 ),
             ),
             Step("Their mean:", f"frac{{ {' + '.join(map(trimmed, costs))} }}{{ {n} }} = {trimmed(mean)}"),
-            Step("Its exponential:", f"e ^{{ {trimmed(mean)} }} = {format_number(answer, 1)}"),
+            Step("Its exponential:", f"e ^{{ {trimmed(mean)} }} = {number(answer, 1)}"),
         ),
         {"p": tuple(chances)},
         (loss, answer),
@@ -144,11 +142,11 @@ def masked_loss(chance: random.Random) -> Exercise:
     rank = sum(q > wanted for _, q in best)
     return Exercise(
         f"One word of a text is masked: “{word}”. {FILLER} gives it the probability {trimmed(p)}. What does this word add to the loss, in nats ($- ln p$, three decimals) and in bits ($- log_2 p$, two decimals)? What would it add if the {len(best)} most probable tokens were equally probable?",
-        f"{listed([loss], 3)} nats, {listed([bits], 2)} bits. With equal probabilities: {listed([math.log(len(best))], 3)} nats"
+        f"{number(loss, 3)} nats, {number(bits, 2)} bits. With equal probabilities: {number(math.log(len(best)), 3)} nats"
         + (" (the masked word is not among them)." if rank == len(best) else "."),
         (
             Step("In nats:", f"- ln ( {trimmed(p)} ) = {trimmed(nats)}"),
-            Step("In bits:", f"frac{{ {trimmed(nats)} }}{{ ln ( 2 ) }} = {format_number(bits, 2)}"),
+            Step("In bits:", f"frac{{ {trimmed(nats)} }}{{ ln ( 2 ) }} = {number(bits, 2)}"),
             Step(
                 "With equal probabilities:",
                 f"- ln frac{{ 1 }}{{ {len(best)} }} = {trimmed(rounded(math.log(len(best)), 3), 3)}",
@@ -157,7 +155,7 @@ def masked_loss(chance: random.Random) -> Exercise:
         {"p": p, "n": len(best)},
         (loss, bits, rounded(math.log(len(best)), 3)),
         ("most probable", *(token for token, _ in best)),
-        (("probability", *(format_number(q, 3) for _, q in best)),),
+        (("probability", *(number(q, 3) for _, q in best)),),
         room=4,
     )
 
@@ -246,7 +244,7 @@ def bleu(chance: random.Random) -> Exercise:
     product = rounded(parts[0] * parts[1])
     return Exercise(
         "Compute BLEU of the translation against the reference with single words and pairs of words only: $BP · sqrt{ p_1 · p_2 }$. Each reference word or pair can be matched once. The brevity penalty $BP$ is $e ^{ 1 - r / c }$ where the translation ($c$ words) is shorter than the reference ($r$ words), else 1. Three decimals.",
-        f"{listed([answer], 3)}.",
+        f"{number(answer, 3)}.",
         (
             Step(
                 "Words and pairs of words of the translation that occur in the reference:",
@@ -261,9 +259,7 @@ def bleu(chance: random.Random) -> Exercise:
                 f"The translation has {c} words, the reference {r}:",
                 f"BP = e ^{{ 1 - {r} / {c} }} = {trimmed(brief)}" if c < r else "BP = 1",
             ),
-            Step(
-                "Together:", f"{trimmed(brief)} · sqrt{{ {trimmed(product)} }} = {format_number(answer, 3)}"
-            ),
+            Step("Together:", f"{trimmed(brief)} · sqrt{{ {trimmed(product)} }} = {number(answer, 3)}"),
         ),
         {"candidate": " ".join(candidate), "reference": " ".join(reference)},
         (answer,),

@@ -12,7 +12,7 @@ from viz.charts import marks
 from viz.instruments import heatmap
 from viz.instruments.kit import origin
 from viz.labels import distinct, literal, percent, visible
-from viz.number_text import true_minus
+from viz.number_text import number
 from viz.shell import state
 from viz.widgets import controls, page_parts
 from viz.workspace.compare.compared import LETTERS, Compared, Pair, Pane
@@ -172,7 +172,7 @@ def _looks(comparison: Compared, pane: int, row: int) -> str:
 
 def _figures(pair: Pair) -> str:
     named = {"correlation": pair.likeness.correlation, "cosine": pair.likeness.cosine}
-    return "".join(true_minus(f", {name} {value:.2f}") for name, value in named.items() if np.isfinite(value))
+    return "".join(f", {name} {number(value)}" for name, value in named.items() if np.isfinite(value))
 
 
 def notes(comparison: Compared, pair: Pair) -> list[str]:

@@ -17,6 +17,7 @@ from viz.instruments.candidates.candidates import Bar, SampledNumber, Way
 from viz.instruments.kit import origin
 from viz.instruments.timeline.timeline import Moment
 from viz.labels import literal, percent, query_and_key, visible
+from viz.number_text import whole_from
 from viz.shell import state
 from viz.widgets.input_hints import is_shipped
 from viz.workspace.decode.sampling_arithmetic import title, way
@@ -203,7 +204,7 @@ def sentence(data: Any) -> str:
     where = f"After “{tail(before)}”" if before else "At the start"
     token = "the end of the text" if step.ends else f"“{bare(step.token)}”"
     effective = float(np.exp(step.entropy))
-    about = f"{effective:.1f}" if effective < 9.95 else f"{effective:,.0f}"
+    about = whole_from(effective, 9.95, ".1f")
     hesitates = f"the perplexity of this step is about {about} (entropy {step.entropy / np.log(2):.2f} bits)"
     if effective < 1.05:
         hesitates = f"the entropy is almost 0: {step.entropy / np.log(2):.2f} bits"

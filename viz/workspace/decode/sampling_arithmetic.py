@@ -11,11 +11,11 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass
 
-from core.analysis.arithmetic.digits import format_number, parse_number
+from core.analysis.arithmetic.digits import parse_number
 from core.decoding.choose import Candidate, Choice
 from core.decoding.filters import Filter, NotAllowed
 from core.decoding.step import Step
-from viz.number_text import ordinal
+from viz.number_text import number, ordinal
 
 FEWEST, MOST = 3, 10
 """Decimals of a score: as few as give the probability that is shown."""
@@ -83,10 +83,10 @@ def _stages(
     candidate: Candidate, filters: Sequence[Filter], log_sum: float, kept: int, decimals: int
 ) -> tuple[tuple[Stage, ...], bool]:
     """Return the stages with so many decimals, and whether they end in the probability that the candidate has."""
-    now = format_number(candidate.logit, decimals)
+    now = number(candidate.logit, decimals)
     found = [Stage("logit z", "", now)]
-    for number, each in enumerate(filters):
-        put, now = _PUT[each.name](each, now, candidate.measures[number], decimals)
+    for place, each in enumerate(filters):
+        put, now = _PUT[each.name](each, now, candidate.measures[place], decimals)
         found.append(Stage(title(each), put, now))
         if candidate.cut_by == each.name:
             break
@@ -113,17 +113,15 @@ def _penalised(each: Filter, now: str, stands: float, decimals: int) -> tuple[st
     if not stands:
         return UNSEEN, now
     by, up = f"{_setting(each):g}", parse_number(now) > 0
-    return f"{now} {'/' if up else '·'} {by}", format_number(
+    return f"{now} {'/' if up else '·'} {by}", number(
         parse_number(now) / float(by) if up else parse_number(now) * float(by), decimals
     )
 
 
 def _cooled(each: Filter, now: str, largest: float, decimals: int) -> tuple[str, str]:
-    top, by = format_number(largest, decimals), f"{_setting(each):g}"
+    top, by = number(largest, decimals), f"{_setting(each):g}"
     off = f"− {top}" if largest >= 0 else f"+ {top.removeprefix('−')}"
-    return f"({now} {off}) / {by}", format_number(
-        (parse_number(now) - parse_number(top)) / float(by), decimals
-    )
+    return f"({now} {off}) / {by}", number((parse_number(now) - parse_number(top)) / float(by), decimals)
 
 
 def _ranked(each: Filter, now: str, rank: float, decimals: int) -> tuple[str, str]:
@@ -202,8 +200,8 @@ def power(x: float, digits: int) -> str:
         return "0"
     tens = math.floor(x / math.log(10))
     if -4 <= tens < 6:
-        return format_number(math.exp(x), max(digits - 1 - tens, 0))
-    return f"{10 ** (x / math.log(10) - tens):.{digits - 1}f}·10^{{{format_number(tens, 0)}}}"
+        return number(math.exp(x), max(digits - 1 - tens, 0))
+    return f"{number(10 ** (x / math.log(10) - tens), digits - 1)}·10^{{{number(tens, 0)}}}"
 
 
 def probability(logprob: float) -> str:
@@ -216,7 +214,7 @@ def probability(logprob: float) -> str:
     for decimals in range(DIGITS, 13):
         if logprob >= 0 or value(text) < 1:
             break
-        text = format_number(math.exp(logprob), decimals)
+        text = number(math.exp(logprob), decimals)
     return text
 
 
@@ -226,33 +224,33 @@ def value(text: str) -> float:
     >>> value("1.473·10^{6}"), value("0.3679")
     (1473000.0, 0.3679)
     """
-    number, _, tens = text.partition("·10^{")
-    return float(f"{number}e{tens.rstrip('}').replace('−', '-') or 0}")
+    factor, _, tens = text.partition("·10^{")
+    return float(f"{factor}e{tens.rstrip('}').replace('−', '-') or 0}")
 
 
 def logarithm(text: str) -> float:
     """Return ln of a text of `power`, also of a number that no float can hold."""
-    number, _, tens = text.partition("·10^{")
+    factor, _, tens = text.partition("·10^{")
     return (
-        math.log(float(number)) + math.log(10) * int(tens.rstrip("}").replace("−", "-") or 0)
-        if float(number)
+        math.log(float(factor)) + math.log(10) * int(tens.rstrip("}").replace("−", "-") or 0)
+        if float(factor)
         else -math.inf
     )
 
 
 def _half(text: str) -> float:
     """Return half a unit of the last digit that is shown."""
-    number, _, tens = text.partition("·10^{")
+    factor, _, tens = text.partition("·10^{")
     return (
         0.5
-        * 10.0 ** (int(tens.rstrip("}").replace("−", "-") or 0) - len(number.partition(".")[2]))
+        * 10.0 ** (int(tens.rstrip("}").replace("−", "-") or 0) - len(factor.partition(".")[2]))
         * (1 + 1e-9)
     )
 
 
-def _on_its_side(number: float, limit: float) -> str:
+def _on_its_side(amount: float, limit: float) -> str:
     """Return a number in as few decimals as leave it on its side of the limit."""
     decimals = FEWEST
-    while (parse_number(format_number(number, decimals)) < limit) != (number < limit) and decimals < 12:
+    while (parse_number(number(amount, decimals)) < limit) != (amount < limit) and decimals < 12:
         decimals += 1
-    return format_number(number, decimals)
+    return number(amount, decimals)

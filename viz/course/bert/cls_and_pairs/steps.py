@@ -18,7 +18,7 @@ from viz.course.exhibit import Folds
 from viz.instruments import heatmap
 from viz.instruments.kit import origin
 from viz.labels import distinct, list_values, percent, shorten, visible
-from viz.number_text import number
+from viz.number_text import number, row_of_numbers
 from viz.shell import present_layout
 from viz.widgets import controls, exhibit_parts, page_parts
 
@@ -176,11 +176,11 @@ def arithmetic(params: Params, used: Using) -> Folds:
     )
     controls.segmented("Score of", range(len(CLASSES)), SLUG + "label", said.best, CLASSES.__getitem__)
     powers = np.exp(z - z.max())
-    chances = ", ".join(f"{p:.4f}" for p in said.chances)
-    above = ", ".join(f"{power:.4f}" for power in powers)
+    chances = row_of_numbers(said.chances, 4)
+    above = row_of_numbers(powers, 4)
     symbols = {
         "h_cls": f"{number(said.hidden[0], 3)}, …",
-        "b": ", ".join(number(value, 3) for value in said.bias),
+        "b": row_of_numbers(said.bias, 3),
         "p_cls": chances,
     }
     return Folds(

@@ -25,6 +25,7 @@ from viz.course.exhibit import Folds
 from viz.course.shared.wilson_interval import wilson
 from viz.instruments.kit import origin
 from viz.labels import list_values, percent, visible
+from viz.number_text import row_of_numbers
 from viz.widgets import controls, engine_client, exhibit_parts, page_parts
 
 ASKED = (2.0, 0.0, 0.0)
@@ -100,7 +101,7 @@ def mix(params: Params, found: Chains) -> Folds:
         {"model": MODEL, "place": place, "w": params.w, "only": params.alone},
         told,
         {"elmo.mixture": {"gamma": f"{params.gamma:g}"}},
-        (r"s = (" + r",\ ".join(f"{s:.4f}" for s in made.weights) + ")",),
+        (r"s = (" + row_of_numbers(made.weights, 4, r",\ ") + ")",),
         look={"lengths": _lengths(params.text)},
     )
 
@@ -170,7 +171,7 @@ def learned(params: Params, found: object) -> Folds:
 
 def _lengths(text: str) -> str:
     found = engine_client.submit(("elmo.lengths", text), lambda: lengths(text), 60 * len(text))
-    return ", ".join(f"{length:.1f}" for length in found)
+    return row_of_numbers(found, 1)
 
 
 def _alone(layer: int) -> str:

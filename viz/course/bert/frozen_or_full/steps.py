@@ -15,6 +15,7 @@ from viz.course.bert.frozen_or_full import read
 from viz.course.bert.frozen_or_full.params import FROZEN, FULL, NAMES, SLUG, TASKS, TRAINED, WAYS, Params
 from viz.course.exhibit import Folds
 from viz.labels import percent
+from viz.number_text import number
 from viz.widgets import exhibit_parts, page_parts
 
 FIRST = "before the first step"
@@ -175,7 +176,7 @@ def weights(count: float) -> str:
     >>> weights(1200.0), weights(0.0)
     ('1,200', 'stays')
     """
-    return f"{count:,.0f}" if count else "stays"
+    return number(count, 0, grouped=True) if count else "stays"
 
 
 def listed(table: pd.DataFrame, label: Callable[[float], str]) -> str:

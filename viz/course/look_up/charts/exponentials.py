@@ -16,7 +16,7 @@ from viz import theme
 from viz.charts.parts import vega
 from viz.charts.parts.figures import draw_once
 from viz.labels import phrase
-from viz.number_text import or_scientific, power_of_ten
+from viz.number_text import power_of_ten, two_digits
 
 Array = np.ndarray[Any, np.dtype[Any]]
 CROSS = "M-1,-0.6L-0.6,-1L0,-0.4L0.6,-1L1,-0.6L0.4,0L1,0.6L0.6,1L0,0.4L-0.6,1L-1,0.6L-0.4,0Z"
@@ -133,15 +133,9 @@ def _mark(
         "y": place,
         "colour": theme.CATEGORICAL[3 if lost else 0],
         "form": CROSS if lost else "circle",
-        "text": f"{phrase(name)}: {_power(value)}",
+        "text": f"{phrase(name)}: {two_digits(value, 1e-4, 99.5)}",
         "align": "right" if side == "left" else "left",
         "baseline": "bottom" if above else "top",
         "dx": -8 if side == "left" else 8,
         "dy": -5 if above else 6,
     }
-
-
-def _power(value: float) -> str:
-    if not np.isfinite(value):
-        return "∞"
-    return or_scientific(value, ".2g", 1e-4, 99.5, digits=2)

@@ -10,7 +10,7 @@ from viz.course.exhibit import Folds
 from viz.course.look_up.retrieval import charts, memory_read
 from viz.course.look_up.retrieval.editing import edited
 from viz.course.look_up.retrieval.params import MEMORIES, SLUG, Params, pack
-from viz.number_text import true_minus
+from viz.number_text import row_of_numbers, true_minus
 from viz.shell import state
 from viz.widgets import exhibit_parts, page_parts
 
@@ -34,7 +34,7 @@ def reading(params: Params, _: object) -> Folds:
     )
     row = min(params.row, rows)
     read = memory_read.read_row(table, key, row - 1) if row else memory_read.read(table, key, beta)
-    vector = ", ".join(f"{value:.3f}" for value in read.vector)
+    vector = row_of_numbers(read.vector, 3)
     of = f"A memory of {rows} rows of {len(key)} numbers"
     if told:
         figure = charts.memory(table, read.weights, read.vector, key)

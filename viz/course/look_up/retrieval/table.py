@@ -14,7 +14,7 @@ from viz.course.look_up.retrieval.charts import look_up_table, sharpening
 from viz.course.look_up.retrieval.editing import edited
 from viz.course.look_up.retrieval.look_up import softmax
 from viz.course.look_up.retrieval.params import SHARPNESS, SLUG, Params, condition, pack_rows
-from viz.number_text import three_digits
+from viz.number_text import row_of_numbers, softmax_weight
 from viz.widgets import exhibit_parts, page_parts
 
 CURVE = np.concatenate([np.linspace(0, 5, 61), np.linspace(5.25, 50, 180)])
@@ -69,8 +69,8 @@ def soft(params: Params, _: object) -> Folds:
         f"Weights {weights.round(2).tolist()} at β = {beta:g}.",
     )
     page_parts.summary(
-        f"Query “{asked}”, β = {beta:g}: {ids[best]} gets {_told(weights[best])}, the smallest weight is "
-        f"{_told(weights.min())}; uniform weights would be {1 / len(ids):.4f} each."
+        f"Query “{asked}”, β = {beta:g}: {ids[best]} gets {softmax_weight(weights[best])}, the smallest weight is "
+        f"{softmax_weight(weights.min())}; uniform weights would be {1 / len(ids):.4f} each."
     )
     room = exhibit_parts.presenting()
     if not room:  # it moves both pictures: between them, and before a room below both
@@ -101,7 +101,7 @@ def soft(params: Params, _: object) -> Folds:
     )
     if room:
         params.show(SLUG, "sharpness")
-    shown_fits, shown_weights = (r",\; ".join(f"{v:.4f}" for v in row) for row in (fits, weights))
+    shown_fits, shown_weights = (row_of_numbers(row, 4, r",\; ") for row in (fits, weights))
     return Folds(
         lambda: _frame(rows, similarity=answer.similarity, match=fits, weight=weights),
         {"fits": fits, "weights": weights, "sharpness": [beta]},
@@ -129,14 +129,3 @@ def _table(params: Params) -> None:
 def _frame(rows: tuple[persons.Row, ...], **columns: Iterable[object]) -> pd.DataFrame:
     lists: dict[str, Any] = {name: list(values) for name, values in columns.items()}
     return pd.DataFrame(list(rows), columns=list(persons.COLUMNS)).assign(**lists)
-
-
-def _told(weight: float) -> str:
-    """A weight of softmax: however sharp, never told as 0 or 1.
-
-    >>> _told(0.98), _told(0.99999)
-    ('0.9800', 'over 0.999')
-    """
-    if 0.00005 <= weight < 0.99995:
-        return f"{weight:.4f}"
-    return three_digits(min(weight, 1 - 1e-12))  # in floats e^−46 beside 1 is lost

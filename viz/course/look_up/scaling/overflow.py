@@ -25,7 +25,7 @@ def overflow(params: Params, data: maths.Drawn) -> Folds:
     score = state.read(SLUG + "asked_score", params.score, state.whole_number(0, 200))
     scores = three(score)
     plain, safe = (maths.in_float32(scores, safe=way) for way in (False, True))
-    first = [_weight(found.weights[0]) for found in (plain, safe)]
+    first = [number(float(found.weights[0])) for found in (plain, safe)]
     told = exhibit_parts.predict(
         f"{SLUG}overflow",
         f"Three scores, {row_of_numbers(scores, 0)}, in 32-bit numbers. e^s / Σ e^s, computed as written: what is the first weight?",
@@ -75,7 +75,7 @@ def overflow(params: Params, data: maths.Drawn) -> Folds:
 
 
 def _summed(scores: tuple[float, ...], found: maths.Softmax, *, safe: bool) -> str:
-    weights = ", ".join(_weight(w) for w in found.weights)
+    weights = row_of_numbers(found.weights)
     if safe:
         return (
             f"{row_of_numbers(found.inputs, 0)} go into exp: none above 0, so none above 1, and the sum is {number(found.total)}. The weights are {weights}. "
@@ -110,7 +110,7 @@ def _exponentials(params: Params) -> pd.DataFrame:
                     "": "largest subtracted" if safe else "plain",
                     "into exp": number(float(s), 0),
                     "eˢ": f"{float(e):.3g}",
-                    "weight": _weight(w),
+                    "weight": number(float(w)),
                 }
             )
     return pd.DataFrame(rows).set_index("")
@@ -118,7 +118,3 @@ def _exponentials(params: Params) -> pd.DataFrame:
 
 def _power(value: float) -> str:
     return or_scientific(value, ".2f", high=1e6, digits=2, times=" × ")
-
-
-def _weight(value: float) -> str:
-    return number(float(value)) if math.isfinite(value) else NOT_A_NUMBER

@@ -17,7 +17,7 @@ from viz.course.look_up.soft_and_hard import charts, maths
 from viz.course.look_up.soft_and_hard.params import Params
 from viz.course.shared.scene import HARBOUR
 from viz.labels import percent
-from viz.number_text import true_minus
+from viz.number_text import in_brackets, true_minus
 from viz.shell import state
 from viz.widgets import controls, exhibit_parts, page_parts
 
@@ -235,7 +235,9 @@ def _both_reads(params: Params, data: maths.Data) -> None:
     st.text(true_minus(said))
     equation_view.show("soft.mix", SLUG, values={"n": "24"}, marks=MARKS)
     equation_view.show("hard.draw", SLUG, marks=MARKS)
-    st.text(f"Red, green, blue of the soft read: {_three(read)}; of the mean of {n:,} draws: {_three(mean)}.")
+    st.text(
+        f"Red, green, blue of the soft read: {in_brackets(read, 3)}; of the mean of {n:,} draws: {in_brackets(mean, 3)}."
+    )
 
 
 def _both_gradients(data: maths.Data) -> None:
@@ -255,7 +257,3 @@ def _both_gradients(data: maths.Data) -> None:
         f"that of the mean of {len(data.drawn):,} is {plain / root:.5f} and {based / root:.5f}."
     )
     st.text(true_minus(said))
-
-
-def _three(colour: maths.Array) -> str:
-    return "(" + ", ".join(f"{value:.3f}" for value in colour) + ")"

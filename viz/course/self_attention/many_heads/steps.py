@@ -14,7 +14,7 @@ from viz.course.self_attention.many_heads.grids import grids, named, shapes
 from viz.course.self_attention.many_heads.maths import Ways
 from viz.course.self_attention.many_heads.params import SLUG, WORDS, Params
 from viz.labels import percent
-from viz.number_text import number
+from viz.number_text import MINUS, number, row_of_numbers
 from viz.widgets import exhibit_parts, page_parts
 
 TENSORS = ("x", "project", "q", "k", "v", "scores", "pattern", "heads", "merged", "out", "out_unswapped")
@@ -192,5 +192,6 @@ def folds(data: Ways, equations: Sequence[str], latex: Sequence[str], known: boo
 
 def vector(values: np.ndarray, places: int = 2) -> str:
     """The first six numbers in brackets, in LaTeX."""
-    some = [f"{value:.{places}f}" for value in values[:6]]
-    return "(" + ",\\ ".join([*some, *([r"\dots"] if len(values) > 6 else [])]) + ")"
+    more = r",\ \dots" if len(values) > 6 else ""
+    first = row_of_numbers(values[:6], places, r",\ ").replace(MINUS, "-")
+    return f"({first}{more})"

@@ -18,7 +18,7 @@ from viz.course.self_attention.masks.steps import tell
 from viz.course.shared import masks, masks_batch, masks_panels
 from viz.instruments import heatmap
 from viz.labels import distinct, percent
-from viz.number_text import number, tiny
+from viz.number_text import number, percent_or_power, tiny
 from viz.shell import present_layout
 from viz.widgets import engine_client, exhibit_parts, page_parts
 
@@ -148,17 +148,12 @@ def _finite(params: Params, data: Matrices) -> None:
             figure, SLUG + "leak", "Largest leak of a row over the number in place of minus infinity."
         )
     row, most = found.worst
-    told = f"Largest leak: “{names[row]}” puts {_share(most)} on masked words; with −∞ exactly 0."
+    told = (
+        f"Largest leak: “{names[row]}” puts {percent_or_power(most, 2)} on masked words; with −∞ exactly 0."
+    )
     if inside:
         told += f" Added before the division, the number itself is divided by √{p} = {number(math.sqrt(p))}."
     page_parts.summary(told + ("" if data.allowed.any(-1).all() else NOTHING))
-
-
-def _share(part: float) -> str:
-    """A share in percent that never rounds something to nothing."""
-    if part >= 0.0005 or part == 0:
-        return percent(part, 2)
-    return f"{100 * part:.0e}%".replace("e-0", "e-").replace("-", "−")
 
 
 def _row(data: Matrices, query: int, key: int) -> None:

@@ -14,7 +14,7 @@ from viz.course.self_attention.masks.params import SEES, SLUG, Params
 from viz.course.shared.maps import side_by_side
 from viz.instruments.kit import origin
 from viz.labels import distinct, percent
-from viz.number_text import number, or_exactly_zero, tiny, without_percent_sign
+from viz.number_text import number, or_exactly_zero, tiny, two_digits, without_percent_sign
 from viz.widgets import controls, engine_client, exhibit_parts, page_parts
 
 BACK = "only back, by a mask"
@@ -188,7 +188,7 @@ def mask(params: Params, data: read.Head) -> Folds:
 
 
 def _apart(gap: float) -> str:
-    return or_exactly_zero(gap, f"at most {gap:.2g}")
+    return or_exactly_zero(gap, f"at most {two_digits(gap)}")
 
 
 def tell(text: str, at: read.Head, changed: str = "") -> None:

@@ -27,7 +27,7 @@ from viz.course.self_attention.positional_encoding.params import (
 from viz.course.shared import position_evidence
 from viz.course.shared.positions import Formula, choose_dimensions
 from viz.exhibit_text import read
-from viz.number_text import signed, true_minus
+from viz.number_text import signed
 from viz.shell import links
 from viz.widgets import controls, exhibit_parts, page_parts
 
@@ -187,7 +187,7 @@ def _entries(entries: Sequence[position_evidence.Entry]) -> None:
     rows = [
         {"i": str(entry.dimension)}
         | ({} if entry.printed else {"PE(pos, i)": entry.formula})
-        | {"value": signed(entry.value, ".9f"), "rounded": true_minus(entry.rounded)}
+        | {"value": signed(entry.value, ".9f"), "rounded": entry.rounded}
         | ({"printed": entry.printed} if entry.printed else {})
         for entry in entries
     ]

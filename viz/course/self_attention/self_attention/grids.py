@@ -33,15 +33,6 @@ def products(one: Array, other: Array, places: int | None = None) -> str:
     return " + ".join(f"{inside(a, places)}·{inside(b)}" for a, b in zip(one, other, strict=True))
 
 
-def vector(values: Array, places: int | None = None) -> str:
-    """Numbers in brackets.
-
-    >>> vector(np.array([1.0, -1.0]))
-    '(1, −1)'
-    """
-    return "(" + ", ".join(trimmed(v) if places is None else number(v, places) for v in values) + ")"
-
-
 class Grids:
     """The matrices of one run on the board: `data` has words and `found`; `at` is the word that is marked."""
 

@@ -7,10 +7,10 @@ import numpy as np
 from viz.course.exhibit import Folds
 from viz.course.self_attention.self_attention import boards, folds
 from viz.course.self_attention.self_attention.folds import ALL, MIX, ONE, QUESTION, SCORES
-from viz.course.self_attention.self_attention.grids import products, vector
+from viz.course.self_attention.self_attention.grids import products
 from viz.course.self_attention.self_attention.params import SLUG, Data, Params, at_of
 from viz.labels import distinct, percent
-from viz.number_text import number, trimmed
+from viz.number_text import in_brackets, number, trimmed
 from viz.shell import present_layout
 from viz.widgets import exhibit_parts, page_parts
 
@@ -51,7 +51,7 @@ def _which(data: Data, params: Params) -> bool:
     answer = names[best[0]] if len(best) == 1 else TIE
     return exhibit_parts.predict(
         SLUG + "which",
-        f"The query of “{names[at]}” is {vector(data.found.q[at])}. Multiply it with each key: which product is the largest?",
+        f"The query of “{names[at]}” is {in_brackets(data.found.q[at], 4, short=True)}. Multiply it with each key: which product is the largest?",
         (*(name for name, allowed in zip(names, may, strict=True) if allowed), TIE),
         answer,
         ". ".join(
@@ -91,7 +91,7 @@ def numbers(step: int, data: Data, params: Params, known: bool) -> str:
             else f"{told}. The same word always has the same numbers."
         )
     if step == ONE:
-        return f"“{names[at]}”, {vector(found.x[at])}, has the query {vector(found.q[at])}, the key {vector(found.k[at])} and the value {vector(found.v[at])}. Touch a weight to change it."
+        return f"“{names[at]}”, {in_brackets(found.x[at], 4, short=True)}, has the query {in_brackets(found.q[at], 4, short=True)}, the key {in_brackets(found.k[at], 4, short=True)} and the value {in_brackets(found.v[at], 4, short=True)}. Touch a weight to change it."
     if step == ALL:
         same = "need not be equal" if p != r else "happen to be equal"
         return f"p = {p} for Q and K, r = {r} for V: they {same}. {2 * d * p + d * r} weights serve {n} words, or a thousand."
@@ -130,7 +130,7 @@ def _made(data: Data, params: Params, names: list[str], at: int, known: bool) ->
         sums = ", ".join(number(total) for total in data.printed.sums)
         return f"As printed, V A: the weights of each word sum to {sums} instead of 1, and the result is off by up to {number(data.printed.gap)}."
     return (
-        f"“{names[at]}” becomes {vector(found.z[at], 2)}: "
+        f"“{names[at]}” becomes {in_brackets(found.z[at])}: "
         + " + ".join(
             f"{number(a)} of “{name}”" for a, name in zip(found.weights[at], names, strict=True) if a >= 0.005
         )
@@ -142,10 +142,5 @@ def formula(data: Data, params: Params) -> str:
     """The worked example in words: v_student = 0.7 v_I + 0.2 v_am + 0.1 v_a."""
     example, mixed = data.example, data.mixed
     pairs = list(zip(mixed.weights, example.words, strict=True))[: len(example.others) + (params.own)]
-    total = " + ".join(f"{_share(a)} v({word})" for a, word in pairs)
-    return f"v({example.word}) = {total} = {vector(mixed.mix, 2)}. The weights sum to {number(mixed.weights.sum())}."
-
-
-def _share(value: float) -> str:
-    """0.7 where it is that, else three decimals."""
-    return f"{value:.1f}" if abs(value - round(value, 1)) < 5e-5 else f"{value:.3f}"
+    total = " + ".join(f"{trimmed(a, 3)} v({word})" for a, word in pairs)
+    return f"v({example.word}) = {total} = {in_brackets(mixed.mix)}. The weights sum to {number(mixed.weights.sum())}."

@@ -13,6 +13,7 @@ from plotly.subplots import make_subplots
 from viz import theme
 from viz.charts.parts.figures import draw_once
 from viz.charts.parts.plotted import HIDDEN, QUIET, add_arrow, add_note, apply_frame, legend_above, plain_text
+from viz.number_text import decade, power_of_ten
 
 Array = np.ndarray[Any, np.dtype[Any]]
 BOX = (0.34, 0.085)
@@ -88,7 +89,7 @@ def by_depth(
                 type="log",
                 range=[low, high],
                 tickvals=[10.0**p for p in powers],
-                ticktext=[_power(p) for p in powers],
+                ticktext=[decade(p) if -3 <= p <= 3 else power_of_ten(p) for p in powers],
                 tickfont={"size": 16},
                 **at,
             )
@@ -111,10 +112,6 @@ def _decades(values: Array) -> tuple[float, float]:
 def _powers(low: float, high: float) -> list[int]:
     whole = list(range(int(np.ceil(low)), int(np.floor(high)) + 1))
     return whole[:: max(1, round(len(whole) / 4))]
-
-
-def _power(power: int) -> str:
-    return f"{10.0**power:g}" if -3 <= power <= 3 else f"10<sup>{'−' if power < 0 else ''}{abs(power)}</sup>"
 
 
 WAYS = {  # what stands on the way up, with its height; where the side way leaves and where it ends

@@ -18,14 +18,13 @@ from viz.course.transformer.residual_norm.sums import (
     LAYERS,
     SLUG,
     columns,
-    factor,
     pick_model,
     signal_and_gradient,
 )
 from viz.course.transformer.residuals import Sum
 from viz.instruments import heatmap
 from viz.labels import distinct, visible
-from viz.number_text import number
+from viz.number_text import number, two_digits
 from viz.widgets import engine_client, exhibit_parts, page_parts
 
 CALLED = {"post": "post-norm", "pre": "pre-norm", "worded": "as worded"}
@@ -224,8 +223,8 @@ def orders(params: Params, data: Sum) -> Folds:
         )
     d = found[called]
     page_parts.summary(
-        f"{formula}, {called}: after {LAYERS} layers the signal is {factor(d.signal[-1])}, and the gradient "
-        f"at the start {factor(d.gradient[0] / d.gradient[-1])} times that at the end. {_trained(params)}"
+        f"{formula}, {called}: after {LAYERS} layers the signal is {two_digits(d.signal[-1])}, and the gradient "
+        f"at the start {two_digits(d.gradient[0] / d.gradient[-1])} times that at the end. {_trained(params)}"
     )
     return Folds(
         lambda: pd.DataFrame(columns(found, ", ", ("signal", "gradient"))).rename_axis("layers passed"),

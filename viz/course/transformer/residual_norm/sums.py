@@ -16,7 +16,7 @@ from viz.course.transformer.residual_norm.charts import Panel, by_depth
 from viz.course.transformer.residual_norm.params import Params
 from viz.course.transformer.residuals import Sum
 from viz.labels import percent, visible
-from viz.number_text import number, or_scientific
+from viz.number_text import number, two_digits
 from viz.widgets import engine_client, exhibit_parts, page_parts
 
 SLUG = "residual_norm."
@@ -34,15 +34,6 @@ FARES = (
     "higher, but lower than for a uniform guess",
     "higher than for a uniform guess",
 )
-
-
-def factor(value: float) -> str:
-    """A positive number over many powers of ten, to two digits.
-
-    >>> factor(0.0123), factor(12.3), factor(2.345e-10), factor(39471.0)
-    ('0.012', '12', '2.3\\xa0·\\xa010⁻¹⁰', '3.9\\xa0·\\xa010⁴')
-    """
-    return or_scientific(float(f"{value:.2g}"), "g", 1e-3, 1e4, digits=2, times="\u00a0·\u00a0")
 
 
 def pick_model(params: Params) -> None:
@@ -147,8 +138,8 @@ def without(params: Params, data: Sum) -> Folds:
     back = d.gradient[0] / d.gradient[-1]
     page_parts.summary(
         f"{'With' if params.residual == 'on' else 'Without'} sums: after {LAYERS} layers the signal is "
-        f"{factor(d.signal[-1] / d.signal[0])} times what came in, and the gradient at the start is "
-        f"{factor(back)} times that at the end."
+        f"{two_digits(d.signal[-1] / d.signal[0])} times what came in, and the gradient at the start is "
+        f"{two_digits(back)} times that at the end."
         + (
             " The gradient does not vanish, but the signal keeps growing: that is what the norm is for."
             if params.residual == "on"
