@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import doctest
 import gc
+import linecache
 import logging
 import os
 import random
@@ -19,7 +19,6 @@ import torch
 import tried_once  # noqa: F401 - a tokenizer that was accepted is not tried again
 from chromium import CHROMIUM, CHROMIUM_FLAGS
 from hypothesis import settings
-from hypothesis.internal.conjecture import providers
 from opened_once import _all_as_they_were_opened  # noqa: F401 - a fixture
 from redis_server import REDIS, Redis, started_redis
 
@@ -27,8 +26,14 @@ torch.set_num_threads(1)
 threadpoolctl.threadpool_limits(1, "blas")
 
 
-# Before each example in a docstring the debugger asks for the state of all files whose lines are known: a third of their time
-doctest._OutputRedirectingPdb.reset = lambda self: None
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """Run the examples of a docstring without asking before each whether any file whose lines are known has changed: a third of their time."""
+    if not isinstance(item, pytest.DoctestItem):
+        return (yield)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(linecache, "checkcache", lambda filename=None: None)
+        return (yield)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -144,12 +149,7 @@ def logged() -> Iterator[Callable[..., list[logging.LogRecord]]]:
         end()
 
 
-# Hypothesis reads the source of every module of ours for numbers to try, for five seconds a process; those of the tests are their own
-providers._get_local_constants = lambda: providers._local_constants
 # machines are shared: no time limit an example
 settings.register_profile("atlas", deadline=None, derandomize=True, max_examples=15)
 settings.register_profile("deep", deadline=None, max_examples=500)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "atlas"))
-if settings.get_current_profile_name() == "atlas":
-    # one draw in forty would be a constant of our code, of which each file is parsed: 5 s, and other examples after each change
-    providers._get_local_constants = lambda: providers._local_constants
