@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from core.analysis.attention.aggregate import aggregate_heads, rollout
     from core.analysis.attention.measures import entropy
     from core.analysis.attribution.ablation_sweep import ModelInput, ablation_effects, gradient_estimates
+    from core.analysis.attribution.composition import composition
     from core.analysis.attribution.erasing import deletion_curve
+    from core.analysis.attribution.integrated_gradients import integrated_gradients
     from core.analysis.attribution.logit_attribution import attribute
     from core.analysis.attribution.patching import head_patch, make_pair, position_patch, restored_share
     from core.analysis.attribution.score_parts import score_parts, scores_of_attending
@@ -37,11 +39,13 @@ __all__ = [
     "attribute",
     "cell_arithmetic",
     "compare_patterns",
+    "composition",
     "deletion_curve",
     "entropy",
     "gradient_estimates",
     "head_patch",
     "input_gradient",
+    "integrated_gradients",
     "jensen_shannon",
     "logit_lens",
     "make_pair",
@@ -62,7 +66,9 @@ _MODULES = {
     "attention.aggregate": ("aggregate_heads", "rollout"),
     "attention.measures": ("entropy",),
     "attribution.ablation_sweep": ("ModelInput", "ablation_effects", "gradient_estimates"),
+    "attribution.composition": ("composition",),
     "attribution.erasing": ("deletion_curve",),
+    "attribution.integrated_gradients": ("integrated_gradients",),
     "attribution.logit_attribution": ("attribute",),
     "attribution.patching": ("head_patch", "make_pair", "position_patch", "restored_share"),
     "attribution.score_parts": ("score_parts", "scores_of_attending"),

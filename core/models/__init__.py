@@ -95,14 +95,18 @@ class Kind:
         return getattr(config, self.depth) if self.layered else 1
 
     def module(self, network: nn.Module, layer: int) -> Any:
-        """Return the attention module behind a path: `encoder.layer.0` is `encoder.0`, `layer.0` is `layers.0`, and beside layers
+        """Return the attention module behind a path: in layers a part of `block`, beside layers
         `decoder.attn` is `decoder.attend`, `words.attn` is `summaries.words`."""
         if not self.layered:
             return network.get_submodule(
                 f"summaries.{self.stack}" if self.has_learned_queries else f"{self.stack}.attend"
             )
+        return self.block(network, layer).get_submodule(self.leaf)
+
+    def block(self, network: nn.Module, layer: int) -> nn.Module:
+        """Return the layer that has an attention in layers: `encoder.layer.0` is `encoder.0`, `layer.0` is `layers.0`."""
         stack = self.stack.removesuffix(".layer") if "." in self.stack else f"{self.stack}s"
-        return network.get_submodule(f"{stack}.{layer}.{self.leaf}")
+        return network.get_submodule(f"{stack}.{layer}")
 
     def terms(self, network: nn.Module, layer: int) -> Terms:
         """Return how an attention in layers makes its scores, as it says itself; nothing of another."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -45,6 +45,7 @@ class PictureConfig:
     ValueError: patch=15 does not divide image=224
     """
 
+    order: ClassVar[str] = "pre"
     n_layers: int = 12
     n_heads: int = 12
     d_model: int = 768

@@ -43,6 +43,13 @@ class ModelInput:
     def run(self, model: Model, **options: Any) -> Run:
         return model.run(self.text, target=self.target, pair=self.pair, **options)
 
+    def check_target(self, model: Model) -> None:
+        """Check that a translator's target is given, so that all runs are about one translation. Raises InputError."""
+        if model.spec.has_source and self.target is None:
+            raise InputError(
+                "There is no target.", "Runs are compared on one and the same translation.", "Give target."
+            )
+
 
 def all_heads(model: Model, kind: str) -> Iterator[tuple[int, int]]:
     """Yield (layer, head) of every head of a kind."""
@@ -84,10 +91,7 @@ def ablation_effects(
     would write something else, and the rows would no longer be about the same thing.
     Raises InputError for a translator without a target.
     """
-    if model.spec.has_source and item.target is None:
-        raise InputError(
-            "There is no target.", "Heads are compared on one and the same translation.", "Give target."
-        )
+    item.check_target(model)
     before, flat = output.value(item.run(model, keep=()).scores), replace(output, row=0)
     each = LayerAblation(model, item.text, kind, target=item.target, pair=item.pair)
     rows = [

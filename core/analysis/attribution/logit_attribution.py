@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from torch import nn
 
 from core.abilities import ASKABLE
 from core.analysis.attribution.target_token import OutputTarget, read_positions
@@ -279,9 +278,7 @@ def _walk_layer(
     """Go back through the sub-layers of one block, adding each one's contribution."""
     trace, row, network = walk.run.trace, walk.row, walk.run.model.network
     modules = {kind: kind.module(network, layer) for kind in kinds}
-    block: nn.Module = network.get_submodule(
-        (stack.removesuffix(".layer") if "." in stack else f"{stack}s") + f".{layer}"
-    )
+    block = kinds[0].block(network, layer)
     post = getattr(walk.run.model.config, "order", "post") == "post"
     steps: list[Kind | None] = [*kinds, *([None] if hasattr(block, "ffn") else [])]
     outs = [
