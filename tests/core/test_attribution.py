@@ -11,6 +11,8 @@ import torch
 import core
 from core.analysis.attribution.logit_attribution import KEEP, _BackwardWalk, attribute
 from core.analysis.attribution.target_token import OutputTarget
+from core.data import doodles
+from core.data.drawings import example_drawings
 from tests.core.test_logit_lens import CASES, TEXT, case
 from tests.core.test_run import build as build_other
 
@@ -66,6 +68,16 @@ def test_cross_attention_has_its_own_part():
     run = case("transformer-pre").run(TEXT, target="Ella tiene un auto.")
     found = attribute(run, OutputTarget(2, 40))
     assert set(found.heads) == {"causal", "cross"} and np.abs(found.heads["cross"]).max() > 1e-3
+
+
+def test_the_parts_of_a_picture_add_up_to_the_score_of_its_class():
+    run = core.open_model("vit-doodles").run(doodles.as_text(example_drawings().pixels[0]))
+    for against in (None, 0):
+        found = attribute(run, OutputTarget(0, 1, against, "none"))
+        assert found.total == pytest.approx(found.logit, abs=1e-5) and set(found.embedding) == {
+            "token",
+            "position",
+        }
 
 
 def test_a_model_whose_output_is_no_sum_over_layers_is_refused():

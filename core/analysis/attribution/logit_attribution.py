@@ -100,6 +100,8 @@ def attribute(run: Run, output: OutputTarget) -> Attribution:
 def _embedding(walk: _BackwardWalk, stack: str) -> dict[str, float]:
     """Go back through what precedes the first layer, and return what the rows of its tables added, by name."""
     embed, prefix = walk.run.model.network.embed, stack.removesuffix("layer")
+    if f"{prefix}embed.token" not in walk.run.trace:  # a picture is embedded before its encoder begins
+        prefix = ""
     if "to_model" in embed:
         walk.linear(embed["to_model"])
     if "norm" in embed:
@@ -182,7 +184,8 @@ class _BackwardWalk:
             self._words(network, x, target)
         else:
             self._task(network, target)
-        norm = getattr(network, "final_norm", None) or getattr(network, "decoder_norm", None)
+        names = ("final_norm", "decoder_norm", "encoder_norm")
+        norm = next((found for name in names if (found := getattr(network, name, None)) is not None), None)
         if norm is not None:
             self.norm(norm, x)
 
