@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from core.errors import InputError
     from core.model import Model
     from core.run import Attention, Run
+    from core.scoring.over_texts import over
     from core.trace import OFF, Recorder, Tap, Trace, record
 
 __version__ = "0.2.0"
@@ -40,6 +41,7 @@ __all__ = [
     "edits",
     "masks",
     "open_model",
+    "over",
     "record",
     "wrap",
 ]
@@ -48,6 +50,7 @@ _PLACES = {
     "wrap": "checkpoints.wrapped",
     "InputError": "errors",
     "Model": "model",
+    "over": "scoring.over_texts",
     **dict.fromkeys(("Beam", "Greedy", "Sample", "Step", "decode"), "decoding"),
     **dict.fromkeys(("Attention", "Run"), "run"),
     **dict.fromkeys(("OFF", "Recorder", "Tap", "Trace", "record"), "trace"),

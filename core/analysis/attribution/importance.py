@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+import torch
 
 from core.analysis.attention.measures import contributions
 from core.analysis.task_outputs import activation_of
@@ -15,13 +16,15 @@ from core.errors import InputError
 from core.maths import log_softmax, sigmoid
 from core.model import Model
 from core.run import Run
-from core.trace import Edit
+from core.trace import Edit, Recorder, ready
 
 if TYPE_CHECKING:
     from jaxtyping import Float
 
 
 Array = np.ndarray
+HIDDEN_LOGITS = 2**24
+"""Logits that are computed at once while tokens are hidden one by one: 64 MB."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,35 @@ def token_losses(run: Run, truth: str | None = None) -> Float[Array, " row"]:
     scores = run.scores[rows].astype(np.float64)
     each = activation_of(run.model) == "sigmoid"
     return -(np.log(sigmoid(scores)) if each else log_softmax(scores))[np.arange(len(rows)), wanted]
+
+
+def hidden_token_losses(run: Run, edits: Sequence[Edit] = ()) -> Float[Array, " pos"]:
+    """Return -log p, in nats, of each token of a text while it alone is hidden: the pseudo-loss of a masked language model.
+
+    Salazar et al. 2020, Eq. (1); the model reads the text once per token, with `edits`. The marks around the text are not predicted.
+    Raises InputError for a model that fills no blanks.
+    """
+    model, side = run.model, run.side.without_padding
+    if not model.can("fill_blanks"):
+        rule = f"Hidden tokens are predicted by a masked language model; {model.lacks('fill_blanks')}"
+        raise InputError(f"{model.name} fills no blanks.", rule, "Choose another model.")
+    marks, output = frozenset(side.marks), model.outputs["logits"]
+    places = [place for place in range(len(side.ids)) if place not in marks]
+    if not places:
+        raise InputError("The text holds no word.", "A token is hidden at a time.", "Give a longer text.")
+    at_once = max(1, HIDDEN_LOGITS // (len(side.ids) * model.config.n_vocab))
+    losses: list[float] = []
+    for first in range(0, len(places), at_once):
+        some = places[first : first + at_once]
+        rows = [(*side.ids[:place], model.tokenizer.mask, *side.ids[place + 1 :]) for place in some]
+        batch = model.batch([replace(side, ids=row) for row in rows], None)
+        tap = Recorder((), ready(model, edits))
+        with torch.inference_mode():
+            scores = output.compute("logits", model.network, model.network(batch, tap=tap), batch.real, tap)
+        each = torch.arange(len(some))
+        log_p = scores[each, some].double().log_softmax(-1)
+        losses += (-log_p[each, [side.ids[place] for place in some]]).tolist()
+    return np.array(losses)
 
 
 def _rows_and_targets(run: Run, truth: str | None) -> tuple[list[int], list[int]]:

@@ -17,7 +17,7 @@ from core.data.texts import Example, Links, Sentence, texts
 from core.errors import InputError
 from core.model import Model
 from core.models import Kind
-from core.run import Attention
+from core.run import Attention, Run
 
 Scores = dict[str, np.ndarray]
 TextScores = dict[str, tuple[Scores, Scores]]
@@ -108,7 +108,11 @@ def _score_battery_sentence(model: Model, sentence: Sentence, kinds: Sequence[st
 
 def score_example(model: Model, example: Example, kinds: Sequence[Kind]) -> TextScores:
     """Return the scores of a text for each head of these kinds, and the controls; between two texts with their links, of a picture by its patches."""
-    run = model.run(example.text, target=example.target, keep=KEEP)
+    return score_run(model.run(example.text, target=example.target, keep=KEEP), kinds, example.links)
+
+
+def score_run(run: Run, kinds: Sequence[Kind], links: Links = ()) -> TextScores:
+    """Return the scores that `score_example` gives, of a text that was run with its patterns."""
     found: dict[str, tuple[Scores, Scores]] = {}
     for kind in kinds:
         if run.side.values is not None and are_patches(run.tokens):
@@ -117,9 +121,14 @@ def score_example(model: Model, example: Example, kinds: Sequence[Kind]) -> Text
             continue
         crosses = kind.queries != kind.keys and not kind.has_learned_queries
         attention = run.attention(kind.name, by="word", writing=crosses)
-        links = example.links if crosses else ()
         found[kind.name] = (
-            dict(measures(attention, links, learned_query=kind.has_learned_queries or crosses)),
+            dict(
+                measures(
+                    attention,
+                    links if crosses else (),
+                    learned_query=kind.has_learned_queries or crosses,
+                )
+            ),
             {},
         )
     return found

@@ -1,0 +1,195 @@
+"""Texts of a data set, one after another: from a list, an iterator, or a file with one text per line or in a column.
+
+A text that cannot be read keeps its line and the reason, so that one bad line does not end the reading of a million.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TextIO
+
+from core.errors import InputError
+
+MOST_LETTERS = 100_000
+"""Characters of one text: longer ones are refused before they are split into tokens."""
+MOST_READ = 2**22
+"""Characters of one line of a file that are read; the rest of the line is passed over."""
+SEPARATORS = {".csv": ",", ".tsv": "\t"}
+COLUMN = "text"
+"""The column that is read of a file with several, where none is named."""
+
+
+@dataclass(frozen=True)
+class TextLine:
+    """One text with its line, counted from 1: the line of a file on which it begins, or its place in a list. With an `error` it cannot be used."""
+
+    line: int
+    text: str
+    error: str = ""
+
+
+def read_texts(
+    texts: str | Path | Iterable[str], *, column: str | None = None, encoding: str = "utf-8"
+) -> Iterator[TextLine]:
+    """Yield the texts of a list, an iterator, or a file, each when it is asked for.
+
+    A string is the path of a file: of .csv and .tsv, or with `column`, the texts are the cells of that column (it may be left out where
+    there is one column, or one called "text"), else the lines. Raises InputError for a file that is not there or has no such column.
+    """
+    if isinstance(texts, str | Path):
+        yield from _file_lines(Path(texts), column, encoding)
+    elif column is not None:
+        rule = "A column is one of a file; a list has the texts themselves."
+        raise InputError(f"A column '{column}' is named of a list.", rule, "Leave column out.")
+    elif not isinstance(texts, Iterable):
+        rule = "They are a list, an iterator, or the path of a file."
+        raise InputError(f"The texts are given as {type(texts).__name__}.", rule, "Give a list of strings.")
+    else:
+        yield from (_text_line(number, text) for number, text in enumerate(texts, 1))
+
+
+def _text_line(number: int, text: object) -> TextLine:
+    """Return a text with the reason why it cannot be used, if there is one."""
+    wrong = ""
+    if not isinstance(text, str):
+        wrong = _reason(
+            f"The text is given as {type(text).__name__}.",
+            "A text is a string.",
+            "Give str(text), or leave it out.",
+        )
+        text = ""
+    elif not text.strip():
+        wrong = _reason(
+            "The text is empty.",
+            "Each text needs at least one word.",
+            "Delete the line, or write a text there.",
+        )
+    elif len(text) > MOST_LETTERS:
+        wrong = _too_long(f"{len(text):,}")
+        text = text[:MOST_LETTERS]
+    elif any("\udc80" <= letter <= "\udcff" for letter in text):
+        wrong = _reason(
+            "The text has bytes that its encoding does not have.",
+            "A file is read as UTF-8 unless encoding= names another.",
+            'Save it as UTF-8, or name its encoding: encoding="cp1252".',
+        )
+        text = text.encode("utf-8", "replace").decode()
+    return TextLine(number, text, wrong)
+
+
+def _too_long(letters: str) -> str:
+    return _reason(
+        f"The text has {letters} characters.",
+        f"A text has at most {MOST_LETTERS:,}.",
+        "Cut it into several texts.",
+    )
+
+
+def _reason(wrong: str, rule: str, remedy: str) -> str:
+    return str(InputError(wrong, rule, remedy))
+
+
+def _file_lines(path: Path, column: str | None, encoding: str) -> Iterator[TextLine]:
+    """Yield the texts of a file; where reading fails in its middle, a last line with the reason."""
+    number = 0
+    try:
+        with path.open("rb") as raw:
+            wide = raw.read(2) in (b"\xff\xfe", b"\xfe\xff")
+        if wide and encoding == "utf-8":
+            rule = "A file is read as UTF-8 unless encoding= names another."
+            raise InputError(f"{path.name} is UTF-16.", rule, 'Give encoding="utf-16", or save it as UTF-8.')
+        tables = column is not None or path.suffix.lower() in SEPARATORS
+        with path.open(encoding=encoding, errors="surrogateescape", newline="") as file:
+            for found in _cells(path, file, column) if tables else _lines(file):
+                number = found.line
+                yield found
+    except (OSError, LookupError, UnicodeError, csv.Error) as error:
+        failed = _unread(path, error)
+        if not number:
+            raise failed from None
+        yield TextLine(number + 1, "", str(failed))
+    if not number:
+        raise InputError(
+            f"{path.name} has no text.", "A file has one text per line.", "Give a file with text."
+        )
+
+
+def _unread(path: Path, error: Exception) -> InputError:
+    if isinstance(error, OSError):
+        rule = "A string is the path of a file of texts; texts themselves are a list."
+        return InputError(
+            f"No file '{path}' can be read: {error.strerror}.", rule, "Check the path, or write [text]."
+        )
+    return InputError(
+        f"{path.name} cannot be read: {error}.",
+        "encoding= is the encoding that the file has.",
+        "Name it, or save the file as UTF-8.",
+    )
+
+
+def _read_lines(file: TextIO) -> Iterator[str]:
+    """Yield the lines of a file with their ends and without a byte order mark; of one that is too long the beginning."""
+    while line := file.readline(MOST_READ):
+        rest = line
+        while len(rest) == MOST_READ and not rest.endswith(("\n", "\r")):
+            rest = file.readline(MOST_READ)
+        yield line.removeprefix("\ufeff")
+
+
+def _lines(file: TextIO) -> Iterator[TextLine]:
+    return (_text_line(number, line.rstrip("\r\n")) for number, line in enumerate(_read_lines(file), 1))
+
+
+def _cells(path: Path, file: TextIO, column: str | None) -> Iterator[TextLine]:
+    """Yield the cells of a column; a row that has none, or cannot be read, as a line with the reason."""
+    rows = csv.reader(_read_lines(file), delimiter=SEPARATORS.get(path.suffix.lower(), ","))
+    header = next(rows, [])
+    place = _column_index(path, header, column)
+    line = rows.line_num + 1
+    while True:
+        try:
+            row = next(rows)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            # a field above the limit of the module, or a bare carriage return
+            yield TextLine(
+                line, "", _too_long("too many") if "limit" in str(error) else _broken_row(str(error))
+            )
+        else:
+            if place < len(row):
+                yield _text_line(line, row[place])
+            elif row:
+                yield TextLine(line, "", _broken_row(f"it has {len(row)} of {len(header)} columns"))
+        line = rows.line_num + 1
+
+
+def _broken_row(problem: str) -> str:
+    rule = "A cell with a comma, a quote or a line end is in double quotes."
+    return _reason(
+        f"The row cannot be read: {problem}.", rule, "Mend the row, or save the table again as CSV."
+    )
+
+
+def _column_index(path: Path, header: Sequence[str], column: str | None) -> int:
+    name = column or (header[0] if len(header) == 1 else COLUMN)
+    if name in header:
+        return header.index(name)
+    if not header:
+        raise InputError(
+            f"{path.name} is empty.", "Its first line names the columns.", "Give a file with text."
+        )
+    wrong = (
+        f"{path.name} has no column '{name}'."
+        if column
+        else f"Which column of {path.name} has the texts is not clear."
+    )
+    rule = f"Its first line has the columns {', '.join(header)}."
+    raise InputError(
+        wrong,
+        rule,
+        f'Name one of them, as column="{header[0]}"; columns are split at {"tabs" if path.suffix == ".tsv" else "commas"}.',
+    )
