@@ -16,7 +16,8 @@ Attention of any other program, such as a Hugging Face model with output_attenti
 
 `kind` is one of `run.kinds` (None: the most telling one), `by` is "word" or "token", layers and heads count from 0.
 Where a head may be a word, "mean", "largest" and "rollout" join the heads of each layer (`core.analysis.attention.aggregate`).
-Each returns a `Picture`: the last line of a cell shows it, `.save("picture.html")` writes a page that works offline.
+Each returns a `Picture`: the last line of a cell shows it, `.save("picture.html")` writes a page that works offline,
+`.save("figure.svg")` (or .png, .pdf) a figure for a paper, and `.svg()` returns its text (both need Chromium and playwright).
 A layer, a head or a kind that the run does not have is an InputError that says which there are.
 """
 

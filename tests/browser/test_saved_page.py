@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
 import csv
+import io
+import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from PIL import Image
 from settling import settle
 from small_app import Visitor, saved
 from test_save import APP as APP
-from test_save import ENGLISH, EVIL
+from test_save import ENGLISH, EVIL, LOOK, SPANISH
+
+from viz.instruments.kit.figure import file_in
+from viz.instruments.kit.origin import Origin
+from viz.instruments.kit.picture import Picture
+from viz.instruments.words.words import WORDS, words_packet
 
 
 @pytest.mark.slow
@@ -91,3 +100,28 @@ def test_a_mask_is_saved_as_it_is_now(visit: Visitor, alone: Any, tmp_path: Path
     page.get_by_role("button", name="Undo").click()
     with np.load(saved(page, "npz", tmp_path)) as arrays:
         assert np.array_equal(arrays["allowed"], now)
+
+
+def test_python_saves_the_graphics_that_the_page_itself_saves(
+    chromium: Any, alone: Any, tmp_path: Path
+) -> None:
+    picture = Picture(
+        WORDS,
+        words_packet(LOOK, SPANISH, ENGLISH, reading=True, caption="Cross"),
+        origin=Origin(model="translator-en-es", text="She has a white car.", kind="cross", layer=1, head=5),
+    )
+    page = alone(picture.save(tmp_path / "words.html"))
+    assert asyncio.get_running_loop()  # that of the tests' Chromium: as in a notebook
+    text = picture.save(tmp_path / "words.svg").read_bytes()
+    assert text == saved(page, "svg", tmp_path).read_bytes() and b"layer 1, head 5" in text
+
+    def made(kind: str) -> bytes:
+        return file_in(chromium, picture.html(), kind, width=500, dark=True, scale=3)
+
+    with Image.open(io.BytesIO(made("png"))) as image:
+        width, height = image.width / 3, image.height / 3
+        assert width == 500 + 32 and max(image.convert("RGB").getpixel((0, 0))) < 60
+    pdf = made("pdf")
+    assert pdf.startswith(b"%PDF") and len(re.findall(rb"/Type /Page\b", pdf)) == 1
+    box = re.search(rb"/MediaBox \[0 0 ([\d.]+) ([\d.]+)\]", pdf)
+    assert [float(side) for side in box.groups()] == pytest.approx([0.75 * width, 0.75 * height], abs=1)

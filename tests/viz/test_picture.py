@@ -16,6 +16,7 @@ from tiny_models import write
 
 import core
 import viz
+from viz.instruments.kit.figure import launch
 from viz.instruments.kit.picture import Picture
 from viz.instruments.words.words import WORDS, words_packet
 
@@ -181,10 +182,54 @@ def test_a_page_is_written_and_its_place_returned(run: core.Run, tmp_path: Path)
     picture = viz.grid(run)
     path = picture.save(tmp_path / "heads.html")
     assert path == tmp_path / "heads.html" and path.read_text("utf-8") == picture.html()
-    for name in ("heads.png", "heads.svg", "heads"):
-        with pytest.raises(core.InputError, match=r"heads\.html"):
-            picture.save(tmp_path / name)
-        assert not (tmp_path / name).exists()
+    (tmp_path / "figures.svg").mkdir()
+    for name, options, message in [
+        ("heads.gif", {}, r"does not end in \.html, \.svg, \.png or \.pdf.*'heads\.html' or 'heads\.svg'"),
+        ("heads", {}, r"'heads\.html'"),
+        ("none/heads.svg", {}, "There is no folder '.*none'"),
+        ("figures.svg", {}, "figures.svg' is a folder.*picture.html'"),
+        ("again.html", {"dark": True, "width": 500}, "dark and width cannot be chosen for 'again.html'"),
+        ("again.svg", {"scale": 2}, "scale cannot be chosen"),
+        ("again.png", {"scale": float("nan")}, "scale=nan cannot be drawn. It is a number from 1 to 10"),
+        ("again.pdf", {"width": "500"}, "width='500' cannot be drawn"),
+    ]:
+        with pytest.raises(core.InputError, match=message):
+            picture.save(tmp_path / name, **options)
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["figures.svg", "heads.html"]
+
+
+def test_without_a_browser_a_graphic_is_refused_by_what_is_missing(
+    run: core.Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from playwright.sync_api import Error
+
+    class NoBrowser:
+        def launch(self, **way: str) -> None:
+            tried.append(way)
+            raise Error("no such file")
+
+    tried: list[dict[str, str]] = []
+    monkeypatch.delenv("CHROMIUM", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(
+        core.InputError,
+        match=r"\.png here: no Chromium was found that starts.*playwright install chromium.*\.html",
+    ):
+        launch(NoBrowser(), "png")
+    assert tried == [{}, {"channel": "chrome"}, {"channel": "msedge"}]
+    monkeypatch.setenv("CHROMIUM", "/none/chromium")
+    with pytest.raises(core.InputError, match="CHROMIUM names '/none/chromium', which does not start"):
+        launch(NoBrowser(), "png")
+    assert tried[3:] == [{"executable_path": "/none/chromium"}]
+
+    monkeypatch.setitem(sys.modules, "playwright.sync_api", None)
+    picture = viz.grid(run)
+    for save in (picture.svg, lambda: picture.save(tmp_path / "heads.svg")):
+        with pytest.raises(
+            core.InputError, match=r"the package playwright is not installed.*pip install playwright.*\.html"
+        ):
+            save()
+    assert not (tmp_path / "heads.svg").exists()
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ import numpy as np
 from core.errors import InputError
 from core.run.external_attention import ExternalAttention
 from viz.instruments.kit.component import Instrument, page
+from viz.instruments.kit.figure import WIDTH, figure_file
 from viz.instruments.kit.origin import Origin
 from viz.instruments.kit.payload import Packet
 
@@ -32,6 +33,16 @@ CROSSING = ("cross", "alignment")
 
 SUMMED = {"words": ("sentence", "word (key)"), "sentences": ("document", "sentence (key)")}
 """Kinds of attention whose query is a learned vector, with the names of rows and columns: a row sums up a sentence, or the document."""
+
+
+SAVED_AS = {
+    "html": frozenset[str](),
+    "htm": frozenset[str](),
+    "svg": frozenset({"width", "dark"}),
+    "pdf": frozenset({"width", "dark"}),
+    "png": frozenset({"width", "dark", "scale"}),
+}
+"""Endings of a file, and which options of `Picture.save` each has."""
 
 
 class Picture:
@@ -70,16 +81,56 @@ class Picture:
         between, after = rest.split("%%KIT%%%%CODE%%")
         return "".join([before, data, between, kit.decode(), code.decode(), after])
 
-    def save(self, path: str | Path) -> Path:
-        """Write the page to `path`, a name that ends in .html, and return it."""
+    def svg(self, *, width: float = WIDTH, dark: bool = False) -> str:
+        """Return the picture as SVG, the text that the page's own button Save makes: `width` pixels wide, on dark paper if `dark`.
+
+        It needs Chromium and playwright (`pip install playwright`). Raises InputError naming what is missing.
+        """
+        return figure_file(self.html(), "svg", width=width, dark=dark).decode()
+
+    def save(
+        self,
+        path: str | Path,
+        *,
+        width: float | None = None,
+        dark: bool | None = None,
+        scale: float | None = None,
+    ) -> Path:
+        """Write the picture to `path` and return it; its ending says as what.
+
+        .html is a page that works offline. .svg, .png and .pdf are what the page's own button Save makes, and need Chromium and playwright.
+
+        width: of the figure in pixels of the page, 1100 unless given. dark: on dark paper. scale: pixels of a PNG for one of the page, 2 unless given.
+        """
         out = Path(path)
-        if out.suffix.lower() not in (".html", ".htm"):
+        if out.is_dir():
             raise InputError(
-                f"'{out.name}' does not end in .html.",
-                "A picture is saved as a page that works offline; its button Save makes PNG, SVG and CSV in the browser.",
-                f"Save it as '{out.with_suffix('.html').name}'.",
+                f"'{out}' is a folder.",
+                "A picture is saved as a file.",
+                f"Name one in it, such as '{out / 'picture.html'}'.",
             )
-        out.write_text(self.html(), "utf-8")
+        kind = out.suffix.lower().removeprefix(".")
+        if kind not in SAVED_AS:
+            raise InputError(
+                f"'{out.name}' does not end in .html, .svg, .png or .pdf.",
+                "The ending says what is saved.",
+                f"Save it as '{out.with_suffix('.html').name}' or '{out.with_suffix('.svg').name}'.",
+            )
+        if not out.parent.is_dir():
+            raise InputError(
+                f"There is no folder '{out.parent}'.",
+                "A picture is saved into a folder that exists.",
+                "Make the folder, or choose another one.",
+            )
+        options = {"width": width, "dark": dark, "scale": scale}
+        given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
+        if unused := given.keys() - SAVED_AS[kind]:
+            raise InputError(
+                f"{' and '.join(sorted(unused))} cannot be chosen for '{out.name}'.",
+                "width and dark are for .svg, .png and .pdf, scale is for .png; a page takes them from its reader's browser.",
+                "Leave it out, or save the picture as .png.",
+            )
+        out.write_bytes(figure_file(self.html(), kind, **given) if SAVED_AS[kind] else self.html().encode())
         return out
 
     def _repr_html_(self) -> str:

@@ -73,6 +73,8 @@ function buildMenu(view) {
   };
   menu.list.onkeydown = (event) => steerMenu(menu, event);
   menu.list.addEventListener("focusout", (event) => { if (menu.open && event.relatedTarget && !box.contains(event.relatedTarget)) shut(menu); });
+  const { attentionAtlas: alone } = globalThis;
+  if (alone?.tell) alone.fileOf = async (kind, ratio) => base64(new Uint8Array(await (await makeFile(view, menu.spec, kind, ratio)).arrayBuffer()));   // for figure.py
   menu.away = (event) => { if (!event.composedPath().includes(box)) shut(menu); };
   menu.moved = (event) => { if (!event.target.closest?.(".save-list")) shut(menu); };
   return menu;
@@ -148,9 +150,9 @@ async function saveAs(menu, kind) {
   }
 }
 
-function makeFile(view, spec, kind) {
+function makeFile(view, spec, kind, ratio) {
   const text = (words, type) => new Blob([words].flat(), { type: `${type};charset=utf-8` });
-  if (kind === "png") return withNames(view, headerOf(spec), () => paintPng(view, spec));
+  if (kind === "png") return withNames(view, headerOf(spec), () => paintPng(view, spec, ratio));
   if (kind === "svg") return text(withNames(view, headerOf(spec), () => paintSvg(view, spec)), "image/svg+xml");
   if (kind === "html") return text(standAlone(spec), "text/html");
   if (kind === "csv") return text(csv(spec.rows()), "text/csv");
@@ -167,9 +169,8 @@ function download(blob, name) {
 }
 
 /** The picture on paper, twice as fine as the screen or as fine as a fine screen. */
-function paintPng(view, spec) {
+function paintPng(view, spec, ratio = Math.max(2, globalThis.devicePixelRatio || 1)) {
   const { size: [w, h], paint } = sheet(view, spec), theme = readTheme(view.root), canvas = document.createElement("canvas");
-  const ratio = Math.max(2, globalThis.devicePixelRatio || 1);
   canvas.width = Math.ceil((w + 2 * MARGIN) * ratio);
   canvas.height = Math.ceil((h + 2 * MARGIN) * ratio);
   const pen = canvas.getContext("2d");
