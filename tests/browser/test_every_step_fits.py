@@ -198,6 +198,9 @@ def test_every_step_is_whole_once_it_is_answered(visitor: Any, app_url: str, ent
     assert _cut_off(visitor, app_url, steps, [(PROJECTOR,)] * len(steps), _answer) == {}
 
 
+LEFT = """() => { document.querySelector(".st-key-atlas-page").remove(); dispatchEvent(new Event("resize"));
+  return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))); }"""
+"""The page goes before the next one comes, and the window changes meanwhile."""
 CHARTED = ("feed_forward?feed_forward.step=3", "residual_norm?residual_norm.step=2")
 """A step with a Vega chart and one with a Plotly chart, whose ordinary pages are higher than the window."""
 
@@ -217,6 +220,7 @@ def test_link_button_and_an_enlarged_window_give_one_layout(visitor: Any, app_ur
     _has_scale(visitor, 1)
     _resize(visitor, PROJECTOR)
     _has_layout(visitor, linked, "in an enlarged window")
+    visitor.evaluate(LEFT)  # an error in the page fails the test
 
 
 @pytest.mark.slow

@@ -10,8 +10,8 @@ const REGRETS = 2;   // how often the page may grow too large by itself: what it
 
 /** Keeps the page as large as its window, whatever comes and goes on it; gives what ends it. */
 function keepScaled() {
-  const app = document.querySelector('[data-testid="stApp"]'), main = document.querySelector('[data-testid="stMain"]'), page = document.querySelector(".st-key-atlas-page"), root = document.documentElement.style;
-  if (!main || !page) return () => {};
+  const app = document.querySelector('[data-testid="stApp"]'), main = document.querySelector('[data-testid="stMain"]'), page = document.querySelector(".st-key-atlas-page"), frame = page?.closest('[data-testid="stMainBlockContainer"]'), root = document.documentElement.style;
+  if (!main || !frame) return () => {};
   let known = "", asked = 0, subject = "", times = 0, before = 0, regrets = 0, most = Infinity;   // `before`: the scale before the page grew by itself
   const seen = () => [innerWidth, innerHeight, main.scrollHeight, page.offsetHeight, whole()].join();   // a page that became shorter scrolls as little as before
   const enlarge = (by) => root.setProperty("--atlas-room", by.toFixed(4));   // also read by common.js of the instruments
@@ -20,7 +20,7 @@ function keepScaled() {
   const smaller = (by) => by * Math.min(main.clientHeight / main.scrollHeight, 1 - NEAR) ** SHRINKS;
   const begin = () => { before = regrets = 0; most = Infinity; };
   const usual = () => Math.max(1, Math.min(innerWidth / LAID[0], innerHeight / LAID[1]));
-  const needed = () => (isWhole() ? page.closest('[data-testid="stMainBlockContainer"]').offsetHeight : main.scrollHeight);   // pixels of the window's height that the page takes
+  const needed = () => (isWhole() ? frame.offsetHeight : main.scrollHeight);   // pixels of the window's height that the page takes
   /** The largest size up to `top` at which the page fits, about, or `least`; sought from the size that it has. Its height grows with a power of its size. */
   const largest = (least, top) => {
     const room = main.clientHeight;
@@ -57,6 +57,7 @@ function keepScaled() {
   };
   const scale = () => {
     asked = 0;
+    if (!page.isConnected) return;   // another page has taken its place, and is about to be followed in its stead
     scaleDialog();
     if (subject !== (subject = [innerWidth, innerHeight, location.href].join())) begin();
     if (seen() === known) return;
