@@ -114,7 +114,7 @@ def walk(
 
 
 def serious(page: Any, scheme: str, parts: Sequence[str] = ()) -> list[str]:
-    """What axe finds serious in these parts of a page, or in all of it; in the dark only what depends on colours."""
+    """Return the serious findings of axe in these parts of a page, or in all of it; in the dark only those on colours."""
     if not page.evaluate("globalThis.axe !== undefined"):
         page.evaluate(AXE)
     return [

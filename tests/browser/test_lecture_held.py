@@ -30,7 +30,7 @@ WIDE = """async () => {
 }"""
 """Draws, beside what the lecturer shows, a chart with words that reach far beyond its right edge."""
 ROOM = [".room-bar", '[class*="st-key-asked-"]']
-"""What a room adds to a page of the lecturer's."""
+"""The parts that a room adds to a page of the lecturer's."""
 
 
 @pytest.fixture

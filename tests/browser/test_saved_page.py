@@ -115,13 +115,13 @@ def test_python_saves_the_graphics_that_the_page_itself_saves(
     text = picture.save(tmp_path / "words.svg").read_bytes()
     assert text == saved(page, "svg", tmp_path).read_bytes() and b"layer 1, head 5" in text
 
-    def made(kind: str) -> bytes:
+    def saved_file(kind: str) -> bytes:
         return file_in(chromium, picture.html(), kind, width=500, dark=True, scale=3)
 
-    with Image.open(io.BytesIO(made("png"))) as image:
+    with Image.open(io.BytesIO(saved_file("png"))) as image:
         width, height = image.width / 3, image.height / 3
         assert width == 500 + 32 and max(image.convert("RGB").getpixel((0, 0))) < 60
-    pdf = made("pdf")
+    pdf = saved_file("pdf")
     assert pdf.startswith(b"%PDF") and len(re.findall(rb"/Type /Page\b", pdf)) == 1
     box = re.search(rb"/MediaBox \[0 0 ([\d.]+) ([\d.]+)\]", pdf)
     assert [float(side) for side in box.groups()] == pytest.approx([0.75 * width, 0.75 * height], abs=1)

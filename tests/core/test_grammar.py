@@ -28,13 +28,13 @@ def strings(item):
 
 
 @cache
-def drawn(draw, n):
+def draw_items(draw, n):
     return draw(n, seed=11)
 
 
 @pytest.mark.parametrize(("draw", "n"), deep(product(DRAWS, (2_000, 5_000)), lambda case: case[1] == 2_000))
 def test_thousands_are_all_different_and_as_many_of_each_label(draw, n):
-    items = drawn(draw, n)
+    items = draw_items(draw, n)
     assert len({strings(item) for item in items}) == len(items) == n
     labels = Counter(getattr(item, "label", getattr(item, "kind", None)) for item in items)
     assert max(labels.values()) - min(labels.values()) <= 1
@@ -45,7 +45,7 @@ def test_thousands_are_all_different_and_as_many_of_each_label(draw, n):
 def test_train_and_test_share_nothing(draw):
     train, test = draw(600, seed=5, split="train"), draw(150, seed=5, split="test")
     assert not {item[0] for item in train} & {item[0] for item in test}
-    share = sum(grammar.split_of(item[0]) == "test" for item in drawn(draw, 2_000)) / 2_000
+    share = sum(grammar.split_of(item[0]) == "test" for item in draw_items(draw, 2_000)) / 2_000
     assert 0.15 < share < 0.25
 
 
@@ -60,7 +60,7 @@ def test_the_same_seed_gives_the_same_items_and_more_of_them_begin_alike(draw, s
 
 @pytest.mark.parametrize("draw", DRAWS)
 def test_the_english_is_written_right(draw):
-    for item in drawn(draw, 2_000)[:1_000]:
+    for item in draw_items(draw, 2_000)[:1_000]:
         for text in strings(item):
             assert re.fullmatch(r"([A-Z][\w' ,]*[.?] ?)+(?<! )", text), text
             assert not re.search(r"\ba [aeiou]|\ban [^aeiou]| [,.?]|  |[A-Z]\.sg|[A-Z]{2}", text), text

@@ -186,7 +186,7 @@ def notes(comparison: Compared, pair: Pair) -> list[str]:
     said = [
         line
         for side in sides
-        for line in _apart(
+        for line in _different_words(
             comparison,
             pair,
             side,
@@ -201,7 +201,7 @@ def notes(comparison: Compared, pair: Pair) -> list[str]:
     return [*said, *_causal(comparison, pair, a, b)]
 
 
-def _apart(comparison: Compared, pair: Pair, side: str, which: str) -> list[str]:
+def _different_words(comparison: Compared, pair: Pair, side: str, which: str) -> list[str]:
     slots = comparison.rows if side == "queries" else comparison.columns
 
     def words(one: int, other: int) -> str:

@@ -16,7 +16,7 @@ def sentence(change: Change, prediction: PredictionChange | None, changes: Atten
     """Return the effect of the changes on the model's output, and the head that changed most."""
     if not change.edits:
         return "Nothing is changed: before and after are equal, number for number."
-    return " ".join(filter(None, (_said(change, prediction), _inside(change, changes))))
+    return " ".join(filter(None, (_prediction_sentence(change, prediction), _inside(change, changes))))
 
 
 def _cause(change: Change) -> str:
@@ -30,7 +30,7 @@ def _cause(change: Change) -> str:
     return "With this change" if len(change.edits) == 1 else f"With these {len(change.edits)} changes"
 
 
-def _said(change: Change, prediction: PredictionChange | None) -> str:
+def _prediction_sentence(change: Change, prediction: PredictionChange | None) -> str:
     if prediction is None:
         return ""
     model = change.before.model

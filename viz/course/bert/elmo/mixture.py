@@ -190,7 +190,7 @@ def bank(params: Params, found: object) -> Folds:
         for of, name, read in (("elmo", MODEL, layer_mixture.uses), ("bert", READER, contextual_vectors.uses))
     )
     n = len(texts)
-    rows = {name: _kept(each, kinds) for name, each in ((MODEL, elmo), (READER, bert))}
+    rows = {name: _mean_cosines(each, kinds) for name, each in ((MODEL, elmo), (READER, bert))}
     right = {
         name: contextual_vectors.agree(each.cosines(-1), kinds)
         for name, each in ((MODEL, elmo), (READER, bert))
@@ -241,8 +241,8 @@ def bank(params: Params, found: object) -> Folds:
     )
 
 
-def _kept(found: contextual_vectors.Uses, kinds: list[int]) -> tuple[np.ndarray, np.ndarray]:
-    """The mean cosine with sentences of the same meaning and of the other, layer by layer."""
+def _mean_cosines(found: contextual_vectors.Uses, kinds: list[int]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the mean cosine with sentences of the same meaning, and of the other, layer by layer."""
     both = [contextual_vectors.kept_apart(found.cosines(layer), kinds) for layer in range(len(found.vectors))]
     return np.array([same for same, _ in both]), np.array([other for _, other in both])
 
