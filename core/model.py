@@ -17,7 +17,7 @@ from core.layers import linear
 from core.layers.task_head import Head, Pooling
 from core.models import Batch, Family, Output
 from core.run import Run, RunTrace, TokenSequence
-from core.run.batched import Words, greedy
+from core.run.batched import TokenSequences, greedy
 from core.run.goals import Goal, goal_of, gradients
 from core.run.lazy_logits import Outputs, check_finite
 from core.run.token_sequence import tensors, values
@@ -52,7 +52,7 @@ class Model:
     tokenizer: Tokenizer
     card: str = ""
     files: Any = True
-    bad_words: Words = ()
+    bad_words: TokenSequences = ()
     ends: tuple[int, ...] = ()
     head: Head | None = None
     pooling: Pooling | None = None
@@ -334,23 +334,27 @@ class Model:
             between = self.tokenizer.pair_frame_ids[1] or end * (1 + doubled)
             return self._pair_sequence(text, pair, (start, between, end), special)
         _check_words("text", text)
-        ids = _joined(self._marks(start), self.tokenizer.encode(text, special=special), self._marks(end))
+        ids = _joined(
+            self._special_tokens(start),
+            self.tokenizer.encode(text, special=special),
+            self._special_tokens(end),
+        )
         return replace(self._checked_sequence(text, ids), segments=(0,) * len(ids.ids))
 
     def _pair_sequence(
-        self, text: str, pair: str, marks: Sequence[Sequence[int]], special: bool
+        self, text: str, pair: str, frame: Sequence[Sequence[int]], special: bool
     ) -> TokenSequence:
         """Return two texts as one sequence, with special tokens before, between and after them. The second text is segment 1."""
         _check_words("text", text)
         _check_words("second text", pair)
-        before, between, behind = map(self._marks, marks)
+        before, between, behind = map(self._special_tokens, frame)
         first, second = (self.tokenizer.encode(each, special=special) for each in (text, pair))
         row = _joined(before, first, between, second, behind)
         own = len(before.ids) + len(first.ids) + len(between.ids)
         segments = (0,) * own + (1,) * (len(row.ids) - own)
         return replace(self._checked_sequence(text, row), segments=segments, pair=pair)
 
-    def _marks(self, ids: Sequence[int]) -> Encoded:
+    def _special_tokens(self, ids: Sequence[int]) -> Encoded:
         """Return special tokens, by id, as tokens without a span."""
         return Encoded(tuple(ids), tuple(map(self.tokenizer.token, ids)), (None,) * len(ids))
 

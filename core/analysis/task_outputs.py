@@ -52,12 +52,16 @@ class TaggedWord:
 def tagged_words(run: Run) -> list[TaggedWord]:
     """Return every word of the text with its tag."""
     side = run.side
-    marks, chances, names = set(side.marks), softmax(run.tags[: side.n_real]), run.model.tag_names
+    special, chances, names = (
+        set(side.special_positions),
+        softmax(run.tags[: side.n_real]),
+        run.model.tag_names,
+    )
     places = [(word.text, word.pieces[0]) for word in side.words if word.pieces[0] < side.n_real]
     return [
         TaggedWord(text, names[best], float(chances[place, best]), place)
         for text, place in places
-        if place not in marks
+        if place not in special
         for best in (int(chances[place].argmax()),)
     ]
 

@@ -26,7 +26,7 @@ from core.checkpoints.foreign import MORE_ENDS, plan_foreign
 from core.checkpoints.safety.gguf_header import REMEDY, GGUFHeader, Stored, bad, read_gguf_header
 from core.checkpoints.safety.load_plan import Plan
 from core.checkpoints.safety.safetensors_header import Entry
-from core.checkpoints.tokenizer import FILE, Reading
+from core.checkpoints.tokenizer import FILE, TokenizerLoader
 from core.checkpoints.weights import Weights
 from core.errors import InputError
 
@@ -197,18 +197,18 @@ def plan_gguf(file: Path) -> tuple[Plan, Weights]:
 
 
 @contextmanager
-def gguf_reading(file: Path, plan: Plan) -> Iterator[Reading]:
-    """Yield the reading of the tokenizer in the file, or of the tokenizer.json in its folder, tried in the child as that of any foreign folder."""
+def gguf_tokenizer_loader(file: Path, plan: Plan) -> Iterator[TokenizerLoader]:
+    """Open, as a context, the loader of the model's tokenizer: `tokenizer.json` beside the file if there is one, else the one in the GGUF file."""
     if find_file(file.parent, FILE) is not None:
-        with Reading(file.parent, plan) as reading:
-            yield reading
+        with TokenizerLoader(file.parent, plan) as loader:
+            yield loader
         return
     facts = read_gguf_header(file).facts
     whole = _pieces(file, facts) if facts.get(f"{GGML}.model") == PIECES else _bytes(file, facts)
     with tempfile.TemporaryDirectory() as place:
         (Path(place) / FILE).write_text(json.dumps(whole), encoding="utf-8")
-        with Reading(Path(place), plan, f"The tokenizer of {printable(file.name)}") as reading:
-            yield reading
+        with TokenizerLoader(Path(place), plan, f"The tokenizer of {printable(file.name)}") as loader:
+            yield loader
 
 
 def _bytes(file: Path, facts: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from core.checkpoints.files import find_file, json_object, printable
-from core.checkpoints.gguf_file import gguf_in, gguf_reading, missing_cut_note
+from core.checkpoints.gguf_file import gguf_in, gguf_tokenizer_loader, missing_cut_note
 from core.checkpoints.load import inspect
 from core.checkpoints.safety.gguf_header import read_gguf_header
 from core.checkpoints.safety.load_plan import Plan
-from core.checkpoints.tokenizer import KINDS, VOCAB, Reading, given_files, try_in_child
+from core.checkpoints.tokenizer import KINDS, VOCAB, TokenizerLoader, given_files, try_in_child
 from core.checkpoints.weights import Weights
 from core.errors import InputError
 from core.text import PieceTokenizer, Tokenizer
@@ -61,8 +61,10 @@ def check_folder(folder: Path) -> Inspection:
     try:
         lines += stored(plan, weights)
         packed = gguf_in(folder)
-        with Reading(folder, plan) if packed is None else gguf_reading(packed, plan) as reading:
-            lines.append(tokens(reading.tokenizer, framed=plan.spec.framed))
+        with (
+            TokenizerLoader(folder, plan) if packed is None else gguf_tokenizer_loader(packed, plan) as loader
+        ):
+            lines.append(tokens(loader.tokenizer, framed=plan.spec.framed))
         if packed is not None and (words := missing_cut_note(read_gguf_header(packed))):
             lines.append((("how it cuts", words[-1]),))
     except InputError as error:

@@ -12,11 +12,11 @@ from torch import nn
 
 from core.checkpoints.files import FileStates, find_file, json_object, printable, read_beginning
 from core.checkpoints.foreign import BAD_WORDS, ENDS, FIRST, MORE_ENDS, plan_foreign
-from core.checkpoints.gguf_file import SUFFIX, gguf_card, gguf_in, gguf_reading, plan_gguf
+from core.checkpoints.gguf_file import SUFFIX, gguf_card, gguf_in, gguf_tokenizer_loader, plan_gguf
 from core.checkpoints.native_format import plan_own
 from core.checkpoints.pooling import pooled
 from core.checkpoints.safety.load_plan import Plan, build
-from core.checkpoints.tokenizer import Reading, shipped_tokenizer
+from core.checkpoints.tokenizer import TokenizerLoader, shipped_tokenizer
 from core.checkpoints.weights import Weights, find_weights
 from core.errors import InputError
 from core.layers.linear import PACKED_WEIGHTS
@@ -133,10 +133,10 @@ def _loaded(folder: Path, name: str, shipped: bool) -> Model:
 
     if shipped:
         return model(build(plan, weights), shipped_tokenizer(folder, plan))
-    with Reading(folder, plan) if packed is None else gguf_reading(packed, plan) as reading:
-        network = build(plan, weights, reading.check)  # while a child tries the tokenizer
+    with TokenizerLoader(folder, plan) if packed is None else gguf_tokenizer_loader(packed, plan) as loader:
+        network = build(plan, weights, loader.check)  # while a child tries the tokenizer
         _try(plan, network)
-        return model(network, reading.tokenizer)
+        return model(network, loader.tokenizer)
 
 
 def _try(plan: Plan, network: Any) -> None:

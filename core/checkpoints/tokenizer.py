@@ -59,18 +59,18 @@ def shipped_tokenizer(folder: Path, plan: Plan) -> Tokenizer:
 
 
 def read_tokenizer(folder: Path, plan: Plan) -> Tokenizer:
-    """Return the tokenizer of a foreign folder, after the child has tried it (`Reading`)."""
-    with Reading(folder, plan) as reading:
-        return reading.tokenizer
+    """Return the tokenizer of a foreign folder, after the child has tried it (`TokenizerLoader`)."""
+    with TokenizerLoader(folder, plan) as loader:
+        return loader.tokenizer
 
 
-class Reading(AbstractContextManager["Reading"]):
-    """Reading of a foreign tokenizer.json, GPT-2's vocab.json and merges.txt, BERT's vocab.txt or Marian's two SentencePiece models with a vocab.json.
+class TokenizerLoader(AbstractContextManager["TokenizerLoader"]):
+    """A loader of a foreign tokenizer.json, GPT-2's vocab.json and merges.txt, BERT's vocab.txt or Marian's two SentencePiece models with a vocab.json.
 
     The child tries it in the background; it is made here on first access to `tokenizer`. A model without text as input has the
-    plan's names and no file. Padding and truncation are taken off. Marks that the config does not name are found by the plan's
+    plan's names and no file. Padding and truncation are taken off. Special tokens that the config does not name are found by the plan's
     names for them. `called` is the name of the file in a refusal, where it is not its own.
-    Raises InputError: missing, refused by the child, an id beyond the rows of the model's table, no mark to frame with.
+    Raises InputError: missing, refused by the child, an id beyond the rows of the model's table, no special token to put around a text.
     """
 
     def __init__(self, folder: Path, plan: Plan, called: str = "") -> None:
@@ -113,24 +113,24 @@ class Reading(AbstractContextManager["Reading"]):
 def marked(
     backend: tokenizers.Tokenizer, plan: Plan, make: Callable[..., Tokenizer] = Tokenizer
 ) -> Tokenizer:
-    """Return our tokenizer of a backend, made by `make`, with the marks that the plan names. Raises InputError for none to frame with."""
-    marks: dict[str, str] = {}
-    for mark, names in plan.marks.items():
+    """Return our tokenizer of a backend, made by `make`, with the special tokens that the plan names. Raises InputError where a model needs some around a text and there are none."""
+    special_tokens: dict[str, str] = {}
+    for mark, names in plan.special_tokens.items():
         there = [name for name in names.split(" or ") if _has_row(backend, name, plan)]
         if mark not in plan.ids and there:
-            marks[mark] = there[0]
+            special_tokens[mark] = there[0]
     known = {token.content for token in backend.get_added_tokens_decoder().values()}
-    backend.add_special_tokens(sorted(set(marks.values()) - known))
+    backend.add_special_tokens(sorted(set(special_tokens.values()) - known))
     made = _framing(
         make(
             backend,
             rows=plan.config.n_vocab,
             **plan.ids,
-            **{mark: backend.token_to_id(word) for mark, word in marks.items()},
+            **{mark: backend.token_to_id(word) for mark, word in special_tokens.items()},
         ),
         plan,
     )
-    made.check_marks()
+    made.check_special_tokens()
     return made
 
 
@@ -141,7 +141,7 @@ def _has_row(backend: tokenizers.Tokenizer, name: str, plan: Plan) -> bool:
 
 def _framing(tokenizer: Tokenizer, plan: Plan) -> Tokenizer:
     if plan.spec.framed and (tokenizer.start is None or tokenizer.end is None):
-        wanted = " and ".join(plan.marks[mark] for mark in ("start", "end"))
+        wanted = " and ".join(plan.special_tokens[mark] for mark in ("start", "end"))
         raise InputError(
             "The tokenizer has no marks to put around a text.", f"This kind of model needs {wanted}.", REMEDY
         )

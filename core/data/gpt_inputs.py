@@ -1,6 +1,6 @@
 """The inputs of GPT when it is fine-tuned: every task becomes rows of tokens, and one linear map reads the last position of each.
 
-Radford et al. 2018, 3.3 and figure 1. The rows between three marks, Start, Delim and Extract:
+Radford et al. 2018, 3.3 and figure 1. The rows between three special tokens, Start, Delim and Extract:
 
     classification    Start text Extract
     entailment        Start premise Delim hypothesis Extract
@@ -25,7 +25,7 @@ Array = np.ndarray
 T = TypeVar("T")
 CLASSIFICATION, ENTAILMENT, SIMILARITY, CHOICE = "classification", "entailment", "similarity", "choice"
 TASKS = (CLASSIFICATION, ENTAILMENT, SIMILARITY, CHOICE)
-MARKS = ("Start", "Delim", "Extract")
+SPECIAL_TOKENS = ("Start", "Delim", "Extract")
 
 
 class Needs(NamedTuple):
@@ -43,20 +43,22 @@ NEEDS = {
 }
 
 
-def input_rows(task: str, texts: Sequence[Sequence[T]], marks: tuple[T, T, T]) -> tuple[tuple[T, ...], ...]:
-    """Return the rows of tokens that a task makes of its texts; `marks` are the tokens for Start, Delim and Extract.
+def input_rows(
+    task: str, texts: Sequence[Sequence[T]], special_tokens: tuple[T, T, T]
+) -> tuple[tuple[T, ...], ...]:
+    """Return the rows of tokens that a task makes of its texts; `special_tokens` are the tokens for Start, Delim and Extract.
 
     The last text but the first of a choice are its answers. Tokens may be ids or names.
 
     >>> input_rows("similarity", ["ab", "c"], ("<", "|", ">"))
     (('<', 'a', 'b', '|', 'c', '>'), ('<', 'c', '|', 'a', 'b', '>'))
-    >>> [len(input_rows("choice", [["why"], *[["so"]] * n], MARKS)) for n in (2, 4)]
+    >>> [len(input_rows("choice", [["why"], *[["so"]] * n], SPECIAL_TOKENS)) for n in (2, 4)]
     [2, 4]
 
     Raises InputError for an unknown task, or for texts that it does not take.
     """
     check_text_count(task, len(texts))
-    start, delim, extract = marks
+    start, delim, extract = special_tokens
     first = texts[0]
     if task == CLASSIFICATION:
         return ((start, *first, extract),)

@@ -146,14 +146,16 @@ def hide(
     return np.where(changed, rng.choice(drawable, ids.shape), hidden), chosen
 
 
-def add_marks(tokenizer: Tokenizer, first: Array, second: Array | None = None) -> tuple[Array, Array]:
+def add_special_tokens(
+    tokenizer: Tokenizer, first: Array, second: Array | None = None
+) -> tuple[Array, Array]:
     """Return the ids and segments of [CLS] first [SEP], or of [CLS] first [SEP] second [SEP] with the second text as segment 1."""
-    marks = np.array([tokenizer.start, tokenizer.end], dtype=np.int64)
-    a = np.concatenate((marks[:1], first, marks[1:])).astype(np.int64)
+    special_tokens = np.array([tokenizer.start, tokenizer.end], dtype=np.int64)
+    a = np.concatenate((special_tokens[:1], first, special_tokens[1:])).astype(np.int64)
     b = (
         np.zeros(0, dtype=np.int64)
         if second is None
-        else np.concatenate((second, marks[1:])).astype(np.int64)
+        else np.concatenate((second, special_tokens[1:])).astype(np.int64)
     )
     return np.concatenate((a, b)), np.repeat([0, 1], [len(a), len(b)])
 

@@ -27,7 +27,7 @@ GROUND = (0 - MEAN) / DEVIATION
 """The number for a black pixel, the ground of a doodle."""
 HIDDEN = 0.75
 """Share of the patches that a masked autoencoder learns from hiding (He et al. 2022, 3)."""
-MARKS = ("class", "distillation")
+SPECIAL_TOKENS = ("class", "distillation")
 """The tokens that may come before the patches: of the class, and of the teacher's class in DeiT (Touvron et al. 2021)."""
 _MARK = re.compile(r"\s+hidden:([0-9a-f]{1,4096})$")
 
@@ -67,39 +67,39 @@ def from_patches(patches: Tensor, grid: Sequence[int], channels: int = 1) -> Ten
     return cut.permute(order).reshape(*before, channels, rows * patch, columns * patch)
 
 
-def patch_values(pixels: NDArray[np.uint8], patch: int, first: int = 1) -> NDArray[np.float32]:
-    """Return grey pictures (.., row, column) as scaled patches (.., position, number), after `first` positions of zeros for the marks.
+def patch_values(pixels: NDArray[np.uint8], patch: int, n_special: int = 1) -> NDArray[np.float32]:
+    """Return grey pictures (.., row, column) as scaled patches (.., position, number), after `n_special` positions of zeros for the special tokens.
 
     >>> patch_values(np.full((28, 28), 255, dtype=np.uint8), 4)[:2, 0].tolist()
     [0.0, 1.0]
     """
     scaled = (torch.from_numpy(pixels.astype(np.float32)) / 255 - MEAN) / DEVIATION
     cut = to_patches(scaled[..., None, :, :], patch)
-    return torch.nn.functional.pad(cut, (0, 0, first, 0)).numpy()
+    return torch.nn.functional.pad(cut, (0, 0, n_special, 0)).numpy()
 
 
-def patch_names(side: int, first: int = 1) -> tuple[str, ...]:
-    """Return the names of all ids for a grid of `side` patches each way after `first` marks: row and column counted from 1, then the same hidden.
+def patch_names(side: int, n_special: int = 1) -> tuple[str, ...]:
+    """Return the names of all ids of a grid of `side` x `side` patches after `n_special` special tokens: row and column counted from 1, then the same hidden.
 
     >>> patch_names(1)
     ('class', '1,1', 'class hidden', '1,1 hidden')
     """
     seen = (
-        *MARKS[:first],
+        *SPECIAL_TOKENS[:n_special],
         *(f"{row},{column}" for row in range(1, side + 1) for column in range(1, side + 1)),
     )
     return (*seen, *(f"{name} hidden" for name in seen))
 
 
-def patch_tokenizer(side: int, first: int = 1) -> tokenizers.Tokenizer:
-    """Return a tokenizer whose vocabulary is `patch_names`.
+def patch_tokenizer(side: int, n_special: int = 1) -> tokenizers.Tokenizer:
+    """Return a tokenizer of a grid of `side` x `side` patches after `n_special` special tokens; each name is there visible and hidden.
 
     >>> patch_tokenizer(7).token_to_id("7,7")
     49
     """
     return tokenizers.Tokenizer(
         models.WordLevel(
-            {name: place for place, name in enumerate(patch_names(side, first))}, unk_token="class"
+            {name: index for index, name in enumerate(patch_names(side, n_special))}, unk_token="class"
         )
     )
 
@@ -133,25 +133,25 @@ def with_hidden_mark(text: str, places: Collection[int]) -> str:
     return f"{without_hidden_mark(text)} hidden:{bits:x}"
 
 
-def hidden_positions(text: str, n: int, first: int = 1) -> tuple[int, ...] | None:
-    """Return the hidden positions that a doodle's text names, of n patches from position `first` on; None where it has no mark.
+def hidden_positions(text: str, n: int, n_special: int = 1) -> tuple[int, ...] | None:
+    """Return the hidden positions that a doodle's text names, of n patches from position `n_special` on; None where it has no mark.
 
     >>> hidden_positions("doodle:Y2AYBaNgFMAAAA hidden:a", 49), hidden_positions("doodle:Y2AYBaNgFMAAAA", 49)
     ((1, 3), None)
 
     Raises InputError for a position that the picture does not have.
     """
-    found = _MARK.search(text.rstrip())
-    if found is None:
+    match = _MARK.search(text.rstrip())
+    if match is None:
         return None
-    bits = int(found[1], 16)
-    if bits & ((1 << first) - 1) or bits >> (n + first):
+    bits = int(match[1], 16)
+    if bits & ((1 << n_special) - 1) or bits >> (n + n_special):
         raise InputError(
             "The mark of hidden patches names a patch that does not exist.",
-            f"The places are those of {n:,} patches, from {first} on.",
+            f"The places are those of {n:,} patches, from {n_special} on.",
             "Hide patches of this picture, or take the mark away.",
         )
-    return tuple(place for place in range(first, n + first) if bits >> place & 1)
+    return tuple(place for place in range(n_special, n + n_special) if bits >> place & 1)
 
 
 @dataclass(frozen=True)
@@ -159,7 +159,7 @@ class PatchReader:
     """A reader of doodle texts: the class token and the patches of a picture of `image` pixels each way.
 
     A larger picture than a doodle shows each of its pixels as a square, in all `channels` alike. `share` of the patches
-    are hidden where the text names none. The patches begin at position `first`: after the class token, or after the
+    are hidden where the text names none. The patches begin at position `n_special`: after the class token, or after the
     distillation token too.
 
     >>> PatchReader(28, 4, 1).encode(PatchReader(28, 4, 1).example).tokens[:3]
@@ -170,7 +170,7 @@ class PatchReader:
     patch: int
     channels: int
     share: float = 0.0
-    first: int = 1
+    n_special: int = 1
 
     @property
     def example(self) -> str:
@@ -186,14 +186,14 @@ class PatchReader:
             )
         side = self.image // self.patch
         n = side * side
-        hidden = hidden_positions(text, n, self.first)
+        hidden = hidden_positions(text, n, self.n_special)
         pixels = doodles.from_text(without_hidden_mark(text))
         times = self.image // doodles.SIDE
-        values = patch_values(pixels.repeat(times, 0).repeat(times, 1), self.patch, self.first)
+        values = patch_values(pixels.repeat(times, 0).repeat(times, 1), self.patch, self.n_special)
         values = np.tile(values, (1, self.channels))
-        draw = (place - 1 + self.first for place in sample_hidden(n, self.share))
+        draw = (place - 1 + self.n_special for place in sample_hidden(n, self.share))
         gone = {*draw} if hidden is None and self.share else {*(hidden or ())}
         values[list(gone)] = 0
         ids = tuple(place + len(values) * (place in gone) for place in range(len(values)))
-        called = patch_names(side, self.first)
+        called = patch_names(side, self.n_special)
         return Encoded(ids, tuple(called[i] for i in ids), (None,) * len(ids), values=values)

@@ -12,7 +12,7 @@ from typing import ClassVar, Protocol
 import numpy as np
 
 from core.maths import softmax
-from core.run.bad_words import Words, banned_next_tokens
+from core.run.bad_words import TokenSequences, banned_next_tokens
 
 Array = np.ndarray
 
@@ -40,7 +40,7 @@ class NotAllowed:
     [-inf, 1.0, -inf]
     """
 
-    words: Words
+    words: TokenSequences
     name: ClassVar[str] = "not_allowed"
 
     def __call__(self, logits: Array, ids: Sequence[int] = ()) -> Array:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from core.decoding.filters import Filter, NotAllowed
 from core.errors import InputError
-from core.run.bad_words import Words
+from core.run.bad_words import TokenSequences
 
 if TYPE_CHECKING:
     from core.model import Model
@@ -32,7 +32,7 @@ class Names(Protocol):
 class Prompt:
     """The beginning of a decoding: `ids` as the network reads them; the first `hidden` of them (START) are no text.
 
-    `source`, `source_tokens` and `source_marks`, the positions of its special tokens, belong to a model that reads another sequence; all are empty for one that continues.
+    `source`, `source_tokens` and `source_special_positions`, the positions of its special tokens, belong to a model that reads another sequence; all are empty for one that continues.
     `values` (token, number) are the numbers of the source's tokens, where these are no words.
     `room` is how many tokens the network reads at most; `end` ends a text, and so do `ends`; `bad_words` is what may not be written, `first` is always written first.
     """
@@ -44,9 +44,9 @@ class Prompt:
     end: int | None = None
     source: tuple[int, ...] = ()
     source_tokens: tuple[str, ...] = ()
-    source_marks: tuple[int, ...] = ()
+    source_special_positions: tuple[int, ...] = ()
     note: str = ""
-    bad_words: Words = ()
+    bad_words: TokenSequences = ()
     values: NDArray[np.float32] | None = field(default=None, compare=False, repr=False)
     ends: tuple[int, ...] = ()
     first: int | None = None
@@ -134,8 +134,13 @@ def prompt_of(m: Model, text: str, prefix: str = "") -> Prompt:
         begun = (m.first, *begun)
     _check_room(1 + len(begun), room - 1, "The beginning", m.name)
     given = (_start(m), *begun)
-    marks = () if read.values is not None else tuple(i for i, span in enumerate(read.spans) if span is None)
-    source = {"source": read.ids, "source_tokens": read.tokens, "source_marks": marks, "values": read.values}
+    special = () if read.values is not None else tuple(i for i, span in enumerate(read.spans) if span is None)
+    source = {
+        "source": read.ids,
+        "source_tokens": read.tokens,
+        "source_special_positions": special,
+        "values": read.values,
+    }
     return Prompt(
         given, tokenizer, room, 1, tokenizer.end, bad_words=m.bad_words, ends=m.ends, first=first, **source
     )

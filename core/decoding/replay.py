@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Generic, TypeVar
 
-Each = TypeVar("Each")
+StepT = TypeVar("StepT")
 
 
-class Replay(Generic[Each]):
+class Replay(Generic[StepT]):
     """Steps of a decoding by number. Forward costs one step; an earlier step starts again from the first (equal arguments
     give equal steps). It keeps only the generator's own state, `nbytes` at most, a figure for budgets of memory.
 
@@ -19,12 +19,12 @@ class Replay(Generic[Each]):
     ('b', 'c', 'a', None)
     """
 
-    def __init__(self, begin: Callable[[], Iterator[Each]], nbytes: int = 0) -> None:
+    def __init__(self, begin: Callable[[], Iterator[StepT]], nbytes: int = 0) -> None:
         self._begin, self.nbytes = begin, nbytes
-        self._steps: Iterator[Each] | None = None
+        self._steps: Iterator[StepT] | None = None
         self._next = 0
 
-    def step(self, index: int) -> Each | None:
+    def step(self, index: int) -> StepT | None:
         """Return step `index`, from 0; None when the decoding ended before it."""
         if self._steps is None or index < self._next:
             self._steps, self._next = self._begin(), 0

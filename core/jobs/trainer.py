@@ -123,9 +123,9 @@ class Trainer:
         self._worker: threading.Thread | None = None
 
     def start(self, session: str, task: str, seed: int | None = None) -> str:
-        """Start a training or queue it, and return its name; an unfinished one of this session ends.
+        """Start a training or queue it, and return its name; an unfinished one of this session is stopped.
 
-        Without a seed it draws one. Raises InputError for an unknown task, or when too many wait.
+        Without a seed a random one is drawn. Raises InputError for an unknown task, or when too many wait.
         """
         if task not in JOBS:
             raise InputError(

@@ -233,5 +233,5 @@ FAMILY = Family(
     kinds=(Kind(name="self", stack="encoder.layer"),),
     stacks={"encoder": "encoder.layer"},
     outputs=_outputs,
-    reads=lambda cfg: PatchReader(cfg.image, cfg.patch, cfg.channels, first=cfg.first),
+    reads=lambda cfg: PatchReader(cfg.image, cfg.patch, cfg.channels, n_special=cfg.first),
 )

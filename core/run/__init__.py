@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 Array = np.ndarray
-Marks = tuple[tuple[int, ...], tuple[int, ...]]
+SpecialPositions = tuple[tuple[int, ...], tuple[int, ...]]
 NONE = np.empty(0, dtype=np.float32)
 
 
@@ -30,7 +30,7 @@ NONE = np.empty(0, dtype=np.float32)
 class Attention:
     """The attention patterns of one kind: weights (layer, head, query, key), the labels of both axes, and the mask of allowed cells.
 
-    `paths[layer]` names the tensor each layer's weights come from. `marks` are the positions of the queries and of the keys that the
+    `paths[layer]` names the tensor each layer's weights come from. `special_positions` are those of the queries and of the keys that the
     model added to the text ([CLS], START), whatever the words of the text are called. `n_rows` counts the rows of a text: END, where rows
     are named by what they write, and padding come after them.
     """
@@ -41,7 +41,7 @@ class Attention:
     keys: tuple[str, ...]
     allowed: Bool[Array, "layer head query key"]
     paths: tuple[str, ...]
-    marks: Marks = ((), ())
+    special_positions: SpecialPositions = ((), ())
     n_rows: int | None = None
 
     def __repr__(self) -> str:
@@ -51,7 +51,7 @@ class Attention:
 
     @property
     def rows(self) -> range:
-        """Return the rows of the text and of the marks around it, without END and padding."""
+        """Return the rows of the text and of the special tokens around it, without END and padding."""
         return range(len(self.queries) if self.n_rows is None else self.n_rows)
 
     def join_words(self, query_words: list[Word], key_words: list[Word]) -> Attention:
@@ -90,14 +90,17 @@ def by_word(
         queries=query_names,
         keys=key_names,
         allowed=np.broadcast_to(may, found.shape),
-        marks=(_marks(query_words, tokens.marks[0]), _marks(key_words, tokens.marks[1])),
+        special_positions=(
+            _special_words(query_words, tokens.special_positions[0]),
+            _special_words(key_words, tokens.special_positions[1]),
+        ),
         n_rows=n_rows and sum(word.pieces[0] < n_rows for word in query_words),
     )
 
 
-def _marks(words: list[Word], marks: Sequence[int]) -> tuple[int, ...]:
-    """Return the indices of words that are marks and nothing else."""
-    known = set(marks)
+def _special_words(words: list[Word], positions: Sequence[int]) -> tuple[int, ...]:
+    """Return the indices of words that have special tokens only, given the positions of these."""
+    known = set(positions)
     return tuple(place for place, word in enumerate(words) if known.issuperset(word.pieces))
 
 
@@ -390,8 +393,8 @@ class Run:
         writes = writing and queries is self.side.without_padding and not self.model.spec.framed
         n_rows = queries.n_real - writes
         queries = queries.next_tokens() if writes else queries
-        marks = queries.marks, keys.marks
-        named = Attention(kind, NONE, queries.tokens, keys.tokens, allowed, paths, marks, n_rows)
+        special = queries.special_positions, keys.special_positions
+        named = Attention(kind, NONE, queries.tokens, keys.tokens, allowed, paths, special, n_rows)
         if by == "word":
             return by_word(named, layers, queries.words, keys.words)
         return replace(named, weights=np.stack(layers))

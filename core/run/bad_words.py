@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-Words = tuple[tuple[int, ...], ...]
+TokenSequences = tuple[tuple[int, ...], ...]
 """Sequences of token ids, none empty. A sequence of one id bars that token everywhere."""
 
 
-def banned_next_tokens(words: Words, ids: Sequence[int]) -> list[int]:
-    """Return the ids of the tokens that would complete one of these words after the text so far, `ids`.
+def banned_next_tokens(sequences: TokenSequences, ids: Sequence[int]) -> list[int]:
+    """Return the ids of the tokens that would complete one of `sequences` after the text so far, `ids`.
 
     >>> banned_next_tokens(((7,), (1, 2, 3)), [5, 1, 2]), banned_next_tokens(((7,), (1, 2, 3)), [2])
     ([7, 3], [7])
     """
     return [
-        word[-1]
-        for word in words
-        if len(word) == 1 or tuple(ids[max(0, len(ids) + 1 - len(word)) :]) == word[:-1]
+        sequence[-1]
+        for sequence in sequences
+        if len(sequence) == 1 or tuple(ids[max(0, len(ids) + 1 - len(sequence)) :]) == sequence[:-1]
     ]

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from core.models import Batch
-from core.run.bad_words import Words, banned_next_tokens
+from core.run.bad_words import TokenSequences, banned_next_tokens
 from core.trace import Edit, Recorder, matches
 
 Step = Callable[[Tensor], Tensor]
@@ -25,7 +25,7 @@ def greedy(
     end: int,
     limit: Limit,
     edits: Sequence[Edit] = (),
-    bad_words: Words = (),
+    bad_words: TokenSequences = (),
     ends: Sequence[int] = (),
     first: int | None = None,
 ) -> list[list[int]]:

@@ -83,7 +83,7 @@ class ExternalAttention:
             read,
             np.broadcast_to(allowed, weights.shape),
             tuple(f"attentions[{layer}]" for layer in range(len(weights))),
-            (_marks(queries), _marks(read)),
+            (_special_positions(queries), _special_positions(read)),
         )
         sides = Kind(name=kind, stack="layer", keys="target" if keys is None else "source")
         self.model = SimpleNamespace(name=name, spec=SimpleNamespace(kind=lambda _: sides, framed=False))
@@ -208,7 +208,7 @@ def _labels(tokens: Sequence[str], n: int, axis: str) -> tuple[str, ...]:
     return tuple(text_of_byte_letters(token) if bytewise else _readable(token) for token in tokens)
 
 
-def _marks(tokens: tuple[str, ...]) -> tuple[int, ...]:
+def _special_positions(tokens: tuple[str, ...]) -> tuple[int, ...]:
     """Return the positions of special tokens. Of foreign tokens only the names are known: brackets around a name, as in [CLS], <s>, <|endoftext|>."""
     return tuple(place for place, token in enumerate(tokens) if BRACKETED.fullmatch(token))
 

@@ -66,7 +66,7 @@ class TokenSequence:
         ]
 
     @cached_property
-    def marks(self) -> tuple[int, ...]:
+    def special_positions(self) -> tuple[int, ...]:
         """Return the positions of tokens that are no part of the text: those that the model added, and padding. A token
         of spaces alone belongs to a word; patches and frames are no text.
         """

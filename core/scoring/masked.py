@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from core.data.corpora import read_lines
-from core.data.passages import Books, Pair, add_marks, hide, pad_rows
+from core.data.passages import Books, Pair, add_special_tokens, hide, pad_rows
 from core.errors import InputError
 from core.models import Batch
 from core.scoring import Metrics, Scoring
@@ -35,7 +35,7 @@ def measure(model: Any, path: Path, limit: int | None = None) -> Metrics:
 
     `items` are the words to be guessed, `pairs` the pairs of texts. Raises InputError for a text that fills no context.
     """
-    _check_marks(model)
+    _check_special_tokens(model)
     with reading_errors(path):
         books = Books.read(take_scored(read_lines(path), limit), model.tokenizer)
     found = measure_hidden_words(model, books)
@@ -65,7 +65,7 @@ def measure_hidden_words(model: Any, books: Books) -> Metrics:
     with torch.inference_mode(), progress(len(starts), "passage") as bar:
         for part in (starts[i : i + per_batch] for i in range(0, len(starts), per_batch)):
             ids, segments, real = pad_rows(
-                [add_marks(tokenizer, books.stream[a : a + size]) for a in part], tokenizer.pad
+                [add_special_tokens(tokenizer, books.stream[a : a + size]) for a in part], tokenizer.pad
             )
             read, chosen = hide(ids, np.isin(ids, special), rng, mask=tokenizer.mask, drawable=drawable)
             hidden = _forward(model, read, segments, real)
@@ -97,7 +97,7 @@ def _pair_accuracy(model: Any, pairs: Sequence[Pair], output: str, accuracy: str
     right = 0
     with torch.inference_mode(), progress(len(pairs), "pair") as bar:
         for part in (order[i : i + 64] for i in range(0, len(order), 64)):
-            rows = [add_marks(model.tokenizer, pairs[i].first, pairs[i].second) for i in part]
+            rows = [add_special_tokens(model.tokenizer, pairs[i].first, pairs[i].second) for i in part]
             hidden = _forward(model, *pad_rows(rows, model.tokenizer.pad))
             scores = getattr(model.network, output)(model.network.pooled(hidden))
             told = scores.argmax(-1).cpu().numpy() == 0
@@ -131,7 +131,7 @@ def _forward(model: Any, ids: np.ndarray, segments: np.ndarray, real: np.ndarray
     return model.network(Batch(ids=to[0], real=to[1], segments=to[2]))
 
 
-def _check_marks(model: Any) -> None:
+def _check_special_tokens(model: Any) -> None:
     missing = [name for name in ("start", "end", "mask", "pad") if getattr(model.tokenizer, name) is None]
     if missing or "logits" not in model.outputs:
         lacks = f"the tokens {', '.join(missing)}" if missing else "a head for hidden words"

@@ -139,8 +139,8 @@ class Tokenizer:
                 "Leave it out of the text.",
             )
 
-    def check_marks(self) -> None:
-        """Check that the tokens put around every text have rows. Raises InputError where one has none."""
+    def check_special_tokens(self) -> None:
+        """Check that the special tokens around every text have embedding rows. Raises InputError where one has none."""
         self.check_rows([index for side in self.frame_ids for index in side])
 
     @cached_property

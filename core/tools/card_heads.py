@@ -53,7 +53,7 @@ def habits(surveyed: HeadMeasures) -> list[HeadRow]:
     rows = (
         _head_row(surveyed, kind, heads.strongest(*place) if measure == "mixed" else measure, *place)
         for kind, heads in surveyed.trained.items()
-        for measure, place in heads.best().items()
+        for measure, place in heads.best_head_by_habit().items()
         if measure != "mixed" or heads.shape == (1, 1)
     )
     return [row for row in rows if row.measure not in LINKED or row.control is None]

@@ -52,11 +52,11 @@ def export_model(model: Model, out: Path, dtype: str = "float32") -> Path:
         )
     ours = model.network.state_dict()
     stored = {
-        form.full(take.name): fitting(take.name, take.from_parts(ours), DTYPES[dtype])
+        form.full(take.name): fitting(take.name, take.to_stored(ours), DTYPES[dtype])
         for take in form.takes(model.config)
     }
     backend = tokenizers.Tokenizer.from_str(model.tokenizer.to_json())
-    marks = _marks(model, backend)
+    marks = _special_tokens(model, backend)
     if isinstance(model.tokenizer, PieceTokenizer):
         files, reader = model.tokenizer.files, "MarianTokenizer"
     else:
@@ -86,7 +86,7 @@ def _form(model: Model) -> tuple[Format, dict[str, Any]]:
         values = form.values(model.config)
         if values is not None:
             head = {
-                "model_type": form.said_as or form.model_type,
+                "model_type": form.config_model_type or form.model_type,
                 "architectures": [form.class_of(model.config)],
             }
             return form, {**head, "tie_word_embeddings": True, **values}
@@ -110,7 +110,7 @@ def _ids(model: Model) -> dict[str, int | None]:
     return {"bos_token_id": tokenizer.start, "eos_token_id": tokenizer.end, "pad_token_id": tokenizer.pad}
 
 
-def _marks(model: Model, backend: tokenizers.Tokenizer) -> dict[str, str]:
+def _special_tokens(model: Model, backend: tokenizers.Tokenizer) -> dict[str, str]:
     """Return the special tokens by the library's names for them."""
     names = {"start": "cls", "end": "sep"} if model.spec.framed else {"start": "bos", "end": "eos"}
     ids = {

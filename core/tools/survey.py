@@ -66,7 +66,7 @@ def main(argv: list[str] | None = None) -> int:
     for kind, heads in found.trained.items() if found else ():
         best = (
             f"{heads.label(*place)} L{place[0]}.H{place[1]} {heads.score(*place):.2f}"
-            for place in heads.best().values()
+            for place in heads.best_head_by_habit().values()
         )
         print(f"{kind:10} {'; '.join(best)}")
     return 0

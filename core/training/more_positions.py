@@ -27,7 +27,7 @@ PRIOR = 0.1
 cost bert-mini words, since what reads words then met vectors that no position had."""
 TEXTS, FIRST_WORD = 32, 5
 EDGE = 8
-"""So many positions at either end stand beside the marks of the text, and are no measure of the others."""
+"""This many positions at either end are next to special tokens, so they are not counted."""
 REACH = 0.8
 """Beyond this share of the old length a distance has few pairs; from there on a head gives what it gives far away."""
 

@@ -316,7 +316,7 @@ def test_what_no_disk_and_no_memory_holds_is_refused_before_it_is_sent(sender: S
 
 
 def test_two_visitors_at_once_get_each_his_own(sender: Sender, monkeypatch) -> None:
-    monkeypatch.setattr("core.checkpoints.load.Reading", _shared(sender))
+    monkeypatch.setattr("core.checkpoints.load.TokenizerLoader", _shared(sender))
     monkeypatch.setattr(routes, "read_tokenizer", lambda *_: None)
     visitors, came = [Sender(sender.files, f"visitor {i}") for i in range(4)], dict[str, str]()
     threads = [

@@ -36,7 +36,7 @@ def begun(monkeypatch):
     recipe = replace(albert_mini.RECIPE, config=config, inherit=lambda network: None, steps=4)
     monkeypatch.setattr(albert_mini, "RECIPE", recipe)
     monkeypatch.setattr(albert_mini, "STEPS", 4)
-    monkeypatch.setattr(albert_mini, "THEN", 2)
+    monkeypatch.setattr(albert_mini, "SECOND_STEPS", 2)
     monkeypatch.setattr(albert_mini, "LONG", (16, 32, 61))
     monkeypatch.setattr(bert_mini, "CHECKED", 1)
     torch.manual_seed(3)
@@ -80,7 +80,7 @@ def test_half_of_the_pairs_of_a_batch_are_swapped_and_the_step_alone_decides(tas
 def test_windows_grow_and_the_pull_falls(task):
     sizes = [task.batch(step)[0].groups[0].batch.ids.shape[1] for step in range(4)]
     assert sizes == [16, 16, 32, 61]
-    assert [task.batch(step)[0].pull for step in range(4)] == [2.0, 1.0, 0.0, 0.0]
+    assert [task.batch(step)[0].teacher_weight for step in range(4)] == [2.0, 1.0, 0.0, 0.0]
     shares = [task.mix_for(step).share for step in range(4)]
     assert shares[0] == bert_mini.HIDDEN and shares[-1] == pytest.approx(0.15)
 
@@ -95,7 +95,10 @@ def test_the_second_stage_begins_as_bert_mini_tells_what_follows(begun):
     told = task.teacher.next_sentence(task.teacher.pooled(first))
     torch.testing.assert_close(network.sentence_order(network.pooled(first)), told)
     lessons = [task.batch(step)[0] for step in (4, 5)]
-    assert [(lesson.pull, task.order_weight(lesson.pull)) for lesson in lessons] == [(2.0, 0.0), (0.0, 1.0)]
+    assert [(lesson.teacher_weight, task.order_weight(lesson.teacher_weight)) for lesson in lessons] == [
+        (2.0, 0.0),
+        (0.0, 1.0),
+    ]
     assert lessons[0].groups[0].batch.ids.shape == (96, SHAPE["n_ctx"])
 
 
@@ -140,13 +143,16 @@ def test_the_loss_is_both_objectives_and_the_distance_as_long_as_it_counts(begun
             n += len(goal)
     apart = gaps / n + (np.mean(first) + np.mean(read) if kind is albert_mini.SecondStage else 0.0)
     wanted = (
-        torch.cat(words).mean() + task.order_weight(batch.pull) * torch.cat(told).mean() + batch.pull * apart
+        torch.cat(words).mean()
+        + task.order_weight(batch.teacher_weight) * torch.cat(told).mean()
+        + batch.teacher_weight * apart
     )
     torch.testing.assert_close(loss, wanted, rtol=1e-4, atol=1e-5)
     loss.backward()
     assert all(
         weight.grad is not None
-        and bool(weight.grad.any()) == (task.order_weight(batch.pull) > 0 or "sentence_order" not in name)
+        and bool(weight.grad.any())
+        == (task.order_weight(batch.teacher_weight) > 0 or "sentence_order" not in name)
         for name, weight in network.named_parameters()
     )
     assert all(weight.grad is None for weight in task.teacher.parameters())

@@ -57,8 +57,8 @@ EVEN = np.tril(np.ones((5, 5))) / np.arange(1, 6)[:, None]
 )
 def test_a_constructed_head_gets_its_name(kind, pattern, name):
     measured = surveyed([(attention(kind, pattern), LINKS if kind == "cross" else ())])
-    assert measured.kind(0, 0) == name and measured.label(0, 0) == habits.HABIT_NAMES[name]
-    assert measured.best() == {name: (0, 0)} and 0 <= measured.score(0, 0) <= 1 + 1e-6
+    assert measured.habit(0, 0) == name and measured.label(0, 0) == habits.HABIT_NAMES[name]
+    assert measured.best_head_by_habit() == {name: (0, 0)} and 0 <= measured.score(0, 0) <= 1 + 1e-6
 
 
 def test_alignment_is_the_weight_on_the_linked_words():
@@ -95,7 +95,7 @@ def test_an_induction_head_gets_its_name():
     pattern = np.tril(np.full((7, 7), 0.01))
     pattern[4, 1], pattern[5, 2] = 1, 1
     found = surveyed([(attention("causal", pattern, TWICE, TWICE), ()), (attention("causal", EVEN), ())])
-    assert found.scores["induction"][0, 0] == pytest.approx(1.0) and found.kind(0, 0) == "induction"
+    assert found.scores["induction"][0, 0] == pytest.approx(1.0) and found.habit(0, 0) == "induction"
 
 
 def test_a_head_on_the_separator_gets_its_name():
@@ -106,9 +106,9 @@ def test_a_head_on_the_separator_gets_its_name():
         ("<s>", "a", "dog", ".", "</s>"),
         ("?", "a", "dog", ".", "?"),
     ):
-        made = replace(attention("self", on_last, words, words), marks=((0, 4), (0, 4)))
+        made = replace(attention("self", on_last, words, words), special_positions=((0, 4), (0, 4)))
         found = surveyed([(made, ())])
-        assert found.kind(0, 0) == "separator" and found.scores["punctuation"][0, 0] == 0
+        assert found.habit(0, 0) == "separator" and found.scores["punctuation"][0, 0] == 0
         assert not found.scores["duplicate"].any()
         bare = surveyed([(attention("self", on_last, words, words), ())])
         assert "separator" not in bare.scores
@@ -135,7 +135,11 @@ def test_best_puts_the_aligner_first_and_the_vague_last():
         "punctuation": np.zeros((1, 3)),
         "spread": np.array([[0.1, 0.9, 0.2]]),
     }
-    assert habits.HeadHabits(scores, 1).best() == {"aligner": (0, 0), "spread": (0, 1), "mixed": (0, 2)}
+    assert habits.HeadHabits(scores, 1).best_head_by_habit() == {
+        "aligner": (0, 0),
+        "spread": (0, 1),
+        "mixed": (0, 2),
+    }
 
 
 @given(ROWS)

@@ -64,14 +64,14 @@ def test_only_the_right_word_looking_makes_a_habit_of_linked_words():
     assert found.scores["questions"][0, 0] == pytest.approx(0.8) and found.controls["questions"][
         0, 0
     ] == pytest.approx(0.05)
-    assert found.kind(0, 0) == "questions" and found.score(0, 0) == pytest.approx(0.8)
+    assert found.habit(0, 0) == "questions" and found.score(0, 0) == pytest.approx(0.8)
     first = np.zeros((6, 6))
     first[:, 0] = 1
     plain = Sentence("prev-x", "previous-word", TEXT, (), "", "")
     rests = heads_of([head_survey.score_sentence(row, attention(first)) for row in (ASKED, plain)])
-    assert rests.scores["questions"][0, 0] == 1 and rests.kind(0, 0) == "first"
+    assert rests.scores["questions"][0, 0] == 1 and rests.habit(0, 0) == "first"
     assert (
-        heads_of([head_survey.score_sentence(ASKED, attention(first))]).kind(0, 0) == "mixed"
+        heads_of([head_survey.score_sentence(ASKED, attention(first))]).habit(0, 0) == "mixed"
     )  # it gives as much to whoever looks
 
 
@@ -156,7 +156,7 @@ def test_the_heads_of_shipped_models_were_measured_on_the_weights_that_ship(fold
     assert (folder / FILE).stat().st_size < 60_000
     for name, heads in held.trained.items():
         assert held.untrained[name].shape == heads.shape
-        assert not {"previous", "spread"} & set(held.untrained[name].best()) - {"spread"}, (
+        assert not {"previous", "spread"} & set(held.untrained[name].best_head_by_habit()) - {"spread"}, (
             "an untrained head has no habit"
         )
 

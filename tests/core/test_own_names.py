@@ -75,7 +75,7 @@ def test_texts_of_unknown_tokens_name_no_head(protein, lines, named):
     assert one.readable == named == (share <= UNREAD)
     words = {one.label(*place) for place in np.ndindex(*one.shape)}
     assert (words == {NOT_NAMED}) != named
-    assert all(one.kind(*place) == "mixed" for place in np.ndindex(*one.shape)) or named
+    assert all(one.habit(*place) == "mixed" for place in np.ndindex(*one.shape)) or named
 
 
 @pytest.mark.parametrize("name", ["gpt-mini", "bert-mini", "translator-en-es"])

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import core
-from core.data.passages import FAR, SENTENCE, SIDE, Books, add_marks, hide, pad_rows
+from core.data.passages import FAR, SENTENCE, SIDE, Books, add_special_tokens, hide, pad_rows
 from core.models import families
 from core.scoring import masked
 from core.text import Tokenizer
@@ -122,7 +122,7 @@ def test_a_row_of_one_word_has_it_hidden():
 
 def test_rows_are_framed_and_padded():
     ids, segments, real = pad_rows(
-        [add_marks(TOK, np.array([7, 8]), np.array([9])), add_marks(TOK, np.array([5]))], 0
+        [add_special_tokens(TOK, np.array([7, 8]), np.array([9])), add_special_tokens(TOK, np.array([5]))], 0
     )
     assert ids.tolist() == [[2, 7, 8, 3, 9, 3], [2, 5, 3, 0, 0, 0]]
     assert segments.tolist() == [[0, 0, 0, 0, 1, 1], [0] * 6]
@@ -157,7 +157,7 @@ def test_a_model_that_always_says_one_word_scores_its_share(text):
     rng = np.random.default_rng(0)
     starts, wanted = BOOKS.window_starts(59), []
     for part in (starts[i : i + 8192 // 61] for i in range(0, len(starts), 8192 // 61)):
-        ids, _, _ = pad_rows([add_marks(TOK, BOOKS.stream[a : a + 59]) for a in part], 0)
+        ids, _, _ = pad_rows([add_special_tokens(TOK, BOOKS.stream[a : a + 59]) for a in part], 0)
         _, chosen = hide(ids, ids < 5, rng, mask=4, drawable=np.arange(5, len(TOK)))
         wanted.extend(ids[chosen])
     assert found["items"] == len(wanted) == found["passages"] * round(0.15 * 59)

@@ -92,7 +92,7 @@ def test_with_our_random_blocks_in_its_place_the_library_gives_our_numbers(backe
     network = family.network(config).eval()
     state = dict(model.state_dict())
     for take in form.takes(config):
-        network.load_state_dict(dict(take.into_parts(state[take.name])), strict=False)
+        network.load_state_dict(dict(take.from_stored(state[take.name])), strict=False)
 
     drawn = [network.layout_of(n, layer) for layer in range(config.n_layers)]
     for layer, block in enumerate(model.encoder.layer):

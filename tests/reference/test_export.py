@@ -205,9 +205,9 @@ def test_the_list_of_names_covers_every_weight_once_and_turns_back(name):
     state = redraw(spec.network(config)).state_dict()
     for take in takes:
         assert form.plain(form.full(take.name)) == take.name
-        stored = take.from_parts(state)
+        stored = take.to_stored(state)
         assert tuple(stored.shape) == take.shape
-        for ours, part in take.into_parts(stored):
+        for ours, part in take.from_stored(stored):
             assert torch.allclose(part, state[ours], rtol=0, atol=1e-6 * take.plus), (
                 "a gain less 1 is rounded"
             )

@@ -26,7 +26,7 @@ from transformers import (
 )
 
 from core.checkpoints import open_model
-from core.data.passages import add_marks, pad_rows
+from core.data.passages import add_special_tokens, pad_rows
 from core.errors import InputError
 from core.models import Batch
 from core.text.learn import BERT_SPECIAL
@@ -231,7 +231,7 @@ def test_the_loss_of_pre_training(bert):
     """Compare with the library's loss (C085)."""
     model = open_model(bert[0])
     rows = [
-        add_marks(model.tokenizer, *(np.array(model.tokenizer.encode(text).ids) for text in pair))
+        add_special_tokens(model.tokenizer, *(np.array(model.tokenizer.encode(text).ids) for text in pair))
         for pair in ((LINES[1], PAIR), (PAIR, LINES[3]))
     ]
     ids, segments, real = (torch.from_numpy(array) for array in pad_rows(rows, 0))

@@ -69,7 +69,7 @@ def pair(seed, std=0.4, ending=0.0):
         )
     ).eval()
     form, state = formats()["gpt2"], ours.state_dict()
-    stored = {form.full(take.name): take.from_parts(state) for take in form.takes(cfg)}
+    stored = {form.full(take.name): take.to_stored(state) for take in form.takes(cfg)}
     theirs.load_state_dict(stored, strict=False)
     theirs.tie_weights()
     return Model("tiny", family, cfg, ours, Numbers()), theirs

@@ -350,7 +350,7 @@ def test_stretched_frequencies_are_the_librarys(case_of):
 def _thirds(patch):
     patch.setattr(
         WeightMapping,
-        "into_parts",
+        "from_stored",
         lambda self, value: zip(self.targets, value.chunk(len(self.targets)), strict=True),
     )
 

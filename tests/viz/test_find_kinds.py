@@ -36,7 +36,7 @@ def test_the_card_shows_the_sentences_behind_the_score():
     held = read_heads(shipped_folder() / "induction-tiny")
     assert held is not None
     np.testing.assert_allclose(found.scores.mean(0), held.trained["causal"].scores["induction"], atol=2e-3)
-    layer, head = held.trained["causal"].best()["induction"]
+    layer, head = held.trained["causal"].best_head_by_habit()["induction"]
     test = page(
         model="induction-tiny", kind="causal", layer=str(layer), head=str(head), **{"find.by": "kinds"}
     )

@@ -41,7 +41,7 @@ def test_every_head_in_figures(run):
     attention = run.attention("self", by="word")
     table = folds.figures(head_survey.survey(MODEL)["self"], attention.weights).set_index("head")
     assert len(table) == 24
-    layer, head = head_survey.survey(MODEL)["self"].best()["previous"]
+    layer, head = head_survey.survey(MODEL)["self"].best_head_by_habit()["previous"]
     name, row = f"L{layer}.H{head}", attention.weights[layer, head]
     assert table.loc[name, "habit"] == "previous word" and table.loc[name, "on previous word, battery"] > 0.35
     bits = -(row * np.log2(np.where(row > 0, row, 1))).sum(-1).mean()
@@ -56,7 +56,8 @@ def test_names_of_heads_are_those_that_ship_and_measured_where_none_do(monkeypat
     shipped = head_survey.survey(MODEL)
     for kind, measured in held.trained.items():
         assert (
-            shipped[kind].scores.keys() == measured.scores.keys() and shipped[kind].best() == measured.best()
+            shipped[kind].scores.keys() == measured.scores.keys()
+            and shipped[kind].best_head_by_habit() == measured.best_head_by_habit()
         )
     monkeypatch.setattr(head_survey, "FILE", "none.json")
     here = head_survey.survey(MODEL)
@@ -98,7 +99,7 @@ QUOTE, PLAIN = '"Come with me," said the fox.', "The animal didn't cross the str
 
 def test_a_head_of_quotes_is_offered_only_where_something_is_quoted():
     survey = head_survey.survey("gpt-mini")
-    place = head_ref.HeadRef("causal", *survey["causal"].best()["quotes"])
+    place = head_ref.HeadRef("causal", *survey["causal"].best_head_by_habit()["quotes"])
     with_, without = (
         head_survey.clearest_heads(survey, core.open_model("gpt-mini").run(text, keep=[]))
         for text in (QUOTE, PLAIN)
@@ -115,10 +116,10 @@ def test_a_head_of_quotes_is_offered_only_where_something_is_quoted():
 def test_compare_opens_with_heads_whose_habits_have_an_occasion():
     for text in (PLAIN, QUOTE):
         for view in data.opening("gpt-mini", text):
-            assert can_show(head_survey.survey("gpt-mini")["causal"].kind(view.layer, view.head), text)
+            assert can_show(head_survey.survey("gpt-mini")["causal"].habit(view.layer, view.head), text)
     first = data.opening("gpt-mini", QUOTE)[0]
     assert (
-        head_survey.survey("gpt-mini")["causal"].best(PLAIN)
-        != head_survey.survey("gpt-mini")["causal"].best(QUOTE)
+        head_survey.survey("gpt-mini")["causal"].best_head_by_habit(PLAIN)
+        != head_survey.survey("gpt-mini")["causal"].best_head_by_habit(QUOTE)
         and first
     )

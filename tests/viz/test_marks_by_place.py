@@ -29,12 +29,14 @@ def test_a_typed_word_is_drawn_whatever_it_is_called(name, text):
         attention = run.attention(kind, by="word", writing=across)
         keys = run.axis(run.model.spec.kind(kind).keys)
         typed = keys.text.lower() if name == "bert-mini" else keys.text
-        words = [word for place, word in enumerate(attention.keys) if place not in attention.marks[1]]
+        words = [
+            word for place, word in enumerate(attention.keys) if place not in attention.special_positions[1]
+        ]
         assert "".join("".join(words).split()).lower() == "".join(typed.split()).lower()
         drawn = [word for word, _ in target_words(attention)]
         assert drawn == list(attention.queries[: len(attention.queries) - across])  # all but the last END
         header = viz.words(run, kind=kind).packet.header
-        assert header["special"] == [list(places) for places in attention.marks]
+        assert header["special"] == [list(places) for places in attention.special_positions]
 
 
 def test_marks_by_another_name_are_measured_alike():
@@ -45,7 +47,11 @@ def test_marks_by_another_name_are_measured_alike():
         rules = rules.replace(name, other)
     renamed = replace(model, tokenizer=Tokenizer(tokenizers.Tokenizer.from_str(rules), **IDS))
     mine, yours = (one.run("She has a white car.").attention(by="word") for one in (model, renamed))
-    assert mine.marks == yours.marks and mine.marks[1][0] == 0 and yours.keys[-1] == "</s>"
+    assert (
+        mine.special_positions == yours.special_positions
+        and mine.special_positions[1][0] == 0
+        and yours.keys[-1] == "</s>"
+    )
     one, other = measures(mine), measures(yours)
     assert list(one) == list(other) and one["separator"].any()
     assert all(np.array_equal(one[name], other[name], equal_nan=True) for name in one)

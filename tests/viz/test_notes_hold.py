@@ -40,7 +40,7 @@ def test_care_is_called_for_exactly_where_the_numbers_call_for_it(model: str):
         for layer, head, row in np.ndindex(attention.weights.shape[:3]):
             shown = head_ref.HeadView(attention, layer, head, "")
             lines = full.care(shown, row, "one", within=run.model.spec.kind(kind).one_text)
-            wanted = dict(called_for(shown.weights, shown.allowed, attention.marks[1], row))
+            wanted = dict(called_for(shown.weights, shown.allowed, attention.special_positions[1], row))
             name = f"“{literal(visible(attention.queries[row]))}”"
             assert lines == [
                 full.CARE[kind_of].format(share=percent(share), query=name)

@@ -143,7 +143,7 @@ def test_of_a_real_run_every_character_is_whole(tmp_path: Path) -> None:
     run = core.open_model(str(write(tmp_path, "tiny-gpt"))).run(
         "The 👩\u200d🚀 sees \u0645\u0631\u062d\u0628\u0627."
     )
-    found = units(run.tokens, run.spans, run.side.marks)
+    found = units(run.tokens, run.spans, run.side.special_positions)
     assert "".join(unit.text for unit in found if unit.text != "START") == run.side.text
     assert "👩\u200d🚀" in [unit.text for unit in found]
     assert len(found) < len(run.tokens)
@@ -153,7 +153,7 @@ def test_of_a_real_run_every_character_is_whole(tmp_path: Path) -> None:
         run.tokens,
         spans=run.spans,
         allowed=attention.allowed[0, 0],
-        special=run.side.marks,
+        special=run.side.special_positions,
     )
     assert packet.header["shape"] == [len(found)] * 2
     assert np.allclose(unpacked(packet.to_bytes()).sum(1), 1, atol=1e-4)

@@ -32,7 +32,7 @@ def patch_occlusion(model: Model, place: int) -> ReplaceToken:
 
 def key_erasure(model: Model, kind: str, key: int) -> Edit:
     """Return the edit that removes one key: a patch becomes black, a word is masked for all queries."""
-    pictures = isinstance(model.reader, PatchReader) and key >= model.reader.first
+    pictures = isinstance(model.reader, PatchReader) and key >= model.reader.n_special
     return patch_occlusion(model, key) if pictures else key_mask(model, kind, key)
 
 
@@ -52,7 +52,7 @@ def deletion_curve(
     """
     order = [int(key) for key in np.argsort(-values, kind="stable")]
     if isinstance(model.reader, PatchReader):
-        order = [key for key in order if key >= model.reader.first]
+        order = [key for key in order if key >= model.reader.n_special]
     found = []
     for count in counts:
         edits = tuple(key_erasure(model, kind, key) for key in order[:count])

@@ -55,15 +55,15 @@ def token_losses(run: Run, truth: str | None = None) -> Float[Array, " row"]:
 def hidden_token_losses(run: Run, edits: Sequence[Edit] = ()) -> Float[Array, " pos"]:
     """Return -log p, in nats, of each token of a text while it alone is hidden: the pseudo-loss of a masked language model.
 
-    Salazar et al. 2020, Eq. (1); the model reads the text once per token, with `edits`. The marks around the text are not predicted.
+    Salazar et al. 2020, Eq. (1); the model reads the text once per token, with `edits`. The special tokens around the text are not predicted.
     Raises InputError for a model that fills no blanks.
     """
     model, side = run.model, run.side.without_padding
     if not model.can("fill_blanks"):
         rule = f"Hidden tokens are predicted by a masked language model; {model.lacks('fill_blanks')}"
         raise InputError(f"{model.name} fills no blanks.", rule, "Choose another model.")
-    marks, output = frozenset(side.marks), model.outputs["logits"]
-    places = [place for place in range(len(side.ids)) if place not in marks]
+    special, output = frozenset(side.special_positions), model.outputs["logits"]
+    places = [place for place in range(len(side.ids)) if place not in special]
     if not places:
         raise InputError("The text holds no word.", "A token is hidden at a time.", "Give a longer text.")
     at_once = max(1, HIDDEN_LOGITS // (len(side.ids) * model.config.n_vocab))

@@ -59,7 +59,7 @@ def attention_gradient(
 
 
 def input_gradient(model: Model, item: ModelInput, output: OutputTarget) -> Float[Array, " pos"]:
-    """Compute gradient times input, as shares: |sum_d x_jd df/dx_jd|, x_j the vector of token or patch j before
+    """Compute gradient times input as shares that sum to 1: |sum_d x_jd df/dx_jd|, x_j the vector of token or patch j before
     its position is added (Denil et al. 2014).
     """
     with torch.inference_mode(False):

@@ -203,11 +203,11 @@ def is_positional(heads: HeadHabits, layer: int, head: int) -> bool | None:
     >>> is_positional(HeadHabits({"previous": one, "spread": one}, 1, {"previous": one / 3}), 0, 0)
     False
     """
-    kind = heads.kind(layer, head)
-    if kind in LINKED and kind in heads.controls:
-        return False  # its name says that other words in the same place do not get this weight
-    if kind not in NEAR or kind not in heads.controls:
+    habit = heads.habit(layer, head)
+    if habit in LINKED and habit in heads.controls:
+        return False  # its name says that other words in the same position do not get this weight
+    if habit not in NEAR or habit not in heads.controls:
         return None
-    return float(heads.controls[kind][layer, head]) >= POSITIONAL_SHARE * float(
-        heads.scores[kind][layer, head]
+    return float(heads.controls[habit][layer, head]) >= POSITIONAL_SHARE * float(
+        heads.scores[habit][layer, head]
     )

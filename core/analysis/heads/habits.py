@@ -72,10 +72,10 @@ NAMELESS = ("spread", "far")
 
 def punctuation_keys(attention: Attention) -> Bool[Array, " key"]:
     """Return which keys are words without a letter or digit; tokens that a model adds to the text are not."""
-    marks = attention.marks[1]
+    special = attention.special_positions[1]
     return np.array(
         [
-            not any(c.isalnum() for c in word) and place not in marks
+            not any(c.isalnum() for c in word) and place not in special
             for place, word in enumerate(attention.keys)
         ]
     )
@@ -83,16 +83,16 @@ def punctuation_keys(attention: Attention) -> Bool[Array, " key"]:
 
 def separator_keys(attention: Attention) -> Bool[Array, " key"]:
     """Return which keys are separators: tokens that a model adds after the first word, as [SEP] and </s>."""
-    marks, places = attention.marks[1], np.arange(len(attention.keys))
-    added = np.isin(places, marks)
+    special, places = attention.special_positions[1], np.arange(len(attention.keys))
+    added = np.isin(places, special)
     return added & (places > np.argmin(added))
 
 
 def repeatable_keys(attention: Attention) -> list[str | int]:
     """Return each key as what may occur again: words by their letters, punctuation and added tokens by their position, since they always recur."""
-    marks = attention.marks[1]
+    special = attention.special_positions[1]
     return [
-        word if any(c.isalnum() for c in word) and place not in marks else place
+        word if any(c.isalnum() for c in word) and place not in special else place
         for place, word in enumerate(attention.keys)
     ]
 
@@ -102,7 +102,7 @@ def measures(
 ) -> Mapping[str, Float[Array, "layer head"]]:
     """Compute every measure that fits this kind of attention, each (layer, head); `links` for attention between two texts.
 
-    Where the query is `learned_query`, or a word of another text, no row is one of the keys: nothing is next to it, and nothing said before.
+    Where the query is learned (`learned_query`) or a word of another text, no row is one of the keys, so there is no previous, next or repeated word.
     """
     w = attention.weights
     common = {
@@ -125,9 +125,9 @@ def measures(
 class HeadHabits:
     """The measured habits of all heads of one kind: scores by measure, each (layer, head), over `n` sentences.
 
-    `controls` has, for some of the measures, what the score is worth: the same weight from words that have no reason to
-    look there, or on the same words in another order (`core.analysis.heads.head_survey`). Without `readable` the texts were none
-    that the model can read: then no habit names a head.
+    `controls` has, for some of the measures, a score to compare with: the same weight from words that have no reason to
+    look there, or on the same words in another order (`core.analysis.heads.head_survey`). Where `readable` is false
+    the model could not read the texts, and no habit names a head.
     """
 
     scores: Mapping[str, Float[Array, "layer head"]]
@@ -135,26 +135,26 @@ class HeadHabits:
     controls: Mapping[str, Float[Array, "layer head"]] = field(default_factory=dict)
     readable: bool = True
 
-    def kind(self, layer: int, head: int) -> str:
+    def habit(self, layer: int, head: int) -> str:
         """Return the measure that names the head: its strongest habit, else 'spread' or 'mixed', which are no habits."""
-        return self._kinds[layer][head]
+        return self._habits[layer][head]
 
     @cached_property
-    def _kinds(self) -> list[list[str]]:
+    def _habits(self) -> list[list[str]]:
         layers, heads = self.shape
-        return [[self._kind(layer, head) for head in range(heads)] for layer in range(layers)]
+        return [[self._habit(layer, head) for head in range(heads)] for layer in range(layers)]
 
-    def _kind(self, layer: int, head: int) -> str:
+    def _habit(self, layer: int, head: int) -> str:
         if not self.readable:
             return "mixed"
-        own = self._habits(layer, head)
+        own = self._naming_scores(layer, head)
         for some in ({name for name in own if name not in RARE}, {name for name in own if name in RARE}):
             best = max(sorted(some), key=own.__getitem__, default=None)
             if best is not None and own[best] >= (MIN_ALIGNMENT if best == "aligner" else MIN_SCORE):
                 return best
         return "spread" if self.scores["spread"][layer, head] >= MIN_ENTROPY else "mixed"
 
-    def _habits(self, layer: int, head: int) -> dict[str, float]:
+    def _naming_scores(self, layer: int, head: int) -> dict[str, float]:
         """Return the scores that may name the head; weight on linked words counts only where it exceeds what these words get anyway."""
         own = {name: float(score[layer, head]) for name, score in self.scores.items() if name not in NAMELESS}
         for name in PATCH_CONTENT:
@@ -165,42 +165,44 @@ class HeadHabits:
 
     def strongest(self, layer: int, head: int) -> str:
         """Return the habit with the highest score, however low."""
-        own = self._habits(layer, head)
+        own = self._naming_scores(layer, head)
         return max(sorted(own), key=own.__getitem__)
 
     def label(self, layer: int, head: int) -> str:
-        return HABIT_NAMES[self.kind(layer, head)] if self.readable else NOT_NAMED
+        """Return the name of the head's habit as it is on screen."""
+        return HABIT_NAMES[self.habit(layer, head)] if self.readable else NOT_NAMED
 
     def score(self, layer: int, head: int) -> float:
-        """Return the score behind the name; for 'mixed' the strongest habit's."""
-        kind = self.kind(layer, head)
-        if kind == "mixed":
-            return max(self._habits(layer, head).values(), default=0.0)
-        return float(self.scores[kind][layer, head])
+        """Return the score of the head's habit; for 'mixed' that of the strongest."""
+        habit = self.habit(layer, head)
+        if habit == "mixed":
+            return max(self._naming_scores(layer, head).values(), default=0.0)
+        return float(self.scores[habit][layer, head])
 
     @property
     def shape(self) -> tuple[int, int]:
         layers, heads = next(iter(self.scores.values())).shape
         return layers, heads
 
-    def best(self, text: str = "") -> dict[str, tuple[int, int]]:
-        """Return, for every kind that some head has, the head with the highest score; the kinds with the clearest head first.
+    def best_head_by_habit(self, text: str = "") -> dict[str, tuple[int, int]]:
+        """Return the head with the highest score for each habit that names some head, the highest score first.
 
-        With the text that is read, only the kinds that have an occasion in it (all, where none has).
+        The aligner is before all others; punctuation, empty ground and the two that are no habits come last. With `text`,
+        only the habits that can show in it; all, where none can.
         """
-        there = {kind: place for kind, place in self._best.items() if not text or can_show(kind, text)}
-        return there or dict(self._best)
+        possible = {habit: head for habit, head in self._best.items() if not text or can_show(habit, text)}
+        return possible or dict(self._best)
 
     @cached_property
     def _best(self) -> dict[str, tuple[int, int]]:
-        found: dict[str, tuple[int, int]] = {}
+        best: dict[str, tuple[int, int]] = {}
         for layer in range(self.shape[0]):
             for head in range(self.shape[1]):
-                kind = self.kind(layer, head)
-                if kind not in found or self.score(layer, head) > self.score(*found[kind]):
-                    found[kind] = (layer, head)
+                habit = self.habit(layer, head)
+                if habit not in best or self.score(layer, head) > self.score(*best[habit]):
+                    best[habit] = (layer, head)
         rank = {"aligner": -1, "punctuation": 1, "ground": 1, "spread": 2, "mixed": 3}
-        return dict(sorted(found.items(), key=lambda item: (rank.get(item[0], 0), -self.score(*item[1]))))
+        return dict(sorted(best.items(), key=lambda item: (rank.get(item[0], 0), -self.score(*item[1]))))
 
 
 def mean_scores(

@@ -27,9 +27,9 @@ MARKS = "marks"
 
 @dataclass(frozen=True)
 class TextPatterns:
-    """The patterns of all heads of one kind over one text, the marks as the first key.
+    """The patterns of all heads of one kind over one text, the special tokens as the first key.
 
-    `queries` and `keys` are where each word begins in its text. Rows of added marks are left out.
+    `queries` and `keys` are where each word begins in its text. Rows of special tokens are left out.
     """
 
     queries: tuple[int, ...]

@@ -83,7 +83,7 @@ def scores_or_reason(read: Callable[[], TextScores]) -> TextScores | str:
 
 
 def average_results(results: Sequence[TextScores | str]) -> dict[str, HeadHabits]:
-    """Return the means of the measures of many texts, by kind. Raises InputError, with the reason of the first, where all were left out."""
+    """Return the means of the measures of many texts, by kind of attention. Raises InputError, with the reason of the first, where all were left out."""
     if results and all(isinstance(one, str) for one in results):
         rule = "A habit is measured on texts."
         raise InputError(

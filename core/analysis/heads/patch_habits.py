@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from core.analysis.attention.measures import normalised_entropy
-from core.data.patches import MARKS
+from core.data.patches import SPECIAL_TOKENS
 from core.run import Attention, Run
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def mean_patch_distance(weights: Float[Array, "*batch query key"]) -> Float[Arra
     """
     side = isqrt(weights.shape[-1] - 1)
     names = (
-        *MARKS[: weights.shape[-1] - side**2],
+        *SPECIAL_TOKENS[: weights.shape[-1] - side**2],
         *(f"{row},{column}" for row in range(side) for column in range(side)),
     )
     far = patch_distances(names)

@@ -43,7 +43,7 @@ def _common(n: int, m: int) -> Array:
 
 
 def mean_grids(rows: HeadRows, n: int = SIZE) -> Float[Array, "head {n} {n}"]:
-    """Return the mean pattern of every head over all texts, on the grid. Weight on marks is in no cell."""
+    """Return the mean pattern of every head over all texts, on the grid. Weight on special tokens is in no cell."""
     return np.mean([resample(rows.text_rows(text)[..., 1:], n) for text in range(rows.n_texts)], axis=0)
 
 

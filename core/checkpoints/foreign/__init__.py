@@ -91,13 +91,13 @@ def _read(
         fields.only("tie_word_embeddings", True, reason)
     n_vocab = config.n_vocab
     ids = {} if spec.framed else _ids(fields, n_vocab, writes=spec.has_source)  # those of a frame: by name
-    unused = check_names(weights.entries, takes, passed=form.passes, heads=TUNED)
+    unused = check_names(weights.entries, takes, ignored=form.ignored_pattern, heads=TUNED)
     plan = Plan(
         spec=spec,
         config=config,
         ids=ids,
         takes=takes,
-        marks=form.marks,
+        special_tokens=form.special_tokens,
         unused=unused,
         tokenizer=form.tokenizer(config) if form.tokenizer else None,
         mapped=find_mappable(takes, weights),
@@ -164,7 +164,7 @@ def _named_format(values: Mapping[str, Any]) -> Format | None:
     """Return the format that a config names by its model type or its class; None if it names neither."""
     given, first = values.get("model_type"), first_class(values.get("architectures"))
     if isinstance(given, str) and given in formats():
-        others = (form for form in formats().values() if form.said_as == given)
+        others = (form for form in formats().values() if form.config_model_type == given)
         return next((form for form in others if re.match(form.architecture, first)), formats()[given])
     for kind, (reason, remedy) in UNREAD.items():
         ending = "For(Cond|AudioClass)" if f"{kind}_text" in formats() else "For(Cond|AudioClass|Causal)"
@@ -184,7 +184,7 @@ def _guess(values: Mapping[str, Any], weights: Weights) -> tuple[Plan, Weights]:
     """Return the plan of the one format that can read the config and has the stored tensors."""
     found: dict[str, tuple[Plan, Weights]] = {}
     for form in formats().values():
-        if form.model_type in found or (form.telling and form.telling not in values):
+        if form.model_type in found or (form.guess_key and form.guess_key not in values):
             continue
         with suppress(InputError):
             found[form.model_type] = _read(form, values, weights, guess=True)

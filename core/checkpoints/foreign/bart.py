@@ -23,7 +23,7 @@ COMMON = (
         is_encoder_decoder=True,
     ),
     keys.only(is_decoder=False),
-    *keys.sizes(
+    *keys.size_fields(
         n_layers="encoder_layers",
         n_heads="encoder_attention_heads",
         d_model="d_model",
@@ -60,8 +60,8 @@ WEIGHTS: Weights = {
 """The tensors of all these kinds; each has some of them."""
 MARIAN = Format(
     model_type="marian",
-    like="Helsinki-NLP/opus-mt-en-de",
-    shows="encoder, decoder and cross-attention; sinusoidal positions, sines before cosines; Opus-MT folders as they are on the Hub: `source.spm` tokenizes the source, `target.spm` the target, a language code (`>>fra<<`) is one token; tokens in `bad_words_ids` are never written",
+    example_model="Helsinki-NLP/opus-mt-en-de",
+    readme_text="encoder, decoder and cross-attention; sinusoidal positions, sines before cosines; Opus-MT folders as they are on the Hub: `source.spm` tokenizes the source, `target.spm` the target, a language code (`>>fra<<`) is one token; tokens in `bad_words_ids` are never written",
     config=TransformerConfig,
     fields=(
         keys.only(share_encoder_decoder_embeddings=True),
@@ -73,11 +73,11 @@ MARIAN = Format(
     fixed={"eps": 1e-5, "order": "post", "positions": "halves"},
     stored={"output_bias": ("final_logits_bias",)},
     weights=WEIGHTS,
-    marks={"end": "</s>", "pad": "<pad>"},
+    special_tokens={"end": "</s>", "pad": "<pad>"},
     prefix="model.",
     outside=("lm_head.", "final_logits_bias"),
-    writer="MTModel",
-    passed=r"(encoder|decoder)\.(embed_positions\.weight|version)",
+    suffix_with_output="MTModel",
+    ignored_tensors=r"(encoder|decoder)\.(embed_positions\.weight|version)",
     refused=REFUSED - {"is_encoder_decoder"},
 )
 BART = kin(
@@ -87,8 +87,8 @@ BART = kin(
     "encoder, decoder and cross-attention; learned positions, a norm after the embeddings",
     fields=(LEARNED, POST, *COMMON),
     fixed={"eps": 1e-5, "order": "post", "positions": "learned", "first_place": 2, "embed_norm": True},
-    writer="ForConditionalGeneration",
-    passed=r"(encoder|decoder)\.version",
+    suffix_with_output="ForConditionalGeneration",
+    ignored_tensors=r"(encoder|decoder)\.version",
     tasks=TWO_STACKS,
 )
 MBART = kin(
@@ -97,7 +97,7 @@ MBART = kin(
     "facebook/mbart-large-50-many-to-many-mmt",
     "BART with pre-norm and a final norm; the target language that the folder names is written first",
     architecture="MBart",
-    telling="add_final_layer_norm",
+    guess_key="add_final_layer_norm",
     fields=(LEARNED, PRE, *COMMON),
     fixed={**BART.fixed, "order": "pre"},
 )
@@ -106,10 +106,10 @@ PEGASUS = kin(
     "pegasus",
     "google/pegasus-xsum",
     "Marian with pre-norm and a final norm",
-    telling="extra_pos_embeddings",
+    guess_key="extra_pos_embeddings",
     fields=(SINES, PRE, *COMMON),
     fixed={**MARIAN.fixed, "order": "pre"},
-    writer="ForConditionalGeneration",
+    suffix_with_output="ForConditionalGeneration",
 )
 M2M100 = kin(
     PEGASUS,
@@ -117,7 +117,7 @@ M2M100 = kin(
     "facebook/nllb-200-distilled-600M",
     "Pegasus with positions counted from the padding's row + 1 and other sinusoidal frequencies; the target language that the folder names is written first",
     architecture="M2M100",
-    telling="model_type",  # its tensors are those of a Pegasus, so it is never guessed
+    guess_key="model_type",  # its tensors are those of a Pegasus, so it is never guessed
     fields=(
         *PEGASUS.fields,
         keys.whole_number(
@@ -131,17 +131,17 @@ M2M100 = kin(
         ),
     ),
     fixed={**PEGASUS.fixed, "positions": "spread"},
-    passed=r"(encoder|decoder)\.(embed_positions\.weights?|version)",
+    ignored_tensors=r"(encoder|decoder)\.(embed_positions\.weights?|version)",
 )
 OPT = Format(
     model_type="opt",
-    like="facebook/opt-125m",
-    shows="causal heads, learned positions counted from row 2",
+    example_model="facebook/opt-125m",
+    readme_text="causal heads, learned positions counted from row 2",
     architecture="OPT",
     config=GPTConfig,
-    telling="word_embed_proj_dim",
+    guess_key="word_embed_proj_dim",
     fields=(
-        *keys.sizes(d_ff="ffn_dim"),
+        *keys.size_fields(d_ff="ffn_dim"),
         keys.only(
             do_layer_norm_before=True,
             _remove_final_layer_norm=False,

@@ -17,7 +17,7 @@ from core.models.bigbird import BigBirdConfig
 from core.models.deberta import DebertaConfig
 from core.models.mpnet import MPNetConfig
 
-SIZES = keys.sizes()
+SIZES = keys.size_fields()
 SEGMENTS = keys.whole_number("n_segments", "type_vocab_size")
 EPS = keys.small("layer_norm_eps", 1e-12)
 DROPS = keys.dropouts("hidden_dropout_prob", zero="attention_probs_dropout_prob")
@@ -56,22 +56,27 @@ HEAD = "cls.predictions."
 WORDS = words_head(HEAD, "transform.dense transform.LayerNorm bias decoder.bias")
 LATER_WORDS = words_head("lm_head.", "dense layer_norm bias decoder.bias")
 POOLER = {"pooler.dense": "pooler"}
-MARKS = {"start": "[CLS] or <s>", "end": "[SEP] or </s>", "pad": "[PAD] or <pad>", "mask": "[MASK] or <mask>"}
+SPECIAL_TOKENS = {
+    "start": "[CLS] or <s>",
+    "end": "[SEP] or </s>",
+    "pad": "[PAD] or <pad>",
+    "mask": "[MASK] or <mask>",
+}
 BERT_WEIGHTS = {**EMBEDDINGS, **encoder_layers(), **WORDS, **POOLER, NEXT: "to_next_sentence"}
 BERT = Format(
     model_type="bert",
-    like="google-bert/bert-base-uncased",
-    shows="bidirectional heads, segments, masked words, next-sentence prediction",
+    example_model="google-bert/bert-base-uncased",
+    readme_text="bidirectional heads, segments, masked words, next-sentence prediction",
     config=BERTConfig,
     fields=(*BASE, GELU),
     fixed={"first_place": 0},
     stored={"masked_lm": (HEAD,), "pooler": ("pooler.", NEXT), "next_sentence": (NEXT,)},
     weights=BERT_WEIGHTS,
-    marks=MARKS,
+    special_tokens=SPECIAL_TOKENS,
     prefix="bert.",
     output=f"{HEAD}decoder",
     outside="cls.",
-    writer="ForMaskedLM",
+    suffix_with_output="ForMaskedLM",
     endings={"LayerNorm.gamma": "LayerNorm.weight", "LayerNorm.beta": "LayerNorm.bias"},
     tasks=POOLED,
 )
@@ -118,7 +123,9 @@ ROBERTA = kin(
     output="lm_head.decoder",
     outside="lm_head.",
     tasks=two_maps(),
-    marks={mark: " or ".join(reversed(names.split(" or "))) for mark, names in MARKS.items()},
+    special_tokens={
+        mark: " or ".join(reversed(names.split(" or "))) for mark, names in SPECIAL_TOKENS.items()
+    },
 )
 DISTILBERT = kin(
     BERT,
@@ -127,7 +134,7 @@ DISTILBERT = kin(
     "BERT without segments and pooler",
     architecture="DistilBert",
     fields=(
-        *keys.sizes(n_layers="n_layers", n_heads="n_heads", d_model="dim", d_ff="hidden_dim"),
+        *keys.size_fields(n_layers="n_layers", n_heads="n_heads", d_model="dim", d_ff="hidden_dim"),
         keys.word("activation", keys.GELUS, "gelu"),
         keys.dropouts("dropout", zero="attention_dropout"),
     ),
@@ -159,7 +166,7 @@ def _read_groups(fields: Fields, values: Values) -> str:
     return "all" if groups == 1 else "none"
 
 
-GROUPS = keys.value(
+GROUPS = keys.value_field(
     "shared", ("num_hidden_groups",), _read_groups, lambda cfg: 1 if cfg.shared == "all" else cfg.n_layers
 )
 ALBERT = kin(
@@ -198,7 +205,7 @@ ALBERT = kin(
         "pooler": "pooler",
         "sop_classifier.classifier": "to_sentence_order",
     },
-    marks={"start": "[CLS]", "end": "[SEP]", "pad": "<pad> or [PAD]", "mask": "[MASK]"},
+    special_tokens={"start": "[CLS]", "end": "[SEP]", "pad": "<pad> or [PAD]", "mask": "[MASK]"},
     prefix="albert.",
     output="predictions.decoder",
     outside=("predictions.", "sop_classifier."),
@@ -209,7 +216,7 @@ ELECTRA = kin(
     "google/electra-small-generator",
     "BERT; embeddings may be narrower than the layers; the discriminator's head is not read",
     config=lambda values: BERTConfig if values.get("d_embed") == values.get("d_model") else ALBERTConfig,
-    telling="embedding_size",
+    guess_key="embedding_size",
     fields=(
         *BASE,
         keys.whole_number("d_embed", "embedding_size", default=lambda values: values["d_model"]),
@@ -236,7 +243,7 @@ BIGBIRD = kin(
     "BERT with block-sparse attention, or full attention",
     architecture="BigBird",
     config=BigBirdConfig,
-    telling="block_size",
+    guess_key="block_size",
     fields=(
         keys.only(use_bias=True, rescale_embeddings=False),
         *BASE,
@@ -251,7 +258,7 @@ BIGBIRD = kin(
     fixed={"first_place": 0, "window": 3, "n_global": 2, "draw": "first", "seed": 0},
     weights={**BERT_WEIGHTS, "pooler": "pooler"},
     tasks=two_maps("gelu_new", "hidden_act"),
-    marks={**MARKS, "pad": "<pad> or [PAD]"},
+    special_tokens={**SPECIAL_TOKENS, "pad": "<pad> or [PAD]"},
 )
 """The window is 3 blocks, the first and the last block are global, and a text of (5 + 2 r) blocks is read in full."""
 BUCKETS, FURTHEST, PADDING = 32, 128, 1
@@ -311,7 +318,7 @@ DEBERTA = kin(
     "BERT with disentangled attention: a score is the sum of content-to-content, content-to-position and position-to-content",
     architecture="DebertaV2",
     config=DebertaConfig,
-    telling="pos_att_type",
+    guess_key="pos_att_type",
     fields=(
         *SIZES,
         keys.only(
@@ -358,5 +365,5 @@ DEBERTA = kin(
         **BERT.endings,
     },
     tasks=first_map("pooler.dense", "gelu", "pooler_hidden_act"),
-    passed=r"embeddings\.position_embeddings\.weight|position_embeddings.*",
+    ignored_tensors=r"embeddings\.position_embeddings\.weight|position_embeddings.*",
 )

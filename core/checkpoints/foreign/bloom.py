@@ -24,13 +24,15 @@ def _weights(packed: Row, **norms: str) -> dict[str, Row]:
 
 BLOOM = Format(
     model_type="bloom",
-    like="bigscience/bloom-560m",
-    shows="ALiBi (scores fall with the distance), also shown as a table; a norm after the embeddings",
+    example_model="bigscience/bloom-560m",
+    readme_text="ALiBi (scores fall with the distance), also shown as a table; a norm after the embeddings",
     config=BloomConfig,
     tables=False,
     fields=(
         keys.only(apply_residual_connection_post_layernorm=False, slow_but_exact=False),
-        *keys.sizes(omit="d_ff n_ctx", n_layers="n_layer", n_heads="n_head", d_model="hidden_size n_embed"),
+        *keys.size_fields(
+            omit="d_ff n_ctx", n_layers="n_layer", n_heads="n_head", d_model="hidden_size n_embed"
+        ),
         keys.whole_number("n_ctx", "seq_length", default=2048),
         FOUR_TIMES,
         EPS,
@@ -57,12 +59,12 @@ def _check_attention(fields: Fields, values: Values) -> Values:
 
 MPT = Format(
     model_type="mpt",
-    like="mosaicml/mpt-7b",
-    shows="ALiBi (scores fall with the distance), also shown as a table",
+    example_model="mosaicml/mpt-7b",
+    readme_text="ALiBi (scores fall with the distance), also shown as a table",
     config=BloomConfig,
     tables=False,
     fields=(
-        *keys.sizes(omit="d_ff n_ctx", n_layers="n_layers", n_heads="n_heads", d_model="d_model"),
+        *keys.size_fields(omit="d_ff n_ctx", n_layers="n_layers", n_heads="n_heads", d_model="d_model"),
         keys.whole_number("n_ctx", "max_seq_len", default=2048),
         keys.only(expansion_ratio=4, no_bias=True, logit_scale=None),
         Field(read=_check_attention),
@@ -135,9 +137,9 @@ FALCON = kin(
     "falcon",
     "tiiuae/falcon-rw-1b",
     "queries, keys and values in one matrix; multi-query or grouped-query attention; parallel attention and feed-forward; ALiBi in the older ones",
-    telling="new_decoder_architecture",
+    guess_key="new_decoder_architecture",
     fields=(
-        *keys.sizes(
+        *keys.size_fields(
             omit="d_ff n_ctx",
             n_layers="num_hidden_layers n_layer",
             n_heads="num_attention_heads n_head",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from core.checkpoints.foreign import keys, llama, tensors
 from core.checkpoints.foreign.keys import Field, Values
-from core.checkpoints.foreign.rope import all_but_every, local, rope_field, two_turns
+from core.checkpoints.foreign.rope import all_but_every, dual_rope_field, local, rope_field
 from core.checkpoints.foreign.table import kin
 from core.checkpoints.safety.config_schema import Fields
 from core.models.gemma import GemmaConfig
@@ -32,7 +32,7 @@ GEMMA = kin(
     "gemma",
     "google/gemma-2b",
     "Llama with scaled embeddings; one key head or several",
-    telling="hidden_activation",
+    guess_key="hidden_activation",
     fields=(ONE_WAY, *COMMON, llama.ROTARY),
     fixed={"scaled": True, "activation": "gelu_tanh"},
     weights=tensors.changed(llama.WEIGHTS, "norm$", plus=1.0),
@@ -49,7 +49,7 @@ GEMMA2 = kin(
     "google/gemma-2-2b",
     "Llama with a norm also after each sub-layer; layers with and without a sliding window; soft-capped scores and logits",
     config=GemmaConfig,
-    telling="query_pre_attn_scalar",
+    guess_key="query_pre_attn_scalar",
     fields=(
         ONE_WAY,
         *LATER,
@@ -92,13 +92,13 @@ GEMMA3 = kin(
     "Llama with two RoPE bases and query-key norms per head; the text model of a `gemma3` only; EmbeddingGemma (google/embeddinggemma-300m) is bidirectional",
     config=lambda values: GemmaEncoderConfig if values.get("both") else GemmaConfig,
     architecture="Gemma3",
-    bare="TextModel",
+    suffix_without_output="TextModel",
     fields=(
         *LATER,
         keys.written_of(GemmaEncoderConfig, DIRECTIONS),
         keys.only(attn_logit_softcapping=None),
         keys.positive(LOGITS, "logit_cap", 0.0),
-        two_turns(("rope_theta", "rope_local_base_freq"), (1e6, 1e4), ("default", "linear")),
+        dual_rope_field(("rope_theta", "rope_local_base_freq"), (1e6, 1e4), ("default", "linear")),
         local(all_but_every(6, "sliding_window_pattern")),
     ),
     fixed={"activation": "gelu_tanh", "qk_norm": True, "score_cap": 0.0},

@@ -12,7 +12,9 @@ from core.checkpoints.task_heads import of_decoder
 from core.models.gpt import GPTConfig
 from core.models.gpt_neo import GPTNeoConfig
 
-SIZES = keys.sizes(omit="d_ff", n_layers="n_layer", n_heads="n_head", d_model="n_embd", n_ctx="n_positions")
+SIZES = keys.size_fields(
+    omit="d_ff", n_layers="n_layer", n_heads="n_head", d_model="n_embd", n_ctx="n_positions"
+)
 EPS = keys.small("layer_norm_epsilon", 1e-5)
 DROPS = keys.dropouts("embd_pdrop", "resid_pdrop", zero="attn_pdrop")
 
@@ -26,12 +28,12 @@ FOUR_TIMES = keys.computed("d_ff", four_times)
 PACKED = {"attn.c_attn": tensors.make_row(*tensors.QKV), "attn.c_proj": "self_attn.to_out"}
 FEED_FORWARD = tensors.feed_forward("mlp.c_fc", "mlp.c_proj")
 NORMS = {"norm1": "ln_1", "norm2": "ln_2"}
-LAYERS = tensors.changed(tensors.layers("h", PACKED, FEED_FORWARD, **NORMS), "", turned=True)
+LAYERS = tensors.changed(tensors.layers("h", PACKED, FEED_FORWARD, **NORMS), "", transposed=True)
 """`c_attn` has query, key and value side by side; all matrices of the layers are (in, out)."""
 GPT2 = Format(
     model_type="gpt2",
-    like="openai-community/gpt2",
-    shows="causal heads, learned positions",
+    example_model="openai-community/gpt2",
+    readme_text="causal heads, learned positions",
     architecture="GPT2",
     config=GPTConfig,
     fields=(
@@ -46,8 +48,8 @@ GPT2 = Format(
     fixed={"order": "pre"},
     weights={"wte": "embed.token", "wpe": "embed.position", **LAYERS, "ln_f": "final_norm"},
     prefix="transformer.",
-    writer="LMHeadModel",
-    passed=r"h\.\d+\.(attn|crossattention)\.bias",
+    suffix_with_output="LMHeadModel",
+    ignored_tensors=r"h\.\d+\.(attn|crossattention)\.bias",
     tasks=of_decoder("classifier"),
 )
 GPT1 = kin(
@@ -66,7 +68,7 @@ GPT1 = kin(
     ),
     fixed={"order": "post"},
     weights={"tokens_embed": "embed.token", "positions_embed": "embed.position", **LAYERS},
-    passed=r"h\.\d+\.attn\.bias",
+    ignored_tensors=r"h\.\d+\.attn\.bias",
 )
 WORDS = ("global", "local")
 
@@ -99,12 +101,12 @@ def _write_local(cfg: GPTNeoConfig) -> Values:
 SPLIT = tensors.attention("attn.attention.{}_proj", "q k v out")
 GPT_NEO = Format(
     model_type="gpt_neo",
-    like="roneneldan/TinyStories-33M",
-    shows="unscaled scores; layers with and without a sliding window",
+    example_model="roneneldan/TinyStories-33M",
+    readme_text="unscaled scores; layers with and without a sliding window",
     architecture="GPTNeo",
     config=GPTNeoConfig,
     fields=(
-        *keys.sizes(omit="d_ff", n_layers="num_layers", n_heads="num_heads"),
+        *keys.size_fields(omit="d_ff", n_layers="num_layers", n_heads="num_heads"),
         keys.whole_number("d_ff", "intermediate_size", default=four_times),
         keys.whole_number("window", "window_size", default=256),
         Field(read=_read_local, write=_write_local),
@@ -118,6 +120,6 @@ GPT_NEO = Format(
         "ln_f": "final_norm",
     },
     prefix="transformer.",
-    passed=r"h\.\d+\.attn\.attention\.bias",
+    ignored_tensors=r"h\.\d+\.attn\.attention\.bias",
     tasks=of_decoder("classifier"),
 )

@@ -51,13 +51,13 @@ def wrong(
     return InputError(f"config.json: {key} is {printable(repr(value), 60)}.", rule, remedy)
 
 
-def value(
+def value_field(
     name: str,
     keys: tuple[str, ...],
     read: Callable[[Fields, Values], Any],
     write: Callable[[Any], Any] | None = None,
 ) -> Field:
-    """Name one value by the key that is written, as it is or as `write` gives it, and others that are read."""
+    """Map the field `name` of our config to `keys`: all are read, the first is written, through `write` if given."""
     return Field(
         read=lambda fields, values: {name: read(fields, values)},
         write=lambda cfg: {keys[0]: write(cfg) if write else getattr(cfg, name, None)},
@@ -66,7 +66,7 @@ def value(
 
 
 def computed(name: str, rule: Callable[[Values], Any]) -> Field:
-    """Give a value that has no key: it follows from the values of earlier rows."""
+    """Set the field `name` of our config from the values of earlier rows by `rule`; it has no key."""
     return Field(read=lambda fields, values: {name: rule(values)})
 
 
@@ -79,7 +79,7 @@ def whole_number(
     convert: Callable[[int], Any] | None = None,
     invert: Callable[[Any], int] | None = None,
 ) -> Field:
-    """Name a whole number by the key that is written and others that are read; `convert` gives our value, `invert` the number again."""
+    """Map the field `name` of our config to `keys` with whole numbers; `convert` gives our value, `invert` the number again."""
 
     def read(fields: Fields, values: Values) -> Any:
         otherwise = default(values) if callable(default) else default
@@ -87,45 +87,48 @@ def whole_number(
         number = fields.whole_number(*keys, largest=largest, default=otherwise, least=least)
         return convert(number) if convert else number
 
-    return value(name, keys, read, (lambda cfg: invert(getattr(cfg, name))) if invert else None)
+    return value_field(name, keys, read, (lambda cfg: invert(getattr(cfg, name))) if invert else None)
 
 
-def sizes(*, omit: str = "", **keys: str) -> tuple[Field, ...]:
-    """Name the sizes of a model but those in `omit`; `keys` are read beside the usual ones, and the first is written."""
+def size_fields(*, omit: str = "", **keys: str) -> tuple[Field, ...]:
+    """Return one `Field` per size in `USUAL_SIZES`, except those in `omit` (names separated by spaces).
+
+    `n_ctx="n_positions"` gives a key for a size that is read before the usual one; the first is written.
+    """
     usual = {name: key for name, key in USUAL_SIZES.items() if name not in omit.split()}
     every = {name: f"{keys.get(name, '')} {usual.get(name, '')}".split() for name in {**usual, **keys}}
-    return tuple(whole_number(name, *dict.fromkeys(found)) for name, found in every.items())
+    return tuple(whole_number(name, *dict.fromkeys(each)) for name, each in every.items())
 
 
 def small(key: str, default: float, name: str = "eps") -> Field:
-    """Name a number between 0 and 1."""
-    return value(name, (key,), lambda fields, values: fields.small(key, default))
+    """Map `key` to the field `name` of our config: a number between 0 and 1."""
+    return value_field(name, (key,), lambda fields, values: fields.small(key, default))
 
 
 def positive(key: str, name: str, default: float) -> Field:
-    """Name a positive number, which null sets to 0."""
-    row = value(name, (key,), lambda fields, values: fields.positive(key, default))
+    """Map `key` to the field `name` of our config: a positive number, 0 for null."""
+    row = value_field(name, (key,), lambda fields, values: fields.positive(key, default))
     return replace(row, write=lambda cfg: {key: getattr(cfg, name) or None})
 
 
 def decoder_layers(key: str) -> Field:
-    """Name the number of the decoder's layers, by default that of the encoder's."""
+    """Map `key` to the number of the decoder's layers, by default that of the encoder's."""
 
     def read(fields: Fields, values: Values) -> int:
         n = fields.whole_number(key, largest=RANGES["n_decoder_layers"], default=values["n_layers"])
         return 0 if n == values["n_layers"] else n
 
-    return value("n_decoder_layers", (key,), read, lambda cfg: cfg.decoder_layers)
+    return value_field("n_decoder_layers", (key,), read, lambda cfg: cfg.decoder_layers)
 
 
 def flag(key: str, name: str, default: bool, yes: Any = True, no: Any = False) -> Field:
-    """Name a value of two by a key that is true or false."""
-    row = value(name, (key,), lambda fields, values: yes if fields.flag(key, default) else no)
+    """Map `key` to the field `name` of our config: `yes` where it is true, `no` where it is false."""
+    row = value_field(name, (key,), lambda fields, values: yes if fields.flag(key, default) else no)
     return replace(row, write=lambda cfg: {key: getattr(cfg, name, no) == yes})
 
 
 def word(key: str, meanings: Values, default: str, *names: str) -> Field:
-    """Name a word of a list by its meaning: the activation, or the values called `names`."""
+    """Map `key` to the fields `names` of our config, by default the activation; `meanings` gives their value, or values, for each word of the key."""
     names = names or ("activation",)
 
     def read(fields: Fields, values: Values) -> Values:
@@ -140,7 +143,7 @@ def word(key: str, meanings: Values, default: str, *names: str) -> Field:
 
 
 def only(reason: str = "", remedy: str = ELSEWHERE, /, **settings: Any) -> Field:
-    """Name keys of arithmetic with the one value that is computed here, or with a function of the values so far."""
+    """Require of each key in `settings` the one value that is computed here, or what a function of the values so far returns."""
 
     def right(values: Values) -> Values:
         return {key: value(values) if callable(value) else value for key, value in settings.items()}
@@ -154,7 +157,7 @@ def only(reason: str = "", remedy: str = ELSEWHERE, /, **settings: Any) -> Field
 
 
 def off(switches: str) -> Field:
-    """Name keys of arithmetic that is not computed here: each must be false."""
+    """Require that the keys in `switches`, separated by spaces, are false: their arithmetic is not computed here."""
     return only(**dict.fromkeys(switches.split(), False))
 
 

@@ -16,7 +16,7 @@ GROUPS = keys.whole_number("n_kv_heads", "num_key_value_heads", default=lambda v
 WIDTH = keys.whole_number("d_head", "head_dim", default=lambda values: values["d_model"] // values["n_heads"])
 SHARED_WIDTH = keys.computed("d_head", lambda values: values["d_model"] // values["n_heads"])
 EPS = keys.small("layer_norm_eps", 1e-5)
-SIZES = (*keys.sizes(), GROUPS)
+SIZES = (*keys.size_fields(), GROUPS)
 SHAPE = (keys.off("mlp_bias"), *SIZES, WIDTH, keys.small("rms_norm_eps", 1e-6))
 ACTIVATION = keys.word(
     "hidden_act", {**keys.SILUS, "gelu_pytorch_tanh": "gelu_tanh", "gelu_new": "gelu_tanh"}, "silu"
@@ -45,8 +45,8 @@ def weights(*tables: Weights, **norms: str) -> dict[str, Row]:
 WEIGHTS = weights(ATTENTION, GATED)
 LLAMA = Format(
     model_type="llama",
-    like="HuggingFaceTB/SmolLM2-135M",
-    shows="rotary positions (queries and keys before and after rotation), grouped-query attention; RoPE scaling as in Llama 3.1",
+    example_model="HuggingFaceTB/SmolLM2-135M",
+    readme_text="rotary positions (queries and keys before and after rotation), grouped-query attention; RoPE scaling as in Llama 3.1",
     config=LlamaConfig,
     tables=False,
     fields=(UNBIASED, keys.only(pretraining_tp=1), *BASE),
@@ -60,7 +60,7 @@ MISTRAL = kin(
     "mistral",
     "mistralai/Mistral-7B-v0.1",
     "Llama with a sliding window",
-    telling="sliding_window",
+    guess_key="sliding_window",
     fields=(*BASE, window(default=4096)),
 )
 QWEN2 = kin(
@@ -94,14 +94,14 @@ SMOLLM3 = kin(
     "HuggingFaceTB/SmolLM3-3B",
     "Llama; every fourth layer has no rotary positions (NoPE)",
     architecture="SmolLM3",
-    telling="no_rope_layers",
+    guess_key="no_rope_layers",
     fields=(
         keys.off("attention_bias use_sliding_window"),
         *SHAPE,
         ACTIVATION,
         USUALLY_TIED,
         rope_field(default=2000000.0, kinds=STRETCHED),
-        keys.value(
+        keys.value_field(
             "unturned",
             ("no_rope_layers",),
             _read_unrotated,
@@ -122,7 +122,7 @@ OLMO2 = kin(
 
 def _factor(key: str, name: str, power: int = 1) -> Field:
     """Name a factor of a Granite, of which ours is a power."""
-    return keys.value(
+    return keys.value_field(
         name,
         (key,),
         lambda fields, values: (fields.positive(key, 1.0) or 1.0) ** power,
@@ -135,7 +135,7 @@ GRANITE = kin(
     "granite",
     "ibm-granite/granite-3.3-2b-instruct",
     "Llama with multipliers for embeddings, scores and logits (the one for the sub-layers is multiplied into their output matrices)",
-    telling="residual_multiplier",
+    guess_key="residual_multiplier",
     fields=(
         UNBIASED,
         *BASE,
@@ -151,7 +151,7 @@ PHI3 = kin(
     "phi3",
     "microsoft/Phi-3-mini-4k-instruct",
     "Llama with queries, keys and values in one matrix; partial rotary positions, LongRoPE (texts up to the length of the training); a sliding window if one is set",
-    telling="original_max_position_embeddings",
+    guess_key="original_max_position_embeddings",
     fields=(
         *SHAPE,
         ACTIVATION,
@@ -174,7 +174,7 @@ STABLELM = kin(
     "stabilityai/stablelm-2-1_6b",
     "Llama with partial rotary positions and LayerNorm; attention and feed-forward may be parallel",
     architecture="StableLm",
-    telling="use_qkv_bias",
+    guess_key="use_qkv_bias",
     fields=(
         keys.off("qk_layernorm"),
         *SIZES,
@@ -200,7 +200,7 @@ COHERE = kin(
     "cohere",
     "CohereForAI/aya-23-8B",
     "Llama with parallel attention and feed-forward after one norm; interleaved rotary pairs of the file are halves of a head here",
-    telling="logit_scale",
+    guess_key="logit_scale",
     fields=(
         keys.off("attention_bias use_qk_norm"),
         *SIZES,
@@ -220,7 +220,7 @@ PHI = kin(
     "phi",
     "microsoft/phi-2",
     "parallel attention and feed-forward after one norm; partial rotary positions; biases everywhere",
-    telling="qk_layernorm",
+    guess_key="qk_layernorm",
     fields=(
         keys.off("qk_layernorm"),
         *SIZES,
@@ -247,7 +247,7 @@ GPTJ = kin(
     "EleutherAI/gpt-j-6b",
     "parallel attention and feed-forward after one norm; partial rotary positions, interleaved pairs of the file are halves of a head here",
     architecture="GPTJ",
-    telling="rotary_dim",
+    guess_key="rotary_dim",
     fields=(
         *gpt.SIZES,
         SHARED_WIDTH,
@@ -268,7 +268,7 @@ GPTJ = kin(
         ),
     },
     prefix="transformer.",
-    passed=r"h\.\d+\.attn\.bias",
+    ignored_tensors=r"h\.\d+\.attn\.bias",
     wrapped="",
     tasks=of_decoder("classifier", biased=True),
 )
@@ -277,7 +277,7 @@ HELIUM = kin(
     "helium",
     "kyutai/helium-1-preview-2b",
     "Llama; interleaved rotary pairs of the file are halves of a head here",
-    telling="model_type",  # its tensors are those of a Llama
+    guess_key="model_type",  # its tensors are those of a Llama
     fields=(UNBIASED, *BASE),
     weights=neighbours(WEIGHTS),
 )
@@ -286,7 +286,7 @@ STARCODER2 = kin(
     "starcoder2",
     "bigcode/starcoder2-3b",
     "Llama with biases, LayerNorm and a feed-forward network without a gate; a sliding window if one is set",
-    telling="use_bias",
+    guess_key="use_bias",
     fields=(
         keys.only(use_bias=True),
         *SIZES,
@@ -324,7 +324,7 @@ MIXTRAL = kin(
     "mixtral",
     "mistralai/Mixtral-8x7B-v0.1",
     "Llama with a mixture of experts and its router",
-    telling="num_local_experts",
+    guess_key="num_local_experts",
     fields=(*BASE, window(), *experts(8, active=2)),
     weights=_routed("block_sparse_moe", "w3", "w2", "w1"),
 )
@@ -334,7 +334,7 @@ QWEN3_MOE = kin(
     "Qwen/Qwen3-30B-A3B",
     "Qwen3 with a mixture of experts and its router",
     architecture="Qwen3Moe",
-    telling="moe_intermediate_size",
+    guess_key="moe_intermediate_size",
     fields=(
         *QWEN3.fields,
         keys.only(decoder_sparse_step=1, mlp_only_layers=[]),
@@ -349,7 +349,7 @@ OLMOE = kin(
     "olmoe",
     "allenai/OLMoE-1B-7B-0924",
     "Llama with query-key norms over all heads together; a mixture of experts and its router, whose weights sum to less than 1",
-    telling="norm_topk_prob",
+    guess_key="norm_topk_prob",
     fields=(UNBIASED, keys.only(clip_qkv=None), *BASE, *experts(64, active=8), NORMED),
     fixed={"wide_norm": True},
     weights=ROUTED,

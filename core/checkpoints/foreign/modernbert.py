@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from core.checkpoints.foreign import bert, keys, tensors
 from core.checkpoints.foreign.keys import Field, Values
-from core.checkpoints.foreign.rope import all_but_every, local, rope_field, two_turns
+from core.checkpoints.foreign.rope import all_but_every, dual_rope_field, local, rope_field
 from core.checkpoints.foreign.table import Format, kin
 from core.checkpoints.safety.config_schema import RANGES, Fields
 from core.checkpoints.task_heads import ANSWER, CHOICE, CLASSES, POOLED, TAGS, HeadSpec, two_maps
@@ -33,8 +33,8 @@ TUNED = HeadSpec(
 )
 MODERNBERT = Format(
     model_type="modernbert",
-    like="answerdotai/ModernBERT-base",
-    shows="BERT without segments; rotary positions, layers with full or local attention, a gated feed-forward network",
+    example_model="answerdotai/ModernBERT-base",
+    readme_text="BERT without segments; rotary positions, layers with full or local attention, a gated feed-forward network",
     architecture="ModernBert",
     config=ModernBERTConfig,
     tables=False,
@@ -42,7 +42,7 @@ MODERNBERT = Format(
         keys.off("attention_bias mlp_bias norm_bias classifier_bias"),
         keys.only(decoder_bias=True),
         *bert.SIZES,
-        two_turns(("global_rope_theta", "local_rope_theta"), (160000.0, 10000.0)),
+        dual_rope_field(("global_rope_theta", "local_rope_theta"), (160000.0, 10000.0)),
         local(all_but_every(3, "global_attn_every_n_layers", first=True)),
         keys.whole_number(
             "reach", "local_attention", default=128, least=2, convert=lambda n: n // 2, invert=lambda n: 2 * n
@@ -69,11 +69,11 @@ MODERNBERT = Format(
         "final_norm": "final_norm",
         **bert.words_head("", "head.dense head.norm decoder.bias"),
     },
-    marks=bert.MARKS,
+    special_tokens=bert.SPECIAL_TOKENS,
     prefix="model.",
     output="decoder",
     outside=("head.", "decoder.", "classifier."),
-    writer="ForMaskedLM",
+    suffix_with_output="ForMaskedLM",
     tasks={
         **dict.fromkeys((CLASSES, CHOICE), replace(TUNED, pool_field="classifier_pooling")),
         **dict.fromkeys((TAGS, ANSWER), TUNED),
@@ -98,7 +98,7 @@ NOMIC = kin(
         keys.off("qkv_proj_bias mlp_fc1_bias mlp_fc2_bias"),
         keys.only(rotary_emb_scale_base=None, moe_every_n_layers=0),
         keys.only(rotary_emb_fraction=1.0, activation_function="swiglu"),
-        *keys.sizes(
+        *keys.size_fields(
             omit="n_ctx",
             n_layers="num_hidden_layers n_layer",
             n_heads="num_attention_heads n_head",
@@ -141,7 +141,7 @@ JINA = kin(
     "jina_bert",
     "jinaai/jina-embeddings-v2-small-en",
     "BERT with ALiBi in both directions, also shown as a table; a gated feed-forward network; recognised by its class JinaBert, because its `model_type` is `bert`",
-    said_as="bert",
+    config_model_type="bert",
     architecture="JinaBert",
     fields=(
         keys.only(position_embedding_type="alibi", feed_forward_type="geglu", is_decoder=False),
@@ -200,7 +200,7 @@ ESM = kin(
         **bert.encoder_layers(norm1="attention.LayerNorm", norm2="LayerNorm"),
         "encoder.emb_layer_norm_after": "final_norm",
     },
-    marks={
+    special_tokens={
         "start": "<cls> or [CLS]",
         "end": "<eos> or [SEP]",
         "pad": "<pad> or [PAD]",
@@ -210,6 +210,6 @@ ESM = kin(
     output="lm_head.decoder",
     outside="lm_head.",
     endings=bert.BERT.endings,
-    passed=r"contact_head\.regression\.(weight|bias)|.*rotary_embeddings\.inv_freq|embeddings\.position_embeddings\.weight",
+    ignored_tensors=r"contact_head\.regression\.(weight|bias)|.*rotary_embeddings\.inv_freq|embeddings\.position_embeddings\.weight",
     tasks={name: two_maps()[name] for name in (CLASSES, TAGS)},
 )

@@ -13,13 +13,13 @@ FEED_FORWARD = tensors.feed_forward("mlp.dense_h_to_4h", "mlp.dense_4h_to_h")
 NORMS = {"norm1": "input_layernorm", "norm2": "post_attention_layernorm"}
 NEOX = Format(
     model_type="gpt_neox",
-    like="EleutherAI/pythia-70m",
-    shows="partial rotary positions (queries and keys before and after rotation); parallel attention and feed-forward",
+    example_model="EleutherAI/pythia-70m",
+    readme_text="partial rotary positions (queries and keys before and after rotation); parallel attention and feed-forward",
     architecture="GPTNeoX",
     config=NeoXConfig,
     tables=False,
     fields=(
-        *keys.sizes(),
+        *keys.size_fields(),
         keys.word("hidden_act", keys.GELUS, "gelu"),
         keys.small("layer_norm_eps", 1e-5),
         keys.flag("use_parallel_residual", "parallel", True),
@@ -41,6 +41,6 @@ NEOX = Format(
     output="embed_out",
     outside="embed_out.",
     endings={"lm_head.weight": "embed_out.weight"},
-    passed=r"layers\.\d+\.attention\.bias",
+    ignored_tensors=r"layers\.\d+\.attention\.bias",
     tasks=of_decoder("classifier"),
 )

@@ -1,4 +1,4 @@
-"""Rows of config.json for rotary positions (Su et al. 2021), and for layers that see everything or a window."""
+"""Rows of config.json for rotary positions (Su et al. 2021), and for layers with full attention or a sliding window."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from core.errors import InputError
 EVERYWHERE, SLIDING = TYPES = ("full_attention", "sliding_attention")
 FACTOR = {"factor": "rope_factor"}
 ORIGINAL = {"original_max_position_embeddings": "rope_original"}
-KINDS: Mapping[str, Mapping[str, str]] = {
+SCALING_TYPES: Mapping[str, Mapping[str, str]] = {
     "default": {},
     "linear": FACTOR,
     "llama3": {**FACTOR, "low_freq_factor": "rope_low", "high_freq_factor": "rope_high", **ORIGINAL},
     "yarn": {**FACTOR, "beta_fast": "rope_fast", "beta_slow": "rope_slow", **ORIGINAL},
     "longrope": {"short_factor": "rope_each", "long_factor": "rope_each"},
 }
-"""The keys of each kind of rotary positions, with their names in our config."""
+"""The keys of each scaling type of rotary positions, with their names in our config."""
 PLAIN = ("default",)
 LONG = {"longrope", "su"}
 SHARE = "partial_rotary_factor"
@@ -29,7 +29,9 @@ BASES = ("rope_base", "rope_local_base")
 
 
 def _unread(problem: str, kinds: Sequence[str]) -> InputError:
-    rules = (f"{kind} (with {', '.join(KINDS[kind])})" if KINDS[kind] else kind for kind in kinds)
+    rules = (
+        f"{kind} (with {', '.join(SCALING_TYPES[kind])})" if SCALING_TYPES[kind] else kind for kind in kinds
+    )
     return InputError(
         f"config.json: {problem}.",
         f"Rotary positions of this kind are read as {', or as '.join(rules)}.",
@@ -50,9 +52,10 @@ def rope_field(
     share: float = 0.0,
     share_key: str = SHARE,
 ) -> Field:
-    """Name the rotary positions: `rope_parameters` of new configs, `rope_scaling` and own keys in old ones.
+    """Map the rotary settings: `rope_parameters` of new configs, `rope_scaling` and keys of their own in old ones.
 
     `base` and `share_key` are the old keys of the base and of the share of the features that are rotated, if not all are.
+    `kinds` are the scaling types that may be used.
     """
     bases = (base,) if isinstance(base, str) else base
 
@@ -73,7 +76,7 @@ def rope_field(
 
     def write(cfg: Any) -> Values:
         kind = kinds[-1] if getattr(cfg, "rope_original", 0) else "default"
-        scaling = {key: getattr(cfg, name) for key, name in KINDS[kind].items()}
+        scaling = {key: getattr(cfg, name) for key, name in SCALING_TYPES[kind].items()}
         if kind == "yarn":
             scaling["truncate"] = False
         if each := getattr(cfg, "rope_each", ()):
@@ -85,7 +88,7 @@ def rope_field(
             **({share_key: cfg.d_rotary / cfg.d_head} if share else {}),
         }
 
-    names = {name: (key,) for key, name in KINDS["llama3"].items()}
+    names = {name: (key,) for key, name in SCALING_TYPES["llama3"].items()}
     names |= {"rope_each": ("short_factor",), "rope_size": ("attention_factor",)}
     return Field(read=read, write=write, names={"rope_base": ("rope_theta", *bases), **names})
 
@@ -97,10 +100,10 @@ def _stretched(entries: dict[str, Any], kinds: Sequence[str]) -> Values:
     if kind == "yarn" and numbers.get("truncate") is False:
         del numbers["truncate"]
     keys = numbers.keys() | {"factor"} if kind == "linear" else numbers.keys()
-    if kind not in kinds or keys != KINDS[kind].keys():
+    if kind not in kinds or keys != SCALING_TYPES[kind].keys():
         keys = f", with {printable(', '.join(sorted(map(str, numbers))), 80)}" if numbers else ""
         raise _unread(f"its rotary positions are of the kind '{printable(kind, 40)}'{keys}", kinds)
-    return {KINDS[kind][key]: value for key, value in numbers.items()}
+    return {SCALING_TYPES[kind][key]: value for key, value in numbers.items()}
 
 
 def _pair_by_pair(fields: Fields, entries: Values, values: Values, kinds: Sequence[str]) -> Values:
@@ -117,10 +120,10 @@ def _pair_by_pair(fields: Fields, entries: Values, values: Values, kinds: Sequen
     return {"rope_each": tuple(short), "rope_size": size or usual, "n_ctx": min(n_ctx, original)}
 
 
-def two_turns(keys: tuple[str, str], bases: tuple[float, float], kinds: Sequence[str] = PLAIN) -> Field:
-    """Name the rotary positions of layers that see everything, which may be of several `kinds`, and of those with a window.
+def dual_rope_field(keys: tuple[str, str], bases: tuple[float, float], kinds: Sequence[str] = PLAIN) -> Field:
+    """Map the rotary settings of full-attention layers and of sliding-window layers.
 
-    Old configs have the two bases under `keys`.
+    `keys`, `bases`: old config keys and default bases, (full, sliding). Only full-attention layers may use the scaling types `kinds`.
     """
 
     def read(fields: Fields, values: Values) -> Values:
@@ -161,7 +164,7 @@ def per_layer(fields: Fields, key: str, n: int, words: Sequence[Any]) -> list[An
 
 
 def local(otherwise: Callable[[Fields, int], Iterable[int]]) -> Field:
-    """Name the layers with a window: those that `layer_types` calls so, or those of `otherwise` if it is missing."""
+    """Map `layer_types` to the layers with a window; `otherwise` gives them if it is missing."""
 
     def read(fields: Fields, values: Values) -> Values:
         kinds = per_layer(fields, "layer_types", values["n_layers"], TYPES)
@@ -186,7 +189,7 @@ def all_but_every(size: int, key: str = "", *, first: bool = False) -> Callable[
 
 
 def window(default: int = 0, switch: str = "") -> Field:
-    """Name how many tokens a query sees if it is the same in all layers; 0 for all. `switch` is a key that must turn it on."""
+    """Map `sliding_window` to the number of tokens that a query attends to in every layer, 0 for all. `switch` is a key that must turn it on."""
 
     def read(fields: Fields, values: Values) -> int:
         if switch and not fields.flag(switch, False):

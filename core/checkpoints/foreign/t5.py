@@ -47,7 +47,9 @@ def _read_encoder_alone(fields: Fields, values: Values) -> Values:
 def _fields(feed_forward: str, *, divided: bool) -> tuple[Field, ...]:
     return (
         Field(read=_read_encoder_alone, write=lambda cfg: {"is_encoder_decoder": isinstance(cfg, T5Config)}),
-        *keys.sizes(omit="n_ctx", n_layers="num_layers", n_heads="num_heads", d_model="d_model", d_ff="d_ff"),
+        *keys.size_fields(
+            omit="n_ctx", n_layers="num_layers", n_heads="num_heads", d_model="d_model", d_ff="d_ff"
+        ),
         keys.written_of(T5Config, keys.decoder_layers("num_decoder_layers")),
         keys.word("feed_forward_proj", FEED_FORWARD, feed_forward, "activation", "gated"),
         keys.whole_number("d_head", "d_kv", default=64),
@@ -85,19 +87,19 @@ def _weights(cfg: T5Config | T5EncoderConfig) -> Weights:
 
 T5 = Format(
     model_type="t5",
-    like="google-t5/t5-small",
-    shows="encoder, decoder and cross-attention; unscaled scores with a relative bias per head and distance, also shown as a table",
+    example_model="google-t5/t5-small",
+    readme_text="encoder, decoder and cross-attention; unscaled scores with a relative bias per head and distance, also shown as a table",
     architecture="T5",
     config=lambda values: T5EncoderConfig if values.get("alone") else T5Config,
     tables=False,
     fields=_fields("relu", divided=True),
     stored={"own_output": ("lm_head.",)},
     weights=_weights,
-    marks={"start": "<pad>", "end": "</s>", "pad": "<pad>"},
+    special_tokens={"start": "<pad>", "end": "</s>", "pad": "<pad>"},
     outside=(),
-    writer="ForConditionalGeneration",
-    bare="EncoderModel",
-    passed=r"decoder\.block\.0\.layer\.1\.EncDecAttention\.relative_attention_bias\.weight",
+    suffix_with_output="ForConditionalGeneration",
+    suffix_without_output="EncoderModel",
+    ignored_tensors=r"decoder\.block\.0\.layer\.1\.EncDecAttention\.relative_attention_bias\.weight",
     ties=False,
     tasks=TWO_STACKS | {TAGS: TAGGER},
     wrapped="transformer.",
@@ -109,6 +111,6 @@ MT5 = kin(
     "google/mt5-small",
     "T5; a gated feed-forward network unless the config says otherwise",
     architecture="MT5",
-    telling="model_type",  # its tensors are those of a T5, so it is never guessed
+    guess_key="model_type",  # its tensors are those of a T5, so it is never guessed
     fields=_fields("gated-gelu", divided=False),
 )

@@ -15,7 +15,7 @@ import tokenizers
 from core.checkpoints.foreign.keys import Field, Values
 from core.checkpoints.foreign.tensors import Row, Weights, as_rows, family_of, shapes
 from core.checkpoints.safety.config_schema import Fields, build_config
-from core.checkpoints.safety.load_plan import ONE_MARK, WeightMapping, unfit
+from core.checkpoints.safety.load_plan import END_OF_TEXT, WeightMapping, unfit
 from core.checkpoints.task_heads import HeadSpec
 from core.errors import InputError
 
@@ -44,12 +44,13 @@ class Format:
     - `config`: our class, or a function that chooses it by the values: of `fields`, `fixed`, and `stored` (true where a tensor's name begins so).
     - `weights`: all tensors; `output`: the output layer, which may be a copy of the table of tokens.
     - `prefix`: the beginning of all names but those of `outside`; `wrapped`: another, of classes with a head.
-    - `endings`: old ends of names with the present ones; `passed`: tensors that are passed over; `refused`: keys that must not be set.
-    - `tasks`: heads of fine-tuning by the end of the class's name; `marks`: as in `Plan`; `tokenizer`: for folders without one.
+    - `endings`: old ends of names with the present ones; `ignored_tensors`: a regular expression of names that are not read; `refused`: keys that must not be set.
+    - `tasks`: heads of fine-tuning by the end of the class's name; `special_tokens`: as in `Plan`; `tokenizer`: for folders without one.
     - `tables`: there is a vector for each position. `ties`: a config that is not tied must bring an output layer.
-    - `architecture`: the beginning of its classes' names, if not the model type; `writer`, `bare`: their end with and without an output layer; `classes`: the whole name.
-    - `aliases`: model types of the same arithmetic with their classes; `said_as`: the model type in config.json, if only the class tells.
-    - `telling`: a key that a config without a kind must have. `like`, `shows`: for README.
+    - `architecture`: the beginning of its classes' names, if not the model type; `suffix_with_output`, `suffix_without_output`: their end with and without an output layer; `classes`: the whole name.
+    - `aliases`: model types of the same arithmetic with their classes; `config_model_type`: the model type in config.json, where several formats share it and the class decides.
+    - `guess_key`: a key without which a config that has no `model_type` is not taken for this format ("model_type": it never is).
+    - `example_model`, `readme_text`: a public model of the type and the sentence about it, for the table in core/README.md.
     """
 
     model_type: str
@@ -58,23 +59,23 @@ class Format:
     weights: Weights | Callable[[Any], Weights]
     fixed: Values = field(default_factory=dict)
     stored: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    like: str = ""
-    shows: str = ""
+    example_model: str = ""
+    readme_text: str = ""
     architecture: str = ""
     prefix: str = ""
     output: str = "lm_head"
     outside: str | tuple[str, ...] = "lm_head."
-    writer: str = "ForCausalLM"
-    bare: str = "Model"
+    suffix_with_output: str = "ForCausalLM"
+    suffix_without_output: str = "Model"
     classes: Callable[[Any], str] | None = None
     endings: Mapping[str, str] = field(default_factory=dict)
-    passed: str = ""
-    marks: Mapping[str, str] = field(default_factory=lambda: ONE_MARK)
+    ignored_tensors: str = ""
+    special_tokens: Mapping[str, str] = field(default_factory=lambda: END_OF_TEXT)
     tokenizer: Callable[[Any], tokenizers.Tokenizer] | None = None
     refused: frozenset[str] = REFUSED
     aliases: Mapping[str, str] = field(default_factory=dict)
-    said_as: str = ""
-    telling: str = ""
+    config_model_type: str = ""
+    guess_key: str = ""
     ties: bool = True
     tables: bool = True
     tasks: Mapping[str, HeadSpec] = field(default_factory=dict)
@@ -91,19 +92,19 @@ class Format:
         return family_of(self.config if isinstance(self.config, type) else self.config({})).name
 
     @cached_property
-    def passes(self) -> re.Pattern[str]:
-        """Return the pattern of stored names that are passed over."""
-        return re.compile("|".join(filter(None, (BUFFERS, self.passed))))
+    def ignored_pattern(self) -> re.Pattern[str]:
+        """Return the pattern of stored names that are not read: buffers, and `ignored_tensors`."""
+        return re.compile("|".join(filter(None, (BUFFERS, self.ignored_tensors))))
 
     def plain(self, stored: str) -> str:
         """Return the name under which `takes` expects a stored tensor: without `prefix` or `wrapped`, an old ending replaced by today's; a name in `outside` keeps its beginning."""
-        bare = stored.removeprefix(self.prefix)
-        bare = bare.removeprefix(self.wrapped) if self.wrapped and bare == stored else bare
-        bare = stored if bare.startswith(self.outside) else bare
+        name = stored.removeprefix(self.prefix)
+        name = name.removeprefix(self.wrapped) if self.wrapped and name == stored else name
+        name = stored if name.startswith(self.outside) else name
         for old, new in self.endings.items():
-            if bare.endswith(old):
-                return bare.removesuffix(old) + new
-        return bare
+            if name.endswith(old):
+                return name.removesuffix(old) + new
+        return name
 
     def full(self, plain: str) -> str:
         """Return the name that is written for one of `takes`."""
@@ -142,10 +143,10 @@ class Format:
         if self.classes is not None:
             return self.classes(config)
         next_sentence, words = getattr(config, "next_sentence", False), writes(config)
-        end = "ForNextSentencePrediction" if next_sentence else self.bare
+        end = "ForNextSentencePrediction" if next_sentence else self.suffix_without_output
         if words:
             both = next_sentence or getattr(config, "sentence_order", False)
-            end = "ForPreTraining" if both else self.writer
+            end = "ForPreTraining" if both else self.suffix_with_output
         return self.kinds[self.model_type] + end
 
     def check_depth(self, config: Any, stored: Collection[str]) -> None:
@@ -194,9 +195,11 @@ class Format:
         return tuple(takes.values())
 
 
-def kin(base: Format, model_type: str, like: str, shows: str, **changes: Any) -> Format:
-    """Return a format that differs from another only in some things."""
-    return replace(base, model_type=model_type, like=like, shows=shows, **changes)
+def kin(base: Format, model_type: str, example_model: str, readme_text: str, **changes: Any) -> Format:
+    """Return a format that has the fields of `base` except those given here."""
+    return replace(
+        base, model_type=model_type, example_model=example_model, readme_text=readme_text, **changes
+    )
 
 
 def _same(values: Values, config: Values) -> bool:

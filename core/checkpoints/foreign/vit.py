@@ -79,14 +79,16 @@ def _weights(cfg: ViTConfig) -> tensors.Weights:
 
 VIT = Format(
     model_type="vit",
-    like="google/vit-base-patch16-224",
-    shows="a doodle with larger pixels (from −1 to 1, whatever the folder says of brightness) as patches and a class token; a classification head; sizes that are multiples of 28",
+    example_model="google/vit-base-patch16-224",
+    readme_text="a doodle with larger pixels (from −1 to 1, whatever the folder says of brightness) as patches and a class token; a classification head; sizes that are multiples of 28",
     architecture="ViT",
     config=ViTConfig,
     fields=(
         Field(read=_check_head),
         keys.only(qkv_bias=True),
-        *keys.sizes(omit="n_vocab n_ctx", image="image_size", patch="patch_size", channels="num_channels"),
+        *keys.size_fields(
+            omit="n_vocab n_ctx", image="image_size", patch="patch_size", channels="num_channels"
+        ),
         GELU,
         EPS,
         DROPS,

@@ -27,30 +27,30 @@ FLOAT32 = 4
 NEVER = re.compile(r"(?!)")
 TABLES = re.compile(r"embed\.(?!token\.weight)|.*bias\.weight|distance\.weight")
 """Small tables that are float32 in memory, whatever they are stored in: of places, segments, distances."""
-ONE_MARK: Mapping[str, str] = {"start": "<|endoftext|>", "end": "<|endoftext|>"}
+END_OF_TEXT: Mapping[str, str] = {"start": "<|endoftext|>", "end": "<|endoftext|>"}
 
 
 @dataclass(frozen=True)
 class WeightMapping:
-    """Stored tensor and its targets: cut into equal parts along its last axis, each transposed if `turned`; views where possible.
+    """A stored tensor and the names of our weights that it goes into (`targets`), cut into equal parts along its last axis; views where possible.
 
     `plus` is added to what is stored (the gains of Gemma's norms are stored less 1), and it is multiplied by `times` (Granite's sub-layers).
-    `pairs`: of each of so many heads the first so many rows are stored with the two of a turned pair as neighbours (GPT-J), here pair by
-    pair in two halves. With `heads` it is cut along its first axis instead, head by head: the rows are (head, part), as GPT-NeoX packs them,
+    `pairs`: (heads, rows): so many first rows of each head are stored with the two of a rotated pair as neighbours (GPT-J), here in two
+    halves. With `heads` it is cut along its first axis instead, head by head: the rows are (head, part), as GPT-NeoX packs them,
     and `widths` are those of each part.
 
-    `turned` is for matrices stored (in, out), where a linear layer here holds (out, in). `tied_names` are those under
-    which the same numbers may be stored once more (a tied output layer, the last of several). `target_shape` is the shape here
-    where the numbers of a tensor are laid out in another: a convolution's are those of a matrix.
+    `transposed` is for matrices stored (in, out), where a linear layer here holds (out, in). The same numbers may be stored once
+    more under `tied_names` (a tied output layer is the last of several). `target_shape` is the shape here where the numbers
+    of a tensor are laid out in another: a convolution's are those of a matrix.
 
-    >>> dict(WeightMapping("w", (2, 6), ("q", "k", "v"), turned=True).into_parts(torch.arange(12.0).view(2, 6)))["k"].tolist()
+    >>> dict(WeightMapping("w", (2, 6), ("q", "k", "v"), transposed=True).from_stored(torch.arange(12.0).view(2, 6)))["k"].tolist()
     [[2.0, 8.0], [3.0, 9.0]]
     """
 
     name: str
     shape: tuple[int, ...]
     targets: tuple[str, ...]
-    turned: bool = False
+    transposed: bool = False
     heads: int = 0
     widths: tuple[int, ...] = ()
     plus: float = 0.0
@@ -70,7 +70,8 @@ class WeightMapping:
             else ()
         )
 
-    def into_parts(self, value: Tensor) -> Iterator[tuple[str, Tensor]]:
+    def from_stored(self, value: Tensor) -> Iterator[tuple[str, Tensor]]:
+        """Yield the weights that a stored tensor has, by their names here."""
         value = value.reshape(self.target_shape) if self.target_shape else value
         if self.heads:
             rows = value.unflatten(0, (self.heads, -1)).split(self.widths, dim=1)
@@ -80,10 +81,10 @@ class WeightMapping:
         for ours, part in zip(self.targets, parts, strict=True):
             part = part + self.plus if self.plus else part
             part = part * self.times if self.times != 1.0 else part
-            yield ours, part.T if self.turned else _in_order(part, self.pairs)
+            yield ours, part.T if self.transposed else _in_order(part, self.pairs)
 
-    def from_parts(self, state: Mapping[str, Tensor]) -> Tensor:
-        """Return the stored tensor from our weights: the inverse of `into_parts`."""
+    def to_stored(self, state: Mapping[str, Tensor]) -> Tensor:
+        """Return the tensor as it is stored, from our weights by name: the inverse of `from_stored`."""
         if self.plus or self.times != 1.0 or self.pairs[0]:
             state = {
                 ours: _in_order((state[ours] - self.plus) / self.times, self.pairs, back=True)
@@ -92,7 +93,9 @@ class WeightMapping:
         if self.heads:
             rows = [state[ours].unflatten(0, (self.heads, -1)) for ours in self.targets]
             return torch.cat(rows, dim=1).flatten(0, 1)
-        whole = torch.cat([state[ours].T if self.turned else state[ours] for ours in self.targets], dim=-1)
+        whole = torch.cat(
+            [state[ours].T if self.transposed else state[ours] for ours in self.targets], dim=-1
+        )
         return whole.reshape(self.shape).contiguous()
 
 
@@ -110,8 +113,8 @@ def _in_order(value: Tensor, pairs: tuple[int, int], *, back: bool = False) -> T
 class Plan:
     """Checked plan of a network.
 
-    `takes` covers every weight; `ids` are start, end, pad and mask, where the config names them; `marks` are the names
-    under which the tokenizer is asked for those that it does not, two joined by " or "; `unused` lists tensors of task heads that are there
+    `takes` covers every weight; `ids` are start, end, pad and mask, where the config names them; `special_tokens` are
+    the names in the tokenizer of those that it does not name, two joined by " or "; `unused` lists tensors of task heads that are there
     and not read; `tokenizer` names what is read where that follows from the config, and no file is asked for.
     `mapped` are the tensors that stay as they are stored, mapped from the file, with the bytes of a number; all others are
     read into memory in float32. `never` are the words, as ids, that the model is not to write, `ends` the tokens besides the
@@ -122,7 +125,7 @@ class Plan:
     config: Any
     ids: Mapping[str, int]
     takes: tuple[WeightMapping, ...]
-    marks: Mapping[str, str] = field(default_factory=lambda: ONE_MARK)
+    special_tokens: Mapping[str, str] = field(default_factory=lambda: END_OF_TEXT)
     unused: tuple[str, ...] = ()
     tokenizer: tokenizers.Tokenizer | None = None
     mapped: Mapping[str, int] = field(default_factory=dict)
@@ -158,19 +161,19 @@ def check_names(
     stored: Mapping[str, Entry],
     takes: tuple[WeightMapping, ...],
     *,
-    passed: re.Pattern[str] = NEVER,
+    ignored: re.Pattern[str] = NEVER,
     heads: re.Pattern[str] = NEVER,
 ) -> tuple[str, ...]:
     """Compare the stored tensors with those that the config requires, and return those of known task heads, which are
-    unused. Raises InputError where they do not fit.
+    unused.
 
-    `passed` matches old buffers without a learned number, `heads` task heads.
+    `ignored` matches old buffers without a learned number, `heads` task heads.
     Raises InputError naming the first five missing, left-over or misshapen tensors.
     """
     wanted = {take.name: take.shape for take in takes}
     shapes = wanted | {copy: take.shape for take in takes for copy in take.copies if copy in stored}
     missing = [name for name in wanted if name not in stored]
-    other = [name for name in stored if name not in shapes and not passed.fullmatch(name)]
+    other = [name for name in stored if name not in shapes and not ignored.fullmatch(name)]
     unused = tuple(name for name in other if heads.match(name))
     if missing:
         raise unfit("missing", missing, f"exactly {len(wanted):,}")
@@ -194,7 +197,7 @@ def check_names(
 
 
 def unfit(problem: str, names: list[str], expected: str) -> InputError:
-    """Return the refusal of tensors, the first five by name; `wanted` says how many there must be."""
+    """Return the error for tensors that do not fit, the first five by name; `expected` says how many there must be."""
     more = f" and {len(names) - 5:,} more" if len(names) > 5 else ""
     few = ", ".join(printable(name, 72) for name in names[:5])
     return InputError(
@@ -264,11 +267,11 @@ def build(plan: Plan, weights: Weights, between: Callable[[], object] = lambda: 
                     "The output layer of this family reads the table of its tokens (tied weights).",
                     "Open a model whose output layer is tied.",
                 )
-        for ours, part in take.into_parts(value):
+        for ours, part in take.from_stored(value):
             half = part.dtype in HALF
             whole = (
                 half or take.name not in plan.mapped
-            )  # blocks of rows are read; a turned float32 matrix is multiplied as it lies
+            )  # blocks of rows are read; a transposed float32 matrix is multiplied as it is stored
             part = part if not half or ours in halves else part.float()
             state[ours] = part.contiguous() if whole else part
     network.load_state_dict(state, strict=True, assign=True)

@@ -19,7 +19,7 @@ class Refused(Exception):
     file = ""
 
 
-MARKS = {
+SPECIAL_TOKENS = {
     False: ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"),
     True: ("<cls>", "<pad>", "<eos>", "<unk>", "<mask>"),
 }
@@ -112,7 +112,7 @@ def from_words(vocab: str, rules: str) -> str:
         backend.normalizer = normalizers.BertNormalizer(clean_text=True, **how)
         backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
         backend.decoder = decoders.WordPiece(prefix="##")
-    backend.add_special_tokens([name for name in MARKS[letters] if name in held])
+    backend.add_special_tokens([name for name in SPECIAL_TOKENS[letters] if name in held])
     return backend.to_str()
 
 

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from core.data import grammar, lexicon
 from core.data.grammar import Split
-from core.data.passages import add_marks, pad_rows
+from core.data.passages import add_special_tokens, pad_rows
 from core.data.spans import spans
 from core.models import Batch
 from core.text import Tokenizer
@@ -148,7 +148,7 @@ def _class_reader(labels: Sequence[str]) -> Callable[[Tokenizer, Any], Example]:
 
     def read(tokenizer: Tokenizer, item: Any) -> Example:
         texts = [np.array(tokenizer.encode(text).ids, dtype=np.int64) for text in item[:-1]]
-        return Example(*add_marks(tokenizer, *texts), np.array([labels.index(item.label)]))
+        return Example(*add_special_tokens(tokenizer, *texts), np.array([labels.index(item.label)]))
 
     return read
 
@@ -161,7 +161,7 @@ def _read_tagged(tokenizer: Tokenizer, item: grammar.Tagged) -> Example:
         tags[at] = grammar.TAGS.index(tag)
         at += len(word)
     wanted = [NONE if span is None else tags.get(span[0], NONE) for span in encoded.spans]
-    ids, segments = add_marks(tokenizer, np.array(encoded.ids, dtype=np.int64))
+    ids, segments = add_special_tokens(tokenizer, np.array(encoded.ids, dtype=np.int64))
     return Example(ids, segments, np.array([NONE, *wanted, NONE]))
 
 
@@ -171,7 +171,7 @@ def _read_question(tokenizer: Tokenizer, item: grammar.Question) -> Example:
     before = len(question.ids) + 2
     starts, ends = ([None if span is None else span[edge] for span in passage.spans] for edge in (0, 1))
     first, last = starts.index(item.start), len(ends) - 1 - ends[::-1].index(item.end)
-    ids, segments = add_marks(
+    ids, segments = add_special_tokens(
         tokenizer, *(np.array(side.ids, dtype=np.int64) for side in (question, passage))
     )
     return Example(ids, segments, np.array([before + first, before + last]))

@@ -16,7 +16,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from core.data import gpt_inputs, grammar, lexicon
-from core.data.gpt_inputs import CHOICE, CLASSIFICATION, ENTAILMENT, MARKS, SIMILARITY
+from core.data.gpt_inputs import CHOICE, CLASSIFICATION, ENTAILMENT, SIMILARITY, SPECIAL_TOKENS
 from core.data.grammar import Split
 from core.models import Batch
 from core.text import Tokenizer
@@ -168,31 +168,33 @@ class Rows:
     targets: Tensor
 
 
-def add_marks(tokenizer: Tokenizer) -> Tokenizer:
+def add_special_tokens(tokenizer: Tokenizer) -> Tokenizer:
     """Return the tokenizer with three more tokens, after all others."""
     backend = tokenizers.Tokenizer.from_str(tokenizer.to_json())
-    backend.add_special_tokens([f"[{mark}]" for mark in MARKS])
+    backend.add_special_tokens([f"[{mark}]" for mark in SPECIAL_TOKENS])
     return Tokenizer(backend, start=tokenizer.start, end=tokenizer.end, pad=tokenizer.pad)
 
 
 def encode_rows(
-    tokenizer: Tokenizer, layout: str, texts: Sequence[str], marks: tuple[int, int, int]
+    tokenizer: Tokenizer, layout: str, texts: Sequence[str], special_tokens: tuple[int, int, int]
 ) -> tuple[tuple[int, ...], ...]:
     """Return the ids of the rows of one example."""
-    return gpt_inputs.input_rows(layout, [tokenizer.encode(text).ids for text in texts], marks)
+    return gpt_inputs.input_rows(layout, [tokenizer.encode(text).ids for text in texts], special_tokens)
 
 
-def collate(examples: Sequence[tuple[Sequence[Sequence[int]], int]], marks: tuple[int, int, int]) -> Rows:
-    """Return examples, each its rows of ids and its target, as one batch, padded at the end with the first mark."""
+def collate(
+    examples: Sequence[tuple[Sequence[Sequence[int]], int]], special_tokens: tuple[int, int, int]
+) -> Rows:
+    """Return examples, each its rows of ids and its target, as one batch, padded at the end with the first of `special_tokens`."""
     rows = [row for made, _ in examples for row in made]
     longest = max(map(len, rows))
-    ids = np.full((len(rows), longest), marks[0], dtype=np.int64)
+    ids = np.full((len(rows), longest), special_tokens[0], dtype=np.int64)
     for place, row in enumerate(rows):
         ids[place, : len(row)] = row
     sizes = np.array([len(row) for row in rows])
     real = np.arange(longest) < sizes[:, None]
     held = torch.from_numpy(ids)
-    told = torch.from_numpy(real & ~np.isin(ids, marks))
+    told = torch.from_numpy(real & ~np.isin(ids, special_tokens))
     return Rows(
         Batch(ids=held, real=torch.from_numpy(real)),
         len(examples[0][0]),

@@ -28,7 +28,7 @@ import core.checkpoints
 from core.checkpoints.files import need
 from core.checkpoints.safety.load_plan import uninitialised_network
 from core.checkpoints.safety.safetensors_header import read_header
-from core.data.gpt_inputs import CHOICE, CLASSIFICATION, ENTAILMENT, MARKS, SIMILARITY
+from core.data.gpt_inputs import CHOICE, CLASSIFICATION, ENTAILMENT, SIMILARITY, SPECIAL_TOKENS
 from core.errors import InputError
 from core.model import Model
 from core.training import records
@@ -36,7 +36,7 @@ from core.training.finetune.gpt_finetune_tasks import (
     GOALS,
     GPTGoal,
     Rows,
-    add_marks,
+    add_special_tokens,
     collate,
     encode_rows,
     terms,
@@ -136,8 +136,8 @@ def add_head(tuning: GPTTuning, base: Model, seed: int = 0) -> Model:
     A body that was tuned before keeps its rows.
     """
     again = base.config.n_classes > 0
-    n = base.config.n_vocab - again * len(MARKS)
-    config = replace(base.config, n_vocab=n + len(MARKS), n_classes=tuning.goal.n_outputs)
+    n = base.config.n_vocab - again * len(SPECIAL_TOKENS)
+    config = replace(base.config, n_vocab=n + len(SPECIAL_TOKENS), n_classes=tuning.goal.n_outputs)
     network: Any = uninitialised_network(base.spec, config)
     rng, table = torch.Generator().manual_seed(seed), "embed.token.weight"
     held = {
@@ -145,14 +145,14 @@ def add_head(tuning: GPTTuning, base: Model, seed: int = 0) -> Model:
         for name, weight in base.network.state_dict().items()
         if not name.startswith("to_classes.")
     }
-    new = torch.randn(len(MARKS), config.d_model, generator=rng) * SMALL
+    new = torch.randn(len(SPECIAL_TOKENS), config.d_model, generator=rng) * SMALL
     held[table] = held[table] if again else torch.cat((held[table], new))
     classes = network.to_classes.weight.shape
     held["to_classes.weight"] = torch.randn(classes, generator=rng) * SMALL
     held["to_classes.bias"] = torch.zeros(classes[:1])
     network.load_state_dict(held, assign=True)
     model = Model(
-        base.name, base.spec, config, network, base.tokenizer if again else add_marks(base.tokenizer)
+        base.name, base.spec, config, network, base.tokenizer if again else add_special_tokens(base.tokenizer)
     )
     if len(model.tokenizer) != config.n_vocab:
         raise InputError(
@@ -257,7 +257,7 @@ def tuned_weights(network: Any) -> dict[str, Tensor]:
     found = {
         name: weight.detach().clone() for name, weight in network.named_parameters() if is_trainable(name)
     }
-    found[NEW] = found.pop("embed.token.weight")[-len(MARKS) :].clone()
+    found[NEW] = found.pop("embed.token.weight")[-len(SPECIAL_TOKENS) :].clone()
     return found
 
 
@@ -277,7 +277,8 @@ def model(tuning: GPTTuning, weights: Mapping[str, Tensor], name: str, base: Mod
     table = made.network.get_parameter("embed.token.weight").detach()
     held = {key: weight.float() for key, weight in weights.items() if key != NEW}
     made.network.load_state_dict(
-        {**held, "embed.token.weight": torch.cat((table[: -len(MARKS)], weights[NEW].float()))}, strict=False
+        {**held, "embed.token.weight": torch.cat((table[: -len(SPECIAL_TOKENS)], weights[NEW].float()))},
+        strict=False,
     )
     return Model(name, made.spec, made.config, made.network, made.tokenizer)
 

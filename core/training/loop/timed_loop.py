@@ -55,7 +55,7 @@ def evenly_spaced(steps: int, moments: int) -> Iterable[int]:
 
 def run_timed(
     learn: Callable[[float], None],
-    tell: Callable[[int, float], Result],
+    report: Callable[[int, float], Result],
     *,
     steps: int,
     moments: Iterable[int],
@@ -64,11 +64,9 @@ def run_timed(
     every: float,
     clock: Callable[[], float],
 ) -> Iterator[Result]:
-    """Call `learn` with the factor of its rate until `steps` or `longest` seconds of `clock` are over; yield `tell(step, seconds)` at these moments.
+    """Call `learn` with the factor of its rate until `steps` or `longest` seconds of `clock` are over; yield `report(step, seconds)` at the steps `moments`.
 
-    Moments are at least `every` seconds apart, and there is always one at the end, where the rate is at zero.
-
-    They lie at least `every` seconds apart, and there is always one at the end, where the rate is at zero.
+    Results are at least `every` seconds apart, and there is always one at the end, where the rate is zero.
 
     >>> rates = []
     >>> list(run_timed(rates.append, lambda step, seconds: step, steps=24, moments=evenly_spaced(24, 12), longest=9.0, every=0.0, clock=lambda: 0.0))
@@ -76,13 +74,13 @@ def run_timed(
     >>> len(rates), rates[0], max(rates) < 1
     (24, 0.1, True)
     """
-    begun, told, step, worth = clock(), -every, 0, {*moments}
+    start_time, last_report, step, report_steps = clock(), -every, 0, {*moments}
     while True:
-        seconds = clock() - begun
+        seconds = clock() - start_time
         progress = max(step / steps, seconds / longest)
-        if progress >= 1 or (step in worth and seconds - told >= every):
-            told = seconds
-            yield tell(step, seconds)
+        if progress >= 1 or (step in report_steps and seconds - last_report >= every):
+            last_report = seconds
+            yield report(step, seconds)
         if progress >= 1:
             return
         learn(schedule(progress, step, warm_up))

@@ -1,10 +1,7 @@
 """albert-mini: bert-mini's texts and tokens for a network with one layer's weights, which also predicts the order of two texts.
 
-It does not begin from nothing: see `inherit`, and `Orders.layer_distance` for its teacher at first. The order of two texts is
+It does not begin from nothing: see `inherit`, and `Orders.layer_distance` for the teacher that it follows at first. The order of two texts is
 learned in a second stage: see `SecondStage`.
-
-It does not begin from nothing: see `inherit`, and `Orders.apart` for what it follows at first. The order of two texts is
-learned in a second stage: see `Compared`.
 """
 
 from __future__ import annotations
@@ -32,12 +29,12 @@ from core.training.recipes.bert_mini import HIDDEN, IDS, Mix, Rows
 FROM = bert_mini.RECIPE.name
 LAYER = 2
 """Layer of bert-mini whose weights the one layer begins with."""
-STEPS, THEN = 4700, 1600
-"""Of the first stage and of the second."""
+STEPS, SECOND_STEPS = 4700, 1600
+"""Steps of the first stage and of the second."""
 LONG, PARTS = (64, 128, 256), (0.3, 0.75)
 """Windows are this many tokens in the first, second and last part of the first stage, and where the second and the last begin."""
-PULL, PULLED = 2.0, 0.5
-"""How much it counts at first that each layer's output be bert-mini's; over this part of a stage that falls to nothing."""
+DISTANCE_WEIGHT, DISTANCE_PART = 2.0, 0.5
+"""The weight at first of the distance of each layer's output to bert-mini's, and the part of a stage in which it falls to zero."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +42,7 @@ class DistillationBatch:
     """Rows, and the weight of the distance to bert-mini's layers at this step."""
 
     groups: list[Rows]
-    pull: float
+    teacher_weight: float
 
 
 class StatePair(NamedTuple):
@@ -113,36 +110,35 @@ class Orders(bert_mini.Passages):
         """Return both objectives plus, while it counts, the distance to bert-mini."""
         taps = [Streams() for _ in batch.groups]
         hidden = [network(rows.batch, tap) for rows, tap in zip(batch.groups, taps, strict=True)]
-        loss = self.objectives(network, batch.groups, hidden, self.order_weight(batch.pull))
+        loss = self.objectives(network, batch.groups, hidden, self.order_weight(batch.teacher_weight))
         return (
-            loss + batch.pull * self.layer_distance(network, self.state_pairs(batch.groups, taps))
-            if batch.pull
+            loss + batch.teacher_weight * self.layer_distance(network, self.state_pairs(batch.groups, taps))
+            if batch.teacher_weight
             else loss
         )
 
-    def order_weight(self, pull: float) -> float:
+    def order_weight(self, teacher_weight: float) -> float:
         """Return the weight of the order of the pairs at this weight of the distance."""
         return 1.0
 
     def state_pairs(self, groups: list[Rows], taps: list[Streams]) -> list[StatePair]:
         """Return the input of the first layer and the outputs of all layers, here and in bert-mini on the same rows."""
-        found = []
+        pairs = []
         for rows, tap in zip(groups, taps, strict=True):
             theirs = Streams()
             with torch.no_grad():
                 self.teacher(rows.batch, theirs)
-            found.append(StatePair(rows, tap.states, theirs.states))
-        return found
+            pairs.append(StatePair(rows, tap.states, theirs.states))
+        return pairs
 
-    def layer_distance(self, network: Any, pairs: list[StatePair]) -> Tensor:
-        """Return the squared distance of the outputs of the layers to bert-mini's on the same rows, in parts of the variance there.
+    def layer_distance(self, network: Any, state_pairs: list[StatePair]) -> Tensor:
+        """Return the mean squared distance of the layers' outputs to bert-mini's on the same rows, divided by the variance of bert-mini's.
 
-        The mean over tokens, numbers and layers. A hidden word is one bit of news in seven tokens, a layer's output is 256
-        numbers at each of them: matching a trained network's layers teaches a small one in a fraction of the text (Sun et al.
-        2020, MobileBERT, 3.5; Jiao et al. 2020, TinyBERT, 4.1).
+        The mean is over tokens, numbers and layers. A small network that matches the layers of a trained one needs a
+        fraction of the text (Sun et al. 2020, MobileBERT, 3.5; Jiao et al. 2020, TinyBERT, 4.1).
         """
         total, n = torch.zeros((), device=self.device), 0
-        for rows, ours, theirs in pairs:
+        for rows, ours, theirs in state_pairs:
             real = rows.batch.real
             for own, wanted in zip(ours, theirs, strict=True):
                 goal = wanted[real].float()
@@ -151,51 +147,54 @@ class Orders(bert_mini.Passages):
         return total / n
 
     def check(self, network: Any) -> Mapping[str, float]:
-        found = dict(super().check(network))
-        return found | {"order": found.pop("next")}
+        scores = dict(super().check(network))
+        return scores | {"order": scores.pop("next")}
 
 
 class SecondStage(Orders):
-    """Second stage: windows fill the context, pairs are most of the tokens, and the first token follows bert-mini's.
+    """The second stage: windows fill the context, pairs are most of the tokens, and the first token follows bert-mini's.
 
-    Each text is as often the first as the second, so no word and no place in one of them says anything of the order, and
-    there is no slope to go down before the two are compared: the first stage ended at chance. Whether one text follows
-    another is such a comparison, and bert-mini has learned it. So the order begins as that.
+    Each text is as often the first as the second, so only a comparison of the two tells their order, and the first stage
+    ended at chance. Whether one text follows another is such a comparison, and bert-mini has learned it: the head for the
+    order begins with its weights.
     """
 
     def progress(self, step: int) -> float:
-        return (step - STEPS) / THEN
+        return (step - STEPS) / SECOND_STEPS
 
     def mix_for(self, step: int) -> Mix:
         return Mix(self.config.n_ctx, windows=96, pairs=384, short=16)
 
-    def order_weight(self, pull: float) -> float:
-        """Return the weight of the loss of sentence order, which grows as `pull`, the weight of following bert-mini, falls."""
-        return 1 - pull / PULL
+    def order_weight(self, teacher_weight: float) -> float:
+        """Return the weight of the loss of sentence order, which grows as `teacher_weight`, the weight of the distance to bert-mini, falls."""
+        return 1 - teacher_weight / DISTANCE_WEIGHT
 
     @torch.no_grad()
     def follow(self, network: Any) -> None:
-        """Read the first token as bert-mini does, for whether the second text follows."""
+        """Copy into the network bert-mini's pooler and its head for whether the second text follows."""
         teacher: Any = self.teacher
         network.pooler.load_state_dict(teacher.pooler.state_dict())
         network.to_sentence_order.load_state_dict(teacher.to_next_sentence.state_dict())
 
-    def layer_distance(self, network: Any, pairs: list[StatePair]) -> Tensor:
-        """Return the same distance, and again at the first token of pairs alone, which among a hundred would hardly count: there, and after the pooler.
+    def layer_distance(self, network: Any, state_pairs: list[StatePair]) -> Tensor:
+        """Return the distance of `Passages`' layers plus that of the first token, in rows with two texts: at each layer output, and after the pooler.
 
-        The mean square in parts of the numbers' own variances, as what all texts have in common at this token says nothing.
-        What enters the first layer is the same for all.
+        Each is a mean square error divided by the teacher's variance. The first token needs its own term: it is one of a hundred tokens.
         """
         teacher: Any = self.teacher
         layers, read = [], []
-        for rows, ours, theirs in pairs:
+        for rows, ours, theirs in state_pairs:
             if rows.follows is None:
                 continue
             layers += [
                 relative_error(own[:, 0], goal[:, 0]) for own, goal in zip(ours[1:], theirs[1:], strict=True)
             ]
             read.append(relative_error(network.pooled(ours[-1]), teacher.pooled(theirs[-1])))
-        return super().layer_distance(network, pairs) + torch.stack(layers).mean() + torch.stack(read).mean()
+        return (
+            super().layer_distance(network, state_pairs)
+            + torch.stack(layers).mean()
+            + torch.stack(read).mean()
+        )
 
 
 def relative_error(values: Tensor, targets: Tensor) -> Tensor:
@@ -213,7 +212,7 @@ def distance_weight(part: float) -> float:
     >>> distance_weight(0.0), distance_weight(0.25), distance_weight(1.0)
     (2.0, 1.0, 0.0)
     """
-    return PULL * max(0.0, 1 - part / PULLED)
+    return DISTANCE_WEIGHT * max(0.0, 1 - part / DISTANCE_PART)
 
 
 def mix(part: float) -> Mix:
@@ -228,9 +227,9 @@ def prepare(data: Path, work: Path, seed: int, device: torch.device, kind: type[
     folder, saved = store.shipped_folder() / FROM, work / "tokenizer.json"
     if not saved.is_file():
         shutil.copyfile(folder / saved.name, saved)
-    found = bert_mini.prepare(data, work, seed, device)
+    passages = bert_mini.prepare(data, work, seed, device)
     teacher = store.load_model(folder, FROM, shipped=True).network
-    return kind(found.train, found.valid, found.tokenizer, seed, device, teacher)
+    return kind(passages.train, passages.valid, passages.tokenizer, seed, device, teacher)
 
 
 @torch.no_grad()
@@ -240,23 +239,23 @@ def inherit(network: Any) -> None:
     The table of V x H is cut to V x E by its singular vectors (the best of that rank; Eckart and Young 1936), which are
     the map behind it; segments and positions go into the same directions. Only the head for the order of two texts begins untrained.
     """
-    held = store.load_weights(store.shipped_folder() / FROM)
-    words, gain = held["embed.token.weight"], held["embed.norm.weight"]
+    weights = store.load_weights(store.shipped_folder() / FROM)
+    words, gain = weights["embed.token.weight"], weights["embed.norm.weight"]
     directions = torch.linalg.svd(words - words.mean(0), full_matrices=False).Vh[: network.cfg.d_embed]
     for name in ("token", "segment", "position"):
-        network.embed[name].weight.copy_(held[f"embed.{name}.weight"] @ directions.T)
+        network.embed[name].weight.copy_(weights[f"embed.{name}.weight"] @ directions.T)
     wider = (
         network.cfg.d_model / network.cfg.d_embed
     ) ** 0.5  # a normed vector is as long as the root of its width
     network.embed["to_model"].weight.copy_(wider * gain[:, None] * directions.T)
-    network.embed["to_model"].bias.copy_(held["embed.norm.bias"])
+    network.embed["to_model"].bias.copy_(weights["embed.norm.bias"])
     prefix = f"layers.{LAYER}."
-    block = {name.removeprefix(prefix): value for name, value in held.items() if name.startswith(prefix)}
+    block = {name.removeprefix(prefix): value for name, value in weights.items() if name.startswith(prefix)}
     network.layers[0].load_state_dict(block)
     for part in ("weight", "bias"):
-        getattr(network.masked_lm.to_hidden, part).copy_(directions @ held[f"masked_lm.to_hidden.{part}"])
-        getattr(network.pooler, part).copy_(held[f"pooler.{part}"])
-    network.masked_lm.bias.copy_(held["masked_lm.bias"])
+        getattr(network.masked_lm.to_hidden, part).copy_(directions @ weights[f"masked_lm.to_hidden.{part}"])
+        getattr(network.pooler, part).copy_(weights[f"pooler.{part}"])
+    network.masked_lm.bias.copy_(weights["masked_lm.bias"])
 
 
 WORDS = Recipe(
@@ -277,5 +276,7 @@ WORDS = Recipe(
 )
 RECIPE = replace(
     WORDS,
-    then=replace(WORDS, steps=THEN, prepare=partial(prepare, kind=SecondStage), lr=1.5e-3, matrix_lr=0.01),
+    then=replace(
+        WORDS, steps=SECOND_STEPS, prepare=partial(prepare, kind=SecondStage), lr=1.5e-3, matrix_lr=0.01
+    ),
 )

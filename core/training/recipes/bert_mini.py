@@ -22,7 +22,7 @@ from core.data.corpora import (
     find_file,
     read_lines,
 )
-from core.data.passages import SHARE, Array, Books, Pair, add_marks, hide, pad_rows
+from core.data.passages import SHARE, Array, Books, Pair, add_special_tokens, hide, pad_rows
 from core.models import Batch
 from core.models.bert import BERTConfig
 from core.text import Tokenizer
@@ -166,7 +166,9 @@ class Passages:
         share: float,
         follows: list[bool] | None = None,
     ) -> Rows:
-        ids, segments, real = pad_rows([add_marks(self.tokenizer, *text) for text in texts], IDS["pad"])
+        ids, segments, real = pad_rows(
+            [add_special_tokens(self.tokenizer, *text) for text in texts], IDS["pad"]
+        )
         read, chosen = hide(
             ids,
             ids < N_SPECIAL,

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from core.checkpoints.store import load_weights, shipped_folder
 from core.data.corpora import BOOKS, PROSE, PROSE_VALID, find_file, read_lines
-from core.data.passages import Array, Books, add_marks, hide, pad_rows
+from core.data.passages import Array, Books, add_special_tokens, hide, pad_rows
 from core.models import Batch
 from core.models.bigbird import BigBirdConfig
 from core.text import Tokenizer
@@ -91,7 +91,9 @@ class Pages:
         return self._rows([books.stream[a : a + size - 2] for a in first], rng)
 
     def _rows(self, texts: Sequence[Array], rng: np.random.Generator) -> Rows:
-        ids, segments, real = pad_rows([add_marks(self.tokenizer, text) for text in texts], IDS["pad"])
+        ids, segments, real = pad_rows(
+            [add_special_tokens(self.tokenizer, text) for text in texts], IDS["pad"]
+        )
         drawable = np.arange(N_SPECIAL, RECIPE.config.n_vocab)
         read, chosen = hide(ids, ids < N_SPECIAL, rng, mask=IDS["mask"], drawable=drawable)
         to = [torch.from_numpy(array) for array in (read, real, segments, chosen, ids[chosen])]

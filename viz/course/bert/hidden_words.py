@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from core.data.passages import add_marks
+from core.data.passages import add_special_tokens
 from core.errors import InputError
 from core.maths import softmax
 from core.model import Model
@@ -60,7 +60,7 @@ def read(model: Model, text: str, longest: int) -> Text:
             f"This page draws sentences of up to {longest}.",
             "Shorten it, or take an example.",
         )
-    ids, _ = add_marks(model.tokenizer, np.array(encoded.ids))
+    ids, _ = add_special_tokens(model.tokenizer, np.array(encoded.ids))
     special = np.isin(ids, list(model.tokenizer.special_tokens.values()))
     found = words_of(text, encoded.tokens, encoded.spans)
     words = tuple(

@@ -133,7 +133,7 @@ def words(run: Run, layer: int = 0, head: int = 0, kind: str | None = None) -> P
         reading=not crossing,
         names=("reads", "writes") if crossing else ("", ""),
         targets=[(attention.queries[row], row) for row in attention.rows],
-        special=attention.marks,
+        special=attention.special_positions,
         caption=what,
         python=lines(run, "words", layer=layer, head=head, kind=attention.kind),
     )
@@ -166,7 +166,7 @@ def head_view(
         reading=attention.kind not in CROSSING,
         axis=axis(attention),
         title=what,
-        special=attention.marks,
+        special=attention.special_positions,
         python=lines(run, "head_view", layer=layer, heads=given, kind=attention.kind, by=by),
     )
     return _run_picture(
@@ -231,7 +231,7 @@ def strip(
         [*map(visible, attention.queries)],
         keys=[*map(visible, attention.keys)] if crossing or summed else None,
         allowed=attention.allowed[layer, index],
-        special=attention.marks,
+        special=attention.special_positions,
         say=SUMMING if summed else WRITING if crossing else READING,
         names=("reads", "writes") if crossing else ("", ""),
         title=what,

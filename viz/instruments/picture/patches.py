@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import ArrayLike
 
 from core.data import doodles
-from core.data.patches import MARKS, PatchReader, with_hidden_mark, without_hidden_mark
+from core.data.patches import SPECIAL_TOKENS, PatchReader, with_hidden_mark, without_hidden_mark
 from core.errors import InputError
 from viz.instruments.picture.picture import PictureView
 from viz.instruments.words.words import Sentences
@@ -68,7 +68,7 @@ def grid(run: Run) -> tuple[int, int] | None:
 def first(model: Model) -> int:
     """Return the position of the first patch: tokens before it are no part of the picture."""
     reader = model.reader
-    return reader.first if isinstance(reader, PatchReader) else 0
+    return reader.n_special if isinstance(reader, PatchReader) else 0
 
 
 def pixels(run: Run) -> doodles.Pixels:
@@ -106,4 +106,6 @@ def on_patches(run: Run, weights: ArrayLike, *, painted: Collection[int] = (), *
     inside = (place - begin for place in painted if begin <= place < begin + cells[0] * cells[1])
     for row, column in (divmod(place, cells[1]) for place in inside):
         drawn[row * high : (row + 1) * high, column * wide : (column + 1) * wide] = 0
-    return PictureView(drawn, weights, cells, special=patch_names(MARKS[:begin]), ground="dark", **options)
+    return PictureView(
+        drawn, weights, cells, special=patch_names(SPECIAL_TOKENS[:begin]), ground="dark", **options
+    )

@@ -92,14 +92,14 @@ def opening(
         kind = kinds[0 if patches.reads_patches(model_run.open_model(model)) else -1].name
     measured = heads[kind]
     places = [(i, j) for i in range(measured.shape[0]) for j in range(measured.shape[1])]
-    first, *others = measured.best(text).items()
+    first, *others = measured.best_head_by_habit(text).items()
     a = place if place is not None and place in places else first[1]
     clear = [
         at
         for habit, at in (first, *others)
-        if habit != head_survey.VAGUE and measured.kind(*at) != measured.kind(*a)
+        if habit != head_survey.VAGUE and measured.habit(*at) != measured.habit(*a)
     ]
-    habit = measured.kind(*a) if measured.kind(*a) != head_survey.VAGUE else "spread"
+    habit = measured.habit(*a) if measured.habit(*a) != head_survey.VAGUE else "spread"
     plain = min((at for at in places if at != a), key=lambda at: measured.scores[habit][at], default=a)
     b = next(iter(clear), plain)  # where no second habit is: the head that has the first one least
     return View(model, text, kind, *a), View(model, text, kind, *b)
@@ -147,7 +147,7 @@ def another(panes: Sequence[Pane]) -> View:
     ]
     left = [
         place
-        for place in [*measured.best(last.text).values(), *np.ndindex(measured.shape)]
+        for place in [*measured.best_head_by_habit(last.text).values(), *np.ndindex(measured.shape)]
         if place not in shown
     ]
     layer, head = left[0] if left else (0, 0)

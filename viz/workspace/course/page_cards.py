@@ -51,7 +51,7 @@ def looking(model: str = TRANSLATE.model) -> str:
     words = (attention.queries, attention.keys)
     rows, columns = (
         [i for i in range(len(names)) if i not in marks]
-        for names, marks in zip(words, attention.marks, strict=True)
+        for names, marks in zip(words, attention.special_positions, strict=True)
     )
     return thumbs.links(
         attention.weights[place.layer, place.head][np.ix_(rows, columns)],

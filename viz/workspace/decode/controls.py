@@ -299,7 +299,7 @@ def _whose(data: Any, place: Head) -> None:
     shown = {ALL: f"All {measured.shape[0] * measured.shape[1]} heads, averaged"}
     shown |= {
         where: HABIT_NAMES[habit]
-        for habit, where in measured.best(
+        for habit, where in measured.best_head_by_habit(
             data.window.text + data.model.tokenizer.decode(data.last.ids)
         ).items()
         if habit != "mixed" or where == place

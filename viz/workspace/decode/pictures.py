@@ -132,7 +132,7 @@ def _alignment(data: Any, head: tuple[int, int]) -> None:
     heatmap(
         weights,
         pieces([step.token for step in data.steps], [len(data.steps) - 1] if data.last.ends else ()),
-        pieces(data.last.keys[kind], prompt_of(data.model, data.window.text).source_marks),
+        pieces(data.last.keys[kind], prompt_of(data.model, data.window.text).source_special_positions),
         key="decode.alignment",
         allowed=allowed,
         selected=(len(weights) - 1, int(weights[-1].argmax())),

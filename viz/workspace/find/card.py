@@ -28,8 +28,8 @@ ANYWAY = "Other words, which have no reason to look there, give {anyway:.2f}: th
 
 def telling(measured: HeadHabits, layer: int, head: int) -> str:
     """Return the measure that represents a head: the one that names it, of a mixture its strongest habit."""
-    kind = measured.kind(layer, head)
-    return measured.strongest(layer, head) if kind == "mixed" else kind
+    habit = measured.habit(layer, head)
+    return measured.strongest(layer, head) if habit == "mixed" else habit
 
 
 def show(measured: HeadHabits, bare: HeadHabits | None, head: Head) -> None:
@@ -88,13 +88,13 @@ def _control(measured: HeadHabits, name: str, layer: int, head: int) -> str:
     if name in PATCH_CONTENT:
         return f"Uniform attention would give them {control:.2f}."
     if name in ("previous", "itself", "next", "first"):
-        found = is_positional(measured, layer, head) if measured.kind(layer, head) == name else None
+        found = is_positional(measured, layer, head) if measured.habit(layer, head) == name else None
         return (
             f"On shuffled words: {control:.2f}." if found is None else FOLLOWS[found].format(shuffled=control)
         )
     return (
         ANYWAY.format(anyway=control)
-        if measured.kind(layer, head) == name
+        if measured.habit(layer, head) == name
         else f"Other words give {control:.2f} to the same places."
     )
 
@@ -144,7 +144,7 @@ def _texts(behind: Evidence, head: Head, own: np.ndarray) -> None:
             key=f"find.text.{words}",
             allowed=found.allowed[layer, min(number, found.allowed.shape[1] - 1)],
             selected=int(rows[which, layer, number]),
-            special=found.marks,
+            special=found.special_positions,
             say=WRITING if crosses else READING,
             names=("reads", "writes") if crosses else ("", ""),
             height=120,

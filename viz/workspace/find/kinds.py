@@ -135,7 +135,7 @@ def ordered(trained: HeadHabits) -> list[tuple[int, int]]:
     """Return every head, those with a clear habit first, the clearest at the top."""
 
     def rank(place: tuple[int, int]) -> tuple[bool, float]:
-        return trained.kind(*place) in ("mixed", "spread"), -float(
+        return trained.habit(*place) in ("mixed", "spread"), -float(
             trained.scores[card.telling(trained, *place)][place]
         )
 
@@ -181,7 +181,7 @@ def _sentence(trained: HeadHabits, bare: HeadHabits | None, model: str) -> str:
 
     def clear(measured: HeadHabits) -> int:
         return sum(
-            measured.kind(layer, head) not in ("mixed", "spread")
+            measured.habit(layer, head) not in ("mixed", "spread")
             for layer in range(measured.shape[0])
             for head in range(measured.shape[1])
         )

@@ -228,7 +228,7 @@ def _lines(run: Run, place: HeadRef, head_pattern: HeadView, by: str, how: str) 
         heads=heads if how == ONE else [JOINED[how]],
         allowed=np.stack([head_pattern.allowed] * len(heads)),
         segments=_segments(run, place, by),
-        special=head_pattern.attention.marks,
+        special=head_pattern.attention.special_positions,
         group=GROUP,
         height=560,
         among=one,
@@ -248,7 +248,7 @@ def _text(run: Run, place: HeadRef, head_pattern: HeadView, by: str, how: str) -
         keys=keys if layout(place.kind) == "two" else None,
         key=f"look.strip.{place.kind}.{by}",
         allowed=head_pattern.allowed,
-        special=head_pattern.attention.marks,
+        special=head_pattern.attention.special_positions,
         group=GROUP,
         say=sentence_templates(run, place.kind) or (WRITING if crossing else READING),
         subject="this head" if how == ONE else f"{JOINED[how].lower()} of the heads",
@@ -303,7 +303,11 @@ def _touched_cell(head_pattern: HeadView, place: HeadRef) -> tuple[int, int]:
 def care(head_pattern: HeadView, query: int, how: str, *, within: bool) -> list[str]:
     """Return the cautions in reading this picture, as far as its numbers call for them."""
     found = cautions(
-        head_pattern.weights, head_pattern.allowed, query, head_pattern.attention.marks[1], same_text=within
+        head_pattern.weights,
+        head_pattern.allowed,
+        query,
+        head_pattern.attention.special_positions[1],
+        same_text=within,
     )
     said = [*([] if how == ONE else [Caution(how, 1.0)]), *found]  # pyright: ignore[reportArgumentType]
     word = f"“{literal(visible(head_pattern.attention.queries[query]))}”"

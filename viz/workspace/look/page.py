@@ -239,7 +239,7 @@ def _words(run: Run, place: HeadRef, view: str, steps: tuple[Step, ...]) -> None
         selected=head_pills.touched_word(run, place.kind),
         reading=not crossing,
         say=attention_kinds.sentence_templates(run, place.kind),
-        special=attention.marks,
+        special=attention.special_positions,
         names=("reads", "writes") if crossing else ("", ""),
         url="look.word",
         height=320 if view == "full" else None,

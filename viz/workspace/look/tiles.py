@@ -74,12 +74,12 @@ class Tiles:
 
 def _tiles(heads: HeadHabits) -> Tiles:
     layers, n_heads = heads.shape
-    places, habits = [(i, j) for i in range(layers) for j in range(n_heads)], list(heads.best())
+    places, habits = [(i, j) for i in range(layers) for j in range(n_heads)], list(heads.best_head_by_habit())
     return Tiles(
         [[heads.label(i, j) for j in range(n_heads)] for i in range(layers)],
         [[heads.score(i, j) for j in range(n_heads)] for i in range(layers)],
         [HABIT_NAMES[habit] for habit in habits],
-        sorted(places, key=lambda at: (habits.index(heads.kind(*at)), -heads.score(*at))),
+        sorted(places, key=lambda at: (habits.index(heads.habit(*at)), -heads.score(*at))),
     )
 
 

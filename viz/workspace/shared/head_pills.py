@@ -35,7 +35,9 @@ def chosen_head(measured: Mapping[str, HeadHabits], run: Run | None = None) -> H
     best = (
         first
         if kind == first.kind
-        else HeadRef(kind, *next(iter(measured[kind].best(key_text(run, kind) if run else "").values())))
+        else HeadRef(
+            kind, *next(iter(measured[kind].best_head_by_habit(key_text(run, kind) if run else "").values()))
+        )
     )
     layers, n_heads = measured[kind].shape
     return HeadRef(
@@ -91,7 +93,7 @@ def draw_pills(measured: Mapping[str, HeadHabits], now: HeadRef, run: Run | None
 
 def explain_names(measured: Mapping[str, HeadHabits], heads: Collection[HeadRef]) -> str:
     """Explain heads, how L1.H5 is read, and the names of these heads: by the glossary, and the test behind each name."""
-    found = {measured[place.kind].kind(place.layer, place.head): place for place in heads}
+    found = {measured[place.kind].habit(place.layer, place.head): place for place in heads}
     names = "".join(f"\n- **{HABIT_NAMES[habit]}**: {TESTS[habit]}" for habit in found if habit in TESTS)
     return f"{term('head').sentence}\n\nThe names say what a head did in a test, on sentences of ours:{names}"
 

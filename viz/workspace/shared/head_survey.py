@@ -79,7 +79,7 @@ def clearest_heads(measured: Mapping[str, HeadHabits], run: Run | None = None) -
     """
     found: dict[str, HeadRef] = {}
     for kind in sorted(measured, key=RANK.index):
-        for habit, place in measured[kind].best(key_text(run, kind) if run else "").items():
+        for habit, place in measured[kind].best_head_by_habit(key_text(run, kind) if run else "").items():
             if habit != VAGUE:
                 found.setdefault(habit, HeadRef(kind, *place))
     order = [

@@ -233,7 +233,10 @@ def telling(before: Run, kind: str, row: int | None) -> HeadRef:
     """
     model, config = before.model, before.model.config
     if row is None and before.source is None:
-        return HeadRef(kind, *next(iter(head_survey.survey(model.name)[kind].best(text_of(before)).values())))
+        return HeadRef(
+            kind,
+            *next(iter(head_survey.survey(model.name)[kind].best_head_by_habit(text_of(before)).values())),
+        )
     cost = float(len(text_of(before)) * config.n_layers * FEW)
     key = ("what_if.telling", model.name, text_of(before), before.target_text, kind, row)
     return HeadRef(kind, *engine_client.submit(key, lambda: _most_missed(before, kind, row), cost))

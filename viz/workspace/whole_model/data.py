@@ -37,6 +37,6 @@ def telling_heads(measured: HeadHabits) -> list[int]:
     n_layers, n_heads = measured.shape
 
     def clarity(layer: int, head: int) -> tuple[bool, float]:
-        return measured.kind(layer, head) not in ("spread", "mixed"), measured.score(layer, head)
+        return measured.habit(layer, head) not in ("spread", "mixed"), measured.score(layer, head)
 
     return [max(range(n_heads), key=lambda head: clarity(layer, head)) for layer in range(n_layers)]

@@ -92,8 +92,8 @@ def cells(heads: HeadHabits) -> list[HabitCell]:
     """Return every head with the habit that names it, of one without the strongest."""
     found = []
     for layer, head in np.ndindex(*heads.shape):
-        kind = heads.kind(layer, head)
-        name = heads.strongest(layer, head) if kind == "mixed" else kind
+        habit = heads.habit(layer, head)
+        name = heads.strongest(layer, head) if habit == "mixed" else habit
         word = heads.label(layer, head)
         found.append(HabitCell(int(layer), int(head), word, float(heads.scores[name][layer, head])))
     return found

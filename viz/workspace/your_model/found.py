@@ -101,7 +101,7 @@ def _heads(model: Model, standing: SurveyProgress, text: str) -> None:
 def sentence(model: Model, heads: HeadHabits, standing: SurveyProgress) -> str:
     """Return how many heads have a clear habit, on how many texts, and where the survey is kept."""
     places = [(layer, head) for layer in range(heads.shape[0]) for head in range(heads.shape[1])]
-    clear = sum(heads.kind(*place) not in CLEAR for place in places)
+    clear = sum(heads.habit(*place) not in CLEAR for place in places)
     kept = "kept beside the weights" if standing.saved else "kept until the model is let go"
     less = (
         f" {standing.left_out} texts were left out: its tokens do not show their words one by one, or they are longer than it reads."
@@ -119,7 +119,7 @@ def sentence(model: Model, heads: HeadHabits, standing: SurveyProgress) -> str:
 def _ways(model: Model, kind: str, heads: HeadHabits, text: str) -> None:
     """Draw the clicked head, and the clearest head of each habit, as links to Look."""
     picked = page_parts.clicked_mark(f"your_model.heads.{kind}", charts.PICKED)
-    best = {place: habit for habit, place in heads.best().items() if habit not in CLEAR}
+    best = {place: habit for habit, place in heads.best_head_by_habit().items() if habit not in CLEAR}
     named = {(int(picked["layer"]), int(picked["head"])): ""} if picked else {}
     named |= {place: HABIT_NAMES[habit] for place, habit in list(best.items())[:TOLD]}
     with st.container(horizontal=True, gap="medium", key="your_model.clearest"):

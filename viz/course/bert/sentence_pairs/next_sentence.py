@@ -16,7 +16,7 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor
 
-from core.data.passages import add_marks, hide, pad_rows
+from core.data.passages import add_special_tokens, hide, pad_rows
 from core.edits import Scale
 from core.errors import InputError
 from core.model import Model
@@ -202,7 +202,10 @@ def loss(model: Model, pairs: Sequence[Texts], follow: Sequence[bool], number: i
 
 def _rows(model: Model, pairs: Sequence[Texts]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     encode = model.tokenizer.encode
-    rows = [add_marks(model.tokenizer, np.array(encode(a).ids), np.array(encode(b).ids)) for a, b in pairs]
+    rows = [
+        add_special_tokens(model.tokenizer, np.array(encode(a).ids), np.array(encode(b).ids))
+        for a, b in pairs
+    ]
     assert model.tokenizer.pad is not None, "a model that reads pairs has padding"
     return pad_rows(rows, model.tokenizer.pad)
 

@@ -93,7 +93,7 @@ def extracted(model: Model, task: str, texts: Sequence[str]) -> Extracted:
         task,
         tuple(
             tuple(
-                gpt_inputs.MARKS[own.index(index)] if index in own else model.tokenizer.token(index)
+                gpt_inputs.SPECIAL_TOKENS[own.index(index)] if index in own else model.tokenizer.token(index)
                 for index in row
             )
             for row in rows

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from core.data.gpt_inputs import CHOICE, CLASSIFICATION, MARKS, SIMILARITY, extract_positions, n_rows
+from core.data.gpt_inputs import CHOICE, CLASSIFICATION, SIMILARITY, SPECIAL_TOKENS, extract_positions, n_rows
 from core.training.finetune.gpt_finetune_tasks import GOALS
 from viz.charts.curves import number
 from viz.course.exhibit import Folds
@@ -30,7 +30,7 @@ from viz.widgets import engine_client, exhibit_parts, page_parts
 
 ROOM = 300
 """Pixels of the picture in Present."""
-HUES: dict[str, int] = dict(zip(MARKS, (START, DELIM, EXTRACT), strict=True))
+HUES: dict[str, int] = dict(zip(SPECIAL_TOKENS, (START, DELIM, EXTRACT), strict=True))
 
 
 def place(params: Params, models: Models) -> Folds:
@@ -204,7 +204,7 @@ def cells(tokens: Sequence[str], weights: np.ndarray | None = None) -> list[Cell
     return [
         Cell(
             token,
-            HUES.get(token) if at in ends or token == MARKS[1] else None,
+            HUES.get(token) if at in ends or token == SPECIAL_TOKENS[1] else None,
             None if weights is None else float(weights[at]),
         )
         for at, token in enumerate(tokens)

@@ -71,7 +71,7 @@ def telling(data: Data) -> int:
     rows = [
         row
         for row, token in enumerate(written.tokens)
-        if any(map(str.isalpha, token)) and row not in written.marks
+        if any(map(str.isalpha, token)) and row not in written.special_positions
     ] or [0]
     best = {row: np.sort(chances[row])[::-1] for row in rows}
     clear = [row for row in rows if best[row][0] >= CLEAR] or rows
