@@ -20,7 +20,13 @@ if TYPE_CHECKING:
     from core.analysis.attribution.erasing import deletion_curve
     from core.analysis.attribution.integrated_gradients import integrated_gradients
     from core.analysis.attribution.logit_attribution import attribute
-    from core.analysis.attribution.patching import head_patch, make_pair, position_patch, restored_share
+    from core.analysis.attribution.patching import (
+        head_patch,
+        make_pair,
+        patch_grid,
+        position_patch,
+        restored_share,
+    )
     from core.analysis.attribution.score_parts import score_parts, scores_of_attending
     from core.analysis.attribution.target_token import output_target
     from core.analysis.attribution.token_importance import attention_shares, input_gradient
@@ -50,6 +56,7 @@ __all__ = [
     "logit_lens",
     "make_pair",
     "output_target",
+    "patch_grid",
     "position_patch",
     "prediction_change",
     "reach",
@@ -70,7 +77,7 @@ _MODULES = {
     "attribution.erasing": ("deletion_curve",),
     "attribution.integrated_gradients": ("integrated_gradients",),
     "attribution.logit_attribution": ("attribute",),
-    "attribution.patching": ("head_patch", "make_pair", "position_patch", "restored_share"),
+    "attribution.patching": ("head_patch", "make_pair", "patch_grid", "position_patch", "restored_share"),
     "attribution.score_parts": ("score_parts", "scores_of_attending"),
     "attribution.target_token": ("output_target",),
     "attribution.token_importance": ("attention_shares", "input_gradient"),

@@ -19,7 +19,7 @@ from core.analysis.attribution.ablation_sweep import (
 )
 from core.analysis.attribution.importance import Sample, token_losses
 from core.analysis.attribution.means import mean_outputs
-from core.analysis.attribution.one_layer import LayerAblation
+from core.analysis.attribution.one_layer import LayerEdits
 from core.analysis.attribution.target_token import OutputTarget, default_row, target_rows, true_token
 from core.analysis.attribution.token_importance import (
     attention_gradient,
@@ -79,7 +79,7 @@ def test_what_lies_below_a_layer_is_computed_once(family, kind, shared):
     """A batch of a layer's heads, begun at that layer, gives what a run of each from the start gives."""
     model = build_bert(family) if family == "albert" else build_other(family)
     item = ITEMS.get(family, ITEMS["gpt"])
-    each = LayerAblation(model, item.text, kind, target=item.target)
+    each = LayerEdits(model, item.text, kind, target=item.target)
     if not shared:  # as a network in which something else passes between the layers
         each.__dict__["_layers"] = ("", [])
     for layer in range(model.spec.kind(kind).n_layers(model.config)):
@@ -89,7 +89,7 @@ def test_what_lies_below_a_layer_is_computed_once(family, kind, shared):
         assert np.abs(np.diff(alone, axis=0)).max() > 1e-4
         assert (each._model_from(layer) is not model) == (shared and layer > 0)
     name, layers = each._layers
-    assert bool(each._layer_inputs) == shared == bool(name)
+    assert bool(each._plain_run[1]) == shared == bool(name)
     assert not shared or list(getattr(model.network, name)) == layers  # the model itself stays whole
 
 

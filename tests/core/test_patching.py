@@ -9,19 +9,24 @@ import pytest
 import torch
 
 import core
+from core.analysis.attribution import one_layer
 from core.analysis.attribution.patching import (
-    KEEP,
+    BY_POSITION,
+    QUANTITIES,
     Pair,
     PatchAt,
+    PatchGrid,
     corrupted_text,
     head_patch,
+    kept_values,
     make_pair,
+    patch_grid,
     position_patch,
     restored_share,
 )
 from core.analysis.attribution.target_token import OutputTarget
 from core.analysis.residual.ripple import changed_positions, changed_text
-from core.edits import Patch
+from core.edits import Function, Patch
 from tests.bert_helpers import build as build_bert
 from tests.core.test_run import build as build_other
 
@@ -38,7 +43,7 @@ STACK = {"gpt": "layer", "transformer": "encoder.layer", "bert": "layer", "alber
 def pair(request) -> Pair:
     model = build_bert(request.param) if request.param in ("albert", "bert") else build_other(request.param)
     options = {"target": "Ella tiene un auto."} if request.param == "transformer" else {}
-    clean, corrupted = (model.run(text, keep=KEEP, **options) for text in TEXTS[request.param])
+    clean, corrupted = (model.run(text, **options) for text in TEXTS[request.param])
     row = clean.tokens.index("[MASK]") if request.param in ("albert", "bert") else clean.side.n_real - 1
     return Pair(clean, corrupted, OutputTarget(row, 7, against=12))
 
@@ -147,6 +152,68 @@ def test_one_place_is_what_a_patch_of_the_whole_stream_says(pair):
     assert restored_share(pair, position_patch(pair, stack, 1, place)) == pytest.approx(
         (new - corrupted) / (clean - corrupted), abs=1e-6
     )
+
+
+@pytest.mark.parametrize("over", QUANTITIES)
+def test_a_grid_in_batches_is_what_the_edits_give_one_by_one(pair, over, monkeypatch):
+    monkeypatch.setattr(one_layer, "ROOM", 3 * 4 * 20 * 9000)  # a few rows fit at a time
+    grid, asked = PatchGrid(pair, over), []
+    found = patch_grid(pair, over, progress=lambda done, n: asked.append((done, n)))
+    assert found.shape == (2, len(grid.columns)) and asked[-1] == (found.size, found.size)
+    assert len(grid.columns) == (pair.clean.trace[grid._path(0)].shape[0])
+
+    clean, corrupted = pair.values
+    side, target = pair.corrupted.source or pair.corrupted.side, pair.corrupted.target_text
+    for column in grid.columns:
+        path, own = grid._path(1), torch.tensor(pair.clean.trace[grid._path(1)][column])
+
+        def mixed(value, column=column, own=own):
+            return torch.cat((value[:, :column], own[None, None], value[:, column + 1 :]), 1)
+
+        run = pair.clean.model.run(side.text, target=target, edits=Function(path, mixed))
+        again = corrupted + found[1, column] * (clean - corrupted)
+        assert again == pytest.approx(pair.output.value(run.logits), rel=1e-5, abs=1e-5)
+    assert np.abs(found).max() > 1e-3
+    of = (pair.clean.source or pair.clean.side) if over in ("resid", "ffn") else pair.clean.side
+    some = (1, of.n_real - 1)
+    part = patch_grid(pair, over, positions=(1, -1))
+    if over in BY_POSITION:
+        np.testing.assert_allclose(part, found[:, some], atol=1e-4)
+    else:
+        two = PatchAt(grid._path(1), 2, torch.tensor(pair.clean.trace[grid._path(1)]), (), some)
+        assert part[1, 2] == pytest.approx(restored_share(pair, two), abs=1e-4)
+
+
+def test_answer_foil_and_an_own_metric_are_what_is_measured():
+    """The recipe of a pair: two tokens at a position, or any function of a run; the shares of both are one where they measure the same."""
+    model = core.open_model("gpt-mini")
+    texts = "When Mary came home,", "When John came home,"
+    clean, corrupted = (model.run(text, keep=kept_values("resid")) for text in texts)
+    she, he = map(model.token_id, (" she", " he"))
+    pair = make_pair(clean, corrupted, answer=" she", foil=he)
+    assert pair.output == OutputTarget(4, she, he) and pair.values[0] > 0 > pair.values[1]
+    own = make_pair(clean, corrupted, metric=lambda run: run.logits[-1, she] - run.logits[-1, he])
+    np.testing.assert_allclose(patch_grid(own), shares := patch_grid(pair), atol=1e-5)
+    assert shares[0, 1] == pytest.approx(1, abs=1e-5) and abs(np.delete(shares[0], 1)).max() < 1e-5
+    assert make_pair(clean, corrupted, row=2, answer=she).output.row == 2
+    for options, wrong in (
+        ({"answer": "she he"}, "not one token"),
+        ({"answer": she, "foil": she}, "are both"),
+        ({"metric": lambda run: 1.0}, "same value of the metric"),
+    ):
+        with pytest.raises(core.InputError, match=wrong):
+            make_pair(clean, corrupted, **options)
+    for over, options, wrong in (
+        ("mlp", {}, "Patched are resid, attn, ffn, heads, pattern"),
+        ("pattern", {}, "did not keep 'layer.0.self_attn.pattern'"),
+        ("resid", {"positions": [5]}, "no position 5"),
+    ):
+        with pytest.raises(core.InputError, match=wrong):
+            patch_grid(pair, over, **options)
+    tiny = core.open_model("induction-tiny")
+    other = make_pair(tiny.run("a b c a"), tiny.run("a c b a"))
+    with pytest.raises(core.InputError, match="no feed-forward output"):
+        patch_grid(other, "ffn")
 
 
 def test_a_patch_is_known_by_where_it_comes_from(pair):

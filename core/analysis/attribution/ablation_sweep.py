@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from core.analysis.attribution.importance import Sample
-from core.analysis.attribution.one_layer import LayerAblation
+from core.analysis.attribution.one_layer import LayerEdits
 from core.analysis.attribution.target_token import OutputTarget
 from core.data import doodles
 from core.data.drawings import example_drawings
@@ -93,7 +93,7 @@ def ablation_effects(
     """
     item.check_target(model)
     before, flat = output.value(item.run(model, keep=()).scores), replace(output, row=0)
-    each = LayerAblation(model, item.text, kind, target=item.target, pair=item.pair)
+    each = LayerEdits(model, item.text, kind, target=item.target, pair=item.pair)
     rows = [
         each.edited_scores(layer, layer_ablations(model, kind, layer, average), output.row)
         for layer in range(model.spec.kind(kind).n_layers(model.config))

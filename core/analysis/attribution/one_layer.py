@@ -1,9 +1,9 @@
-"""Ablation of the heads of one layer, each alone, in one batch that starts at that layer: the layers below are not computed again."""
+"""Edits of one layer, each alone, in batches that start at that layer: the layers below are not computed again."""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 
 Array = np.ndarray
+ROOM = 2**26
+"""Bytes that the values of one batch may have at a time."""
 
 
 @dataclass(frozen=True)
@@ -62,13 +64,13 @@ class _SkippedLayer(nn.Module):
         return x if self.value is None else self.value.expand(len(x), *self.value.shape[1:])
 
 
-class LayerAblation:
-    """Runs of one input in which the heads of a layer are changed, each alone.
+class LayerEdits:
+    """Runs of one input in which one value of a layer is changed, each run by an edit of its own.
 
     A layer reads what the layer below gave, which no change above it moves: the input is read once as it is, then each
     batch begins with what its layer was given. Where a network has no such list of layers (one used again and again,
-    loops, something between two layers) it is read from the start. The target of a translator must be given.
-    Numbers agree with those of single runs to rounding, not to the bit.
+    loops, something between two layers) it is read from the start. `kind` is one of the attentions in these layers. The
+    target of a translator must be given. Numbers agree with those of single runs to rounding, not to the bit.
     """
 
     def __init__(
@@ -77,23 +79,37 @@ class LayerAblation:
         self.model, self.kind = model, model.spec.kind(kind)
         self._read: dict[str, Any] = {"text": text, "target": target, "pair": pair}
 
+    def edited_runs(self, layer: int, edits: Sequence[Edit]) -> Iterator[list[Run]]:
+        """Yield the runs with each of these edits, which have one path, in a layer: as many in a batch as have room."""
+        model, n = self._model_from(layer), self.batch_size
+        for first in range(0, len(edits), n):
+            batch = tuple(edits[first : first + n])
+            many: dict[str, Any] = {
+                f"{name}s": [value] * len(batch) for name, value in self._read.items() if value is not None
+            }
+            yield model.run_many(keep=(), edits=(_EditPerRow(batch[0].where, batch),), **many)
+
     def edited_scores(self, layer: int, edits: Sequence[Edit], row: int) -> Float[Array, "edit choice"]:
-        """Return the scores at position `row`, or of the classes, with each of these edits of the layer's heads."""
-        model, n = self._model_from(layer), len(edits)
-        texts = [self._read["text"]] * n
-        many: dict[str, Any] = {
-            f"{name}s": [self._read[name]] * n for name in ("target", "pair") if self._read[name] is not None
-        }
-        each = _EditPerRow(self.kind.path(layer, "heads"), tuple(edits))
-        runs = model.run_many(texts, keep=(), edits=(each,), **many)
-        return np.stack([_scores(run, row) for run in runs])
+        """Return the scores at position `row`, or of the classes, with each of these edits, which have one path, in a layer."""
+        return np.concatenate([_scores(runs, row) for runs in self.edited_runs(layer, edits)])
+
+    @cached_property
+    def batch_size(self) -> int:
+        """Return how many rows of this input fit into `ROOM`, with the values of one layer and the scores of all positions."""
+        config, (n, _) = self.model.config, self._plain_run
+        widths = (
+            6 * getattr(config, "d_model", 0) + 3 * getattr(config, "d_ff", 0) + getattr(config, "n_vocab", 0)
+        )
+        row = 4 * n * (widths + 4 * n * getattr(config, "n_heads", 1))
+        return max(1, ROOM // row)
 
     def _model_from(self, layer: int) -> Model:
         """Return the model without the layers below this one."""
-        if not layer or not self._layer_inputs:
+        _, inputs = self._plain_run
+        if not layer or not inputs:
             return self.model
         name, layers = self._layers
-        below = [_SkippedLayer()] * (layer - 1) + [_SkippedLayer(self._layer_inputs[layer])]
+        below = [_SkippedLayer()] * (layer - 1) + [_SkippedLayer(inputs[layer])]
         return _replace_layers(self.model, name, [*below, *layers[layer:]])
 
     @cached_property
@@ -110,18 +126,15 @@ class LayerAblation:
         return "", []
 
     @cached_property
-    def _layer_inputs(self) -> list[Tensor]:
-        """Return the input of each layer without edits; empty where the layers are no chain of single tensors."""
+    def _plain_run(self) -> tuple[int, list[Tensor]]:
+        """Return the number of tokens that are read, and the input of each layer without edits: none where the layers are no chain of single tensors."""
         name, layers = self._layers
-        if not layers:
-            return []
         seen = [_RecordingLayer(layer) for layer in layers]
-        _replace_layers(self.model, name, seen).run(**self._read, keep=())
+        run = (_replace_layers(self.model, name, seen) if layers else self.model).run(**self._read, keep=())
+        n = len(run.ids) + (len(run.source.ids) if run.source else 0)
         inputs = [each.layer_input for each in seen if isinstance(each.layer_input, Tensor)]
         joined = all(below.layer_output is above.layer_input for below, above in pairwise(seen))
-        if not joined or len(inputs) < len(seen):
-            return []
-        return inputs
+        return n, inputs if joined and len(inputs) == len(seen) else []
 
 
 def _replace_layers(model: Model, name: str, layers: Sequence[nn.Module]) -> Model:
@@ -132,11 +145,11 @@ def _replace_layers(model: Model, name: str, layers: Sequence[nn.Module]) -> Mod
     return found
 
 
-def _scores(run: Run, row: int) -> Array:
-    """Return one row of `run.scores`; for words no other row is computed."""
-    model = run.model
+def _scores(runs: Sequence[Run], row: int) -> Float[Array, "run choice"]:
+    """Return one row of the `scores` of each run; for words no other row is computed."""
+    model = runs[0].model
     if model.main_output != "logits" or model.outputs["logits"].reads != "hidden":
-        return run.scores[row].copy()
+        return np.stack([run.scores[row] for run in runs])
     with torch.inference_mode():
-        found = model.network.logits(run.outputs.hidden[:, row : row + 1])[0, 0]
+        found = model.network.logits(torch.cat([run.outputs.hidden[:, row : row + 1] for run in runs]))[:, 0]
     return check_finite(found, model.name).float().numpy()

@@ -7,16 +7,19 @@ al. 2020; Meng et al. 2022, "Locating and editing factual associations in GPT").
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import islice
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from core.abilities import ASKABLE
+from core.analysis.attribution.one_layer import LayerEdits
 from core.analysis.attribution.target_token import OutputTarget, blank_rows, output_target, target_rows
 from core.analysis.residual.ripple import changeable_spans, changed_texts, replacements, same_token_count
 from core.errors import InputError
@@ -25,17 +28,40 @@ from core.models import ENTERS
 from core.run import Run
 from core.trace import Edit
 
-Array = np.ndarray
+if TYPE_CHECKING:
+    from jaxtyping import Float
 
+
+Array = np.ndarray
+Metric = Callable[[Run], float]
+"""A function of a run, such as of `run.logits`, to the number that is measured."""
+
+BY_POSITION = {"resid": "residual stream", "attn": "attention output", "ffn": "feed-forward output"}
+BY_HEAD = {"heads": "head output", "pattern": "attention pattern"}
+QUANTITIES = {**BY_POSITION, **BY_HEAD}
+"""The values that can be patched, by the last part of their paths: at one position, or of one head."""
+_PATHS = {
+    "resid": ENTERS,
+    "attn": "*_attn.out",
+    "ffn": "*.ffn.out",
+    "heads": "*.heads",
+    "pattern": "*.pattern",
+}
 KEEP = (ENTERS, "*.heads", "|".join(ASKABLE))
-"""The values that the clean run must keep."""
+"""The values that the clean run must keep for patches of the residual stream and of heads."""
+
+
+def kept_values(over: str) -> tuple[str, ...]:
+    """Return the patterns of the values that the clean run must keep for patches of one quantity (`QUANTITIES`)."""
+    return ("|".join((_PATHS[over], *ASKABLE)),)
 
 
 @dataclass(frozen=True)
 class PatchAt:
-    """Replace one index of one axis of a value by the same of another run; equal by `where`, `axis`, `index` and `recipe`.
+    """Replace one index of axis 1 of a value by the same of another run; equal by all but the value itself.
 
-    Axis 1 is the position of a residual stream, or the head of `*_attn.heads`.
+    Axis 1 is the position of a residual stream, or the head of `*_attn.heads` and patterns; of a head, `positions` are
+    the queries whose rows are replaced, None for all.
 
     >>> PatchAt("layer.0.resid_in", 1, torch.full((2, 3), 7.0), ("clean",))(torch.zeros(1, 2, 3)).tolist()
     [[[0.0, 0.0, 0.0], [7.0, 7.0, 7.0]]]
@@ -45,6 +71,7 @@ class PatchAt:
     index: int
     value: Tensor = field(compare=False, repr=False)
     recipe: tuple[object, ...] = ()
+    positions: tuple[int, ...] | None = None
 
     def __call__(self, value: Tensor) -> Tensor:
         if value.shape[1:] != self.value.shape:
@@ -53,17 +80,18 @@ class PatchAt:
                 wrong, "A patch goes between texts of equal length.", "Use two texts with as many tokens."
             )
         new = value.clone()
-        new[:, self.index] = self.value[self.index].to(value.dtype)
+        rows = slice(None) if self.positions is None else list(self.positions)
+        new[:, self.index, rows] = self.value[self.index, rows].to(value.dtype)
         return new
 
 
 @dataclass(frozen=True)
 class Pair:
-    """A clean and a corrupted run of one model, and the output measured in both: the clean answer against the corrupted one."""
+    """A clean and a corrupted run of one model, and the output measured in both: the clean answer against the corrupted one, or an own metric."""
 
     clean: Run
     corrupted: Run
-    output: OutputTarget
+    output: OutputTarget | Metric
 
     @property
     def recipe(self) -> tuple[object, ...]:
@@ -72,21 +100,46 @@ class Pair:
         return (self.clean.model.name, source, self.clean.side.text, self.clean.side.pair)
 
     @property
-    def values(self) -> tuple[float, float]:
-        """Return the logit difference in the clean and in the corrupted run."""
-        return self.output.value(self.clean.scores), self.output.value(self.corrupted.scores)
+    def target(self) -> OutputTarget:
+        """Return the row and the two outputs that are compared. Raises TypeError for a pair with an own metric."""
+        if not isinstance(self.output, OutputTarget):
+            raise TypeError("This pair has a metric, and no two outputs that are compared.")
+        return self.output
 
-    def restoration(self, patched: float) -> float:
+    def measure(self, run: Run) -> float:
+        """Return the measured number of a run: the logit difference, or that of an own metric."""
+        return (
+            self.output.value(run.scores)
+            if isinstance(self.output, OutputTarget)
+            else float(self.output(run))
+        )
+
+    @cached_property
+    def values(self) -> tuple[float, float]:
+        """Return the measured number of the clean and of the corrupted run."""
+        return self.measure(self.clean), self.measure(self.corrupted)
+
+    def restoration(self, patched: Float[Array, "*shape"] | float) -> Any:
         """Return the share of the difference that is restored: 0 as in the corrupted run, 1 as in the clean one."""
         clean, corrupted = self.values
         return (patched - corrupted) / (clean - corrupted)
 
 
-def make_pair(clean: Run, corrupted: Run, row: int | None = None) -> Pair:
-    """Pair two runs: at the row where they differ most (or `row`), with the word that each ranks first there, or the class that each predicts.
+def make_pair(
+    clean: Run,
+    corrupted: Run,
+    row: int | None = None,
+    answer: int | str | None = None,
+    foil: int | str | None = None,
+    *,
+    metric: Metric | None = None,
+) -> Pair:
+    """Pair two runs, with what is measured in both: the logit of `answer` minus that of `foil`, tokens or names of classes, at `row`.
 
-    Of a masked language model it is a blank where there is one.
-    Raises InputError for texts of different length, or that make the model expect the same word.
+    Without `answer` and `foil` they are what each of the two runs ranks first, at the row where the two differ most; without
+    `row` a given answer is measured where they differ most, too, of a decoder at its last position. Of a masked language model the row is a blank
+    where there is one. With a `metric`, a function of a run to a number, that is measured instead.
+    Raises InputError for texts of different length, and where nothing is to be restored, as if both make the model expect the same word.
     """
     ids = [(run.source or run.side).ids for run in (clean, corrupted)]
     if len(ids[0]) != len(ids[1]) or clean.side.n_real != corrupted.side.n_real:
@@ -95,52 +148,92 @@ def make_pair(clean: Run, corrupted: Run, row: int | None = None) -> Pair:
             "A patch goes between equal numbers of positions.",
             "Change a word into one with as many tokens.",
         )
-    model, tops = clean.model, [run.scores.argmax(-1) for run in (clean, corrupted)]
+    if metric is not None:
+        return _differing(Pair(clean, corrupted, metric), "value of the metric")
+    if clean.model.main_output == "score":
+        return _differing(Pair(clean, corrupted, output_target(clean, 0, 0)), "score")
+    token, against = (None if each is None else _column(clean, each) for each in (answer, foil))
+    rows = _rows(clean, corrupted, last=answer is not None) if row is None else [row]
+    clean_top, top = (run.scores.argmax(-1) for run in (clean, corrupted))
+    targets = [
+        OutputTarget(
+            place,
+            int(clean_top[place]) if token is None else token,
+            int(top[place]) if against is None else against,
+        )
+        for place in rows
+    ]
+    parting = [Pair(clean, corrupted, each) for each in targets if each.token != each.against]
+    if not parting:
+        given = answer is not None or foil is not None
+        raise _same_answer(clean, next((each.token for each in targets), 0), given=given)
+    return _differing(max(parting, key=lambda pair: pair.values[0] - pair.values[1]), "logit difference")
+
+
+def _rows(clean: Run, corrupted: Run, *, last: bool) -> list[int]:
+    """Return the rows at which a pair may be measured; of a decoder that reads one text only the `last`, if so."""
+    model = clean.model
+    if last and model.main_output == "logits" and not model.spec.framed and not model.spec.has_source:
+        return [clean.side.n_real - 1]
     at_words = model.spec.framed and model.main_output in ("logits", "tags")
-    hidden = blank_rows(clean) or [
+    return blank_rows(clean) or [
         place for place in target_rows(clean) if not at_words or clean.ids[place] == corrupted.ids[place]
     ]
-    if model.main_output == "score":
-        return _score_pair(clean, corrupted)
-    asked = [
-        OutputTarget(place, int(tops[0][place]), int(tops[1][place]))
-        for place in (hidden if row is None else [row])
-    ]
-    parting = [found for found in asked if found.token != found.against]
-    if not parting:
-        if model.is_classifier:
-            raise InputError(
-                f"The model classifies both as {model.choice(asked[0].token)}.",
-                "The measure is the difference between two classes that is restored.",
-                "Choose one that the model classifies differently.",
-            )
-        if model.main_output != "logits":
-            what = "the same tags" if model.main_output == "tags" else "its answer at the same position"
-            raise InputError(
-                f"The model gives both sentences {what}.",
-                "The measure is the difference between two outputs that is restored.",
-                "Change another word.",
-            )
-        raise InputError(
-            "Both sentences make the model expect the same words.",
-            "The measure is the difference between two words that is restored.",
-            "Change a word on which a later one depends.",
-        )
-    return max(
-        (Pair(clean, corrupted, found) for found in parting), key=lambda pair: pair.values[0] - pair.values[1]
+
+
+def _column(run: Run, name: int | str) -> int:
+    """Return the column of the scores with this name: a token, a class, a tag. Raises InputError where there is none."""
+    if not isinstance(name, str):
+        return int(name)
+    model = run.model
+    if model.main_output == "logits":
+        return model.token_id(name)
+    names = [run.choice(index) for index in range(run.scores.shape[-1])]
+    if name in names:
+        return names.index(name)
+    raise InputError(
+        f"{model.name} has no output '{name}'.", f"It has {', '.join(names)}.", "Choose one of them."
     )
 
 
-def _score_pair(clean: Run, corrupted: Run) -> Pair:
-    """Return the pair that is about the one score of each text."""
-    pair = Pair(clean, corrupted, output_target(clean, 0, 0))
-    if pair.values[0] == pair.values[1]:
-        raise InputError(
-            "Both sentences have the same score.",
-            "The measure is the difference between two scores that is restored.",
+def _differing(pair: Pair, what: str) -> Pair:
+    """Return the pair. Raises InputError where both runs give the same number, so that nothing can be restored."""
+    if pair.values[0] != pair.values[1]:
+        return pair
+    raise InputError(
+        f"Both sentences have the same {what}.",
+        "A patch restores a part of the difference between the two.",
+        "Change another word.",
+    )
+
+
+def _same_answer(clean: Run, column: int, *, given: bool) -> InputError:
+    """Return the error of two runs without two different answers to measure."""
+    model = clean.model
+    if given:
+        return InputError(
+            f"Answer and foil are both “{clean.choice(column)}”.",
+            "The measure is the difference between two outputs that is restored.",
+            "Choose another foil.",
+        )
+    if model.is_classifier:
+        return InputError(
+            f"The model classifies both as {model.choice(column)}.",
+            "The measure is the difference between two classes that is restored.",
+            "Choose one that the model classifies differently.",
+        )
+    if model.main_output != "logits":
+        what = "the same tags" if model.main_output == "tags" else "its answer at the same position"
+        return InputError(
+            f"The model gives both sentences {what}.",
+            "The measure is the difference between two outputs that is restored.",
             "Change another word.",
         )
-    return pair
+    return InputError(
+        "Both sentences make the model expect the same words.",
+        "The measure is the difference between two words that is restored.",
+        "Change a word on which a later one depends.",
+    )
 
 
 SWAPS = (
@@ -227,7 +320,7 @@ def _valid_pairs(clean: Run, texts: Sequence[str]) -> list[Pair]:
 
 def _words(pair: Pair) -> set[str]:
     """Return the two words that a pair is about."""
-    return {pair.clean.choice(index).strip() for index in (pair.output.token, pair.output.against or 0)}
+    return {pair.clean.choice(index).strip() for index in (pair.target.token, pair.target.against or 0)}
 
 
 def position_patch(pair: Pair, stack: str, layer: int, position: int) -> Edit:
@@ -247,8 +340,129 @@ def restored_share(pair: Pair, edit: Edit) -> float:
     run = pair.corrupted
     text, target = (run.source.text, run.target_text) if run.source else (run.side.text, None)
     new = run.model.run(text, target=target, pair=run.side.pair, keep=(), edits=(edit,))
-    return pair.restoration(pair.output.value(new.scores))
+    return pair.restoration(pair.measure(new))
+
+
+class PatchGrid:
+    """Patches of one quantity of a pair, layer by layer, each at one position or of one head: the rows of a batch differ in the patch alone.
+
+    `over` is one of `QUANTITIES`: "resid", "attn" and "ffn" (the residual stream as it enters a layer, what attention and
+    feed-forward add) are patched at one of `positions`; "heads" and "pattern" of one head, at the queries `positions`. None: all. `stack` is
+    where residual stream and feed-forward are, `kind` which attention, of models with several; the first and the last by default.
+
+    Raises InputError for a quantity that the model does not have, and for a position that the text does not have.
+    """
+
+    def __init__(
+        self,
+        pair: Pair,
+        over: str = "resid",
+        *,
+        stack: str | None = None,
+        kind: str | None = None,
+        positions: Sequence[int] | None = None,
+    ) -> None:
+        if over not in QUANTITIES:
+            raise InputError(
+                f"There is no quantity '{over}'.",
+                f"Patched are {', '.join(QUANTITIES)}.",
+                "Choose one of them.",
+            )
+        model, spec = pair.clean.model, pair.clean.model.spec
+        kinds = spec.kinds_of(model.config)
+        self.pair, self.over, self._stack = pair, over, stack or next(iter(spec.stacks.values()), "")
+        if over in ("resid", "ffn"):
+            kinds = sorted(kinds, key=lambda each: each.stack == self._stack)
+            self.n_layers = spec.depth(model.config, self._stack) if self._stack else 0
+        else:
+            kinds = kinds if kind is None else (spec.kind(kind),)
+            self.n_layers = kinds[-1].n_layers(model.config) if kinds else 0
+        if kinds:
+            self._kind = kinds[-1]
+        if not kinds or not self.n_layers or not pair.clean.trace.has_visited(self._path(0)):
+            raise InputError(
+                f"{model.name} has no {QUANTITIES[over]} in layers.",
+                "Patched is a value that each of its layers computes.",
+                f"Choose another of {', '.join(QUANTITIES)}.",
+            )
+        shape = _tensor(pair.clean, self._path(0)).shape
+        n = shape[0 if over in BY_POSITION else 1]
+        wrong = [place for place in positions or () if not -n <= place < n]
+        if wrong:
+            raise InputError(
+                f"There is no position {wrong[0]}.", f"There are {n} here.", f"Choose 0 to {n - 1}."
+            )
+        self.positions = None if positions is None else tuple(place % n for place in positions)
+        by_head = over in BY_HEAD or self.positions is None
+        self.columns = tuple(range(shape[0])) if by_head else self.positions or ()
+
+    def edits(self, layer: int) -> list[Edit]:
+        """Return the patches of one layer, one for each of `columns`: positions, or heads."""
+        path = self._path(layer)
+        value, queries = _tensor(self.pair.clean, path), self.positions if self.over in BY_HEAD else None
+        return [PatchAt(path, column, value, self.pair.recipe, queries) for column in self.columns]
+
+    def restored(self, layer: int) -> Float[Array, " column"]:
+        """Return the share of the difference that each patch of one layer restores."""
+        pair, output = self.pair, self.pair.output
+        if isinstance(output, OutputTarget):
+            flat = replace(output, row=0)
+            rows = self._runs.edited_scores(layer, self.edits(layer), output.row)
+            numbers = [flat.value(row[None]) for row in rows]
+        else:
+            batches = self._runs.edited_runs(layer, self.edits(layer))
+            numbers = [pair.measure(run) for runs in batches for run in runs]
+        return pair.restoration(np.array(numbers))
+
+    @cached_property
+    def _runs(self) -> LayerEdits:
+        run = self.pair.corrupted
+        text, target = (run.source.text, run.target_text) if run.source else (run.side.text, None)
+        return LayerEdits(run.model, text, self._kind.name, target=target, pair=run.side.pair)
+
+    def _path(self, layer: int) -> str:
+        if self.over in ("resid", "ffn"):
+            leaf = self.pair.clean.model.spec.stream[0] if self.over == "resid" else "ffn.out"
+            return f"{self._stack}.{layer}.{leaf}"
+        return self._kind.path(layer, "out" if self.over == "attn" else self.over)
+
+
+def patch_grid(
+    pair: Pair,
+    over: str = "resid",
+    *,
+    stack: str | None = None,
+    kind: str | None = None,
+    positions: Sequence[int] | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Float[Array, "layer column"]:
+    """Patch one quantity in every layer, at each position or of each head alone, and return the share of the difference that each restores.
+
+    `over`, `stack`, `kind` and `positions` are those of `PatchGrid`: by layer and position of "resid", "attn" and "ffn", by
+    layer and head of "heads" and "pattern". A share s means that the pair's measure is corrupted + s (clean - corrupted).
+    `progress` is called with the number of patches done and of all.
+
+    >>> import core
+    >>> model = core.open_model("gpt-mini")
+    >>> pair = make_pair(model.run("When Mary came home,"), model.run("When John came home,"), answer=" she", foil=" he")
+    >>> patch_grid(pair).shape, patch_grid(pair, "pattern").shape
+    ((6, 5), (6, 8))
+    """
+    grid = PatchGrid(pair, over, stack=stack, kind=kind, positions=positions)
+    rows = []
+    for layer in range(grid.n_layers):
+        rows.append(grid.restored(layer))
+        if progress is not None:
+            progress(len(rows) * len(grid.columns), grid.n_layers * len(grid.columns))
+    return np.stack(rows)
 
 
 def _tensor(run: Run, path: str) -> Tensor:
+    """Return a recorded value of a run. Raises InputError for a run that did not keep it."""
+    if path not in run.trace:
+        raise InputError(
+            f"The clean run did not keep '{path}'.",
+            "A patch is a value of the clean run.",
+            "Run the clean text without keep=, or with the path of this value.",
+        )
     return torch.tensor(np.asarray(run.trace[path]))

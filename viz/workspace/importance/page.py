@@ -9,7 +9,7 @@ import numpy as np
 
 from core.analysis.attribution import ablation_sweep
 from core.analysis.attribution.ablation_sweep import ModelInput
-from core.analysis.attribution.one_layer import LayerAblation
+from core.analysis.attribution.one_layer import LayerEdits
 from core.analysis.attribution.target_token import OutputTarget, default_row, output_target
 from core.errors import InputError
 from core.run import Run
@@ -102,7 +102,7 @@ def compute(p: Params) -> Swept:
     average = averages(p.model, kind) if p.how == "mean" else None
     here = (p.model, p.text, run.target_text, kind, p.how)
 
-    heads_of = LayerAblation(model, p.text, kind, target=run.target_text)
+    heads_of = LayerEdits(model, p.text, kind, target=run.target_text)
 
     def without(layer: int) -> np.ndarray:
         """Return the row of the scores without each head: from it any word, or any class, is read."""

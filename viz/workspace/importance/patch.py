@@ -237,8 +237,8 @@ def _picture(
 
 
 def _words(pair: Pair) -> tuple[str, str]:
-    return target_picker.choice_name(pair.clean, pair.output.token), target_picker.choice_name(
-        pair.clean, pair.output.against or 0
+    return target_picker.choice_name(pair.clean, pair.target.token), target_picker.choice_name(
+        pair.clean, pair.target.against or 0
     )
 
 
@@ -248,7 +248,7 @@ def _difference(pair: Pair) -> str:
         return f"The first {_what(pair.clean)} is classified as “{a}”, the other as “{b}” (logit difference {signed(clean, '+.2f')} and {signed(corrupted, '+.2f')})."
     if pair.clean.model.main_output == "score":
         return f"The score of the first sentence is {signed(clean)}, of the other {signed(corrupted)}."
-    return f"{target_picker.begin(target_picker.position_phrase(pair.clean, pair.output.row))} the first sentence favours “{a}”, the other “{b}” (logit difference {signed(clean, '+.2f')} and {signed(corrupted, '+.2f')})."
+    return f"{target_picker.begin(target_picker.position_phrase(pair.clean, pair.target.row))} the first sentence favours “{a}”, the other “{b}” (logit difference {signed(clean, '+.2f')} and {signed(corrupted, '+.2f')})."
 
 
 def _places_said(pair: Pair, shares: np.ndarray, columns: list[str]) -> str:
