@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from core.analysis.attribution.score_parts import score_parts, scores_of_attending
     from core.analysis.attribution.target_token import output_target
     from core.analysis.attribution.token_importance import attention_shares, input_gradient
+    from core.analysis.heads.corpus import head_corpus
     from core.analysis.heads.head_survey import survey_heads
     from core.analysis.heads.pattern_distance import compare_patterns, jensen_shannon
     from core.analysis.residual.delta import attention_change, prediction_change, stream_change
@@ -49,6 +50,7 @@ __all__ = [
     "deletion_curve",
     "entropy",
     "gradient_estimates",
+    "head_corpus",
     "head_patch",
     "input_gradient",
     "integrated_gradients",
@@ -81,6 +83,7 @@ _MODULES = {
     "attribution.score_parts": ("score_parts", "scores_of_attending"),
     "attribution.target_token": ("output_target",),
     "attribution.token_importance": ("attention_shares", "input_gradient"),
+    "heads.corpus": ("head_corpus",),
     "heads.head_survey": ("survey_heads",),
     "heads.pattern_distance": ("compare_patterns", "jensen_shannon"),
     "residual.delta": ("attention_change", "prediction_change", "stream_change"),

@@ -4,6 +4,7 @@ The habits of heads:
 - `habits`: the measures of a pattern over words, and the name of a head that follows from their means (`HeadHabits`).
 - `patch_habits`: the same measures over the patches of a picture.
 - `head_survey`: both for all heads of a model, over our own sentences; `head_file` writes and reads the result (heads.json).
+- `corpus`: every head over many passages: strongest rows, a passage of each tenth, top tokens, spread, controls; `corpus_file` writes and reads the result (assets/heads).
 - `evidence`: the sentences behind the score of one head, row by row.
 - `occasions`: the texts in which a habit can show.
 - `relative_bias`: the number that a head adds to its scores by distance.

@@ -111,7 +111,7 @@ def _scores(measured: HeadHabits, bare: HeadHabits | None, layer: int, head: int
     return pd.DataFrame(columns)
 
 
-def _drawing(text: str, head: Head, row: int, key: str) -> None:
+def draw_drawing(text: str, head: Head, row: int, key: str) -> None:
     """Draw the drawing with the weights of one patch."""
     run, place = model_run.run_text(head.model, text, None), head.place
     weights = run.attention(place.kind).weights[place.layer, place.head]
@@ -133,7 +133,7 @@ def _texts(behind: Evidence, head: Head, own: np.ndarray) -> None:
         )
         found = head_ref.attention_of(model_run.run_text(head.model, text.text, target), head.place.kind)
         if patches.reads_patches(model_run.open_model(head.model)):
-            _drawing(text.text, head, int(rows[which, layer, number]), f"find.text.{words}")
+            draw_drawing(text.text, head, int(rows[which, layer, number]), f"find.text.{words}")
             continue
         crosses = attention_kinds.crosses(head.place.kind)
         origin.tell(model=head.model, text=text.text, kind=head.place.kind, layer=layer, head=number)

@@ -49,41 +49,8 @@ def points(
     >>> [trace.name for trace in points(np.eye(2), ["first word", "spread out"], ["L0.H0", "L0.H1"]).data]
     ['first word', 'spread out']
     """
-    known = [*order, *(kind for kind in dict.fromkeys(kinds) if kind not in order)]
     figure = go.Figure()
-    for number, kind in enumerate(known):
-        own = [place for place, other in enumerate(kinds) if other == kind]
-        if own:
-            figure.add_scatter(
-                x=places[own, 0].astype(np.float32),
-                y=places[own, 1].astype(np.float32),
-                mode="markers",
-                name=plotly_label(kind).replace("·", " "),
-                customdata=own,
-                text=[plotly_label(names[place]).replace("·", " ") for place in own],
-                hovertemplate="%{text}<extra>%{fullData.name}</extra>",
-                marker={
-                    "size": 12,
-                    "symbol": SIGNS[number % len(SIGNS)],
-                    "color": theme.CATEGORICAL[number % len(theme.CATEGORICAL)],
-                    "line": {"width": 1, "color": theme.BACKGROUND},
-                },
-                unselected={"marker": {"opacity": 1}},
-            )
-    if chosen is not None:
-        figure.add_scatter(
-            x=places[[chosen], 0],
-            y=places[[chosen], 1],
-            mode="markers+text",
-            text=[plotly_label(names[chosen]).replace("·", " ")],
-            textposition="top center",
-            textfont={"size": 14, "color": theme.TEXT},
-            hoverinfo="skip",
-            showlegend=False,
-            customdata=[chosen],
-            unselected={"marker": {"opacity": 1}, "textfont": {"color": theme.TEXT}},
-            marker={"size": 22, "symbol": "circle-open", "color": theme.TEXT, "line": {"width": 2}},
-        )
+    _add_heads(figure, places, kinds, names, order, chosen)
     bare = {"showticklabels": False, "zeroline": False, "fixedrange": True, "title_text": None}
     figure.update_xaxes(**bare)
     figure.update_yaxes(scaleanchor="x", scaleratio=1, **bare)
@@ -94,6 +61,96 @@ def points(
         dragmode=False,
         clickmode="event+select",
         legend={"orientation": "h", "y": -0.02, "yanchor": "top", "x": 0},
+    )
+    return figure
+
+
+def _add_heads(
+    figure: go.Figure,
+    places: Array,
+    kinds: Sequence[str],
+    names: Sequence[str],
+    order: Sequence[str],
+    ring: int | None,
+    numbers: str = "",
+) -> None:
+    """Add heads as points, each kind with its colour and mark, and a ring around one of them; `numbers` is what the pointer shows of the axes."""
+    known = [*order, *(kind for kind in dict.fromkeys(kinds) if kind not in order)]
+    for number, kind in enumerate(known):
+        own = [place for place, other in enumerate(kinds) if other == kind]
+        if own:
+            figure.add_scatter(
+                x=places[own, 0].astype(np.float32),
+                y=places[own, 1].astype(np.float32),
+                mode="markers",
+                name=plotly_label(kind).replace("·", " "),
+                customdata=own,
+                text=[plotly_label(names[place]).replace("·", " ") for place in own],
+                hovertemplate=f"%{{text}}{numbers}<extra>%{{fullData.name}}</extra>",
+                marker={
+                    "size": 12,
+                    "symbol": SIGNS[number % len(SIGNS)],
+                    "color": theme.CATEGORICAL[number % len(theme.CATEGORICAL)],
+                    "line": {"width": 1, "color": theme.BACKGROUND},
+                },
+                unselected={"marker": {"opacity": 1}},
+            )
+    if ring is not None:
+        figure.add_scatter(
+            x=places[[ring], 0],
+            y=places[[ring], 1],
+            mode="markers+text",
+            text=[plotly_label(names[ring]).replace("·", " ")],
+            textposition="top center",
+            textfont={"size": 14, "color": theme.TEXT},
+            hoverinfo="skip",
+            showlegend=False,
+            customdata=[ring],
+            unselected={"marker": {"opacity": 1}, "textfont": {"color": theme.TEXT}},
+            marker={"size": 22, "symbol": "circle-open", "color": theme.TEXT, "line": {"width": 2}},
+        )
+
+
+@draw_once
+def scatter(
+    places: Array,
+    kinds: Sequence[str],
+    names: Sequence[str],
+    titles: tuple[str, str],
+    *,
+    order: Sequence[str] = (),
+    ring: int | None = None,
+    untrained: Array | None = None,
+) -> go.Figure:
+    """Draw heads as points (head, 2) between two measures with these titles; the heads of an untrained copy are grey rings behind them.
+
+    >>> figure = scatter(np.eye(2), ["a", "b"], ["L0.H0", "L0.H1"], ("layer", "entropy"))
+    >>> figure.layout.xaxis.title.text, len(figure.data)
+    ('layer', 2)
+    """
+    figure = go.Figure()
+    if untrained is not None:
+        figure.add_scatter(
+            x=untrained[:, 0].astype(np.float32),
+            y=untrained[:, 1].astype(np.float32),
+            mode="markers",
+            name="untrained copy",
+            hoverinfo="skip",
+            unselected={"marker": {"opacity": 1}},
+            marker={"size": 7, "symbol": "circle-open", "color": theme.HATCH},
+        )
+    _add_heads(figure, places, kinds, names, order, ring, " (%{x:.3~g}, %{y:.3~g})")
+    axis: dict[str, Any] = {"fixedrange": True, "zeroline": False}
+    steps = [{"dtick": 1} if np.array_equal(values, np.round(values)) else {} for values in places.T]
+    figure.update_layout(
+        template=theme.template(),
+        height=520,
+        margin={"l": 8, "r": 8, "t": 8, "b": 8},
+        dragmode=False,
+        clickmode="event+select",
+        xaxis=axis | steps[0] | {"title_text": titles[0]},
+        yaxis=axis | steps[1] | {"title_text": titles[1]},
+        legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
     )
     return figure
 

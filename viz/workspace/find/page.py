@@ -1,19 +1,23 @@
-"""Find heads: those like the one in view, those like a drawing, a map of all, and what each of them does."""
+"""Find heads: those like the one in view, those like a drawing, a map and a scatter of all, what each of them does, and one head over a corpus."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import streamlit as st
 
+from core.analysis.heads.habits import HeadHabits
 from core.analysis.heads.head_similarity import nearest_heads
+from viz.instruments.picture import patches
 from viz.labels import literal
 from viz.shell.pages import Cite, Page
 from viz.widgets import controls, page_parts
-from viz.workspace.find import kinds, like, map, sketch
+from viz.workspace.find import corpus, kinds, like, map, scatter, sketch
 from viz.workspace.find import pool as heads
 from viz.workspace.find.pool import Head, Pool
+from viz.workspace.find.tiles import ViewContent
 from viz.workspace.shared import head_pills, head_survey, model_run, toolbar
 from viz.workspace.shared.head_ref import HeadRef
 
@@ -30,8 +34,21 @@ PAGE = Page(
     menu="lab",
     activity="heads that look alike",
 )
-BY = {"like": "Like this head", "sketch": "Sketch", "map": "Map", "kinds": "Kinds"}
+BY = {
+    "like": "Like this head",
+    "scatter": "Scatter",
+    "corpus": "Over a corpus",
+    "sketch": "Sketch",
+    "map": "Map",
+    "kinds": "Kinds",
+}
+OF_ONE_MODEL = ("scatter", "corpus")
+"""Views of one model, which compare it with no other."""
 LOOKING = {
+    "scatter": "Each point is a head, between two measures of your choice; its colour and symbol show the habit that names it. Grey rings are the heads of an untrained copy: where rings and points overlap, "
+    "the network has this measure without having learned anything. A measure over a corpus is the mean over its passages, by token.",
+    "corpus": "The strongest rows show the most a head does, not what it does usually; the passages of each tenth show the whole range. A head that attends to the previous token has weights near 1 in every passage. "
+    "A large weight over shuffled words is a matter of position or of single tokens; a large one in an untrained copy is no finding at all. Each row shows a few tokens around the query and the key, from texts that the model did not learn from.",
     "like": "Rows are the queries (the words that attend), columns the keys (the words attended to). The pictures show your sentence; the distance is measured on sentences of our own, the same for "
     "all models, word by word. What a model adds to a text (START, [CLS], [SEP]) counts as one further position, “special tokens”. Two heads of one kind in different models may have nothing else in common: “alike” means that they attend to the same words.",
     "sketch": "Each head's patterns on all sentences are stretched to the same grid of twelve by twelve positions and averaged. So a drawing finds positional habits: the word before, the "
@@ -88,24 +105,14 @@ def page() -> None:
     measured = head_survey.survey(bench.model)
     place = head_pills.chosen_head(measured, model_run.run_text(bench.model, bench.text, None))
     bench.announce(kind=place.kind, layer=place.layer, head=place.head)
-    head, found = Head(bench.model, place), heads.pool(bench.model, place.kind)
-    ways = [way for way in BY if way != "sketch" or not found.reads_pictures]
+    head, reads_pictures = Head(bench.model, place), patches.reads_patches(model_run.open_model(bench.model))
+    ways = [way for way in BY if way != "sketch" or not reads_pictures]
     by = controls.segmented("Find heads by", ways, "find.by", "like", BY.__getitem__, quiet=True)
-    if own := heads.large(bench.model):
-        controls.multi_pills(
-            "Compare with models of yours, too (each is opened and run)", own, heads.CHOSEN, ()
-        )
-    if found.left_out:
-        st.caption(literal("Left out. " + " ".join(found.left_out)))
     numbers = st.container()
-    if by == "like":
-        told = like.show(found, head, bench.text, measured)
-    elif by == "sketch":
-        told = sketch.show(found, bench.text)
-    elif by == "map":
-        told = map.show(found, head, bench.text)
+    if by in OF_ONE_MODEL:
+        told = (scatter if by == "scatter" else corpus).show(measured, head, bench.text)
     else:
-        told = kinds.show(measured, head, bench.text)
+        told = _among_others(by, head, bench.text, measured)
     with numbers:
         page_parts.summary(told.numbers)
     with page_parts.fold(page_parts.EQUATION, "find.equation") as fold:
@@ -114,7 +121,25 @@ def page() -> None:
             page_parts.dataframe(told.table().head(12), hide_index=True, key="find.equation.numbers")
     with page_parts.fold(page_parts.LOOKING, "find.looking") as fold:
         if fold.open:
-            st.markdown(SEEING.get(by, LOOKING[by]) if found.reads_pictures else LOOKING[by])
+            st.markdown(SEEING.get(by, LOOKING[by]) if reads_pictures else LOOKING[by])
     page_parts.sources_fold(PAGE)
     page_parts.table_fold(told.table, "find")
     page_parts.export_fold(told.data, told.code, key="find")
+
+
+def _among_others(by: str, head: Head, text: str, measured: Mapping[str, HeadHabits]) -> ViewContent:
+    """Draw a view that compares the head with those of other models."""
+    found = heads.pool(head.model, head.place.kind)
+    if own := heads.large(head.model):
+        controls.multi_pills(
+            "Compare with models of yours, too (each is opened and run)", own, heads.CHOSEN, ()
+        )
+    if found.left_out:
+        st.caption(literal("Left out. " + " ".join(found.left_out)))
+    if by == "like":
+        return like.show(found, head, text, measured)
+    if by == "sketch":
+        return sketch.show(found, text)
+    if by == "map":
+        return map.show(found, head, text)
+    return kinds.show(measured, head, text)

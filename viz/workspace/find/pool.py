@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ import streamlit as st
 
 import core.serving.engine
 from core.analysis.heads import evidence, head_similarity, sketch
+from core.analysis.heads.corpus_file import ModelCorpus, corpus_path, shipped_corpus
 from core.analysis.heads.evidence import Evidence
 from core.analysis.heads.habits import HeadHabits
 from core.analysis.heads.head_file import FILE, read_heads
@@ -28,7 +29,7 @@ from core.reading import bounds
 from core.training.recipe import recipes
 from viz.instruments.picture import patches
 from viz.shell import state
-from viz.widgets import controls, engine_client
+from viz.widgets import controls, engine_client, input_hints
 from viz.workspace.shared import head_survey, model_run, tasks
 from viz.workspace.shared.head_ref import HeadRef
 from viz.workspace.shared.toy_models import KIND
@@ -39,6 +40,8 @@ PATIENCE = 0.2
 """Seconds after which there is a progress line: what is kept comes without one."""
 AT_ANY_RATE = 64 * 2**20
 """Bytes that opening a model of one's own may take for it to be compared unasked."""
+MODELS_AT_HAND = 4
+"""Models whose corpus is in memory, unpacked."""
 CHOSEN = "find.with"
 READ, WRITTEN, ACROSS = "read", "written", "across"
 Ask = Callable[[Hashable, Callable[[], Any], float], Any]
@@ -310,6 +313,23 @@ def untrained(model: str) -> dict[str, HeadHabits]:
         return {}
     held = engine_client.submit(("find.untrained", model), lambda: read_heads(folder), 1.0)
     return dict(held.untrained) if held else {}
+
+
+def corpus(model: str) -> tuple[ModelCorpus | None, str]:
+    """Return the heads of a shipped model over its corpus, and why there are none where its file cannot be used; (None, "") where there is no file."""
+    path = corpus_path(model)
+    if not input_hints.is_shipped(model) or not path.is_file():
+        return None, ""
+    try:
+        return _corpus(model, path.stat().st_mtime_ns), ""
+    except InputError as error:
+        return None, str(error)
+
+
+@lru_cache(MODELS_AT_HAND)
+def _corpus(model: str, _: int) -> ModelCorpus | None:
+    """Return the corpus of a model; the time of its file is part of the key of the cache."""
+    return shipped_corpus(model)
 
 
 def evidence_of(model: str, kind: str, name: str) -> Evidence:

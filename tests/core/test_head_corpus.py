@@ -1,0 +1,189 @@
+"""Every head over a corpus: the numbers recomputed in plain loops, for attention in one text and between two; the stored file and what it refuses."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from dataclasses import replace
+
+import letters_model
+import numpy as np
+import pytest
+
+import core
+from core.analysis.heads import corpus as heads
+from core.analysis.heads import corpus_file
+from core.analysis.heads.corpus_file import ModelCorpus, Source, read_corpus, shipped_corpus, write_corpus
+from core.checkpoints.manifest import shipped_folder
+from core.data.home import assets
+from core.data.texts import Example
+from core.errors import InputError
+
+LETTERS = np.random.default_rng(3)
+STRINGS = ["".join(LETTERS.choice(list("ACDEF"), n)) for n in (7, 9, 10, 11, 11, 12, 13, 13, 14, 15, 16, 18)]
+PAIRS = [Example(text, text[::-1]) for text in STRINGS]
+
+
+@pytest.fixture(scope="module")
+def translator():
+    return letters_model.model("transformer", "tiny", letters_model.acids())
+
+
+@pytest.fixture(scope="module")
+def found(translator):
+    other = replace(translator, network=letters_model.model("transformer", "x", translator.tokenizer).network)
+    return heads.head_corpus(translator, PAIRS, other, controls=4)
+
+
+def rows_of(model, kind, number):
+    """Return the strongest weight of each row of a passage, by head, with its key: loops over one run alone."""
+    run = model.run(PAIRS[number].text, target=PAIRS[number].target)
+    crosses = kind == "cross"
+    read = run.attention(kind, writing=crosses)
+    for layer, head in np.ndindex(read.weights.shape[:2]):
+        for query in read.rows:
+            keys = [
+                key
+                for key in range(len(read.keys))
+                if read.allowed[layer, min(head, read.allowed.shape[1] - 1), query, key]
+                and key not in read.special_positions[1]
+                and (crosses or key not in (0, query))
+            ]
+            if query not in read.special_positions[0] and len(keys) >= heads.MIN_KEYS:
+                for key in keys:
+                    yield layer, head, query, key, float(read.weights[layer, head, query, key]), read
+
+
+def test_ten_heads_by_hand(translator, found):
+    assert sorted(found) == ["causal", "cross", "self"]
+    for kind, corpus in found.items():
+        cells = [(number, *row) for number in range(len(PAIRS)) for row in rows_of(translator, kind, number)]
+        layers, n_heads = corpus.shape
+        assert layers * n_heads >= 4 and corpus.n == len(PAIRS)
+        for layer, head in list(np.ndindex(layers, n_heads))[:4]:
+            own = [cell for cell in cells if cell[1:3] == (layer, head)]
+            best = {
+                number: max(row[5] for row in own if row[0] == number) for number in {row[0] for row in own}
+            }
+            order = sorted(best, key=lambda number: -best[number])
+            rows = corpus.strongest[layer][head]
+            assert [row.passage for row in rows] == order[: heads.STRONGEST]
+            deciles = corpus.deciles[layer][head]
+            wanted = [order[int((tenth + 0.5) * len(order) / len(deciles))] for tenth in range(len(deciles))]
+            assert [row.passage for row in deciles] == wanted and len(deciles) == min(10, len(order))
+            for row in (*rows, *deciles):
+                *_, query, key, weight, read = max(
+                    (cell for cell in own if cell[0] == row.passage), key=lambda cell: cell[5]
+                )
+                assert (row.query, row.key) == (query, key)
+                assert row.weight == pytest.approx(weight, abs=1e-3)
+                assert row.query_token == read.queries[query]
+                assert row.tokens == tuple(read.keys[place] for place in row.positions)
+                assert row.weights == pytest.approx(
+                    read.weights[layer, head, query, list(row.positions)], abs=2e-3
+                )
+            scores = corpus.measures[heads.STRONGEST_WEIGHT][layer, head]
+            assert scores == pytest.approx(
+                [np.mean([*best.values()]), *np.quantile([*best.values()], heads.QUANTILES)], abs=1e-5
+            )
+            for axis, tops in ((3, corpus.queries), (4, corpus.keys)):
+                largest: dict[tuple[int, int, str], float] = {}
+                for row in own:
+                    name = (row[6].queries if axis == 3 else row[6].keys)[row[axis]]
+                    place = row[0], row[axis], name
+                    largest[place] = max(row[5], largest.get(place, 0.0))
+                by_token: dict[str, list[float]] = {}
+                for (*_, name), weight in largest.items():
+                    by_token.setdefault(name, []).append(weight)
+                means = {
+                    name: np.mean(each) for name, each in by_token.items() if len(each) >= heads.MIN_COUNT
+                }
+                assert [one.token for one in tops[layer][head]] == sorted(
+                    means, key=lambda name: -means[name]
+                )[:8]
+                for one in tops[layer][head]:
+                    assert one.weight == pytest.approx(means[one.token], abs=1e-3)
+                    assert one.count == len(by_token[one.token])
+
+
+def test_how_measures_spread_and_the_controls(translator, found):
+    causal = found["causal"]
+    distances, entropies = [], []
+    for row in PAIRS:
+        read = translator.run(row.text, target=row.target).attention("causal")
+        w = read.weights[1, 0].astype(float)
+        queries, keys = np.indices(w.shape)
+        distances.append((w * abs(queries - keys)).sum() / len(w))
+        each = [-(p[p > 0] * np.log(p[p > 0])).sum() / np.log(n + 1) for n, p in enumerate(w) if n]
+        entropies.append(np.mean(each))
+    for name, values in ((heads.DISTANCE, distances), ("spread", entropies)):
+        assert causal.measures[name][1, 0] == pytest.approx(
+            [np.mean(values), *np.quantile(values, heads.QUANTILES)], abs=1e-4
+        )
+    # the copy has the same weights, so that as a control it repeats the passages it is given
+    again = heads.head_corpus(translator, heads.evenly(PAIRS, 4))["causal"]
+    for name, table in causal.controls[heads.UNTRAINED].items():
+        np.testing.assert_allclose(table, again.measures[name], atol=1e-5)
+    assert causal.controls.keys() == {heads.SHUFFLED, heads.UNTRAINED}
+    mixed = heads.shuffled(Example("a b c", "uvw"), np.random.default_rng(1))
+    assert sorted(mixed.text.split()) == ["a", "b", "c"] and sorted(mixed.target or "") == ["u", "v", "w"]
+
+
+def test_texts_that_cannot_be_read_are_left_out():
+    model = core.open_model("induction-tiny")
+    found = heads.head_corpus(model, ["abcdefghij", "", "a" * 9999, "jihgfedcbaabc"])["causal"]
+    assert found.n == 2 and {row.passage for row in found.strongest[1][0]} == {0, 3}
+    with pytest.raises(InputError, match="None of the passages can be read"):
+        heads.head_corpus(model, ["", "a" * 9999])
+
+
+def test_the_file_gives_back_what_was_written_and_refuses_others(tmp_path, found):
+    corpus = ModelCorpus(
+        (Source("strings", 5, "ours"), Source("more", 7, "ours", is_own_task=True)), found, seed=2
+    )
+    path = tmp_path / "tiny.json.gz"
+    write_corpus(path, corpus, "abc")
+    back = read_corpus(path, "abc")
+    assert back.sources == corpus.sources and back.n == 12 and back.seed == 2
+    assert [back.source_of(number).name for number in (0, 4, 5, 11)] == ["strings", "strings", "more", "more"]
+    for kind, one in found.items():
+        two = back.kinds[kind]
+        assert two.strongest == one.strongest and two.deciles == one.deciles
+        assert two.queries == one.queries and two.keys == one.keys
+        for name, table in one.measures.items():
+            np.testing.assert_allclose(two.measures[name], table, atol=1e-4)
+    whole = gzip.decompress(path.read_bytes())
+    held = json.loads(whole)
+
+    def refusal(data: bytes, weights: str = "abc") -> str:
+        path.write_bytes(data)
+        with pytest.raises(InputError) as caught:
+            read_corpus(path, weights)
+        return str(caught.value)
+
+    assert "has version 99, not 1." in refusal(gzip.compress(json.dumps(held | {"version": 99}).encode()))
+    assert "is of other weights." in refusal(gzip.compress(whole), "xyz")
+    odd = json.loads(whole)
+    odd["kinds"]["self"]["heads"][0][0][0][0][7][0] = 7777
+    short = json.loads(whole)
+    short["kinds"]["self"]["measures"]["spread"] = [[[0.1]]]
+    for data in (
+        b"",
+        b"no gzip",
+        gzip.compress(whole)[:-9],
+        gzip.compress(b"[]"),
+        gzip.compress(b"{}"),
+        *(gzip.compress(json.dumps(one).encode()) for one in (odd, short, held | {"kinds": 3})),
+    ):
+        assert "is broken" in refusal(data) or "cannot be read" in refusal(data)
+
+
+def test_what_ships_is_of_the_present_weights_and_small():
+    files = sorted(assets("heads").glob("*.json.gz"))
+    assert files and sum(path.stat().st_size for path in files) <= 10e6
+    for path in files:
+        name = path.name.removesuffix(".json.gz")
+        assert path.stat().st_size <= corpus_file.MOST_BYTES and (shipped_folder() / name).is_dir()
+    for path in files[:: max(1, len(files) // 4)]:
+        assert shipped_corpus(path.name.removesuffix(".json.gz")) is not None
+    assert shipped_corpus("copy-rnn") is None

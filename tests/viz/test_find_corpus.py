@@ -1,0 +1,69 @@
+"""Find heads over a corpus: the rows and scores that ship, the scatter of all heads, and a file that cannot be used."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from test_find import page
+from test_look_page import said
+
+from core.analysis.heads.corpus import MEAN, CorpusRow
+from core.analysis.heads.corpus_file import shipped_corpus
+from viz.number_text import signed
+from viz.workspace.find import corpus, pool, scatter
+
+TOY = {"model": "induction-tiny", "kind": "causal", "text": "7 k m x 2 q a 7 k m x 2"}
+
+
+def test_a_head_has_an_address_with_its_strongest_rows_and_controls():
+    found = shipped_corpus("induction-tiny")
+    assert found is not None
+    heads = found.kinds["causal"]
+    test = page(**TOY, layer="1", head="0", **{"find.by": "corpus"})
+    tables = [one.value for one in test.markdown if "| from | to |" in one.value]
+    assert len(tables) == 2
+    for table, rows in zip(tables, (heads.strongest[1][0], heads.deciles[1][0]), strict=True):
+        assert table.count("\n") == len(rows) + 1
+    strongest = heads.strongest[1][0][0]
+    assert f"**{strongest.query_token}**" in tables[0] and f"{strongest.weight:.0%}"[:-1] in tables[0]
+    scores = test.dataframe[0].value.set_index("measure")
+    for name, table in heads.measures.items():
+        row = scores.loc[scatter.MEASURES[name]]
+        assert row["mean"] == pytest.approx(table[1, 0, MEAN], abs=6e-4)
+        for control in ("shuffled", "untrained"):
+            assert row[control] == pytest.approx(heads.controls[control][name][1, 0, MEAN], abs=6e-4)
+    own = heads.measures["strongest"][1, 0, MEAN]
+    assert f"L1.H0 on 32 passages: the strongest weight of a passage is {own:.2f} on average" in said(test)
+    assert heads.effect is not None and f"{signed(heads.effect[1, 0], '.3f')} nats per token" in said(test)
+    test.selectbox[0].select_index(0).run()
+    assert "L0.H0 on 32 passages" in said(test) and not test.exception
+
+
+def test_the_scatter_has_every_head_between_two_measures():
+    test = page(**TOY, **{"find.by": "scatter", "find.x": "layer", "find.y": "distance"})
+    found = shipped_corpus("induction-tiny")
+    assert found is not None
+    table = found.kinds["causal"].measures["distance"][..., MEAN]
+    place = np.unravel_index(table.argmax(), table.shape)
+    assert f"Highest in “mean distance, tokens” is L{place[0]}.H{place[1]} ({table.max():.2f})" in said(test)
+    trained, bare = scatter.axes(pool.head_survey.survey("induction-tiny")["causal"], None, found, "causal")
+    assert trained.keys() >= {"layer", "strongest", "effect"} and "strongest" in bare
+    assert np.array_equal(trained["layer"], [[0, 0], [1, 1]])
+
+
+def test_a_broken_file_is_refused_and_the_page_works_without(monkeypatch, tmp_path):
+    path = tmp_path / "induction-tiny.json.gz"
+    path.write_bytes(b"no gzip")
+    monkeypatch.setattr(pool, "corpus_path", lambda _: path)
+    monkeypatch.setattr("core.analysis.heads.corpus_file.corpus_path", lambda _: path)
+    test = page(**TOY, **{"find.by": "corpus"})
+    assert "induction-tiny.json.gz is broken" in " ".join(one.value for one in test.info)
+    assert "induction head" in said(page(**TOY, **{"find.by": "scatter", "find.y": "induction"}))
+
+
+def test_tokens_are_never_markup():
+    row = CorpusRow(3, 0.9, 4, 2, "<b>", (1, 2, 4), ("[x](http://a)", "|*y*", "<b>"), (0.01, 0.9, 0.05))
+    table = corpus.rows_table([row])
+    assert "[x](" not in table and "*y*" not in table and table.count("…") == 2
+    assert table.splitlines()[2].replace("\\|", "").count("|") == 5
+    assert 'background="rgba(91, 106, 222, 0.51)"' in table

@@ -1,0 +1,271 @@
+"""One head over a corpus: its scores beside their controls, its strongest rows, a passage of each tenth, and the tokens it attends from and to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from core.analysis.heads.corpus import (
+    DECILES,
+    MEAN,
+    MIN_KEYS,
+    QUANTILES,
+    SHUFFLED,
+    STRONGEST_WEIGHT,
+    UNTRAINED,
+    CorpusRow,
+    HeadCorpus,
+    TokenWeight,
+)
+from core.analysis.heads.corpus_file import ModelCorpus
+from core.analysis.heads.habits import HeadHabits
+from viz.instruments.picture import patches
+from viz.labels import head_name, literal, percent, visible
+from viz.number_text import signed
+from viz.shell import state
+from viz.widgets import controls, page_parts
+from viz.workspace.find import card, pool, tiles
+from viz.workspace.find.pool import Head
+from viz.workspace.find.scatter import MEASURES
+from viz.workspace.find.tiles import ViewContent
+from viz.workspace.shared import model_run
+from viz.workspace.shared.attention_kinds import KINDS
+from viz.workspace.shared.head_ref import HeadRef
+
+EQUATION = r"\text{score}(\text{passage}) = \max_{i,\; j \notin \{i,\, 1\}} a_{ij}"
+SHADE = "rgba(91, 106, 222, {:.2f})"
+"""The ground of a token, more opaque the larger its weight; readable under the type of both themes."""
+FAINT, DEEP = 0.02, 0.5
+"""The weight from which a token is shaded, and the opacity of weight 1."""
+IN_A_ROOM, DRAWINGS = 4, 4
+NONE = "{model} has no corpus yet: the strongest rows over many passages ship with some of the models. Choose another model, or another view."
+CODE = """from core.analysis.heads.corpus_file import shipped_corpus
+
+heads = shipped_corpus({model!r}).kinds[{kind!r}]
+for row in heads.strongest[{layer}][{head}]:
+    print(row.weight, row.query_token, row.tokens)
+print(heads.measures["strongest"][{layer}, {head}], heads.controls["untrained"]["strongest"][{layer}, {head}])"""
+
+
+def show(measured: Mapping[str, HeadHabits], head: Head, text: str) -> ViewContent:
+    """Draw the head in view over the corpus of its model."""
+    corpus, problem = pool.corpus(head.model)
+    heads = corpus.kinds.get(head.place.kind) if corpus else None
+    _choice(measured, head, text)
+    if corpus is None or heads is None:
+        st.info(problem or NONE.format(model=literal(head.model)))
+        return ViewContent("There are no passages of this head.", EQUATION, pd.DataFrame, dict, "")
+    layer, number = head.place.layer, head.place.head
+    sees = patches.reads_patches(model_run.open_model(head.model))
+    what = "Patches" if sees else "Tokens"
+    with st.container(border=True, key="find.corpus"):
+        with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+            st.markdown(
+                f"## {head.place} :gray[{literal(head.model)}]: {literal(pool.habit(head))}", width="content"
+            )
+            tiles.opened(head, "Test it on your drawing" if sees else "Test it on your text")
+        scores = statistics(heads, layer, number)
+        left, right = st.columns([3, 2], gap="large")
+        with left:
+            page_parts.dataframe(scores, hide_index=True, height="content", key="find.corpus.scores")
+            st.caption(_read(corpus, heads, sees=sees))
+        with right:
+            _tokens(f"{what} that give most", heads.queries[layer][number])
+            _tokens(f"{what} that get most", heads.keys[layer][number])
+        strongest = heads.strongest[layer][number]
+        st.markdown("#### Strongest rows")
+        if sees:
+            _drawings(head, strongest)
+        else:
+            st.markdown(rows_table(strongest[:IN_A_ROOM] if state.presenting() else strongest))
+        if not state.presenting():
+            st.markdown("#### One passage of each tenth")
+            st.caption(
+                "All passages in the order of their largest weight, and the middle one of each tenth: so no example is picked by hand."
+            )
+            st.markdown(rows_table(heads.deciles[layer][number], tenths=True))
+    return ViewContent(
+        sentence(heads, head),
+        EQUATION,
+        lambda: table(heads, layer, number),
+        lambda: {
+            **{f"{name}_statistics": values[layer, number] for name, values in heads.measures.items()},
+            **{
+                f"{name}_{control}": values[layer, number]
+                for control, tables in heads.controls.items()
+                for name, values in tables.items()
+            },
+        },
+        CODE.format(model=head.model, kind=head.place.kind, layer=layer, head=number),
+    )
+
+
+def _choice(measured: Mapping[str, HeadHabits], head: Head, text: str) -> None:
+    """Offer the heads of the model."""
+    kind = head.place.kind
+    shape = measured[kind].shape
+    places = [HeadRef(kind, layer, number) for layer, number in np.ndindex(*shape)]
+    key = f"find.corpus.head:{head.model}:{kind}"
+
+    def choose() -> None:
+        if (place := st.session_state.get(key)) is not None:
+            pool.choose(Head(head.model, place), text)
+
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium", key="find.corpus.choices"):
+        if len(measured) > 1:
+            controls.segmented("Which attention", list(measured), "kind", kind, KINDS.__getitem__)
+        state.seed_widget(key, head.place)
+        st.selectbox(
+            "Head",
+            places,
+            key=key,
+            format_func=lambda place: f"{place}, {measured[kind].label(place.layer, place.head)}",
+            on_change=choose,
+            width=320,
+        )
+
+
+def statistics(heads: HeadCorpus, layer: int, head: int) -> pd.DataFrame:
+    """Return the mean of each measure of a head beside those over shuffled words and of an untrained copy, and how it spreads over the passages."""
+    low, high = 1, len(QUANTILES)
+    rows = []
+    for name, values in heads.measures.items():
+        own = values[layer, head]
+        controls_ = {
+            control: tables[name][layer, head, MEAN] if name in tables else np.nan
+            for control, tables in heads.controls.items()
+        }
+        rows.append(
+            {
+                "measure": MEASURES[name],
+                "mean": own[MEAN],
+                "shuffled": controls_.get(SHUFFLED, np.nan),
+                "untrained": controls_.get(UNTRAINED, np.nan),
+                "5% to 95%": f"{own[low]:.2f} to {own[high]:.2f}",
+            }
+        )
+    order = sorted(rows, key=lambda row: row["measure"] != MEASURES[STRONGEST_WEIGHT])
+    return pd.DataFrame(order).round(3).dropna(axis="columns", how="all")
+
+
+def _read(corpus: ModelCorpus, heads: HeadCorpus, *, sees: bool) -> str:
+    """Return what was read, and how a passage is scored, in words."""
+    read = "; ".join(f"{source.n:,} {source.name} ({source.licence})" for source in corpus.sources)
+    places = (
+        "a patch other than itself and the class token"
+        if sees
+        else "a token other than itself and the first one"
+    )
+    shuffled = "" if sees else " Shuffled: the same words in random order."
+    return literal(
+        f"On {heads.n:,} passages: {read}. The strongest weight of a passage is the largest that goes to {places}, "
+        f"from a query with {MIN_KEYS} such keys or more.{shuffled} Untrained: the same network with random weights."
+    )
+
+
+def _tokens(title: str, tokens: Sequence[TokenWeight]) -> None:
+    """Draw the tokens with the largest mean weights."""
+    if not tokens:
+        return
+    lines = [f"{_chip(one.token, one.weight)} {one.weight:.2f} :gray[:small[{one.count}×]]" for one in tokens]
+    st.markdown(
+        f"**{title}**  \n" + " · ".join(lines),
+        help="The mean, over all occurrences of a token, of the largest weight that it gives or gets, and how often it occurs.",
+    )
+
+
+def rows_table(rows: Sequence[CorpusRow], *, tenths: bool = False) -> str:
+    """Return rows of attention as a Markdown table: the weight, the query, the key, and the tokens around them shaded by their weights."""
+    first = "tenth | " if tenths else ""
+    lines = [f"| {first}weight | from | to | tokens |", "|" + ":--|" * (5 if tenths else 4)]
+    for number, row in enumerate(rows):
+        place = f"{_tenth(number, len(rows))} | " if tenths else ""
+        key = row.tokens[row.positions.index(row.key)]
+        lines.append(
+            f"| {place}{percent(row.weight)} | **{_word(row.query_token)}** | {_word(key)} | {row_tokens(row)} |"
+        )
+    return "\n".join(lines)
+
+
+def _tenth(number: int, n: int) -> str:
+    if n < DECILES:
+        return str(number + 1)
+    return "highest" if not number else "lowest" if number == n - 1 else str(number + 1)
+
+
+def row_tokens(row: CorpusRow) -> str:
+    """Return the tokens of a row in Markdown, each shaded by its weight; the query is bold, and what is left out is "…"."""
+    parts, before = [], -1
+    for place, token, weight in zip(row.positions, row.tokens, row.weights, strict=True):
+        parts += ["…"] * (place != before + 1)
+        is_query = not row.context and place == row.query
+        chip = _chip(token, weight)
+        parts.append(f"**{chip}**" if is_query else chip)
+        before = place
+    words = " ".join(parts)
+    if row.context:
+        written = " ".join(_word(token) for token in row.context[:-1])
+        return f":gray[{written}] **{_word(row.context[-1])}** ← {words}"
+    return words
+
+
+def _chip(token: str, weight: float) -> str:
+    if weight < FAINT:
+        return _word(token)
+    return f':color[{_word(token)}]{{background="{SHADE.format(DEEP * weight + 0.06)}"}}'
+
+
+def _word(token: str) -> str:
+    return literal(visible(token.strip(" ")) or "␣")
+
+
+def _drawings(head: Head, rows: Sequence[CorpusRow]) -> None:
+    """Draw the drawings of the strongest rows, the patch that attends chosen."""
+    examples = pool.own_items(head.model)
+    for column, (number, row) in zip(
+        st.columns(DRAWINGS, gap="medium"), list(enumerate(rows))[:DRAWINGS], strict=False
+    ):
+        with column:
+            st.markdown(f"**{percent(row.weight)}** from {_word(row.query_token)}")
+            card.draw_drawing(examples[row.passage].text, head, row.query, f"find.corpus.drawing.{number}")
+
+
+def sentence(heads: HeadCorpus, head: Head) -> str:
+    """Return the strongest weight of a head in a sentence, with its controls and its effect."""
+    place = head.place.layer, head.place.head
+    own = heads.measures[STRONGEST_WEIGHT][place][MEAN]
+    beside = [
+        f"{words} {heads.controls[name][STRONGEST_WEIGHT][place][MEAN]:.2f}"
+        for name, words in ((SHUFFLED, "over shuffled words"), (UNTRAINED, "in an untrained copy"))
+        if STRONGEST_WEIGHT in heads.controls.get(name, {})
+    ]
+    effect = (
+        ""
+        if heads.effect is None
+        else f" Without this head the loss changes by {signed(float(heads.effect[place]), '.3f')} nats per token."
+    )
+    controls_ = f" ({', '.join(beside)})" if beside else ""
+    return f"{head_name(*place)} on {heads.n:,} passages: the strongest weight of a passage is {own:.2f} on average{controls_}.{effect}"
+
+
+def table(heads: HeadCorpus, layer: int, head: int) -> pd.DataFrame:
+    """Return the rows that are drawn, one a line."""
+    groups = (("strongest", heads.strongest), ("tenth", heads.deciles))
+    return pd.DataFrame(
+        [
+            {
+                "group": name if name == "strongest" else f"{name} {rank + 1}",
+                "passage": row.passage,
+                "weight": row.weight,
+                "query": row.query_token,
+                "key": row.tokens[row.positions.index(row.key)],
+                "distance": row.query - row.key,
+                "tokens": " ".join(token.strip() for token in row.tokens),
+            }
+            for name, rows in groups
+            for rank, row in enumerate(rows[layer][head])
+        ]
+    )
