@@ -27,9 +27,9 @@ EXTRA_TOKENS = 10
 
 @dataclass(frozen=True)
 class Position:
-    """One position: the token read there, the one that follows, and the one that the model ranks first.
+    """One position: the token read there, the next one, and the one that the model ranks first.
 
-    To follow means: wanted, where the right words are given; written, where the model's own are. `logprob` is ln p.
+    The next token is the right one where the right words are given, and the written one where the model reads its own. `logprob` is ln p.
     """
 
     read: str
@@ -43,7 +43,7 @@ class Position:
 
     @property
     def p(self) -> float:
-        """Return the probability of the token that follows."""
+        """Return the probability of the next token."""
         return math.exp(self.logprob)
 
     @property
@@ -53,7 +53,7 @@ class Position:
 
     @property
     def loss(self) -> float:
-        """Return -ln p of the token that follows, in nats."""
+        """Return the loss of the next token, -ln p, in nats."""
         return -self.logprob
 
     @property

@@ -59,7 +59,7 @@ def token_pairs(one: Run, other: Run) -> TokenPairs:
     """Compare the tokens of two runs of one embedder.
 
     The mean of the tokens' vectors is (1/n) sum_i h_i, so the cosine of two means is the sum over all pairs of
-    h_i . g_j / (n m |mean h| |mean g|): every pair's part of it. Linear maps behind the mean map each token's vector as well.
+    h_i . g_j / (n m |mean h| |mean g|), the share of each pair. Linear maps after the mean are applied to each token's vector too.
     """
     model, sides = one.model, (one.side, other.side)
     vectors = [run.outputs.hidden[0, : run.side.n_real].double().numpy() for run in (one, other)]

@@ -102,7 +102,7 @@ def strict_json(data: bytes, name: str) -> Any:
 
 
 def json_object(folder: Path, name: str, limit: int = MB) -> dict[str, Any]:
-    """Return the one object of a JSON file of the folder."""
+    """Return the object in the JSON file `name` of the folder. Raises InputError if there is none, or the file has more than `limit` bytes."""
     value = strict_json(small_bytes(need(folder, name), limit), name)
     if not isinstance(value, dict):
         raise InputError(

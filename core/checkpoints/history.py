@@ -36,7 +36,7 @@ def write_history(folder: Path, history: Mapping[int, Mapping[str, Tensor]]) -> 
 
 
 def steps(folder: Path) -> tuple[int, ...]:
-    """Return the steps whose weights are stored, rising; () for a model without a history."""
+    """Return the training steps whose weights are stored, in rising order; () for a model without a history."""
     path = find_file(folder, FILE)
     if path is None:
         return ()

@@ -61,7 +61,7 @@ def _content(folder: Path) -> list[Path]:
 def inspect(folder: Path) -> tuple[Plan, Weights]:
     """Return the plan and the weights of a folder, from its config and the headers alone; nothing large is read.
 
-    Raises InputError for anything that keeps the model from being opened, tokenizer and numbers apart.
+    Raises InputError for anything that keeps the model from being opened, except in its tokenizer and its numbers, which are not read here.
     """
     if not folder.is_dir():
         raise InputError(

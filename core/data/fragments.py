@@ -138,9 +138,10 @@ def linked_phrases(
 
 
 def align_words(sources: Sequence[Sequence[str]], targets: Sequence[Sequence[str]]) -> list[dict[int, int]]:
-    """Return for each pair of sentences the words that choose each other, as {position in the source: position in the target}.
+    """Return, for each pair of sentences, the words that choose each other, as {position in the source: position in the target}.
 
-    A word chooses the one of largest t(f|e) t(e|f), of equals the one nearest to its own position in the sentence.
+    A word chooses the word of the other sentence with the largest t(f|e) t(e|f), the product of both translation
+    probabilities; of equal ones the nearest to its own position.
 
     >>> align_words([["the", "cat"], ["the", "dog"]] * 2, [["el", "gato"], ["el", "perro"]] * 2)[0]
     {0: 0, 1: 1}

@@ -48,7 +48,7 @@ class Rows:
         )
 
     def candidates(self, row: int, token: int, logprob: float, prompt: Prompt) -> tuple[Candidate, ...]:
-        """Return the most probable next tokens of this row; `token`, of ln p `logprob`, is appended if it is not among them."""
+        """Return the most probable next tokens of a row; the chosen `token`, with its log-probability `logprob`, is appended if it is not among them."""
         scores = dict(zip(self.listed[row].tolist(), self.logits[row].tolist(), strict=True))
         total = float(self.log_total[row])
         scores.setdefault(token, logprob + total)

@@ -46,7 +46,7 @@ class Tree:
         return tuple(reversed(path))
 
     def token_logprob(self, place: int) -> float:
-        """Return ln p of this node's token given those before it."""
+        """Return the natural logarithm of the probability of this node's token, given those before it."""
         node = self.nodes[place]
         return node.logprob - (self.nodes[node.parent].logprob if node.parent >= 0 else 0.0)
 

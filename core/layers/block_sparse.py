@@ -43,7 +43,7 @@ class Layout:
 
     @cached_property
     def times(self) -> Int[Tensor, "head block block"]:
-        """Return how often a block of queries reads a block of keys."""
+        """Return how often each block of queries reads each block of keys."""
         near = (self.parts["window"] + self.parts["global"]).clamp(max=1)
         return near + self.parts["random"]
 
@@ -105,10 +105,10 @@ def layout(
 ) -> Layout:
     """Return the layout of three parts (window, global, random) over `n_blocks` blocks; the random one differs from head to head.
 
-    A row reads the `window` blocks round itself (an odd number), and the global blocks: of `n_global` every other one
-    from the beginning and from the end, so that 2 are the first and the last, as in the authors' program. Of the blocks
-    that are left it reads `n_random`, or all if they are fewer; with `draw` = "first" the first block in their place,
-    so many times over: what the transformers library does with a model that is not being trained.
+    A row of blocks reads the `window` blocks around itself (an odd number) and `n_global` global blocks, half of them at
+    the beginning and half at the end, so that 2 are the first and the last, as in the authors' program. Of the other
+    blocks it reads `n_random` at random, or all if there are fewer. With `draw` = "first" it reads the first block
+    `n_random` times instead, as the transformers library does with a model that is not being trained.
 
     >>> int(layout(64).times.sum()), layout(4, n_global=0, n_random=0).times[0].tolist()
     (622, [[1, 1, 0, 0], [1, 1, 1, 0], [0, 1, 1, 1], [0, 0, 1, 1]])

@@ -47,7 +47,7 @@ class PackedAttention(MultiHeadAttention):
         allowed: Bool[Tensor, "... #query key"],
         tap: Tap = OFF,
     ) -> Float[Tensor, "batch head query d_head"]:
-        """Return for each query the values, mixed with its attention weights; without a tensor for each step while it learns."""
+        """Return for each query the sum of the values times its attention weights; in training by one fused operation, which stores no weights."""
         if self.training and tap is OFF and q.requires_grad:
             return fused_attention(q, k, v, allowed)
         return super().mix(q, k, v, allowed, tap)

@@ -182,7 +182,7 @@ class GemmaBody(nn.Module):
         return tap("final_norm.out", self.final_norm(x), RESID)
 
     def masks(self, n: int, past: int) -> tuple[Bool[Tensor, "query key"], Bool[Tensor, "query key"]]:
-        """Return the mask (query key) of the layers that look everywhere, and of those with a window."""
+        """Return the masks (query key) of the full-attention layers and of the sliding-window layers, for `n` queries after `past` cached positions."""
         everywhere = masks.causal(n, past=past)
         return everywhere, everywhere.triu(past - self.cfg.window + 1)
 

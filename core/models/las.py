@@ -141,7 +141,7 @@ class Speller(nn.Module):
     def start(
         self, memory: Float[Tensor, "batch key d_model"], tap: Tap = OFF
     ) -> dict[str, Float[Tensor, "batch ..."]]:
-        """Return the values before the first letter, by name: states and context of zeros, keys and values of the source."""
+        """Return the decoder's values before the first letter, by name: states and context (zeros), and keys and values of the source `memory`."""
         zero = memory.new_zeros(memory.shape[0], memory.shape[-1], dtype=torch.float32)
         keys, values = prepare_source(self.attend.score, memory, tap / "attn")
         states = {f"layer.{i}.{name}": zero for i, cell in enumerate(self.cells) for name in cell.states}

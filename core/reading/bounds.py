@@ -68,10 +68,9 @@ def _fits(model: Model, runs: float, n: int) -> bool:
 
 
 def slice_tokens(model: Model, text: str, first: int, n: int) -> str:
-    """Return at most `n` tokens of a text as text, from its token `first` on, cut where tokens begin and end. A part of
-    a text may have more tokens than it had in the whole; it is then shortened.
+    """Return at most `n` tokens of a text as text, from its token `first` on, cut where tokens begin and end.
 
-    A part may be more tokens by itself than it was in the whole: then it is as much shorter.
+    A part read by itself may have more tokens than it had in the whole text; it is then shortened.
     """
     spans = [span for span in model.reader.encode(text).spans if span]
     end = min(len(spans), first + n)

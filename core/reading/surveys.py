@@ -86,7 +86,7 @@ class Surveys:
     def begin(
         self, model: Model, folder: Path, examples: Sequence[Example] = (), *, keep: bool = True
     ) -> SurveyProgress:
-        """Start the survey of a model, once, and return its state. `examples`: its texts where it reads no sentences;
+        """Start the survey of a model's heads in the background, unless it was started before, and return its progress. `examples`: its texts where it reads no sentences;
         `keep`: save the heads beside the weights, if that is allowed.
         """
         with self._lock:

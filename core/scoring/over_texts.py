@@ -111,7 +111,7 @@ class TextResults:
     def table(self) -> list[dict[str, Any]]:
         """Return a row for each text, as a dict: its line, the text, each number of its value by name, and the error.
 
-        A number per head is called L0.H0, another one of an array by its indices; in a dict the entry's name is in front.
+        A number per head is named L0.H0, one of another array by its indices; numbers in a dict have the name of their entry in front.
         """
         cells = [self._cells(row.value) for row in self.rows]
         names = dict.fromkeys(name for row in cells for name in row)

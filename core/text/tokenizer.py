@@ -333,7 +333,7 @@ def in_byte_letters(name: str) -> bool:
 
 
 def readable_part(text: str) -> str:
-    """Return the part of a text that is read, its first LONGEST letters."""
+    """Return the first LONGEST letters of a text: a longer one is refused by `check_text`."""
     return text[:LONGEST]
 
 

@@ -191,7 +191,7 @@ def scores_section(scores: Sequence[Score], name: str) -> str:
 
 
 def part_sentences(scores: Sequence[Score], split: str, subject: str) -> list[str]:
-    """Return the measures part by part, a sentence each; of BLEU by length also the ratio of the longest third to the shortest.
+    """Return one sentence for each measure that is split into parts; for BLEU by length also the ratio of the longest third to the shortest.
 
     >>> part_sentences([Score("bleu_by_length, 6-20 words", "test", "m", 44.0), Score("bleu_by_length, 2-5 words", "test", "m", 55.0)], "test", "m")
     ['BLEU (beam search of 4) by length of the source: 2-5 words 55.0, 6-20 words 44.0. Longest to shortest third: 0.80.']

@@ -48,7 +48,7 @@ def with_part(document: str, command: str, text: str) -> str:
 
 
 def updated(document: str) -> str:
-    """Return the text of core/README.md with the table as it is now."""
+    """Return the text of core/README.md, `document`, with its table made from the formats."""
     return with_part(document, COMMAND, f"{table()}\nKnown by name, and not read:\n\n{list_unread_types()}")
 
 

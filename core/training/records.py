@@ -33,7 +33,6 @@ Job = TypeVar("Job")
 class Report:
     """Measures at a moment of a training: `loss` in nats an answered symbol, `right` the share of right symbols, both on
     lines that no training samples; `looks` (layer, head), how much of each head's weight goes to the position that holds what comes next.
-    lines that no training draws; `looks` (layer, head), how much of each head's weight goes to the place that holds what comes next.
     Of a GPT that is tuned `loss` is minus L_2 in nats a text, and `text` minus L_1 in nats a token.
     """
 

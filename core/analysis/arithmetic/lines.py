@@ -163,7 +163,7 @@ FORMS: dict[str, Formula] = {
 
 
 def cells(form: str, factors: Sequence[str]) -> tuple[str, ...]:
-    """Return a form with numbers in it, one piece per number; a negative one gets brackets where its sign could be misread.
+    """Return a formula with its numbers filled in, cut into one piece per number; a negative number gets brackets where its sign could be misread.
 
     >>> cells("e^({} − {})", ["−1.5", "−0.5"]), "".join(cells("{}²", ["−2"])), "".join(cells("{} · {}", ["2", "−0.5"]))
     (('e^(−1.5', ' − (−0.5))'), '(−2)²', '2 · −0.5')

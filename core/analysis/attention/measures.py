@@ -117,7 +117,7 @@ def duplicate(weights: Float[Array, "*batch query key"], tokens: Sequence[object
 
 
 def earlier_duplicates(tokens: Sequence[object]) -> Bool[Array, "query key"]:
-    """Return True where the key is the same token as the query, and before it."""
+    """Return a mask that is True where the key is an earlier occurrence of the query's token."""
     number = {token: i for i, token in enumerate(dict.fromkeys(tokens))}
     ids = np.array([number[token] for token in tokens])
     return np.tril(ids[:, None] == ids[None, :], k=-1)

@@ -37,7 +37,7 @@ class TextPatterns:
     weights: Float[Array, "head query key"]
 
     def regroup(self, queries: Sequence[int], keys: Sequence[int]) -> Float[Array, "head query key"]:
-        """Return the weights by longer pieces of the text, which begin at these positions: mean over rows, sum over keys."""
+        """Return the weights between longer pieces of the text, which begin at `queries` and `keys`: the mean over a piece's rows, the sum over its keys."""
         rows, columns = _into(self.queries, queries), _into(self.keys, keys)
         marks = np.zeros((1 + columns.shape[0], 1 + columns.shape[1]), dtype=np.float32)
         marks[0, 0], marks[1:, 1:] = 1, columns

@@ -49,7 +49,7 @@ def patch_coordinates(names: Sequence[str]) -> Float[Array, "pos 2"]:
 
 
 def are_patches(names: Sequence[str]) -> bool:
-    """Return whether these are the names of patches, with the class token first.
+    """Return whether these are the names of patches, beginning with the class token.
 
     >>> are_patches(("class", "1,1")), are_patches(("The", "cat"))
     (True, False)

@@ -179,7 +179,7 @@ def local(otherwise: Callable[[Fields, int], Iterable[int]]) -> Field:
 
 
 def all_but_every(size: int, key: str = "", *, first: bool = False) -> Callable[[Fields, int], list[int]]:
-    """Return a rule for old configs: all layers have a window but the last, or first, of each group; `key` gives its size."""
+    """Return a rule for old configs that gives the layers with a window: all but the last, or `first`, of each group. A group has `size` layers, or as many as `key` says."""
 
     def rule(fields: Fields, n: int) -> list[int]:
         group = fields.whole_number(key, largest=RANGES["n_layers"], default=size) if key else size

@@ -111,7 +111,7 @@ class Format:
         return plain if plain.startswith(self.outside) else self.prefix + plain
 
     def read(self, fields: Fields, stored: Collection[str] = ()) -> tuple[Any, Values]:
-        """Return our config of a config.json, and every value that was read. Raises InputError."""
+        """Read the fields of a config.json, given the names of all stored tensors; return our config and all values by name. Raises InputError."""
         values: dict[str, Any] = dict(self.fixed)
         for name, begins in self.stored.items():
             values[name] = any(each.startswith(begins) for each in stored)

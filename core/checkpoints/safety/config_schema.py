@@ -194,7 +194,7 @@ class Fields:
 
 
 def name_for(choices: Mapping[str, Value], value: Value) -> str | None:
-    """Return the word that `one_of` would translate into this value: the first of several; None for none."""
+    """Return the word of `choices` that means this value, the first of several; None if there is none. The inverse of `one_of`."""
     return next((word for word, meant in choices.items() if meant == value), None)
 
 

@@ -201,7 +201,7 @@ def check_unigram(vocab: object, normalizers: list[dict]) -> None:
 
 
 def check_regex(step: dict, key: str) -> None:
-    """Check that a pattern is one of a known model: a harmful one of its own would show only with its text."""
+    """Check that the regular expression at `key` is one of a known model; an unknown one might hang on some text later."""
     pattern = step.get("pattern")
     regex = str(pattern["Regex"]) if isinstance(pattern, dict) and "Regex" in pattern else r"\s"
     if regex not in REGEXES and not SIGNS.fullmatch(regex):
@@ -211,7 +211,7 @@ def check_regex(step: dict, key: str) -> None:
 
 
 def trim_spans(tokenizer: dict) -> None:
-    """Set byte-level spans without the space before a word, whatever the file has: it changes no token."""
+    """Change a byte-level tokenizer so that spans leave out the space before a word, whatever its file says; tokens stay the same."""
     before = next(
         (
             step

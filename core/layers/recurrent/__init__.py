@@ -198,7 +198,7 @@ def _zero_at_padding(value: Tensor, real: Tensor | None) -> Tensor:
 
 
 def learning(module: nn.Module, tap: Tap) -> bool:
-    """Return whether weights take gradients and no tap records: then torch's kernels may be used."""
+    """Return whether the module is being trained and no tap records, so that torch's fused kernels may be used."""
     return tap is OFF and torch.is_grad_enabled() and next(module.parameters()).requires_grad
 
 

@@ -45,7 +45,7 @@ class Ranks:
             yield from range(begin, begin + accumulate)
 
     def learner(self, task: Task, network: nn.Module) -> nn.Module:
-        """Return a module that maps a batch to the task's loss, its gradients the mean over all processes."""
+        """Return a module that maps a batch to the task's loss; its gradients are the mean over all processes."""
         loss = _Loss(task, network)
         return loss if self.size == 1 else DistributedDataParallel(loss)
 

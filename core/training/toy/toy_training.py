@@ -155,7 +155,7 @@ def measure_looks(network: Any, task: Task) -> np.ndarray:
 
 
 def model(task: Task, weights: Mapping[str, Tensor], name: str) -> Model:
-    """Return a model with these weights."""
+    """Return a `Model` called `name` of the task's network with these weights."""
     with torch.random.fork_rng(devices=[]):
         network = families()["gpt"].network(task.config)
     network.load_state_dict({key: value.float() for key, value in weights.items()}, strict=True)
