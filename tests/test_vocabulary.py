@@ -43,7 +43,7 @@ Measure Merge Mirror Mix Modify Mount Move Multiply Name Narrow Normalize Note N
 Paint Pair Parse Pass Patch Pause Perform Pick Place Plan Play Plot Pool Predict Prefix Prepare Present Preserve Press Prevent Print
 Process Produce Project Prune Publish Put Quantize Quote Raise Randomize Rank Read Rebuild Receive Recompute Record Reduce Refresh
 Refuse Register Reject Release Reload Remember Remove Rename Render Reorder Repeat Replace Replay Report Request Require Resample
-Rescale Reserve Reset Reshape Resize Resolve Respond Restart Restore Restrict Resume Return Reuse Reverse Reword Rotate Round Route Run
+Rescale Reserve Reset Reshape Resize Resolve Respond Restart Reveal Restore Restrict Resume Return Reuse Reverse Reword Rotate Round Route Run
 Sample Save Say Scale Scan Schedule Score Search See Seed Select Send Serialize Serve Set Shade Share Shift Shorten Show Shuffle Shut
 Sign Signal Simulate Skip Sleep Slice Solve Sort Spell Split Stack Start Stop Store Stream Stretch Strip Submit Subtract Suggest Sum
 Summarise Supply Swap Switch Synthesize Take Tell Test Throw Tie Time Tokenize Touch Trace Track Train Transform Translate Transpose
@@ -54,16 +54,16 @@ VERBS = frozenset(IMPERATIVES.split())
 """Imperatives that a function's docstring may open with; a missing one is added here."""
 
 NAMES = {
-    "viz/course": 614,
-    "viz/workspace": 145,
+    "viz/course": 609,
+    "viz/workspace": 143,
 }
 """How many functions, classes, parameters, attributes, constants and modules of a package may still be named by one of the words."""
 DOCSTRINGS = {
-    "viz/course": 417,
+    "viz/course": 414,
 }
 """How many docstrings of a package may still open in one of the ways or have one of the phrases."""
 OPENINGS = {
-    "viz/course": 1598,
+    "viz/course": 1589,
 }
 """How many functions of a package may still have a docstring that opens with no imperative verb."""
 

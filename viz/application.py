@@ -95,7 +95,7 @@ async def lifespan(_: st.App) -> AsyncIterator[dict[str, object]]:
     await start.first_screen(errors.count)
     start.end_with(start.memory_problem())
     start.warm_up_in_background([entry.slug for entry in pages.discover()], on_done=keeper.settle)
-    keeping = [asyncio.create_task(each) for each in (keeper.keep(), routes.keep_clean(server))]
+    keeping = [asyncio.create_task(each) for each in (keeper.keep(), routes.remove_ended_rooms(server))]
     yield {}
     for each in keeping:
         each.cancel()

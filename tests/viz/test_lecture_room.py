@@ -154,7 +154,7 @@ def test_the_page_opens_a_room_says_what_it_keeps_and_asks_own_questions(rooms):
     page.button(key="room.open").click().run()
     assert not page.exception
     (room,) = rooms._rooms.values()
-    assert any(store.spoken(room.code) == title.value for title in page.title)
+    assert any(store.spoken_code(room.code) == title.value for title in page.title)
     room.say(room.take_seat(""), "Unread, and obscene")
     page.run()
     assert "Unread" not in str(

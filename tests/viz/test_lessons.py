@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 from viz.classroom import store
 from viz.classroom.room import Room
 from viz.classroom.store import InMemory
-from viz.course.sheets.kinds import KINDS, of, sheet
+from viz.course.sheets.kinds import KINDS, exercise_kinds_of_page, sheet
 from viz.instruments.kit.picture_listener import Chart
 from viz.shell import pages
 from viz.shell.lessons import toml_format, views
@@ -74,7 +74,9 @@ def test_five_lessons_ship_as_long_as_they_say_and_with_a_note_at_every_stop() -
     assert {lesson.title: lesson.minutes for lesson in READY} == PLANNED
     for lesson in READY:
         assert "bleu" not in {
-            kind for stop in lesson.stops for kind in of(views.parse_view(stop.view).entry.slug)
+            kind
+            for stop in lesson.stops
+            for kind in exercise_kinds_of_page(views.parse_view(stop.view).entry.slug)
         }
         assert toml_format.loads(toml_format.dumps(lesson)) == lesson and lesson.about
         assert len({stop.name for stop in lesson.stops}) == len(lesson.stops)
@@ -91,7 +93,11 @@ def test_five_lessons_ship_as_long_as_they_say_and_with_a_note_at_every_stop() -
 
 @pytest.mark.parametrize("lesson", READY, ids=lambda lesson: lesson.title)
 def test_a_lesson_gives_one_sheet_whose_solutions_stand_apart(lesson: Plan) -> None:
-    kinds = [kind for stop in lesson.stops for kind in of(views.parse_view(stop.view).entry.slug)]
+    kinds = [
+        kind
+        for stop in lesson.stops
+        for kind in exercise_kinds_of_page(views.parse_view(stop.view).entry.slug)
+    ]
     cheap = [kind for kind in dict.fromkeys(kinds) if KINDS[kind].cost == 1]
     assert cheap and (len(kinds) >= 4 or "school" in lesson.title), "pupils do not work through formulas"
     seed = random.Random(lesson.title).randrange(1000)

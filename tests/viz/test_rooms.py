@@ -136,7 +136,7 @@ def test_a_room_that_votes_again_shows_both_votes_and_who_changed_his_mind(room)
 
 
 @pytest.mark.parametrize(
-    ("form", "answers", "spread", "majority"),
+    ("form", "answers", "tally", "majority"),
     [
         (AnswerFormat("word", ("a", "b")), [1, 1, 0], {"counts": [1, 2]}, 1),
         (
@@ -148,10 +148,10 @@ def test_a_room_that_votes_again_shows_both_votes_and_who_changed_his_mind(room)
         (AnswerFormat("number", low=0, high=12), [1, 2.5, 12], {"median": 2.5}, 2.5),
     ],
 )
-def test_each_kind_is_spread_as_it_was_answered(form, answers, spread, majority):
+def test_each_kind_is_tallied_as_it_was_answered(form, answers, tally, majority):
     read = [form.read(given) for given in answers]
-    found = form.spread(read)
-    assert {name: found[name] for name in spread} == spread
+    found = form.tally(read)
+    assert {name: found[name] for name in tally} == tally
     assert "counts" not in found or sum(found["counts"]) == len(answers)
     assert Question("k", "w", form, answers=dict(enumerate(read))).majority() == majority
 
@@ -369,7 +369,7 @@ def test_a_number_is_counted_in_bins_with_round_edges_in_its_unit():
     ):
         form = AnswerFormat("number", low=low, high=high, unit="%")
         assert form.edges() == edges
-        counts = form.spread([low, high, (low + high) / 2])["counts"]
+        counts = form.tally([low, high, (low + high) / 2])["counts"]
         assert sum(counts) == 3 and counts[0] >= 1 and counts[-1] >= 1 and len(counts) <= 12
     asked = Question("own", "How much?", AnswerFormat("number", low=0, high=100, unit="%"), truth=37.0)
     asked.answers["x"] = 40.0

@@ -23,7 +23,7 @@ from core.errors import InputError
 from viz.course.equations.form import Node, read
 from viz.course.sheets import printed
 from viz.course.sheets.form import Doubtful, Exercise, agreed, rounded
-from viz.course.sheets.kinds import KINDS, MOST, of, sheet
+from viz.course.sheets.kinds import KINDS, MOST, exercise_kinds_of_page, sheet
 from viz.course.sheets.mathml import _Anything, prose
 from viz.labels import SHEET
 from viz.shell import pages
@@ -264,7 +264,9 @@ def holds(exercise: Exercise) -> bool:
 def test_the_kinds_are_at_least_twelve_of_exhibits_that_there_are() -> None:
     known = {entry.slug for entry in pages.exhibits()}
     assert len(KINDS) >= 12 and {kind.page for kind in KINDS.values()} - {""} <= known
-    assert set(AGAIN) == set(KINDS) and all(of(kind.page) for kind in KINDS.values() if kind.page)
+    assert set(AGAIN) == set(KINDS) and all(
+        exercise_kinds_of_page(kind.page) for kind in KINDS.values() if kind.page
+    )
     assert all(kind.key == key and kind.title for key, kind in KINDS.items())
 
 

@@ -97,7 +97,7 @@ def slopes(
     titles: tuple[str, str],
     height: int = 460,
 ) -> alt.LayerChart:
-    """Return two panels. Above: |d c / d x_1| over length, a power of ten a step. Below: |d c / d x_i| at each letter of one word.
+    """Return a chart of two panels. Above: |d c / d x_1| over length, on a logarithmic axis. Below: |d c / d x_i| at each letter of one word.
 
     >>> drawn = slopes([Curve("a", [(1, 10.0), (5, 0.01)], 0)], [Curve("a", [(0, 0.8), (1, 0.2)], 0)], "hi", titles=("p", "q")).to_dict()["layer"]
     >>> [row["value"] for row in drawn[1]["data"]["values"]], [row["text"] for row in drawn[2]["data"]["values"]][-2:]

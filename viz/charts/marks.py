@@ -150,7 +150,7 @@ def columns(
         rule = vega.rows([{"value": level}], x=alt.value(0), x2=alt.value("width"), xOffset=alt.value(0))
         layers.insert(1, rule.mark_rule(color=theme.MUTED, strokeDash=[4, 4]))
     axis = alt.Axis(
-        labelExpr=vega.name_expression([each if len(each) > 1 else each[0] for each in names]),
+        labelExpr=vega.label_expression([each if len(each) > 1 else each[0] for each in names]),
         labelAngle=alt.expr(f"{narrow} ? -50 : 0"),
         labelAlign=alt.expr(f"{narrow} ? 'right' : 'center'"),
         labelBaseline="top",

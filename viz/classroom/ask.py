@@ -1,4 +1,4 @@
-"""A question to the room, its form of answer, and how the answers are spread."""
+"""A question to the room, its form of answer, and the count of each answer."""
 
 from __future__ import annotations
 
@@ -85,12 +85,12 @@ class AnswerFormat:
     def _is_place(self, answer: Any) -> bool:
         return type(answer) is int and 0 <= answer < len(self.options)
 
-    def spread(self, answers: Collection[Any]) -> dict[str, Any]:
+    def tally(self, answers: Collection[Any]) -> dict[str, Any]:
         """Count the answers: `counts`, one per option (or per bin of numbers, with `edges` and `median`), or `cells` [row, column, count].
 
-        >>> AnswerFormat("choice", ("yes", "no")).spread([0, 0, 1])
+        >>> AnswerFormat("choice", ("yes", "no")).tally([0, 0, 1])
         {'counts': [2, 1]}
-        >>> AnswerFormat("number", low=0, high=12).spread([0.0, 1.5, 12.0])["counts"]
+        >>> AnswerFormat("number", low=0, high=12).tally([0.0, 1.5, 12.0])["counts"]
         [1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]
         """
         if self.kind == "number":
@@ -233,12 +233,12 @@ class Question:
                 "near": self.near,
                 "why": why,
                 "typeset": {**asked["typeset"], "why": _runs(why)},
-                **form.spread(answers),
+                **form.tally(answers),
             }
             if self.first:
                 first = list(self.first.values())
                 asked |= {
-                    "before": {"answered": len(first), **form.spread(first)},
+                    "before": {"answered": len(first), **form.tally(first)},
                     "changed": self.vote_changes(),
                 }
         return asked
@@ -254,7 +254,7 @@ class Question:
         return {"id": self.id, **given} if given else None
 
     def lecturer_state(self) -> dict[str, Any]:
-        """Return, for the lecturer alone, the spread of the answers and which of them are right, as after the reveal.
+        """Return, for the lecturer alone, the count of each answer and which of them are right, as after the reveal.
 
         >>> Question("own", "Which?", AnswerFormat("choice", ("a", "b")), answers={"x": 1}, truth=[1]).lecturer_state()["counts"]
         [0, 1]

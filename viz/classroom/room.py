@@ -176,7 +176,7 @@ class Room:
         self._topics.wake(leading=True)
 
     def say(self, seat: str, sentence: str) -> None:
-        """Send the lecturer alone a sentence; a second one replaces the first.
+        """Send a sentence of this seat to the lecturer alone; a second one replaces the first.
 
         Raises:
             InputError: there is no such seat, it sends too fast, or the sentence is empty, too long or one too many.

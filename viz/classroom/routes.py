@@ -178,7 +178,7 @@ async def _stream(room: Room, seat: str, last: int, leads: bool) -> AsyncIterato
 
 
 async def part(request: Request) -> Response:
-    """Send a part of a picture that is too large for the stream."""
+    """Respond with a part of a room's picture that is too large for the stream of events."""
     room = store.ROOMS.find(request.path_params["code"])
     if room is None or not (room.has_seat(request.cookies.get(SEAT, "")) or _leads(request, room)):
         raise Refusal(*CLOSED)  # the same where there is no room, or codes could be tried here uncounted
@@ -338,10 +338,10 @@ def _with_refusals(
     return handled
 
 
-async def keep_clean(server: uvicorn.Server | None) -> None:
-    """Forget rooms that are over, until the server ends; then end all of them, for it waits until every stream has ended.
+async def remove_ended_rooms(server: uvicorn.Server | None) -> None:
+    """Remove rooms that are over, once a minute until the server ends; then end all rooms, because it waits for every stream.
 
-    The web server says that it is about to end only by its own flag; the application hears of it when all connections are closed.
+    That the server is about to end is known from its flag `should_exit`; the application gets the event only after all connections are closed.
     """
     swept = time.monotonic()
     while server is None or not server.should_exit:

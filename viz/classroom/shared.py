@@ -132,7 +132,7 @@ class RedisRooms(InMemory):
             self._log.add({"act": "known", "code": code, **_fields("known", (state,), {})})
 
     def publish_counts_soon(self) -> None:
-        """Wake the thread that tells the other copies who is connected at this one; it does so soon, before its next regular time."""
+        """Ask the background thread to publish soon, and not at its next regular time, which seats are connected to this process."""
         self._soon.set()
 
     def _time(self) -> float:
@@ -167,7 +167,7 @@ class RedisRooms(InMemory):
         if act == "here":
             return self._note_connected(code, *args)
         if act == "wrong":
-            return self.guesses.count(bytes.fromhex(args[0]))
+            return self.guesses.count_wrong_code(bytes.fromhex(args[0]))
         self._changed.add(code)
         if act in ("open", "known"):
             return self._opens(code, args[0], reopened=act == "known")

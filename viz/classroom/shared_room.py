@@ -54,7 +54,7 @@ class Keeper(Protocol):
         ...
 
     def do(self, act: str, code: str, args: Sequence[Any] = (), more: Mapping[str, Any] | None = None) -> Any:
-        """Apply an act to all copies, and return its result at this one."""
+        """Call the method `act` of the room `code` in every server process, and return the result of this one."""
         ...
 
     def forget(self, code: str) -> None:

@@ -52,7 +52,7 @@ class Rooms(Protocol):
         ...
 
     def find_ended(self, code: str, address: str | None = None) -> Room | None:
-        """Return the room of this code that has ended lately. Raises Refusal: this address tried too many codes."""
+        """Return the room of this code if it ended recently, else None. Raises Refusal where this address tried too many codes."""
         ...
 
     def sweep(self) -> None:
@@ -73,10 +73,10 @@ def plain(code: str) -> str:
     return "".join(sign for sign in code.upper() if sign.isalnum())
 
 
-def spoken(code: str) -> str:
-    """Return a code as it is read aloud.
+def spoken_code(code: str) -> str:
+    """Return a code in two groups of three, as it is read aloud.
 
-    >>> spoken("K7M3XP")
+    >>> spoken_code("K7M3XP")
     'K7M 3XP'
     """
     return f"{code[: LENGTH // 2]} {code[LENGTH // 2 :]}"
@@ -100,13 +100,13 @@ class Guesses:
         self._all: deque[float] = deque(maxlen=MOST_WRONG_IN_ALL)
 
     def wrong(self, address: str) -> None:
-        """Count a wrong code of this address."""
-        self.count(self.hashed(address))
+        """Count a wrong code from this address."""
+        self.count_wrong_code(self.hashed(address))
 
-    def count(self, hashed: bytes) -> None:
-        """Count a wrong code of the address with this hash."""
-        tries = self._by.setdefault(hashed, deque(maxlen=MOST_WRONG))
-        self._by.move_to_end(hashed)
+    def count_wrong_code(self, address_hash: bytes) -> None:
+        """Count a wrong code from the address with this hash (see `hashed`)."""
+        tries = self._by.setdefault(address_hash, deque(maxlen=MOST_WRONG))
+        self._by.move_to_end(address_hash)
         for one in (tries, self._all):
             one.append(self._now())
         while len(self._by) > self.MOST_ADDRESSES:
@@ -191,7 +191,7 @@ class InMemory:
         return room
 
     def find_ended(self, code: str, address: str | None = None) -> Room | None:
-        """Return the room of this code that has ended lately. Raises Refusal: this address tried too many codes."""
+        """Return the room of this code if it ended recently, else None. Raises Refusal where this address tried too many codes."""
         if address is not None and self.guesses.barred(address):
             raise Refusal(*BARRED)
         room = self._rooms.get(plain(code[:40]))

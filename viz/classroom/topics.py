@@ -64,7 +64,7 @@ class Topics:
         return sorted(found, key=lambda one: one[1])
 
     def listen(self, wake: Callable[[], None], *, leads: bool = False) -> Callable[[], None]:
-        """Call `wake()`, from any thread, after each change of a topic that it may see; return the function that ends this."""
+        """Call `wake()`, from any thread, after each change of a topic that this listener may see; return a function that stops it."""
         with self._lock:
             self._listeners[wake] = leads
 

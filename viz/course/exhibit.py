@@ -36,7 +36,7 @@ import streamlit as st
 
 from viz.course.kit import equation_view
 from viz.course.kit.step import LATER, View
-from viz.course.sheets.kinds import KINDS, of
+from viz.course.sheets.kinds import KINDS, exercise_kinds_of_page
 from viz.exhibit_text import Text, read
 from viz.labels import SHEET, formulas
 from viz.shell import errors, links
@@ -76,9 +76,9 @@ class Folds:
 
 @dataclass(frozen=True)
 class Step(Generic[P, D]):
-    """A step: the function that draws it, the fields of Params whose controls stand below it, and those in the fold "Change it".
+    """A step: the function that draws it, the fields of Params whose controls are below it, and those in the fold "Change it".
 
-    texts: fields whose controls stand below it, too, but not before a room: the boxes of the texts that it reads. alone: it reads
+    texts: fields whose controls are below it, too, but hidden in present mode: the boxes of the texts that it reads. alone: it reads
     nothing of what is computed for the others, and is drawn where that cannot be. Which controls there are may depend on what is
     chosen: then `controls` is a function of the params.
 
@@ -99,8 +99,9 @@ class Step(Generic[P, D]):
 class Exhibit(Generic[P, D]):
     """An exhibit: `file` (its exhibit.py says __file__), what can be set, what is computed of it, the steps in the order of text.md.
 
-    of: the fields that `compute` reads, all unless said. cost: of computing it, see core.serving.engine; 0 computes it at once.
-    controls: fields whose controls stand at every step, before a room at none. tells: says to viz.instruments.kit.origin whose numbers these are.
+    compute_fields: the fields of Params that `compute` reads, by default all: pages that agree in these share one result. cost: of `compute`,
+    in the scheduler's units, about 50 a millisecond (core.serving.engine); 0 computes it at once, again for each run of the page.
+    controls: fields whose controls are below every step; in present mode they are hidden. tells: says to viz.instruments.kit.origin whose numbers these are.
     arrive: called first, where a link of yesterday needs to be read in today's words.
     presets: the states that the exhibit offers besides its opening, each the fields that it changes; the promises of its steps hold there, too.
     """
@@ -109,7 +110,7 @@ class Exhibit(Generic[P, D]):
     params: type[P]
     compute: Callable[[P], D]
     steps: Sequence[Step[P, D]]
-    of: Sequence[str] | None = None
+    compute_fields: Sequence[str] | None = None
     cost: float | Callable[[P], float] = 0
     controls: Sequence[str] = ()
     tells: Callable[[P, D], object] = lambda params, data: None
@@ -130,7 +131,7 @@ class Exhibit(Generic[P, D]):
         """What is computed of the params, once for whoever asks for the same."""
         if not self.cost:
             return self.compute(params)
-        names = params._fields() if self.of is None else self.of
+        names = params._fields() if self.compute_fields is None else self.compute_fields
         cost = self.cost(params) if callable(self.cost) else self.cost
         return engine_client.submit(
             (self.slug, *(getattr(params, name) for name in names)), lambda: self.compute(params), cost
@@ -209,7 +210,7 @@ class Exhibit(Generic[P, D]):
             filled(said.code, folds.code, params, data),
             key=slug,
         )
-        if kinds := of(slug):
+        if kinds := exercise_kinds_of_page(slug):
             with page_parts.fold(SHEET, f"{slug}.sheet") as opened:
                 if opened.open:
                     st.text(

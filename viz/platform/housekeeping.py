@@ -50,11 +50,11 @@ class Sessions:
             log.warning("%s", self.problem)
 
     def present(self) -> list[AppSession]:
-        """Return the sessions that are connected, or may still come back."""
+        """Return the sessions that are connected, or may still reconnect."""
         return [] if self.problem else [info.session for info in self._manager.list_sessions()]
 
     def running(self) -> bool:
-        """Return whether a run of anybody is under way."""
+        """Return whether the page of any session is being computed."""
         return any(session._scriptrunner is not None for session in self.present())
 
     def close_expired(self) -> bool:
@@ -86,7 +86,7 @@ class Upkeep:
         gc.set_threshold(*gc.get_threshold()[:2], NEVER)
 
     async def keep(self) -> None:
-        """Look around until the server ends."""
+        """Call `look` regularly until the server ends."""
         while True:
             await asyncio.sleep(BEAT)
             try:
@@ -95,11 +95,11 @@ class Upkeep:
                 log.exception("the upkeep failed once; it goes on")
 
     def settle(self) -> None:
-        """Begin to collect: all is loaded. Safe to call from any thread."""
+        """Allow garbage collection, once everything is loaded. May be called from any thread."""
         self._settled = True
 
     def look(self) -> None:
-        """Close the sessions of visitors who have gone; collect, if it is due and nobody's run is under way."""
+        """Close the sessions of visitors who have gone; collect garbage if it is due and no page is being computed."""
         self._departed |= self.sessions.close_expired()
         if UPLOADS and not self.sessions.problem:
             UPLOADS.forget_absent({session.id for session in self.sessions.present()})

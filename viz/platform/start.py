@@ -89,7 +89,7 @@ def memory_problem() -> str:
 
 
 async def first_screen(count_errors: Callable[[], int]) -> None:
-    """Draw once what a first visitor sees; `count_errors` counts the errors shown so far. A failure is in the log, in the answer to `/_stcore/health`, and in About."""
+    """Draw the first page once, before any visitor does; a failure is in the log, in the answer to `/_stcore/health`, and in About. `count_errors` counts the errors shown so far."""
     begun, before = time.perf_counter(), count_errors()
     try:
         problem = await visits.first_screen_problem()

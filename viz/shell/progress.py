@@ -55,12 +55,12 @@ def last_exhibit() -> Entry | None:
 
 
 def last_step(slug: str) -> str:
-    """Return the number of the step where the visitor left an exhibit; "" for its first."""
+    """Return the number of an exhibit's step: the one in the link, else the one where the visitor left it, else ""."""
     return state.peek(f"{slug}.step") or str(st.session_state.get(_STEPS, {}).get(slug, ""))
 
 
 def digest(question: object) -> str:
-    """Name all that was asked, so that an answer is restored to exactly this question."""
+    """Return a short digest of a question with all its words, so that an answer is restored to exactly this question."""
     return hashlib.blake2s(repr(question).encode(errors="replace"), digest_size=6).hexdigest()
 
 
@@ -90,8 +90,8 @@ def score() -> tuple[int, int]:
     return len(_answers()), sum(right for _, _, right in _answers().values())
 
 
-def forget() -> None:
-    """Forget everything, here and in the browser."""
+def forget_progress() -> None:
+    """Forget which exhibits were opened, their steps and all answers, in the session and the browser."""
     for name in list(st.session_state):
         if str(name).startswith("predict:") and str(name).endswith(":asked"):
             st.session_state[name] = {"of": None, "guess": None}

@@ -120,9 +120,9 @@ def seed_widget(key: str, value: T) -> T:
 
 @contextmanager
 def visit(slug: str, with_subject: bool = True) -> Iterator[None]:
-    """Handle, around a page, the state of this visit: the back button and the parameters that came along before it, those that go on after it.
+    """Update the state of this visit, as a context around the drawing of a page: before it from the link, the back button and the page before, after it for the next page.
 
-    whole: the page shows one text through one model, whichever they are; any other takes the visitor's own text alone.
+    with_subject: the page takes text, model and head from the page before; any other takes the visitor's own text alone.
     """
     begin(slug, with_subject)
     try:
@@ -300,7 +300,7 @@ def some_of(options: Sequence[str], none: str) -> Callable[[str], tuple[str, ...
 
 
 def yes_or_no(raw: str) -> bool:
-    """Parse 1 and 0 of a link as True and False."""
+    """Parse 1 and 0 of a link as True and False. Raises Unusable for anything else."""
     if raw not in ("0", "1"):
         raise Unusable("It must be 1 or 0.")
     return raw == "1"

@@ -78,7 +78,7 @@ class Uploads:
         return found
 
     def begin(self, upload: Upload) -> None:
-        """Make room for a new model: the one before goes. Raises Refusal where too many have one."""
+        """Delete this visitor's model before a new one is uploaded. Raises Refusal where too many visitors have one."""
         self.forget(upload)
         sweep()
         with self._lock:

@@ -32,7 +32,7 @@ def pills(
     *,
     quiet: bool = False,
 ) -> T:
-    """Choose one of a few, as pills; `quiet` hides the label (it stays for screen readers)."""
+    """Draw a choice of one of a few options, as pills; return the chosen one. `quiet` hides the label, except for screen readers."""
     options = list(options)
     key, now = _bind("pills", name, default, state.one_of(options, default))
     st.pills(
@@ -60,7 +60,7 @@ def segmented(
     quiet: bool = False,
     wrap: bool = True,
 ) -> T:
-    """Choose one of two to five that belong together, as one bar, in several rows where it is too long; without `wrap` one row, which scrolls."""
+    """Draw a choice of one of two to five options as one bar; return the chosen one. A long bar has several rows, or without `wrap` one that scrolls."""
     options = list(options)
     key, now = _bind("segmented", name, default, state.one_of(options, default))
     st.segmented_control(
@@ -167,7 +167,7 @@ def select_slider(
 def number(
     label: str, lo: float, hi: float, name: str, default: float, step: float = 1, help: str | None = None
 ):
-    """Type a quantity; return it."""
+    """Draw a field for a number between `lo` and `hi`; return the number."""
     kind, parse = _numbers(lo, hi, default, step)
     key, now = _bind("number", name, kind(default), parse)
     st.number_input(
@@ -266,7 +266,7 @@ def text(
 
 
 def preset_row(sentences: Sequence[str], name: str, default: str = "", label: str = "Examples") -> None:
-    """Draw ready-made sentences as one row of pills, in present mode behind a button; the lit one is the text in the box (`default`: before any choice)."""
+    """Draw ready-made sentences as one row of pills, in present mode in a menu; the highlighted one is the text in the box, `default` before any choice."""
     key = f"presets:{state.page()}:{name}"
     now = state.read(name, default)
     lit = state.seed_widget(key, now if now in sentences else None)

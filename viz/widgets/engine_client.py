@@ -18,12 +18,12 @@ _NOTHING = "compute.nothing"
 
 
 def open(name: str) -> Any:
-    """Return the model of a name, opened for this session. Raises InputError for a name that does not open, or for another visitor only."""
+    """Open a model by name, for this session, and return it. Raises InputError for a name that does not open, or opens for another visitor only."""
     return core.serving.engine.default().open(name, session())
 
 
-def entry(name: str) -> Listing | None:
-    """Return the listing of a name for this session; None for a name that does not open."""
+def model_listing(name: str) -> Listing | None:
+    """Return the listing of a model by name, for this session; None if it does not open."""
     return core.serving.engine.default().entry(name, session())
 
 

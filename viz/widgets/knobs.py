@@ -28,7 +28,7 @@ from viz.shell import state
 from viz.widgets import controls, engine_client
 from viz.widgets import doodle as canvas
 
-OrFunction = Any
+ValueOrFunction = Any
 """A value, or a function that makes it of the Params."""
 Width = int | Literal["stretch"]
 
@@ -44,7 +44,7 @@ class Control:
 
 
 def knob(opening: Any, control: Control, link: str = "") -> Any:
-    """Declare a field of `Knobs`; `link`: its name in the link where that is not SLUG.FIELD, as "text", which goes from page to page."""
+    """Declare a field of `Knobs` by its value at the opening and its control. Its name in the link is SLUG.FIELD, or `link`: "text" is the one of all pages."""
     return dataclasses.field(default=opening, metadata={"control": control, "link": link})
 
 
@@ -103,7 +103,7 @@ class Knobs:
         return {field.name: field for field in dataclasses.fields(cls)}  # type: ignore[arg-type]
 
 
-def _resolve(value: OrFunction, params: Any) -> Any:
+def _resolve(value: ValueOrFunction, params: Any) -> Any:
     return value(params) if callable(value) else value
 
 
@@ -111,14 +111,14 @@ def _one_of(options: Sequence[Any]) -> Callable[[Any], Callable[[str], Any]]:
     return lambda opening: state.one_of(tuple(options), opening)
 
 
-def _choice_rule(options: OrFunction) -> Callable[[Any], Callable[[str], Any]]:
+def _choice_rule(options: ValueOrFunction) -> Callable[[Any], Callable[[str], Any]]:
     """Return the rule of a choice; one whose options depend on other values is checked where it is drawn."""
     return (lambda opening: type(opening)) if callable(options) else _one_of(options)
 
 
 def pills(
-    label: OrFunction,
-    options: OrFunction,
+    label: ValueOrFunction,
+    options: ValueOrFunction,
     format: Callable[[Any], str] = str,
     *,
     quiet: bool = False,
@@ -135,8 +135,8 @@ def pills(
 
 
 def segmented(
-    label: OrFunction,
-    options: OrFunction,
+    label: ValueOrFunction,
+    options: ValueOrFunction,
     format: Callable[[Any], str] = str,
     *,
     quiet: bool = False,
@@ -157,8 +157,8 @@ def segmented(
 
 
 def select(
-    label: OrFunction,
-    options: OrFunction,
+    label: ValueOrFunction,
+    options: ValueOrFunction,
     format: Callable[[Any], str] = str,
     *,
     width: Width = 0,
@@ -175,7 +175,7 @@ def select(
 
 
 def select_slider(
-    label: OrFunction, options: Sequence[Any], format: Callable[[Any], str] = str, *, width: Width = 560
+    label: ValueOrFunction, options: Sequence[Any], format: Callable[[Any], str] = str, *, width: Width = 560
 ) -> Control:
     """Declare a quantity that grows by factors: a slider with named stops."""
     return Control(
@@ -188,9 +188,15 @@ def select_slider(
 
 
 def slider(
-    label: OrFunction, lo: float, hi: float, step: float = 1, help: str | None = None, *, width: Width = 0
+    label: ValueOrFunction,
+    lo: float,
+    hi: float,
+    step: float = 1,
+    help: str | None = None,
+    *,
+    width: Width = 0,
 ) -> Control:
-    """Declare a quantity with a slider."""
+    """Declare a number from `lo` to `hi`, set with a slider."""
     return Control(
         lambda name, opening, p, _: controls.slider(_resolve(label, p), lo, hi, name, opening, step, help),
         lambda opening: controls.number_rule(lo, hi, opening, step),
@@ -199,7 +205,13 @@ def slider(
 
 
 def number(
-    label: OrFunction, lo: float, hi: float, step: float = 1, help: str | None = None, *, width: Width = 160
+    label: ValueOrFunction,
+    lo: float,
+    hi: float,
+    step: float = 1,
+    help: str | None = None,
+    *,
+    width: Width = 160,
 ) -> Control:
     """Declare a quantity that one types."""
     return Control(
@@ -220,7 +232,7 @@ def seed_input(most: int = 9999, *, first: int = 0, drops: Sequence[str] = (), *
     )
 
 
-def toggle(label: OrFunction, help: str | None = None, *, width: Width = 0) -> Control:
+def toggle(label: ValueOrFunction, help: str | None = None, *, width: Width = 0) -> Control:
     """Declare a choice of yes or no."""
     return Control(
         lambda name, opening, p, _: controls.toggle(_resolve(label, p), name, opening, help),
@@ -230,14 +242,14 @@ def toggle(label: OrFunction, help: str | None = None, *, width: Width = 0) -> C
 
 
 def sentence(
-    label: OrFunction,
-    examples: OrFunction = (),
+    label: ValueOrFunction,
+    examples: ValueOrFunction = (),
     *,
-    model: OrFunction = "",
+    model: ValueOrFunction = "",
     most: str = "",
     drops: Sequence[str] = (),
-    placeholder: OrFunction = "Type a sentence",
-    quiet: OrFunction = False,
+    placeholder: ValueOrFunction = "Type a sentence",
+    quiet: ValueOrFunction = False,
     width: Width = 0,
 ) -> Control:
     """Declare a box for a text, below it `examples` to choose; another text takes back the fields named in `drops`. `model`, `most`: see controls.text."""
@@ -265,7 +277,9 @@ def sentence(
     return Control(draw, lambda opening: readable_part, width)
 
 
-def doodle(title: OrFunction = canvas.TITLE, *, upload: bool = True, drops: Sequence[str] = ()) -> Control:
+def doodle(
+    title: ValueOrFunction = canvas.TITLE, *, upload: bool = True, drops: Sequence[str] = ()
+) -> Control:
     """Declare a doodle that one draws, chooses or uploads, as the text that a model reads; another one takes back the fields named in `drops`."""
     return Control(
         lambda name, opening, p, names: canvas.draw(
@@ -280,13 +294,13 @@ def url_only(rule: Callable[[str], Any]) -> Control:
     return Control(lambda *_: None, lambda opening: rule)
 
 
-def models(label: OrFunction, names: Sequence[str], *, width: int = 0) -> Control:
-    """Declare a choice of one of these trained models, as one bar; one that is not installed is not offered."""
+def model_choice(label: ValueOrFunction, names: Sequence[str], *, width: int = 0) -> Control:
+    """Declare a choice among the installed ones of these models; the first alone, if none is."""
 
     def available() -> tuple[str, ...]:
-        return tuple(name for name in names if (entry := engine_client.entry(name)) and entry.ok) or tuple(
-            names[:1]
-        )
+        return tuple(
+            name for name in names if (entry := engine_client.model_listing(name)) and entry.ok
+        ) or tuple(names[:1])
 
     return with_rule(
         segmented(label, lambda params: available(), width=width), lambda raw: state.one_of(available())(raw)

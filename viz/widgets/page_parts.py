@@ -36,7 +36,8 @@ DOCUMENTS, TABLE, TAKE = "Sources", "As a table", "Export"
 MORE, BEHIND_MORE = "More", (EQUATION, LOOKING, DOCUMENTS, TABLE, TAKE, SHEET)
 _TOOLS: dict[str, Any] = {"responsive": True, "displaylogo": False, "modeBarButtons": [["toImage"]]}
 """Of Plotly's own buttons the one that saves the picture, drawn by the browser, seen while the mouse is over it."""
-Maybe = Callable[[], Any]
+Factory = Callable[[], Any]
+"""A function that makes a value when its fold is opened."""
 
 
 def title(info: Page | ExhibitInfo, *, lesson_only: bool = False, no_buttons: bool = False) -> None:
@@ -315,7 +316,7 @@ def _digits(column: pd.Series) -> str:
     return f"%.{max((len(trimmed(value).partition('.')[2]) for value in found), default=0)}f"
 
 
-def table_fold(frame: pd.DataFrame | Maybe, key: str) -> None:
+def table_fold(frame: pd.DataFrame | Factory, key: str) -> None:
     """Draw the fold "As a table", also for screen readers; give a function and a closed fold computes nothing."""
     with fold(TABLE, f"{key}.table") as opened:
         if opened.open:
@@ -323,7 +324,7 @@ def table_fold(frame: pd.DataFrame | Maybe, key: str) -> None:
 
 
 def export_fold(
-    data: export.Arrays | Maybe, code: str, png: bytes | Maybe | None = None, key: str = "take"
+    data: export.Arrays | Factory, code: str, png: bytes | Factory | None = None, key: str = "take"
 ) -> None:
     """Draw the fold "Export": the link and its QR code (drawn here), the data, the picture, the Python lines."""
     with fold(TAKE, f"{key}.take") as opened:
@@ -361,7 +362,7 @@ def export_fold(
 
 
 def foreign_model_hint(code: str) -> str:
-    """Return the hint for lines of Python that open models which did not ship; "" where all of theirs ship.
+    """Return the hint for lines of Python, `code`, that open an uploaded or downloaded model; "" where they open shipped models only.
 
     >>> foreign_model_hint("model = core.open_model('gpt-mini')")
     ''

@@ -73,7 +73,7 @@ class View:
 
     @classmethod
     def from_text(cls, raw: str) -> View:
-        """Return the view of a text that `to_text` wrote. Raises InputError for any other."""
+        """Parse the text that `to_text` returns for a view. Raises InputError for any other text."""
         parts = [re.sub(r"\\(.)", r"\1", part, flags=re.DOTALL) for part in _split(raw, "~")]
         place = _PLACE.fullmatch(parts[2]) if len(parts) > 2 else None
         if (

@@ -28,7 +28,7 @@ def start(task: str, seed: int | None = None) -> None:
 
 
 def stop() -> None:
-    """End this visitor's training; what it has learned is kept."""
+    """Stop this visitor's training; its weights so far are kept."""
     trainer.default().stop(engine_client.session())
 
 

@@ -17,7 +17,7 @@ LARGEST = 2**18
 
 
 def draw_once(draw: Callable[P, T]) -> Callable[P, T]:
-    """Decorate a pure function that draws: the same numbers and labels give the very same chart. Nobody changes it but in a copy.
+    """Decorate a pure function that draws, so that equal arguments return the same chart object, which callers must copy before they change it.
 
     >>> calls = []
     >>> @draw_once

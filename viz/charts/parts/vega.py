@@ -105,10 +105,12 @@ def tooltip(*fields: str | tuple[str, ...]) -> list[alt.Tooltip]:
     ]
 
 
-def name_expression(names: Sequence[Any] | Mapping[float, str]) -> str:
-    """Return an expression for the name (or its lines) of a position: counted from 0, or one of these. JSON, so that no name can leave its quotes.
+def label_expression(names: Sequence[Any] | Mapping[float, str]) -> str:
+    """Return a Vega expression for the label of an axis position: `names` by position from 0, or by the positions that are its keys.
 
-    >>> name_expression(["a", "b"]), name_expression({0.5: "a"})
+    The names are JSON in it, so that none can end its quotes.
+
+    >>> label_expression(["a", "b"]), label_expression({0.5: "a"})
     ('["a", "b"][datum.value]', '["a"][indexof([0.5], datum.value)]')
     """
     if isinstance(names, Mapping):
@@ -123,7 +125,7 @@ def row_axis(
     scale: alt.Scale | None = None,
     **more: Any,
 ) -> alt.Y:
-    """Return the axis of rows by their `place`, each named at the left; `spacing` is the share of space between them and around, or `scale` sets it; `more` is for the axis.
+    """Return the vertical axis of rows by the field `place`, each row labelled at the left. `spacing` is (between rows, around them) as shares of a row, or `scale` replaces it; `more` are arguments of the axis.
 
     >>> row_axis(["one", "two"]).to_dict()["axis"]["labelExpr"]
     '["one", "two"][datum.value]'
@@ -137,7 +139,7 @@ def row_axis(
     }
     if spacing:
         scale = alt.Scale(paddingInner=spacing[0], paddingOuter=spacing[1])
-    found = alt.Y("place:O", title=None, axis=alt.Axis(labelExpr=name_expression(names), **plain | more))
+    found = alt.Y("place:O", title=None, axis=alt.Axis(labelExpr=label_expression(names), **plain | more))
     return found.scale(scale) if scale else found
 
 
@@ -149,7 +151,7 @@ def raw_channel(field: str = "colour:N", channel: Any = alt.Color) -> Any:
 def colour_channel(
     field: str, colours: Mapping[Any, str], legend: alt.Legend | None = None, **more: Any
 ) -> alt.Color:
-    """Return the channel that gives each name its colour."""
+    """Return the colour channel in which each name of `field` has its colour in `colours`."""
     scale = alt.Scale(domain=list(colours), range=list(colours.values()))
     return alt.Color(field, scale=scale, legend=legend, **more)
 

@@ -1,4 +1,4 @@
-// A question before the room: what can be touched before the reveal, how the answers are spread after it.
+// A question before the room: what can be touched before the reveal, how many gave each answer after it.
 const make = (tag, className, parent, text) => {
   const made = document.createElement(tag);
   if (className) made.className = className;
@@ -27,7 +27,7 @@ export function ask(home, asked, send) {
   if (!asked.id) return;
   typeset(make("h2", "", home), asked, "words");
   if (asked.again && !asked.revealed) make("p", "", home, "Discuss it with your neighbours, then answer again.");
-  if (asked.revealed) return spread(home, asked);
+  if (asked.revealed) return drawTally(home, asked);
   if (!send) {
     const row = asked.kind === "choice" && make("div", "options", home);
     if (row) for (const option of asked.options) make("span", "option", row, option);
@@ -113,8 +113,8 @@ function verdict(home, asked) {
   make("p", "verdict", home, `You answered ${worded(asked, own)}${before}.${said}`).dataset.right = String(right ?? "");
 }
 
-/** How the answers are spread, with those of this browser marked. */
-export function spread(home, asked) {
+/** Draw how many gave each answer, with those of this browser marked. */
+export function drawTally(home, asked) {
   verdict(home, asked);
   const own = given.get(asked.id);
   const votes = [...(asked.before ? [asked.before] : []), asked], truth = [asked.truth ?? []].flat();

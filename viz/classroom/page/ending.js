@@ -1,5 +1,5 @@
 // The end of a lecture: what was shown, as links; the exercise sheet; the answers of the room in numbers.
-import { spread } from "./asking.js";
+import { drawTally } from "./asking.js";
 
 const make = (tag, parent, text = "", more = {}) => {
   const made = Object.assign(document.createElement(tag), more);
@@ -33,6 +33,6 @@ export function ending(home, { shown, sheet, votes }, file = "") {
     const box = make("section", home);
     box.dataset.asked = "";
     make("h3", box, asked.words);
-    spread(box, asked);
+    drawTally(box, asked);
   }
 }

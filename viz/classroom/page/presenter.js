@@ -1,6 +1,6 @@
 // Control, for the lecturer alone: what to say, what comes next, the clock, the answers so far, the sentences; it steers the lecturer's page by the room's own events.
 import { arrange, draw, isDrawn, touch } from "./draw.js";
-import { ask, spread } from "./asking.js";
+import { ask, drawTally } from "./asking.js";
 import { ending } from "./ending.js";
 
 const at = (id) => document.getElementById(id);
@@ -77,7 +77,7 @@ const HEARD = {
     advice.className = "verdict";
     advice.textContent = advise(told);
     at("votes").append(title, advice);
-    spread(at("votes"), told);
+    drawTally(at("votes"), told);
   },
   said({ sentences }) {
     at("sent").hidden = !sentences.length;

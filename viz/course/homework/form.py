@@ -24,7 +24,7 @@ _SHARES = ((0.2, 0.3), (0.45, 0.1), (0.05, 0.4), (0.25, 0.25))
 
 
 @dataclass(frozen=True)
-class Question:
+class HomeworkQuestion:
     """One question. `truth` computes the answer, `why` says in words what was computed, with {} for it.
 
     A choice has `options`; a number is right within `near`; an expression is tried with several values of its `letters`,
@@ -48,15 +48,15 @@ class Question:
         return "choice" if self.options else "expression" if self.letters else "number"
 
 
-def answered(truth: Truth, options: tuple[str, ...] = (), **right: Any) -> Callable[..., Question]:
+def answered(truth: Truth, options: tuple[str, ...] = (), **right: Any) -> Callable[..., HomeworkQuestion]:
     """All of a question but its words, which are given later."""
-    return partial(Question, truth=truth, options=options, **right)
+    return partial(HomeworkQuestion, truth=truth, options=options, **right)
 
 
-def right(question: Question, answer: str, truth: Any) -> bool:
+def right(question: HomeworkQuestion, answer: str, truth: Any) -> bool:
     """Whether an answer says what was computed.
 
-    >>> ask = Question("half", "", "", lambda: 0.5, "", "", near=0.01)
+    >>> ask = HomeworkQuestion("half", "", "", lambda: 0.5, "", "", near=0.01)
     >>> [right(ask, text, ask.truth()) for text in ("0.5", "1/2", "50%", "0.6")]
     [True, True, True, False]
 
@@ -162,10 +162,10 @@ def _value(node: ast.AST, values: Mapping[str, float]) -> float:
     raise ValueError("not arithmetic")
 
 
-def told(question: Question, truth: Any) -> str:
+def told(question: HomeworkQuestion, truth: Any) -> str:
     """The computed answer in words.
 
-    >>> told(Question("a", "", "", lambda: 0.5, "It is {}.", "", near=0.1), 0.5)
+    >>> told(HomeworkQuestion("a", "", "", lambda: 0.5, "It is {}.", "", near=0.1), 0.5)
     'It is 0.5.'
     """
     if question.kind == "expression":

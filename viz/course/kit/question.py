@@ -10,7 +10,7 @@ from viz.widgets.quiz import Explanation
 
 
 @dataclass(frozen=True)
-class Question:
+class StepQuestion:
     """A question: its name in the exhibit, its words, and the explanation that follows the guess."""
 
     name: str
@@ -22,7 +22,7 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Choice(Question):
+class Choice(StepQuestion):
     """A question with a few answers. Options with numbers decide themselves which answers tie; `also` are right as well."""
 
     options: Sequence[str] | Mapping[str, float]
@@ -41,7 +41,7 @@ class Choice(Question):
 
 
 @dataclass(frozen=True)
-class Estimate(Question):
+class Estimate(StepQuestion):
     """A question whose answer is a number from `low` to `high`; a guess within `near` of it is right. With "%" up to 1 it is a share."""
 
     low: float
@@ -66,7 +66,7 @@ class Estimate(Question):
 
 
 @dataclass(frozen=True)
-class Touch(Question):
+class Touch(StepQuestion):
     """A question that is answered by touching the picture; `marked` is what is touched now, in words."""
 
     marked: str

@@ -28,7 +28,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from core.run import Run
-from viz.course.kit.question import Question
+from viz.course.kit.question import StepQuestion
 from viz.instruments import heatmap
 from viz.instruments.kit import origin
 from viz.labels import literal
@@ -52,7 +52,7 @@ class View:
     arrays: to take along; the table's columns of numbers if not given. The others are those of viz.course.exhibit.Folds.
     """
 
-    question: Question | None
+    question: StepQuestion | None
     table: pd.DataFrame | Callable[[], pd.DataFrame]
     chart: Callable[[bool], alt.TopLevelMixin] | None = None
     caption: str = ""

@@ -48,10 +48,10 @@ MOST = 4
 """Exercises of one kind on one sheet."""
 
 
-def of(page: str) -> tuple[str, ...]:
-    """Return the keys of the kinds that an exhibit teaches.
+def exercise_kinds_of_page(page: str) -> tuple[str, ...]:
+    """Return the keys of the kinds of exercises that an exhibit teaches.
 
-    >>> of("scaling"), of("walk_through")
+    >>> exercise_kinds_of_page("scaling"), exercise_kinds_of_page("walk_through")
     (('scaled',), ())
     """
     return tuple(kind.key for kind in KINDS.values() if page in (kind.page, *kind.also))

@@ -21,7 +21,7 @@ from viz.instruments.arithmetic import figures
 from viz.instruments.kit.component import Instrument, nothing, stored
 from viz.instruments.kit.paths import path_chosen
 from viz.instruments.kit.payload import Packet, identity
-from viz.instruments.kit.spec import Spec, face
+from viz.instruments.kit.spec import Spec, as_function
 from viz.labels import visible
 
 if TYPE_CHECKING:
@@ -153,8 +153,8 @@ class Arithmetic(Spec):
         return packet
 
 
-arithmetic_packet = face(Arithmetic, Arithmetic.packet)
-arithmetic = face(Arithmetic, Arithmetic.show)
+arithmetic_packet = as_function(Arithmetic, Arithmetic.packet)
+arithmetic = as_function(Arithmetic, Arithmetic.show)
 
 
 def _cell_identity(cell: Cell) -> str:

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from viz.instruments.kit.component import Instrument, nothing, stored
 from viz.instruments.kit.payload import Packet
-from viz.instruments.kit.spec import Spec, face
+from viz.instruments.kit.spec import Spec, as_function
 from viz.labels import visible
 
 BOARD = Instrument("attention_atlas_board", "board/board")
@@ -177,8 +177,8 @@ class Board(Spec):
         )
 
 
-board_packet = face(Board, Board.packet)
-board = face(Board, Board.show)
+board_packet = as_function(Board, Board.packet)
+board = as_function(Board, Board.show)
 
 
 def _as_json(item: Item) -> dict[str, Any]:

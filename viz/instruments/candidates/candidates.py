@@ -16,7 +16,7 @@ import numpy as np
 
 from viz.instruments.kit.component import Instrument, nothing, stored
 from viz.instruments.kit.payload import Packet
-from viz.instruments.kit.spec import Spec, face
+from viz.instruments.kit.spec import Spec, as_function
 from viz.labels import percent
 
 CANDIDATES = Instrument("attention_atlas_candidates", "candidates/candidates")
@@ -150,8 +150,8 @@ class Candidates(Spec):
         )
 
 
-candidates_packet = face(Candidates, Candidates.packet)
-candidates = face(Candidates, Candidates.show)
+candidates_packet = as_function(Candidates, Candidates.packet)
+candidates = as_function(Candidates, Candidates.show)
 
 
 def requested_token(key: str) -> TokenRequest | None:

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from viz.instruments.kit.component import Instrument, nothing, stored
 from viz.instruments.kit.payload import Packet
-from viz.instruments.kit.spec import Spec, face
+from viz.instruments.kit.spec import Spec, as_function
 
 DIAGRAM = Instrument("attention_atlas_diagram", "diagram/diagram", numbers=False)
 THUMB = (24, 48)
@@ -161,8 +161,8 @@ class Diagram(Spec):
         return packet
 
 
-diagram_packet = face(Diagram, Diagram.packet)
-diagram = face(Diagram, Diagram.show)
+diagram_packet = as_function(Diagram, Diagram.packet)
+diagram = as_function(Diagram, Diagram.show)
 
 
 def picked_box(key: str, names: Sequence[str]) -> str | None:

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from viz.instruments.kit.component import Instrument, latest, nothing, stored
 from viz.instruments.kit.payload import Packet, as_allowed, labels, runs
-from viz.instruments.kit.spec import Spec, face
+from viz.instruments.kit.spec import Spec, as_function
 from viz.memo import remembered
 
 GRID = Instrument("attention_atlas_grid", "grid/grid")
@@ -132,8 +132,8 @@ class AllHeads(Spec):
         return packet
 
 
-grid_packet = face(AllHeads, AllHeads.packet)
-grid = face(AllHeads, AllHeads.show)
+grid_packet = as_function(AllHeads, AllHeads.packet)
+grid = as_function(AllHeads, AllHeads.show)
 
 
 def show_grid(

@@ -20,7 +20,7 @@ from viz.instruments.kit.component import Instrument, latest, stored
 from viz.instruments.kit.forms import Layer
 from viz.instruments.kit.head_stack import HeadContext
 from viz.instruments.kit.payload import OVERHEAD, Packet, Places, as_allowed, as_matrix, as_places, labels
-from viz.instruments.kit.spec import Spec, face
+from viz.instruments.kit.spec import Spec, as_function
 from viz.number_text import MEGA, megabytes
 
 HEAD_VIEW = Instrument("attention_atlas_head_view", "head_view/head_view")
@@ -150,8 +150,8 @@ class HeadView(Spec):
         return packet
 
 
-head_view_packet = face(HeadView, HeadView.packet)
-head_view = face(HeadView, HeadView.show)
+head_view_packet = as_function(HeadView, HeadView.packet)
+head_view = as_function(HeadView, HeadView.show)
 
 
 def _newest(

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from viz.instruments.kit.component import Instrument, latest, nothing, stored
 from viz.instruments.kit.head_stack import HeadContext
 from viz.instruments.kit.payload import OVERHEAD, Layer, Packet, as_allowed, as_matrix, labels
-from viz.instruments.kit.spec import Spec, face
+from viz.instruments.kit.spec import Spec, as_function
 
 HEATMAP = Instrument("attention_atlas_heatmap", "heatmap/heatmap")
 SCALES = ("pattern", "score", "difference")
@@ -184,8 +184,8 @@ class Heatmap(Spec):
         return packet
 
 
-heatmap_packet = face(Heatmap, Heatmap.packet)
-heatmap = face(Heatmap, Heatmap.show)
+heatmap_packet = as_function(Heatmap, Heatmap.packet)
+heatmap = as_function(Heatmap, Heatmap.show)
 
 
 def _shared_out(matrix: NDArray[np.float64], may: NDArray[np.bool_] | None) -> bool:

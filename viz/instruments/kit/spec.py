@@ -33,8 +33,8 @@ class Spec:
         return {name: getattr(self, name) for name in names}
 
 
-def face(spec: Callable[Arguments, S], act: Callable[[S], Made]) -> Callable[Arguments, Made]:
-    """Return `act` as a function of the arguments of the spec: `heatmap = face(Heatmap, Heatmap.show)`, `heatmap(weights, queries, keys, key="h")`."""
+def as_function(spec: Callable[Arguments, S], act: Callable[[S], Made]) -> Callable[Arguments, Made]:
+    """Return `act` as a function of the arguments of the spec: `heatmap = as_function(Heatmap, Heatmap.show)`, `heatmap(weights, queries, keys, key="h")`."""
 
     @wraps(spec, updated=())
     def call(*args: Arguments.args, **options: Arguments.kwargs) -> Made:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from viz.instruments.kit.component import Instrument, nothing, stored
 from viz.instruments.kit.payload import Packet, labels
-from viz.instruments.kit.spec import Spec, face
+from viz.instruments.kit.spec import Spec, as_function
 
 Values = Sequence[float] | NDArray[np.floating]
 MARKED = Instrument("attention_atlas_marked", "marked/marked")
@@ -98,8 +98,8 @@ class Marked(Spec):
         )
 
 
-marked_packet = face(Marked, Marked.packet)
-marked = face(Marked, Marked.show)
+marked_packet = as_function(Marked, Marked.packet)
+marked = as_function(Marked, Marked.show)
 
 
 def picked_words(key: str, n: int) -> tuple[int, int] | None:

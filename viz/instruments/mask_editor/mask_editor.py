@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from viz.instruments.kit.component import Instrument, stored
 from viz.instruments.kit.payload import Packet, as_matrix, labels, runs
-from viz.instruments.kit.spec import Spec, face
+from viz.instruments.kit.spec import Spec, as_function
 
 MASK_EDITOR = Instrument("attention_atlas_mask", "mask_editor/mask_editor")
 
@@ -97,8 +97,8 @@ class MaskEditor(Spec):
         return packet
 
 
-mask_editor_packet = face(MaskEditor, MaskEditor.packet)
-mask_editor = face(MaskEditor, MaskEditor.show)
+mask_editor_packet = as_function(MaskEditor, MaskEditor.packet)
+mask_editor = as_function(MaskEditor, MaskEditor.show)
 
 
 def fingerprint(mask: NDArray[np.bool_], turn: int = 0) -> str:

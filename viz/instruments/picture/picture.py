@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from viz.instruments.kit.component import Instrument, latest, nothing
 from viz.instruments.kit.head_stack import HeadContext
 from viz.instruments.kit.payload import OVERHEAD, Layer, Packet, as_allowed, as_matrix, labels
-from viz.instruments.kit.spec import Spec, face
+from viz.instruments.kit.spec import Spec, as_function
 from viz.instruments.words.words import READING, WRITING, Sentences
 
 PICTURE = Instrument("attention_atlas_picture", "picture/picture")
@@ -195,8 +195,8 @@ class PictureView(Spec):
         return float(self.limit or on_cells[np.isfinite(on_cells)].max(initial=0.0) or 1.0)
 
 
-picture_packet = face(PictureView, PictureView.packet)
-picture_view = face(PictureView, PictureView.show)
+picture_packet = as_function(PictureView, PictureView.packet)
+picture_view = as_function(PictureView, PictureView.show)
 
 
 def _bytes(pixels: ArrayLike) -> NDArray[np.uint8]:

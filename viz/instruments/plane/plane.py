@@ -15,7 +15,7 @@ from typing import Any
 
 from viz.instruments.kit.component import Instrument, nothing, stored
 from viz.instruments.kit.payload import Packet, labels
-from viz.instruments.kit.spec import Spec, face
+from viz.instruments.kit.spec import Spec, as_function
 
 PLANE = Instrument("attention_atlas_plane", "plane/plane")
 RULES = ("dot", "scaled", "cosine", "general", "linear", "additive", "location")
@@ -141,8 +141,8 @@ class Plane(Spec):
         )
 
 
-plane_packet = face(Plane, Plane.packet)
-plane = face(Plane, Plane.show)
+plane_packet = as_function(Plane, Plane.packet)
+plane = as_function(Plane, Plane.show)
 
 
 def base(points: Sequence[Point], values: bool) -> str:

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from viz.instruments.kit.component import Instrument
 from viz.instruments.kit.payload import Packet, labels
-from viz.instruments.kit.spec import Spec, face
+from viz.instruments.kit.spec import Spec, as_function
 
 QKV = Instrument("attention_atlas_qkv", "qkv/qkv")
 MOST_KEYS = 9
@@ -85,5 +85,5 @@ class QkvSequence(Spec):
         )
 
 
-qkv_packet = face(QkvSequence, QkvSequence.packet)
-qkv = face(QkvSequence, QkvSequence.show)
+qkv_packet = as_function(QkvSequence, QkvSequence.packet)
+qkv = as_function(QkvSequence, QkvSequence.show)

@@ -18,7 +18,7 @@ from core.data import doodles
 from core.errors import InputError
 from viz.instruments.kit.component import Instrument, stored
 from viz.instruments.kit.payload import Packet, identity, labels
-from viz.instruments.kit.spec import Spec, face
+from viz.instruments.kit.spec import Spec, as_function
 
 SKETCH = Instrument("attention_atlas_sketch", "sketch/sketch")
 SIDE = 1000
@@ -124,8 +124,8 @@ class Sketch(Spec):
         return read(sent.get("on"), sent.get("strokes"))
 
 
-sketch_packet = face(Sketch, Sketch.packet)
-sketch = face(Sketch, Sketch.show)
+sketch_packet = as_function(Sketch, Sketch.packet)
+sketch = as_function(Sketch, Sketch.show)
 
 
 def read(on: Any, lines: Any) -> Strokes:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from viz.instruments.kit.component import Instrument, nothing
 from viz.instruments.kit.paths import path_chosen
 from viz.instruments.kit.payload import Packet
-from viz.instruments.kit.spec import Spec, face
+from viz.instruments.kit.spec import Spec, as_function
 from viz.labels import percent
 from viz.number_text import significant
 
@@ -104,8 +104,8 @@ class Source(Spec):
         return packet
 
 
-source_packet = face(Source, Source.packet)
-source = face(Source, Source.show)
+source_packet = as_function(Source, Source.packet)
+source = as_function(Source, Source.show)
 
 
 def paths_of(lines: Sequence[SourceLine]) -> list[str]:

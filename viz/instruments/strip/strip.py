@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from viz.instruments.kit.component import Instrument
 from viz.instruments.kit.payload import OVERHEAD, Packet, Places, as_allowed, as_matrix, as_places, labels
-from viz.instruments.kit.spec import Spec, face
+from viz.instruments.kit.spec import Spec, as_function
 from viz.instruments.words.words import READING, Sentences, start
 
 STRIP = Instrument("attention_atlas_strip", "strip/strip")
@@ -125,8 +125,8 @@ class Strip(Spec):
         return packet
 
 
-strip_packet = face(Strip, Strip.packet)
-strip = face(Strip, Strip.show)
+strip_packet = as_function(Strip, Strip.packet)
+strip = as_function(Strip, Strip.show)
 
 
 # ---------------------------------------------------------------- units

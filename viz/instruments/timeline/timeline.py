@@ -11,7 +11,7 @@ from dataclasses import KW_ONLY, dataclass
 
 from viz.instruments.kit.component import Instrument, nothing, stored
 from viz.instruments.kit.payload import Packet
-from viz.instruments.kit.spec import Spec, face
+from viz.instruments.kit.spec import Spec, as_function
 
 TIMELINE = Instrument("attention_atlas_timeline", "timeline/timeline")
 
@@ -69,8 +69,8 @@ class Timeline(Spec):
         )
 
 
-timeline_packet = face(Timeline, Timeline.packet)
-timeline = face(Timeline, Timeline.show)
+timeline_packet = as_function(Timeline, Timeline.packet)
+timeline = as_function(Timeline, Timeline.show)
 
 
 def chosen_step(key: str) -> int | None:

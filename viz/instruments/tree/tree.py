@@ -17,7 +17,7 @@ import streamlit as st
 
 from viz.instruments.kit.component import Instrument, latest, nothing, stored
 from viz.instruments.kit.payload import Packet, labels
-from viz.instruments.kit.spec import Spec, face
+from viz.instruments.kit.spec import Spec, as_function
 
 TREE = Instrument("attention_atlas_tree", "tree/tree")
 STATES = ("open", "finished", "pruned", "best", "now")
@@ -148,8 +148,8 @@ class Tree(Spec):
         return packet
 
 
-tree_packet = face(Tree, Tree.packet)
-tree = face(Tree, Tree.show)
+tree_packet = as_function(Tree, Tree.packet)
+tree = as_function(Tree, Tree.show)
 
 
 def chosen_node(key: str) -> int | None:

@@ -11,7 +11,7 @@ from dataclasses import KW_ONLY, dataclass
 
 from viz.instruments.kit.component import Instrument, nothing, stored
 from viz.instruments.kit.payload import Packet, labels
-from viz.instruments.kit.spec import Spec, face
+from viz.instruments.kit.spec import Spec, as_function
 
 WEIGHING = Instrument("attention_atlas_weighing", "weighing/weighing")
 
@@ -60,8 +60,8 @@ class Weighing(Spec):
         )
 
 
-weighing_packet = face(Weighing, Weighing.packet)
-weighing = face(Weighing, Weighing.show)
+weighing_packet = as_function(Weighing, Weighing.packet)
+weighing = as_function(Weighing, Weighing.show)
 
 
 def chosen_importances(key: str, n: int, most: float = 5.0) -> tuple[float, ...] | None:

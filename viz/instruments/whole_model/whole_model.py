@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from viz.instruments.kit.component import Instrument, nothing, stored
 from viz.instruments.kit.payload import Packet, labels
-from viz.instruments.kit.spec import Spec, face
+from viz.instruments.kit.spec import Spec, as_function
 
 WHOLE_MODEL = Instrument("attention_atlas_whole_model", "whole_model/whole_model")
 STRIPES = 32
@@ -125,8 +125,8 @@ class WholeModel(Spec):
         }
 
 
-whole_model_packet = face(WholeModel, WholeModel.packet)
-whole_model = face(WholeModel, WholeModel.show)
+whole_model_packet = as_function(WholeModel, WholeModel.packet)
+whole_model = as_function(WholeModel, WholeModel.show)
 
 
 def stripes(vectors: NDArray[np.float64]) -> NDArray[np.float64]:

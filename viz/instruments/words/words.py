@@ -20,7 +20,7 @@ from viz.instruments.kit.component import Instrument, nothing, stored
 from viz.instruments.kit.forms import Layer
 from viz.instruments.kit.head_stack import HeadContext
 from viz.instruments.kit.payload import OVERHEAD, Packet, Places, as_allowed, as_matrix, as_places, labels
-from viz.instruments.kit.spec import Spec, face
+from viz.instruments.kit.spec import Spec, as_function
 
 WORDS = Instrument("attention_atlas_words", "words/words")
 STEADY = (
@@ -194,8 +194,8 @@ class Words(Spec):
         return packet
 
 
-words_packet = face(Words, Words.packet)
-words_view = face(Words, Words.show)
+words_packet = as_function(Words, Words.packet)
+words_view = as_function(Words, Words.show)
 
 
 def touched_continuation(key: str) -> int | None:

@@ -114,7 +114,7 @@ class Plan:
         return math.fsum(stop.minutes for stop in self.stops[:position])
 
     def with_stop(self, stop: Stop, position: int | None = None) -> Plan:
-        """Return the lesson with one more stop at the end, or with another one at this place."""
+        """Return the lesson with `stop` appended, or in place of the one at `position`."""
         stops = (
             (*self.stops, stop)
             if position is None

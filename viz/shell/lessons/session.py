@@ -79,7 +79,7 @@ def presentation() -> Presentation | None:
 
 
 def present(plan: Plan, position: int = 0, began: float | None = None) -> None:
-    """Present a lesson from a stop on; its clock starts now, unless it `began` earlier."""
+    """Present a lesson from the stop at `position` on; its clock starts now, or at `began`."""
     if plan.stops:
         position = min(max(position, 0), len(plan.stops) - 1)
         st.session_state[_WALK] = Presentation(plan, position, time.time() if began is None else began)
@@ -90,7 +90,7 @@ def present(plan: Plan, position: int = 0, began: float | None = None) -> None:
 
 
 def go_to_stop(position: int) -> None:
-    """Go to a stop, or after the last one to the end; its view is opened with the next run."""
+    """Go to the stop at `position`, or to the closing page if that is after the last one; the next run of the page opens it."""
     now = presentation()
     if now and position == len(now.plan.stops):
         st.session_state[_CLOSES] = True
@@ -109,8 +109,8 @@ def consume_pending_end() -> bool:
     return st.session_state.pop(_CLOSES, False)
 
 
-def is_end(slug: str) -> bool:
-    """Return whether the page on screen is the end of the presented lesson."""
+def is_closing_page(slug: str) -> bool:
+    """Return whether the page in view is the one after the last stop of the presented lesson."""
     return presentation() is not None and slug == "lessons" and state.peek("lessons.end") == "1"
 
 

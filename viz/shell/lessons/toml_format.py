@@ -264,7 +264,7 @@ class _Reader:
             self.refuse(where, error)
 
     def refuse(self, where: tuple, error: InputError) -> NoReturn:
-        """Raise it with the line of the nearest thing that has one."""
+        """Raise a LessonError with the line number of `where`, or of the nearest key around it that has one."""
         while where not in self.lines and where:
             where = where[:-1]
         raise LessonError(self.lines.get(where, 1), error)

@@ -53,7 +53,7 @@ def open_room() -> None:
 
 
 def end_room() -> None:
-    """End the room: everything in it is forgotten but the record."""
+    """End the room that this session leads; of it only the record is kept."""
     if before := led_room():
         before[0].end()
     picture_listener.set_listener(None)
@@ -68,7 +68,7 @@ def ended_code() -> str:
 
 @contextmanager
 def publish_page(entry: Entry, exercises: Sequence[str] = ()) -> Iterator[None]:
-    """Publish, around a page, its pictures, its question and the kinds of its exercises to the room that this session leads."""
+    """Publish, as a context around the drawing of a page, its pictures, its question and the kinds of its exercises to the room that this session leads."""
     leads = led_room()
     if leads is None:
         picture_listener.set_listener(st.session_state.get(LISTENER))
@@ -116,7 +116,7 @@ def revealed_answers(question: Question) -> Question | None:
 
 
 def reveal(room: Room) -> None:
-    """Close the question: one of the page by giving the room's majority as the lecturer's guess, the lecturer's own by showing the answers."""
+    """Reveal the answer of the room's open question. For a question of the page, the room's majority is entered as the lecturer's guess."""
     asked = room.question
     if asked is None or asked.revealed:
         return

@@ -53,7 +53,7 @@ def ask(game: Game, shares: row.Shares, put: bool) -> Class | None:
     asked = lecture.revealed_answers(question) if put else None
     if asked is None:
         return None
-    counts = np.array(question.form.spread(list(asked.answers.values()))["counts"], dtype=float)
+    counts = np.array(question.form.tally(list(asked.answers.values()))["counts"], dtype=float)
     mean = counts / counts.sum()
     return Class(mean, int(counts.sum()), data.played(game, tuple(WHOLE * mean)))
 

@@ -71,7 +71,9 @@ def _stays() -> None:
             "This is kept in your browser only.]]",
             width="content",
         )
-        st.button("Forget my progress", type="tertiary", icon=":material/delete:", on_click=progress.forget)
+        st.button(
+            "Forget my progress", type="tertiary", icon=":material/delete:", on_click=progress.forget_progress
+        )
 
 
 def _go_on(entry: Entry | None, picture: Picture) -> None:

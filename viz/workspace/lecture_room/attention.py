@@ -52,7 +52,7 @@ def show(asked: Question) -> None:
     """Draw the attention of the room above the nearest heads of all models, with its divergence from each in bits."""
     sentence, at = st.session_state.get(_ASKED, ("", 0))
     words = heads_beside.words_of(sentence)
-    counts = np.array(asked.form.spread(list(asked.answers.values()))["counts"], dtype=float)
+    counts = np.array(asked.form.tally(list(asked.answers.values()))["counts"], dtype=float)
     if not counts.sum() or len(words) != len(counts):
         st.text("Nobody has answered.")
         return

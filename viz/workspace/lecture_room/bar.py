@@ -11,7 +11,7 @@ import streamlit as st
 from streamlit.components import v2
 
 from viz.classroom.room import Room
-from viz.course.sheets.kinds import of as exercises_of
+from viz.course.sheets.kinds import exercise_kinds_of_page
 from viz.shell import notices, present_layout, state
 from viz.shell.pages import Entry, ExhibitInfo
 from viz.shell.room_bar import lecture
@@ -38,7 +38,7 @@ _bar = v2.component(
 @contextmanager
 def room_bar(entry: Entry) -> Iterator[None]:
     """Draw, around a page, the lecturer's bar if this session leads a room, and the room's own question."""
-    with lecture.publish_page(entry, exercises_of(entry.slug)):
+    with lecture.publish_page(entry, exercise_kinds_of_page(entry.slug)):
         _show()
         yield
         if leads := lecture.led_room():

@@ -99,7 +99,7 @@ def _open(room: Room, secret: str) -> None:
     with right:
         with st.container(key="room-code", gap=None):
             st.markdown(fill("Join at **{address}** with the code", address=f"{address}{bar.app_path()}room"))
-            st.title(store.spoken(room.code), anchor=False, width="content")
+            st.title(store.spoken_code(room.code), anchor=False, width="content")
         st.text("1 has joined." if room.joined == 1 else f"{room.joined} have joined.")
         with st.container(horizontal=True):
             links.page_link("look", "Start with the first picture", icon=":material/arrow_forward:")

@@ -12,7 +12,7 @@ import streamlit as st
 from streamlit.components import v2
 
 from core.errors import InputError
-from viz.course.sheets.kinds import of
+from viz.course.sheets.kinds import exercise_kinds_of_page
 from viz.labels import SHEET, formulas, literal
 from viz.number_text import in_minutes
 from viz.shell import answers, errors, links, notices, state
@@ -71,7 +71,7 @@ def _read(file: Path) -> Plan:
 def page() -> None:
     """Draw the lessons that ship; the visitor's own; a file."""
     page_parts.title(PAGE, no_buttons=True)
-    if (walk := session.presentation()) and session.is_end("lessons"):
+    if (walk := session.presentation()) and session.is_closing_page("lessons"):
         _end(walk.plan)
         return
     st.markdown(HOW)
@@ -176,7 +176,7 @@ def _line(lesson: Plan, at: int, stop: Stop) -> None:
 def _sheet(lesson: Plan) -> None:
     """Draw the way to exercises from the exhibits of the lesson, on one sheet; its number gives the same for everybody, the solutions are a sheet of their own."""
     slugs = dict.fromkeys(views.parse_view(stop.view).entry.slug for stop in lesson.stops)
-    if kinds := dict.fromkeys(kind for slug in slugs for kind in of(slug)):
+    if kinds := dict.fromkeys(kind for slug in slugs for kind in exercise_kinds_of_page(slug)):
         links.page_link(
             "homework",
             "Exercises to print",

@@ -128,7 +128,7 @@ def _bar(entry: Entry) -> None:
                 "away": bool(walk) and views.parse_view(walk.current_stop.view).entry.slug != entry.slug,
                 "pages": [views.parse_view(stop.view).entry.slug for stop in walk.plan.stops] if walk else [],
                 "page": entry.slug,
-                "ended": session.is_end(entry.slug),
+                "ended": session.is_closing_page(entry.slug),
                 "home": bar.app_path(),
                 "presenting": state.presenting(),
                 "now": time.time() if walk else 0,

@@ -113,7 +113,7 @@ def grid(
     ]
     heads = [shorten(name, 14) for name in short_columns]
     axis = vega.bare_axis(
-        labelExpr=vega.name_expression(heads), labelAngle=-40, labelOverlap="greedy", orient="bottom"
+        labelExpr=vega.label_expression(heads), labelAngle=-40, labelOverlap="greedy", orient="bottom"
     )
     across = alt.X("column:O", title=None, axis=axis)
     colour = alt.Color(

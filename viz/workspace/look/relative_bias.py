@@ -71,7 +71,7 @@ def picture(bias: BiasByDistance, head: int) -> vega.Layers:
         near[-1] if bias.buckets[-1].last is not None else f"≥ {near[-1]}",
     ]
     axis = vega.bare_axis(
-        labelExpr=vega.name_expression(ends), labelAngle=0, labelOverlap="greedy", orient="bottom"
+        labelExpr=vega.label_expression(ends), labelAngle=0, labelOverlap="greedy", orient="bottom"
     )
     across = alt.X("column:O", title="where the key stands, in tokens from the query", axis=axis)
     colour = alt.Color(

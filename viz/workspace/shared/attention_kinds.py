@@ -46,7 +46,7 @@ def axis_names(kind: str) -> tuple[str, str]:
 
 
 def sentence_templates(run: Run, kind: str) -> Sentences | None:
-    """Return the sentences about a touched word; None for those about a head."""
+    """Return the sentence templates for a touched word, where the attention is not in layers or its rows are summaries; None for the default ones."""
     if is_summary(kind):
         return SUMMING
     return None if run.model.spec.kind(kind).layered else ALIGNING

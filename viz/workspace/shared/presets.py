@@ -29,7 +29,7 @@ Texts = dict[str, str]
 
 
 def kinds(model: str, family: Family) -> tuple[str, ...]:
-    """Return the kinds of sentences that fit the task of a model."""
+    """Return the kinds of preset sentences that fit the task of a model."""
     if kind := kind_of(model):
         return (kind,)
     if family.sentences:

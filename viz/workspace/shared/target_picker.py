@@ -39,7 +39,7 @@ CHOICES = {
 
 
 def choice_name(run: Run, index: int) -> str:
-    """Return the name of a word, a class or a tag."""
+    """Return the name of one output of the model by its index: a word, a class or a tag."""
     return word(run.choice(index))
 
 
@@ -109,7 +109,7 @@ def row_name(run: Run, row: int) -> str:
 
 
 def row_names(run: Run) -> list[str]:
-    """Return the names of all rows of the output."""
+    """Return a name for each row of the model's output scores."""
     return [row_name(run, row) for row in range(len(run.scores))]
 
 

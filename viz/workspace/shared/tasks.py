@@ -74,7 +74,7 @@ TASKS = (TRANSLATE, WRITE, READ, CONTINUE, FILL, *TUNED.values(), TELL, SEE, TOY
 
 
 def task_of(model: str, family: Family) -> Task:
-    """Return the task of a model: by its family to fill blanks where it frames a text, to translate (a brought one: to write) where it reads a source, to classify where it reads by sentences, to look where it reads a picture."""
+    """Return the task of a model by its family: to fill blanks if it frames a text, to translate (an uploaded one: to write) if it reads a source, to classify if it reads sentences, to look if it reads a picture."""
     if kind_of(model):
         return TOYS
     if tuned := {**TUNED, "states": READ}.get(_does(model)):
@@ -93,7 +93,7 @@ def task_of(model: str, family: Family) -> Task:
 def _does(model: str) -> str:
     """Return the output of a listed or brought model's head; "" for one without such a head."""
     try:
-        entry = engine_client.entry(model)
+        entry = engine_client.model_listing(model)
     except InputError:
         return ""
     return getattr(entry, "does", "")
@@ -134,7 +134,7 @@ def usable() -> dict[str, Family]:
 def _unlisted_family(name: str) -> str:
     """Return the family of a model that opens without being listed; "" for any other name."""
     try:
-        entry = engine_client.entry(name)
+        entry = engine_client.model_listing(name)
     except InputError:
         return ""  # `named` says why
     return entry.family if entry and entry.ok else ""

@@ -44,7 +44,7 @@ def kind_of(model: str) -> str | None:
 
 
 def examples_of(model: str) -> tuple[Example, ...]:
-    """Return lines of its own task on which the heads of a model are measured that was trained here, is still learning, or reads no sentences; () for others.
+    """Return texts of a model's own task on which its heads are measured; () for a model that reads sentences and was not trained by a visitor.
 
     >>> examples_of("gpt-mini"), examples_of("captioner")[0].target[-1]
     ((), '.')
@@ -61,7 +61,7 @@ def examples_of(model: str) -> tuple[Example, ...]:
 
 
 def own_texts(model: str) -> tuple[Example, ...]:
-    """Return texts of its own task, for means over the inputs of a model; () for one that reads sentences.
+    """Return texts of the model's own task, for means over its inputs; () for a model that reads sentences.
 
     >>> len(own_texts("induction-tiny at step 10")) > 8, own_texts("gpt-mini")
     (True, ())

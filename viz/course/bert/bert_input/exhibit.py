@@ -46,7 +46,7 @@ EXHIBIT = Exhibit(
         Step(sums.added, promises=promises.ADDED),
         Step(sums.without, ("off",), promises=promises.WITHOUT),
     ),
-    of=("text", "pair"),
+    compute_fields=("text", "pair"),
     cost=lambda params: 10 * max(1, len(params.text + params.pair)),
     controls=("text", "pair"),
     tells=lambda params, data: origin.tell(model=MODEL, text=params.text, second_text=params.pair),

@@ -43,7 +43,7 @@ EXHIBIT = Exhibit(
         Step(mixture.learned, ("task",), alone=True, promises=promises.LEARNED),
         Step(mixture.bank, ("which",), alone=True, promises=promises.BANK),
     ),
-    of=("text",),
+    compute_fields=("text",),
     cost=lambda params: 60 * len(params.text),
     tells=lambda params, data: origin.tell(model=MODEL, text=params.text),
     presets=tuple({"text": text} for text in SENTENCES[1:]),

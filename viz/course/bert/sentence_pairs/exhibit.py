@@ -39,7 +39,7 @@ EXHIBIT = Exhibit(
         Step(reading.loss, ("draw", "follows"), change=("batch",), texts=TEXTS, promises=promises.LOSS),
         Step(reading.swapped, texts=TEXTS, promises=promises.SWAPPED),
     ),
-    of=TEXTS,
+    compute_fields=TEXTS,
     cost=lambda params: 15 * max(1, len(params.a + params.b)),
     tells=lambda params, run: origin.tell_run(run),
     presets=tuple({"a": a, "b": b, "follows": follows} for a, b, follows in EXAMPLES[1:]),

@@ -126,7 +126,7 @@ def way(
         scale=vega.exact_scale(-0.7, n - 0.3),
         axis=vega.bare_axis(tickMinStep=1, tickCount=8, format=",d", labelFontSize=13),
     )
-    names = vega.name_expression([_layer(row) for row in range(n_rows)])
+    names = vega.label_expression([_layer(row) for row in range(n_rows)])
     up = alt.Y(
         "y:Q",
         title=None,

@@ -41,6 +41,6 @@ EXHIBIT = Exhibit(
         Step(clock.measured, change=MASK, promises=promises.CLOCK),
         Step(longtext.reads, ("layer", "head"), texts=("own",), alone=False, promises=promises.READS),
     ),
-    of=("n", *MASK),
+    compute_fields=("n", *MASK),
     presets=({"own": SHORT},),
 )

@@ -473,7 +473,7 @@ EXHIBIT = Exhibit(
             promises={"at the middle word more inputs move BERT's output than GPT's": bert_hears_more},
         ),
     ),
-    of=("text",),
+    compute_fields=("text",),
     cost=lambda params: 20 * max(1, len(params.text)),
     controls=("text",),
     tells=lambda params, data: origin.tell(text=params.text),

@@ -367,7 +367,7 @@ EXHIBIT = Exhibit(
             },
         ),
     ),
-    of=("string",),
+    compute_fields=("string",),
     cost=100,
     tells=lambda params, twice: origin.tell(model=TINY, text=twice.run.side.text),
     presets=(*({"string": each} for each in STRINGS[1:]), *({"text": each} for each in SENTENCES[1:])),

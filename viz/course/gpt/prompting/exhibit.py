@@ -446,7 +446,7 @@ EXHIBIT = Exhibit(
         Step(described, ("asked",), alone=True, promises=DESCRIBED),
         Step(examples, ("task",), alone=True, promises=EXAMPLES),
     ),
-    of=("string",),
+    compute_fields=("string",),
     cost=300,
     presets=(
         *({"string": string} for string in STRINGS[1:]),

@@ -213,7 +213,7 @@ VARIANTS_HOLD = {
 
 
 def four_sizes(p: Params, models: Data) -> View:
-    """Show return the sizes of GPT-2, from small to the chosen one."""
+    """Return the sizes of GPT-2, from small to the chosen one."""
     name, shape, table = p.grown, GPT2[p.grown], models.table(GPT2)
     own, small = models.total(name), models.total(SMALL)
     close = [each for each in GPT2 if models.total(each) >= 1.45e9]
@@ -398,6 +398,6 @@ EXHIBIT = Exhibit(
             promises=CALCULATED,
         ),
     ),
-    of=("layers", "width", "heads", "vocabulary", "context"),
+    compute_fields=("layers", "width", "heads", "vocabulary", "context"),
     cost=800,
 )

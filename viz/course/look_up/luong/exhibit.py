@@ -85,7 +85,7 @@ EXHIBIT = Exhibit(
         {"centre": "monotonic"},
         {"centre": "predictive"},
     ),
-    of=("text", "score", "model"),
+    compute_fields=("text", "score", "model"),
     cost=lambda params: 30 * max(1, len(params.text)),
     tells=lambda params, data: origin.tell(
         model=data.model, text=params.text, second_text=data.target, kind="alignment"

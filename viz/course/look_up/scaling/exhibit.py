@@ -78,6 +78,6 @@ EXHIBIT = Exhibit(
         ),
     ),
     presets=({"d_k": 4}, {"d_k": 1024}, *({"text": text} for text in SENTENCES[1:])),
-    of=("d_k", "draw"),
+    compute_fields=("d_k", "draw"),
     cost=40,
 )

@@ -119,7 +119,7 @@ def guesses(
         scale=vega.exact_scale(len(names) - 0.5, -0.5),
         axis=alt.Axis(
             values=list(range(len(names))),
-            labelExpr=vega.name_expression(said),
+            labelExpr=vega.label_expression(said),
             domain=False,
             ticks=False,
             labelPadding=8,

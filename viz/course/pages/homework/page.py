@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from core.errors import InputError
-from viz.course.homework.form import Question, right, told
+from viz.course.homework.form import HomeworkQuestion, right, told
 from viz.course.homework.questions import DOCUMENTS, GROUPS, QUESTIONS
 from viz.course.pages.homework import to_print
 from viz.labels import SHEET, literal
@@ -34,7 +34,7 @@ class Params:
     group: str = DOCUMENTS
 
 
-def compute(params: Params = Params()) -> tuple[tuple[Question, Any], ...]:
+def compute(params: Params = Params()) -> tuple[tuple[HomeworkQuestion, Any], ...]:
     """The group's questions, each with what comes out when the thing is done."""
     return tuple((question, question.truth()) for question in QUESTIONS if question.group == params.group)
 
@@ -64,7 +64,7 @@ def page() -> None:
     page_parts.sources_fold(PAGE)
 
 
-def _question(number: int, question: Question, truth: Any, known: dict[str, str]) -> bool:
+def _question(number: int, question: HomeworkQuestion, truth: Any, known: dict[str, str]) -> bool:
     """One card; whether the answer in it is right."""
     name = f"{SLUG}{question.key}"
     with st.container(border=True, gap="small", key=f"homework-{question.key}"):
@@ -92,7 +92,7 @@ def _question(number: int, question: Question, truth: Any, known: dict[str, str]
     return correct
 
 
-def _verdict(question: Question, answer: str, truth: Any) -> tuple[str, bool]:
+def _verdict(question: HomeworkQuestion, answer: str, truth: Any) -> tuple[str, bool]:
     if not answer:
         return "Not answered yet.", False
     try:

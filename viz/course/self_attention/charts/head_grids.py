@@ -98,7 +98,7 @@ def head_grid(
     sides: dict[str, Any] = {"axis": None, "scale": vega.exact_scale(0, float(x[-1]), zero=False)}
     axis = vega.bare_axis(
         values=list(names),
-        labelExpr=vega.name_expression(names),
+        labelExpr=vega.label_expression(names),
         labels=pixels >= LEAST,
         labelFontSize=13,
         labelLimit=120,
@@ -199,7 +199,9 @@ def per_head(
         for place, (name, value, head) in enumerate(zip(names, values, known, strict=True))
     ]
     bare: dict[str, Any] = {"domain": False, "ticks": False, "labelOverlap": False}
-    axis = marks and alt.Axis(values=list(marks), labelExpr=vega.name_expression(marks), orient="top", **bare)
+    axis = marks and alt.Axis(
+        values=list(marks), labelExpr=vega.label_expression(marks), orient="top", **bare
+    )
     scale = vega.exact_scale(low - (room if low < 0 else 0), high + room)
     across: dict[str, Any] = {"title": None, "axis": axis or None, "scale": scale}
     base = vega.Chart().encode(

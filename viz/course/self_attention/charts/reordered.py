@@ -123,7 +123,7 @@ def _strip(
     """The rows of one side; their names stand outside."""
     axis = vega.bare_axis(
         values=list(places),
-        labelExpr=vega.name_expression(dict(zip(places, names, strict=True))),
+        labelExpr=vega.label_expression(dict(zip(places, names, strict=True))),
         orient="right" if side else "left",
         labelFontSize=14,
         labelColor=theme.TEXT,

@@ -87,7 +87,7 @@ def field(
         "y:Q",
         title=None,
         scale=vega.exact_scale(-1.7, tall + 0.5),
-        axis=vega.bare_axis(values=list(named), labelExpr=vega.name_expression(named), labelFontSize=12),
+        axis=vega.bare_axis(values=list(named), labelExpr=vega.label_expression(named), labelFontSize=12),
     )
 
     def at(rows: list[dict[str, Any]], x: str = "x:Q", y: str = "y:Q") -> alt.Chart:

@@ -49,7 +49,7 @@ EXHIBIT = Exhibit(
         Step(steps.trained, ("draw",), promises=promises.TRAINED),
     ),
     presets=tuple({"own": text} for text in TEXTS),
-    of=("signs", "convolves", "attends"),
+    compute_fields=("signs", "convolves", "attends"),
     cost=lambda params: 20 * len(params.signs),
     tells=lambda params, data: origin.tell(model=maths.MODEL, text=params.signs),
 )

@@ -167,7 +167,7 @@ def maps(
     marks = {round(row * tall + NAME + (i + 0.5) * cell, 2): said[i] for row in range(down) for i in seen}
     axis = vega.bare_axis(
         values=list(marks),
-        labelExpr=vega.name_expression(marks),
+        labelExpr=vega.label_expression(marks),
         labelFontSize=12,
         labelPadding=5,
         labelOverlap=False,

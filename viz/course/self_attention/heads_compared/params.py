@@ -9,7 +9,7 @@ from core.serving.engine import default
 from viz.course.self_attention.heads_compared.maths import LONGEST, MODELS, here
 from viz.shell import state
 from viz.widgets import controls
-from viz.widgets.knobs import Control, Knobs, knob, models, sentence, url_only
+from viz.widgets.knobs import Control, Knobs, knob, model_choice, sentence, url_only
 
 SLUG = "heads_compared."
 SENTENCES = (
@@ -36,7 +36,7 @@ def _layer(name: str, _opening: int, params: Params, _names: Callable[[str], str
 class Params(Knobs):
     """`layer` -1: the model's own; `word` "": the telling one."""
 
-    model: str = knob(next(iter(MODELS)), models("Model", tuple(MODELS), width=1))
+    model: str = knob(next(iter(MODELS)), model_choice("Model", tuple(MODELS), width=1))
     text: str = knob(
         SENTENCES[0],
         sentence("Sentence", SENTENCES, drops=("word",), model=lambda params: params.reader, most=MOST),

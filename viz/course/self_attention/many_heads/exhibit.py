@@ -31,7 +31,7 @@ EXHIBIT = Exhibit(
         Step(why.redraw, ("redrawn", "b"), promises=promises.REDRAW),
         Step(why.several, ("wanted", "b"), promises=promises.SEVERAL),
     ),
-    of=("b", "n", "d", "h", "draw", "redrawn"),
+    compute_fields=("b", "n", "d", "h", "draw", "redrawn"),
     cost=10,
     presets=tuple({"wanted": wanted} for wanted in WANTED),
 )

@@ -66,7 +66,7 @@ def sums(weights: Array, words: Sequence[str], shown: int, *, height: int | None
         scale=vega.exact_scale(-0.55, n - 0.45),
         axis=vega.bare_axis(
             **words_of,
-            labelExpr=vega.name_expression([visible(shorten(word, 14)) for word in words]),
+            labelExpr=vega.label_expression([visible(shorten(word, 14)) for word in words]),
             orient="top",
             labelLimit=110,
             labelAngle=0 if n <= 9 else -55,
@@ -74,7 +74,7 @@ def sums(weights: Array, words: Sequence[str], shown: int, *, height: int | None
             labelPadding=6,
         ),
     )
-    lines = vega.name_expression([f"y{str(line + 1).translate(LOW)} =" for line in range(n)])
+    lines = vega.label_expression([f"y{str(line + 1).translate(LOW)} =" for line in range(n)])
     down = alt.Y(
         "top:Q",
         title=None,

@@ -32,7 +32,7 @@ EXHIBIT = Exhibit(
         Step(steps.as_set, ("text",), promises=promises.SET),
         Step(steps.mask, ("text",), promises=promises.MASK),
     ),
-    of=("text", "order", "draw", "twice"),
+    compute_fields=("text", "order", "draw", "twice"),
     cost=60,
     tells=lambda params, data: origin.tell(
         model=maths.MODEL, text=params.text, kind="self", layer=0, head=data.head, changed="without positions"

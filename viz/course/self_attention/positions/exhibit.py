@@ -37,7 +37,7 @@ EXHIBIT = Exhibit(
         Step(steps.table, ("table",), alone=True, promises=promises.TABLE),
         Step(lost.lost, ("model",), texts=("trained",), alone=True, promises=promises.LOST),
     ),
-    of=LENGTHS,
+    compute_fields=LENGTHS,
     cost=300,
     presets=(
         *({"text": text, "trained": text} for text in SENTENCES[1:]),

@@ -37,7 +37,7 @@ EXHIBIT = Exhibit(
         Step(layer.padding, ("first", "second", "draw"), promises=promises.PADDING),
         Step(layer.layer, texts=TEXT, promises=promises.LAYER),
     ),
-    of=("text", "layer", "head"),
+    compute_fields=("text", "layer", "head"),
     cost=lambda params: 20 * len(params.text),
     tells=lambda params, data: origin.tell_run(data.run, "cross", data.layer, data.head),
     presets=(*({"text": text} for text in SENTENCES[1:]), {"side": "target"}),

@@ -46,7 +46,7 @@ EXHIBIT = Exhibit(
         Step(steps.depth, promises=promises.DEPTH),
         Step(steps.count, ("shape",), promises=promises.COUNT),
     ),
-    of=("text", "model"),
+    compute_fields=("text", "model"),
     cost=lambda params: 40 * len(params.text),
     controls=("text", "model"),
     tells=lambda params, data: origin.tell_run(data.run),

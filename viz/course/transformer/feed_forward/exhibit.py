@@ -39,7 +39,7 @@ EXHIBIT = Exhibit(
         Step(units.one_unit, texts=("text",), promises=promises.ONE_UNIT),
         Step(units.count, ("d_ff",), promises=promises.COUNT),
     ),
-    of=("text", "model", "layer"),
+    compute_fields=("text", "model", "layer"),
     cost=lambda params: 10 * max(1, len(params.text)),
     tells=lambda params, data: origin.tell(model=params.model, text=params.text),
     presets=(*({"text": text} for text in SENTENCES[1:]), *({"model": model} for model in MODELS[1:])),

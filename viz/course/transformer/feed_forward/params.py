@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from viz.course.transformer.one_word import OneWord, text
 from viz.exhibit_text import data
 from viz.shell import state
-from viz.widgets.knobs import Knobs, knob, models, seed_input, select_slider, slider, url_only
+from viz.widgets.knobs import Knobs, knob, model_choice, seed_input, select_slider, slider, url_only
 
 LONGEST = 32
 MODELS = ("translator-en-es", "gpt-mini", "bert-mini")
@@ -23,7 +23,7 @@ class Params(Knobs, OneWord):
     """What the visitor chose: sentence, model, layer, word; the number on the curves; the width of the base model; the draw of directions."""
 
     text: str = text(SENTENCES, LONGEST)
-    model: str = knob(MODELS[0], models("Model", MODELS))
+    model: str = knob(MODELS[0], model_choice("Model", MODELS))
     layer: int = knob(0, url_only(state.whole_number(0, 11)))
     word: int = knob(2, url_only(state.whole_number(0, LONGEST - 1)))
     at: float = knob(-1.0, slider("The number that goes in", -END, 2.0, 0.1))

@@ -48,7 +48,7 @@ EXHIBIT = Exhibit(
         Step(norms.which_axis, ("axis", "push"), texts=("text",), promises=promises.WHICH_AXIS),
         Step(norms.orders, ("order", "size", "draw"), promises=promises.ORDERS),
     ),
-    of=("text", "model", "layer"),
+    compute_fields=("text", "model", "layer"),
     cost=lambda params: 10 * max(1, len(params.text)),
     tells=lambda params, data: origin.tell(model=params.model, text=params.text),
     presets=(*({"text": text} for text in SENTENCES[1:]), *({"model": model} for model in MODELS[1:])),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from viz.course.transformer.one_word import OneWord, text
 from viz.exhibit_text import data
 from viz.shell import state
-from viz.widgets.knobs import Knobs, knob, models, seed_input, segmented, slider, toggle, url_only
+from viz.widgets.knobs import Knobs, knob, model_choice, seed_input, segmented, slider, toggle, url_only
 
 LONGEST = 32
 """Pieces of a sentence: each is a pill."""
@@ -24,7 +24,7 @@ class Params(Knobs, OneWord):
     """What the visitor chose: sentence, model, layer, word; the size of sub-layers; g, b, sigma; the axis; the order; the draw."""
 
     text: str = text(SENTENCES, LONGEST)
-    model: str = knob(MODELS[0], models("Model", MODELS))
+    model: str = knob(MODELS[0], model_choice("Model", MODELS))
     layer: int = knob(3, url_only(state.whole_number(0, 11)))
     word: int = knob(2, url_only(state.whole_number(0, 999)))
     residual: str = knob("off", segmented("Residual sums", ("on", "off"), width=1))

@@ -34,7 +34,7 @@ EXHIBIT = Exhibit(
         Step(write.last_layer, ("text",), promises=promises.LAST_LAYER),
         Step(write.not_always, ("text",), promises=promises.NOT_ALWAYS),
     ),
-    of=("text", "target"),
+    compute_fields=("text", "target"),
     cost=lambda params: 20 * len(params.text + params.target) + 400,
     tells=lambda params, data: origin.tell(model=MODEL, text=params.text, second_text=params.spanish),
     presets=tuple({"text": text, "target": target} for text, target in PAIRS[1:]),

@@ -29,7 +29,7 @@ EXHIBIT = Exhibit(
         Step(steps.count, ("text",), promises=promises.COUNT),
         Step(steps.walk, ("text",), promises=promises.WALK),
     ),
-    of=("text",),
+    compute_fields=("text",),
     cost=lambda params: 40 * len(params.text),
     tells=lambda params, data: origin.tell_run(data.run),
     presets=tuple({"text": text} for text in SENTENCES[1:]),

@@ -111,7 +111,7 @@ def over_frames(
         scale=vega.exact_scale(1, 0),
         axis=vega.bare_axis(
             values=list(names),
-            labelExpr=vega.name_expression(names),
+            labelExpr=vega.label_expression(names),
             labelFontSize=12,
             labelOverlap=False if 2 * tall * height >= CROWDED else "greedy",
         ),
@@ -162,7 +162,7 @@ def pyramid(shapes: Mapping[str, tuple[int, int]], *, height: float = 240) -> ve
         "top:Q",
         title=None,
         scale=vega.exact_scale(len(order), 0),
-        axis=vega.bare_axis(values=list(named), labelExpr=vega.name_expression(named), labelFontSize=13),
+        axis=vega.bare_axis(values=list(named), labelExpr=vega.label_expression(named), labelFontSize=13),
     )
     layers = [
         vega.rows(blocks)

@@ -32,7 +32,7 @@ EXHIBIT = Exhibit(
         Step(limits.noise, ("seed",), promises=promises.NOISE),
         Step(limits.length, ("seed",), promises=promises.LENGTH),
     ),
-    of=("own", "voice", "speed", "noise", "seed"),
+    compute_fields=("own", "voice", "speed", "noise", "seed"),
     cost=lambda params: 60 * len(params.own),
     tells=lambda params, data: origin.tell(
         model=maths.MODEL, text=params.text, second_text=data.written, kind="alignment"

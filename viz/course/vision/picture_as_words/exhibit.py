@@ -30,7 +30,7 @@ EXHIBIT = Exhibit(
         Step(steps.looks, ("layer", "head"), texts=("own",), promises=promises.CLASS_TOKEN),
         Step(steps.fills, ("share", "draw"), texts=("own",), promises=promises.HIDDEN),
     ),
-    of=("own",),
+    compute_fields=("own",),
     cost=1_000,
     tells=lambda params, data: origin.tell(model=maths.MODEL, text=params.own, kind="self"),
     presets=tuple({"own": doodles.as_text(doodles.example(name))} for name in doodles.NAMES if name != "cat"),

@@ -35,7 +35,7 @@ EXHIBIT = Exhibit(
         Step(features.draw, ("draw",), texts=("own",), promises=promises.FEATURES),
     ),
     presets=tuple({"own": text} for text in TEXTS),
-    of=("own", "draw"),
+    compute_fields=("own", "draw"),
     cost=3_000,
     tells=lambda params, data: origin.tell(
         model=maths.MODEL, text=params.text, second_text=data.said, kind="alignment"

@@ -75,7 +75,7 @@ EXHIBIT = Exhibit(
         Step(steps.who_asks, SET, promises={"each model asks with its own state": _asks}),
     ),
     presets=(*({"text": text} for text in SENTENCES[1:]), {"asks": "now"}),
-    of=("model", "text"),
+    compute_fields=("model", "text"),
     cost=lambda params: 20 * len(params.text),
     tells=lambda params, data: origin.tell(
         model=data.model, text=params.text, second_text=data.text, kind="alignment"

@@ -86,6 +86,6 @@ EXHIBIT = Exhibit(
         ),
     ),
     presets=({"word": "elephants"}, {"letter": "R"}, {"letter": "S"}),
-    of=("word", "p"),
+    compute_fields=("word", "p"),
     cost=30,
 )

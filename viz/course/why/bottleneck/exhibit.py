@@ -92,7 +92,7 @@ EXHIBIT = Exhibit(
         ),
     ),
     presets=(*({"word": word} for word in WORDS[1:]), {"cell": "lstm"}, {"cell": "gru"}),
-    of=("letters", "cell"),
+    compute_fields=("letters", "cell"),
     cost=lambda params: 40 * len(params.letters),
     tells=lambda params, data: origin.tell(model=data.one.model, text=params.letters),
 )
