@@ -166,7 +166,7 @@ def make_pair(
     parting = [Pair(clean, corrupted, each) for each in targets if each.token != each.against]
     if not parting:
         given = answer is not None or foil is not None
-        raise _same_answer(clean, next((each.token for each in targets), 0), given=given)
+        raise _same_answer(clean, next((each.token for each in targets), 0), has_answer=given)
     return _differing(max(parting, key=lambda pair: pair.values[0] - pair.values[1]), "logit difference")
 
 
@@ -196,21 +196,21 @@ def _column(run: Run, name: int | str) -> int:
     )
 
 
-def _differing(pair: Pair, what: str) -> Pair:
+def _differing(pair: Pair, quantity: str) -> Pair:
     """Return the pair. Raises InputError where both runs give the same number, so that nothing can be restored."""
     if pair.values[0] != pair.values[1]:
         return pair
     raise InputError(
-        f"Both sentences have the same {what}.",
+        f"Both sentences have the same {quantity}.",
         "A patch restores a part of the difference between the two.",
         "Change another word.",
     )
 
 
-def _same_answer(clean: Run, column: int, *, given: bool) -> InputError:
+def _same_answer(clean: Run, column: int, *, has_answer: bool) -> InputError:
     """Return the error of two runs without two different answers to measure."""
     model = clean.model
-    if given:
+    if has_answer:
         return InputError(
             f"Answer and foil are both “{clean.choice(column)}”.",
             "The measure is the difference between two outputs that is restored.",
@@ -444,7 +444,7 @@ def patch_grid(
 
     >>> import core
     >>> model = core.open_model("gpt-mini")
-    >>> pair = make_pair(model.run("When Mary came home,"), model.run("When John came home,"), answer=" she", foil=" he")
+    >>> pair = make_pair(model.run("When Mary came home,"), model.run("When John came home,"), answer=" she", foil=" it")
     >>> patch_grid(pair).shape, patch_grid(pair, "pattern").shape
     ((6, 5), (6, 8))
     """
