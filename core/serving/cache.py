@@ -65,8 +65,10 @@ def parts(value: object) -> Iterator[Any]:
     plain = (int, float, bool, type(None))  # most of what a chart's rows hold
     while stack:
         item = stack.pop()
+        if id(item) in seen:
+            continue
         kind = _kind(type(item))
-        if kind.passed_over or id(item) in seen:
+        if kind.passed_over:
             continue
         seen.add(id(item))
         if kind.atomic:
@@ -77,7 +79,7 @@ def parts(value: object) -> Iterator[Any]:
             continue
         yield item
         if kind.mapping:
-            stack += [part for part in item if type(part) not in plain]
+            stack += [part for part in item if type(part) not in plain and id(part) not in seen]
             stack += [part for part in item.values() if type(part) not in plain]
         elif kind.sequence:
             stack += [part for part in item if type(part) not in plain]
@@ -102,15 +104,15 @@ def weigh(value: object) -> int:
     buffers: dict[int, int] = {}
     others = 0
     for item in parts(value):
-        if isinstance(item, torch.Tensor):
+        if isinstance(item, (str, bytes, bytearray, Mapping, list, tuple, set, frozenset)):
+            others += sys.getsizeof(item)
+        elif isinstance(item, torch.Tensor):
             storage = item.untyped_storage()
             buffers[storage.data_ptr()] = max(storage.nbytes(), buffers.get(storage.data_ptr(), 0))
         elif isinstance(item, np.ndarray):
             while isinstance(item.base, np.ndarray):
                 item = item.base
             buffers[item.ctypes.data] = max(item.nbytes, buffers.get(item.ctypes.data, 0))
-        elif isinstance(item, (str, bytes, bytearray, Mapping, list, tuple, set, frozenset)):
-            others += sys.getsizeof(item)
     return sum(buffers.values()) + others
 
 

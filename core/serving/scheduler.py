@@ -74,8 +74,8 @@ class Turns:
     ...         other = threading.Thread(target=turns.take().__enter__); other.start(); other.join()
     """
 
-    AGAIN, LAG, MOST, VISITORS = 1.0, 3.0, 0.2, 1024
-    """A visitor who comes back within `AGAIN` seconds, as one who drags a slider, is due `LAG` times as late; `MOST` seconds at most. So many visitors are remembered."""
+    PAUSE, MOST, RECENT, VISITORS = 3.0, 0.2, 1.0, 1024
+    """A visitor's pause is `PAUSE` times as long as the last drawing, `MOST` seconds at most, if another visitor drew in the last `RECENT` seconds. So many visitors are remembered."""
 
     def __init__(self, patience: float = 0.1) -> None:
         self._patience, self._lock, self._thread = patience, threading.Lock(), threading.local()
@@ -101,27 +101,49 @@ class Turns:
     def drawing_turn(self, visitor: str) -> Iterator[None]:
         """Take a turn for the block that draws a visitor's page, and give it back after it; it is expected to take as long as that visitor's last one.
 
+        A visitor who comes back at once, as one who drags a slider, pauses before it, so that others are served.
         The visitor "" takes no turn, and a block inside such a block none of its own.
         """
         if not visitor or self._mine:
             yield
             return
-        with self.take(self.lag(visitor, time.monotonic())):
+        if pause := self.pause(visitor, time.monotonic()):
+            time.sleep(pause)
+        with self.take(self.last_duration(visitor)):
             begun = time.monotonic()
             try:
                 yield
             finally:
-                with self._lock:
-                    self._last[visitor] = begun, time.monotonic()
-                    self._last.move_to_end(visitor)
-                    while len(self._last) > self.VISITORS:
-                        self._last.popitem(last=False)
+                self.note_drawing(visitor, begun, time.monotonic())
 
-    def lag(self, visitor: str, now: float) -> float:
-        """Return the seconds by which a visitor who comes now lets others go first, more for one who reruns often; 0 for a newcomer."""
+    def note_drawing(self, visitor: str, begun: float, ended: float) -> None:
+        """Remember when a visitor's page was drawn last."""
         with self._lock:
-            begun, ended = self._last.get(visitor, (now, now))
-        return min((self.LAG if now - ended < self.AGAIN else 1.0) * (ended - begun), self.MOST)
+            self._last[visitor] = begun, ended
+            self._last.move_to_end(visitor)
+            while len(self._last) > self.VISITORS:
+                self._last.popitem(last=False)
+
+    def last_duration(self, visitor: str) -> float:
+        """Return the seconds that the visitor's last drawing took, `MOST` at most; 0 for a newcomer."""
+        with self._lock:
+            begun, ended = self._last.get(visitor, (0.0, 0.0))
+        return min(ended - begun, self.MOST)
+
+    def pause(self, visitor: str, now: float) -> float:
+        """Return the seconds that a visitor who comes now waits first: 0 for a newcomer, for one who is alone, and some time after the last drawing.
+
+        >>> turns = Turns()
+        >>> turns.note_drawing("a", 10.00, 10.02); turns.note_drawing("b", 10.02, 10.06)
+        >>> [round(turns.pause(*case), 3) for case in (("b", 10.07), ("b", 10.3), ("a", 10.07), ("b", 99.0), ("c", 10.07))]
+        [0.11, 0.0, 0.01, 0.0, 0.0]
+        """
+        with self._lock:
+            begun, ended = self._last.get(visitor, (-math.inf, -math.inf))
+            others = next((end for other, (_, end) in reversed(self._last.items()) if other != visitor), -math.inf)
+        if math.isinf(ended) or now - others > self.RECENT:
+            return 0.0
+        return max(0.0, ended + min(self.PAUSE * (ended - begun), self.MOST) - now)
 
     @contextmanager
     def give_up(self) -> Iterator[None]:

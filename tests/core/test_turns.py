@@ -126,20 +126,15 @@ def clock(monkeypatch):
     return now
 
 
-def test_a_page_is_due_as_much_later_as_the_last_one_took(clock):
+def test_a_page_is_expected_to_take_as_long_as_the_last_one(clock):
     turns = Turns(patience=30)
-    lags = [turns.lag("a", clock[0])]
+    durations = [turns.last_duration("a")]
     with turns.drawing_turn("a"), turns.drawing_turn("a"):  # a page, and a part of it
         clock[0] += 0.03
-    for wait in (0.0, 5.0):
-        clock[0] += wait
-        lags.append(turns.lag("a", clock[0]))
-    assert lags == pytest.approx(
-        [0.0, 3 * 0.03, 0.03]
-    )  # who comes back at once, as by dragging, lets others go first
+    assert [*durations, turns.last_duration("a")] == pytest.approx([0.0, 0.03])
 
 
-def test_a_page_that_fails_counts_and_a_lag_has_an_end(clock):
+def test_a_page_that_fails_counts_and_a_duration_has_an_end(clock):
     turns = Turns(patience=30)
 
     def fail() -> None:
@@ -149,18 +144,45 @@ def test_a_page_that_fails_counts_and_a_lag_has_an_end(clock):
 
     with pytest.raises(RuntimeError):
         fail()
-    assert turns.lag("a", clock[0]) == Turns.MOST and turns._holder is None
+    assert turns.last_duration("a") == Turns.MOST and turns._holder is None
 
 
-def test_of_two_who_wait_the_one_who_drags_goes_last(monkeypatch):
+def test_who_draws_again_and_again_pauses_for_others_but_not_alone(clock, monkeypatch):
+    turns, pauses = Turns(patience=30), []
+
+    def sleep(seconds: float) -> None:
+        pauses.append(round(seconds, 3))
+        clock[0] += seconds
+
+    monkeypatch.setattr(scheduler.time, "sleep", sleep)
+
+    def draw(visitor: str, seconds: float) -> None:
+        with turns.drawing_turn(visitor):
+            clock[0] += seconds
+
+    draw("drags", 0.05)
+    draw("drags", 0.05)
+    assert pauses == []  # nobody else is there
+    draw("other", 0.01)
+    draw("drags", 0.05)  # 0.15 after its last drawing, of which 0.01 are over
+    draw("drags", 0.5)
+    draw("drags", 0.05)  # 3 times a long drawing: the longest pause
+    assert pauses == [0.14, 0.15, Turns.MOST]
+    clock[0] += 0.3
+    draw("drags", 0.05)
+    assert len(pauses) == 3  # it came later than that
+
+
+def test_a_short_page_goes_before_a_long_one_that_came_at_the_same_time():
     turns, order = Turns(patience=30), []
-    turns._last["drags"] = (scheduler.time.monotonic() - 0.05, scheduler.time.monotonic())
+    now = scheduler.time.monotonic()
+    turns.note_drawing("long", now - 9, now - 8.9)
 
     def draw(visitor: str) -> None:
         with turns.drawing_turn(visitor):
             order.append(visitor)
 
-    threads = [threading.Thread(target=draw, args=(visitor,)) for visitor in ("drags", "comes")]
+    threads = [threading.Thread(target=draw, args=(visitor,)) for visitor in ("long", "comes")]
     with turns.drawing_turn("other"):
         for number, thread in enumerate(threads, 1):
             thread.start()
@@ -168,7 +190,7 @@ def test_of_two_who_wait_the_one_who_drags_goes_last(monkeypatch):
                 threading.Event().wait(0.001)
     for thread in threads:
         thread.join()
-    assert order == ["comes", "drags"]
+    assert order == ["comes", "long"]
 
 
 def test_nobody_takes_no_turn_and_only_the_last_visitors_are_remembered():

@@ -56,8 +56,8 @@ def read(name: str, default: T, parse: Callable[[str], T] = readable_part) -> T:
 
     Nonsense gives the nearest usable value (or the default) and a notice on the page; the link is put right.
     """
-    chosen = _choices()
-    linked, remembered = _linked(name), chosen.get(name)
+    chosen, in_link = _choices(), st.query_params.get(name)
+    linked, remembered = _choice_in_link(name, in_link, chosen), chosen.get(name)
     raw = linked if linked is not None else remembered
     if raw is None:
         return default
@@ -75,7 +75,8 @@ def read(name: str, default: T, parse: Callable[[str], T] = readable_part) -> T:
             )
         raw = _text(value)
     chosen[name] = raw
-    _link({name: raw})
+    if raw != in_link or not fits_link(raw):
+        _link({name: raw})
     if name == "text":
         selection.set_selection(text=raw)
     return value
@@ -88,8 +89,9 @@ def read_all(slug: str, start: Any, parsers: Mapping[str, Callable[[str], Any]])
 
 def peek(name: str) -> str:
     """Return the text of `name` in the link, or else in this session, unchecked; "" for none. To use the value, `read` it."""
-    linked = _linked(name)
-    return (linked if linked is not None else _choices().get(name)) or ""
+    chosen = _choices()
+    linked = _choice_in_link(name, st.query_params.get(name), chosen)
+    return (linked if linked is not None else chosen.get(name)) or ""
 
 
 def write(**values: Any) -> None:
@@ -136,7 +138,8 @@ def visit(slug: str, with_subject: bool = True) -> Iterator[None]:
 
 def begin(slug: str, with_subject: bool = True) -> None:
     """Do the first half of `visit`, before the page is drawn."""
-    chosen, linked = _choices(), {name: _linked(name) for name in st.query_params}
+    chosen = _choices()
+    linked = {name: _choice_in_link(name, raw, chosen) for name, raw in st.query_params.to_dict().items()}
     arrived = run_context.went_back() or st.session_state.get(_PAGE) != slug
     st.session_state[_BY_LINK] = {
         name for name, raw in linked.items() if raw is not None and (arrived or raw != chosen.get(name))
@@ -327,16 +330,15 @@ def _stale() -> dict[str, tuple[str | None, float]]:
     return st.session_state.setdefault(_STALE, {})
 
 
-def _linked(name: str) -> str | None:
+def _choice_in_link(name: str, raw: str | None, chosen: Mapping[str, str]) -> str | None:
     """Return the link's value, unless it is only the browser's echo of the value before the last choice.
 
     A fast second click is sent before the browser has heard of the first one's new link.
     """
-    raw = st.query_params.get(name)
+    if raw is None:
+        return None
     before, when = _stale().get(name, (None, 0.0))
-    if raw is not None and raw == before and time.monotonic() - when < _PATIENCE:
-        return _choices().get(name)
-    return raw
+    return chosen.get(name) if raw == before and time.monotonic() - when < _PATIENCE else raw
 
 
 def _link(values: dict[str, str | None]) -> None:

@@ -24,7 +24,7 @@ LETTERS = 80
 """Of a text of the visitor's that is offered again."""
 NAMES = ("text", "target", "pair")
 HEADINGS = {"fill": "A masked word", "pair": "Two texts, one after the other"}
-_TYPED, _MORE, _TAKEN = "presets.typed", "presets.more", "presets.taken"
+_TYPED, _MORE = "presets.typed", "presets.more"
 Texts = dict[str, str]
 
 
@@ -148,12 +148,7 @@ def menu(model: Model) -> None:
     """
     if kind_of(model.name) == SMALL or not fitting(model):
         return
-    st.fragment(_menu)(model, f"presets:{state.page()}")
-
-
-def _menu(model: Model, key: str) -> None:
-    if st.session_state.pop(_TAKEN, False):
-        st.rerun()
+    key = f"presets:{state.page()}"
     box = st.popover(
         "Try a sentence", icon=":material/lightbulb:", type="tertiary", key=key, on_change="rerun"
     )
@@ -218,4 +213,4 @@ def _choice(heading: str, rows: list[Preset], key: str, kind: str) -> None:
 
 def _close(key: str, choose: Callable[[], None]) -> None:
     choose()
-    st.session_state.update({key: False, _TAKEN: True})
+    st.session_state[key] = False
