@@ -116,10 +116,10 @@ class Turns:
             finally:
                 self.note_drawing(visitor, begun, time.monotonic())
 
-    def note_drawing(self, visitor: str, begun: float, ended: float) -> None:
+    def note_drawing(self, visitor: str, start: float, end: float) -> None:
         """Remember when a visitor's page was drawn last."""
         with self._lock:
-            self._last[visitor] = begun, ended
+            self._last[visitor] = start, end
             self._last.move_to_end(visitor)
             while len(self._last) > self.VISITORS:
                 self._last.popitem(last=False)
@@ -140,7 +140,9 @@ class Turns:
         """
         with self._lock:
             begun, ended = self._last.get(visitor, (-math.inf, -math.inf))
-            others = next((end for other, (_, end) in reversed(self._last.items()) if other != visitor), -math.inf)
+            others = next(
+                (end for other, (_, end) in reversed(self._last.items()) if other != visitor), -math.inf
+            )
         if math.isinf(ended) or now - others > self.RECENT:
             return 0.0
         return max(0.0, ended + min(self.PAUSE * (ended - begun), self.MOST) - now)

@@ -330,7 +330,7 @@ def _stale() -> dict[str, tuple[str | None, float]]:
     return st.session_state.setdefault(_STALE, {})
 
 
-def _choice_in_link(name: str, raw: str | None, chosen: Mapping[str, str]) -> str | None:
+def _choice_in_link(name: str, raw: str | None, choices: Mapping[str, str]) -> str | None:
     """Return the link's value, unless it is only the browser's echo of the value before the last choice.
 
     A fast second click is sent before the browser has heard of the first one's new link.
@@ -338,7 +338,7 @@ def _choice_in_link(name: str, raw: str | None, chosen: Mapping[str, str]) -> st
     if raw is None:
         return None
     before, when = _stale().get(name, (None, 0.0))
-    return chosen.get(name) if raw == before and time.monotonic() - when < _PATIENCE else raw
+    return choices.get(name) if raw == before and time.monotonic() - when < _PATIENCE else raw
 
 
 def _link(values: dict[str, str | None]) -> None:
