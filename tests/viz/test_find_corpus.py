@@ -20,7 +20,7 @@ def test_a_head_has_an_address_with_its_strongest_rows_and_controls():
     assert found is not None
     heads = found.kinds["causal"]
     test = page(**TOY, layer="1", head="0", **{"find.by": "corpus"})
-    tables = [one.value for one in test.markdown if "| from | to |" in one.value]
+    tables = [one.value for one in test.markdown if "from → to" in one.value]
     assert len(tables) == 2
     for table, rows in zip(tables, (heads.strongest[1][0], heads.deciles[1][0]), strict=True):
         assert table.count("\n") == len(rows) + 1
@@ -37,6 +37,14 @@ def test_a_head_has_an_address_with_its_strongest_rows_and_controls():
     assert heads.effect is not None and f"{signed(heads.effect[1, 0], '.3f')} nats per token" in said(test)
     test.selectbox[0].select_index(0).run()
     assert "L0.H0 on 32 passages" in said(test) and not test.exception
+    test.query_params["find.beside"] = "induction-tiny"
+    test.run()
+    pair = test.dataframe[0].value.set_index("measure")
+    own, other = (heads.measures["induction"][0, number, MEAN] for number in (0, 1))
+    row = pair.loc["induction head"]
+    assert (row["mean"], row["L0.H1"], row["difference"]) == pytest.approx(
+        (own, other, own - other), abs=1e-3
+    )
 
 
 def test_the_scatter_has_every_head_between_two_measures():
@@ -65,5 +73,5 @@ def test_tokens_are_never_markup():
     row = CorpusRow(3, 0.9, 4, 2, "<b>", (1, 2, 4), ("[x](http://a)", "|*y*", "<b>"), (0.01, 0.9, 0.05))
     table = corpus.rows_table([row])
     assert "[x](" not in table and "*y*" not in table and table.count("…") == 2
-    assert table.splitlines()[2].replace("\\|", "").count("|") == 5
-    assert 'background="rgba(91, 106, 222, 0.51)"' in table
+    assert table.splitlines()[2].replace("\\|", "").count("|") == 4
+    assert 'background="rgba(91, 106, 222, 0.63)"' in table

@@ -38,7 +38,7 @@ from viz.workspace.shared.head_ref import HeadRef
 EQUATION = r"\text{score}(\text{passage}) = \max_{i,\; j \notin \{i,\, 1\}} a_{ij}"
 SHADE = "rgba(91, 106, 222, {:.2f})"
 """The ground of a token, more opaque the larger its weight; readable under the type of both themes."""
-FAINT, DEEP = 0.02, 0.5
+FAINT, DEEP = 0.04, 0.7
 """The weight from which a token is shaded, and the opacity of weight 1."""
 IN_A_ROOM, DRAWINGS = 4, 4
 NONE = "{model} has no corpus yet: the strongest rows over many passages ship with some of the models. Choose another model, or another view."
@@ -67,7 +67,10 @@ def show(measured: Mapping[str, HeadHabits], head: Head, text: str) -> ViewConte
                 f"## {head.place} :gray[{literal(head.model)}]: {literal(pool.habit(head))}", width="content"
             )
             tiles.opened(head, "Test it on your drawing" if sees else "Test it on your text")
+        other = _other_head(head)
         scores = statistics(heads, layer, number)
+        if other is not None:
+            scores = with_other(scores, head, *other)
         left, right = st.columns([3, 2], gap="large")
         with left:
             page_parts.dataframe(scores, hide_index=True, height="content", key="find.corpus.scores")
@@ -80,7 +83,7 @@ def show(measured: Mapping[str, HeadHabits], head: Head, text: str) -> ViewConte
         if sees:
             _drawings(head, strongest)
         else:
-            st.markdown(rows_table(strongest[:IN_A_ROOM] if state.presenting() else strongest))
+            _tables(head, strongest, other)
         if not state.presenting():
             st.markdown("#### One passage of each tenth")
             st.caption(
@@ -126,6 +129,60 @@ def _choice(measured: Mapping[str, HeadHabits], head: Head, text: str) -> None:
             on_change=choose,
             width=320,
         )
+
+
+def _other_head(head: Head) -> tuple[Head, HeadCorpus] | None:
+    """Offer a second head, of this model or of another that has a corpus; None where none is chosen."""
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium", key="find.corpus.other"):
+        model = controls.select(
+            "Beside a head of",
+            ["", *pool.with_corpus()],
+            "find.beside",
+            "",
+            lambda name: name or "no other head",
+        )
+        found, _ = pool.corpus(model) if model else (None, "")
+        if found is None:
+            return None
+        heads = {
+            f"{kind} {head_name(layer, number)}": HeadRef(kind, int(layer), int(number))
+            for kind, one in found.kinds.items()
+            for layer, number in np.ndindex(*one.shape)
+            if (model, kind, layer, number)
+            != (head.model, head.place.kind, head.place.layer, head.place.head)
+        }
+        if not heads:
+            return None
+        place = heads[controls.select("Which head", list(heads), "find.beside_head", next(iter(heads)))]
+        return Head(model, place), found.kinds[place.kind]
+
+
+def with_other(scores: pd.DataFrame, head: Head, other: Head, others: HeadCorpus) -> pd.DataFrame:
+    """Return the scores with those of another head, and the differences."""
+    means = {
+        MEASURES[name]: values[other.place.layer, other.place.head, MEAN]
+        for name, values in others.measures.items()
+    }
+    second = np.array([means.get(name, np.nan) for name in scores["measure"]])
+    name = str(other.place) if other.model == head.model else f"{other.place} {other.model}"
+    scores = scores.copy()
+    scores.insert(2, name, second.round(3))
+    scores.insert(3, "difference", (scores["mean"] - second).round(3))
+    return scores
+
+
+def _tables(head: Head, strongest: Sequence[CorpusRow], other: tuple[Head, HeadCorpus] | None) -> None:
+    """Draw the strongest rows of the head, and of another at its right."""
+    n = IN_A_ROOM if state.presenting() else len(strongest)
+    if other is None:
+        st.markdown(rows_table(strongest[:n]))
+        return
+    second, corpus = other
+    sides = (head, strongest), (second, corpus.strongest[second.place.layer][second.place.head])
+    for column, (one, rows) in zip(st.columns(2, gap="medium"), sides, strict=True):
+        with column:
+            st.markdown(f"**{one.place}** :gray[{literal(one.model)}]")
+            st.markdown(rows_table(rows[:n]))
 
 
 def statistics(heads: HeadCorpus, layer: int, head: int) -> pd.DataFrame:
@@ -180,12 +237,12 @@ def _tokens(title: str, tokens: Sequence[TokenWeight]) -> None:
 def rows_table(rows: Sequence[CorpusRow], *, tenths: bool = False) -> str:
     """Return rows of attention as a Markdown table: the weight, the query, the key, and the tokens around them shaded by their weights."""
     first = "tenth | " if tenths else ""
-    lines = [f"| {first}weight | from | to | tokens |", "|" + ":--|" * (5 if tenths else 4)]
+    lines = [f"| {first}weight | from → to | tokens |", "|" + ":--|" * (4 if tenths else 3)]
     for number, row in enumerate(rows):
         place = f"{_tenth(number, len(rows))} | " if tenths else ""
         key = row.tokens[row.positions.index(row.key)]
         lines.append(
-            f"| {place}{percent(row.weight)} | **{_word(row.query_token)}** | {_word(key)} | {row_tokens(row)} |"
+            f"| {place}{percent(row.weight)} | **{_word(row.query_token)}** → {_word(key)} | {row_tokens(row)} |"
         )
     return "\n".join(lines)
 
@@ -215,7 +272,7 @@ def row_tokens(row: CorpusRow) -> str:
 def _chip(token: str, weight: float) -> str:
     if weight < FAINT:
         return _word(token)
-    return f':color[{_word(token)}]{{background="{SHADE.format(DEEP * weight + 0.06)}"}}'
+    return f':color[{_word(token)}]{{background="{SHADE.format(DEEP * weight)}"}}'
 
 
 def _word(token: str) -> str:

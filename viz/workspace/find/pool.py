@@ -326,6 +326,11 @@ def corpus(model: str) -> tuple[ModelCorpus | None, str]:
         return None, str(error)
 
 
+def with_corpus() -> list[str]:
+    """Return the models that have a corpus."""
+    return [name for name in tasks.usable() if input_hints.is_shipped(name) and corpus_path(name).is_file()]
+
+
 @lru_cache(MODELS_AT_HAND)
 def _corpus(model: str, _: int) -> ModelCorpus | None:
     """Return the corpus of a model; the time of its file is part of the key of the cache."""

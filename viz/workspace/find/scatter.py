@@ -93,6 +93,7 @@ def show(measured: Mapping[str, HeadHabits], head: Head, text: str) -> ViewConte
             hide_index=True,
             height=320,
             key="find.scatter.scores",
+            column_config={"measure": st.column_config.TextColumn(width=176)},
         )
         if corpus and not state.presenting():
             st.button(
