@@ -26,6 +26,7 @@ from core.analysis.attribution.patching import (
     Pair,
     head_patch,
     make_pair,
+    patch_grid,
     position_patch,
     restored_share,
 )
@@ -36,6 +37,7 @@ from core.model import Model
 from core.run import Run
 from core.serving.engine import Engine
 from viz.labels import head_name
+from viz.number_text import signed
 from viz.workspace.importance import page as importance
 from viz.workspace.importance import work
 from viz.workspace.shared import target_picker
@@ -218,6 +220,31 @@ def test_a_patch_restores_what_the_core_says(engine):
         ],
         atol=1e-4,
     )
+
+
+def test_position_answer_foil_and_quantity_are_chosen(engine):
+    reader = engine.open("tiny-gpt")
+    clean, corrupted = reader.run(TEXT), reader.run("a b c d e g")
+    assert len(clean.ids) == len(corrupted.ids), "the texts of this test"
+    link = {
+        "model": "tiny-gpt",
+        "text": TEXT,
+        "importance__by": "patch",
+        "importance__other": "a b c d e g",
+    }
+    chosen = {
+        "importance__patch__row": "4",
+        "importance__patch__answer": "40",
+        "importance__patch__foil": "7",
+    }
+    pair = make_pair(clean, corrupted, 4, 40, 7)
+    for part, over in (("pattern", "pattern"), ("ffn", "ffn")):
+        test = page(importance__part=part, **link, **chosen)
+        np.testing.assert_allclose(picture(test)[1], patch_grid(pair, over), atol=1e-4)
+        assert f"(logit difference {signed(pair.values[0], '+.2f')}" in said(test)
+    test = page(**link, **chosen, importance__patch__words="was the")
+    words = make_pair(clean, corrupted, 4, reader.token_id("was"), reader.token_id("the"))
+    np.testing.assert_allclose(picture(test)[1], patch_grid(words), atol=1e-4)
 
 
 def test_sentences_that_cannot_be_patched_are_told(engine):

@@ -106,11 +106,11 @@ def test_what_is_patched_is_what_two_plain_runs_want(model: str, clean: str, oth
     columns = [str(place) for place in range(n)]
     said = patch._places_said(pair, shares, columns)
     assert (
-        f"entering layer 0 it sits most at “{int(shares[0].argmax())}” ({percent(shares[0].max())} restored)"
+        f"entering layer 0 it is mostly at “{int(shares[0].argmax())}” ({percent(shares[0].max())} restored)"
         in said
         and int(shares[0].argmax()) in differ
     )
-    assert (f"entering layer 1 it sits most at “{int(shares[1].argmax())}”" in said) == (
+    assert (f"entering layer 1 it is mostly at “{int(shares[1].argmax())}”" in said) == (
         shares[0].argmax() != shares[1].argmax()
     )
     assert len(differ) > 1 or (
@@ -127,8 +127,20 @@ def test_what_is_patched_is_what_two_plain_runs_want(model: str, clean: str, oth
     )
     assert (
         f"The head that restores most is L0.H{int(heads.argmax())}: {percent(heads.max())}"
-        in patch._heads_said(pair, heads)
+        in patch._heads_said(pair, heads, [])
     )
+
+
+def test_the_view_opens_with_two_texts_that_fit_the_model():
+    """The model ranks the answer first in the text that it opens with and the foil in the other, as measured."""
+    for name, text in (("bert-mini", "The cat sat on the [MASK]."), ("gpt-mini", "Nothing at all")):
+        model = core.open_model(name)
+        clean = model.run(patch.opening(model, text))
+        ours = dict(patch.PAIRS[clean.kinds[-1]])
+        pair = make_pair(clean, model.run(patch._partner(clean, clean.side.text, ours)))
+        assert clean.side.text in ours and pair.values[0] > 0 > pair.values[1]
+        tops = [run.scores[pair.target.row].argmax() for run in (pair.clean, pair.corrupted)]
+        assert tops == [pair.target.token, pair.target.against]
 
 
 # ---- Inside

@@ -24,7 +24,7 @@ from core.analysis.attribution.target_token import OutputTarget, blank_rows, out
 from core.analysis.residual.ripple import changeable_spans, changed_texts, replacements, same_token_count
 from core.errors import InputError
 from core.model import Model
-from core.models import ENTERS
+from core.models import ENTERS, Family, Kind
 from core.run import Run
 from core.trace import Edit
 
@@ -153,7 +153,9 @@ def make_pair(
     if clean.model.main_output == "score":
         return _differing(Pair(clean, corrupted, output_target(clean, 0, 0)), "score")
     token, against = (None if each is None else _column(clean, each) for each in (answer, foil))
-    rows = _rows(clean, corrupted, last=answer is not None) if row is None else [row]
+    model, rows = clean.model, measured_rows(clean, corrupted) if row is None else [row]
+    if row is None and answer is not None and model.spec.writes and not model.spec.has_source:
+        rows = [place for place in rows if place == clean.side.n_real - 1] or rows
     clean_top, top = (run.scores.argmax(-1) for run in (clean, corrupted))
     targets = [
         OutputTarget(
@@ -170,15 +172,29 @@ def make_pair(
     return _differing(max(parting, key=lambda pair: pair.values[0] - pair.values[1]), "logit difference")
 
 
-def _rows(clean: Run, corrupted: Run, *, last: bool) -> list[int]:
-    """Return the rows at which a pair may be measured; of a decoder that reads one text only the `last`, if so."""
+def measured_rows(clean: Run, corrupted: Run) -> list[int]:
+    """Return the rows of the scores at which a pair may be measured: blanks where there are any, else those that can be a target and read the same word."""
     model = clean.model
-    if last and model.main_output == "logits" and not model.spec.framed and not model.spec.has_source:
-        return [clean.side.n_real - 1]
     at_words = model.spec.framed and model.main_output in ("logits", "tags")
     return blank_rows(clean) or [
         place for place in target_rows(clean) if not at_words or clean.ids[place] == corrupted.ids[place]
     ]
+
+
+def nearest_pair(clean: Run, corrupted: Run) -> Pair | None:
+    """Return a pair of two runs that rank the same output first at every row: that one against the one which gains most on it in the corrupted run.
+
+    It is measured at the row where this gain is largest; None where the runs give the same scores.
+    """
+    best, largest = None, 0.0
+    for row in measured_rows(clean, corrupted):
+        one, other = (run.scores[row].astype(np.float64) for run in (clean, corrupted))
+        token = int(one.argmax())
+        among = np.argsort(-other)[:NEAR]
+        gains = (other[among] - one[among]) - (other[token] - one[token])
+        if gains.max() > largest:
+            best, largest = OutputTarget(row, token, int(among[gains.argmax()])), float(gains.max())
+    return None if best is None else Pair(clean, corrupted, best)
 
 
 def _column(run: Run, name: int | str) -> int:
@@ -236,6 +252,8 @@ def _same_answer(clean: Run, column: int, *, has_answer: bool) -> InputError:
     )
 
 
+NEAR = 20
+"""So many of the outputs that a run ranks first are compared with the first of another run."""
 SWAPS = (
     ("Mary", "John"),
     ("he", "she"),
@@ -261,7 +279,7 @@ BATCH_SIZE = 16
 def corrupted_text(model: Model, text: str, target: str | None = None, first: Sequence[str] = ()) -> str:
     """Find a text with one word changed for which the model expects another word, by measuring; "" where none of those tried does.
 
-    Groups are tried in turn, each in one batch: those of `first`; a repeated name of the text as another name of it, where the model then answers
+    The answer ranks first in the text itself and the foil in the other; of a group the pair in which both are clearest is taken. Groups are tried in turn, each in one batch: those of `first`; a repeated name of the text as another name of it, where the model then answers
     with these names (When Mary and John ..., John gave a drink to); words of `SWAPS`; such a name without regard to
     the answer; any word as another (`ripple.changed_texts`). All have as many tokens as the text.
     """
@@ -301,7 +319,7 @@ def corrupted_text(model: Model, text: str, target: str | None = None, first: Se
         if answers:
             pairs = [pair for pair in pairs if _words(pair) <= set(answers)]
         if pairs:
-            best = pairs[0].corrupted
+            best = max(pairs, key=lambda pair: min(pair.values[0], -pair.values[1])).corrupted
             return (best.source or best.side).text
     return ""
 
@@ -369,22 +387,20 @@ class PatchGrid:
                 "Choose one of them.",
             )
         model, spec = pair.clean.model, pair.clean.model.spec
-        kinds = spec.kinds_of(model.config)
+        kinds = [each for each in spec.kinds_of(model.config) if each.layered]
         self.pair, self.over, self._stack = pair, over, stack or next(iter(spec.stacks.values()), "")
-        if over in ("resid", "ffn"):
-            kinds = sorted(kinds, key=lambda each: each.stack == self._stack)
-            self.n_layers = spec.depth(model.config, self._stack) if self._stack else 0
-        else:
-            kinds = kinds if kind is None else (spec.kind(kind),)
-            self.n_layers = kinds[-1].n_layers(model.config) if kinds else 0
-        if kinds:
-            self._kind = kinds[-1]
-        if not kinds or not self.n_layers or not pair.clean.trace.has_visited(self._path(0)):
+        if over not in quantities(pair.clean):
             raise InputError(
                 f"{model.name} has no {QUANTITIES[over]} in layers.",
                 "Patched is a value that each of its layers computes.",
                 f"Choose another of {', '.join(QUANTITIES)}.",
             )
+        if over in ("resid", "ffn"):
+            self._kind = max(kinds, key=lambda each: each.stack == self._stack)
+            self.n_layers = spec.depth(model.config, self._stack)
+        else:
+            self._kind = kinds[-1] if kind is None else spec.kind(kind)
+            self.n_layers = self._kind.n_layers(model.config)
         shape = _tensor(pair.clean, self._path(0)).shape
         n = shape[0 if over in BY_POSITION else 1]
         wrong = [place for place in positions or () if not -n <= place < n]
@@ -421,10 +437,24 @@ class PatchGrid:
         return LayerEdits(run.model, text, self._kind.name, target=target, pair=run.side.pair)
 
     def _path(self, layer: int) -> str:
-        if self.over in ("resid", "ffn"):
-            leaf = self.pair.clean.model.spec.stream[0] if self.over == "resid" else "ffn.out"
-            return f"{self._stack}.{layer}.{leaf}"
-        return self._kind.path(layer, "out" if self.over == "attn" else self.over)
+        return _path(self.pair.clean.model.spec, self.over, self._stack, self._kind, layer)
+
+
+def _path(spec: Family, over: str, stack: str, kind: Kind, layer: int) -> str:
+    """Return the path of a quantity in a layer."""
+    if over in ("resid", "ffn"):
+        return f"{stack}.{layer}.{spec.stream[0] if over == 'resid' else 'ffn.out'}"
+    return kind.path(layer, "out" if over == "attn" else over)
+
+
+def quantities(run: Run) -> tuple[str, ...]:
+    """Return those of `QUANTITIES` that the layers of the run's model compute."""
+    spec = run.model.spec
+    kinds = [each for each in spec.kinds_of(run.model.config) if each.layered]
+    stack = next(iter(spec.stacks.values()), "")
+    return tuple(
+        over for over in QUANTITIES if kinds and run.trace.has_visited(_path(spec, over, stack, kinds[-1], 0))
+    )
 
 
 def patch_grid(

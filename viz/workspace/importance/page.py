@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -12,6 +13,7 @@ from core.analysis.attribution.ablation_sweep import ModelInput
 from core.analysis.attribution.one_layer import LayerEdits
 from core.analysis.attribution.target_token import OutputTarget, default_row, output_target
 from core.errors import InputError
+from core.model import Model
 from core.run import Run
 from viz.instruments.kit import origin
 from viz.instruments.picture import patches
@@ -55,8 +57,8 @@ ONE = {
     "score": "For the score",
 }
 """The first view of a fine-tuned model, by its output."""
-EACH = {"words": lambda _: 1.0, "patch": lambda model: float(model.config.n_layers)}
-"""Runs that a view makes for every token: the token taken away; one of its vectors put back, in every layer."""
+EACH = {"words": lambda _: 1.0, "patch": lambda model: model.config.n_layers / 2}
+"""Runs that a view makes for every token: the token taken away; one of its vectors put back, in every layer from there on."""
 SHOW = {"many": many.show, "words": words.show, "patch": patch.show}
 
 
@@ -128,6 +130,11 @@ def compute(p: Params) -> Swept:
     return Swept(asked, before, effects, guesses)
 
 
+def _opening(by: str) -> Callable[[Model, str], str]:
+    """Return what gives the text that a model opens with: for patches, where the visitor chose none, one that was measured to fit it."""
+    return patch.opening if by == "patch" and not state.peek("text") else lambda _, text: text
+
+
 def page() -> None:
     page_parts.title(PAGE)
     by = state.read("importance.by", "heads", state.one_of(list(VIEWS), "heads"))
@@ -137,6 +144,7 @@ def page() -> None:
         takes_translation=True,
         runs=toolbar.heads if by == "heads" else toolbar.once,
         each=EACH.get(by, lambda _: 0.0),
+        opening=_opening(by),
     )
     if bench is None:
         return

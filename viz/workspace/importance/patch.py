@@ -2,33 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
-from core.analysis.attribution import ablation_sweep
 from core.analysis.attribution.patching import (
     BATCH_SIZE,
-    KEEP,
+    BY_HEAD,
+    QUANTITIES,
     Pair,
+    PatchGrid,
     corrupted_text,
-    head_patch,
+    kept_values,
     make_pair,
-    position_patch,
-    restored_share,
+    measured_rows,
+    nearest_pair,
+    quantities,
 )
+from core.analysis.attribution.target_token import OutputTarget
 from core.analysis.residual.ripple import changed_text
+from core.analysis.task_outputs import chances
 from core.errors import InputError
+from core.model import Model
 from core.run import Run
 from viz.instruments import heatmap
 from viz.instruments.picture import patches
 from viz.labels import head_name, literal, percent
 from viz.number_text import signed, true_minus
-from viz.shell import state
+from viz.shell import notices, state
 from viz.shell.pages import Page
 from viz.widgets import controls, doodle, engine_client, page_parts
 from viz.widgets.export import Labelled
@@ -49,24 +55,28 @@ PAIRS = {
     ),
     "self": (("The girl lost [MASK] hat.", "The boy lost [MASK] hat."),),
 }
-PARTS = {"places": "Layer by position", "heads": "Layer by head"}
+PARTS = {"places": "resid", "attn": "attn", "ffn": "ffn", "heads": "heads", "pattern": "pattern"}
+"""The quantities of the core by their names in links."""
 SIDES = {"encoder": "The text that is read", "decoder": "The translation"}
 OTHER = 132
 """Pixels of the canvas for the other drawing."""
 LOOKING = (
-    "The second drawing runs through the model, but one value is taken from the run of the first: the vector at one position as it enters a layer, or the output of one head. "
-    "If the answer turns into the first drawing's, the difference passed through there. 1 means that all of the logit difference is restored, 0 nothing, below 0 that the patch pushes the other way.\n\n"
-    "Entering layer 0 the difference can only be at patches that differ, and the class token is the same in both. Higher up it moves to where the class is read: the class token. A run patched "
-    "with itself stays the same, to the last bit (tested)."
+    "The second {what} runs through the model, but one value is taken from the run of the first: of one position the residual stream as it enters a layer, or what attention or the feed-forward network adds there; or the output or the attention pattern of one head. "
+    "If the answer turns into the first {what}'s, the difference passed through there. 1 means that all of the logit difference is restored, 0 nothing, below 0 that the patch pushes the other way.\n\n"
+    "{layers} A run patched with itself stays the same, to the last bit (tested)."
 )
+LAYERS = {
+    "drawing": "In the residual stream that enters layer 0 the difference can only be at patches that differ, and the class token is the same in both. Higher up it moves to where the class is read: the class token.",
+    "sentence": "In the residual stream that enters layer 0 the difference can only be at the changed word: where one word differs, its cell is 1 and every other is 0. In higher layers it moves to the position that predicts the next word.",
+}
 RESTORED = r"\text{restored} = \frac{d_{\text{patched}} - d_{\text{corrupted}}}{d_{\text{clean}} - d_{\text{corrupted}}}, \qquad d = \text{logit}(a) - \text{logit}(b)"
 CODE = """import core
-from core.analysis.attribution.patching import position_patch, head_patch, make_pair, restored_share
+from core.analysis import make_pair, patch_grid
 
 model = core.open_model({model!r})
 clean, corrupted = (model.run(text{target}) for text in ({text!r}, {other!r}))
-pair = make_pair(clean, corrupted)
-print(restored_share(pair, position_patch(pair, {stack!r}, 0, 1)), restored_share(pair, head_patch(pair, {kind!r}, 0, 0)))"""
+pair = make_pair(clean, corrupted{asked})
+print(patch_grid(pair, {over!r}{where}).round(2))   # {axes}"""
 
 
 def show(page: Page, params: Any, run: Run) -> None:
@@ -85,88 +95,169 @@ def show(page: Page, params: Any, run: Run) -> None:
         )
         if picture
         else controls.text(
-            "The other sentence, with a word changed",
-            "importance.other",
-            _partner(params, run, offered),
+            "The other sentence, with a word changed", "importance.other", _partner(run, params.text, offered)
         )
     )
+    with st.container(horizontal=True, gap="medium"):
+        _offer(offered, params.text)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        what = controls.segmented(
+        part = controls.segmented(
             "What is patched",
-            tuple(PARTS),
+            [part for part, over in PARTS.items() if over in quantities(run)],
             "importance.part",
             "places",
-            lambda part: PARTS[part].replace("position", "patch") if picture else PARTS[part],
-            quiet=True,
+            lambda each: target_picker.begin(QUANTITIES[PARTS[each]]),
         )
+        over = PARTS[part]
         side = (
             controls.segmented(
                 "Where", tuple(SIDES), "importance.side", "encoder", SIDES.__getitem__, quiet=True
             )
-            if run.source and what == "places"
+            if run.source and over in ("resid", "ffn")
             else None
         )
-        _offer(offered, params.text)
+        kind = run.kinds[-1] if over in ("resid", "ffn") else heads.kind_of(run)
+    stacks = run.model.spec.stacks
+    where = {"stack": stacks[side or next(iter(stacks))]} if over in ("resid", "ffn") else {"kind": kind}
     try:
-        clean = engine_client.run(params.model, params.text, target=run.target_text, keep=KEEP)
-        corrupted = engine_client.run(params.model, other, target=run.target_text, keep=KEEP)
-        pair = make_pair(clean, corrupted)
+        clean = engine_client.run(params.model, params.text, target=run.target_text, keep=kept_values(over))
+        corrupted = engine_client.run(
+            params.model, other, target=run.target_text, keep=(run.model.main_output,)
+        )
+        pair = _pair(clean, corrupted)
+        grid = PatchGrid(pair, over, **where)
     except InputError as error:
         st.text(f"{error.wrong} {error.rule} {error.remedy}")
         return
-    stack = run.model.spec.stacks[side or next(iter(run.model.spec.stacks))]
-    key = (params.model, params.text, other, run.target_text)
-    if what == "places":
-        columns = _columns(pair, side)
-        depth = run.model.spec.depth(run.model.config, stack)
-        short(run, len(columns), depth)
-        shares = _swept(
-            [(key, stack, layer, place) for layer in range(depth) for place in range(len(columns))],
-            lambda _, *at: position_patch(pair, *at),
-            pair,
-            cost(run),
-        )
-        _picture(
-            shares.reshape(-1, len(columns)), columns, "place", f"importance.patch.{stack}", picture and run
-        )
-        page_parts.summary(_places_said(pair, shares.reshape(-1, len(columns)), columns), "patching")
-    else:
-        kind = heads.kind_of(run)
-        shares = _swept(
-            [(key, kind, *place) for place in ablation_sweep.all_heads(run.model, kind)],
-            lambda _, *at: head_patch(pair, *at),
-            pair,
-            cost(run),
-        )
-        columns = [f"H{head}" for head in range(run.model.config.n_heads)]
-        _picture(shares.reshape(-1, len(columns)), columns, "head", f"importance.patch.{kind}")
-        page_parts.summary(_heads_said(pair, shares.reshape(-1, len(columns))), "patching")
-    _folds(page, params, run, pair, other, stack, shares.reshape(-1, len(columns)), columns)
-
-
-def _swept(places: list[tuple[Any, ...]], edit: Callable[..., Any], pair: Pair, price: float) -> np.ndarray:
-    """Return the share that each patch restores, in the order of the positions."""
-    return np.array(
+    by_head = over in BY_HEAD
+    columns = [f"H{head}" for head in grid.columns] if by_head else _columns(pair, side)
+    if not by_head:
+        short(run, len(columns), grid.n_layers / 2)
+    key = (params.model, params.text, other, run.target_text, pair.target, over, *where.values())
+    price = cost(run) * len(columns) / 2
+    shares = np.stack(
         each(
             [
-                (("importance.patch", *at), partial(lambda at: restored_share(pair, edit(*at)), at))
-                for at in places
+                (("importance.patch", *key, layer), partial(grid.restored, layer))
+                for layer in range(grid.n_layers)
             ],
             price,
-            "Patching:",
+            f"Patching the {QUANTITIES[over]}: layer",
         )
     )
+    _picture(
+        shares,
+        columns,
+        "head" if by_head else "position",
+        f"importance.patch.{over}.{next(iter(where.values()))}",
+        picture and not by_head and run,
+    )
+    told = _heads_said if by_head else _places_said if over == "resid" else _outputs_said
+    page_parts.summary(told(pair, shares, columns), "patching")
+    _folds(page, params, run, pair, other, over, where, shares, columns)
 
 
-def _partner(params: Any, run: Run, offered: dict[str, str]) -> str:
-    """Return a sentence that makes the model expect another word, as measured; where none does, one with as many tokens, and the page says why it is of no use."""
-    first = [offered[params.text]] if params.text in offered else []
-    found = engine_client.submit(
-        ("importance.partner", params.model, params.text, run.target_text),
-        lambda: corrupted_text(run.model, params.text, run.target_text, first),
+def _pair(clean: Run, corrupted: Run) -> Pair:
+    """Draw the choice of the position, the answer and the foil, and return the pair. Raises InputError where nothing could be restored."""
+    identity = (*target_picker.run_identity(clean), *target_picker.run_identity(corrupted))
+    names = ("row", "answer", "foil", "words")
+    target_picker.forget("importance.patch.pair", identity, *(f"importance.patch.{name}" for name in names))
+    try:
+        found = make_pair(clean, corrupted)
+    except InputError:
+        near = nearest_pair(clean, corrupted) if len(clean.ids) == len(corrupted.ids) else None
+        if near is None or clean.model.main_output == "score":
+            raise
+        found = near
+    if clean.model.main_output == "score":
+        return found
+    model, first = clean.model, found.target
+    words = model.main_output == "logits"
+    spots = st.columns([2, 1, 1, 1] if words else 2 if model.whole_input else [2, 1, 1])
+    row = first.row
+    if not model.whole_input:
+        rows = [
+            at for at in measured_rows(clean, corrupted) if (clean.scores[at] != corrupted.scores[at]).any()
+        ]
+        with spots[0]:
+            row = controls.select(
+                "Measured at position",
+                rows,
+                "importance.patch.row",
+                row,
+                lambda at: target_picker.place(clean, at),
+            )
+    if row != first.row:
+        first = _at_row(clean, corrupted, row)
+    spots = spots if model.whole_input else spots[1:]
+    answer = _choice("Answer", clean, row, "answer", first.token, spots[0])
+    foil = _choice("Foil", corrupted, row, "foil", first.against or 0, spots[1])
+    if words:
+        with spots[2]:
+            typed = controls.text(
+                "Or two other words", "importance.patch.words", "", placeholder="answer foil, as in: she he"
+            ).split()
+        ids, lists = [], "The words in the lists are measured."
+        try:
+            ids = [model.token_id(word) for word in typed]
+        except InputError as error:
+            notices.show_in_area(error.wrong, error.rule, lists)
+        if len(ids) not in (0, 2):
+            notices.show_in_area(
+                "Two words are compared.", "The first is the answer, the second the foil.", lists
+            )
+        answer, foil = ids if len(ids) == 2 else (answer, foil)
+    return make_pair(clean, corrupted, row, answer, foil)
+
+
+def _at_row(clean: Run, corrupted: Run, row: int) -> OutputTarget:
+    """Return what the two runs rank first at a row; where that is one output, the second of the corrupted run is the foil."""
+    token, foil, second = int(clean.scores[row].argmax()), *np.argsort(-corrupted.scores[row])[:2].tolist()
+    return OutputTarget(row, token, second if foil == token else foil)
+
+
+def _choice(label: str, run: Run, row: int, name: str, default: int, spot: DeltaGenerator) -> int:
+    """Draw the choice among the outputs that a run ranks first at a row, and the one that the link names, and return it."""
+    shares = chances(run.model, run.scores[row])
+    linked = state.read(f"importance.patch.{name}", default, state.whole_number(0, len(shares) - 1))
+    best = [int(index) for index in np.argsort(-shares, kind="stable")[: target_picker.GUESSES]]
+    with spot:
+        return controls.select(
+            label,
+            list(dict.fromkeys([default, *best, linked])),
+            f"importance.patch.{name}",
+            default,
+            lambda index: f"{target_picker.choice_name(run, index)}  {percent(shares[index])}",
+        )
+
+
+def opening(model: Model, text: str) -> str:
+    """Return the text that the view opens with: the first of ours, or else `text`, for which another was measured that makes the model answer differently."""
+    if patches.reads_patches(model) or not model.has_scores:
+        return text
+    ours = dict(PAIRS[model.spec.kinds_of(model.config)[-1].name])
+    for each_text in (*ours, text):
+        with suppress(InputError):
+            if _measured_partner(
+                target_picker.fixed(model.name, each_text, None, (model.main_output,)), each_text, ours
+            ):
+                return each_text
+    return text
+
+
+def _partner(run: Run, text: str, offered: dict[str, str]) -> str:
+    """Return a sentence that makes the model expect another word, as measured; where none does, one with as many tokens."""
+    return _measured_partner(run, text, offered) or changed_text(run.model, text)
+
+
+def _measured_partner(run: Run, text: str, offered: dict[str, str]) -> str:
+    """Return a sentence that makes the model expect another word, as measured; "" where none does."""
+    first = [offered[text]] if text in offered else []
+    return engine_client.submit(
+        ("importance.partner", run.model.name, text, run.target_text),
+        lambda: corrupted_text(run.model, text, run.target_text, first),
         2 * BATCH_SIZE * cost(run),
     )
-    return found or changed_text(run.model, params.text)
 
 
 def _what(run: Run) -> str:
@@ -244,11 +335,16 @@ def _words(pair: Pair) -> tuple[str, str]:
 
 def _difference(pair: Pair) -> str:
     (a, b), (clean, corrupted) = _words(pair), pair.values
-    if pair.clean.model.is_classifier:
-        return f"The first {_what(pair.clean)} is classified as “{a}”, the other as “{b}” (logit difference {signed(clean, '+.2f')} and {signed(corrupted, '+.2f')})."
+    numbers = f"(logit difference {signed(clean, '+.2f')} and {signed(corrupted, '+.2f')})"
+    what = _what(pair.clean)
     if pair.clean.model.main_output == "score":
         return f"The score of the first sentence is {signed(clean)}, of the other {signed(corrupted)}."
-    return f"{target_picker.begin(target_picker.position_phrase(pair.clean, pair.target.row))} the first sentence favours “{a}”, the other “{b}” (logit difference {signed(clean, '+.2f')} and {signed(corrupted, '+.2f')})."
+    where = "" if pair.clean.model.whole_input else target_picker.position_phrase(pair.clean, pair.target.row)
+    if not clean > 0 > corrupted:
+        return f"{target_picker.begin(f'{where} the'.strip())} {what}s differ in how much the model favours “{a}” over “{b}” {numbers}."
+    if pair.clean.model.is_classifier:
+        return f"The first {what} is classified as “{a}”, the other as “{b}” {numbers}."
+    return f"{target_picker.begin(where)} the first sentence favours “{a}”, the other “{b}” {numbers}."
 
 
 def _places_said(pair: Pair, shares: np.ndarray, columns: list[str]) -> str:
@@ -261,7 +357,12 @@ def _places_said(pair: Pair, shares: np.ndarray, columns: list[str]) -> str:
     return f"{_difference(pair)} Where the difference is represented: {'; '.join(told)}."
 
 
-def _heads_said(pair: Pair, shares: np.ndarray) -> str:
+def _outputs_said(pair: Pair, shares: np.ndarray, columns: list[str]) -> str:
+    layer, column = (int(i) for i in np.unravel_index(int(shares.argmax()), shares.shape))
+    return f"{_difference(pair)} Most is restored by layer {layer} at “{columns[column]}”: {percent(shares[layer, column])} of the logit difference; all cells alone, added up: {percent(shares.sum())}."
+
+
+def _heads_said(pair: Pair, shares: np.ndarray, _: list[str]) -> str:
     layer, head = (int(i) for i in np.unravel_index(int(shares.argmax()), shares.shape))
     return f"{_difference(pair)} The head that restores most is {head_name(layer, head)}: {percent(shares[layer, head])} of the logit difference; all heads alone, added up: {percent(shares.sum())}."
 
@@ -272,7 +373,8 @@ def _folds(
     run: Run,
     pair: Pair,
     other: str,
-    stack: str,
+    over: str,
+    where: dict[str, str],
     shares: np.ndarray,
     columns: list[str],
 ) -> None:
@@ -287,14 +389,7 @@ def _folds(
             )
     with page_parts.fold(page_parts.LOOKING, "importance.patch.looking") as fold:
         if fold.open:
-            st.markdown(
-                LOOKING
-                if patches.reads_patches(run.model)
-                else "The second sentence runs through the model, but one value is taken from the run of the first: the vector at one position as it enters a layer, or the output of one head. "
-                "If the answer turns into the first sentence's, the difference passed through there. 1 means that all of the logit difference is restored, 0 nothing, below 0 that the patch pushes the other way.\n\n"
-                "Entering layer 0 the difference can only be at the changed word: where one word differs, its cell is 1 and every other is 0. In higher layers it moves to the position that predicts the next word. A "
-                "run patched with itself stays the same, to the last bit (tested)."
-            )
+            st.markdown(LOOKING.format(what=_what(run), layers=LAYERS[_what(run)]))
     page_parts.sources_fold(page)
     page_parts.table_fold(
         lambda: pd.DataFrame(
@@ -304,11 +399,19 @@ def _folds(
         ),
         "importance.patch",
     )
-    layers = [f"L{layer}" for layer in range(len(shares))]
-    across = "head" if columns[0] == "H0" and len(columns) == run.model.config.n_heads else "position"
-    target = "" if run.source is None else f", target={run.target_text!r}"
+    layers, across = [f"L{layer}" for layer in range(len(shares))], "head" if over in BY_HEAD else "position"
+    measured = pair.target
     code = CODE.format(
-        model=params.model, text=params.text, other=other, target=target, stack=stack, kind=run.kinds[-1]
+        model=params.model,
+        text=params.text,
+        other=other,
+        target="" if run.source is None else f", target={run.target_text!r}",
+        asked=""
+        if run.model.main_output == "score"
+        else f", row={measured.row}, answer={measured.token}, foil={measured.against}",
+        over=over,
+        where="".join(f", {name}={value!r}" for name, value in where.items()),
+        axes=f"(layer, {across})",
     )
     page_parts.export_fold(
         lambda: {"restored": Labelled(shares, {"layer": layers, across: columns})},
