@@ -59,8 +59,9 @@ class Kind:
 
     An axis has the tokens of the "target" or of the "source", the "sentence"s of the text, or the "document" as one.
 
-    Where it is not `layered`, the stack has one alignment beside its layers; `depth` is the field of a config that counts
-    them. A config whose `attends` is false has none.
+    Paths are made of the `stack`, the layer's number and the `leaf`: `decoder.layer.0.cross_attn.pattern`. Where it is not
+    `layered`, the stack has one attention beside its layers, and the path has no number. `depth` is the field of a config
+    that counts the layers. A config whose `attends` is false has none.
     """
 
     name: str
@@ -73,7 +74,7 @@ class Kind:
 
     @property
     def has_learned_queries(self) -> bool:
-        """Return whether what asks is no token but a learned vector: one row a sentence, or one for the document."""
+        """Return whether the queries are learned vectors and not tokens: one row per sentence, or one for the document."""
         return self.queries in ("sentence", "document")
 
     @property
@@ -82,6 +83,7 @@ class Kind:
         return self.queries == self.keys
 
     def path(self, layer: int, value: str) -> str:
+        """Return the trace path of a value of this attention, such as "pattern", in a layer."""
         return (
             f"{self.stack}.{layer}.{self.leaf}.{value}"
             if self.layered
@@ -89,14 +91,14 @@ class Kind:
         )
 
     def n_layers(self, config: Any) -> int:
-        """Return how many layers of a network with this config look so."""
+        """Return how many layers of a network with this config have this kind of attention."""
         if not getattr(config, "attends", True):
             return 0
         return getattr(config, self.depth) if self.layered else 1
 
     def module(self, network: nn.Module, layer: int) -> Any:
-        """Return the attention module behind a path: in layers a part of `block`, beside layers
-        `decoder.attn` is `decoder.attend`, `words.attn` is `summaries.words`."""
+        """Return the attention module of a layer: a part of `block`, or beside the layers, where
+        `decoder.attn` is the module `decoder.attend` and `words.attn` is `summaries.words`."""
         if not self.layered:
             return network.get_submodule(
                 f"summaries.{self.stack}" if self.has_learned_queries else f"{self.stack}.attend"
@@ -104,12 +106,12 @@ class Kind:
         return self.block(network, layer).get_submodule(self.leaf)
 
     def block(self, network: nn.Module, layer: int) -> nn.Module:
-        """Return the layer that has an attention in layers: `encoder.layer.0` is `encoder.0`, `layer.0` is `layers.0`."""
+        """Return the module of a layer: the path `encoder.layer.0` is the module `encoder.0`, `layer.0` is `layers.0`."""
         stack = self.stack.removesuffix(".layer") if "." in self.stack else f"{self.stack}s"
         return network.get_submodule(f"{stack}.{layer}")
 
     def terms(self, network: nn.Module, layer: int) -> Terms:
-        """Return how an attention in layers makes its scores, as it says itself; nothing of another."""
+        """Return the terms of the scores of an attention in layers; none for one beside the layers."""
         return self.module(network, layer).score_terms() if self.layered else ()
 
 
@@ -119,10 +121,10 @@ ENTERS, LEAVES = "*resid_in|*features_in", "*resid_out|*features_out"
 
 @dataclass(frozen=True)
 class Output:
-    """Something that a method of the network computes after the last layer: the paths tapped on the way, and from what.
+    """An output that a method of the network computes after the last layer, with the paths that are tapped on the way.
 
-    `reads` names another output, or "hidden", what the network itself gives. `task`: its head of fine-tuning computes it; `pooling`: it is the
-    vector of a whole text, pooled so.
+    It is computed from `reads`, another output, or "hidden", what the network itself returns. `task`: its head of fine-tuning computes it;
+    `pooling`: it is the vector of a whole text, pooled like this.
     """
 
     paths: tuple[str, ...]
