@@ -434,18 +434,18 @@ class Model:
         try:
             with torch.enable_grad() if grad is not None else torch.inference_mode():
                 goes_on = {} if cache is None else {"cache": cache}
-                found = {"hidden": self.network(batch, tap=tap, **goes_on)}
+                values = {"hidden": self.network(batch, tap=tap, **goes_on)}
                 for name in early:
                     output = self.outputs[name]
-                    found[name] = output.compute(name, self.network, found[output.reads], batch.real, tap)
+                    values[name] = output.compute(name, self.network, values[output.reads], batch.real, tap)
         except MemoryError as error:
             raise InputError(
                 str(error), "A run keeps at most 256 MB unless told what to keep.", 'Give keep=["*.pattern"].'
             ) from None
         trace = tap.close()
-        grads = {} if grad is None else gradients(self._goal(found[self.main_output], sides, grad), trace)
-        found = {name: check_finite(value.detach(), self.name) for name, value in found.items()}
-        return found.pop("hidden"), found, trace, grads
+        grads = {} if grad is None else gradients(self._goal(values[self.main_output], sides, grad), trace)
+        values = {name: check_finite(value.detach(), self.name) for name, value in values.items()}
+        return values.pop("hidden"), values, trace, grads
 
     def _goal(self, scores: Tensor, sides: list[TokenSequence], grad: Goal) -> Tensor:
         """Return the sum of the goals of all texts of a batch: none depends on another text, so each keeps its own gradient."""

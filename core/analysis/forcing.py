@@ -170,25 +170,25 @@ def continuation_logits(
         batch = replace(batch, source=source, source_real=torch.ones_like(source, dtype=torch.bool))
     with torch.inference_mode():
         scores = model.network.logits(model.network(batch)[:, first:]).double()
-    return [found[: len(row) + 1] for found, row in zip(scores, rows, strict=True)]
+    return [row_scores[: len(row) + 1] for row_scores, row in zip(scores, rows, strict=True)]
 
 
 def _stepwise(model: Model, prompt: Prompt, ids: Sequence[int]) -> Tensor:
     """Compute the logits after the prompt and after each token of `ids`, (len(ids) + 1, vocab), token by token with a KV cache."""
     reader = Stepper(model, prompt)
-    found = [reader.read([prompt.ids]).logits[0], *(reader.read([[index]]).logits[0] for index in ids)]
-    return torch.from_numpy(np.stack(found))
+    logits = [reader.read([prompt.ids]).logits[0], *(reader.read([[index]]).logits[0] for index in ids)]
+    return torch.from_numpy(np.stack(logits))
 
 
 def _run_free(model: Model, prompt: Prompt, limit: int) -> tuple[Position, ...]:
     """Append the most probable token each time, until END or the limit."""
-    reader, new, found = Stepper(model, prompt), prompt.ids, []
-    while len(found) < limit and not (found and prompt.is_end(new[0])):
+    reader, new, positions = Stepper(model, prompt), prompt.ids, []
+    while len(positions) < limit and not (positions and prompt.is_end(new[0])):
         scores = torch.from_numpy(reader.read([new]).logits[0])
-        label = found[-1].next if found else prompt.labels(())[-1]
-        found.append(_place(prompt, label, new[-1], int(scores.argmax()), scores))
-        new = (found[-1].next_id,)
-    return tuple(found)
+        label = positions[-1].next if positions else prompt.labels(())[-1]
+        positions.append(_place(prompt, label, new[-1], int(scores.argmax()), scores))
+        new = (positions[-1].next_id,)
+    return tuple(positions)
 
 
 def _places(prompt: Prompt, targets: Sequence[int], scores: Tensor) -> tuple[Position, ...]:

@@ -148,8 +148,8 @@ class FileStates:
 
 def state(file: Path | int) -> tuple[int, int, int]:
     """Return inode, size in bytes and time of change in ns of a file; of an open one by its number."""
-    found = os.stat(file)
-    return found.st_ino, found.st_size, found.st_mtime_ns
+    status = os.stat(file)
+    return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 class _Refused(ValueError):
@@ -157,12 +157,12 @@ class _Refused(ValueError):
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    held = dict(pairs)
-    if len(held) != len(pairs):
+    values = dict(pairs)
+    if len(values) != len(pairs):
         seen: set[str] = set()
         twice = next(key for key, _ in pairs if key in seen or seen.add(key))
         raise _Refused(f"the key '{printable(twice)}' occurs twice")
-    return held
+    return values
 
 
 def _no_constant(text: str) -> float:

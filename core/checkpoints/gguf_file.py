@@ -151,18 +151,20 @@ class Dequantised(Weights):
             raise InputError(
                 wrong, "The gguf library does not dequantise it.", "Use a file in Q4, Q8 or F16."
             ) from None
-        found = torch.from_numpy(np.array(numbers, dtype=np.float32).reshape(stored.shape))
+        tensor = torch.from_numpy(np.array(numbers, dtype=np.float32).reshape(stored.shape))
         if name in self.turned:  # llama.cpp turns neighbouring features; Hugging Face the halves of a head
-            found = found.unflatten(0, (self.turned[name], -1, 2)).transpose(1, 2).flatten(0, 2).contiguous()
-        return found
+            tensor = (
+                tensor.unflatten(0, (self.turned[name], -1, 2)).transpose(1, 2).flatten(0, 2).contiguous()
+            )
+        return tensor
 
 
 def gguf_in(folder: Path) -> Path | None:
     """Return the one GGUF file of a folder that has no config.json; None where there is none, or several."""
     if (folder / "config.json").exists():
         return None
-    found = [path.name for path in folder.glob(f"*{SUFFIX}")]
-    return find_file(folder, found[0]) if len(found) == 1 else None
+    names = [path.name for path in folder.glob(f"*{SUFFIX}")]
+    return find_file(folder, names[0]) if len(names) == 1 else None
 
 
 def plan_gguf(file: Path) -> tuple[Plan, Weights]:
@@ -189,8 +191,8 @@ def plan_gguf(file: Path) -> tuple[Plan, Weights]:
     try:
         return plan_foreign(values, weights)
     except InputError as error:
-        said = {theirs: f"{kind}.{ours}" for ours, theirs in SIZES.items()}
-        wrong = re.sub(r"\w+", lambda found: said.get(found[0], found[0]), error.wrong)
+        known_names = {theirs: f"{kind}.{ours}" for ours, theirs in SIZES.items()}
+        wrong = re.sub(r"\w+", lambda match: known_names.get(match[0], match[0]), error.wrong)
         rule = error.rule.replace("Config and weights", "The facts and the tensors of a file")
         remedy = error.remedy if error.remedy.startswith("Open") else REMEDY
         raise InputError(wrong.replace("config.json", file.name), rule, remedy) from None
@@ -296,13 +298,13 @@ def merges_of(words: list[str], scores: list[Any]) -> list[tuple[str, str]]:
     [('a', 'b'), ('ab', 'a')]
     """
     numbers = {word: at for at, word in enumerate(words)}
-    found = [
+    merges = [
         (-scores[at], numbers[word[:cut]], numbers[word[cut:]], word, cut)
         for word, at in numbers.items()
         for cut in range(1, len(word))
         if word[:cut] in numbers and word[cut:] in numbers
     ]
-    return [(word[:cut], word[cut:]) for *_, word, cut in sorted(found)]
+    return [(word[:cut], word[cut:]) for *_, word, cut in sorted(merges)]
 
 
 def _added(words: list[Any], facts: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -416,14 +418,14 @@ def _values(header: GGUFHeader, kind: str) -> dict[str, Any]:
 
 def _names(header: GGUFHeader) -> dict[str, Stored]:
     """Return the tensors under the names of a Hugging Face folder; unknown ones keep their own names, and are refused later."""
-    found: dict[str, Stored] = {}
+    by_name: dict[str, Stored] = {}
     for name, stored in header.tensors.items():
         part = LAYER.fullmatch(name)
         known = part and PARTS.get(part[2])
-        found[
+        by_name[
             f"model.layers.{part[1]}.{known}.{part[3]}" if part and known else GLOBAL_NAMES.get(name, name)
         ] = stored
-    return found
+    return by_name
 
 
 def _numbers(file: Path, name: str, stored: Stored) -> Any:

@@ -41,9 +41,9 @@ def steps(folder: Path) -> tuple[int, ...]:
     if path is None:
         return ()
     read_header(path)  # refuses what is damaged before the library opens it
-    with safe_open(path, framework="pt") as held:
-        said = (held.metadata() or {}).get("steps", "")
-    numbers = said.split()
+    with safe_open(path, framework="pt") as file:
+        listed = (file.metadata() or {}).get("steps", "")
+    numbers = listed.split()
     if not numbers or not all(number.isdecimal() for number in numbers):
         raise InputError(f"{FILE} does not say its steps.", "Its header names them in 'steps'.", REMEDY)
     return tuple(map(int, numbers))
@@ -57,8 +57,8 @@ def open_step(model: Model, folder: Path, step: int) -> Model:
     place = known.index(step)
     network = uninitialised_network(model.spec, model.config, model.head)
     try:
-        with safe_open(need(folder, FILE), framework="pt") as held:
-            state = {name: held.get_slice(name)[place].to(torch.float32) for name in network.state_dict()}
+        with safe_open(need(folder, FILE), framework="pt") as file:
+            state = {name: file.get_slice(name)[place].to(torch.float32) for name in network.state_dict()}
     except (SafetensorError, OSError, IndexError, TypeError) as error:
         raise InputError(
             f"{FILE} cannot be read ({type(error).__name__}).", "It holds every weight at each step.", REMEDY

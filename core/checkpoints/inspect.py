@@ -112,10 +112,10 @@ def stored(plan: Plan, weights: Weights) -> Iterator[Facts]:
     precisions = ", ".join(weights.precisions)
     yield (("parameters", f"{sum(sizes):,} in {len(sizes):,} tensors, stored as {precisions}"),)
     halves = sum(prod(take.shape) for take in plan.takes if plan.mapped.get(take.name) == 2)
-    held = "mapped from the file" if plan.mapped else "in float32"
+    storage = "mapped from the file" if plan.mapped else "in float32"
     if halves:
-        held = f"{halves:,} numbers stay in half precision, mapped from the file"
-    yield (("memory", f"{_mb(plan.n_bytes)} ({held}), {_mb(plan.memory)} while it is opened"),)
+        storage = f"{halves:,} numbers stay in half precision, mapped from the file"
+    yield (("memory", f"{_mb(plan.n_bytes)} ({storage}), {_mb(plan.memory)} while it is opened"),)
     yield (("computed in", "float32"),)
     if plan.unused:
         more = " and more" if len(plan.unused) > 5 else ""

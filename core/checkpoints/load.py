@@ -46,8 +46,8 @@ def models_in(place: Path) -> list[Path]:
     level = [place]
     for _ in range(DEEPEST):
         level = [each for folder in level for each in _content(folder)][:MOST_FOLDERS]
-        if found := [folder for folder in level if is_model(folder)]:
-            return found
+        if folders := [folder for folder in level if is_model(folder)]:
+            return folders
     return []
 
 

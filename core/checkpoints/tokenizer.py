@@ -105,7 +105,7 @@ class TokenizerLoader(AbstractContextManager["TokenizerLoader"]):
         check_rows(facts["n_ids"], facts["largest_id"], self._plan.config.n_vocab)
         if "cutters" not in facts:
             return marked(facts["tokenizer"], self._plan)
-        cutters = {side: Cutter.from_facts(**held) for side, held in facts["cutters"].items()}
+        cutters = {side: Cutter.from_facts(**cutter_facts) for side, cutter_facts in facts["cutters"].items()}
         files = {file: need(self._folder, file).read_bytes() for file in (SOURCE, TARGET, VOCAB)}
         return marked(facts["tokenizer"], self._plan, partial(PieceTokenizer, **cutters, files=files))
 
@@ -172,12 +172,12 @@ def given_files(folder: Path) -> tuple[str, list[Path | str]]:
 
 def _rules(folder: Path) -> dict[str, bool | None]:
     """Return the rules of BERT's old tokenizer: lower case by default, and then without accents; or one token a letter."""
-    said = Fields(json_object(folder, RULES) if find_file(folder, RULES) else {}, RULES)
+    fields = Fields(json_object(folder, RULES) if find_file(folder, RULES) else {}, RULES)
     return {
-        "lowercase": said.flag("do_lower_case", True),
-        "strip_accents": said.flag("strip_accents", None),
-        "handle_chinese_chars": said.flag("tokenize_chinese_chars", True),
-        "letters": said.raw("tokenizer_class") == "EsmTokenizer",
+        "lowercase": fields.flag("do_lower_case", True),
+        "strip_accents": fields.flag("strip_accents", None),
+        "handle_chinese_chars": fields.flag("tokenize_chinese_chars", True),
+        "letters": fields.raw("tokenizer_class") == "EsmTokenizer",
     }
 
 

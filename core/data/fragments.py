@@ -68,12 +68,12 @@ def fragments(pairs: Sequence[Pair]) -> list[Pair]:
     sides = [[TOKEN.findall(text) for text in side] for side in zip(*pairs, strict=True)]
     plain = [[[word.lower() for word in row] for row in side] for side in sides]
     weak = {word for word, _ in Counter(word for row in plain[1] for word in row).most_common(WEAK)}
-    found: Counter[Pair] = Counter()
+    phrases: Counter[Pair] = Counter()
     for source, target, links in zip(*plain, align_words(*plain), strict=True):
-        found.update((" ".join(s), " ".join(t)) for s, t in linked_phrases(source, target, links, weak))
+        phrases.update((" ".join(s), " ".join(t)) for s, t in linked_phrases(source, target, links, weak))
     first, second = (usual_spelling(side) for side in sides)
     return [
-        (_spelled(source, first), _spelled(target, second)) for source, target in mutual_counterparts(found)
+        (_spelled(source, first), _spelled(target, second)) for source, target in mutual_counterparts(phrases)
     ]
 
 

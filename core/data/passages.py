@@ -46,8 +46,8 @@ class Books:
     def read(cls, rows: Iterable[str], tokenizer: Tokenizer) -> Books:
         """Tokenize books from lines: a line is a paragraph, and a line `=== ID` begins a book."""
         parts, bounds, places = [np.zeros(0, dtype=np.uint16)], [0], []
-        found = _sentences(rows)
-        while some := list(islice(found, AT_ONCE)):
+        sentences = _sentences(rows)
+        while some := list(islice(sentences, AT_ONCE)):
             ids = tokenizer.encode_many([text for text, _, _ in some])
             parts.append(np.fromiter((i for row in ids for i in row), dtype=np.uint16))
             bounds.extend(map(len, ids))

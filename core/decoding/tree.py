@@ -98,14 +98,14 @@ def n_best(tree: Tree, prompt: Prompt) -> tuple[Ranked, ...]:
     [('bb', -1.02, 2.0, -0.51), ('aa', -1.6, 2.0, -0.8)]
     """
     leaves = [*((place, True) for place, _ in tree.finished), *((place, False) for place in tree.open)]
-    found = []
+    hypotheses = []
     for place, ended in leaves:
         node, path = tree.nodes[place], tree.path(place)
         ids = tuple(tree.nodes[one].id for one in path)
         divisor = len(path) ** tree.length_penalty
         score = (node.logprob - node.cost) / divisor
         text = prompt.text(ids)[0]
-        found.append(
+        hypotheses.append(
             Ranked(place, ids, text, node.logprob, node.cost, len(path), divisor, score, node.group, ended)
         )
-    return tuple(sorted(found, key=lambda one: (not one.ended, -one.score)))
+    return tuple(sorted(hypotheses, key=lambda one: (not one.ended, -one.score)))

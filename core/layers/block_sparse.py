@@ -188,14 +188,14 @@ class BlockMask:
         """Return the output of each head without forming the pattern: texts of one layout together, each as long as its layout."""
         if len(set(self.layouts)) == 1 and self.layouts[0].n_blocks * self.block >= q.shape[2]:
             return sparse(q, k, v, self.layouts[0], self.block, self.real)
-        found = torch.zeros_like(q)
+        outputs = torch.zeros_like(q)
         for each in dict.fromkeys(self.layouts):
             rows = torch.tensor([row for row, own in enumerate(self.layouts) if own is each], device=q.device)
             n = min(q.shape[2], each.n_blocks * self.block)
             few = [side[rows, :, :n] for side in (q, k, v)]
             some = sparse(few[0], few[1], few[2], each, self.block, self.real[rows, :n])
-            found = found.index_put((rows,), F.pad(some, (0, 0, 0, q.shape[2] - n)))
-        return found
+            outputs = outputs.index_put((rows,), F.pad(some, (0, 0, 0, q.shape[2] - n)))
+        return outputs
 
     def _cells(self, value_of: Callable[[Layout], Tensor]) -> Tensor:
         """Return the values of pairs of blocks, spread over their pairs of tokens; zero beyond the end of a text."""
@@ -283,17 +283,17 @@ def sparse(
         real = F.pad(real, (0, wider))
     wide, narrow, index, used = (each.to(q.device) for each in (layout.wide, layout.narrow, *layout.gathered))
     cut = [side.unflatten(2, (n_blocks, block)) for side in (q, k, v)]
-    found, place = [], torch.cat((wide, narrow)).argsort()
+    outputs, place = [], torch.cat((wide, narrow)).argsort()
     if len(wide):
         rows = cut[0].index_select(2, wide).flatten(2, 3)
-        found.append(_weighed(rows, k, v, masks.not_padding(real)).unflatten(2, (len(wide), block)))
+        outputs.append(_weighed(rows, k, v, masks.not_padding(real)).unflatten(2, (len(wide), block)))
     if len(narrow):
         near = real.unflatten(1, (n_blocks, block))[:, index] & used[..., None]  # batch head row slot token
         rows = cut[0].index_select(2, narrow)
-        found.append(
+        outputs.append(
             _weighed(rows, _gathered(cut[1], index), _gathered(cut[2], index), near.flatten(-2)[..., None, :])
         )
-    return torch.cat(found, 2).index_select(2, place).flatten(2, 3)[:, :, :n]
+    return torch.cat(outputs, 2).index_select(2, place).flatten(2, 3)[:, :, :n]
 
 
 def over_all_pairs(
@@ -316,8 +316,8 @@ def _gathered(side: Tensor, index: Tensor) -> Tensor:
     """Return the blocks of `index` (head row slot) side by side: (batch head block token d_head) -> (batch head row slot*token d_head)."""
     n_batch, n_heads, n_blocks, block, d_head = side.shape
     rows = (index + torch.arange(n_heads, device=index.device)[:, None, None] * n_blocks).flatten()
-    found = side.flatten(1, 2).index_select(1, rows)
-    return found.view(n_batch, n_heads, index.shape[1], index.shape[2] * block, d_head)
+    blocks = side.flatten(1, 2).index_select(1, rows)
+    return blocks.view(n_batch, n_heads, index.shape[1], index.shape[2] * block, d_head)
 
 
 def _weighed(q: Tensor, k: Tensor, v: Tensor, allowed: Tensor, times: Tensor | None = None) -> Tensor:

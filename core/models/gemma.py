@@ -210,8 +210,8 @@ class Gemma(GemmaBody):
     def logits(
         self, hidden: Float[Tensor, "*batch d_model"], tap: Tap = OFF
     ) -> Float[Tensor, "*batch vocab"]:
-        found = self.embed["token"].scores(hidden) if self.to_logits is None else self.to_logits(hidden)
-        return tap("logits", soft_cap(found, self.logit_cap), "batch pos vocab")
+        logits = self.embed["token"].scores(hidden) if self.to_logits is None else self.to_logits(hidden)
+        return tap("logits", soft_cap(logits, self.logit_cap), "batch pos vocab")
 
 
 FAMILY = Family(

@@ -155,13 +155,13 @@ class Speller(nn.Module):
         tap: Tap = OFF,
     ) -> Float[Tensor, "batch pos d_model"]:
         x = tap("layer.0.inputs", x, "batch pos d_model")
-        held, n = cache.values, x.shape[1]
-        source, context = Source(held["keys"], held["values"], real), held["context"]
+        values, n = cache.values, x.shape[1]
+        source, context = Source(values["keys"], values["values"], real), values["context"]
         states = [
-            tuple(held[f"layer.{i}.{name}"] for name in cell.states) for i, cell in enumerate(self.cells)
+            tuple(values[f"layer.{i}.{name}"] for name in cell.states) for i, cell in enumerate(self.cells)
         ]
         at, given = steps(tap, n, cache.n_read), self.cells[0].from_input(x)
-        found: list[Tensor] = []
+        outputs: list[Tensor] = []
         for t in range(n):
             word = given[:, t] + self.from_context(context)
             for i, cell in enumerate(self.cells):
@@ -170,12 +170,12 @@ class Speller(nn.Module):
                     word = cell.from_input(layer("inputs", self.drop(states[i - 1][0]), "batch d_model"))
                 states[i] = cell.step(word, states[i], layer)
             context = self.attend(states[-1][0][:, None], source, cache.n_read + t, at(t) / "attn")[:, 0]
-            found.append(torch.cat((context, states[-1][0]), dim=-1))
+            outputs.append(torch.cat((context, states[-1][0]), dim=-1))
         for i, (cell, state) in enumerate(zip(self.cells, states, strict=True)):
-            held |= {f"layer.{i}.{name}": value for name, value in zip(cell.states, state, strict=True)}
-        held["context"] = context
+            values |= {f"layer.{i}.{name}": value for name, value in zip(cell.states, state, strict=True)}
+        values["context"] = context
         cache.n_read += n
-        mixed = torch.tanh(self.mix(self.drop(torch.stack(found, dim=1))))
+        mixed = torch.tanh(self.mix(self.drop(torch.stack(outputs, dim=1))))
         return self.drop(tap("mixed", mixed, "batch pos d_model"))
 
 

@@ -213,12 +213,12 @@ class ViT(PictureEncoder):
     def classes(
         self, hidden: Float[Tensor, "batch pos d_model"], tap: Tap = OFF
     ) -> Float[Tensor, "batch class"]:
-        found = self.to_classes(hidden[:, 0])
+        logits = self.to_classes(hidden[:, 0])
         if self.to_distilled is not None:
-            own = tap("classes.class_token", found, "batch class")
+            own = tap("classes.class_token", logits, "batch class")
             teachers = self.to_distilled(hidden[:, 1])
-            found = (own + tap("classes.distillation_token", teachers, "batch class")) / 2
-        return tap("classes", found, "batch class")
+            logits = (own + tap("classes.distillation_token", teachers, "batch class")) / 2
+        return tap("classes", logits, "batch class")
 
 
 def _outputs(cfg: ViTConfig) -> Mapping[str, Output]:

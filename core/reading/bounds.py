@@ -75,9 +75,9 @@ def slice_tokens(model: Model, text: str, first: int, n: int) -> str:
     spans = [span for span in model.reader.encode(text).spans if span]
     end = min(len(spans), first + n)
     while end > first:
-        found = text[spans[first][0] : spans[end - 1][1]]
-        over = len(model.reader.encode(found).ids) - n
+        part = text[spans[first][0] : spans[end - 1][1]]
+        over = len(model.reader.encode(part).ids) - n
         if over <= 0:
-            return found
+            return part
         end -= over
     return ""

@@ -106,8 +106,8 @@ class Surveys:
         on the shipped ones; None before that.
         """
         own = self.visitor_survey(model, visitor)
-        found = own if own and own.heads else self._standings.get(model)
-        return found.heads if found and found.heads else None
+        progress = own if own and own.heads else self._standings.get(model)
+        return progress.heads if progress and progress.heads else None
 
     def visitor_survey(self, model: Model, visitor: str) -> SurveyProgress | None:
         """Return the progress of the survey of a model on this visitor's own texts; None where none was begun."""
@@ -158,13 +158,13 @@ class Surveys:
                 texts_hash,
             )
             heads, share = with_readability(heads, model, texts)
-            found = SurveyProgress(heads=heads, unread=share, texts=texts_hash, left_out=left_out)
+            progress = SurveyProgress(heads=heads, unread=share, texts=texts_hash, left_out=left_out)
         except InputError as error:
-            found = SurveyProgress(problem=str(error), texts=texts_hash)
+            progress = SurveyProgress(problem=str(error), texts=texts_hash)
         except Exception as error:  # as with our texts
             log.warning("The survey of %s failed.", model.name, exc_info=True)
-            found = SurveyProgress(problem=type(error).__name__, texts=texts_hash)
-        tell(found)
+            progress = SurveyProgress(problem=type(error).__name__, texts=texts_hash)
+        tell(progress)
 
     def _survey(self, model: Model, folder: Path, examples: Sequence[Example], keep: bool) -> None:
         try:
@@ -175,13 +175,13 @@ class Surveys:
             share = 0.0
             if not examples:
                 heads, share = with_readability(heads, model, survey_texts(model))
-            found = SurveyProgress(heads=heads, saved=saved, unread=share, left_out=left_out)
+            progress = SurveyProgress(heads=heads, saved=saved, unread=share, left_out=left_out)
         except InputError as error:
-            found = SurveyProgress(problem=str(error))
+            progress = SurveyProgress(problem=str(error))
         except Exception as error:  # the page says so; everything else of the model works
             log.warning("The survey of %s failed.", model.name, exc_info=True)
-            found = SurveyProgress(problem=type(error).__name__)
-        self._standings[model] = found
+            progress = SurveyProgress(problem=type(error).__name__)
+        self._standings[model] = progress
 
     def _measure(self, model: Model, examples: Sequence[Example]) -> tuple[Mapping[str, HeadHabits], int]:
         steps = survey_steps(model, examples, translates=False)
@@ -225,18 +225,18 @@ class Surveys:
 def _read_saved(folder: Path, model: Model) -> Mapping[str, HeadHabits] | None:
     """Return the heads saved beside the weights, if they are of these weights and fit the model; else None."""
     try:
-        found = read_heads(folder)
+        saved = read_heads(folder)
     except InputError:
         return None
     kinds = {
         kind.name: (kind.n_layers(model.config), model.config.n_heads)
         for kind in model.spec.kinds_of(model.config)
     }
-    if found is None or {name: heads.shape for name, heads in found.trained.items()} != kinds:
+    if saved is None or {name: heads.shape for name, heads in saved.trained.items()} != kinds:
         return None
-    if model.spec.has_source and found.method < METHOD:
+    if model.spec.has_source and saved.method < METHOD:
         return None
-    return found.trained if found.matches(folder) else None
+    return saved.trained if saved.matches(folder) else None
 
 
 def _save(folder: Path, heads: Mapping[str, HeadHabits], *, foreign: bool) -> bool:

@@ -72,13 +72,13 @@ def by_word(
     several = [place for place, word in enumerate(query_words) if len(word.pieces) > 1]
     sizes = np.array([[len(query_words[place].pieces)] for place in several], dtype=np.float32).reshape(-1, 1)
     first = weights[0][0]
-    found = np.empty((len(weights), len(weights[0]), len(query_words), len(key_words)), dtype=first.dtype)
+    joined = np.empty((len(weights), len(weights[0]), len(query_words), len(key_words)), dtype=first.dtype)
     # memory that was never touched is slow: these are used again for each head
     rows = np.empty((len(query_words), first.shape[-1]), dtype=first.dtype)
-    for layer, head in np.ndindex(found.shape[:2]):
+    for layer, head in np.ndindex(joined.shape[:2]):
         _over(weights[layer][head], queries, 0, out=rows)
         rows[several] /= sizes
-        _over(rows, keys, 1, out=found[layer, head])
+        _over(rows, keys, 1, out=joined[layer, head])
     # one mask for all heads is joined once
     alike = tuple(slice(1 if stride == 0 else None) for stride in allowed.strides[:2])
     may = np.stack([_over(_over(layer, queries, 1), keys, 2) for layer in allowed[alike]])
@@ -86,10 +86,10 @@ def by_word(
     n_rows = tokens.n_rows
     return replace(
         tokens,
-        weights=found.astype(np.float32, copy=False),
+        weights=joined.astype(np.float32, copy=False),
         queries=query_names,
         keys=key_names,
-        allowed=np.broadcast_to(may, found.shape),
+        allowed=np.broadcast_to(may, joined.shape),
         special_positions=(
             _special_words(query_words, tokens.special_positions[0]),
             _special_words(key_words, tokens.special_positions[1]),
@@ -106,11 +106,11 @@ def _special_words(words: list[Word], positions: Sequence[int]) -> tuple[int, ..
 
 def _picked(words: list[Word]) -> list[tuple[list[int], list[int]]]:
     """Return the first tokens of all words, then the second tokens with the indices of the words that have one, and so on."""
-    found = []
+    steps = []
     for nth in range(max((len(word.pieces) for word in words), default=1)):
         places = [place for place, word in enumerate(words) if len(word.pieces) > nth]
-        found.append((places, [words[place].pieces[nth] for place in places]))
-    return found
+        steps.append((places, [words[place].pieces[nth] for place in places]))
+    return steps
 
 
 def _over(
@@ -122,10 +122,10 @@ def _over(
     table of which piece belongs to which word.
     """
     # mode "raise" would fill a copy of `out` first
-    found = values.take(picked[0][1], axis=axis, out=out, mode="clip")
+    sums = values.take(picked[0][1], axis=axis, out=out, mode="clip")
     for places, pieces in picked[1:]:
-        found[(slice(None),) * axis + (places,)] += values.take(pieces, axis=axis)
-    return found
+        sums[(slice(None),) * axis + (places,)] += values.take(pieces, axis=axis)
+    return sums
 
 
 def _one_or_all(layers: list[Array]) -> Array:
@@ -299,10 +299,10 @@ class Run:
         if not self.model.has_scores:
             rule = f"Scores are of words, classes, tags or answers; {self.model.lacks('answer')}"
             raise InputError(f"{self.model.name} has no scores.", rule, "Read one of its outputs by name.")
-        found = self._output(self.model.main_output)
+        scores = self._output(self.model.main_output)
         if self.model.main_output == "answer":
-            return found.T
-        return found if found.ndim > 1 else found[None]
+            return scores.T
+        return scores if scores.ndim > 1 else scores[None]
 
     def choice(self, index: int) -> str:
         """Return the name of a column of `scores`: a token, a class, a tag, "score", or the token at a position, with the position where there are several."""
@@ -336,8 +336,8 @@ class Run:
             has = f"It has {', '.join(self.model.outputs) or 'none'}."
             use = "Use one of them." if self.model.outputs else "Read its trace, or choose another model."
             raise InputError(f"{self.model.name} has no output '{name}'.", has, use)
-        found = self.outputs.value(name).float().numpy()
-        return _sealed(self.side.real_rows(found) if found.ndim > 1 else found)
+        output = self.outputs.value(name).float().numpy()
+        return _sealed(self.side.real_rows(output) if output.ndim > 1 else output)
 
     def hidden(self, side: str | None = None) -> Float[Array, "stage pos d_model"]:
         """Return the residual stream: the input of each layer, and the output of the last.
@@ -362,9 +362,9 @@ class Run:
         n = self.model.spec.depth(self.model.config, stack)
         paths = [f"{stack}.{i}.{entering}" for i in range(n)] + [f"{stack}.{n - 1}.{leaving}"]
         read = self.source if side == "encoder" and self.source else self.side
-        found = [read.real_rows(self.trace[path]) for path in paths]
-        widest = max(values.shape[-1] for values in found)
-        return np.stack([np.pad(values, ((0, 0), (0, widest - values.shape[-1]))) for values in found])
+        states = [read.real_rows(self.trace[path]) for path in paths]
+        widest = max(values.shape[-1] for values in states)
+        return np.stack([np.pad(values, ((0, 0), (0, widest - values.shape[-1]))) for values in states])
 
     def attention(self, kind: str | None = None, by: str = "token", *, writing: bool = False) -> Attention:
         """Return the attention patterns of one kind, by token or by word. The default is the family's last kind.
@@ -383,13 +383,17 @@ class Run:
             raise InputError(
                 f"by='{by}' is unknown.", "Attention is given by 'token' or by 'word'.", "Choose one of them."
             )
-        found = self.model.spec.kind(kind)
-        paths = tuple(found.path(layer, "pattern") for layer in range(found.n_layers(self.model.config)))
-        queries, keys = self.axis(found.queries), self.axis(found.keys)
+        kind_spec = self.model.spec.kind(kind)
+        paths = tuple(
+            kind_spec.path(layer, "pattern") for layer in range(kind_spec.n_layers(self.model.config))
+        )
+        queries, keys = self.axis(kind_spec.queries), self.axis(kind_spec.keys)
         # of several texts in one batch another may be longer, or have more sentences
         own = (slice(None), slice(len(queries.ids)), slice(len(keys.ids)))
         layers = [self.trace[path][own] for path in paths]
-        allowed = _one_or_all([self.trace[found.path(layer, "allowed")][own] for layer in range(len(layers))])
+        allowed = _one_or_all(
+            [self.trace[kind_spec.path(layer, "allowed")][own] for layer in range(len(layers))]
+        )
         writes = writing and queries is self.side.without_padding and not self.model.spec.framed
         n_rows = queries.n_real - writes
         queries = queries.next_tokens() if writes else queries

@@ -101,10 +101,12 @@ def beam(
         ranked = (scores[:, None] + log_p).view(len(going), -1)
         best, cells = ranked.topk(min(2 * width, ranked.shape[1]))
         rows, tokens = [], []
-        for number, (sentence, found, places) in enumerate(
+        for number, (sentence, candidates, places) in enumerate(
             zip(going, best.tolist(), cells.tolist(), strict=True)
         ):
-            parents = sentence.extend(found, [divmod(place, n_vocab) for place in places], width, end, alpha)
+            parents = sentence.extend(
+                candidates, [divmod(place, n_vocab) for place in places], width, end, alpha
+            )
             if not sentence.done(width):
                 rows += [number * n_open + parent for parent in parents]
                 tokens += [written[-1] for _, written in sentence.open]

@@ -38,13 +38,13 @@ def measure(model: Any, path: Path, limit: int | None = None) -> Metrics:
     _check_special_tokens(model)
     with reading_errors(path):
         books = Books.read(take_scored(read_lines(path), limit), model.tokenizer)
-    found = measure_hidden_words(model, books)
+    metrics = measure_hidden_words(model, books)
     for output, measured in (
         ("next_sentence", measure_next_sentence),
         ("sentence_order", measure_sentence_order),
     ):
-        found |= measured(model, books) if output in model.outputs else {}
-    return found
+        metrics |= measured(model, books) if output in model.outputs else {}
+    return metrics
 
 
 def measure_hidden_words(model: Any, books: Books) -> Metrics:
@@ -100,8 +100,8 @@ def _pair_accuracy(model: Any, pairs: Sequence[Pair], output: str, accuracy: str
             rows = [add_special_tokens(model.tokenizer, pairs[i].first, pairs[i].second) for i in part]
             hidden = _forward(model, *pad_rows(rows, model.tokenizer.pad))
             scores = getattr(model.network, output)(model.network.pooled(hidden))
-            told = scores.argmax(-1).cpu().numpy() == 0
-            right += int((told == np.array([pairs[i].follows for i in part])).sum())
+            follows = scores.argmax(-1).cpu().numpy() == 0
+            right += int((follows == np.array([pairs[i].follows for i in part])).sum())
             bar.update(len(part))
     follow = sum(pair.follows for pair in pairs) / len(pairs)
     return {"pairs": len(pairs), accuracy: right / len(pairs), share: follow}
@@ -116,13 +116,13 @@ def sample_pairs(
 
     A book too short for both kinds gives none.
     """
-    found, place = [], 0
+    pairs, place = [], 0
     while place < len(books.book):
         pair = sample_pair(books, place, rng, bool(rng.integers(2)))
         if pair is not None:
-            found.append(pair)
+            pairs.append(pair)
         place = place + 1 if pair is None else pair.after
-    return found
+    return pairs
 
 
 def _forward(model: Any, ids: np.ndarray, segments: np.ndarray, real: np.ndarray) -> Tensor:

@@ -386,12 +386,14 @@ def _measure_of(
     kinds = model.spec.kinds_of(model.config)
 
     def measure_by_name(run: Run) -> Any:
-        found: dict[str, Number] = {}
+        results: dict[str, Number] = {}
         scores = score_run(run, kinds) if habits else {}
         for name in names:
             if name == LOSS:
                 filled = model.can("fill_blanks")
-                found[name] = float((hidden_token_losses(run, edits) if filled else token_losses(run)).mean())
+                results[name] = float(
+                    (hidden_token_losses(run, edits) if filled else token_losses(run)).mean()
+                )
                 continue
             own = {kind: each[habits[name]] for kind, (each, _) in scores.items() if habits[name] in each}
             if not own:
@@ -399,8 +401,8 @@ def _measure_of(
                 raise InputError(
                     f"{model.name} has no measure '{name}' on this text.", rule, "Name one of them."
                 )
-            found |= {name if len(own) == 1 else f"{kind} {name}": score for kind, score in own.items()}
-        return found if len(found) > 1 or not isinstance(measure, str) else next(iter(found.values()))
+            results |= {name if len(own) == 1 else f"{kind} {name}": score for kind, score in own.items()}
+        return results if len(results) > 1 or not isinstance(measure, str) else next(iter(results.values()))
 
     return ", ".join(names), measure_by_name, KEEP if habits else ()
 

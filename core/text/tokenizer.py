@@ -191,13 +191,13 @@ class Tokenizer:
 
     def encode_many(self, texts: Sequence[str]) -> list[list[int]]:
         """Return the ids of many texts, names of special tokens read as letters."""
-        found = [
+        id_lists = [
             encoding.ids
             for encoding in self._backend.encode_batch_fast(list(texts), add_special_tokens=False)
         ]
-        for ids in found:
+        for ids in id_lists:
             self.check_rows(ids)
-        return found
+        return id_lists
 
     def typed_special(self, text: str) -> list[str]:
         """Return the names of special tokens that occur in the text: reading them as letters or as tokens is a choice."""
@@ -399,15 +399,15 @@ def _in_order(text: str, tokens: Sequence[str], spans: tuple[Span, ...]) -> tupl
     ):
         return spans
     for letters in (text, text.lower()):
-        found: list[Span] = []
+        ordered: list[Span] = []
         end = 0
         for token, span in zip(tokens, spans, strict=True):
             places = [end := letters.find(letter, end) + 1 for letter in token] if span else []
             if 0 in places:
                 break
-            found.append((places[0] - 1, end) if places else span)
-        if len(found) == len(tokens):
-            return tuple(found)
+            ordered.append((places[0] - 1, end) if places else span)
+        if len(ordered) == len(tokens):
+            return tuple(ordered)
     return spans
 
 

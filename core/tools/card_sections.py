@@ -196,18 +196,18 @@ def part_sentences(scores: Sequence[Score], split: str, subject: str) -> list[st
     >>> part_sentences([Score("bleu_by_length, 6-20 words", "test", "m", 44.0), Score("bleu_by_length, 2-5 words", "test", "m", 55.0)], "test", "m")
     ['BLEU (beam search of 4) by length of the source: 2-5 words 55.0, 6-20 words 44.0. Longest to shortest third: 0.80.']
     """
-    found: list[str] = []
+    sentences: list[str] = []
     for table, words in TABLES.items():
         rows = by_part(scores, table, split, subject)
         number = NUMBERS.get(table, "{:.1%}")
         if rows:
-            found.append(
+            sentences.append(
                 f"{words}: {', '.join(f'{part} {number.format(value)}' for part, value in rows.items())}."
             )
         if rows and table == "bleu_by_length":
             first, last = next(iter(rows.values())), next(reversed(rows.values()))
-            found[-1] += f" Longest to shortest third: {f'{last / first:.2f}' if first else 'undefined'}."
-    return found
+            sentences[-1] += f" Longest to shortest third: {f'{last / first:.2f}' if first else 'undefined'}."
+    return sentences
 
 
 def heads_section(heads: HeadMeasures) -> str:

@@ -69,8 +69,8 @@ def export_model(model: Model, out: Path, dtype: str = "float32") -> Path:
         writing = {BAD_WORDS: model.bad_words or None, FIRST: model.first}
         if any(value is not None for value in writing.values()):
             write_json(new / GENERATION, {**_ids(model), **writing})
-        for file, held in files.items():
-            (new / file).write_bytes(held)
+        for file, content in files.items():
+            (new / file).write_bytes(content)
         write_json(new / RULES, {**marks, "tokenizer_class": reader, **_reading(model)})
         write_json(new / SPECIAL, marks)
         if model.card:

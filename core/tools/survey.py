@@ -47,8 +47,8 @@ def survey(name: str) -> HeadMeasures | None:
 def current_survey(name: str) -> HeadMeasures | None:
     """Return heads.json if it belongs to the present weights, else measure now."""
     folder = store.shipped_folder() / name
-    held = read_heads(folder)
-    return held if held is not None and held.matches(folder) else survey(name)
+    stored = read_heads(folder)
+    return stored if stored is not None and stored.matches(folder) else survey(name)
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -58,12 +58,12 @@ def main(argv: list[str] | None = None) -> int:
     ask.add_argument("name", help="a shipped model")
     name = ask.parse_args(argv).name
     try:
-        found = survey(name)
+        result = survey(name)
     except InputError as error:
         print(error, file=sys.stderr)
         return 2
     store.write_manifest(store.shipped_folder())
-    for kind, heads in found.trained.items() if found else ():
+    for kind, heads in result.trained.items() if result else ():
         best = (
             f"{heads.label(*place)} L{place[0]}.H{place[1]} {heads.score(*place):.2f}"
             for place in heads.best_head_by_habit().values()

@@ -53,8 +53,10 @@ def more_positions(network: Any, n_old: int, n: int, *, steps: int = STEPS, seed
     size = (values + 0.05 * values.mean()).sqrt()
     root, inverse = vectors * size @ vectors.T, vectors / size @ vectors.T
     heads = [
-        _Heads(layer.self_attn, found, away)
-        for layer, found in zip(network.layers[:LAYERS], _by_position(network, n_old, draw), strict=True)
+        _Heads(layer.self_attn, position_heads, away)
+        for layer, position_heads in zip(
+            network.layers[:LAYERS], _by_position(network, n_old, draw), strict=True
+        )
     ]
     wanted = [_further(each.profile(away), n_old, n) for each in heads]
     copies = (away @ inverse).repeat(-(-n // n_old), 1)[n_old:n]

@@ -100,15 +100,16 @@ class RecordedRun(ABC, Generic[Job]):
                 "Choose one of them, or train it.",
             )
         try:
-            held = json_object(folder, LOG)
+            values = json_object(folder, LOG)
             reports, *again = (
-                tuple(Report.read(row) for row in rows) for rows in (held["reports"], *held.get("again", ()))
+                tuple(Report.read(row) for row in rows)
+                for rows in (values["reports"], *values.get("again", ()))
             )
-            found = cls(
-                cls.jobs[name], str(held["machine"]), int(held["seed"]), reports, tuple(again), folder
+            recorded = cls(
+                cls.jobs[name], str(values["machine"]), int(values["seed"]), reports, tuple(again), folder
             )
-            found.check()
-            return found
+            recorded.check()
+            return recorded
         except (KeyError, TypeError, ValueError) as error:
             raise InputError(
                 f"The recorded run of {name} cannot be read ({type(error).__name__}).",
@@ -156,8 +157,8 @@ class RecordedRun(ABC, Generic[Job]):
         torch.set_num_threads(1)
         if hasattr(os, "nice"):
             os.nice(10)
-        found = cls.record(cls.jobs[opts.name], RUNS / opts.name, opts.seed, steps=opts.steps)
-        for report in found.reports:
+        recorded = cls.record(cls.jobs[opts.name], RUNS / opts.name, opts.seed, steps=opts.steps)
+        for report in recorded.reports:
             print(json.dumps(vars(report)))
-        print(f"{opts.name}: {sum(path.stat().st_size for path in found.folder.iterdir()) / 1e6:.2f} MB")
+        print(f"{opts.name}: {sum(path.stat().st_size for path in recorded.folder.iterdir()) / 1e6:.2f} MB")
         return 0

@@ -86,21 +86,21 @@ def alignment_control(
     A head that attends to the first word reaches the subject, the question word and the opening quote from every query. Of the
     other words those count that may attend there, without the linked word itself.
     """
-    found = []
+    means = []
     for looking, sources in _sources(links).items():
         others = allowed[..., sources].copy()
         others[..., looking, :] = False
         others[..., sources, range(len(sources))] = False
-        found.append(((weights[..., sources] * others).sum(-2) / np.maximum(others.sum(-2), 1)).sum(-1))
-    return np.mean(found, axis=0)
+        means.append(((weights[..., sources] * others).sum(-2) / np.maximum(others.sum(-2), 1)).sum(-1))
+    return np.mean(means, axis=0)
 
 
 def _sources(links: Links) -> dict[int, list[int]]:
     """Return the linked source words by the word that looks at them."""
-    found: dict[int, list[int]] = {}
+    sources_by_query: dict[int, list[int]] = {}
     for source, looking in links:
-        found.setdefault(looking, []).append(source)
-    return found
+        sources_by_query.setdefault(looking, []).append(source)
+    return sources_by_query
 
 
 def induction(weights: Float[Array, "*batch query key"], tokens: Sequence[object]) -> Float[Array, "*batch"]:

@@ -53,9 +53,11 @@ class ModelInput:
 
 def all_heads(model: Model, kind: str) -> Iterator[tuple[int, int]]:
     """Yield (layer, head) of every head of a kind."""
-    found = model.spec.kind(kind)
+    kind_spec = model.spec.kind(kind)
     return (
-        (layer, head) for layer in range(found.n_layers(model.config)) for head in range(model.config.n_heads)
+        (layer, head)
+        for layer in range(kind_spec.n_layers(model.config))
+        for head in range(model.config.n_heads)
     )
 
 
@@ -116,8 +118,8 @@ def gradient_estimates(
     the first term of a Taylor series (Michel et al. 2019, Eq. 2, with its sign; "attribution patching", Nanda 2023):
     right where the model is nearly linear on the way from h to its replacement, zero or its mean.
     """
-    found = model.spec.kind(kind)
-    paths = [found.path(layer, "heads") for layer in range(found.n_layers(model.config))]
+    kind_spec = model.spec.kind(kind)
+    paths = [kind_spec.path(layer, "heads") for layer in range(kind_spec.n_layers(model.config))]
     with torch.inference_mode(False):
         run = item.run(model, keep=paths, grad=goal)
     changes = []
@@ -134,8 +136,10 @@ def default_samples(model: Model, n: int) -> tuple[Sample, ...]:
     """
     if isinstance(model.reader, PatchReader):
         known, read = model.class_names, example_drawings()
-        told = [(pixels, read.classes[label]) for pixels, label in zip(read.pixels, read.labels, strict=True)]
-        return tuple(Sample(doodles.as_text(pixels), name) for pixels, name in told if name in known)[:n]
+        drawings = [
+            (pixels, read.classes[label]) for pixels, label in zip(read.pixels, read.labels, strict=True)
+        ]
+        return tuple(Sample(doodles.as_text(pixels), name) for pixels, name in drawings if name in known)[:n]
     if model.main_output != "logits":
         return ()  # our sentences have no class, tag or score of other people's models
     if model.spec.has_source:
@@ -143,8 +147,8 @@ def default_samples(model: Model, n: int) -> tuple[Sample, ...]:
     rows = [row.text for row in texts("heads_en")]
     if not model.spec.framed:
         return tuple(Sample(text) for text in rows[:n])
-    found = (_hidden(model, text) for text in rows)
-    return tuple(sample for sample in found if sample is not None)[:n]
+    hidden = (_hidden(model, text) for text in rows)
+    return tuple(sample for sample in hidden if sample is not None)[:n]
 
 
 def _hidden(model: Model, text: str) -> Sample | None:

@@ -53,18 +53,18 @@ def deletion_curve(
     order = [int(key) for key in np.argsort(-values, kind="stable")]
     if isinstance(model.reader, PatchReader):
         order = [key for key in order if key >= model.reader.n_special]
-    found = []
+    curve = []
     for count in counts:
         edits = tuple(key_erasure(model, kind, key) for key in order[:count])
         value = output.value(item.run(model, keep=(), edits=edits).scores)
-        found.append(
+        curve.append(
             value
             if output.activation == "none"
             else float(sigmoid(np.array(value)))
             if output.is_score
             else np.exp(value)
         )
-    return np.array(found)
+    return np.array(curve)
 
 
 def deletion_counts(n: int, most: int = 9) -> list[int]:

@@ -122,15 +122,15 @@ def ablation_losses(model: Model, samples: Sequence[Sample], kind: str) -> Float
 
     Each head alone, its output zero, over all tokens of the samples together; below 0 the model does better without it.
     """
-    found = model.spec.kind(kind)
+    kind_spec = model.spec.kind(kind)
     plain = mean_loss(model, samples, ())
     return np.array(
         [
             [
-                mean_loss(model, samples, (ZeroHead(found.path(layer, "heads"), head),)) - plain
+                mean_loss(model, samples, (ZeroHead(kind_spec.path(layer, "heads"), head),)) - plain
                 for head in range(model.config.n_heads)
             ]
-            for layer in range(found.n_layers(model.config))
+            for layer in range(kind_spec.n_layers(model.config))
         ]
     )
 
@@ -153,13 +153,13 @@ def head_contributions(run: Run, kind: str) -> Float[Array, "layer head query ke
 
     The alignment of a recurrent decoder has no W_O: there it is the weight times the size of the encoder's state.
     """
-    found, cfg = run.model.spec.kind(kind), run.model.config
+    kind_spec, cfg = run.model.spec.kind(kind), run.model.config
     layers = []
-    for layer in range(found.n_layers(cfg)):
-        pattern, v = (run.trace[found.path(layer, leaf)] for leaf in ("pattern", "v"))
+    for layer in range(kind_spec.n_layers(cfg)):
+        pattern, v = (run.trace[kind_spec.path(layer, leaf)] for leaf in ("pattern", "v"))
         to_out = np.eye(v.shape[-1])[None]
-        if found.layered:
-            out = found.module(run.model.network, layer).to_out.weight  # (d_model, (head d_head))
+        if kind_spec.layered:
+            out = kind_spec.module(run.model.network, layer).to_out.weight  # (d_model, (head d_head))
             to_out = out.detach().numpy().T.reshape(cfg.n_heads, cfg.d_head, cfg.d_model)
         layers.append(contributions(pattern, v, to_out))
     return np.stack(layers)

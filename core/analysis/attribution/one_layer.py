@@ -139,10 +139,10 @@ class LayerEdits:
 
 def _replace_layers(model: Model, name: str, layers: Sequence[nn.Module]) -> Model:
     """Return a copy of the model that shares its weights and has other layers under this name."""
-    network, found = copy.copy(model.network), copy.copy(model)
+    network, changed = copy.copy(model.network), copy.copy(model)
     network._modules = {**model.network._modules, name: nn.ModuleList(layers)}
-    object.__setattr__(found, "network", network)  # as it was settled: a new Model would be settled anew
-    return found
+    object.__setattr__(changed, "network", network)  # as it was settled: a new Model would be settled anew
+    return changed
 
 
 def _scores(runs: Sequence[Run], row: int) -> Float[Array, "run choice"]:
@@ -151,5 +151,5 @@ def _scores(runs: Sequence[Run], row: int) -> Float[Array, "run choice"]:
     if model.main_output != "logits" or model.outputs["logits"].reads != "hidden":
         return np.stack([run.scores[row] for run in runs])
     with torch.inference_mode():
-        found = model.network.logits(torch.cat([run.outputs.hidden[:, row : row + 1] for run in runs]))[:, 0]
-    return check_finite(found, model.name).float().numpy()
+        logits = model.network.logits(torch.cat([run.outputs.hidden[:, row : row + 1] for run in runs]))[:, 0]
+    return check_finite(logits, model.name).float().numpy()

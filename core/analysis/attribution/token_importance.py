@@ -35,20 +35,20 @@ def attention_shares(run: Run, output: OutputTarget, kind: str) -> dict[str, Flo
     - "value-weighted": as attention, each weight times the length of the vector it brings, a_ij ||v_j W_O|| (Kobayashi et al. 2020).
     """
     weights, rows = run.attention(kind).weights, read_positions(run, output)
-    found = {"attention": weights[-1][:, rows].mean((0, 1))}
+    measures = {"attention": weights[-1][:, rows].mean((0, 1))}
     family = run.model.spec.kind(kind)
     if family.queries == family.keys:
-        found["rollout"] = rollout(weights)[-1, rows].mean(0)
-    found["value-weighted"] = head_contributions(run, kind)[-1][:, rows].sum(0).mean(0)
-    return {name: _share(values) for name, values in found.items()}
+        measures["rollout"] = rollout(weights)[-1, rows].mean(0)
+    measures["value-weighted"] = head_contributions(run, kind)[-1][:, rows].sum(0).mean(0)
+    return {name: _share(values) for name, values in measures.items()}
 
 
 def attention_gradient(
     model: Model, item: ModelInput, output: OutputTarget, kind: str
 ) -> Float[Array, " key"]:
     """Compute attention times gradient, as shares: the sum over layers, heads and queries of max(0, a_ij df/da_ij), f the output."""
-    found = model.spec.kind(kind)
-    paths = [found.path(layer, "pattern") for layer in range(found.n_layers(model.config))]
+    kind_spec = model.spec.kind(kind)
+    paths = [kind_spec.path(layer, "pattern") for layer in range(kind_spec.n_layers(model.config))]
     with torch.inference_mode(False):
         run = item.run(model, keep=paths, grad=output.goal)
     return _share(

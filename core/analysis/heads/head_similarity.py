@@ -71,11 +71,12 @@ class HeadRows:
 
 def text_patterns(run: Run, kind: str, by: str = "word") -> TextPatterns:
     """Return the patterns of all heads of one kind, layer after layer, for a run; between two texts the rows are the words it writes."""
-    found = run.model.spec.kind(kind)
+    kind_spec = run.model.spec.kind(kind)
     queries, keys = (
-        run.source if axis == "source" and run.source else run.side for axis in (found.queries, found.keys)
+        run.source if axis == "source" and run.source else run.side
+        for axis in (kind_spec.queries, kind_spec.keys)
     )
-    crosses = found.queries != found.keys
+    crosses = kind_spec.queries != kind_spec.keys
     attention = run.attention(kind, by=by, writing=crosses)
     rows, columns = (_begins(side, by) for side in (queries.next_tokens() if crosses else queries, keys))
     weights = attention.weights.reshape(-1, *attention.weights.shape[2:])
@@ -116,17 +117,17 @@ def stack_rows(texts: Sequence[Sequence[TextPatterns]]) -> HeadRows:
     """Stack the rows of all heads over all texts: `texts[t]` has the patterns of text t for each model. A text without a
     word that all share is left out.
     """
-    found = []
+    parts = []
     for several in texts:
         queries, keys = common_positions(several)
         if queries and keys:
-            found.append(np.concatenate([one.regroup(queries, keys) for one in several]))
-    n_rows, wide = [part.shape[1] for part in found], max(part.shape[2] for part in found)
-    weights = np.zeros((found[0].shape[0], sum(n_rows), wide), dtype=np.float32)
+            parts.append(np.concatenate([one.regroup(queries, keys) for one in several]))
+    n_rows, wide = [part.shape[1] for part in parts], max(part.shape[2] for part in parts)
+    weights = np.zeros((parts[0].shape[0], sum(n_rows), wide), dtype=np.float32)
     begins = [0, *np.cumsum(n_rows)[:-1].tolist()]
-    for begin, part in zip(begins, found, strict=True):
+    for begin, part in zip(begins, parts, strict=True):
         weights[:, begin : begin + part.shape[1], : part.shape[2]] = part
-    return HeadRows(weights, tuple(begins), tuple(part.shape[2] - 1 for part in found))
+    return HeadRows(weights, tuple(begins), tuple(part.shape[2] - 1 for part in parts))
 
 
 def divergences_from(rows: HeadRows, head: int) -> Float[Array, " head"]:
@@ -145,10 +146,10 @@ def pairwise_divergences(rows: HeadRows) -> Float[Array, "head head"]:
     [[0.0, 1.0, 1.0], [1.0, 0.0, 0.0], [1.0, 0.0, 0.0]]
     """
     n, own = len(rows.weights), _bits(rows.weights)
-    found = np.zeros((n, n))
+    divergences = np.zeros((n, n))
     for head in range(n - 1):
-        found[head, head + 1 :] = _divergences(rows.weights, own, head, head + 1)
-    return found + found.T
+        divergences[head, head + 1 :] = _divergences(rows.weights, own, head, head + 1)
+    return divergences + divergences.T
 
 
 def nearest_heads(distances: Float[Array, " head"], head: int) -> list[int]:

@@ -89,15 +89,15 @@ def average_results(results: Sequence[TextScores | str]) -> dict[str, HeadHabits
         raise InputError(
             f"None of the texts can be read: {results[0]}", rule, "Look at its heads on a text of your own."
         )
-    found: dict[str, list[tuple[Scores, Scores]]] = {}
+    by_kind: dict[str, list[tuple[Scores, Scores]]] = {}
     for one in results:
         if isinstance(one, str):
             continue
         for name, rows in one.items():
-            found.setdefault(name, []).append(rows)
+            by_kind.setdefault(name, []).append(rows)
     return {
         name: HeadHabits(mean_scores([s for s, _ in rows]), len(rows), mean_scores([c for _, c in rows]))
-        for name, rows in found.items()
+        for name, rows in by_kind.items()
     }
 
 
@@ -113,15 +113,15 @@ def score_example(model: Model, example: Example, kinds: Sequence[Kind]) -> Text
 
 def score_run(run: Run, kinds: Sequence[Kind], links: Links = ()) -> TextScores:
     """Return the scores that `score_example` gives, of a text that was run with its patterns."""
-    found: dict[str, tuple[Scores, Scores]] = {}
+    by_kind: dict[str, tuple[Scores, Scores]] = {}
     for kind in kinds:
         if run.side.values is not None and are_patches(run.tokens):
             scores, controls = patch_habits.measures(run, run.attention(kind.name))
-            found[kind.name] = dict(scores), dict(controls)
+            by_kind[kind.name] = dict(scores), dict(controls)
             continue
         crosses = kind.queries != kind.keys and not kind.has_learned_queries
         attention = run.attention(kind.name, by="word", writing=crosses)
-        found[kind.name] = (
+        by_kind[kind.name] = (
             dict(
                 measures(
                     attention,
@@ -131,16 +131,16 @@ def score_run(run: Run, kinds: Sequence[Kind], links: Links = ()) -> TextScores:
             ),
             {},
         )
-    return found
+    return by_kind
 
 
 def score_sentence(sentence: Sentence, attention: Attention) -> tuple[Scores, Scores]:
     """Return the scores of each head on this sentence, and the controls."""
-    found, w = measures(attention), attention.weights
-    near = {name: found[name] for name in NEAR if name in found}
+    values, w = measures(attention), attention.weights
+    near = {name: values[name] for name in NEAR if name in values}
     if sentence.group == SHUFFLED:
         return {}, near
-    scores = {name: found[name] for name in EVERYWHERE if name in found} | (
+    scores = {name: values[name] for name in EVERYWHERE if name in values} | (
         near if sentence.group == PLAIN else {}
     )
     linked = {name: links for name, links in _linked(sentence, attention.keys).items() if links}

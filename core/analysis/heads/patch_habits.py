@@ -146,11 +146,11 @@ def measures(
 ) -> tuple[Mapping[str, Float[Array, "layer head"]], Mapping[str, Float[Array, "layer head"]]]:
     """Compute every measure, and as controls what uniform attention would give to lines and ground."""
     ink = patches_with_ink(run)
-    found = {name: _mean_of_numbers(measure_rows(attention, name, ink)) for name in (*CELL_MEASURES, FAR)}
+    scores = {name: _mean_of_numbers(measure_rows(attention, name, ink)) for name in (*CELL_MEASURES, FAR)}
     uniform = attention.allowed / np.maximum(attention.allowed.sum(-1, keepdims=True), 1)
     counted = measured_cells(attention.keys, ink)
     controls = {
-        name: np.broadcast_to((uniform * counted[name]).sum(-1).mean(-1), found[name].shape)
+        name: np.broadcast_to((uniform * counted[name]).sum(-1).mean(-1), scores[name].shape)
         for name in (INK, GROUND)
     }
-    return found | {"spread": normalised_entropy(attention.weights, attention.allowed)}, controls
+    return scores | {"spread": normalised_entropy(attention.weights, attention.allowed)}, controls

@@ -60,8 +60,8 @@ def formats() -> Mapping[str, Format]:
     'gpt'
     """
     modules = (import_module(each.name) for each in pkgutil.iter_modules(__path__, f"{__name__}."))
-    found = (each for module in modules for each in vars(module).values() if isinstance(each, Format))
-    return {kind: form for form in found for kind in form.kinds}
+    forms = (each for module in modules for each in vars(module).values() if isinstance(each, Format))
+    return {kind: form for form in forms for kind in form.kinds}
 
 
 def plan_foreign(values: Mapping[str, Any], weights: Weights) -> tuple[Plan, Weights]:
@@ -182,20 +182,20 @@ def _named_format(values: Mapping[str, Any]) -> Format | None:
 
 def _guess(values: Mapping[str, Any], weights: Weights) -> tuple[Plan, Weights]:
     """Return the plan of the one format that can read the config and has the stored tensors."""
-    found: dict[str, tuple[Plan, Weights]] = {}
+    possible: dict[str, tuple[Plan, Weights]] = {}
     for form in formats().values():
-        if form.model_type in found or (form.guess_key and form.guess_key not in values):
+        if form.model_type in possible or (form.guess_key and form.guess_key not in values):
             continue
         with suppress(InputError):
-            found[form.model_type] = _read(form, values, weights, guess=True)
-    if len(found) == 1:
-        return next(iter(found.values()))
-    if not found:
+            possible[form.model_type] = _read(form, values, weights, guess=True)
+    if len(possible) == 1:
+        return next(iter(possible.values()))
+    if not possible:
         raise _unknown("model_type is missing, and the tensors are those of no kind that is read here")
     raise InputError(
-        f"config.json: model_type is missing, and the tensors may be those of {', '.join(sorted(found))}.",
+        f"config.json: model_type is missing, and the tensors may be those of {', '.join(sorted(possible))}.",
         "These kinds compute differently with the same tensors.",
-        f'Write "model_type": "{min(found)}" into it, if that is what it is.',
+        f'Write "model_type": "{min(possible)}" into it, if that is what it is.',
     )
 
 

@@ -84,24 +84,24 @@ class Fields:
 
     def whole_number(self, *names: str, largest: int, default: int | None = None, least: int = 1) -> int:
         """Return a whole number from `least` to `largest`, under its name or an alias (which must then agree)."""
-        found = {name: self._values[name] for name in names if self._values.get(name) is not None}
-        if not found:
+        numbers = {name: self._values[name] for name in names if self._values.get(name) is not None}
+        if not numbers:
             if default is not None:
                 return default
             raise self._wrong(
                 f"{names[0]} is missing", f"It must be a whole number from {least} to {largest:,}."
             )
-        for name, value in found.items():
+        for name, value in numbers.items():
             if type(value) is not int or not least <= value <= largest:
                 raise self._wrong(
                     f"{name} is {self._quote(value)}",
                     f"It must be a whole number from {least} to {largest:,}.",
                 )
-        if len(set(found.values())) > 1:
+        if len(set(numbers.values())) > 1:
             raise self._wrong(
-                " and ".join(f"{n} is {v}" for n, v in found.items()), "They name the same size."
+                " and ".join(f"{n} is {v}" for n, v in numbers.items()), "They name the same size."
             )
-        return next(iter(found.values()))
+        return next(iter(numbers.values()))
 
     def in_their_words(self, error: InputError, names: Mapping[str, tuple[str, ...]]) -> InputError:
         """Return the same error with the file's own names in place of ours: of several names the one in the file, else the first."""
@@ -109,7 +109,7 @@ class Fields:
         known = {
             ours: next((name for name in theirs if name in said), theirs[0]) for ours, theirs in names.items()
         }
-        wrong = re.sub(r"\b(\w+)=", lambda found: f"{known.get(found[1], found[1])}=", error.wrong)
+        wrong = re.sub(r"\b(\w+)=", lambda match: f"{known.get(match[1], match[1])}=", error.wrong)
         return InputError(wrong, error.rule, error.remedy)
 
     def small(self, name: str, default: float) -> float:

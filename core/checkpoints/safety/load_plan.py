@@ -233,13 +233,13 @@ def uninitialised_network(
 
 def find_mappable(takes: tuple[WeightMapping, ...], weights: Weights) -> Mapping[str, int]:
     """Return the tensors that may stay in their file, with the bytes of a number: matrices in half precision, and all in float32."""
-    found = {}
+    mappable = {}
     for take in takes:
         stored = weights.entries[take.name].dtype
         matrix = len(take.shape) == 2 and not any(TABLES.match(ours) for ours in take.targets)
         if weights.keeps(take.name) and not take.plus and take.times == 1.0 and (matrix or stored == "F32"):
-            found[take.name] = MAPPED[stored]
-    return found
+            mappable[take.name] = MAPPED[stored]
+    return mappable
 
 
 def build(plan: Plan, weights: Weights, between: Callable[[], object] = lambda: None) -> nn.Module:

@@ -28,10 +28,10 @@ SPECIAL_TOKENS = {
 
 def once(pairs: list[tuple[str, Any]]) -> dict:
     """Return an object from its (key, value) pairs. Raises Refused for a key that occurs twice, of which the library might use the other value."""
-    held = dict(pairs)
-    if len(held) != len(pairs):
+    values = dict(pairs)
+    if len(values) != len(pairs):
         raise Refused("a key occurs twice in it")
-    return held
+    return values
 
 
 def members(text: str) -> dict[str, tuple[Any, str]]:
@@ -75,17 +75,17 @@ def from_pair(vocab: str, merges: str) -> str:
     import tokenizers
     from tokenizers import decoders, models, pre_tokenizers, processors
 
-    held = _words(vocab)
+    vocabulary = _words(vocab)
     with open(merges, encoding="utf-8") as file:
         lines = [line.rstrip("\n") for line in file if not line.startswith("#version")]
     if any(line.count(" ") != 1 for line in lines if line):
         raise Refused("merges.txt has a line that is not two pieces")
     pairs = [(left, right) for left, _, right in (line.partition(" ") for line in lines if line)]
-    backend = tokenizers.Tokenizer(models.BPE(vocab=held, merges=pairs))
+    backend = tokenizers.Tokenizer(models.BPE(vocab=vocabulary, merges=pairs))
     backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     backend.decoder = decoders.ByteLevel()
     backend.post_processor = processors.ByteLevel(trim_offsets=True)
-    backend.add_special_tokens([name for name in ("<|endoftext|>",) if name in held])
+    backend.add_special_tokens([name for name in ("<|endoftext|>",) if name in vocabulary])
     return backend.to_str()
 
 
@@ -98,21 +98,21 @@ def from_words(vocab: str, rules: str) -> str:
     letters = how.pop("letters", False)
     unknown = "<unk>" if letters else "[UNK]"
     with open(vocab, encoding="utf-8") as file:
-        held = {line.rstrip("\n"): index for index, line in enumerate(file)}
-    if unknown not in held:
+        vocabulary = {line.rstrip("\n"): index for index, line in enumerate(file)}
+    if unknown not in vocabulary:
         raise Refused(f"it has no {unknown} for unknown words")
-    held.pop("", None)
+    vocabulary.pop("", None)
     if letters:
-        backend = tokenizers.Tokenizer(models.WordLevel(held, unk_token=unknown))
+        backend = tokenizers.Tokenizer(models.WordLevel(vocabulary, unk_token=unknown))
         each = pre_tokenizers.Split(tokenizers.Regex("."), "isolated")
         backend.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), each])
         backend.decoder = decoders.Fuse()
     else:
-        backend = tokenizers.Tokenizer(models.WordPiece(held, unk_token=unknown))
+        backend = tokenizers.Tokenizer(models.WordPiece(vocabulary, unk_token=unknown))
         backend.normalizer = normalizers.BertNormalizer(clean_text=True, **how)
         backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
         backend.decoder = decoders.WordPiece(prefix="##")
-    backend.add_special_tokens([name for name in SPECIAL_TOKENS[letters] if name in held])
+    backend.add_special_tokens([name for name in SPECIAL_TOKENS[letters] if name in vocabulary])
     return backend.to_str()
 
 
@@ -135,12 +135,12 @@ def names(vocab: str) -> str:
     import tokenizers
     from tokenizers import decoders, models
 
-    held = _words(vocab)
-    if "<unk>" not in held:
+    vocabulary = _words(vocab)
+    if "<unk>" not in vocabulary:
         raise Refused("it has no <unk> for unknown pieces")
-    backend = tokenizers.Tokenizer(models.WordLevel(held, unk_token="<unk>"))
+    backend = tokenizers.Tokenizer(models.WordLevel(vocabulary, unk_token="<unk>"))
     backend.decoder = decoders.Metaspace()
-    backend.add_special_tokens([name for name in ("</s>", "<unk>", "<pad>") if name in held])
+    backend.add_special_tokens([name for name in ("</s>", "<unk>", "<pad>") if name in vocabulary])
     return backend.to_str()
 
 
@@ -154,22 +154,22 @@ def cutter(path: str, longest: int) -> dict:
         runpy.run_path(str(beside.with_name(f"{name}.py"))) for name in ("sentencepiece", "unigram")
     )
     try:
-        found = spm["read"](Path(path).read_bytes())
+        facts = spm["read"](Path(path).read_bytes())
     except spm["Unreadable"] as error:
         raise Refused(str(error)) from None
-    tables = [{"type": "Precompiled", "precompiled_charsmap": found["table"]}] if found["table"] else []
-    if wrong := unigram["problem"](found["vocab"], tables, longest):
+    tables = [{"type": "Precompiled", "precompiled_charsmap": facts["table"]}] if facts["table"] else []
+    if wrong := unigram["problem"](facts["vocab"], tables, longest):
         raise Refused(wrong)
-    vocab = [(piece, score) for piece, score in found.pop("vocab")]
-    return {**found, "model": tokenizers.Tokenizer(models.Unigram(vocab, unk_id=0)).to_str()}
+    vocab = [(piece, score) for piece, score in facts.pop("vocab")]
+    return {**facts, "model": tokenizers.Tokenizer(models.Unigram(vocab, unk_id=0)).to_str()}
 
 
 def _words(path: str) -> dict:
     try:
-        held = json.loads(Path(path).read_bytes())
+        vocabulary = json.loads(Path(path).read_bytes())
     except (ValueError, RecursionError):
         raise Refused(NO_JSON) from None
-    if not isinstance(held, dict):
+    if not isinstance(vocabulary, dict):
         raise Refused("it is not a JSON object")
-    check_ids(held)
-    return held
+    check_ids(vocabulary)
+    return vocabulary

@@ -168,15 +168,15 @@ def check_parts(tokenizer: dict) -> None:
         ("decoder", "decoder", DECODERS),
         ("post_processor", "processor", PROCESSORS),
     ):
-        found = steps(tokenizer.get(key), inner)
-        if len(found) > MAX_STEPS:
+        parts = steps(tokenizer.get(key), inner)
+        if len(parts) > MAX_STEPS:
             raise Refused(f"its {key} has more than {MAX_STEPS} steps")
-        for step in found:
+        for step in parts:
             if str(step.get("type")) not in known:
                 raise Refused(f"its {key} '{str(step.get('type'))[:40]}' is not among the known ones")
             check_regex(step, key)
         if key in ("normalizer", "decoder"):
-            check_growth(found, key)
+            check_growth(parts, key)
     model = tokenizer.get("model")
     if not isinstance(model, dict) or str(model.get("type", "BPE")) not in MODELS:
         raise Refused("its model is not among the known ones (" + ", ".join(sorted(MODELS)) + ")")
@@ -257,15 +257,15 @@ def cleaned(path: str) -> tuple[str, list[dict]]:
     """Return the tokenizer.json in a line, without padding and truncation, its parts checked, and the tokens that it adds."""
     with open(path, encoding="utf-8") as file:
         written = FILES["members"](file.read())
-    held: Any = {key: value for key, (value, _) in written.items()} | dict.fromkeys(NOT_READ)
-    check_parts(held)
-    trim_spans(held)
-    check_added(held)
-    FILES["check_ids"](held["model"].get("vocab"))
+    tokenizer: Any = {key: value for key, (value, _) in written.items()} | dict.fromkeys(NOT_READ)
+    check_parts(tokenizer)
+    trim_spans(tokenizer)
+    check_added(tokenizer)
+    FILES["check_ids"](tokenizer["model"].get("vocab"))
     said = {key: text for key, (_, text) in written.items()}
-    said |= {key: json.dumps(held[key]) for key in (*NOT_READ, "post_processor") if key in held}
+    said |= {key: json.dumps(tokenizer[key]) for key in (*NOT_READ, "post_processor") if key in tokenizer}
     whole = ",".join(f"{json.dumps(key)}:{text}" for key, text in said.items())
-    return f"{{{whole}}}".replace("\n", " "), held.get("added_tokens") or []
+    return f"{{{whole}}}".replace("\n", " "), tokenizer.get("added_tokens") or []
 
 
 def tried(out: Out, text: str, added: Sequence[dict] = ()) -> dict:

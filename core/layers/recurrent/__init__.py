@@ -73,8 +73,8 @@ class Cell(nn.Module):
             self.from_hidden.bias,
         ]
         weights = [weight.to(x.dtype) for weight in weights]
-        held = start if len(self.states) > 1 else start[0]
-        return type(self).kernel(x, held, weights, True, 1, 0.0, self.training, False, True)[0]
+        initial = start if len(self.states) > 1 else start[0]
+        return type(self).kernel(x, initial, weights, True, 1, 0.0, self.training, False, True)[0]
 
     @torch.no_grad()
     def initialise(self) -> None:
@@ -253,12 +253,12 @@ def _run_fused(cell: Cell, x: Tensor, real: Tensor, backward: bool) -> Tensor:
 
 def _by_part(cell: Cell, x: Tensor, real: Tensor, backward: bool, parts: Tensor) -> Tensor:
     """Return the hidden states, each part read as a row of its own, all of about one length at once."""
-    given, found, places = x.flatten(0, 1), [], []
+    given, outputs, places = x.flatten(0, 1), [], []
     for place, inside in rows(parts, real, backward=backward):
         row = given.index_select(0, place.flatten()).unflatten(0, place.shape)
-        found.append(cell.fused(row, cell.zeros(row)).flatten(0, 1)[inside.flatten()])
+        outputs.append(cell.fused(row, cell.zeros(row)).flatten(0, 1)[inside.flatten()])
         places.append(place[inside])
-    together = torch.cat(found)
+    together = torch.cat(outputs)
     whole = together.new_zeros(len(given), cell.d_hidden).index_copy(0, torch.cat(places), together)
     return whole.unflatten(0, x.shape[:2])
 

@@ -56,12 +56,12 @@ class Goal:
 
     def scores(self, network: Any, batch: Batch) -> Tensor:
         """Return the head's scores of a batch: (text label), of tags (text pos label), of answers (text pos edge) with -inf outside the second text."""
-        found = getattr(network, self.output)(network(batch))
+        scores = getattr(network, self.output)(network(batch))
         if self.output != "answer":
-            return found
+            return scores
         assert batch.segments is not None
         inside = (batch.segments == 1) & batch.real
-        return found.masked_fill(~inside[..., None], -torch.inf)
+        return scores.masked_fill(~inside[..., None], -torch.inf)
 
     def loss(self, scores: Tensor, targets: Tensor) -> Tensor:
         """Return -log p of the targets in nats: the mean over texts, over tagged words, or over both ends."""
@@ -119,8 +119,8 @@ def sample_opinions(n: int, seed: int, split: Split) -> list[grammar.Labelled]:
     """
     if split == "test":
         return list(grammar.sentences(n, seed, split))
-    found = grammar.sentences(3 * n, seed, split)
-    ready, turned = ([item for item in found if is_plain(item) is kind] for kind in (True, False))
+    items = grammar.sentences(3 * n, seed, split)
+    ready, turned = ([item for item in items if is_plain(item) is kind] for kind in (True, False))
     n_plain = round(PLAIN * n)
     return ready[:n_plain] + turned[: n - n_plain]
 

@@ -193,13 +193,13 @@ def collate(
         ids[place, : len(row)] = row
     sizes = np.array([len(row) for row in rows])
     real = np.arange(longest) < sizes[:, None]
-    held = torch.from_numpy(ids)
-    told = torch.from_numpy(real & ~np.isin(ids, special_tokens))
+    id_tensor = torch.from_numpy(ids)
+    is_text = torch.from_numpy(real & ~np.isin(ids, special_tokens))
     return Rows(
-        Batch(ids=held, real=torch.from_numpy(real)),
+        Batch(ids=id_tensor, real=torch.from_numpy(real)),
         len(examples[0][0]),
         torch.from_numpy(sizes - 1),
-        told,
+        is_text,
         torch.tensor([wanted for _, wanted in examples]),
     )
 

@@ -140,17 +140,17 @@ def add_head(tuning: GPTTuning, base: Model, seed: int = 0) -> Model:
     config = replace(base.config, n_vocab=n + len(SPECIAL_TOKENS), n_classes=tuning.goal.n_outputs)
     network: Any = uninitialised_network(base.spec, config)
     rng, table = torch.Generator().manual_seed(seed), "embed.token.weight"
-    held = {
+    state = {
         name: weight.clone()
         for name, weight in base.network.state_dict().items()
         if not name.startswith("to_classes.")
     }
     new = torch.randn(len(SPECIAL_TOKENS), config.d_model, generator=rng) * SMALL
-    held[table] = held[table] if again else torch.cat((held[table], new))
+    state[table] = state[table] if again else torch.cat((state[table], new))
     classes = network.to_classes.weight.shape
-    held["to_classes.weight"] = torch.randn(classes, generator=rng) * SMALL
-    held["to_classes.bias"] = torch.zeros(classes[:1])
-    network.load_state_dict(held, assign=True)
+    state["to_classes.weight"] = torch.randn(classes, generator=rng) * SMALL
+    state["to_classes.bias"] = torch.zeros(classes[:1])
+    network.load_state_dict(state, assign=True)
     model = Model(
         base.name, base.spec, config, network, base.tokenizer if again else add_special_tokens(base.tokenizer)
     )
@@ -197,8 +197,8 @@ def training(
     model = add_head(tuning, base, seed)
     network, ids = model.network, mark_ids(model)
     texts = _examples(tuning, model, tuning.n_texts, seed, "train")
-    found = _examples(tuning, model, CHECKED, seed, "test")
-    checked = [collate(found[place : place + 32], ids) for place in range(0, CHECKED, 32)]
+    examples = _examples(tuning, model, CHECKED, seed, "test")
+    checked = [collate(examples[place : place + 32], ids) for place in range(0, CHECKED, 32)]
     rng, optim = (
         np.random.default_rng(seed),
         optimiser(network, ("to_classes.",), lr=tuning.lr, head_lr=tuning.head_lr),
@@ -237,13 +237,18 @@ def _examples(
 def _report(network: nn.Module, task: str, checked: list[Rows], step: int, seconds: float) -> Report:
     network.eval()
     with torch.inference_mode():
-        found = [terms(network, task, rows, text=True) for rows in checked]
+        terms_by_batch = [terms(network, task, rows, text=True) for rows in checked]
     l_2, l_1 = (
-        torch.cat([each.l_2 for each in found]).mean(),
-        torch.stack([each.l_1 for each in found if each.l_1 is not None]).mean(),
+        torch.cat([each.l_2 for each in terms_by_batch]).mean(),
+        torch.stack([each.l_1 for each in terms_by_batch if each.l_1 is not None]).mean(),
     )
     right = (
-        torch.cat([each.scores.argmax(-1) == rows.targets for each, rows in zip(found, checked, strict=True)])
+        torch.cat(
+            [
+                each.scores.argmax(-1) == rows.targets
+                for each, rows in zip(terms_by_batch, checked, strict=True)
+            ]
+        )
         .float()
         .mean()
     )
@@ -254,11 +259,11 @@ def _report(network: nn.Module, task: str, checked: list[Rows], step: int, secon
 
 def tuned_weights(network: Any) -> dict[str, Tensor]:
     """Return a copy of all weights that learn; of the table of tokens its new rows, as NEW."""
-    found = {
+    weights = {
         name: weight.detach().clone() for name, weight in network.named_parameters() if is_trainable(name)
     }
-    found[NEW] = found.pop("embed.token.weight")[-len(SPECIAL_TOKENS) :].clone()
-    return found
+    weights[NEW] = weights.pop("embed.token.weight")[-len(SPECIAL_TOKENS) :].clone()
+    return weights
 
 
 def model(tuning: GPTTuning, weights: Mapping[str, Tensor], name: str, base: Model | None = None) -> Model:
@@ -275,9 +280,9 @@ def model(tuning: GPTTuning, weights: Mapping[str, Tensor], name: str, base: Mod
             "Tune it again.",
         )
     table = made.network.get_parameter("embed.token.weight").detach()
-    held = {key: weight.float() for key, weight in weights.items() if key != NEW}
+    loaded = {key: weight.float() for key, weight in weights.items() if key != NEW}
     made.network.load_state_dict(
-        {**held, "embed.token.weight": torch.cat((table[: -len(SPECIAL_TOKENS)], weights[NEW].float()))},
+        {**loaded, "embed.token.weight": torch.cat((table[: -len(SPECIAL_TOKENS)], weights[NEW].float()))},
         strict=False,
     )
     return Model(name, made.spec, made.config, made.network, made.tokenizer)

@@ -87,11 +87,11 @@ def ranks(device: torch.device) -> Iterator[Ranks]:
     if not dist.is_torchelastic_launched():
         yield SINGLE_PROCESS
         return
-    told = os.environ
-    store = dist.TCPStore(told["MASTER_ADDR"], int(told["MASTER_PORT"]), is_master=False)
+    env = os.environ
+    store = dist.TCPStore(env["MASTER_ADDR"], int(env["MASTER_PORT"]), is_master=False)
     # torchrun keeps its store over a restart: without a name for each attempt the addresses of the killed ones are found there.
-    attempt = dist.PrefixStore(f"attempt {told['TORCHELASTIC_RESTART_COUNT']}", store)
-    group = Ranks(int(told["RANK"]), int(told["WORLD_SIZE"]))
+    attempt = dist.PrefixStore(f"attempt {env['TORCHELASTIC_RESTART_COUNT']}", store)
+    group = Ranks(int(env["RANK"]), int(env["WORLD_SIZE"]))
     kind = "nccl" if device.type == "cuda" else "gloo"
     dist.init_process_group(kind, store=attempt, rank=group.rank, world_size=group.size)
     try:

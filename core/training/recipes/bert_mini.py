@@ -131,8 +131,8 @@ class Passages:
             lost += float(F.cross_entropy(scores, groups[0].targets, reduction="sum"))
             right += int((scores.argmax(-1) == groups[0].targets).sum())
             n += len(scores)
-            told, follows = self._pairs(network, groups, hidden)
-            pairs += int((told.argmax(-1) == (~follows).long()).sum())
+            pair_scores, follows = self._pairs(network, groups, hidden)
+            pairs += int((pair_scores.argmax(-1) == (~follows).long()).sum())
             n_pairs += len(follows)
         return {"valid_nats": lost / n, "top1": right / n, "next": pairs / n_pairs}
 
@@ -144,20 +144,20 @@ class Passages:
         windows = [(books.stream[a : a + size], None) for a in first]
         pairs: list[Pair] = []
         while len(pairs) < mix.pairs:
-            found = self.pair(books, rng, mix)
-            if found:
-                pairs.append(found)
+            sampled = self.pair(books, rng, mix)
+            if sampled:
+                pairs.append(sampled)
         short = [
             (books.sentences(int(rng.integers(len(books.book))), int(rng.integers(1, 4))), None)
             for _ in range(mix.short)
         ]
         pairs.sort(key=lambda pair: len(pair.first) + len(pair.second))
         parts = [pairs[i : i + mix.pairs // GROUPS] for i in range(0, mix.pairs, mix.pairs // GROUPS)]
-        told = [
+        pair_rows = [
             self._rows([pair[:2] for pair in part], rng, mix.share, [pair.follows for pair in part])
             for part in parts
         ]
-        return [self._rows(windows, rng, mix.share), *told, self._rows(short, rng, mix.share)]
+        return [self._rows(windows, rng, mix.share), *pair_rows, self._rows(short, rng, mix.share)]
 
     def _rows(
         self,
@@ -178,17 +178,17 @@ class Passages:
             share=share,
         )
         to = [torch.from_numpy(array) for array in (read, real, segments, chosen, ids[chosen])]
-        told = None if follows is None else torch.tensor(follows)
-        return Rows(Batch(ids=to[0], real=to[1], segments=to[2]), to[3], to[4], told)
+        follows_tensor = None if follows is None else torch.tensor(follows)
+        return Rows(Batch(ids=to[0], real=to[1], segments=to[2]), to[3], to[4], follows_tensor)
 
     def _pairs(self, network: Any, groups: list[Rows], hidden: list[Tensor]) -> tuple[Tensor, Tensor]:
         """Return the scores of the rows that are pairs, and the truth."""
-        told = [
+        parts_by_group = [
             (network.pooled(h), rows.follows)
             for h, rows in zip(hidden, groups, strict=True)
             if rows.follows is not None
         ]
-        pooled, follows = (torch.cat(parts) for parts in zip(*told, strict=True))
+        pooled, follows = (torch.cat(parts) for parts in zip(*parts_by_group, strict=True))
         return self.pair_scores(network, pooled), follows
 
 
@@ -222,10 +222,10 @@ def prepare(data: Path, work: Path, seed: int, device: torch.device) -> Passages
     tokenizer = Tokenizer.from_file(saved, **IDS)
     books = []
     for name, rows in (("train", _training(data)), ("valid", read_lines(find_file(data, PROSE_VALID)))):
-        held = work / f"{name}.npz"
-        if not held.is_file():
-            np.savez(held, **asdict(Books.read(rows, tokenizer)))
-        books.append(Books(**np.load(held)))
+        file = work / f"{name}.npz"
+        if not file.is_file():
+            np.savez(file, **asdict(Books.read(rows, tokenizer)))
+        books.append(Books(**np.load(file)))
     return Passages(books[0], books[1], tokenizer, seed, device)
 
 

@@ -136,11 +136,11 @@ def prepare(data: Path, work: Path, seed: int, device: torch.device) -> Pages:
     tokenizer = Tokenizer.from_file(saved, **IDS)
     books: list[Books] = []
     for name, files in (("train", PROSE), ("valid", (PROSE_VALID,))):
-        held = work / f"{name}.npz"
-        if not held.is_file():
+        books_file = work / f"{name}.npz"
+        if not books_file.is_file():
             rows = (line for file in files for line in read_lines(find_file(data, file)))
-            np.savez(held, **asdict(Books.read(rows, tokenizer)))
-        books.append(Books(**np.load(held)))
+            np.savez(books_file, **asdict(Books.read(rows, tokenizer)))
+        books.append(Books(**np.load(books_file)))
     return Pages(books[0], books[1], tokenizer, seed, device)
 
 

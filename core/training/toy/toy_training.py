@@ -91,10 +91,10 @@ def report_steps(last: int) -> list[int]:
     >>> report_steps(20)
     [0, 1, 2, 3, 4, 6, 8, 10, 12, 14, 16, 18, 20]
     """
-    found = [0]
-    while found[-1] < last:
-        found.append(min(last, found[-1] + max(1, 2 if found[-1] >= 4 else 1, found[-1] // 8)))
-    return found
+    steps = [0]
+    while steps[-1] < last:
+        steps.append(min(last, steps[-1] + max(1, 2 if steps[-1] >= 4 else 1, steps[-1] // 8)))
+    return steps
 
 
 def training_lines(task: Task, seed: int = 0) -> SyntheticStream:
@@ -118,10 +118,10 @@ def _row(tokenizer: Tokenizer, line: TaskLine) -> Row:
 def _report(task: Task, network: Any, data: SyntheticStream, step: int, seconds: float) -> Report:
     network.eval()
     with torch.inference_mode():
-        found = data.check(network)
+        metrics = data.check(network)
         looks = measure_looks(network, task)
     rows = tuple(tuple(round(float(value), 4) for value in layer) for layer in looks)
-    return Report(step, round(found["valid_nats"], 5), round(found["right"], 5), rows, round(seconds, 2))
+    return Report(step, round(metrics["valid_nats"], 5), round(metrics["right"], 5), rows, round(seconds, 2))
 
 
 def measure_looks(network: Any, task: Task) -> np.ndarray:
@@ -186,8 +186,8 @@ class RecordedRun(records.RecordedRun[Task]):
 
     def open_step(self, step: int, name: str | None = None) -> Model:
         """Return the model of a stored step. Raises InputError for a step that was not stored."""
-        found = history.open_step(_blank(self.job.name), self.folder, step)
-        return replace(found, name=name) if name else found
+        model = history.open_step(_blank(self.job.name), self.folder, step)
+        return replace(model, name=name) if name else model
 
     def model(self, name: str) -> Model:
         """Return the trained model."""
