@@ -245,14 +245,14 @@ def opening(model: Model, text: str) -> str:
     return text
 
 
-def _partner(run: Run, text: str, offered: dict[str, str]) -> str:
+def _partner(run: Run, text: str, pairs: dict[str, str]) -> str:
     """Return a sentence that makes the model expect another word, as measured; where none does, one with as many tokens."""
-    return _measured_partner(run, text, offered) or changed_text(run.model, text)
+    return _measured_partner(run, text, pairs) or changed_text(run.model, text)
 
 
-def _measured_partner(run: Run, text: str, offered: dict[str, str]) -> str:
+def _measured_partner(run: Run, text: str, pairs: dict[str, str]) -> str:
     """Return a sentence that makes the model expect another word, as measured; "" where none does."""
-    first = [offered[text]] if text in offered else []
+    first = [pairs[text]] if text in pairs else []
     return engine_client.submit(
         ("importance.partner", run.model.name, text, run.target_text),
         lambda: corrupted_text(run.model, text, run.target_text, first),
@@ -260,13 +260,13 @@ def _measured_partner(run: Run, text: str, offered: dict[str, str]) -> str:
     )
 
 
-def _what(run: Run) -> str:
+def _input_name(run: Run) -> str:
     return "drawing" if patches.reads_patches(run.model) else "sentence"
 
 
-def _offer(offered: dict[str, str], text: str) -> None:
+def _offer(pairs: dict[str, str], text: str) -> None:
     """Draw clear pairs, one tap each."""
-    others = [clean for clean in offered if clean != text]
+    others = [clean for clean in pairs if clean != text]
     for clean in others:
         st.button(
             literal(f"Try: {clean}"),
@@ -298,12 +298,12 @@ def _another(run: Run) -> str:
 
 
 def _picture(
-    shares: np.ndarray, columns: list[str], across: str, key: str, drawn: Run | Literal[False] = False
+    shares: np.ndarray, columns: list[str], across: str, key: str, run: Run | Literal[False] = False
 ) -> None:
-    """Draw layers by positions or heads; of positions on a picture, each layer on the doodle of the run `drawn`."""
-    if drawn:
+    """Draw layers by positions or heads; of positions on a picture, each layer on the doodle of `run`."""
+    if run:
         patches.on_patches(
-            drawn,
+            run,
             shares,
             rows=[f"L{layer}" for layer in range(len(shares))],
             scale="difference",
@@ -336,7 +336,7 @@ def _words(pair: Pair) -> tuple[str, str]:
 def _difference(pair: Pair) -> str:
     (a, b), (clean, corrupted) = _words(pair), pair.values
     numbers = f"(logit difference {signed(clean, '+.2f')} and {signed(corrupted, '+.2f')})"
-    what = _what(pair.clean)
+    what = _input_name(pair.clean)
     if pair.clean.model.main_output == "score":
         return f"The score of the first sentence is {signed(clean)}, of the other {signed(corrupted)}."
     where = "" if pair.clean.model.whole_input else target_picker.position_phrase(pair.clean, pair.target.row)
@@ -384,12 +384,12 @@ def _folds(
             clean, corrupted = pair.values
             st.text(
                 true_minus(
-                    f"d in the first {_what(run)} {clean:.4f}, in the other {corrupted:.4f}: 100% is the way of {clean - corrupted:.4f} between them."
+                    f"d in the first {_input_name(run)} {clean:.4f}, in the other {corrupted:.4f}: 100% is the way of {clean - corrupted:.4f} between them."
                 )
             )
     with page_parts.fold(page_parts.LOOKING, "importance.patch.looking") as fold:
         if fold.open:
-            st.markdown(LOOKING.format(what=_what(run), layers=LAYERS[_what(run)]))
+            st.markdown(LOOKING.format(what=_input_name(run), layers=LAYERS[_input_name(run)]))
     page_parts.sources_fold(page)
     page_parts.table_fold(
         lambda: pd.DataFrame(
