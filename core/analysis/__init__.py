@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         position_patch,
         restored_share,
     )
+    from core.analysis.attribution.path_patching import path_patching
     from core.analysis.attribution.score_parts import score_parts, scores_of_attending
     from core.analysis.attribution.target_token import output_target
     from core.analysis.attribution.token_importance import attention_shares, input_gradient
@@ -59,6 +60,7 @@ __all__ = [
     "make_pair",
     "output_target",
     "patch_grid",
+    "path_patching",
     "position_patch",
     "prediction_change",
     "reach",
@@ -79,6 +81,7 @@ _MODULES = {
     "attribution.erasing": ("deletion_curve",),
     "attribution.integrated_gradients": ("integrated_gradients",),
     "attribution.logit_attribution": ("attribute",),
+    "attribution.path_patching": ("path_patching",),
     "attribution.patching": ("head_patch", "make_pair", "patch_grid", "position_patch", "restored_share"),
     "attribution.score_parts": ("score_parts", "scores_of_attending"),
     "attribution.target_token": ("output_target",),

@@ -355,10 +355,24 @@ def head_patch(pair: Pair, kind: str, layer: int, head: int) -> Edit:
 
 def restored_share(pair: Pair, edit: Edit) -> float:
     """Return the share of the difference that one patch restores."""
-    run = pair.corrupted
-    text, target = (run.source.text, run.target_text) if run.source else (run.side.text, None)
-    new = run.model.run(text, target=target, pair=run.side.pair, keep=(), edits=(edit,))
+    new = pair.corrupted.model.run(**input_of(pair.corrupted), keep=(), edits=(edit,))
     return pair.restoration(pair.measure(new))
+
+
+def restored_shares(pair: Pair, runs: LayerEdits, layer: int, edits: Sequence[Edit]) -> Float[Array, " edit"]:
+    """Return the share of the difference that each edit of one value of a layer restores; `runs` are those of the corrupted input."""
+    if isinstance(pair.output, OutputTarget):
+        flat = replace(pair.output, row=0)
+        numbers = [flat.value(row[None]) for row in runs.edited_scores(layer, edits, pair.output.row)]
+    else:
+        numbers = [pair.measure(run) for batch in runs.edited_runs(layer, edits) for run in batch]
+    return pair.restoration(np.array(numbers))
+
+
+def input_of(run: Run) -> dict[str, Any]:
+    """Return the text, the target and the second text that a run read, by the names of `Model.run`."""
+    text, target = (run.source.text, run.target_text) if run.source else (run.side.text, None)
+    return {"text": text, "target": target, "pair": run.side.pair}
 
 
 class PatchGrid:
@@ -420,21 +434,14 @@ class PatchGrid:
 
     def restored(self, layer: int) -> Float[Array, " column"]:
         """Return the share of the difference that each patch of one layer restores."""
-        pair, output = self.pair, self.pair.output
-        if isinstance(output, OutputTarget):
-            flat = replace(output, row=0)
-            rows = self._runs.edited_scores(layer, self.edits(layer), output.row)
-            numbers = [flat.value(row[None]) for row in rows]
-        else:
-            batches = self._runs.edited_runs(layer, self.edits(layer))
-            numbers = [pair.measure(run) for runs in batches for run in runs]
-        return pair.restoration(np.array(numbers))
+        return restored_shares(self.pair, self._runs, layer, self.edits(layer))
 
     @cached_property
     def _runs(self) -> LayerEdits:
-        run = self.pair.corrupted
-        text, target = (run.source.text, run.target_text) if run.source else (run.side.text, None)
-        return LayerEdits(run.model, text, self._kind.name, target=target, pair=run.side.pair)
+        read = input_of(self.pair.corrupted)
+        return LayerEdits(
+            self.pair.clean.model, read["text"], self._kind.name, target=read["target"], pair=read["pair"]
+        )
 
     def _path(self, layer: int) -> str:
         return _path(self.pair.clean.model.spec, self.over, self._stack, self._kind, layer)
