@@ -90,5 +90,5 @@ def prefix(n: int, length: int) -> Bool[Tensor, "query key"]:
 
 
 def not_padding(real: Bool[Tensor, "batch key"]) -> Bool[Tensor, "batch one one key"]:
-    """Return the mask without padded keys; `real` is True at tokens that are not padding."""
+    """Return a mask that is False at padded keys, from `real`, which is True at tokens that are not padding."""
     return real[:, None, None, :]

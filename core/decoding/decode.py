@@ -121,7 +121,7 @@ def _one_by_one(
 
 
 def stop_reason(n_written: int, limit: int, prompt: Prompt) -> str:
-    """Return why nothing can follow although the text has not ended, "context" or "limit"; "" when something can."""
+    """Return why no further token can be written, "context" or "limit"; "" if one can."""
     if len(prompt.ids) + n_written >= prompt.room:
         return "context"
     return "limit" if n_written >= limit else ""

@@ -303,7 +303,7 @@ def over_all_pairs(
     allowed: Bool[Tensor, "... #query key"],
     times: Shaped[Tensor, "... #query key"] | None = None,
 ) -> Float[Tensor, "batch head query d_head"]:
-    """Return the same over all pairs: every score is computed, and masked ones are thrown away.
+    """Return the same output as `sparse`, from the scores of all pairs of positions: masked ones are computed and thrown away.
 
     >>> one = torch.ones(1, 1, 2, 4)
     >>> over_all_pairs(one, one, one, torch.ones(2, 2, dtype=torch.bool)).shape

@@ -69,7 +69,7 @@ class MPNetConfig:
 
     @property
     def n_segments(self) -> int:
-        """Zero: no vectors mark the first and the second text."""
+        """Return 0: no vectors mark the first and the second text."""
         return 0
 
     @property

@@ -318,7 +318,7 @@ class Run:
 
     @property
     def answer(self) -> Float[Array, "pos edge"]:
-        """Return two scores of each token: the answer starts here, and ends here; of a model that was tuned to find answers."""
+        """Return two scores for each token, of a model tuned to find answers: that the answer starts there, and that it ends there."""
         return self._output("answer")
 
     @property

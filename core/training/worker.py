@@ -2,9 +2,6 @@
 
 It takes one thread and the lowest priority, leaves the weights of each moment in FOLDER, and then prints the report as
 one line of JSON. It exits when its output pipe is closed.
-
-It takes one thread and the lowest priority, tells each moment as one line of JSON on its output, and leaves the
-weights of that moment in FOLDER before it tells it. It ends where nobody reads it any more.
 """
 
 from __future__ import annotations
@@ -22,7 +19,7 @@ from core.training.jobs import JOBS
 
 LOW = 15
 EVERY = 0.5
-"""Seconds between two moments at least: reporting must not cost more than learning."""
+"""Least number of seconds between two reports: reporting must not cost more than learning."""
 
 
 def main(argv: list[str] | None = None) -> int:

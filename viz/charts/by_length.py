@@ -42,7 +42,7 @@ def quality(
     titles: tuple[str, str] = ("letters in the word", "letters right"),
     height: int = 370,
 ) -> alt.LayerChart:
-    """Return the share of correct letters over length; a dotted line at the longest text in training, diamonds for the visitor's own (`user_points`).
+    """Return a chart of the share of correct letters over length, with a dotted line at the longest text in training and diamonds for the visitor's own texts (`user_points`).
 
     `longest` is where the lengths end, `titles` name the axes.
 

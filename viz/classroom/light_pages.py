@@ -52,7 +52,7 @@ async def presenter(request: Request) -> Response:
 
 
 async def notes(request: Request) -> Response:
-    """Answer with the window of a lesson's notes, which a tab of the same browser fills."""
+    """Respond with the page for a lesson's notes; another tab of the same browser fills it."""
     return _html(request, NOTES)
 
 

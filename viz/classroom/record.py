@@ -52,7 +52,7 @@ class Record:
             self._votes = [*votes, question.public_state()][-MOST_VOTES:]
 
     def summary(self) -> dict[str, Any]:
-        """Return the record for everybody who has the code."""
+        """Return the part of the record that everybody with the room's code may see: pages, exercises and votes."""
         kinds = dict.fromkeys(kind for page in self._pages for kind in page["exercises"])
         sheet = {"homework.group": SHEET, "homework.kinds": ",".join(kinds)}
         return {

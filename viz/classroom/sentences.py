@@ -79,7 +79,7 @@ class Sentences:
                 del self._accepted[next(iter(self._accepted))]
 
     def drop(self, identity: str) -> None:
-        """Delete one, waiting or on the wall."""
+        """Delete a sentence by its identity, whether it waits or is on the wall."""
         if seat := self._seat(identity):
             del self._waiting[seat]
         self._accepted.pop(identity, None)

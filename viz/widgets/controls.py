@@ -145,7 +145,7 @@ def select(
 def slider(
     label: str, lo: float, hi: float, name: str, default: float, step: float = 1, help: str | None = None
 ):
-    """Choose a quantity. Whole numbers when lo, hi, default and step are whole (a head is a choice: use `pills`)."""
+    """Draw a slider; return its number, a whole one if lo, hi, default and step are whole. To choose a head, use `pills`."""
     kind, parse = _numbers(lo, hi, default, step)
     key, now = _bind("slider", name, kind(default), parse)
     st.slider(
@@ -287,7 +287,7 @@ def preset_row(sentences: Sequence[str], name: str, default: str = "", label: st
 def preset_values(
     examples: Mapping[str, Mapping[str, Any]], key: str, now: Mapping[str, Any], label: str = "Examples"
 ) -> None:
-    """Draw ready-made values of several names as one row of pills; the lit one is what these have `now`."""
+    """Draw ready-made values of several settings as one row of pills; the highlighted one is the one whose values are those of `now`."""
     lit = state.seed_widget(
         key, next((name for name, values in examples.items() if now.items() <= values.items()), None)
     )

@@ -46,7 +46,7 @@ def submit(key: Hashable, fn: Callable[[], T], cost: float) -> T:
 
 @contextmanager
 def many() -> Iterator[Callable[[Hashable, Callable[[], T], float], T]]:
-    """Yield `submit` for many computations one after the other, which share one line where the page says that it waits.
+    """Yield a function like `submit` for several computations in a row, which share one message on the page that it waits.
 
     Between two of them the script ends if nobody waits for it any more: the tab is closed, or something else was clicked.
     """

@@ -65,7 +65,7 @@ def show(
     """Draw a Plotly or Altair figure in the visitor's theme; `alt` is what a screen reader says instead, and the title when it is saved.
 
     `on_pick` is called before the run that answers a click: on a point of a Plotly figure, or on a mark of an Altair
-    chart that has selections; `picked` tells which mark. In Present the figure is `room` pixels high, where that is given.
+    chart that has selections; `picked` tells which mark. In present mode the figure is `present_height` pixels high, if that is given.
     """
     # the lines go above a saved picture, see pictures.js
     alt = "\n".join((" ".join(alt.split()), *origin.now().heading()))

@@ -74,7 +74,7 @@ def scaled_lines(pair: Pair, score: Any) -> list[Line]:
 def term_lines(
     pair: Pair, score_terms: terms.Terms, parts: Mapping[str, float], paths: Mapping[str, str]
 ) -> list[Line]:
-    """Return a line for each step of a score that an attention describes; `parts` and `paths` have each leaf's number and its path."""
+    """Return a line for each step of computing a score, as `score_terms` describes it; `parts` has the number of each leaf, `paths` its trace path."""
     first, *others = terms.steps(score_terms)
     ends = {} if others else pair.score_fields
     lines = [product_line(pair, cites=first.cites, words=first.words, **ends)]

@@ -21,7 +21,7 @@ How = Literal["mean", "largest", "rollout"]
 def aggregate_heads(run: Run, kind: str, how: str, by: str = "token", *, writing: bool = False) -> Attention:
     """Join the heads of each layer into one: weights (layer, 1, query, key), labels as `run.attention` gives them.
 
-    - "mean": the mean over the heads of a layer; rows still sum to 1, and no head may look like it.
+    - "mean": the mean over the heads of a layer; rows still sum to 1, and it may resemble no head.
     - "largest": the largest weight that any head of the layer gives; rows do not sum to 1.
     - "rollout": see `rollout`; layer l holds what has come up to the output of layer l.
 

@@ -52,7 +52,7 @@ class OutputTarget:
         return self.against is not None or self.activation == "none"
 
     def value(self, scores: Float[Array, "row choice"]) -> float:
-        """Return the number, from a run's scores."""
+        """Return the value of this output, from all scores of a run."""
         row = scores[self.row].astype(np.float64)
         if self.against is not None:
             return float(row[self.token] - row[self.against])

@@ -139,7 +139,7 @@ def divergences_from(rows: HeadRows, head: int) -> Float[Array, " head"]:
 
 
 def pairwise_divergences(rows: HeadRows) -> Float[Array, "head head"]:
-    """Compute `divergences_from` for every pair: symmetric, zeros on the diagonal.
+    """Compute `divergences_from` for every pair of heads: a symmetric matrix with zeros on its diagonal.
 
     >>> both = np.array([[[0, 1, 0]], [[0, 0, 1]], [[0, 0, 1]]], dtype=np.float32)
     >>> pairwise_divergences(HeadRows(both, (0,), (2,))).tolist()

@@ -25,8 +25,8 @@ TIED, USUALLY_TIED = (keys.flag("tie_word_embeddings", "tied", default) for defa
 PARALLEL = {"norm": "layer", "block": "one norm", "gated": False}
 BIASED = dict.fromkeys(("qkv_bias", "out_bias", "ffn_bias"), True)
 OUT_BIAS = tensors.make_row("logits_bias", shape=lambda cfg: (cfg.n_vocab,))
-STRETCHED = ("default", "llama3")
-ROTARY = rope_field(kinds=STRETCHED)
+SCALED = ("default", "llama3")
+ROTARY = rope_field(scaling_types=SCALED)
 BASE = (*SHAPE, ACTIVATION, TIED, ROTARY)
 ATTENTION = {
     **tensors.attention("self_attn.{}_proj", "q k v o"),
@@ -100,7 +100,7 @@ SMOLLM3 = kin(
         *SHAPE,
         ACTIVATION,
         USUALLY_TIED,
-        rope_field(default=2000000.0, kinds=STRETCHED),
+        rope_field(default=2000000.0, scaling_types=SCALED),
         keys.value_field(
             "unturned",
             ("no_rope_layers",),
@@ -156,7 +156,7 @@ PHI3 = kin(
         *SHAPE,
         ACTIVATION,
         TIED,
-        rope_field(share=1.0, kinds=("default", "longrope")),
+        rope_field(share=1.0, scaling_types=("default", "longrope")),
         window(),
     ),
     weights=weights(

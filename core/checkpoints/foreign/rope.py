@@ -28,9 +28,10 @@ SHARE = "partial_rotary_factor"
 BASES = ("rope_base", "rope_local_base")
 
 
-def _unread(problem: str, kinds: Sequence[str]) -> InputError:
+def _unread(problem: str, scaling_types: Sequence[str]) -> InputError:
     rules = (
-        f"{kind} (with {', '.join(SCALING_TYPES[kind])})" if SCALING_TYPES[kind] else kind for kind in kinds
+        f"{kind} (with {', '.join(SCALING_TYPES[kind])})" if SCALING_TYPES[kind] else kind
+        for kind in scaling_types
     )
     return InputError(
         f"config.json: {problem}.",
@@ -39,43 +40,45 @@ def _unread(problem: str, kinds: Sequence[str]) -> InputError:
     )
 
 
-def _entries(key: str, value: Any, kinds: Sequence[str]) -> dict[str, Any]:
+def _entries(key: str, value: Any, scaling_types: Sequence[str]) -> dict[str, Any]:
     if value is not None and not isinstance(value, dict):
-        raise _unread(f"{key} is {printable(repr(value), 40)}", kinds)
+        raise _unread(f"{key} is {printable(repr(value), 40)}", scaling_types)
     return dict(value or {})
 
 
 def rope_field(
     base: str | tuple[str, ...] = "rope_theta",
     default: float = 10000.0,
-    kinds: Sequence[str] = PLAIN,
+    scaling_types: Sequence[str] = PLAIN,
     share: float = 0.0,
     share_key: str = SHARE,
 ) -> Field:
     """Map the rotary settings: `rope_parameters` of new configs, `rope_scaling` and keys of their own in old ones.
 
     `base` and `share_key` are the old keys of the base and of the share of the features that are rotated, if not all are.
-    `kinds` are the scaling types that may be used.
+    `scaling_types` are those of `SCALING_TYPES` that may be used.
     """
     bases = (base,) if isinstance(base, str) else base
 
     def read(fields: Fields, values: Values) -> Values:
-        old, new = (_entries(key, fields.raw(key), kinds) for key in ("rope_scaling", "rope_parameters"))
+        old, new = (
+            _entries(key, fields.raw(key), scaling_types) for key in ("rope_scaling", "rope_parameters")
+        )
         entries = old | new
         theta = next(filter(None, map(fields.raw, bases)), default)
         results = {"rope_base": entries.pop("rope_theta", theta)}
         if share:
             part = entries.pop(SHARE, share if fields.raw(share_key) is None else fields.raw(share_key))
             if type(part) not in (int, float) or not 0 < part <= 1:
-                raise _unread(f"{share_key}, or {SHARE}, is {printable(repr(part), 40)}", kinds)
+                raise _unread(f"{share_key}, or {SHARE}, is {printable(repr(part), 40)}", scaling_types)
             d_head = values.get("d_head") or values["d_model"] // values["n_heads"]
             results["d_rotary"] = int(d_head * part)
-        if "longrope" in kinds and LONG & {entries.get("rope_type"), entries.get("type")}:
-            return {**results, **_pair_by_pair(fields, entries, values, kinds)}
-        return {**results, **_stretched(entries, kinds)}
+        if "longrope" in scaling_types and LONG & {entries.get("rope_type"), entries.get("type")}:
+            return {**results, **_pair_by_pair(fields, entries, values, scaling_types)}
+        return {**results, **_scaling_values(entries, scaling_types)}
 
     def write(cfg: Any) -> Values:
-        kind = kinds[-1] if getattr(cfg, "rope_original", 0) else "default"
+        kind = scaling_types[-1] if getattr(cfg, "rope_original", 0) else "default"
         scaling = {key: getattr(cfg, name) for key, name in SCALING_TYPES[kind].items()}
         if kind == "yarn":
             scaling["truncate"] = False
@@ -93,20 +96,20 @@ def rope_field(
     return Field(read=read, write=write, names={"rope_base": ("rope_theta", *bases), **names})
 
 
-def _stretched(entries: dict[str, Any], kinds: Sequence[str]) -> Values:
+def _scaling_values(entries: dict[str, Any], scaling_types: Sequence[str]) -> Values:
     named = [str(entries.pop(key, "default")) for key in ("rope_type", "type")]
     kind = next((each for each in named if each != "default"), "default")
     numbers = {key: value for key, value in entries.items() if value is not None}
     if kind == "yarn" and numbers.get("truncate") is False:
         del numbers["truncate"]
     keys = numbers.keys() | {"factor"} if kind == "linear" else numbers.keys()
-    if kind not in kinds or keys != SCALING_TYPES[kind].keys():
+    if kind not in scaling_types or keys != SCALING_TYPES[kind].keys():
         keys = f", with {printable(', '.join(sorted(map(str, numbers))), 80)}" if numbers else ""
-        raise _unread(f"its rotary positions are of the kind '{printable(kind, 40)}'{keys}", kinds)
+        raise _unread(f"its rotary positions are of the kind '{printable(kind, 40)}'{keys}", scaling_types)
     return {SCALING_TYPES[kind][key]: value for key, value in numbers.items()}
 
 
-def _pair_by_pair(fields: Fields, entries: Values, values: Values, kinds: Sequence[str]) -> Values:
+def _pair_by_pair(fields: Fields, entries: Values, values: Values, scaling_types: Sequence[str]) -> Values:
     """Return the factor of each pair of features (LongRoPE) for texts up to the length of the training."""
     key, n_ctx = "original_max_position_embeddings", values["n_ctx"]
     original, short = entries.get(key) or fields.raw(key), entries.get("short_factor")
@@ -115,27 +118,31 @@ def _pair_by_pair(fields: Fields, entries: Values, values: Values, kinds: Sequen
     factor = entries.get("factor") or n_ctx / (original if known else 1)
     if not known or any(type(each) not in (int, float) for each in (*short, factor, size or 1)):
         short, original = (printable(repr(each), 40) for each in (short, original))
-        raise _unread(f"short_factor is {short}, {key} {original}", kinds)
+        raise _unread(f"short_factor is {short}, {key} {original}", scaling_types)
     usual = math.sqrt(1 + math.log(factor) / math.log(original)) if factor > 1 else 1.0
     return {"rope_each": tuple(short), "rope_size": size or usual, "n_ctx": min(n_ctx, original)}
 
 
-def dual_rope_field(keys: tuple[str, str], bases: tuple[float, float], kinds: Sequence[str] = PLAIN) -> Field:
+def dual_rope_field(
+    keys: tuple[str, str], bases: tuple[float, float], scaling_types: Sequence[str] = PLAIN
+) -> Field:
     """Map the rotary settings of full-attention layers and of sliding-window layers.
 
-    `keys`, `bases`: old config keys and default bases, (full, sliding). Only full-attention layers may use the scaling types `kinds`.
+    `keys`, `bases`: old config keys and default bases, (full, sliding). Only full-attention layers may use other `scaling_types` than the default.
     """
 
     def read(fields: Fields, values: Values) -> Values:
-        new = _entries("rope_parameters", fields.raw("rope_parameters"), kinds)
+        new = _entries("rope_parameters", fields.raw("rope_parameters"), scaling_types)
         both = {EVERYWHERE: fields.raw("rope_scaling"), **new}
         if set(both) - {EVERYWHERE, SLIDING}:
-            raise _unread(f"rope_parameters names {printable(str(sorted(map(str, both))), 80)}", kinds)
+            raise _unread(
+                f"rope_parameters names {printable(str(sorted(map(str, both))), 80)}", scaling_types
+            )
         results: dict[str, Any] = {}
         for kind, name, key, base in zip((EVERYWHERE, SLIDING), BASES, keys, bases, strict=True):
-            part = _entries("rope_parameters", both.get(kind), kinds)
+            part = _entries("rope_parameters", both.get(kind), scaling_types)
             results[name] = part.pop("rope_theta", fields.raw(key) or base)
-            results |= _stretched(part, kinds if kind == EVERYWHERE else PLAIN)
+            results |= _scaling_values(part, scaling_types if kind == EVERYWHERE else PLAIN)
         return results
 
     def write(cfg: Any) -> Values:
@@ -167,10 +174,10 @@ def local(otherwise: Callable[[Fields, int], Iterable[int]]) -> Field:
     """Map `layer_types` to the layers with a window; `otherwise` gives them if it is missing."""
 
     def read(fields: Fields, values: Values) -> Values:
-        kinds = per_layer(fields, "layer_types", values["n_layers"], TYPES)
-        if kinds is None:
+        layer_kinds = per_layer(fields, "layer_types", values["n_layers"], TYPES)
+        if layer_kinds is None:
             return {"local": tuple(otherwise(fields, values["n_layers"]))}
-        return {"local": tuple(i for i, kind in enumerate(kinds) if kind == SLIDING)}
+        return {"local": tuple(i for i, kind in enumerate(layer_kinds) if kind == SLIDING)}
 
     def write(cfg: Any) -> Values:
         return {"layer_types": [SLIDING if i in cfg.local else EVERYWHERE for i in range(cfg.n_layers)]}
@@ -197,11 +204,11 @@ def window(default: int = 0, switch: str = "") -> Field:
         if switch and "layer_types" not in fields:
             reason = "All layers look alike here, so the window is for all or for none."
             fields.only("max_window_layers", 0, reason)
-        kinds = per_layer(fields, "layer_types", values["n_layers"], TYPES)
-        if kinds and len(set(kinds)) > 1:
+        layer_kinds = per_layer(fields, "layer_types", values["n_layers"], TYPES)
+        if layer_kinds and len(set(layer_kinds)) > 1:
             reason = "Here all layers must have the same mask: the whole past, or one window."
-            raise wrong("layer_types", kinds, reason, "Open a model with such layers.")
-        if kinds and kinds[0] == EVERYWHERE:
+            raise wrong("layer_types", layer_kinds, reason, "Open a model with such layers.")
+        if layer_kinds and layer_kinds[0] == EVERYWHERE:
             return 0
         if fields.says("sliding_window") and "sliding_window" not in fields:
             return 0
@@ -211,8 +218,8 @@ def window(default: int = 0, switch: str = "") -> Field:
 
     def write(cfg: Any) -> Values:
         slides = cfg.sliding_window > 0
-        kinds = [SLIDING if slides else EVERYWHERE] * cfg.n_layers
-        entries = {switch: slides, "layer_types": kinds} if switch else {}
+        layer_kinds = [SLIDING if slides else EVERYWHERE] * cfg.n_layers
+        entries = {switch: slides, "layer_types": layer_kinds} if switch else {}
         return {"sliding_window": cfg.sliding_window or None, **entries}
 
     return Field(read=lambda fields, values: {"sliding_window": read(fields, values)}, write=write)

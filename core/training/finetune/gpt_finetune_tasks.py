@@ -169,7 +169,7 @@ class Rows:
 
 
 def add_special_tokens(tokenizer: Tokenizer) -> Tokenizer:
-    """Return the tokenizer with three more tokens, after all others."""
+    """Return a copy of the tokenizer with the three `SPECIAL_TOKENS` of the tasks after all other tokens."""
     backend = tokenizers.Tokenizer.from_str(tokenizer.to_json())
     backend.add_special_tokens([f"[{mark}]" for mark in SPECIAL_TOKENS])
     return Tokenizer(backend, start=tokenizer.start, end=tokenizer.end, pad=tokenizer.pad)

@@ -107,7 +107,7 @@ class Orders(bert_mini.Passages):
         return DistillationBatch(groups, distance_weight(self.progress(step))), n_tokens
 
     def loss(self, network: Any, batch: Any) -> Tensor:
-        """Return both objectives plus, while it counts, the distance to bert-mini."""
+        """Return the sum of both objectives and, while its weight is not zero, of the distance to bert-mini."""
         taps = [Streams() for _ in batch.groups]
         hidden = [network(rows.batch, tap) for rows, tap in zip(batch.groups, taps, strict=True)]
         loss = self.objectives(network, batch.groups, hidden, self.order_weight(batch.teacher_weight))

@@ -119,7 +119,7 @@ def labels(documents: Sequence[Document]) -> np.ndarray:
 
 @torch.no_grad()
 def begin(network: Any) -> None:
-    """Set the words that vectors-mini has to its vectors, brought to mean 0 and size 1; the others small."""
+    """Initialise the word vectors: with those of vectors-mini, scaled to mean 0 and standard deviation 1, and small ones for other words."""
     token, known = network.embed["token"], open_model("vectors-mini").network.embed["token"].weight
     known = known - known[UNKNOWN + 1 :].mean(0)
     nn.init.normal_(token.weight, std=OTHERS / token.scale)

@@ -114,7 +114,7 @@ def with_field(axis: Axis, field: str) -> Axis:
 
 
 def steps(low: float, high: float, most: int = 5) -> list[float]:
-    """Round numbers in a range, at most so many.
+    """Return round numbers from `low` to `high`, at most `most` of them.
 
     >>> steps(0.0, 1.0), steps(-6.2, 0.0), steps(0, 19)
     ([0.0, 0.25, 0.5, 0.75, 1.0], [-6.0, -4.0, -2.0, 0.0], [0.0, 5.0, 10.0, 15.0])
