@@ -61,6 +61,15 @@ class _Place:
         return self.called.wait(until - time.monotonic())
 
 
+@dataclass(slots=True)
+class _Drawings:
+    """Seconds that a visitor's last drawing took, and all since the last pause; the time when the last one ended."""
+
+    last: float = 0.0
+    since_pause: float = 0.0
+    end: float = -math.inf
+
+
 class Turns:
     """Turns of threads that draw or compute. They are a courtesy, no lock: after `patience` seconds the next thread runs
     beside the holder, so nothing blocks.
@@ -74,8 +83,8 @@ class Turns:
     ...         other = threading.Thread(target=turns.take().__enter__); other.start(); other.join()
     """
 
-    PAUSE, MOST, RECENT, VISITORS = 3.0, 0.2, 1.0, 1024
-    """A visitor's pause is `PAUSE` times as long as the last drawing, `MOST` seconds at most, if another visitor drew in the last `RECENT` seconds. So many visitors are remembered."""
+    PAUSE, MOST, RECENT, VISITORS = 2.0, 0.15, 1.0, 1024
+    """A visitor's pause is `PAUSE` times as long as the drawings before it, `MOST` seconds at most, if another visitor drew in the last `RECENT` seconds. So many visitors are remembered."""
 
     def __init__(self, patience: float = 0.1) -> None:
         self._patience, self._lock, self._thread = patience, threading.Lock(), threading.local()
@@ -83,7 +92,7 @@ class Turns:
         self._waiting: list[_Place] = []
         self._holder: _Place | None = None
         self._until = 0.0
-        self._last: OrderedDict[str, tuple[float, float]] = OrderedDict()
+        self._visitors: OrderedDict[str, _Drawings] = OrderedDict()
 
     @contextmanager
     def take(self, after: float = 0.0) -> Iterator[None]:
@@ -110,42 +119,50 @@ class Turns:
         if pause := self.pause(visitor, time.monotonic()):
             time.sleep(pause)
         with self.take(self.last_duration(visitor)):
-            begun = time.monotonic()
+            start = time.monotonic()
             try:
                 yield
             finally:
-                self.note_drawing(visitor, begun, time.monotonic())
+                self.note_drawing(visitor, start, time.monotonic())
 
     def note_drawing(self, visitor: str, start: float, end: float) -> None:
-        """Remember when a visitor's page was drawn last."""
+        """Remember a drawing of a visitor's page, also one that was broken off."""
         with self._lock:
-            self._last[visitor] = start, end
-            self._last.move_to_end(visitor)
-            while len(self._last) > self.VISITORS:
-                self._last.popitem(last=False)
+            drawings = self._visitors.setdefault(visitor, _Drawings())
+            drawings.last, drawings.since_pause, drawings.end = (
+                end - start,
+                drawings.since_pause + end - start,
+                end,
+            )
+            self._visitors.move_to_end(visitor)
+            while len(self._visitors) > self.VISITORS:
+                self._visitors.popitem(last=False)
 
     def last_duration(self, visitor: str) -> float:
         """Return the seconds that the visitor's last drawing took, `MOST` at most; 0 for a newcomer."""
         with self._lock:
-            begun, ended = self._last.get(visitor, (0.0, 0.0))
-        return min(ended - begun, self.MOST)
+            return min(self._visitors.get(visitor, _Drawings()).last, self.MOST)
 
     def pause(self, visitor: str, now: float) -> float:
-        """Return the seconds that a visitor who comes now waits first: 0 for a newcomer, for one who is alone, and some time after the last drawing.
+        """Return the seconds that a visitor who comes now waits first, and count the drawings since then anew.
+
+        A newcomer, and one who is alone, waits for nothing.
 
         >>> turns = Turns()
         >>> turns.note_drawing("a", 10.00, 10.02); turns.note_drawing("b", 10.02, 10.06)
-        >>> [round(turns.pause(*case), 3) for case in (("b", 10.07), ("b", 10.3), ("a", 10.07), ("b", 99.0), ("c", 10.07))]
-        [0.11, 0.0, 0.01, 0.0, 0.0]
+        >>> [round(turns.pause(*case), 3) for case in (("b", 10.07), ("b", 10.3), ("a", 10.03), ("b", 99.0), ("c", 10.07))]
+        [0.07, 0.0, 0.03, 0.0, 0.0]
         """
         with self._lock:
-            begun, ended = self._last.get(visitor, (-math.inf, -math.inf))
+            drawings = self._visitors.get(visitor)
+            if drawings is None:
+                return 0.0
+            until = drawings.end + min(self.PAUSE * drawings.since_pause, self.MOST)
+            drawings.since_pause = 0.0
             others = next(
-                (end for other, (_, end) in reversed(self._last.items()) if other != visitor), -math.inf
+                (seen.end for name, seen in reversed(self._visitors.items()) if name != visitor), -math.inf
             )
-        if math.isinf(ended) or now - others > self.RECENT:
-            return 0.0
-        return max(0.0, ended + min(self.PAUSE * (ended - begun), self.MOST) - now)
+        return max(0.0, until - now) if now - others <= self.RECENT else 0.0
 
     @contextmanager
     def give_up(self) -> Iterator[None]:
