@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import copy
+import json
 import os
+import re
+import statistics
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
+REFERENCE = 0.0100
+"""Seconds that `interpreter_work` takes on the machine of the bars, which spends 17 ms of processor time on an answer in a lesson."""
 TICKS, PAGE = os.sysconf("SC_CLK_TCK"), os.sysconf("SC_PAGESIZE")
 
 
@@ -34,3 +41,29 @@ def read(pid: int) -> Reading:
         threads=int(after_name[17]),
         files=len(list(home.joinpath("fd").iterdir())),
     )
+
+
+def slowness() -> float:
+    """How many times slower this machine is now than the machine of the bars; at least 1.
+
+    The bars of a class are those of that machine. On a slower one the class acts as many times more slowly, and may wait as
+    many times longer: the same load and the same patience, in the machine's own time.
+    """
+    times = []
+    for _ in range(40):
+        begun = time.perf_counter()
+        interpreter_work()
+        times.append(time.perf_counter() - begun)
+    return max(1.0, statistics.median(times) / REFERENCE)
+
+
+def interpreter_work() -> int:
+    """Do what a server does for a page, in small: objects, texts, copies and JSON."""
+    rows = [{"place": place, "word": f"w{place}", "weight": place / 7} for place in range(600)]
+    text = json.dumps(rows)
+    words = re.findall(r"\w+", text)
+    again = copy.deepcopy(json.loads(text)[:60])
+    counts: dict[str, int] = {}
+    for word in words:
+        counts[word] = counts.get(word, 0) + 1
+    return sum(len(row) for row in again) + max(counts.values())

@@ -20,7 +20,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from urllib.request import Request, urlopen
 
@@ -38,8 +38,6 @@ COMMON = 20
 MODEL = "gpt-mini"
 LEAVES, NEW_TEXT, OWN_TEXT = 0.1, 0.3, 0.1
 """Chances of an action: to go to another page; to bring another sentence, and that it is an own one."""
-STAY = 20.0
-"""Seconds that a newcomer stays."""
 STILL_LOADING = b"still being loaded"
 """What About says until all models and pages are there."""
 LOST = (TimeoutError, WebSocketException, OSError)
@@ -191,7 +189,7 @@ class Figures:
 
 @dataclass(frozen=True)
 class Lesson:
-    """A class: `sessions` visitors join within `join` seconds and act every `every` seconds; another comes every `newcomer` seconds and stays a while."""
+    """A class: `sessions` visitors join within `join` seconds and act every `every` seconds; another comes every `newcomer` seconds and stays for `stay`."""
 
     url: str
     sessions: int = 100
@@ -199,6 +197,7 @@ class Lesson:
     every: float = 5.0
     join: float = 10.0
     newcomer: float = 3.0
+    stay: float = 20.0
     pages: tuple[str, ...] = tuple(PAGES)
     limit: float = 60.0
     """An answer that takes longer is lost."""
@@ -208,13 +207,21 @@ class Lesson:
     by_page: bool = False
     """A visitor fetches the page and a file first, and brings the cookie that came with the page: a balancer knows him by it."""
 
+    def slowed(self, times: float) -> Lesson:
+        """The same class, every time of it so many times longer."""
+        spans = {
+            name: times * getattr(self, name)
+            for name in ("seconds", "every", "join", "newcomer", "stay", "limit")
+        }
+        return replace(self, **spans)
+
     async def held(self, pid: int | None = None) -> Figures:
         """The figures of the whole lesson; with the server's `pid` also what it took."""
         figures, begun, cpu = Figures(), time.perf_counter(), time.process_time()
         before, rng, end = pid and read(pid), random.Random(self.seed), begun + self.join + self.seconds
         comers = [(begun + rng.random() * self.join, end, figures.wave) for _ in range(self.sessions)]
         comers += [
-            (at, min(end, at + STAY), figures.later)
+            (at, min(end, at + self.stay), figures.later)
             for i in range(int(self.seconds / self.newcomer))
             for at in [begun + self.join + i * self.newcomer]
         ]
