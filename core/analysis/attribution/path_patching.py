@@ -38,7 +38,7 @@ def path_patching(
     Two runs of the corrupted text for each sender (Wang et al. 2022, "Interpretability in the wild", Goldowsky-Dill et al. 2023): in the
     first the sender has its clean output, and all other heads and all feed-forward networks below the receiver the corrupted ones,
     so what reaches the receiver came through the residual stream, and norms, only. The receiver's query, key or value
-    (`by`) that this gives is put into the second, in which nothing else is held. `receiver` is its layer and number;
+    (`by`) that this gives is put into the second, in which everything else is computed as usual. `receiver` is its layer and number;
     the rows are the layers below it. `progress` is called with the number of senders done and of all.
     Raises InputError for an attention without a residual stream of its own, and for a head that there is not.
 
@@ -95,16 +95,16 @@ class _SubLayers:
             if pair.corrupted.trace.has_visited(path)
         ]
         self._corrupted = self._values(pair.corrupted, paths)
-        self._own = [attention.path(layer, "heads") for layer in range(below)]
-        self._clean = self._values(pair.clean, self._own)
+        self._head_paths = [attention.path(layer, "heads") for layer in range(below)]
+        self._clean = self._values(pair.clean, self._head_paths)
 
     def edits(self, senders: list[tuple[int, int]]) -> list[Function]:
         """Return the edits of a batch in which row r has the clean output of head `senders[r]`, and all else the corrupted one."""
 
-        def hold(path: str) -> Callable[[Tensor], Tensor]:
-            rows = {row: head for row, (layer, head) in enumerate(senders) if path == self._own[layer]}
+        def replacement(path: str) -> Callable[[Tensor], Tensor]:
+            rows = {row: head for row, (layer, head) in enumerate(senders) if path == self._head_paths[layer]}
 
-            def held(value: Tensor) -> Tensor:
+            def replaced(value: Tensor) -> Tensor:
                 new = self._corrupted[path].to(value.dtype).expand_as(value)
                 if rows:
                     new = new.clone()
@@ -112,9 +112,9 @@ class _SubLayers:
                     new[row, head] = self._clean[path][head].to(value.dtype)
                 return new
 
-            return held
+            return replaced
 
-        return [Function(path, hold(path)) for path in self._corrupted]
+        return [Function(path, replacement(path)) for path in self._corrupted]
 
     @staticmethod
     def _values(run: Run, paths: list[str]) -> dict[str, Tensor]:
