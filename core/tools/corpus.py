@@ -26,9 +26,8 @@ from core.errors import InputError
 from core.model import Model
 from core.scoring.over_texts import over
 from core.scoring.progress import progress
-from core.tools.survey import SEED, untrained
 from core.trace import Edit
-from core.training.recipe import recipes
+from core.training.recipe import SEED, recipes, untrained
 
 PROSE_TEST, SENTENCES_TEST, PAIRS_TEST = (
     "prose_children/test.txt",

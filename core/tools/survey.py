@@ -8,25 +8,12 @@ from __future__ import annotations
 
 import argparse
 import sys
-from dataclasses import replace
 
 from core.analysis.heads.head_file import HeadMeasures, read_heads, write_heads
 from core.analysis.heads.head_survey import survey_heads
 from core.checkpoints import store
 from core.errors import InputError
-from core.model import Model
-from core.training.recipe import initial_network, recipes
-
-SEED = 0
-
-
-def untrained(model: Model, seed: int = SEED) -> Model:
-    """Return the same network before its training: new random weights, then changed as its recipe begins."""
-    recipe = recipes().get(model.name)
-    network = initial_network(
-        model.spec, model.config, seed, recipe.begin if recipe else lambda network: None
-    )
-    return replace(model, network=network)
+from core.training.recipe import SEED, recipes, untrained
 
 
 def survey(name: str) -> HeadMeasures | None:

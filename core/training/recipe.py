@@ -16,12 +16,15 @@ from torch import Tensor, nn
 
 from core.data.corpora import TextDescription
 from core.data.texts import Example
+from core.model import Model
 from core.models import Family
 from core.scoring import Metrics
 from core.text import Tokenizer
 from core.training.loop.optim import initialise
 
 CPU = torch.device("cpu")
+SEED = 0
+"""Of the untrained copy, which every score of a head is held against."""
 
 
 class Task(Protocol):
@@ -99,6 +102,16 @@ def spaced_steps(n: int, last: int, first: int = 1) -> tuple[int, ...]:
     (0, 10, 32, 100, 316, 1000)
     """
     return (0, *(int(step) for step in np.geomspace(first, last, n - 1).round()))
+
+
+def untrained(model: Model, seed: int = SEED) -> Model:
+    """Return the same network before its training: new random weights, then changed as its recipe begins."""
+    recipe = recipes().get(model.name)
+    with torch.random.fork_rng(devices=[]):  # others in this process draw, too
+        network = initial_network(
+            model.spec, model.config, seed, recipe.begin if recipe else lambda network: None
+        )
+    return replace(model, network=network)
 
 
 @cache

@@ -20,7 +20,7 @@ from core.errors import InputError
 from core.models import families
 from core.reading import surveys
 from core.run import Attention
-from core.tools.survey import untrained
+from core.training.recipe import untrained
 
 TEXT = "Why did the fox run?"
 WORDS = ("Why", "did", "the", "fox", "run", "?")

@@ -7,8 +7,10 @@ import pytest
 from test_find import page
 from test_look_page import said
 
-from core.analysis.heads.corpus import MEAN, CorpusRow
-from core.analysis.heads.corpus_file import shipped_corpus
+from core.analysis.heads.corpus import MEAN, CorpusRow, head_corpus
+from core.analysis.heads.corpus_file import ModelCorpus, Source, shipped_corpus
+from core.reading import corpus_jobs
+from core.reading.corpus_jobs import CorpusProgress
 from viz.number_text import signed
 from viz.workspace.find import corpus, pool, scatter
 
@@ -67,6 +69,20 @@ def test_a_broken_file_is_refused_and_the_page_works_without(monkeypatch, tmp_pa
     test = page(**TOY, **{"find.by": "corpus"})
     assert "induction-tiny.json.gz is broken" in " ".join(one.value for one in test.info)
     assert "induction head" in said(page(**TOY, **{"find.by": "scatter", "find.y": "induction"}))
+
+
+def test_lines_of_the_visitors_own_take_the_place_of_the_shipped_passages(monkeypatch, tmp_path):
+    monkeypatch.setattr(pool, "corpus_path", lambda _: tmp_path / "none.json.gz")
+    test = page(**TOY, **{"find.by": "corpus"})
+    assert "has no corpus yet" in " ".join(one.value for one in test.info)
+    found = head_corpus(pool.model_run.open_model("induction-tiny"), ["abcdefghabcdefgh", "hgfedcbahgfedcba"])
+    progress = CorpusProgress(corpus=ModelCorpus((Source("lines of yours", 2, ""),), found))
+    monkeypatch.setattr(corpus_jobs.CorpusJobs, "progress", lambda *_: progress)
+    test = page(**TOY, **{"find.by": "corpus"})
+    assert "On 2 passages: 2 lines of yours." in " ".join(one.value for one in test.caption).replace("\\", "")
+    assert "untrained" not in test.dataframe[0].value.columns
+    monkeypatch.setattr(corpus_jobs.CorpusJobs, "progress", lambda *_: CorpusProgress(problem="Too few."))
+    assert "Your lines could not be read" in page(**TOY, **{"find.by": "corpus"}).info[0].value
 
 
 def test_tokens_are_never_markup():

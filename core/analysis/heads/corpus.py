@@ -43,6 +43,8 @@ SHUFFLED, UNTRAINED = "shuffled", "untrained"
 BEFORE, AFTER, MORE = 5, 2, 3
 """Tokens of a window before and after a position, and the further keys with the largest weights."""
 BATCH, BATCH_TOKENS = 32, 2048
+LETTERS = 4
+"""Characters of a token, about."""
 LABEL = 24
 """Letters of a token's label; where sentences are the keys, they are cut."""
 
@@ -169,11 +171,18 @@ def shuffled(example: Example, rng: np.random.Generator) -> Example:
 class CorpusReading:
     """The reading of passages by a model, batch by batch: `read` each of `batches`, then ask for the `result`."""
 
-    def __init__(self, model: Model, passages: Sequence[Example], *, rows: bool = True) -> None:
+    def __init__(
+        self,
+        model: Model,
+        passages: Sequence[Example],
+        *,
+        rows: bool = True,
+        batch_tokens: int = BATCH_TOKENS,
+    ) -> None:
         self.model, self.passages, self.problem = model, passages, ""
         kinds = model.spec.kinds_of(model.config)
         self._tallies = {kind.name: _Tally(kind, rows=rows) for kind in kinds}
-        self.batches = _batches(model, passages)
+        self.batches = _batches(passages, batch_tokens)
 
     def read(self, number: int) -> None:
         """Run one batch and add it up; passages that the model cannot read are left out."""
@@ -209,13 +218,13 @@ class CorpusReading:
         }
 
 
-def _batches(model: Model, passages: Sequence[Example]) -> list[list[int]]:
+def _batches(passages: Sequence[Example], batch_tokens: int) -> list[list[int]]:
     """Return the numbers of passages that are run together: those of like length."""
     sizes = [len(one.text) + len(one.target or "") for one in passages]
     found: list[list[int]] = []
     some = [number for number, one in enumerate(passages) if one.text.strip()]
     for number in sorted(some, key=sizes.__getitem__):
-        room = BATCH_TOKENS * 4 // max(1, sizes[number])
+        room = batch_tokens * LETTERS // max(1, sizes[number])
         if found and len(found[-1]) < min(BATCH, max(1, room)):
             found[-1].append(number)
         else:

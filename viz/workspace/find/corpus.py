@@ -27,7 +27,7 @@ from viz.labels import head_name, literal, percent, visible
 from viz.number_text import signed
 from viz.shell import state
 from viz.widgets import controls, page_parts
-from viz.workspace.find import card, pool, tiles
+from viz.workspace.find import card, own_lines, pool, tiles
 from viz.workspace.find.pool import Head
 from viz.workspace.find.scatter import MEASURES
 from viz.workspace.find.tiles import ViewContent
@@ -41,7 +41,7 @@ SHADE = "rgba(91, 106, 222, {:.2f})"
 FAINT, DEEP = 0.04, 0.7
 """The weight from which a token is shaded, and the opacity of weight 1."""
 IN_A_ROOM, DRAWINGS = 4, 4
-NONE = "{model} has no corpus yet: the strongest rows over many passages ship with some of the models. Choose another model, or another view."
+NONE = "{model} has no corpus yet: passages ship with some of the models only. Give lines of your own below, or choose another model."
 CODE = """from core.analysis.heads.corpus_file import shipped_corpus
 
 heads = shipped_corpus({model!r}).kinds[{kind!r}]
@@ -55,11 +55,14 @@ def show(measured: Mapping[str, HeadHabits], head: Head, text: str) -> ViewConte
     corpus, problem = pool.corpus(head.model)
     heads = corpus.kinds.get(head.place.kind) if corpus else None
     _choice(measured, head, text)
+    model = model_run.open_model(head.model)
+    own_lines.show_progress(model)
     if corpus is None or heads is None:
         st.info(problem or NONE.format(model=literal(head.model)))
+        own_lines.show_form(model)
         return ViewContent("There are no passages of this head.", EQUATION, pd.DataFrame, dict, "")
     layer, number = head.place.layer, head.place.head
-    sees = patches.reads_patches(model_run.open_model(head.model))
+    sees = patches.reads_patches(model)
     what = "Patches" if sees else "Tokens"
     with st.container(border=True, key="find.corpus"):
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
@@ -90,6 +93,7 @@ def show(measured: Mapping[str, HeadHabits], head: Head, text: str) -> ViewConte
                 "All passages in the order of their largest weight, and the middle one of each tenth: so no example is picked by hand."
             )
             st.markdown(rows_table(heads.deciles[layer][number], tenths=True))
+    own_lines.show_form(model)
     return ViewContent(
         sentence(heads, head),
         EQUATION,
@@ -210,7 +214,10 @@ def statistics(heads: HeadCorpus, layer: int, head: int) -> pd.DataFrame:
 
 def _read(corpus: ModelCorpus, heads: HeadCorpus, *, sees: bool) -> str:
     """Return what was read, and how a passage is scored, in words."""
-    read = "; ".join(f"{source.n:,} {source.name} ({source.licence})" for source in corpus.sources)
+    read = "; ".join(
+        f"{source.n:,} {source.name}" + (f" ({source.licence})" if source.licence else "")
+        for source in corpus.sources
+    )
     places = (
         "a patch other than itself and the class token"
         if sees

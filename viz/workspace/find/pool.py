@@ -30,6 +30,7 @@ from core.training.recipe import recipes
 from viz.instruments.picture import patches
 from viz.shell import state
 from viz.widgets import controls, engine_client, input_hints
+from viz.workspace.find import own_lines
 from viz.workspace.shared import head_survey, model_run, tasks
 from viz.workspace.shared.head_ref import HeadRef
 from viz.workspace.shared.toy_models import KIND
@@ -316,7 +317,9 @@ def untrained(model: str) -> dict[str, HeadHabits]:
 
 
 def corpus(model: str) -> tuple[ModelCorpus | None, str]:
-    """Return the heads of a shipped model over its corpus, and why there are none where its file cannot be used; (None, "") where there is no file."""
+    """Return the heads of a model over the visitor's lines, else of a shipped one over its corpus, and why there are none where its file cannot be used; (None, "") where there is no file."""
+    if (own := own_lines.progress(model_run.open_model(model))) and own.corpus:
+        return own.corpus, ""
     path = corpus_path(model)
     if not input_hints.is_shipped(model) or not path.is_file():
         return None, ""

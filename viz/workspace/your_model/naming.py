@@ -9,10 +9,9 @@ from core.reading import surveys
 from core.reading.surveys import LINES, SurveyProgress
 from viz.labels import literal, percent
 from viz.widgets import engine_client, page_parts
+from viz.workspace.shared.text_file import lines_of
 
 TYPED, FILE = "your_model.lines", "your_model.file"
-MOST_BYTES = 2**20
-"""Of a file so much is read."""
 
 
 def standing(model: Model) -> SurveyProgress | None:
@@ -35,7 +34,7 @@ def _form(model: Model) -> None:
     )
     typed = st.text_area("Texts, one per line", key=TYPED, height=160)
     given = st.file_uploader("Or a text file, one text per line", type=["txt", "tsv", "csv"], key=FILE)
-    lines = [*typed.splitlines(), *(_lines(given.getvalue()) if given else ())]
+    lines = [*typed.splitlines(), *(lines_of(given.getvalue()) if given else ())]
     filled = any(line.strip() for line in lines)
 
     def name_heads() -> None:
@@ -56,17 +55,6 @@ def _form(model: Model) -> None:
                 icon=":material/undo:",
                 on_click=lambda: surveys.default().forget(model, engine_client.session()),
             )
-
-
-def _lines(data: bytes) -> list[str]:
-    """Return the lines of a file; UTF-16 by its mark, bytes that are no UTF-8 are replaced.
-
-    >>> _lines("a\\r\\né".encode("utf-16"))
-    ['a', 'é']
-    """
-    data = data[:MOST_BYTES]
-    wide = data[:2] in (b"\xff\xfe", b"\xfe\xff")
-    return data.decode("utf-16" if wide else "utf-8-sig", errors="replace").splitlines()
 
 
 def unread(model: Model, found: SurveyProgress) -> str:
