@@ -96,12 +96,16 @@ def _add_heads(
                 unselected={"marker": {"opacity": 1}},
             )
     if ring is not None:
+        heights = places[:, 1]
+        below = heights[ring] > heights.min() + 0.8 * np.ptp(
+            heights
+        )  # above it there is no room for its name
         figure.add_scatter(
             x=places[[ring], 0],
             y=places[[ring], 1],
             mode="markers+text",
             text=[plotly_label(names[ring]).replace("·", " ")],
-            textposition="top center",
+            textposition="bottom center" if below else "top center",
             textfont={"size": 14, "color": theme.TEXT},
             hoverinfo="skip",
             showlegend=False,
