@@ -58,7 +58,7 @@ class Position:
 
     @property
     def right(self) -> bool:
-        """Return whether the most probable token is the one that follows; when running free it always is."""
+        """Return whether the most probable token is the next one; always true where the model reads its own words."""
         return self.best_id == self.next_id
 
 
@@ -131,7 +131,7 @@ def decoding_prompt(model: Model, text: str) -> Prompt:
 
 
 def target_ids(model: Model, prompt: Prompt, text: str) -> tuple[int, ...]:
-    """Return the tokens of a continuation. Raises InputError for none, and for more than the model reads."""
+    """Return the ids of the tokens of a continuation, `text`. Raises InputError for none, and for more than the model reads."""
     ids = model.tokenizer.encode(text).ids
     if not text.strip() or not ids:
         raise InputError(

@@ -82,7 +82,7 @@ def save_model(
 
 
 def main() -> int:
-    """Write the manifest and print what it holds; 1 if a model has no attribution or does not verify."""
+    """Write the manifest and print its content; return 1 if a model has no attribution or does not verify."""
     models, failed = shipped_folder(), 0
     for name, entry in write_manifest(models).items():
         try:

@@ -144,7 +144,7 @@ class Turns:
             return min(self._visitors.get(visitor, _Drawings()).last, self.MOST)
 
     def pause(self, visitor: str, now: float) -> float:
-        """Return the seconds that a visitor who comes now waits first, and count the drawings since then anew.
+        """Return the seconds that a visitor who comes now has to wait first, and restart the count of the drawings since then.
 
         A newcomer, and one who is alone, waits for nothing.
 

@@ -63,7 +63,7 @@ def bars(
 
 
 def curves(rows: Sequence[np.ndarray] | np.ndarray) -> Thumbnail:
-    """Draw one smooth line a row over its positions, all on one scale."""
+    """Draw one smooth line for each row over its positions, all on one scale."""
     lines = [np.asarray(row, float) for row in rows]
     low, high = min(map(np.min, lines)), max(map(np.max, lines))
     span = (high - low) or 1.0

@@ -87,7 +87,7 @@ class Log:
             raise ConnectionError from error
 
     def check(self) -> None:
-        """Make the reader begin again where Redis has lost its memory without losing its connections."""
+        """Note whether Redis has lost its data without losing its connections; the reader then starts again."""
         with suppress(redis.RedisError):
             self._memory_lost = self._memory_lost or self._life_now() != self.life
 

@@ -76,7 +76,7 @@ class Record:
         return {"pages": self._pages, "votes": self._votes}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Hold what `state()` gave; nothing where an older version kept none."""
+        """Restore the record from what `state()` returned; a part that an older version did not store is empty."""
         self._pages, self._votes = list(state.get("pages", ())), list(state.get("votes", ()))
 
 

@@ -57,7 +57,7 @@ class Room:
         return hmac.compare_digest(hashed(secret), self._secret)
 
     def is_over(self) -> bool:
-        """Return whether it has ended: by the lecturer, or by itself."""
+        """Return whether the room has ended, by the lecturer or after its time."""
         return self.ended or self._now() - self.last > LASTS
 
     def is_forgotten(self) -> bool:
@@ -122,7 +122,7 @@ class Room:
             self._tell("plan", message)
 
     def end(self) -> None:
-        """End it: everything is deleted except the record, which can be read with the code for a while."""
+        """End the room: everything is deleted except the record, which can be read with the code for a while."""
         with self._lock:
             if self.ended:
                 return
@@ -271,7 +271,7 @@ class Room:
     # ------------------------------------------------------------- who hears
 
     def listen(self, wake: Callable[[], None], *, leads: bool = False) -> Callable[[], None]:
-        """Call `wake()`, from any thread, after each change of a topic that it may see; return the function that ends this."""
+        """Call `wake()`, from any thread, after each change of a topic that this listener may see; return a function that stops it."""
         return self._topics.listen(wake, leads=leads)
 
     def since(self, number: int, *, leads: bool = False) -> list[tuple[str, int, str]]:

@@ -59,7 +59,7 @@ _streams: Counter[tuple[str, str]] = Counter()
 
 
 async def join(request: Request) -> Response:
-    """Take a seat: `{"door": ...}`, which only the QR code has, or nothing."""
+    """Give this browser a seat in the room. The body of the request is `{"door": ...}`, which only the QR code has, or empty."""
     message = await _body(request)
     code, seat = request.path_params["code"], request.cookies.get(SEAT, "")
     room = store.ROOMS.find(code)

@@ -126,7 +126,7 @@ class RedisRooms(InMemory):
         self._log.forget(code, lambda fields: fields.get(b"code") == name and fields.get(b"act") != b"end")
 
     def remember(self, code: str) -> None:
-        """Put the rest of a room into Redis as the first entry about it."""
+        """Write the state of a room of this process into the log in Redis, as its first entry about the room."""
         with suppress(ConnectionError):
             state = self._rooms[code].state()
             self._log.add({"act": "known", "code": code, **_fields("known", (state,), {})})

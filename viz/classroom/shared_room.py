@@ -62,11 +62,11 @@ class Keeper(Protocol):
         ...
 
     def remember(self, code: str) -> None:
-        """Put the rest of a room into Redis as the first entry about it."""
+        """Write the state of a room of this process into the log in Redis, as its first entry about the room."""
         ...
 
     def publish_counts_soon(self) -> None:
-        """Wake the thread that tells the other copies who is connected at this one; it does so soon, before its next regular time."""
+        """Ask the background thread to publish soon, and not at its next regular time, which seats are connected to this process."""
         ...
 
 

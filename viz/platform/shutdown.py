@@ -17,6 +17,6 @@ def web_server() -> uvicorn.Server | None:
 
 
 def limit_the_wait(server: uvicorn.Server | None) -> None:
-    """Let requests that are open after `GRACE` seconds not keep the server from its end."""
+    """Limit the time for which open requests delay the end of the server to `GRACE` seconds."""
     if server is not None:
         server.config.timeout_graceful_shutdown = GRACE

@@ -81,7 +81,7 @@ def segmented(
 def optional_pills(
     label: str, options: Sequence[str], name: str, default: str, format: Callable[[str], str]
 ) -> str:
-    """Choose at most one of several pictures, as pills; a second press of the lit one removes it (`NONE` in the link)."""
+    """Draw a choice of at most one of several pictures, as pills; return it. A second press of the highlighted one removes it (`NONE` in the link)."""
     key, now = _bind("offered", name, default, state.one_of((NONE, *options), default))
     st.pills(
         label,

@@ -110,7 +110,7 @@ def _read(
 
 
 def unwrapped(form: Format, stored: Collection[str]) -> Callable[[str], str]:
-    """Return a function that takes off a stored name what wrapping put before all names: any part but a kind's own."""
+    """Return a function that removes from a stored name the prefix that wrapping put before all names; a prefix of the model type itself stays."""
     names = {name: WRAPPERS.sub("", name) for name in stored}
     own = {each.prefix for each in formats().values()} - {COMMON} | {form.prefix, *STACKS}
     for _ in range(DEEPEST):

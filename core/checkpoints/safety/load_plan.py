@@ -61,7 +61,7 @@ class WeightMapping:
 
     @property
     def copies(self) -> tuple[str, ...]:
-        """Return the other stored names, none, one or several."""
+        """Return the names under which the tensor may be stored once more: none, one or several."""
         return (
             self.tied_names
             if isinstance(self.tied_names, tuple)

@@ -111,7 +111,7 @@ tuning of a minute left chance: which word is good must be learned before what t
 
 
 def sample_opinions(n: int, seed: int, split: Split) -> list[grammar.Labelled]:
-    """Return n sentences with an opinion; of those to learn from the share PLAIN is plain.
+    """Return n sentences with an opinion; in the training split the share PLAIN of them is plain.
 
     >>> texts = sample_opinions(50, 0, "train")
     >>> sum(map(is_plain, texts)) / len(texts)

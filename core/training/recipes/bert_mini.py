@@ -193,10 +193,10 @@ class Passages:
 
 
 def window_length(step: int) -> int:
-    """Return the tokens of a window at this step.
+    """Return the number of tokens of a window at this step.
 
-    In a short row even a pattern that is still flat brings words from near by, and there is something to learn; in long
-    ones from the first step this BERT knew after 560 steps how common a word is, and no more.
+    Training begins with short rows, in which even a near-uniform pattern reads nearby words. With long rows from the first
+    step this BERT had learned only the frequencies of words after 560 steps.
 
     >>> window_length(0), window_length(799), window_length(10_000)
     (16, 128, 256)
